@@ -1,0 +1,23 @@
+//! The nouns of one trial: load, arrival process, traffic profile, counts, delay, caveats.
+//!
+//! Owns [`TrialInput`] and [`Trial`], the waist of the project: a [`Measurer`] turns one into the other.
+//! It never moves a packet, chooses a load or reads a clock; ratios are derived from counts.
+//! Start reading at [`trial`], then [`measurer`].
+
+pub mod arrival;
+pub mod caveat;
+pub mod measurer;
+pub mod profile;
+pub mod rate;
+pub mod ratio;
+pub mod seed;
+pub mod trial;
+pub mod written;
+
+pub use arrival::{Arrival, Departures};
+pub use caveat::Caveat;
+pub use measurer::Measurer;
+pub use profile::{Drain, Packet, Part, TrafficProfile};
+pub use rate::{LoadRange, Rate};
+pub use ratio::Ratio;
+pub use trial::{Delay, DelayKind, LostAt, Slice, Stamp, Trial, TrialInput};

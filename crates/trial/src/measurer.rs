@@ -1,0 +1,26 @@
+//! What performs a trial (RFC 9971: the Measurer).
+
+use crate::{Trial, TrialInput};
+
+/// Performs trials. The traffic profile was given when it was built; a trial gets load and duration,
+/// nothing else (RFC 9971 §4.5.3).
+///
+/// Loss is a result; only "the trial could not be performed" is an error.
+pub trait Measurer {
+    /// Why a trial could not be performed.
+    type Error;
+
+    /// Performs one trial.
+    ///
+    /// # Errors
+    /// If it could not be performed; what was measured before stays valid.
+    fn measure(&mut self, input: TrialInput) -> Result<Trial, Self::Error>;
+}
+
+impl<M: Measurer + ?Sized> Measurer for Box<M> {
+    type Error = M::Error;
+
+    fn measure(&mut self, input: TrialInput) -> Result<Trial, Self::Error> {
+        (**self).measure(input)
+    }
+}

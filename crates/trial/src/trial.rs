@@ -1,0 +1,241 @@
+//! One trial: what was asked, what was counted.
+
+use crate::{Caveat, Rate, Ratio};
+use dropline_stats::Histogram;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// All that a search emits (RFC 9971 §4.5.3: Trial Input): load and duration, nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrialInput {
+    /// Intended load (RFC 2285 §3.5.1), the sum over directions and streams.
+    pub load: Rate,
+    /// Above zero.
+    pub duration: Duration,
+}
+
+/// One load offered for one duration, with its waits (RFC 2544 §23), and what was counted.
+///
+/// Counts are stored, ratios derived. What was not measured is `None`, never 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trial {
+    /// From 1, within its record.
+    pub number: u64,
+    /// What was asked.
+    pub input: TrialInput,
+    /// Chance of this trial, derived from the profile's seed and the number.
+    pub seed: u64,
+    /// Packets that the load asked for: ⌊load · duration⌋ for constant arrivals, else the number drawn;
+    /// `None` for closed loops.
+    pub intended: Option<u64>,
+    /// Packets that left the sender (RFC 2285 §3.5.2). A send refused by the system was not offered.
+    pub offered: u64,
+    /// Packets that came back in time, each counted once.
+    pub forwarded: u64,
+    /// Further copies of packets that came back (RFC 5560).
+    pub duplicated: Option<u64>,
+    /// Packets that came back behind a packet sent later (RFC 4737).
+    pub reordered: Option<u64>,
+    /// Packets of an earlier trial that came back during this one, by their tag; part of that trial's
+    /// loss, credited to none.
+    pub late: Option<u64>,
+    /// Replies that our own socket dropped: not the target's loss.
+    pub generator_lost: u64,
+    /// Sends that the system refused, by errno name.
+    pub refused: BTreeMap<String, u64>,
+    /// How long packets were really sent; the effective duration of RFC 9971 §4.5.8.
+    pub duration: Duration,
+    /// What the trial cost, waits included. Time is what trials say it was.
+    pub elapsed: Duration,
+    /// Where times were taken.
+    pub stamp: Option<Stamp>,
+    /// What the delays are.
+    pub delay_kind: Option<DelayKind>,
+    /// From when each packet was due.
+    pub delay: Delay,
+    /// From when each packet left.
+    pub service_delay: Delay,
+    /// How much later than due each packet left.
+    pub lateness: Delay,
+    /// Parts of the trial in order, where the measurer gives them.
+    pub slices: Vec<Slice>,
+    /// Where packets were lost, where that was accounted for.
+    pub lost_at: Option<LostAt>,
+    /// Doubts about this trial.
+    pub caveats: Vec<Caveat>,
+}
+
+impl Trial {
+    /// A trial with nothing counted yet.
+    pub fn new(number: u64, input: TrialInput, seed: u64) -> Self {
+        Self {
+            number,
+            input,
+            seed,
+            intended: None,
+            offered: 0,
+            forwarded: 0,
+            duplicated: None,
+            reordered: None,
+            late: None,
+            generator_lost: 0,
+            refused: BTreeMap::new(),
+            duration: input.duration,
+            elapsed: input.duration,
+            stamp: None,
+            delay_kind: None,
+            delay: Delay::default(),
+            service_delay: Delay::default(),
+            lateness: Delay::default(),
+            slices: Vec::new(),
+            lost_at: None,
+            caveats: Vec::new(),
+        }
+    }
+
+    /// Packets the system under test lost: max(0, offered − forwarded − generator_lost).
+    pub fn lost(&self) -> u64 {
+        self.offered.saturating_sub(self.forwarded).saturating_sub(self.generator_lost)
+    }
+
+    /// Frame loss (RFC 1242 §3.6) as a ratio: lost ÷ offered; `None` when nothing was offered.
+    pub fn loss_ratio(&self) -> Option<f64> {
+        (self.offered > 0).then(|| self.lost() as f64 / self.offered as f64)
+    }
+
+    /// What was intended and did not come back, whoever's fault: max(0, intended − forwarded).
+    ///
+    /// `None` for closed loops, which intend nothing.
+    pub fn undelivered(&self) -> Option<u64> {
+        Some(self.intended?.saturating_sub(self.forwarded))
+    }
+
+    /// Trial Loss Ratio (RFC 9971 §4.5.6): 1 − forwarded ÷ intended.
+    ///
+    /// Never below [`loss_ratio`](Self::loss_ratio): a sender that falls behind counts here.
+    pub fn trial_loss_ratio(&self) -> Option<f64> {
+        let intended = self.intended.filter(|&intended| intended > 0)?;
+        Some(self.undelivered()? as f64 / intended as f64)
+    }
+
+    /// Whether more than `ratio` of what was intended did not come back (RFC 9971: a bad trial).
+    ///
+    /// A trial that intended nothing is judged by what was offered, one that offered nothing is bad.
+    pub fn exceeds(&self, ratio: Ratio) -> bool {
+        match (self.undelivered(), self.intended) {
+            (Some(undelivered), Some(intended)) if intended > 0 => ratio.is_exceeded_by(undelivered, intended),
+            _ => self.target_exceeds(ratio) || self.offered == 0,
+        }
+    }
+
+    /// Whether the target lost more than `ratio` of what was offered to it.
+    pub fn target_exceeds(&self, ratio: Ratio) -> bool {
+        ratio.is_exceeded_by(self.lost(), self.offered)
+    }
+
+    /// Whether only our own failings (packets not offered, replies dropped here) make this trial exceed
+    /// `ratio`: then it is no evidence about the target.
+    pub fn is_void_at(&self, ratio: Ratio) -> bool {
+        self.exceeds(ratio) && !self.target_exceeds(ratio)
+    }
+
+    /// Forwarding rate in packets a second (RFC 2285 §3.6.1): load × forwarded ÷ intended
+    /// (RFC 9971 §4.5.7).
+    pub fn forwarding_rate_pps(&self) -> f64 {
+        match self.trial_loss_ratio() {
+            Some(ratio) => self.input.load.as_pps() * (1.0 - ratio),
+            None => self.forwarded as f64 / self.duration.as_secs_f64(),
+        }
+    }
+}
+
+/// A set of delays. Values below zero (clocks that disagree) are kept apart, never clamped.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Delay {
+    /// `None` when no delay was measured.
+    pub histogram: Option<Histogram>,
+    /// How many values were below zero.
+    pub negative: u64,
+    /// The most negative value, in ns.
+    pub negative_min_ns: Option<i64>,
+}
+
+/// A part of a trial.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slice {
+    /// Length of the part.
+    pub duration: Duration,
+    /// Packets that left in it.
+    pub offered: u64,
+    /// Of those, how many came back.
+    pub forwarded: u64,
+}
+
+/// Where a time was taken (RFC 2330 §10.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stamp {
+    /// By the program, around its system calls.
+    App,
+    /// By the kernel.
+    Kernel,
+    /// By the network interface.
+    Nic,
+}
+
+/// What a delay is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DelayKind {
+    /// Request to reply, one clock (RFC 2681).
+    RoundTrip,
+    /// Sender to receiver, two clocks (RFC 7679).
+    OneWay,
+    /// How late a timer or a cycle was served.
+    Lateness,
+    /// From source to sink of a pipeline.
+    Passage,
+}
+
+/// Packets lost by place. Places are those of the record's `lost_at`; they sum to the loss.
+pub type LostAt = BTreeMap<String, u64>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(intended: u64, offered: u64, forwarded: u64, generator_lost: u64) -> Trial {
+        let input = TrialInput { load: Rate::from_millipps(1_000_000), duration: Duration::from_secs(1) };
+        Trial { intended: Some(intended), offered, forwarded, generator_lost, ..Trial::new(1, input, 7) }
+    }
+
+    #[test]
+    fn a_sender_that_fell_behind_is_not_the_targets_loss() {
+        let behind = trial(1000, 900, 900, 0);
+        assert_eq!((behind.lost(), behind.loss_ratio()), (0, Some(0.0)));
+        assert_eq!(behind.trial_loss_ratio(), Some(0.1));
+        assert!(behind.is_void_at(Ratio::ZERO));
+    }
+
+    #[test]
+    fn what_our_own_socket_dropped_is_not_the_targets_loss() {
+        let dropped = trial(1000, 1000, 990, 10);
+        assert_eq!(dropped.lost(), 0);
+        assert!(dropped.is_void_at(Ratio::ZERO));
+        assert!(!dropped.is_void_at(Ratio::new(0.01).unwrap()), "0.01 is not exceeded at all");
+    }
+
+    #[test]
+    fn more_back_than_sent_is_never_negative_loss() {
+        let surplus = trial(1000, 1000, 1001, 0);
+        assert_eq!((surplus.lost(), surplus.trial_loss_ratio()), (0, Some(0.0)));
+        assert!(!surplus.exceeds(Ratio::ZERO));
+    }
+
+    #[test]
+    fn nothing_offered_has_no_loss_ratio_and_is_no_success() {
+        let silent = trial(1000, 0, 0, 0);
+        assert_eq!(silent.loss_ratio(), None);
+        assert!(silent.is_void_at(Ratio::ZERO));
+    }
+}
