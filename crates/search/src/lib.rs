@@ -1,1 +1,16 @@
-//! search
+//! Which trial next? Goals, bounds and the algorithms that close them in.
+//!
+//! Owns the [`Search`]: a state machine that asks with [`Search::next_trial`] and learns with
+//! [`Search::record`] (RFC 9971: the Controller). It never performs a trial, reads a clock or draws
+//! chance of its own; time is what trials say it was, so a search replayed from its trials ends the same.
+//! Start reading at [`search`], then [`goal`]; each algorithm is a file or a directory.
+
+pub mod algorithm;
+pub mod goal;
+pub mod outcome;
+pub mod search;
+
+pub use algorithm::Algorithm;
+pub use goal::{Goal, GoalError};
+pub use outcome::{Bound, Bounds, GoalOutcome, GoalResult, Irregular};
+pub use search::{Limits, Search};

@@ -94,7 +94,8 @@ impl Histogram {
         #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
         let beyond = (1.0 - q) * self.count() as f64;
         // 1e-9 forgives 1 − 0.999 not being 0.001.
-        (self.count() > 0 && beyond >= 1.0 - 1e-9).then(|| self.inner.value_at_quantile(q).min(self.inner.max()))
+        (self.count() > 0 && beyond >= 1.0 - 1e-9)
+            .then(|| self.inner.value_at_quantile(q).min(self.inner.max()))
     }
 
     /// The occupied cells, ascending: (highest value of the cell in ns, count).

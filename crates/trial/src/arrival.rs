@@ -145,9 +145,8 @@ mod tests {
 
     #[test]
     fn poisson_counts_have_the_mean_and_variance_of_poisson() {
-        let counts: Vec<f64> = (0..2000)
-            .map(|seed| Arrival::Poisson.departures(input(100.0, 1), seed).count() as f64)
-            .collect();
+        let counts: Vec<f64> =
+            (0..2000).map(|seed| Arrival::Poisson.departures(input(100.0, 1), seed).count() as f64).collect();
         let mean = dropline_stats::sample::mean(&counts).unwrap();
         let dispersion = dropline_stats::sample::deviation(&counts).unwrap().powi(2) / mean;
         assert!((mean - 100.0).abs() < 4.0 * (100.0f64 / 2000.0).sqrt(), "{mean}");

@@ -123,7 +123,9 @@ impl Trial {
     /// A trial that intended nothing is judged by what was offered, one that offered nothing is bad.
     pub fn exceeds(&self, ratio: Ratio) -> bool {
         match (self.undelivered(), self.intended) {
-            (Some(undelivered), Some(intended)) if intended > 0 => ratio.is_exceeded_by(undelivered, intended),
+            (Some(undelivered), Some(intended)) if intended > 0 => {
+                ratio.is_exceeded_by(undelivered, intended)
+            }
             _ => self.target_exceeds(ratio) || self.offered == 0,
         }
     }

@@ -169,9 +169,7 @@ fn split<'a>(word: &'a str, example: &'static str) -> Result<(f64, &'a str), Wri
             end += 1 + digits;
         }
     }
-    let number = word[..end]
-        .parse()
-        .map_err(|_| WrittenError::NoNumber { word: word.into(), example })?;
+    let number = word[..end].parse().map_err(|_| WrittenError::NoNumber { word: word.into(), example })?;
     Ok((number, word[end..].trim_start()))
 }
 

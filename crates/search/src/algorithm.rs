@@ -1,0 +1,26 @@
+//! What every search algorithm answers.
+
+use crate::{Bounds, GoalOutcome};
+use dropline_trial::{Trial, TrialInput};
+use std::fmt;
+
+/// A search algorithm as a state machine: no I/O, no clock, no chance of its own.
+///
+/// The same trials in the same order always lead to the same questions.
+pub trait Algorithm: fmt::Debug + Send {
+    /// The trial it wants now; `None` when it is done. Asking twice without an answer asks the same.
+    fn next_trial(&mut self) -> Option<TrialInput>;
+
+    /// Learns from the trial it asked for. A trial is bad for a goal when
+    /// [`Trial::exceeds`](dropline_trial::Trial::exceeds) says so.
+    fn record(&mut self, trial: &Trial);
+
+    /// Name of the phase that the trial it wants now belongs to, such as `initial` or `final`.
+    fn phase(&self) -> String;
+
+    /// What it knows now, a pair of bounds a goal, in the order of the goals.
+    fn bounds(&self) -> Vec<Bounds>;
+
+    /// What it would answer now, one a goal, in the order of the goals; irregular until it is done.
+    fn outcome(&self) -> Vec<GoalOutcome>;
+}

@@ -1,0 +1,56 @@
+//! What a search knows of a goal: bounds on the way, an outcome at the end.
+
+use dropline_trial::Rate;
+
+/// The bounds of one goal at some moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// Highest load known to achieve the goal, as the algorithm sees it.
+    pub lower: Option<Bound>,
+    /// Lowest load known to fail it, as the algorithm sees it.
+    pub upper: Option<Bound>,
+}
+
+/// A load that bounds a goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// Where it is.
+    pub load: Rate,
+    /// Whether its last trials bear it out; an invalid bound only tracks a width (MDR).
+    pub valid: bool,
+}
+
+/// The answer to one goal (RFC 9971 §4.8.4).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GoalOutcome {
+    /// Relevant lower bound, in packets a second.
+    pub lower: Option<Rate>,
+    /// Relevant upper bound.
+    pub upper: Option<Rate>,
+    /// Conditional throughput in packets a second (RFC 9971 §4.8.3), where the algorithm has one.
+    pub conditional_throughput_pps: Option<f64>,
+    /// Whether both bounds stand and are close enough.
+    pub result: GoalResult,
+}
+
+/// Whether an answer is one (RFC 9971 §4.8.4: Regular and Irregular Goal Result).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GoalResult {
+    /// Both relevant bounds exist and their distance is at most the goal's width.
+    Regular,
+    /// Something is missing.
+    Irregular(Irregular),
+}
+
+/// Why a result is irregular.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Irregular {
+    /// The goal is achieved even at the highest load allowed.
+    AtMaximum,
+    /// The goal fails even at the lowest load allowed.
+    BelowMinimum,
+    /// The upper bound is the generator's limit, not the target's.
+    GeneratorLimited,
+    /// The search ended before the bounds were close enough.
+    Unfinished,
+}
