@@ -1,1 +1,22 @@
-//! record
+//! What is kept of a measurement: versioned data, no computing beyond ratios of counts, no rendering.
+//!
+//! Owns the [`Record`], JSON Lines of a [`Header`], a [`TrialLine`] a trial and a [`ResultLine`], and
+//! its [`schema`]. It never opens a file, measures or draws.
+//! Start reading at [`record`], then [`header`], [`trial_line`], [`result_line`].
+
+pub mod count;
+pub mod environment;
+pub mod header;
+pub mod record;
+pub mod result_line;
+pub mod schema;
+pub mod study;
+pub mod trial_line;
+
+pub use count::Count;
+pub use environment::Environment;
+pub use header::{GoalLine, Header, MdrLine, PartLine, ProfileLine, SearchLine};
+pub use record::{ReadError, Record};
+pub use result_line::{AnswerLine, DelayAtLine, ResultLine, ResultWord};
+pub use study::{Study, Table};
+pub use trial_line::{BoundsLine, CaveatLine, DelayLine, NegativeLine, Purpose, SliceLine, TrialLine};

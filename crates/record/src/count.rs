@@ -1,0 +1,77 @@
+//! Counts that survive JSON.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+
+/// Largest integer that every JSON reader keeps exactly: 2⁵³.
+const EXACT: u64 = 1 << 53;
+
+/// A number of packets: a JSON integer, beyond 2⁵³ a string of digits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Count(pub u64);
+
+impl Serialize for Count {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0 > EXACT { serializer.collect_str(&self.0) } else { serializer.serialize_u64(self.0) }
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Digits;
+        impl Visitor<'_> for Digits {
+            type Value = Count;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a count: an integer of at least 0, or a string of digits")
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Count, E> {
+                Ok(Count(value))
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Count, E> {
+                u64::try_from(value)
+                    .map(Count)
+                    .map_err(|_| E::invalid_value(Unexpected::Signed(value), &self))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Count, E> {
+                text.parse().map(Count).map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+            }
+        }
+        deserializer.deserialize_any(Digits)
+    }
+}
+
+impl JsonSchema for Count {
+    fn schema_name() -> Cow<'static, str> {
+        "Count".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({
+            "description": "A count: an integer, beyond 2^53 a string of digits.",
+            "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string", "pattern": "^[0-9]+$" }]
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_beyond_2_to_the_53_are_strings_and_read_back_exactly() {
+        for (value, text) in [(7, "7"), (EXACT, "9007199254740992"), (EXACT + 1, "\"9007199254740993\"")] {
+            assert_eq!(serde_json::to_string(&Count(value)).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Count>(text).unwrap(), Count(value));
+        }
+        for bad in ["-1", "1.5", "\"x\"", "null"] {
+            assert!(serde_json::from_str::<Count>(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The first line of a record: what is measured, with what, for which goals.
+
+use crate::Environment;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The first line of a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Header {
+    /// Version of this format: `dropline/1`.
+    pub schema: String,
+    /// The verb that made the record: `search` or `trial`.
+    pub verb: String,
+    /// When it began, RFC 3339 in UTC.
+    pub started: String,
+    /// The target as the user wrote it.
+    pub target: String,
+    /// In words, what the target is: `echo, answers in 34 us`.
+    pub target_note: Option<String>,
+    /// What a packet of `load` is: `packets`, `samples`, `wakeups`, `cycles`.
+    pub load_unit: String,
+    /// What a load in this record is the sum of (RFC 9971 §4.5.2), in words.
+    pub load_is: String,
+    /// The traffic profile.
+    pub profile: ProfileLine,
+    /// Goals, algorithm and limits of a search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchLine>,
+    /// In words, how packets are sent and received.
+    pub generator: Option<String>,
+    /// What the generator was measured to offer to our own reflector, in packets a second.
+    pub generator_limit_pps: Option<f64>,
+    /// The machine.
+    pub environment: Environment,
+}
+
+/// The traffic profile (RFC 9971): everything about the traffic but load and duration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProfileLine {
+    /// Arrival process.
+    pub arrival: String,
+    /// UDP payload in bytes.
+    pub packet_bytes: u32,
+    /// Ethernet frame over IPv4 with FCS, in bytes.
+    pub frame_bytes: u32,
+    /// What the load is divided over.
+    pub streams: Vec<PartLine>,
+    /// What the load is the sum of.
+    pub directions: Vec<PartLine>,
+    /// Longest wait for packets after the last departure, in seconds.
+    pub drain_s: f64,
+    /// The wait ends after this time without a packet, in seconds; null waits in full.
+    pub drain_quiet_s: Option<f64>,
+    /// Rest before the next trial, in seconds.
+    pub rest_s: f64,
+    /// Chance of the whole measurement; each trial derives its own.
+    pub seed: u64,
+}
+
+/// A part of the load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PartLine {
+    /// Its name.
+    pub name: String,
+    /// Relative to the other parts.
+    pub share: u32,
+}
+
+/// What is searched for, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchLine {
+    /// `mlr`, `mdr` or `binary`.
+    pub algorithm: String,
+    /// The preset that set the goals, if one did.
+    pub preset: Option<String>,
+    /// All attributes of each goal, defaults included (RFC 9971 R33).
+    pub goals: Vec<GoalLine>,
+    /// Lowest load the search may use.
+    pub min_load_pps: f64,
+    /// Highest load the search may use.
+    pub max_load_pps: f64,
+    /// Bound on the sum of the trials' `elapsed_s`; null is none.
+    pub budget_s: Option<f64>,
+    /// Bound on the number of trials; null is none.
+    pub max_trials: Option<u64>,
+    /// What a trial's time counts as (RFC 9971 §4.5.8): `duration_s` or `elapsed_s`.
+    pub effective_duration: String,
+    /// Warm-up before the search, in seconds; those trials are dropped.
+    pub warm_up_s: f64,
+    /// Shares of each goal's load at which the delay is measured after the search.
+    pub delay_at: Vec<f64>,
+    /// Which search of `--repeat N` this is, from 1, and N.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repetition: Option<[u32; 2]>,
+    /// MDR's own settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mdr: Option<MdrLine>,
+}
+
+/// Settings that only MDR has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MdrLine {
+    /// `current`, or `first` for the one of 2018.
+    pub version: String,
+    /// Phases between the initial and the final one.
+    pub intermediate_phases: u32,
+    /// How often an external step doubles the width.
+    pub doublings: u32,
+}
+
+/// All attributes of a goal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GoalLine {
+    /// A trial with more loss is bad.
+    pub loss_ratio: f64,
+    /// Share of the duration sum that may be bad.
+    pub exceed_ratio: f64,
+    /// Length of a full trial, in seconds.
+    pub trial_duration_s: f64,
+    /// Length of the first trials, in seconds.
+    pub initial_trial_duration_s: f64,
+    /// Sum of full trials that decides a load, in seconds.
+    pub duration_sum_s: f64,
+    /// Relative width (upper − lower) ÷ upper at which the bounds are close enough.
+    pub width: f64,
+}
+
+impl GoalLine {
+    /// The goal in words: `no loss` or `0.5 % loss`.
+    pub fn words(&self) -> String {
+        if self.loss_ratio == 0.0 {
+            "no loss".into()
+        } else {
+            // Ratios are whole billionths: seven decimals of a per cent.
+            let percent = format!("{:.7}", self.loss_ratio * 100.0);
+            format!("{} % loss", percent.trim_end_matches('0').trim_end_matches('.'))
+        }
+    }
+}
+
+impl From<&dropline_search::Goal> for GoalLine {
+    fn from(goal: &dropline_search::Goal) -> Self {
+        Self {
+            loss_ratio: goal.loss_ratio.as_f64(),
+            exceed_ratio: goal.exceed_ratio.as_f64(),
+            trial_duration_s: goal.trial_duration.as_secs_f64(),
+            initial_trial_duration_s: goal.initial_trial_duration.as_secs_f64(),
+            duration_sum_s: goal.duration_sum.as_secs_f64(),
+            width: goal.width.as_f64(),
+        }
+    }
+}
+
+impl From<&dropline_trial::TrafficProfile> for ProfileLine {
+    fn from(profile: &dropline_trial::TrafficProfile) -> Self {
+        let parts = |parts: &[dropline_trial::Part]| {
+            parts.iter().map(|part| PartLine { name: part.name.clone(), share: part.share }).collect()
+        };
+        Self {
+            arrival: profile.arrival.name().into(),
+            packet_bytes: profile.packet.payload_bytes(),
+            frame_bytes: profile.packet.frame_bytes(),
+            streams: parts(&profile.streams),
+            directions: parts(&profile.directions),
+            drain_s: profile.drain.longest.as_secs_f64(),
+            drain_quiet_s: profile.drain.quiet.map(|quiet| quiet.as_secs_f64()),
+            rest_s: profile.drain.rest.as_secs_f64(),
+            seed: profile.seed,
+        }
+    }
+}

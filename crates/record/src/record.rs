@@ -1,0 +1,296 @@
+//! A whole record: read from its lines, written line by line.
+
+use crate::schema::{CURRENT, Line};
+use crate::{CaveatLine, Header, ResultLine, TrialLine};
+use serde_json::{Map, Value};
+
+/// A measurement as it is kept: a header, trials in order, and a result when it ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// What was measured, and how.
+    pub header: Header,
+    /// Every finished trial.
+    pub trials: Vec<TrialLine>,
+    /// What was found; `None` when the program was killed before it ended.
+    pub result: Option<ResultLine>,
+    /// Doubts that arose while reading, such as a torn last line.
+    pub reading: Vec<CaveatLine>,
+}
+
+/// Why a text is no record.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// Nothing in it.
+    #[error("the record is empty: it does not even have a header line")]
+    Empty,
+    /// The first line is something else.
+    #[error("line 1 is not the header of a record: {0}")]
+    NoHeader(String),
+    /// Written by a version that this one does not know.
+    #[error("the record has schema {found:?}, and this version reads {CURRENT:?}: use a newer dropline")]
+    UnknownSchema {
+        /// What it says.
+        found: String,
+    },
+    /// A line in the middle is broken. The lines before it are intact.
+    #[error("line {line} of the record is broken: {why}")]
+    Broken {
+        /// From 1.
+        line: usize,
+        /// What the parser says.
+        why: String,
+    },
+    /// A line stands where it must not.
+    #[error("line {line} of the record is a second {what}")]
+    Misplaced {
+        /// From 1.
+        line: usize,
+        /// What kind of line.
+        what: &'static str,
+    },
+}
+
+impl Record {
+    /// A record that has only begun.
+    pub fn begin(header: Header) -> Self {
+        Self { header, trials: Vec::new(), result: None, reading: Vec::new() }
+    }
+
+    /// Reads JSON Lines. A torn last line is dropped with a caveat; a line broken elsewhere is an error.
+    ///
+    /// # Errors
+    /// If there is no header, an unknown schema, or a broken line before the last.
+    pub fn read(text: &str) -> Result<Self, ReadError> {
+        let mut lines: Vec<(usize, &str)> = text
+            .lines()
+            .enumerate()
+            .map(|(index, line)| (index + 1, line))
+            .filter(|(_, line)| !line.trim().is_empty())
+            .collect();
+        let ends_whole = text.ends_with('\n');
+        if lines.is_empty() {
+            return Err(ReadError::Empty);
+        }
+        let mut record = Self::begin(header(lines.remove(0).1)?);
+        let last = lines.last().map(|(number, _)| *number);
+        for (number, line) in lines {
+            match serde_json::from_str::<Line>(line) {
+                Ok(Line::Header(_)) => {
+                    return Err(ReadError::Misplaced { line: number, what: "header" });
+                }
+                Ok(Line::Trial(trial)) => record.trials.push(*trial),
+                Ok(Line::Result(_)) if record.result.is_some() => {
+                    return Err(ReadError::Misplaced { line: number, what: "result" });
+                }
+                Ok(Line::Result(result)) => record.result = Some(*result),
+                Err(_) if Some(number) == last && !ends_whole => record.reading.push(torn(number)),
+                Err(why) => return Err(ReadError::Broken { line: number, why: why.to_string() }),
+            }
+        }
+        Ok(record)
+    }
+
+    /// The record as JSON Lines.
+    pub fn to_lines(&self) -> String {
+        let mut text = header_line(&self.header);
+        self.trials.iter().for_each(|trial| text.push_str(&trial_line(trial)));
+        if let Some(result) = &self.result {
+            text.push_str(&result_line(result));
+        }
+        text
+    }
+
+    /// The same data as one object: the promised fields of `--json`.
+    ///
+    /// For the verb `trial` that is the trial with the header's fields beside it.
+    pub fn to_object(&self) -> Value {
+        let mut object = Map::new();
+        if self.header.verb == "trial" {
+            if let Some(trial) = self.trials.last() {
+                merge(&mut object, trial);
+            }
+        }
+        merge(&mut object, &self.header);
+        if self.header.verb == "search" {
+            let search = object.remove("search").unwrap_or_default();
+            if let Value::Object(search) = search {
+                search.into_iter().for_each(|(key, value)| {
+                    object.insert(key, value);
+                });
+            }
+            object.insert("trials".into(), serde_json::to_value(&self.trials).unwrap_or_default());
+        }
+        if let Some(result) = &self.result {
+            merge(&mut object, result);
+        }
+        object.insert("caveats".into(), serde_json::to_value(self.caveats()).unwrap_or_default());
+        Value::Object(object)
+    }
+
+    /// Doubts about the whole: the result's, those of a single trial, those of reading.
+    pub fn caveats(&self) -> Vec<CaveatLine> {
+        let mut caveats = self.reading.clone();
+        match (&self.result, self.header.verb.as_str(), self.trials.last()) {
+            (_, "trial", Some(trial)) => caveats.extend(trial.caveats.clone()),
+            (Some(result), _, _) => caveats.extend(result.caveats.clone()),
+            _ => {}
+        }
+        caveats
+    }
+}
+
+/// The header's line, newline included.
+pub fn header_line(header: &Header) -> String {
+    line(&Line::Header(Box::new(header.clone())))
+}
+
+/// A trial's line, newline included.
+pub fn trial_line(trial: &TrialLine) -> String {
+    line(&Line::Trial(Box::new(trial.clone())))
+}
+
+/// The result's line, newline included.
+pub fn result_line(result: &ResultLine) -> String {
+    line(&Line::Result(Box::new(result.clone())))
+}
+
+fn line(line: &Line) -> String {
+    let mut text = serde_json::to_string(line).expect("a line is JSON");
+    text.push('\n');
+    text
+}
+
+fn header(line: &str) -> Result<Header, ReadError> {
+    let value: Value = serde_json::from_str(line).map_err(|why| ReadError::NoHeader(why.to_string()))?;
+    let found = value.get("schema").and_then(Value::as_str);
+    match found {
+        Some(CURRENT) => {}
+        Some(found) => return Err(ReadError::UnknownSchema { found: found.into() }),
+        None => return Err(ReadError::NoHeader("it has no \"schema\"".into())),
+    }
+    match serde_json::from_value(value) {
+        Ok(Line::Header(header)) => Ok(*header),
+        Ok(_) => Err(ReadError::NoHeader("it is another line".into())),
+        Err(why) => Err(ReadError::NoHeader(why.to_string())),
+    }
+}
+
+fn torn(line: usize) -> CaveatLine {
+    CaveatLine {
+        code: "torn_line".into(),
+        text: format!("line {line}, the last one, was cut off while it was written; it is left out"),
+        numbers: Map::new(),
+    }
+}
+
+fn merge<T: serde::Serialize>(object: &mut Map<String, Value>, part: &T) {
+    if let Ok(Value::Object(part)) = serde_json::to_value(part) {
+        object.extend(part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Environment, ProfileLine, Purpose};
+    use dropline_stats::Histogram;
+    use dropline_trial::{Caveat, Delay, Rate, TrafficProfile, Trial, TrialInput};
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    fn header() -> Header {
+        Header {
+            schema: CURRENT.into(),
+            verb: "search".into(),
+            started: "2026-11-21T09:31:00Z".into(),
+            target: "sim:hard".into(),
+            target_note: None,
+            load_unit: "packets".into(),
+            load_is: "one interface".into(),
+            profile: ProfileLine::from(&TrafficProfile::default()),
+            search: None,
+            generator: None,
+            generator_limit_pps: None,
+            environment: Environment::default(),
+        }
+    }
+
+    fn trial(number: u64) -> Trial {
+        let input = TrialInput {
+            load: Rate::from_millipps(9_090_587_431),
+            duration: Duration::from_nanos(5_477_225_575),
+        };
+        let mut histogram = Histogram::new();
+        histogram.record_n(34_000, 50);
+        Trial {
+            intended: Some(1000),
+            offered: 1000,
+            forwarded: 990,
+            delay: Delay { histogram: Some(histogram), ..Delay::default() },
+            ..Trial::new(number, input, u64::MAX - number)
+        }
+    }
+
+    fn line_of(number: u64) -> TrialLine {
+        TrialLine::new(&trial(number), "sim:hard", "constant", Purpose::Search, Duration::ZERO)
+    }
+
+    #[test]
+    fn a_trial_read_back_is_the_trial_that_was_written() {
+        let mut trial = trial(3);
+        trial.caveats.push(Caveat::GeneratorLost { dropped: 2 });
+        let record = Record {
+            trials: vec![TrialLine::new(&trial, "t", "constant", Purpose::Search, Duration::ZERO)],
+            ..Record::begin(header())
+        };
+        let text = record.to_lines();
+        assert!(text.contains(r#""code":"generator_lost","text":"our own"#), "{text}");
+        let read = Record::read(&text).unwrap();
+        assert_eq!(read, record);
+        let mut again = read.trials[0].trial().unwrap();
+        assert_eq!(again.caveats[0].to_string(), trial.caveats[0].to_string());
+        again.caveats.clone_from(&trial.caveats);
+        assert_eq!(again, trial, "loads, durations, counts and histograms are exact");
+    }
+
+    #[test]
+    fn a_torn_last_line_is_dropped_with_a_caveat() {
+        let record = Record { trials: vec![line_of(1), line_of(2)], ..Record::begin(header()) };
+        let text = record.to_lines();
+        let read = Record::read(&text[..text.len() - 20]).unwrap();
+        assert_eq!((read.trials.len(), read.reading[0].code.as_str()), (1, "torn_line"));
+    }
+
+    #[test]
+    fn a_broken_line_in_the_middle_is_an_error_that_names_it() {
+        let record = Record { trials: vec![line_of(1), line_of(2)], ..Record::begin(header()) };
+        let text = record.to_lines().replacen("\"offered\":1000", "\"offered\":-1", 1);
+        assert!(matches!(Record::read(&text), Err(ReadError::Broken { line: 2, .. })));
+    }
+
+    #[test]
+    fn an_unknown_schema_and_an_empty_file_are_told_apart() {
+        let text = header_line(&header()).replace("dropline/1", "dropline/99");
+        assert!(matches!(Record::read(&text), Err(ReadError::UnknownSchema { .. })));
+        assert!(matches!(Record::read("\n"), Err(ReadError::Empty)));
+        assert!(matches!(Record::read("{}\n"), Err(ReadError::NoHeader(_))));
+    }
+
+    proptest! {
+        #[test]
+        fn cutting_a_record_anywhere_loses_at_most_one_trial(at in 0.0f64..1.0) {
+            let trials: Vec<TrialLine> = (1..=5).map(line_of).collect();
+            let text = Record { trials, ..Record::begin(header()) }.to_lines();
+            let head = header_line(&header()).len();
+            let cut = head + ((text.len() - head) as f64 * at) as usize;
+            let whole = text[..cut].matches('\n').count() - 1;
+            let read = Record::read(&text[..cut]).unwrap();
+            prop_assert!(read.trials.len() >= whole);
+        }
+
+        #[test]
+        fn no_text_makes_the_reader_panic(text in "\\PC{0,200}") {
+            let _ = Record::read(&text);
+        }
+    }
+}

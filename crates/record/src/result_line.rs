@@ -1,0 +1,105 @@
+//! The last line of a record: what the search answers.
+
+use crate::{CaveatLine, GoalLine};
+use dropline_search::{GoalOutcome, GoalResult, Irregular};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The last line of a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ResultLine {
+    /// One answer a goal, in the order of the goals.
+    pub goals: Vec<AnswerLine>,
+    /// Sum of the trials' durations: traffic.
+    pub trial_seconds: f64,
+    /// Sum of the trials' elapsed times: traffic and waits.
+    pub elapsed_s: f64,
+    /// Whether the user ended it early; what was measured is kept.
+    pub interrupted: bool,
+    /// Delays after the search, where asked for.
+    #[serde(default)]
+    pub delay_at: Vec<DelayAtLine>,
+    /// Doubts about the whole.
+    pub caveats: Vec<CaveatLine>,
+}
+
+/// A goal and its answer. `lower_pps` and `upper_pps` are relevant bounds, or the ends of an interval
+/// where `level` says how often it holds the truth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AnswerLine {
+    /// The goal with all its attributes.
+    #[serde(flatten)]
+    pub goal: GoalLine,
+    /// Lower bound; null when there is none.
+    pub lower_pps: Option<f64>,
+    /// Upper bound; null when there is none.
+    pub upper_pps: Option<f64>,
+    /// Median of an interval; null where the algorithm states bounds.
+    pub median_pps: Option<f64>,
+    /// Probability that the interval holds the truth; null where the algorithm states bounds.
+    pub level: Option<f64>,
+    /// Conditional throughput (RFC 9971 §4.8.3).
+    pub conditional_throughput_pps: Option<f64>,
+    /// Whether it is an answer.
+    pub result: ResultWord,
+    /// Why it is none: `at_maximum`, `below_minimum`, `generator_limited`, `unfinished`.
+    pub why: Option<String>,
+    /// A second statement by RFC 9971, where asked for.
+    pub certified: Option<serde_json::Value>,
+}
+
+/// Kind of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResultWord {
+    /// Both relevant bounds stand and are close enough (RFC 9971 §4.8.4.1).
+    Regular,
+    /// Something is missing; `why` says what.
+    Irregular,
+}
+
+/// A trial that measured the delay at a share of a goal's load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DelayAtLine {
+    /// Index of the goal, from 0.
+    pub goal: u32,
+    /// Share of the goal's headline load.
+    pub share: f64,
+    /// Number of the trial.
+    pub trial: u64,
+}
+
+impl AnswerLine {
+    /// The answer of a search to a goal.
+    pub fn new(goal: GoalLine, outcome: &GoalOutcome) -> Self {
+        let (result, why) = match outcome.result {
+            GoalResult::Regular => (ResultWord::Regular, None),
+            GoalResult::Irregular(why) => (ResultWord::Irregular, Some(irregular(why).to_owned())),
+        };
+        Self {
+            goal,
+            lower_pps: outcome.lower.map(dropline_trial::Rate::as_pps),
+            upper_pps: outcome.upper.map(dropline_trial::Rate::as_pps),
+            median_pps: None,
+            level: None,
+            conditional_throughput_pps: outcome.conditional_throughput_pps,
+            result,
+            why,
+            certified: None,
+        }
+    }
+
+    /// The number to compare: median, else conditional throughput, else lower bound.
+    pub fn headline_pps(&self) -> Option<f64> {
+        self.median_pps.or(self.conditional_throughput_pps).or(self.lower_pps)
+    }
+}
+
+fn irregular(why: Irregular) -> &'static str {
+    match why {
+        Irregular::AtMaximum => "at_maximum",
+        Irregular::BelowMinimum => "below_minimum",
+        Irregular::GeneratorLimited => "generator_limited",
+        Irregular::Unfinished => "unfinished",
+    }
+}

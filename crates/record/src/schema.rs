@@ -1,0 +1,28 @@
+//! The record's JSON Schema, made from its types.
+
+use crate::{Header, ResultLine, TrialLine};
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde::{Deserialize, Serialize};
+
+/// Name of the format that this version writes.
+pub const CURRENT: &str = "dropline/1";
+
+/// One line of a record: `line` says which.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "line", rename_all = "snake_case")]
+pub enum Line {
+    /// The first line.
+    Header(Box<Header>),
+    /// One line a trial.
+    Trial(Box<TrialLine>),
+    /// The last line.
+    Result(Box<ResultLine>),
+}
+
+/// The JSON Schema of one line.
+pub fn line_schema() -> String {
+    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Line>();
+    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is JSON");
+    text.push('\n');
+    text
+}

@@ -1,0 +1,33 @@
+//! What an experiment leaves: tables in words and numbers, beside its records.
+
+use crate::CaveatLine;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The result of an experiment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Study {
+    /// The name typed after `dropline experiment`.
+    pub name: String,
+    /// What was found, in a sentence.
+    pub title: String,
+    /// What was asked and how it was measured, a paragraph each.
+    pub paragraphs: Vec<String>,
+    /// The tables.
+    pub tables: Vec<Table>,
+    /// Doubts.
+    pub caveats: Vec<CaveatLine>,
+}
+
+/// A table of an experiment. The first column names the row.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// How to read it.
+    pub note: String,
+    /// Heads of the columns.
+    pub columns: Vec<String>,
+    /// Rows of cells, each as wide as the heads.
+    pub rows: Vec<Vec<String>>,
+}

@@ -1,0 +1,346 @@
+//! A line of a record: one trial and what the search knew after it.
+
+use crate::Count;
+use dropline_search::{Bound, Bounds};
+use dropline_stats::{Histogram, HistogramError};
+use dropline_trial::{Caveat, Delay, DelayKind, Rate, Slice, Stamp, Trial, TrialInput};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// One trial. Counts are integers; ratios are derived from them when the line is made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialLine {
+    /// From 1, within the record.
+    pub number: u64,
+    /// What the trial was for.
+    pub purpose: Purpose,
+    /// Phase of the search it belongs to.
+    pub phase: Option<String>,
+    /// When it began, in seconds of the sum of `elapsed_s` before it.
+    pub at_s: f64,
+    /// The target.
+    pub target: String,
+    /// Intended load.
+    pub intended_load_pps: f64,
+    /// Offered load: offered ÷ duration.
+    pub offered_load_pps: f64,
+    /// Forwarding rate: load × forwarded ÷ intended (RFC 9971 §4.5.7).
+    pub forwarding_rate_pps: f64,
+    /// Duration asked for.
+    pub intended_duration_s: f64,
+    /// Effective duration (RFC 9971 §4.5.8): how long packets were sent.
+    pub duration_s: f64,
+    /// Arrival process.
+    pub arrival: String,
+    /// Chance of this trial.
+    #[schemars(with = "Count")]
+    #[serde(with = "seed")]
+    pub seed: u64,
+    /// Packets the load asked for; null for closed loops.
+    pub intended: Option<Count>,
+    /// Packets that left.
+    pub offered: Count,
+    /// Packets that came back in time, each counted once.
+    pub forwarded: Count,
+    /// max(0, offered − forwarded − generator_lost).
+    pub lost: Count,
+    /// Further copies.
+    pub duplicated: Option<Count>,
+    /// Packets that came back behind a later one.
+    pub reordered: Option<Count>,
+    /// Packets of earlier trials that came back during this one.
+    pub late: Option<Count>,
+    /// Replies our own socket dropped.
+    pub generator_lost: Count,
+    /// Sends the system refused, by errno.
+    #[serde(default)]
+    pub refused: BTreeMap<String, Count>,
+    /// lost ÷ offered; null when nothing was offered.
+    pub loss_ratio: Option<f64>,
+    /// 1 − forwarded ÷ intended (RFC 9971); null for closed loops.
+    pub trial_loss_ratio: Option<f64>,
+    /// What the trial cost, waits included.
+    pub elapsed_s: f64,
+    /// Where times were taken.
+    #[schemars(with = "Option<String>")]
+    pub stamp: Option<Stamp>,
+    /// What the delays are.
+    #[schemars(with = "Option<String>")]
+    pub delay_kind: Option<DelayKind>,
+    /// From when each packet was due.
+    pub delay_ns: Option<DelayLine>,
+    /// From when each packet left.
+    pub service_delay_ns: Option<DelayLine>,
+    /// How much later than due each packet left.
+    pub lateness_ns: Option<DelayLine>,
+    /// Delays below zero, kept apart.
+    pub negative: NegativeLine,
+    /// Parts of the trial in order.
+    #[serde(default)]
+    pub slices: Vec<SliceLine>,
+    /// Packets lost by place, where that was accounted for.
+    pub lost_at: Option<BTreeMap<String, Count>>,
+    /// Doubts about this trial.
+    pub caveats: Vec<CaveatLine>,
+    /// What the search knew after this trial, one a goal.
+    #[serde(default)]
+    pub bounds: Vec<BoundsLine>,
+}
+
+/// What a trial was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// The delay at a share of a goal's load, after the search.
+    DelayAt,
+    /// Evidence for a search.
+    Search,
+    /// Asked for by hand.
+    Trial,
+    /// Run and dropped.
+    WarmUp,
+}
+
+/// Numbers about a set of delays, in nanoseconds. A percentile that the count cannot bear is null.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
+pub struct DelayLine {
+    pub count: Count,
+    pub min: Option<u64>,
+    pub p50: Option<u64>,
+    pub p90: Option<u64>,
+    pub p99: Option<u64>,
+    pub p99_9: Option<u64>,
+    pub max: Option<u64>,
+    /// All values: HdrHistogram V2 deflate, base64.
+    pub histogram: String,
+}
+
+/// Delays below zero: the clocks disagree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NegativeLine {
+    /// How many.
+    pub count: Count,
+    /// The most negative, in nanoseconds.
+    pub min: Option<i64>,
+}
+
+/// A part of a trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SliceLine {
+    /// Its length.
+    pub duration_s: f64,
+    /// Packets that left in it.
+    pub offered: Count,
+    /// Of those, how many came back.
+    pub forwarded: Count,
+}
+
+/// A doubt: a stable code, words, and the numbers behind them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CaveatLine {
+    /// Stable name.
+    pub code: String,
+    /// In words.
+    pub text: String,
+    /// The numbers behind the words.
+    #[serde(flatten)]
+    pub numbers: serde_json::Map<String, serde_json::Value>,
+}
+
+/// The bounds of one goal after a trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BoundsLine {
+    /// Lower bound; null when there is none yet.
+    pub lower_pps: Option<f64>,
+    /// Whether the trials bear the lower bound out.
+    pub lower_valid: bool,
+    /// Upper bound; null when there is none yet.
+    pub upper_pps: Option<f64>,
+    /// Whether the trials bear the upper bound out.
+    pub upper_valid: bool,
+}
+
+impl TrialLine {
+    /// The line of a trial. `at` is the sum of the times of the trials before it.
+    pub fn new(trial: &Trial, target: &str, arrival: &str, purpose: Purpose, at: Duration) -> Self {
+        let count = |value: Option<u64>| value.map(Count);
+        let negative = Delay::default();
+        let negative = [&trial.delay, &trial.service_delay]
+            .into_iter()
+            .find(|delay| delay.negative > 0)
+            .unwrap_or(&negative);
+        Self {
+            number: trial.number,
+            purpose,
+            phase: None,
+            at_s: at.as_secs_f64(),
+            target: target.into(),
+            intended_load_pps: trial.input.load.as_pps(),
+            offered_load_pps: trial.offered as f64 / trial.duration.as_secs_f64(),
+            forwarding_rate_pps: trial.forwarding_rate_pps(),
+            intended_duration_s: trial.input.duration.as_secs_f64(),
+            duration_s: trial.duration.as_secs_f64(),
+            arrival: arrival.into(),
+            seed: trial.seed,
+            intended: count(trial.intended),
+            offered: Count(trial.offered),
+            forwarded: Count(trial.forwarded),
+            lost: Count(trial.lost()),
+            duplicated: count(trial.duplicated),
+            reordered: count(trial.reordered),
+            late: count(trial.late),
+            generator_lost: Count(trial.generator_lost),
+            refused: counts(&trial.refused),
+            loss_ratio: trial.loss_ratio(),
+            trial_loss_ratio: trial.trial_loss_ratio(),
+            elapsed_s: trial.elapsed.as_secs_f64(),
+            stamp: trial.stamp,
+            delay_kind: trial.delay_kind,
+            delay_ns: DelayLine::of(&trial.delay),
+            service_delay_ns: DelayLine::of(&trial.service_delay),
+            lateness_ns: DelayLine::of(&trial.lateness),
+            negative: NegativeLine { count: Count(negative.negative), min: negative.negative_min_ns },
+            slices: trial.slices.iter().map(SliceLine::from).collect(),
+            lost_at: trial.lost_at.as_ref().map(counts),
+            caveats: trial.caveats.iter().map(CaveatLine::from).collect(),
+            bounds: Vec::new(),
+        }
+    }
+
+    /// The line with what the search knew: the phase before the trial, the bounds after it.
+    pub fn in_search(mut self, phase: String, bounds: &[Bounds]) -> Self {
+        self.phase = Some(phase);
+        self.bounds = bounds.iter().map(BoundsLine::from).collect();
+        self
+    }
+
+    /// The trial again, for a search that is resumed or replayed.
+    ///
+    /// # Errors
+    /// If a histogram in the line is broken.
+    pub fn trial(&self) -> Result<Trial, HistogramError> {
+        let input = TrialInput {
+            load: Rate::from_millipps((self.intended_load_pps * 1000.0).round() as u64),
+            duration: seconds(self.intended_duration_s),
+        };
+        let delay = |line: &Option<DelayLine>, negative: NegativeLine| -> Result<Delay, HistogramError> {
+            let histogram =
+                line.as_ref().map(|line| Histogram::from_v2_deflate(&line.histogram)).transpose()?;
+            Ok(Delay { histogram, negative: negative.count.0, negative_min_ns: negative.min })
+        };
+        let plain = |counts: &BTreeMap<String, Count>| {
+            counts.iter().map(|(name, count)| (name.clone(), count.0)).collect()
+        };
+        Ok(Trial {
+            intended: self.intended.map(|count| count.0),
+            offered: self.offered.0,
+            forwarded: self.forwarded.0,
+            duplicated: self.duplicated.map(|count| count.0),
+            reordered: self.reordered.map(|count| count.0),
+            late: self.late.map(|count| count.0),
+            generator_lost: self.generator_lost.0,
+            refused: plain(&self.refused),
+            duration: seconds(self.duration_s),
+            elapsed: seconds(self.elapsed_s),
+            stamp: self.stamp,
+            delay_kind: self.delay_kind,
+            delay: delay(&self.delay_ns, self.negative)?,
+            service_delay: delay(&self.service_delay_ns, NegativeLine::default())?,
+            lateness: delay(&self.lateness_ns, NegativeLine::default())?,
+            slices: self
+                .slices
+                .iter()
+                .map(|slice| Slice {
+                    duration: seconds(slice.duration_s),
+                    offered: slice.offered.0,
+                    forwarded: slice.forwarded.0,
+                })
+                .collect(),
+            lost_at: self.lost_at.as_ref().map(plain),
+            caveats: self
+                .caveats
+                .iter()
+                .map(|caveat| Caveat::Reported { code: caveat.code.clone(), text: caveat.text.clone() })
+                .collect(),
+            ..Trial::new(self.number, input, self.seed)
+        })
+    }
+}
+
+impl DelayLine {
+    /// The line of a set of delays; `None` when none was measured.
+    pub fn of(delay: &Delay) -> Option<Self> {
+        let histogram = delay.histogram.as_ref()?;
+        Some(Self {
+            count: Count(histogram.count()),
+            min: histogram.min(),
+            p50: histogram.quantile(0.5),
+            p90: histogram.quantile(0.9),
+            p99: histogram.quantile(0.99),
+            p99_9: histogram.quantile(0.999),
+            max: histogram.max(),
+            histogram: histogram.to_v2_deflate(),
+        })
+    }
+}
+
+impl From<&Slice> for SliceLine {
+    fn from(slice: &Slice) -> Self {
+        Self {
+            duration_s: slice.duration.as_secs_f64(),
+            offered: Count(slice.offered),
+            forwarded: Count(slice.forwarded),
+        }
+    }
+}
+
+impl From<&Caveat> for CaveatLine {
+    fn from(caveat: &Caveat) -> Self {
+        let mut numbers = match serde_json::to_value(caveat) {
+            Ok(serde_json::Value::Object(numbers)) => numbers,
+            _ => serde_json::Map::new(),
+        };
+        numbers.remove("code");
+        numbers.remove("text");
+        Self { code: caveat.code().into(), text: caveat.to_string(), numbers }
+    }
+}
+
+impl From<&Bounds> for BoundsLine {
+    fn from(bounds: &Bounds) -> Self {
+        let pps = |bound: Option<Bound>| bound.map(|bound| bound.load.as_pps());
+        let valid = |bound: Option<Bound>| bound.is_some_and(|bound| bound.valid);
+        Self {
+            lower_pps: pps(bounds.lower),
+            lower_valid: valid(bounds.lower),
+            upper_pps: pps(bounds.upper),
+            upper_valid: valid(bounds.upper),
+        }
+    }
+}
+
+/// Seconds of a line as a whole number of nanoseconds: exact for what was written from nanoseconds.
+fn seconds(value: f64) -> Duration {
+    Duration::from_nanos((value.max(0.0) * 1e9).round() as u64)
+}
+
+fn counts(plain: &BTreeMap<String, u64>) -> BTreeMap<String, Count> {
+    plain.iter().map(|(name, &count)| (name.clone(), Count(count))).collect()
+}
+
+/// Seeds use all 64 bits, so they are written as counts are.
+mod seed {
+    use super::Count;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(seed: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        Count(*seed).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        Ok(Count::deserialize(deserializer)?.0)
+    }
+}
