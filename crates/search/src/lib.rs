@@ -6,11 +6,19 @@
 //! Start reading at [`search`], then [`goal`]; each algorithm is a file or a directory.
 
 pub mod algorithm;
+pub mod binary;
 pub mod goal;
+pub mod mdr;
+pub mod mlr;
 pub mod outcome;
+pub mod preset;
 pub mod search;
 
 pub use algorithm::Algorithm;
+pub use binary::{Binary, BinaryError};
 pub use goal::{Goal, GoalError};
+pub use mdr::{Mdr, MdrError};
+pub use mlr::Mlr;
 pub use outcome::{Bound, Bounds, GoalOutcome, GoalResult, Irregular};
+pub use preset::{Preset, PresetError};
 pub use search::{Limits, Search};
