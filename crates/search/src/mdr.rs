@@ -1,0 +1,387 @@
+//! MDR, multiple drop rate search: several loss ratios in one search, long trials only at its end.
+//!
+//! As FD.io CSIT designed it in 2018. An initial phase finds where to look; phases with longer and longer
+//! trials and narrower and narrower intervals follow. Each goal has an [interval](interval::Interval) whose
+//! bounds are the last trials made at their loads; every trial updates all of them.
+
+mod interval;
+mod start;
+mod width;
+
+use crate::{Algorithm, Bound, Bounds, Goal, GoalError, GoalOutcome, GoalResult, Irregular};
+use dropline_trial::{LoadRange, Rate, Trial, TrialInput};
+use interval::{Interval, Point};
+use start::Start;
+use std::time::Duration;
+
+/// What an MDR search is built from. Widths and durations are those of the goals, which must agree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// What to find, in any order; at least one.
+    pub goals: Vec<Goal>,
+    /// Loads that may be tried.
+    pub range: LoadRange,
+    /// Phases between the initial and the final one.
+    pub intermediate_phases: u8,
+    /// How often a step out of an interval doubles its width first.
+    pub doublings: u8,
+    /// Which of the published rules.
+    pub version: Version,
+}
+
+impl Config {
+    /// CSIT's defaults: two intermediate phases, one doubling, today's rules.
+    pub fn new(goals: Vec<Goal>, range: LoadRange) -> Self {
+        Self { goals, range, intermediate_phases: 2, doublings: 1, version: Version::Current }
+    }
+}
+
+/// Published rule sets of MDR.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Version {
+    /// Of April 2018, behind CSIT's published comparison with binary search: the initial phase starts with
+    /// the final width and never steps up, and the wider interval is halved first.
+    First,
+    /// Since May 2018: the initial phase starts as wide as the first phase may be, steps up after a lossless
+    /// trial, and the interval of the lowest loss ratio is halved first.
+    #[default]
+    Current,
+}
+
+/// Why an MDR search cannot be built.
+#[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum MdrError {
+    /// Nothing to find.
+    #[error("MDR needs at least one goal")]
+    NoGoal,
+    /// A goal that no search can reach.
+    #[error(transparent)]
+    Goal(#[from] GoalError),
+    /// MDR narrows all intervals together.
+    #[error("MDR has one width for all goals: give all goals the same width, or search for them one by one")]
+    WidthsDiffer,
+    /// MDR lengthens the trials of all goals together.
+    #[error(
+        "MDR has one trial duration and one initial trial duration for all goals: give all goals the same, \
+         or search for them one by one"
+    )]
+    DurationsDiffer,
+}
+
+/// An MDR search.
+#[derive(Debug)]
+pub struct Mdr {
+    goals: Vec<Goal>,
+    /// Index of each interval's goal: intervals stand in ascending order of loss ratio.
+    ascending: Vec<usize>,
+    range: LoadRange,
+    doublings: u8,
+    version: Version,
+    phases: Vec<Phase>,
+    stage: Stage,
+    wanted: Option<TrialInput>,
+}
+
+/// What one phase strives for.
+#[derive(Clone, Copy, Debug)]
+struct Phase {
+    duration: Duration,
+    width: f64,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// The initial phase.
+    Start(Start),
+    /// The phase of this index; the last one is final.
+    Phase(usize, Vec<Interval>),
+}
+
+impl Mdr {
+    /// A search that has not begun.
+    ///
+    /// # Errors
+    /// If there is no goal, one cannot be searched for, or their widths or durations differ.
+    pub fn new(config: Config) -> Result<Self, MdrError> {
+        let Config { goals, range, intermediate_phases, doublings, version } = config;
+        let first = goals.first().ok_or(MdrError::NoGoal)?.checked()?;
+        for goal in &goals {
+            let goal = goal.checked()?;
+            if goal.width != first.width {
+                return Err(MdrError::WidthsDiffer);
+            }
+            if (goal.trial_duration, goal.initial_trial_duration)
+                != (first.trial_duration, first.initial_trial_duration)
+            {
+                return Err(MdrError::DurationsDiffer);
+            }
+        }
+        let mut ascending: Vec<usize> = (0..goals.len()).collect();
+        ascending.sort_by_key(|&index| goals[index].loss_ratio);
+        let phases = phases(&first, intermediate_phases);
+        let start = Start::new(range, first.width.as_f64(), phases[0].width, version);
+        let wanted =
+            start.next_load().map(|load| TrialInput { load, duration: first.initial_trial_duration });
+        let stage = Stage::Start(start);
+        Ok(Self { goals, ascending, range, doublings, version, phases, stage, wanted })
+    }
+
+    /// Goes on to the first phase that wants a trial, and notes which.
+    fn decide(&mut self) {
+        if let Stage::Start(start) = &mut self.stage {
+            if let Some(load) = start.next_load() {
+                self.wanted = Some(TrialInput { load, duration: self.goals[0].initial_trial_duration });
+                return;
+            }
+            self.stage = Stage::Phase(0, start.intervals());
+        }
+        self.wanted = None;
+        let Stage::Phase(index, intervals) = &mut self.stage else { return };
+        loop {
+            let phase = self.phases[*index];
+            let load = next_load(intervals, phase, self.range, self.doublings, self.version);
+            if let Some(load) = load {
+                self.wanted = Some(TrialInput { load, duration: phase.duration });
+                return;
+            }
+            if *index + 1 == self.phases.len() {
+                return;
+            }
+            *index += 1;
+        }
+    }
+
+    /// `answers` holds one item an interval; in the order of the goals.
+    fn in_order_of_goals<T: Copy>(&self, answers: &[T]) -> Vec<T> {
+        let mut ranked: Vec<(usize, T)> =
+            self.ascending.iter().copied().zip(answers.iter().copied()).collect();
+        ranked.sort_by_key(|&(index, _)| index);
+        ranked.into_iter().map(|(_, answer)| answer).collect()
+    }
+
+    fn interval_outcome(&self, interval: &Interval) -> GoalOutcome {
+        let Interval { lower, upper } = *interval;
+        let width = self.goals[0].width;
+        let (lower_load, upper_load, missing) = if lower.bad {
+            (None, Some(lower.load), Some(Irregular::BelowMinimum))
+        } else if !upper.bad {
+            (Some(upper.load), None, Some(Irregular::AtMaximum))
+        } else {
+            let distance = upper.load.as_millipps() - lower.load.as_millipps();
+            let too_wide = width.is_exceeded_by(distance, upper.load.as_millipps());
+            (Some(lower.load), Some(upper.load), too_wide.then_some(Irregular::Unfinished))
+        };
+        let missing = if self.wanted.is_some() { Some(Irregular::Unfinished) } else { missing };
+        GoalOutcome {
+            lower: lower_load,
+            upper: upper_load,
+            conditional_throughput_pps: None,
+            result: missing.map_or(GoalResult::Regular, GoalResult::Irregular),
+        }
+    }
+}
+
+impl Algorithm for Mdr {
+    fn next_trial(&mut self) -> Option<TrialInput> {
+        self.wanted
+    }
+
+    fn record(&mut self, trial: &Trial) {
+        if self.wanted.is_none() {
+            return;
+        }
+        let points: Vec<Point> = self
+            .ascending
+            .iter()
+            .map(|&goal| Point {
+                load: trial.input.load,
+                duration: trial.input.duration,
+                bad: trial.exceeds(self.goals[goal].loss_ratio),
+            })
+            .collect();
+        match &mut self.stage {
+            Stage::Start(start) => start.record(trial, points),
+            Stage::Phase(_, intervals) => {
+                for (interval, point) in intervals.iter_mut().zip(points) {
+                    interval.update(point);
+                }
+            }
+        }
+        self.decide();
+    }
+
+    /// `initial`, `intermediate 1`, … , `final`.
+    fn phase(&self) -> String {
+        match self.stage {
+            Stage::Start(_) => "initial".into(),
+            Stage::Phase(index, _) if index + 1 == self.phases.len() => "final".into(),
+            Stage::Phase(index, _) => format!("intermediate {}", index + 1),
+        }
+    }
+
+    fn bounds(&self) -> Vec<Bounds> {
+        let answers: Vec<Bounds> = match &self.stage {
+            Stage::Start(start) => start.bounds(self.goals.len()),
+            Stage::Phase(_, intervals) => intervals.iter().map(Interval::bounds).collect(),
+        };
+        self.in_order_of_goals(&answers)
+    }
+
+    /// A goal that fails at the lowest load has that load as its upper bound and no lower one; a goal that is
+    /// achieved at the highest load has that load as its lower bound and no upper one.
+    fn outcome(&self) -> Vec<GoalOutcome> {
+        let answers: Vec<GoalOutcome> = match &self.stage {
+            Stage::Start(start) => start.bounds(self.goals.len()).into_iter().map(unfinished).collect(),
+            Stage::Phase(_, intervals) => {
+                intervals.iter().map(|interval| self.interval_outcome(interval)).collect()
+            }
+        };
+        self.in_order_of_goals(&answers)
+    }
+}
+
+/// Durations grow geometrically from the initial to the final one, width goals are halved to the final one.
+fn phases(goal: &Goal, intermediate: u8) -> Vec<Phase> {
+    let (initial, last) =
+        (goal.initial_trial_duration.as_nanos() as f64, goal.trial_duration.as_nanos() as f64);
+    (0..=intermediate)
+        .map(|index| {
+            let share = f64::from(index) / f64::from(intermediate.max(1));
+            let between = libm::round(initial * libm::pow(last / initial, share));
+            let duration = match index {
+                _ if index == intermediate => goal.trial_duration,
+                0 => goal.initial_trial_duration,
+                _ => Duration::from_nanos(between as u64),
+            };
+            let width = width::doubled(goal.width.as_f64(), intermediate - index);
+            Phase { duration, width }
+        })
+        .collect()
+}
+
+/// The load that a phase wants to try next, by MDR's order of priorities; `None` when the phase is over.
+fn next_load(
+    intervals: &[Interval],
+    phase: Phase,
+    range: LoadRange,
+    doublings: u8,
+    version: Version,
+) -> Option<Rate> {
+    let short = |point: &Point| point.duration < phase.duration;
+    let step = |interval: &Interval| width::doubled(phase.width.max(interval.width()), doublings);
+
+    // Steps out of intervals whose bounds do not hold: down first, the lowest loss ratio first.
+    for interval in intervals.iter().filter(|interval| interval.lower.bad) {
+        let load = interval.lower.load;
+        if load > range.min() {
+            return Some(range.clamp(width::below(load, step(interval))));
+        }
+        if short(&interval.lower) {
+            return Some(load);
+        }
+    }
+    for interval in intervals.iter().filter(|interval| !interval.upper.bad) {
+        let load = interval.upper.load;
+        if load < range.max() {
+            return Some(range.clamp(width::above(load, step(interval))));
+        }
+        if short(&interval.upper) {
+            return Some(load);
+        }
+    }
+
+    // A goal that fails at the lowest load is hopeless in this phase: it wants nothing more.
+    let hopeful = || intervals.iter().filter(|interval| !interval.lower.bad);
+
+    let mut wide = hopeful().filter(|interval| interval.is_wider_than(phase.width));
+    let halved = match version {
+        Version::Current => wide.next(),
+        Version::First => {
+            wide.reduce(|widest, other| if other.width() > widest.width() { other } else { widest })
+        }
+    };
+    if let Some(interval) = halved {
+        return Some(interval.middle());
+    }
+
+    let lowers = hopeful().map(|interval| interval.lower);
+    let uppers = hopeful().map(|interval| interval.upper);
+    lowers.chain(uppers).find(short).map(|point| point.load)
+}
+
+/// What is known of a goal before there are intervals.
+fn unfinished(bounds: Bounds) -> GoalOutcome {
+    let load = |bound: Option<Bound>| bound.map(|bound| bound.load);
+    GoalOutcome {
+        lower: load(bounds.lower),
+        upper: load(bounds.upper),
+        conditional_throughput_pps: None,
+        result: GoalResult::Irregular(Irregular::Unfinished),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dropline_trial::Ratio;
+
+    fn goal(loss_ratio: f64) -> Goal {
+        Goal {
+            loss_ratio: Ratio::new(loss_ratio).unwrap(),
+            exceed_ratio: Ratio::ZERO,
+            width: Ratio::new(0.005).unwrap(),
+            trial_duration: Duration::from_secs(30),
+            initial_trial_duration: Duration::from_secs(1),
+            duration_sum: Duration::from_secs(30),
+        }
+    }
+
+    fn config(goals: Vec<Goal>) -> Config {
+        let rate = |pps| Rate::pps(pps).unwrap();
+        Config::new(goals, LoadRange::new(rate(1e4), rate(1e6)).unwrap())
+    }
+
+    #[test]
+    fn durations_grow_geometrically_and_widths_are_halved_to_the_final_ones() {
+        let phases = phases(&goal(0.0), 2);
+        let millis: Vec<u128> = phases.iter().map(|phase| phase.duration.as_millis()).collect();
+        assert_eq!(millis, [1000, 5477, 30_000]);
+        let widths: Vec<f64> = phases.iter().map(|phase| phase.width).collect();
+        let double = 1.999 * 0.005 - 0.000_025;
+        assert_eq!(widths, [1.999 * double - double * double, double, 0.005]);
+    }
+
+    #[test]
+    fn without_intermediate_phases_the_final_one_follows_the_initial_one() {
+        let phases = phases(&goal(0.0), 0);
+        assert_eq!(phases.len(), 1);
+        assert_eq!((phases[0].duration, phases[0].width), (Duration::from_secs(30), 0.005));
+    }
+
+    #[test]
+    fn goals_that_mdr_cannot_search_together_are_refused() {
+        let refused = |goals| Mdr::new(config(goals)).unwrap_err();
+        assert_eq!(refused(vec![]), MdrError::NoGoal);
+        let wide = Goal { width: Ratio::new(0.01).unwrap(), ..goal(0.005) };
+        assert_eq!(refused(vec![goal(0.0), wide]), MdrError::WidthsDiffer);
+        let long = Goal { trial_duration: Duration::from_secs(60), ..goal(0.005) };
+        assert_eq!(refused(vec![goal(0.0), long]), MdrError::DurationsDiffer);
+        let slow = Goal { initial_trial_duration: Duration::from_secs(2), ..goal(0.005) };
+        assert_eq!(refused(vec![goal(0.0), slow]), MdrError::DurationsDiffer);
+        let endless = Goal { width: Ratio::ZERO, ..goal(0.0) };
+        assert_eq!(refused(vec![endless]), MdrError::Goal(GoalError::NoWidth));
+    }
+
+    #[test]
+    fn a_search_knows_what_its_initial_phase_saw() {
+        let mut mdr = Mdr::new(config(vec![goal(0.0), goal(0.005)])).unwrap();
+        assert_eq!(mdr.bounds(), [Bounds::default(); 2]);
+        let input = mdr.next_trial().unwrap();
+        let at_max = Trial { intended: Some(1000), offered: 1000, forwarded: 998, ..Trial::new(1, input, 7) };
+        mdr.record(&at_max);
+        let max = Some(Rate::pps(1e6).unwrap());
+        let known: Vec<_> = mdr.outcome().iter().map(|goal| (goal.lower, goal.upper)).collect();
+        assert_eq!(known, [(None, max), (max, None)], "0.2 % loss fails one goal and achieves the other");
+        assert!(mdr.outcome().iter().all(|goal| goal.result == GoalResult::Irregular(Irregular::Unfinished)));
+    }
+}
