@@ -5,14 +5,15 @@
 //! bounds are the last trials made at their loads; every trial updates all of them.
 
 mod interval;
+mod phase;
 mod start;
 mod width;
 
 use crate::{Algorithm, Bound, Bounds, Goal, GoalError, GoalOutcome, GoalResult, Irregular};
-use dropline_trial::{LoadRange, Rate, Trial, TrialInput};
+use dropline_trial::{LoadRange, Trial, TrialInput};
 use interval::{Interval, Point};
+use phase::{Phase, Rules};
 use start::Start;
-use std::time::Duration;
 
 /// What an MDR search is built from. Widths and durations are those of the goals, which must agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,19 +75,10 @@ pub struct Mdr {
     goals: Vec<Goal>,
     /// Index of each interval's goal: intervals stand in ascending order of loss ratio.
     ascending: Vec<usize>,
-    range: LoadRange,
-    doublings: u8,
-    version: Version,
+    rules: Rules,
     phases: Vec<Phase>,
     stage: Stage,
     wanted: Option<TrialInput>,
-}
-
-/// What one phase strives for.
-#[derive(Clone, Copy, Debug)]
-struct Phase {
-    duration: Duration,
-    width: f64,
 }
 
 #[derive(Debug)]
@@ -118,37 +110,35 @@ impl Mdr {
         }
         let mut ascending: Vec<usize> = (0..goals.len()).collect();
         ascending.sort_by_key(|&index| goals[index].loss_ratio);
-        let phases = phases(&first, intermediate_phases);
+        let rules = Rules { range, doublings, version };
+        let phases = Phase::all(&first, intermediate_phases);
         let start = Start::new(range, first.width.as_f64(), phases[0].width, version);
-        let wanted =
-            start.next_load().map(|load| TrialInput { load, duration: first.initial_trial_duration });
         let stage = Stage::Start(start);
-        Ok(Self { goals, ascending, range, doublings, version, phases, stage, wanted })
+        let mut mdr = Self { goals, ascending, rules, phases, stage, wanted: None };
+        mdr.decide();
+        Ok(mdr)
     }
 
     /// Goes on to the first phase that wants a trial, and notes which.
     fn decide(&mut self) {
-        if let Stage::Start(start) = &mut self.stage {
-            if let Some(load) = start.next_load() {
-                self.wanted = Some(TrialInput { load, duration: self.goals[0].initial_trial_duration });
-                return;
+        self.wanted = loop {
+            match &mut self.stage {
+                Stage::Start(start) => match start.next_load() {
+                    Some(load) => {
+                        break Some(TrialInput { load, duration: self.goals[0].initial_trial_duration });
+                    }
+                    None => self.stage = Stage::Phase(0, start.intervals()),
+                },
+                Stage::Phase(index, intervals) => {
+                    let phase = self.phases[*index];
+                    match phase.next_load(intervals, self.rules) {
+                        Some(load) => break Some(TrialInput { load, duration: phase.duration }),
+                        None if *index + 1 == self.phases.len() => break None,
+                        None => *index += 1,
+                    }
+                }
             }
-            self.stage = Stage::Phase(0, start.intervals());
-        }
-        self.wanted = None;
-        let Stage::Phase(index, intervals) = &mut self.stage else { return };
-        loop {
-            let phase = self.phases[*index];
-            let load = next_load(intervals, phase, self.range, self.doublings, self.version);
-            if let Some(load) = load {
-                self.wanted = Some(TrialInput { load, duration: phase.duration });
-                return;
-            }
-            if *index + 1 == self.phases.len() {
-                return;
-            }
-            *index += 1;
-        }
+        };
     }
 
     /// `answers` holds one item an interval; in the order of the goals.
@@ -240,75 +230,6 @@ impl Algorithm for Mdr {
     }
 }
 
-/// Durations grow geometrically from the initial to the final one, width goals are halved to the final one.
-fn phases(goal: &Goal, intermediate: u8) -> Vec<Phase> {
-    let (initial, last) =
-        (goal.initial_trial_duration.as_nanos() as f64, goal.trial_duration.as_nanos() as f64);
-    (0..=intermediate)
-        .map(|index| {
-            let share = f64::from(index) / f64::from(intermediate.max(1));
-            let between = libm::round(initial * libm::pow(last / initial, share));
-            let duration = match index {
-                _ if index == intermediate => goal.trial_duration,
-                0 => goal.initial_trial_duration,
-                _ => Duration::from_nanos(between as u64),
-            };
-            let width = width::doubled(goal.width.as_f64(), intermediate - index);
-            Phase { duration, width }
-        })
-        .collect()
-}
-
-/// The load that a phase wants to try next, by MDR's order of priorities; `None` when the phase is over.
-fn next_load(
-    intervals: &[Interval],
-    phase: Phase,
-    range: LoadRange,
-    doublings: u8,
-    version: Version,
-) -> Option<Rate> {
-    let short = |point: &Point| point.duration < phase.duration;
-    let step = |interval: &Interval| width::doubled(phase.width.max(interval.width()), doublings);
-
-    // Steps out of intervals whose bounds do not hold: down first, the lowest loss ratio first.
-    for interval in intervals.iter().filter(|interval| interval.lower.bad) {
-        let load = interval.lower.load;
-        if load > range.min() {
-            return Some(range.clamp(width::below(load, step(interval))));
-        }
-        if short(&interval.lower) {
-            return Some(load);
-        }
-    }
-    for interval in intervals.iter().filter(|interval| !interval.upper.bad) {
-        let load = interval.upper.load;
-        if load < range.max() {
-            return Some(range.clamp(width::above(load, step(interval))));
-        }
-        if short(&interval.upper) {
-            return Some(load);
-        }
-    }
-
-    // A goal that fails at the lowest load is hopeless in this phase: it wants nothing more.
-    let hopeful = || intervals.iter().filter(|interval| !interval.lower.bad);
-
-    let mut wide = hopeful().filter(|interval| interval.is_wider_than(phase.width));
-    let halved = match version {
-        Version::Current => wide.next(),
-        Version::First => {
-            wide.reduce(|widest, other| if other.width() > widest.width() { other } else { widest })
-        }
-    };
-    if let Some(interval) = halved {
-        return Some(interval.middle());
-    }
-
-    let lowers = hopeful().map(|interval| interval.lower);
-    let uppers = hopeful().map(|interval| interval.upper);
-    lowers.chain(uppers).find(short).map(|point| point.load)
-}
-
 /// What is known of a goal before there are intervals.
 fn unfinished(bounds: Bounds) -> GoalOutcome {
     let load = |bound: Option<Bound>| bound.map(|bound| bound.load);
@@ -323,7 +244,8 @@ fn unfinished(bounds: Bounds) -> GoalOutcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dropline_trial::Ratio;
+    use dropline_trial::{Rate, Ratio};
+    use std::time::Duration;
 
     fn goal(loss_ratio: f64) -> Goal {
         Goal {
@@ -339,23 +261,6 @@ mod tests {
     fn config(goals: Vec<Goal>) -> Config {
         let rate = |pps| Rate::pps(pps).unwrap();
         Config::new(goals, LoadRange::new(rate(1e4), rate(1e6)).unwrap())
-    }
-
-    #[test]
-    fn durations_grow_geometrically_and_widths_are_halved_to_the_final_ones() {
-        let phases = phases(&goal(0.0), 2);
-        let millis: Vec<u128> = phases.iter().map(|phase| phase.duration.as_millis()).collect();
-        assert_eq!(millis, [1000, 5477, 30_000]);
-        let widths: Vec<f64> = phases.iter().map(|phase| phase.width).collect();
-        let double = 1.999 * 0.005 - 0.000_025;
-        assert_eq!(widths, [1.999 * double - double * double, double, 0.005]);
-    }
-
-    #[test]
-    fn without_intermediate_phases_the_final_one_follows_the_initial_one() {
-        let phases = phases(&goal(0.0), 0);
-        assert_eq!(phases.len(), 1);
-        assert_eq!((phases[0].duration, phases[0].width), (Duration::from_secs(30), 0.005));
     }
 
     #[test]
