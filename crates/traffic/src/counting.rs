@@ -1,0 +1,293 @@
+//! What arrived at a target that sends nothing back.
+
+use crate::receiver::{Whose, nothing_as_none};
+use crate::sys::{ReceiveBatch, receive_memory, wait_readable};
+use crate::whereabouts::Whereabouts;
+use crate::{UdpError, UdpTarget};
+use dropline_payload::{Counts, Message, QUERY_BYTES, Verdict};
+use dropline_trial::{Caveat, Packet, Trial};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How a one-way target is counted.
+pub(crate) enum Counting {
+    /// It answers count queries.
+    Asked,
+    /// Its socket is on this machine: `udp` and `udp6` in this directory show it.
+    AtSocket(PathBuf),
+}
+
+/// Queries that are sent before a target is taken for one that does not answer them.
+const QUERIES: u64 = 5;
+/// How long one answer is waited for.
+const ANSWER_WITHIN: Duration = Duration::from_millis(100);
+/// Between two looks at a target that is still busy.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+impl Counting {
+    /// Finds out how `target` can be counted.
+    ///
+    /// # Errors
+    /// If it cannot be, its port is closed, or the user wants to stop.
+    pub(crate) fn find(
+        socket: &UdpSocket,
+        target: UdpTarget,
+        whose: Whose,
+        stop: &AtomicBool,
+    ) -> Result<Self, UdpError> {
+        if ask(socket, target, whose, stop)?.is_some() {
+            return Ok(Self::Asked);
+        }
+        let net = match Whereabouts::of(target.address.ip()) {
+            Whereabouts::Here => PathBuf::from("/proc/thread-self/net"),
+            Whereabouts::OtherNamespace { net: Some(net) } => net,
+            Whereabouts::OtherNamespace { net: None } | Whereabouts::Elsewhere => {
+                return Err(UdpError::NotCounted { target: target.address });
+            }
+        };
+        let not_counted = UdpError::NotCounted { target: target.address };
+        AtSocket::read(&net, target.address).map(|_| Self::AtSocket(net)).ok_or(not_counted)
+    }
+}
+
+/// Counts one trial of a one-way target.
+pub(crate) struct Asker<'a> {
+    pub(crate) counting: &'a Counting,
+    pub(crate) socket: &'a UdpSocket,
+    pub(crate) target: UdpTarget,
+    pub(crate) whose: Whose,
+    pub(crate) stop: &'a AtomicBool,
+    /// How long a busy target may take to be through.
+    pub(crate) longest: Duration,
+    pub(crate) packet: Packet,
+}
+
+/// What was known before the trial.
+pub(crate) enum Before {
+    /// The target counts by tag, from zero.
+    Nothing,
+    /// Its socket had dropped this many packets.
+    Dropped(u64),
+}
+
+impl Asker<'_> {
+    /// Before the first packet leaves.
+    pub(crate) fn before(&self) -> Result<Before, UdpError> {
+        match self.counting {
+            Counting::Asked => Ok(Before::Nothing),
+            Counting::AtSocket(net) => Ok(Before::Dropped(self.look(net)?.drops)),
+        }
+    }
+
+    /// Waits until the target is through with the trial's packets, or for as long as the drain may last,
+    /// and counts them.
+    ///
+    /// # Errors
+    /// If the target is gone, or the user wants to stop.
+    pub(crate) fn count(&self, before: &Before, trial: &mut Trial) -> Result<(), UdpError> {
+        let until = Instant::now() + self.longest;
+        match (self.counting, before) {
+            (Counting::AtSocket(net), Before::Dropped(before)) => {
+                let mut now = self.look(net)?;
+                while now.waiting_bytes > 0 && Instant::now() < until {
+                    self.pause()?;
+                    now = self.look(net)?;
+                }
+                let waiting = now.waiting_bytes.div_ceil(charge_of(self.packet));
+                let dropped = now.drops.saturating_sub(*before);
+                trial.forwarded = trial.offered.saturating_sub(dropped).saturating_sub(waiting);
+                trial.caveats.push(Caveat::Reported {
+                    code: "counted_at_socket".into(),
+                    text: format!(
+                        "the target was counted from outside: its socket dropped {dropped} packets and {waiting} \
+                         still wait there; what others sent to it is in these numbers too"
+                    ),
+                });
+            }
+            _ => trial.forwarded = self.settled(until)?.served,
+        }
+        Ok(())
+    }
+
+    /// The target's answer, once it has nothing waiting and two answers are equal.
+    fn settled(&self, until: Instant) -> Result<Counts, UdpError> {
+        let mut last = None;
+        loop {
+            let Some(counts) = ask(self.socket, self.target, self.whose, self.stop)? else {
+                return Err(UdpError::NotCounted { target: self.target.address });
+            };
+            if (counts.waiting() == 0 && last == Some(counts)) || Instant::now() >= until {
+                return Ok(counts);
+            }
+            last = Some(counts);
+            self.pause()?;
+        }
+    }
+
+    fn look(&self, net: &Path) -> Result<AtSocket, UdpError> {
+        AtSocket::read(net, self.target.address).ok_or(UdpError::NotCounted { target: self.target.address })
+    }
+
+    fn pause(&self) -> Result<(), UdpError> {
+        std::thread::sleep(LOOK_EVERY);
+        if self.stop.load(Ordering::Relaxed) { Err(UdpError::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// Asks what was seen of the trial; `None` if nobody answers.
+pub(crate) fn ask(
+    socket: &UdpSocket,
+    target: UdpTarget,
+    whose: Whose,
+    stop: &AtomicBool,
+) -> Result<Option<Counts>, UdpError> {
+    let mut batch = ReceiveBatch::new(QUERY_BYTES);
+    for number in 1..=QUERIES {
+        let query = Message::CountQuery { tag: whose.tag(), number };
+        let meaning = |error: io::Error| UdpError::of_socket(error, target.address, number, 0);
+        match socket.send(&query.encode()) {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(meaning(error)),
+            _ => {}
+        }
+        let until = Instant::now() + ANSWER_WITHIN;
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Err(UdpError::Interrupted);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            if !wait_readable(std::slice::from_ref(socket), left).map_err(meaning)? {
+                continue;
+            }
+            for at in 0..nothing_as_none(batch.receive(socket)).map_err(meaning)?.unwrap_or(0) {
+                if let Verdict::Counted { number: answered, counts } = whose.judge(batch.packet(at))
+                    && answered == number
+                {
+                    return Ok(Some(counts));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// What the kernel shows of the sockets that a port's packets go to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct AtSocket {
+    /// Packets that found no room.
+    drops: u64,
+    /// Memory that waiting packets are charged for.
+    waiting_bytes: u64,
+}
+
+impl AtSocket {
+    /// Reads `udp` and `udp6` in `net`; `None` if no socket takes what is sent to `target`.
+    fn read(net: &Path, target: SocketAddr) -> Option<Self> {
+        let table = |name| std::fs::read_to_string(net.join(name)).unwrap_or_default();
+        Self::of_tables(&table("udp"), &table("udp6"), target)
+    }
+
+    /// A socket bound to the address itself is preferred to one bound to all.
+    fn of_tables(udp: &str, udp6: &str, target: SocketAddr) -> Option<Self> {
+        let rows = || udp.lines().chain(udp6.lines()).filter_map(Row::read);
+        let target_ip = target.ip().to_canonical();
+        let sum = |takes: &dyn Fn(IpAddr) -> bool| {
+            rows().filter(|row| row.port == target.port() && takes(row.ip)).map(|row| row.counts).reduce(
+                |a, b| Self { drops: a.drops + b.drops, waiting_bytes: a.waiting_bytes + b.waiting_bytes },
+            )
+        };
+        sum(&|ip| ip.to_canonical() == target_ip)
+            .or_else(|| sum(&|ip| ip.is_unspecified() && (ip.is_ipv6() || target_ip.is_ipv4())))
+    }
+}
+
+/// One socket.
+struct Row {
+    ip: IpAddr,
+    port: u16,
+    counts: AtSocket,
+}
+
+impl Row {
+    /// Fields 2 (local address), 5 (queues) and 13 (drops), counted from 1.
+    fn read(line: &str) -> Option<Self> {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let (address, port) = fields.get(1)?.split_once(':')?;
+        // Words of four bytes, each printed as this machine's integer.
+        let word =
+            |at: usize| Some(u32::from_str_radix(address.get(8 * at..8 * at + 8)?, 16).ok()?.to_ne_bytes());
+        let ip = if address.len() == 8 {
+            Ipv4Addr::from(word(0)?).into()
+        } else {
+            let mut bytes = [0; 16];
+            for at in 0..4 {
+                bytes[4 * at..4 * at + 4].copy_from_slice(&word(at)?);
+            }
+            Ipv6Addr::from(bytes).into()
+        };
+        let (_, waiting) = fields.get(4)?.split_once(':')?;
+        let waiting_bytes = u64::from_str_radix(waiting, 16).ok()?;
+        let drops = fields.get(12)?.parse().ok()?;
+        Some(Self {
+            ip,
+            port: u16::from_str_radix(port, 16).ok()?,
+            counts: AtSocket { drops, waiting_bytes },
+        })
+    }
+}
+
+/// What the kernel charges a waiting packet of this length for, found by letting one wait.
+fn charge_of(packet: Packet) -> u64 {
+    let charge = || -> io::Result<Option<u32>> {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+        socket.send_to(&vec![0; packet.payload_bytes() as usize], socket.local_addr()?)?;
+        Ok(receive_memory(&socket))
+    };
+    /// Of a small packet on Linux 6.18.
+    const SMALL: u32 = 832;
+    charge().ok().flatten().filter(|&bytes| bytes > 0).unwrap_or(SMALL).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UDP: &str = "   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops
+  306: 0100007F:1B5F 00000000:0000 07 00000000:00000340 00:00000000 00000000     0        0 4711 2 0000000000000000 17
+  306: 00000000:1B5F 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 4712 2 0000000000000000 5
+  306: 00000000:1B60 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 4713 2 0000000000000000 9
+";
+    const UDP6: &str = "  sl  local_address                         remote_address                        st tx_queue rx_queue
+ 1: 00000000000000000000000001000000:1B61 00000000000000000000000000000000:0000 07 00000000:00000000 00:00000000 00000000 0 0 1 2 0 3
+ 1: 00000000000000000000000000000000:1B62 00000000000000000000000000000000:0000 07 00000000:00000000 00:00000000 00000000 0 0 1 2 0 4
+";
+
+    fn drops(target: &str) -> Option<u64> {
+        AtSocket::of_tables(UDP, UDP6, target.parse().unwrap()).map(|socket| socket.drops)
+    }
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn the_socket_that_takes_the_packets_is_found() {
+        assert_eq!(drops("127.0.0.1:7007"), Some(17), "its own address goes first");
+        assert_eq!(drops("127.0.0.2:7007"), Some(5), "else the one bound to all");
+        assert_eq!(drops("127.0.0.1:7008"), Some(9));
+        assert_eq!(drops("[::1]:7009"), Some(3));
+        assert_eq!(drops("127.0.0.1:7010"), Some(4), "a socket for both families");
+        assert_eq!(drops("127.0.0.1:7011"), None);
+        let waiting = AtSocket::of_tables(UDP, UDP6, "127.0.0.1:7007".parse().unwrap());
+        assert_eq!(waiting.unwrap().waiting_bytes, 832);
+    }
+
+    #[test]
+    fn torn_lines_are_no_sockets() {
+        for line in ["", "x", "1: 0100007F", "1: 0100007F:1B5F", "1: 01:1B5F a b 0:0", UDP6] {
+            assert!(Row::read(line).is_none(), "{line:?}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Why a trial could not be performed, or a target not be started.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Why a trial could not be performed. Loss is never one of these.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum UdpError {
+    /// Nothing listens at that port (ICMP): start the service, or measure the embedded one.
+    #[error("{} packets were sent to {target} and the host answered \"port unreachable\"", grouped(*sent))]
+    Closed {
+        /// Where packets went.
+        target: SocketAddr,
+        /// Packets that left in this trial until then.
+        sent: u64,
+    },
+    /// Packets leave and nothing ever came back: not an echo service, or something in between drops all.
+    #[error("{} packets were sent to {target} and none was answered", grouped(*sent))]
+    NoAnswer {
+        /// Where packets went.
+        target: SocketAddr,
+        /// Packets that left.
+        sent: u64,
+        /// How long an answer was waited for after the last of them.
+        waited: Duration,
+    },
+    /// A one-way target that neither answers count queries nor has its socket on this machine.
+    #[error(
+        "what arrives at {target} cannot be counted: it answers no count query and no socket of this machine has that port"
+    )]
+    NotCounted {
+        /// Where packets went.
+        target: SocketAddr,
+    },
+    /// The system does not let us send there: a firewall rule, or a broadcast address.
+    #[error("the system does not permit sending to {target}: {source}")]
+    Permission {
+        /// Where packets were to go.
+        target: SocketAddr,
+        /// In the system's words.
+        source: io::Error,
+    },
+    /// There is no way to that network or host.
+    #[error("{target} cannot be reached: {source}")]
+    Unreachable {
+        /// Where packets were to go.
+        target: SocketAddr,
+        /// In the system's words.
+        source: io::Error,
+    },
+    /// The packets are longer than the way to the target allows in one piece.
+    #[error("packets with {payload} B of payload are too long for the way to {target}")]
+    TooLong {
+        /// Where packets were to go.
+        target: SocketAddr,
+        /// Bytes of UDP payload.
+        payload: u32,
+    },
+    /// One socket sends in one direction only: more need a target that says so.
+    #[error("a UDP target has one direction, not {0}")]
+    Directions(usize),
+    /// No stream, or one without a share of the load.
+    #[error("every stream needs a share of the load above 0, and there must be one")]
+    Streams,
+    /// The user wants to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// The system refused something else.
+    #[error("{doing} failed: {source}")]
+    System {
+        /// What was tried.
+        doing: &'static str,
+        /// In the system's words.
+        source: io::Error,
+    },
+}
+
+impl UdpError {
+    /// What an error of a socket that is connected to `target` means, after `sent` packets left.
+    pub(crate) fn of_socket(source: io::Error, target: SocketAddr, sent: u64, payload: u32) -> Self {
+        match source.kind() {
+            io::ErrorKind::ConnectionRefused => Self::Closed { target, sent },
+            io::ErrorKind::PermissionDenied => Self::Permission { target, source },
+            io::ErrorKind::HostUnreachable
+            | io::ErrorKind::NetworkUnreachable
+            | io::ErrorKind::NetworkDown
+            | io::ErrorKind::AddrNotAvailable => Self::Unreachable { target, source },
+            _ if is_too_long(&source) => Self::TooLong { target, payload },
+            _ => Self::System { doing: "moving packets", source },
+        }
+    }
+
+    pub(crate) fn system(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::System { doing, source }
+    }
+}
+
+/// Whether an error of a send ends the trial: then every other packet would meet it too. The other
+/// errors refuse one packet, which is counted.
+pub(crate) fn ends_trial(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::HostUnreachable
+            | io::ErrorKind::NetworkUnreachable
+            | io::ErrorKind::NetworkDown
+    ) || is_too_long(error)
+}
+
+fn is_too_long(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EMSGSIZE)
+}
+
+/// Why the embedded target could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BindError {
+    /// Another program listens there: stop it, or listen elsewhere.
+    #[error("{0} is in use by another program")]
+    InUse(SocketAddr),
+    /// Ports below 1024 need a privilege.
+    #[error("this user may not listen at {0}")]
+    Permission(SocketAddr),
+    /// No interface of this machine has the address.
+    #[error("{0} is no address of this machine")]
+    NotAvailable(SocketAddr),
+    /// A queue without a place, or no worker to empty it.
+    #[error("the target needs at least one {0}")]
+    Zero(&'static str),
+    /// The system refused something else.
+    #[error("{doing} failed: {source}")]
+    System {
+        /// What was tried.
+        doing: &'static str,
+        /// In the system's words.
+        source: io::Error,
+    },
+}
+
+impl BindError {
+    pub(crate) fn of_bind(source: io::Error, address: SocketAddr) -> Self {
+        match source.kind() {
+            io::ErrorKind::AddrInUse => Self::InUse(address),
+            io::ErrorKind::PermissionDenied => Self::Permission(address),
+            io::ErrorKind::AddrNotAvailable => Self::NotAvailable(address),
+            _ => Self::System { doing: "opening a socket", source },
+        }
+    }
+
+    pub(crate) fn system(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::System { doing, source }
+    }
+}
+
+/// `3 000`: digits in groups of three.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_port_is_told_with_what_was_sent() {
+        let target = "127.0.0.1:7008".parse().unwrap();
+        assert_eq!(
+            UdpError::Closed { target, sent: 3000 }.to_string(),
+            "3 000 packets were sent to 127.0.0.1:7008 and the host answered \"port unreachable\""
+        );
+        assert_eq!((grouped(7), grouped(1_000_204)), ("7".into(), "1 000 204".into()));
+    }
+}

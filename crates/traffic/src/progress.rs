@@ -1,0 +1,42 @@
+//! How far the trial is, for whoever shows it while it runs.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counters of the trial that runs. They may lag behind by a batch and are no result.
+#[derive(Debug, Default)]
+pub struct Progress {
+    trial: AtomicU64,
+    offered: AtomicU64,
+    forwarded: AtomicU64,
+}
+
+impl Progress {
+    /// Number of the trial; 0 before the first.
+    pub fn trial(&self) -> u64 {
+        self.trial.load(Ordering::Relaxed)
+    }
+
+    /// Packets that left.
+    pub fn offered(&self) -> u64 {
+        self.offered.load(Ordering::Relaxed)
+    }
+
+    /// Packets that came back.
+    pub fn forwarded(&self) -> u64 {
+        self.forwarded.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn begin(&self, trial: u64) {
+        self.offered.store(0, Ordering::Relaxed);
+        self.forwarded.store(0, Ordering::Relaxed);
+        self.trial.store(trial, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_offered(&self, packets: u64) {
+        self.offered.store(packets, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_forwarded(&self, packets: u64) {
+        self.forwarded.store(packets, Ordering::Relaxed);
+    }
+}

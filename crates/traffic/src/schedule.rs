@@ -1,0 +1,111 @@
+//! The departures of one trial, drawn before they are needed.
+
+use dropline_trial::Departures;
+use std::collections::VecDeque;
+
+/// Departures in order. Chance is drawn while nothing is due.
+pub(crate) struct Schedule {
+    departures: Departures,
+    ahead: VecDeque<u64>,
+    taken: u64,
+}
+
+/// Room for departures that are known already.
+const AHEAD: usize = 1 << 15;
+/// Drawn at a time: about 3 us for Poisson arrivals.
+const DRAW: usize = 256;
+/// More than this many are not drawn one by one only to be counted.
+const COUNTED_ONE_BY_ONE: f64 = 5e6;
+
+impl Schedule {
+    /// Draws the first departures.
+    pub(crate) fn new(departures: Departures) -> Self {
+        let mut schedule = Self { departures, ahead: VecDeque::with_capacity(AHEAD), taken: 0 };
+        schedule.draw(AHEAD);
+        schedule
+    }
+
+    /// When the next packet is due, in ns after the start; `None` after the last.
+    pub(crate) fn due(&mut self) -> Option<u64> {
+        if self.ahead.is_empty() {
+            self.draw(DRAW);
+        }
+        self.ahead.front().copied()
+    }
+
+    /// The packet that was due has been dealt with.
+    pub(crate) fn take(&mut self) {
+        self.ahead.pop_front();
+        self.taken += 1;
+    }
+
+    /// Uses a moment in which nothing is due.
+    pub(crate) fn draw_ahead(&mut self) {
+        self.draw(DRAW);
+    }
+
+    /// How many departures there are in all. Counts what is left; of more than five million random ones,
+    /// which only an overloaded generator leaves, it adds the number expected.
+    pub(crate) fn intended(self) -> u64 {
+        let known = self.taken + self.ahead.len() as u64;
+        match self.departures {
+            Departures::Constant { count, .. } => count,
+            Departures::Poisson { mean_ns, at_ns, end_ns, .. } => {
+                let expected = (end_ns as f64 - at_ns).max(0.0) / mean_ns;
+                if expected > COUNTED_ONE_BY_ONE {
+                    known + expected.round() as u64
+                } else {
+                    known + self.departures.count() as u64
+                }
+            }
+        }
+    }
+
+    fn draw(&mut self, count: usize) {
+        let room = AHEAD - self.ahead.len();
+        self.ahead.extend(self.departures.by_ref().take(count.min(room)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dropline_trial::{Arrival, Rate, TrialInput};
+    use std::time::Duration;
+
+    fn departures(arrival: Arrival, pps: f64) -> Departures {
+        let input = TrialInput { load: Rate::pps(pps).unwrap(), duration: Duration::from_secs(1) };
+        arrival.departures(input, 5)
+    }
+
+    #[test]
+    fn drawing_ahead_changes_no_departure() {
+        for arrival in Arrival::ALL {
+            let all: Vec<u64> = departures(arrival, 100_000.0).collect();
+            let mut schedule = Schedule::new(departures(arrival, 100_000.0));
+            let mut taken = Vec::new();
+            while let Some(due) = schedule.due() {
+                taken.push(due);
+                schedule.take();
+                if due % 3 == 0 {
+                    schedule.draw_ahead();
+                }
+            }
+            assert_eq!(taken, all, "{arrival}");
+            assert_eq!(schedule.intended(), all.len() as u64);
+        }
+    }
+
+    #[test]
+    fn what_an_overloaded_generator_leaves_is_intended_all_the_same() {
+        for arrival in Arrival::ALL {
+            let all = departures(arrival, 100_000.0).count() as u64;
+            let mut schedule = Schedule::new(departures(arrival, 100_000.0));
+            (0..10).for_each(|_| schedule.take());
+            assert_eq!(schedule.intended(), all, "{arrival}");
+        }
+        let absurd = Schedule::new(departures(Arrival::Poisson, 1e12)).intended() as f64;
+        assert!((absurd / 1e12 - 1.0).abs() < 1e-3, "{absurd}");
+        assert_eq!(Schedule::new(departures(Arrival::Constant, 1e12)).intended(), 1_000_000_000_000);
+    }
+}

@@ -1,0 +1,69 @@
+//! Which packets came back.
+
+use std::ops::Range;
+
+/// A set of packet indices: a bit each, grown by 65 536 packets at a time.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    chunks: Vec<Box<[u64; CHUNK_WORDS]>>,
+}
+
+const CHUNK_WORDS: usize = 1024;
+const CHUNK_BITS: u64 = 64 * CHUNK_WORDS as u64;
+
+impl Seen {
+    /// Whether `index` is new.
+    pub(crate) fn insert(&mut self, index: u64) -> bool {
+        let chunk = (index / CHUNK_BITS) as usize;
+        while self.chunks.len() <= chunk {
+            self.chunks.push(Box::new([0; CHUNK_WORDS]));
+        }
+        let word = &mut self.chunks[chunk][(index % CHUNK_BITS / 64) as usize];
+        let bit = 1 << (index % 64);
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+
+    /// How many of these are in the set.
+    pub(crate) fn count(&self, indices: Range<u64>) -> u64 {
+        let Range { start, end } = indices;
+        let mut count = 0;
+        let mut at = start;
+        while at < end {
+            let upto = end.min((at / 64 + 1) * 64);
+            let word = self
+                .chunks
+                .get((at / CHUNK_BITS) as usize)
+                .map_or(0, |chunk| chunk[(at % CHUNK_BITS / 64) as usize]);
+            let width = upto - at;
+            let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
+            count += u64::from((word >> (at % 64) & mask).count_ones());
+            at = upto;
+        }
+        count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn it_is_a_set_of_indices(
+            indices in prop::collection::vec(prop_oneof![0u64..200, 65_400u64..65_700], 0..300),
+            start in 0u64..70_000, length in 0u64..70_000,
+        ) {
+            let (mut seen, mut twin) = (Seen::default(), BTreeSet::new());
+            for index in indices {
+                prop_assert_eq!(seen.insert(index), twin.insert(index));
+            }
+            for range in [start..start + length, 0..64, 0..100_000] {
+                prop_assert_eq!(seen.count(range.clone()), twin.range(range).count() as u64);
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Which packet goes to which stream.
+
+use dropline_trial::Part;
+
+/// Weighted turns computed from the packet's index alone: in every run of as many packets as the shares
+/// add up to, each stream gets its share exactly, spread out evenly.
+#[derive(Clone, Debug)]
+pub(crate) struct Spread {
+    /// Where the share of each stream ends, on a line as long as all shares.
+    ends: Vec<u64>,
+    /// How far along that line each packet steps; has no factor in common with its length.
+    step: u64,
+}
+
+impl Spread {
+    /// `None` if there is no stream, or one without a share.
+    pub(crate) fn new(streams: &[Part]) -> Option<Self> {
+        if streams.is_empty() || streams.iter().any(|stream| stream.share == 0) {
+            return None;
+        }
+        let common = streams.iter().fold(0, |common, stream| divisor(common, stream.share.into()));
+        let mut length = 0;
+        let ends: Vec<u64> = streams
+            .iter()
+            .map(|stream| {
+                length += u64::from(stream.share) / common;
+                length
+            })
+            .collect();
+        // The golden section leaves the gaps between visits as even as can be.
+        let golden = (length as f64 * 0.618_033_988_749_895) as u64;
+        let step = (golden.max(1)..).find(|&step| divisor(step, length) == 1)?;
+        Some(Self { ends, step })
+    }
+
+    /// The stream of packet `index`.
+    pub(crate) fn stream_of(&self, index: u64) -> usize {
+        let [.., length] = self.ends[..] else { return 0 };
+        if self.ends.len() == 1 {
+            return 0;
+        }
+        let place = (u128::from(index) * u128::from(self.step) % u128::from(length)) as u64;
+        self.ends.partition_point(|&end| end <= place)
+    }
+}
+
+fn divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { divisor(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn spread(shares: &[u32]) -> Option<Spread> {
+        let parts: Vec<Part> = shares.iter().map(|&share| Part { name: String::new(), share }).collect();
+        Spread::new(&parts)
+    }
+
+    #[test]
+    fn streams_without_a_share_are_refused() {
+        assert!(spread(&[]).is_none());
+        assert!(spread(&[1, 0]).is_none());
+    }
+
+    #[test]
+    fn one_to_three_takes_turns() {
+        let spread = spread(&[100, 300]).unwrap();
+        let turns: Vec<usize> = (0..8).map(|index| spread.stream_of(index)).collect();
+        assert_eq!(turns, [0, 1, 1, 1, 0, 1, 1, 1]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_round_gives_each_stream_its_share(
+            shares in prop::collection::vec(1u32..20, 1..8), round in 0u64..1 << 40,
+        ) {
+            let spread = spread(&shares).unwrap();
+            let length: u64 = shares.iter().map(|&share| u64::from(share)).sum();
+            let mut counts = vec![0; shares.len()];
+            (round * length..(round + 1) * length).for_each(|index| counts[spread.stream_of(index)] += 1);
+            prop_assert_eq!(counts, shares);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Every system: the standard library alone. Packets move one by one, and what the own socket dropped
+//! is not known.
+
+use super::BATCH;
+use dropline_payload::{HEADER_BYTES, filler};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Packets of one stream that are due together.
+pub(crate) struct SendBatch {
+    headers: Vec<[u8; HEADER_BYTES]>,
+    packet: Vec<u8>,
+}
+
+impl SendBatch {
+    /// Packets with `payload` bytes, at least the header's.
+    pub(crate) fn new(payload: usize) -> Self {
+        let mut packet = vec![0; HEADER_BYTES];
+        packet.extend(filler(payload.saturating_sub(HEADER_BYTES)));
+        Self { headers: Vec::with_capacity(BATCH), packet }
+    }
+
+    /// Adds a packet; at most [`BATCH`] fit.
+    pub(crate) fn push(&mut self, header: [u8; HEADER_BYTES]) {
+        assert!(self.headers.len() < BATCH, "a batch holds {BATCH} packets");
+        self.headers.push(header);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.headers.len()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.headers.clear();
+    }
+
+    /// Sends the packets from `first` on over a connected socket without waiting; returns how many left.
+    /// An error is about packet `first` alone: it did not leave.
+    pub(crate) fn send(&mut self, socket: &UdpSocket, first: usize) -> io::Result<usize> {
+        self.packet[..HEADER_BYTES].copy_from_slice(&self.headers[first]);
+        socket.send(&self.packet).map(|_| 1)
+    }
+}
+
+/// Buffers for packets that arrive together.
+pub(crate) struct ReceiveBatch {
+    /// What is kept of each packet; the rest is cut off.
+    keep: usize,
+    bytes: Vec<u8>,
+    packets: Vec<(usize, SocketAddr)>,
+}
+
+impl ReceiveBatch {
+    /// Keeps the first `keep` bytes of each packet.
+    pub(crate) fn new(keep: usize) -> Self {
+        Self { keep, bytes: vec![0; keep * BATCH], packets: Vec::with_capacity(BATCH) }
+    }
+
+    /// Takes what waits at the socket, at most [`BATCH`] packets, without waiting: `WouldBlock` if
+    /// there is none.
+    pub(crate) fn receive(&mut self, socket: &UdpSocket) -> io::Result<usize> {
+        self.packets.clear();
+        for at in 0..BATCH {
+            match socket.recv_from(&mut self.bytes[at * self.keep..][..self.keep]) {
+                Ok(packet) => self.packets.push(packet),
+                Err(error) if at == 0 => return Err(error),
+                Err(_) => break,
+            }
+        }
+        Ok(self.packets.len())
+    }
+
+    /// Bytes of packet `at` of the last `receive`, as far as they were kept.
+    pub(crate) fn packet(&self, at: usize) -> &[u8] {
+        &self.bytes[at * self.keep..][..self.packets[at].0]
+    }
+
+    /// Where packet `at` came from.
+    pub(crate) fn source(&self, at: usize) -> Option<SocketAddr> {
+        Some(self.packets[at].1)
+    }
+
+    /// Sends the `chosen` packets back to where they came from, unchanged, from the `first` of them on;
+    /// returns how many left. An error is about the first alone.
+    pub(crate) fn echo(&mut self, socket: &UdpSocket, chosen: &[usize], first: usize) -> io::Result<usize> {
+        let at = chosen[first];
+        socket.send_to(self.packet(at), self.packets[at].1).map(|_| 1)
+    }
+}
+
+/// Waits until one of the sockets has something, at most `longest`; whether one has.
+///
+/// # Errors
+/// What the network reported about an earlier packet, such as a closed port.
+pub(crate) fn wait_readable(sockets: &[UdpSocket], longest: Duration) -> io::Result<bool> {
+    const LOOK_EVERY: Duration = Duration::from_micros(50);
+    let begun = Instant::now();
+    loop {
+        for socket in sockets {
+            match socket.peek(&mut [0]) {
+                Ok(_) => return Ok(true),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if begun.elapsed() >= longest {
+            return Ok(false);
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Nothing to ask for: a queue that drops silently is counted as loss.
+pub(crate) fn report_refusals(_: &UdpSocket) -> io::Result<()> {
+    Ok(())
+}
+
+/// Asks for a receive buffer of `bytes`; returns what the system says it reserves.
+pub(crate) fn set_receive_buffer(socket: &UdpSocket, bytes: usize) -> io::Result<usize> {
+    let socket = socket2::SockRef::from(socket);
+    socket.set_recv_buffer_size(bytes)?;
+    socket.recv_buffer_size()
+}
+
+/// Not known.
+pub(crate) fn receive_drops(_: &UdpSocket) -> Option<u32> {
+    None
+}
+
+/// Not known.
+pub(crate) fn receive_memory(_: &UdpSocket) -> Option<u32> {
+    None
+}
+
+/// Sleeps end when the system lets them.
+pub(crate) fn sharpen_sleep() {}
+
+/// What kind of error it is, in the standard library's word where it has one.
+pub(crate) fn errno_name(error: &io::Error) -> String {
+    match (error.kind(), error.raw_os_error()) {
+        (io::ErrorKind::WouldBlock, _) => "EAGAIN".into(),
+        (_, Some(number)) => format!("errno {number}"),
+        (kind, None) => format!("{kind:?}"),
+    }
+}
+
+/// Only loopback is known for certain.
+pub(crate) fn local_addresses() -> Vec<(IpAddr, u8)> {
+    vec![(Ipv4Addr::new(127, 0, 0, 0).into(), 8), (std::net::Ipv6Addr::LOCALHOST.into(), 128)]
+}
+
+/// None are known.
+pub(crate) fn addresses_elsewhere() -> Vec<(IpAddr, Option<PathBuf>)> {
+    Vec::new()
+}
+
+/// Everything may.
+pub(crate) fn leads_off_this_machine(_: IpAddr) -> bool {
+    true
+}

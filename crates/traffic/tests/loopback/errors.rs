@@ -1,0 +1,105 @@
+//! Trials that cannot be performed.
+
+use crate::odd_target::OddTarget;
+use crate::{echo, input, measurer, profile};
+use dropline_traffic::{MeasurerOptions, Responder, UdpError, UdpMeasurer, generator_limit, probe};
+use dropline_trial::{Measurer as _, Packet, Part, TrafficProfile};
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// An address where nothing listens: it was free a moment ago.
+fn closed_port() -> SocketAddr {
+    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+#[test]
+fn a_closed_port_is_an_error_and_not_loss() {
+    let address = closed_port();
+    let error = measurer(echo(address), profile()).unwrap().measure(input(1_000.0, 2_000)).unwrap_err();
+    let UdpError::Closed { target, sent } = error else { panic!("{error}") };
+    assert_eq!(target, address);
+    assert!((1..2_000).contains(&sent), "it stops at once: {sent}");
+}
+
+#[test]
+fn a_probe_tells_a_closed_port_from_a_silent_target_and_from_one_that_answers() {
+    let stop = AtomicBool::new(false);
+    let asked = |address| probe(echo(address), &profile(), &stop);
+    assert!(matches!(asked(closed_port()), Err(UdpError::Closed { .. })));
+    let silent = OddTarget::start(|_, _, _, _| {});
+    assert!(matches!(asked(silent.address), Err(UdpError::NoAnswer { sent: 5, .. })));
+    assert_eq!(silent.stop(), 5);
+    let responder = Responder::default().start().unwrap();
+    assert!(asked(responder.address()).unwrap().round_trip_ns.is_some());
+}
+
+#[test]
+fn a_slow_answer_to_an_earlier_probe_is_an_answer() {
+    let slow = OddTarget::start(|socket, _, bytes, source| {
+        std::thread::sleep(Duration::from_millis(250));
+        socket.send_to(bytes, source).unwrap();
+    });
+    let probe = probe(echo(slow.address), &profile(), &AtomicBool::new(false)).unwrap();
+    assert!(probe.round_trip_ns.unwrap() >= 250_000_000);
+}
+
+#[test]
+fn a_target_that_never_answers_is_an_error_and_one_that_stops_answering_loses() {
+    let silent = OddTarget::start(|_, _, _, _| {});
+    let error = measurer(echo(silent.address), profile()).unwrap().measure(input(1_000.0, 100)).unwrap_err();
+    assert!(matches!(error, UdpError::NoAnswer { sent: 100, .. }), "{error}");
+
+    let tired = OddTarget::start(|socket, number, bytes, source| {
+        if number < 50 {
+            socket.send_to(bytes, source).unwrap();
+        }
+    });
+    let mut measurer = measurer(echo(tired.address), profile()).unwrap();
+    assert_eq!(measurer.measure(input(1_000.0, 100)).unwrap().lost(), 50);
+    assert_eq!(measurer.measure(input(1_000.0, 100)).unwrap().lost(), 100);
+}
+
+#[test]
+fn the_user_can_stop_a_trial_at_any_time() {
+    let responder = Responder::default().start().unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopping = Arc::clone(&stop);
+    let mut measurer = UdpMeasurer::new(
+        echo(responder.address()),
+        profile(),
+        MeasurerOptions::default(),
+        1,
+        Arc::clone(&stop),
+        None,
+    )
+    .unwrap();
+    let user = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        stopping.store(true, Ordering::Relaxed);
+    });
+    let begun = Instant::now();
+    // One packet in ten seconds: the sender sleeps.
+    let error = measurer.measure(input(0.1, 60_000)).unwrap_err();
+    assert!(matches!(error, UdpError::Interrupted));
+    assert!(begun.elapsed() < Duration::from_secs(30), "not at the end of the trial");
+    user.join().unwrap();
+    let packet = Packet::of_payload(64).unwrap();
+    assert!(matches!(generator_limit(packet, 1, &stop), Err(UdpError::Interrupted)));
+}
+
+#[test]
+fn traffic_that_a_udp_target_cannot_have_is_refused() {
+    let target = echo(closed_port());
+    let two = TrafficProfile { directions: Part::equal(2), ..profile() };
+    assert!(matches!(measurer(target, two), Err(UdpError::Directions(2))));
+    let none = TrafficProfile { streams: Vec::new(), ..profile() };
+    assert!(matches!(measurer(target, none), Err(UdpError::Streams)));
+}
+
+#[test]
+fn a_place_that_cannot_be_reached_is_an_error() {
+    let broadcast = "255.255.255.255:9".parse().unwrap();
+    assert!(matches!(measurer(echo(broadcast), profile()), Err(UdpError::Permission { .. })));
+}

@@ -1,0 +1,72 @@
+//! The embedded target.
+
+use crate::{echo, input, measurer, profile};
+use dropline_payload::{Counts, Message, QUERY_BYTES, Tag, message::decode};
+use dropline_traffic::{Responder, ResponderCounts, generator_limit};
+use dropline_trial::{Measurer as _, Packet};
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn client(responder: &dropline_traffic::RunningResponder) -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect(responder.address()).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    socket
+}
+
+#[test]
+fn a_reply_is_its_request_whoever_asks() {
+    for service_time in [Duration::ZERO, Duration::from_micros(10)] {
+        let responder = Responder { service_time, ..Responder::default() }.start().unwrap();
+        let client = client(&responder);
+        let mut bytes = [0; 2000];
+        for request in [&b""[..], b"x", &[7; 1500]] {
+            client.send(request).unwrap();
+            let length = client.recv(&mut bytes).unwrap();
+            assert_eq!(&bytes[..length], request);
+        }
+        let counts = responder.stop();
+        assert_eq!((counts.received, counts.answered), (3, 3));
+    }
+}
+
+#[test]
+fn a_count_query_is_answered_with_no_byte_more() {
+    let responder = Responder::default().start().unwrap();
+    let client = client(&responder);
+    let packet = Message::Packet { tag: Tag(5), index: 0, reply_wanted: false };
+    client.send(&packet.encode()).unwrap();
+    client.send(&Message::CountQuery { tag: Tag(5), number: 9 }.encode()).unwrap();
+    let mut bytes = [0; 2000];
+    let length = client.recv(&mut bytes).unwrap();
+    assert_eq!(length, QUERY_BYTES);
+    let counts = Counts { received: 1, served: 1, dropped_queue: 0 };
+    assert_eq!(decode(&bytes[..length]), Ok(Message::CountAnswer { tag: Tag(5), number: 9, counts }));
+    let expected = ResponderCounts { received: 1, unanswered: 1, queries: 1, ..responder.counts() };
+    assert_eq!(responder.stop(), expected);
+}
+
+#[test]
+fn a_full_queue_drops_and_every_packet_is_in_one_count() {
+    for sleep in [true, false] {
+        let service_time = Duration::from_millis(2);
+        let slow = Responder { service_time, sleep, queue: 16, workers: 2, ..Responder::default() };
+        let responder = slow.start().unwrap();
+        let trial =
+            measurer(echo(responder.address()), profile()).unwrap().measure(input(4_000.0, 250)).unwrap();
+        let counts = responder.stop();
+        assert_eq!((trial.offered, counts.received), (1000, 1000));
+        assert_eq!(counts.answered + counts.dropped_queue, 1000);
+        assert_eq!((counts.waiting, counts.unanswered, counts.refused), (0, 0, 0));
+        assert_eq!((trial.forwarded, trial.lost()), (counts.answered, counts.dropped_queue));
+        // Two workers, a queue of 16, and never faster than the service time allows.
+        assert!(counts.dropped_queue >= 1000 - 2 * (250 + 100) / 2 - 18, "{counts:?}");
+    }
+}
+
+#[test]
+fn the_generators_limit_is_found() {
+    let limit = generator_limit(Packet::of_payload(64).unwrap(), 2, &Arc::default()).unwrap();
+    assert!((1e3..1e8).contains(&limit.as_pps()), "{limit}");
+}
