@@ -1,1 +1,34 @@
-//! dropline
+//! The verbs: search, trial, serve, report. The only crate that knows all others.
+//!
+//! Owns the [`SearchPlan`], the [`Target`]s, the record on disk and the capture of the environment. It
+//! decides neither which trial comes next nor how a packet moves, and prints nothing.
+//! Start reading at [`searching`], then [`target`].
+
+pub mod clock;
+pub mod doctor;
+pub mod environment;
+pub mod experiment;
+pub mod fail_if;
+pub mod failure;
+pub mod goals;
+pub mod keeper;
+mod nearest;
+pub mod plan;
+pub mod searching;
+pub mod serving;
+mod stored;
+pub mod target;
+pub mod trialing;
+pub mod watching;
+
+pub use dropline_record as record;
+pub use dropline_report as report;
+pub use dropline_search as algorithms;
+pub use dropline_trial as measured;
+pub use failure::Failure;
+pub use nearest::nearest;
+pub use plan::{AlgorithmPlan, SearchPlan};
+pub use searching::{Conditions, Finished, resume, search};
+pub use target::Target;
+pub use trialing::{TrialPlan, trial};
+pub use watching::{Unwatched, Watcher};

@@ -49,6 +49,21 @@ pub enum Version {
     Current,
 }
 
+impl Version {
+    /// The word a user types.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Current => "current",
+        }
+    }
+
+    /// The version of this name.
+    pub fn named(word: &str) -> Option<Self> {
+        [Self::First, Self::Current].into_iter().find(|version| version.name() == word)
+    }
+}
+
 /// Why an MDR search cannot be built.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum MdrError {

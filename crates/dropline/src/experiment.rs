@@ -1,0 +1,41 @@
+//! The project's own experiments: a question each, with its rival.
+
+pub mod search_cost;
+
+use crate::{Failure, nearest};
+use dropline_record::{Record, Study};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What an experiment found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Tables and words.
+    pub study: Study,
+    /// Searches to draw, with their captions.
+    pub graphs: Vec<(String, Record)>,
+}
+
+/// How much of it to run.
+#[derive(Clone, Debug)]
+pub struct Effort {
+    /// Runs of each cell.
+    pub runs: u32,
+    /// Set when the user wants to stop.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// Names of the experiments.
+pub const NAMES: [&str; 1] = ["search-cost"];
+
+/// Runs the experiment of this name; `progress` is told what it is at.
+///
+/// # Errors
+/// If there is none of this name, or the user wants to stop.
+pub fn run(name: &str, effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
+    match name {
+        "search-cost" => search_cost::run(effort, progress),
+        _ => Err(Failure::usage(format!("there is no experiment {name:?}{}", nearest(name, &NAMES)))
+            .advice(format!("there are {}", NAMES.join(", ")))),
+    }
+}

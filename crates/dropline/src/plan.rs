@@ -1,0 +1,170 @@
+//! What a search shall do, resolved: nothing is left to guess.
+
+use crate::{Failure, Target, nearest};
+use dropline_record::{GoalLine, MdrLine, ProfileLine, SearchLine};
+use dropline_search::mlr::EffectiveDuration;
+use dropline_search::{Algorithm, Binary, Goal, Limits, Mdr, Mlr, Preset, Search, mdr, mlr};
+use dropline_trial::{LoadRange, Ratio, TrafficProfile};
+use std::time::Duration;
+
+/// Which algorithm, with its own settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AlgorithmPlan {
+    /// RFC 2544 bisection.
+    Binary,
+    /// Multiple drop rate search.
+    Mdr {
+        /// Which of its rules.
+        version: mdr::Version,
+        /// Phases between the initial and the final one.
+        intermediate_phases: u8,
+        /// How often an external step doubles the width.
+        doublings: u8,
+    },
+    /// RFC 9971.
+    Mlr {
+        /// What a trial's time counts as.
+        effective: EffectiveDuration,
+    },
+}
+
+impl AlgorithmPlan {
+    /// The words a user types.
+    pub const NAMES: [&str; 3] = ["mlr", "mdr", "binary"];
+
+    /// The algorithm of this name with its defaults.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn parse(word: &str) -> Result<Self, Failure> {
+        match word {
+            "binary" => Ok(Self::Binary),
+            "mdr" => Ok(Self::Mdr { version: mdr::Version::Current, intermediate_phases: 2, doublings: 1 }),
+            "mlr" => Ok(Self::Mlr { effective: EffectiveDuration::Trial }),
+            _ => {
+                Err(Failure::usage(format!("there is no algorithm {word:?}{}", nearest(word, &Self::NAMES)))
+                    .advice(format!("there are {}", Self::NAMES.join(", "))))
+            }
+        }
+    }
+
+    /// The word a user types.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Binary => "binary",
+            Self::Mdr { .. } => "mdr",
+            Self::Mlr { .. } => "mlr",
+        }
+    }
+
+    /// Bound on the search's time when the user gives none.
+    pub fn default_budget(self) -> Option<Duration> {
+        match self {
+            Self::Binary => None,
+            Self::Mdr { .. } => Some(Duration::from_secs(600)),
+            Self::Mlr { .. } => Some(Duration::from_secs(1200)),
+        }
+    }
+
+    /// Warm-up when the user asks for none.
+    pub fn default_warm_up(self) -> Duration {
+        match self {
+            Self::Binary => Duration::from_secs(5),
+            Self::Mdr { .. } | Self::Mlr { .. } => Duration::ZERO,
+        }
+    }
+
+    fn effective_duration(self) -> &'static str {
+        match self {
+            Self::Mlr { effective: EffectiveDuration::Elapsed } => "elapsed_s",
+            _ => "duration_s",
+        }
+    }
+}
+
+/// A search, resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchPlan {
+    /// What is measured.
+    pub target: Target,
+    /// What the packets look like.
+    pub profile: TrafficProfile,
+    /// Which algorithm.
+    pub algorithm: AlgorithmPlan,
+    /// The preset that set the goals.
+    pub preset: Option<Preset>,
+    /// What is looked for, in the order of the answers.
+    pub goals: Vec<Goal>,
+    /// The loads it may use.
+    pub range: LoadRange,
+    /// When it gives up.
+    pub limits: Limits,
+    /// Warm-up before the search; those trials are dropped.
+    pub warm_up: Duration,
+    /// Shares of each goal's load at which the delay is measured afterwards.
+    pub delay_at: Vec<Ratio>,
+    /// Which search of how many this is.
+    pub repetition: Option<[u32; 2]>,
+}
+
+impl SearchPlan {
+    /// A fresh search.
+    ///
+    /// # Errors
+    /// If the algorithm cannot search for these goals.
+    pub fn search(&self) -> Result<Search, Failure> {
+        let goals = self.goals.clone();
+        let algorithm: Box<dyn Algorithm> = match self.algorithm {
+            AlgorithmPlan::Binary => Box::new(Binary::new(&goals, self.range).map_err(Failure::usage)?),
+            AlgorithmPlan::Mdr { version, intermediate_phases, doublings } => {
+                let config =
+                    mdr::Config { goals, range: self.range, intermediate_phases, doublings, version };
+                Box::new(Mdr::new(config).map_err(Failure::usage)?)
+            }
+            AlgorithmPlan::Mlr { effective } => {
+                let config = mlr::Config { goals, range: self.range, effective };
+                Box::new(Mlr::new(config).map_err(Failure::usage)?)
+            }
+        };
+        Ok(Search::new(algorithm, self.goals.clone(), self.limits))
+    }
+
+    /// The record's line of this plan.
+    pub fn line(&self) -> SearchLine {
+        SearchLine {
+            algorithm: self.algorithm.name().into(),
+            preset: self.preset.map(|preset| preset.name().into()),
+            goals: self.goals.iter().map(GoalLine::from).collect(),
+            min_load_pps: self.range.min().as_pps(),
+            max_load_pps: self.range.max().as_pps(),
+            budget_s: self.limits.budget.map(|budget| budget.as_secs_f64()),
+            max_trials: self.limits.max_trials,
+            effective_duration: self.algorithm.effective_duration().into(),
+            warm_up_s: self.warm_up.as_secs_f64(),
+            delay_at: self.delay_at.iter().map(|share| share.as_f64()).collect(),
+            repetition: self.repetition,
+            mdr: match self.algorithm {
+                AlgorithmPlan::Mdr { version, intermediate_phases, doublings } => Some(MdrLine {
+                    version: version.name().into(),
+                    intermediate_phases: u32::from(intermediate_phases),
+                    doublings: u32::from(doublings),
+                }),
+                _ => None,
+            },
+        }
+    }
+
+    /// What a resumed search must share with the record: the first difference, in words.
+    pub fn differs_from(&self, stored: &SearchLine, profile: &ProfileLine) -> Option<String> {
+        let mine = self.line();
+        let differences = [
+            ("algorithm", mine.algorithm != stored.algorithm || mine.mdr != stored.mdr),
+            ("effective duration", mine.effective_duration != stored.effective_duration),
+            ("goals", mine.goals != stored.goals),
+            ("lowest load", mine.min_load_pps != stored.min_load_pps),
+            ("highest load", mine.max_load_pps != stored.max_load_pps),
+            ("traffic profile", ProfileLine::from(&self.profile) != *profile),
+        ];
+        differences.iter().find(|(_, differ)| *differ).map(|(what, _)| (*what).to_owned())
+    }
+}

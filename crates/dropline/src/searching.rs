@@ -1,0 +1,316 @@
+//! The verb `search`: plan in, record out (RFC 9971: the Manager).
+
+use crate::keeper::{Keeper, Output};
+use crate::target::{AnyMeasurer, Opened, Opening};
+use crate::{Failure, SearchPlan, Watcher, clock, environment, failure};
+use dropline_record::{
+    AnswerLine, CaveatLine, DelayAtLine, GoalLine, Header, ProfileLine, Purpose, Record, ResultLine,
+    TrialLine, schema,
+};
+use dropline_search::Search;
+use dropline_trial::{Rate, TrialInput};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// What a search is given beside its plan.
+#[derive(Clone, Debug)]
+pub struct Conditions {
+    /// The command as it was typed, in words.
+    pub command_line: Vec<String>,
+    /// Set when the user wants to stop.
+    pub stop: Arc<AtomicBool>,
+    /// How long a program may stay silent beyond a trial's duration.
+    pub patience: Duration,
+    /// Time slices of each trial, where the measurer can give them.
+    pub slices: Option<u32>,
+    /// What the generator was measured to offer.
+    pub generator_limit: Option<Rate>,
+}
+
+/// A search that ended, or was ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// All that was measured.
+    pub record: Record,
+    /// Why it ended early, where it did. What was measured before is in the record, and kept.
+    pub failure: Option<Failure>,
+}
+
+/// Searches from the start.
+///
+/// # Errors
+/// If it could not begin: nothing was measured, nothing is kept.
+pub fn search(
+    plan: &SearchPlan,
+    output: &Output,
+    conditions: &Conditions,
+    watcher: &mut dyn Watcher,
+) -> Result<Finished, Failure> {
+    let search = plan.search()?;
+    warm_up(plan, conditions, watcher)?;
+    let opened = plan.target.open(&plan.profile, opening(conditions, 1))?;
+    let header = header(plan, conditions, &opened);
+    watcher.opened(&header.target, header.target_note.as_deref());
+    let keeper = Keeper::begin(output, &header)?;
+    let run = Run {
+        plan,
+        search,
+        record: Record::begin(header),
+        keeper,
+        measurer: opened.measurer,
+        at: Duration::ZERO,
+        watcher,
+    };
+    Ok(run.run())
+}
+
+/// Goes on with a record where it stood: its trials are replayed, then new ones are made.
+///
+/// # Errors
+/// If the record cannot be read or locked, is of another plan, or its trials are not those that the
+/// search would have asked for.
+pub fn resume(
+    plan: &SearchPlan,
+    path: &Path,
+    conditions: &Conditions,
+    watcher: &mut dyn Watcher,
+) -> Result<Finished, Failure> {
+    let (keeper, record) = Keeper::resume(path)?;
+    let other = match &record.header.search {
+        Some(stored) => plan.differs_from(stored, &record.header.profile),
+        None => Some("verb".into()),
+    };
+    let other = if record.header.target == plan.target.to_string() { other } else { Some("target".into()) };
+    if let Some(what) = other {
+        return Err(Failure::usage(format!("{} is a search with another {what}", path.display()))
+            .advice(format!("to go on with it as it was:  dropline search --resume {}", path.display())));
+    }
+    let mut search = plan.search()?;
+    let mut at = Duration::ZERO;
+    for line in record.trials.iter().filter(|line| line.purpose == Purpose::Search) {
+        let trial = line.trial().map_err(Failure::environment)?;
+        if search.next_trial() != Some(trial.input) {
+            return Err(Failure::environment(format!(
+                "{}: trial {} is not the one that the search would make",
+                path.display(),
+                line.number
+            ))
+            .advice("the record was edited, or made by another version of the algorithm"));
+        }
+        search.record(&trial);
+        at += trial.elapsed;
+    }
+    let next = record.trials.last().map_or(1, |line| line.number + 1);
+    let opened = plan.target.open(&plan.profile, opening(conditions, next))?;
+    watcher.opened(&record.header.target, opened.note.as_deref());
+    let record = Record { result: None, ..record };
+    let run = Run { plan, search, record, keeper, measurer: opened.measurer, at, watcher };
+    Ok(run.run())
+}
+
+fn opening(conditions: &Conditions, first_trial: u64) -> Opening {
+    Opening {
+        first_trial,
+        stop: Arc::clone(&conditions.stop),
+        patience: conditions.patience,
+        slices: conditions.slices,
+    }
+}
+
+/// A trial at the highest load, dropped. It has number 0, so that it takes no later trial's chance.
+fn warm_up(plan: &SearchPlan, conditions: &Conditions, watcher: &mut dyn Watcher) -> Result<(), Failure> {
+    if plan.warm_up.is_zero() {
+        return Ok(());
+    }
+    let input = TrialInput { load: plan.range.max(), duration: plan.warm_up };
+    watcher.begins(0, input, "warm-up");
+    let mut opened = plan.target.open(&plan.profile, opening(conditions, 0))?;
+    opened.measurer.measure(input).map(|_dropped| ())
+}
+
+fn header(plan: &SearchPlan, conditions: &Conditions, opened: &Opened) -> Header {
+    let mut environment = environment::capture(&conditions.command_line);
+    environment.reply_buffer_bytes = opened.reply_buffer_bytes;
+    Header {
+        schema: schema::CURRENT.into(),
+        verb: "search".into(),
+        started: clock::now_utc(),
+        target: plan.target.to_string(),
+        target_note: opened.note.clone(),
+        load_unit: "packets".into(),
+        load_is: load_is(&plan.profile),
+        profile: ProfileLine::from(&plan.profile),
+        search: Some(plan.line()),
+        generator: opened.generator.clone(),
+        generator_limit_pps: conditions.generator_limit.map(Rate::as_pps),
+        environment,
+    }
+}
+
+/// What a load is the sum of, in words (RFC 9971 §4.5.2).
+pub(crate) fn load_is(profile: &dropline_trial::TrafficProfile) -> String {
+    let total: u64 = profile.directions.iter().map(|part| u64::from(part.share)).sum();
+    match profile.directions.as_slice() {
+        [_] => "the load of one interface".into(),
+        parts => {
+            let shares: Vec<String> =
+                parts.iter().map(|part| format!("{} {}/{total}", part.name, part.share)).collect();
+            format!("the sum over {} directions: {}", parts.len(), shares.join(", "))
+        }
+    }
+}
+
+/// A search under way.
+struct Run<'a> {
+    plan: &'a SearchPlan,
+    search: Search,
+    record: Record,
+    keeper: Keeper,
+    measurer: AnyMeasurer,
+    /// Sum of the elapsed times so far.
+    at: Duration,
+    watcher: &'a mut dyn Watcher,
+}
+
+impl Run<'_> {
+    fn run(mut self) -> Finished {
+        let mut failure = self.search_on().err();
+        let mut delay_at = Vec::new();
+        if failure.is_none() {
+            failure = self.measure_delays(&mut delay_at).err();
+        }
+        let interrupted = failure.as_ref().is_some_and(|why| why.kind() == failure::Kind::Interrupted);
+        if failure.is_none() || interrupted {
+            let result = self.result(interrupted, delay_at);
+            if let Err(why) = self.keeper.result(&result) {
+                failure = failure.or(Some(why));
+            }
+            self.record.result = Some(result);
+        }
+        Finished { record: self.record, failure }
+    }
+
+    fn search_on(&mut self) -> Result<(), Failure> {
+        while let Some(input) = self.search.next_trial() {
+            let phase = self.search.phase();
+            self.watcher.begins(self.number(), input, &phase);
+            let trial = self.measurer.measure(input)?;
+            self.search.record(&trial);
+            let bounds = self.search.bounds();
+            let line = self.line(&trial, Purpose::Search).in_search(phase, &bounds);
+            self.keep(line, trial.elapsed)?;
+        }
+        Ok(())
+    }
+
+    /// Delay percentiles at shares of each goal's load; equal loads are measured once.
+    fn measure_delays(&mut self, done: &mut Vec<DelayAtLine>) -> Result<(), Failure> {
+        let answers = self.answers();
+        for (goal, answer) in answers.iter().enumerate() {
+            let Some(headline) = answer.headline_pps() else { continue };
+            for &share in &self.plan.delay_at {
+                let Ok(load) = Rate::pps(headline * share.as_f64()) else { continue };
+                let input = TrialInput { load, duration: self.plan.goals[goal].trial_duration };
+                let known =
+                    self.record.trials.iter().find(|line| {
+                        line.purpose == Purpose::DelayAt && line.intended_load_pps == load.as_pps()
+                    });
+                let number = match known {
+                    Some(line) => line.number,
+                    None => {
+                        let number = self.number();
+                        self.watcher.begins(number, input, "delay");
+                        let trial = self.measurer.measure(input)?;
+                        let line = self.line(&trial, Purpose::DelayAt);
+                        self.keep(line, trial.elapsed)?;
+                        number
+                    }
+                };
+                let goal = u32::try_from(goal).expect("goals are few");
+                done.push(DelayAtLine { goal, share: share.as_f64(), trial: number });
+            }
+        }
+        Ok(())
+    }
+
+    fn number(&self) -> u64 {
+        self.record.trials.last().map_or(1, |line| line.number + 1)
+    }
+
+    fn line(&self, trial: &dropline_trial::Trial, purpose: Purpose) -> TrialLine {
+        let header = &self.record.header;
+        TrialLine::new(trial, &header.target, &header.profile.arrival, purpose, self.at)
+    }
+
+    fn keep(&mut self, line: TrialLine, elapsed: Duration) -> Result<(), Failure> {
+        let kept = self.keeper.trial(&line);
+        self.at += elapsed;
+        let search = (line.purpose == Purpose::Search).then_some(&self.search);
+        self.watcher.ended(&line, search);
+        self.record.trials.push(line);
+        kept
+    }
+
+    fn answers(&self) -> Vec<AnswerLine> {
+        let outcomes = self.search.outcome();
+        self.plan
+            .goals
+            .iter()
+            .zip(&outcomes)
+            .map(|(goal, outcome)| AnswerLine::new(GoalLine::from(goal), outcome))
+            .collect()
+    }
+
+    fn result(&self, interrupted: bool, delay_at: Vec<DelayAtLine>) -> ResultLine {
+        let goals = self.answers();
+        let caveats = self.caveats(&goals, interrupted);
+        ResultLine {
+            trial_seconds: self.record.trials.iter().map(|line| line.duration_s).sum(),
+            elapsed_s: self.at.as_secs_f64(),
+            goals,
+            interrupted,
+            delay_at,
+            caveats,
+        }
+    }
+
+    /// Doubts about the whole: each kind of doubt about trials once, with how many trials share it.
+    fn caveats(&self, goals: &[AnswerLine], interrupted: bool) -> Vec<CaveatLine> {
+        let mut caveats: Vec<CaveatLine> = Vec::new();
+        let mut said = |code: &str, text: String| {
+            caveats.push(CaveatLine { code: code.into(), text, numbers: serde_json::Map::new() });
+        };
+        if interrupted {
+            said("interrupted", "the search was stopped early: the bounds are what was known then".into());
+        }
+        for answer in goals.iter().filter(|answer| answer.why.as_deref() == Some("generator_limited")) {
+            let text = format!(
+                "the upper bound for {} is this generator's limit, not the target's: the target may do more",
+                answer.goal.words()
+            );
+            said("generator_limited", text);
+        }
+        let mut codes: Vec<&str> = Vec::new();
+        for line in &self.record.trials {
+            for caveat in &line.caveats {
+                if !codes.contains(&caveat.code.as_str()) {
+                    codes.push(&caveat.code);
+                }
+            }
+        }
+        for code in codes {
+            let with = |line: &&TrialLine| line.caveats.iter().any(|caveat| caveat.code == code);
+            let count = self.record.trials.iter().filter(with).count();
+            let all = self.record.trials.len();
+            let first = self.record.trials.iter().find(with).expect("the code came from a trial");
+            let caveat = first.caveats.iter().find(|caveat| caveat.code == code).expect("as above");
+            let load = Rate::from_millipps((first.intended_load_pps * 1000.0) as u64);
+            let text =
+                format!("{count} of {all} trials, first trial {} at {load}: {}", first.number, caveat.text);
+            said(code, text);
+        }
+        caveats
+    }
+}

@@ -1,0 +1,188 @@
+//! What the user wants measured: a word like a URL.
+
+pub mod exec;
+pub mod replay;
+mod simulated;
+mod udp;
+
+use crate::Failure;
+use dropline_trial::written;
+use dropline_trial::{LoadRange, Measurer, Rate, TrafficProfile};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+pub use simulated::Simulation;
+pub use udp::generator_limit;
+
+/// A target: the system under test as the user names it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    word: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Exec { command: Vec<String> },
+    Replay { path: PathBuf },
+    Sim(Simulation),
+    Udp { host: String, port: u16, reply: bool },
+}
+
+/// A target that is ready to be measured.
+pub struct Opened {
+    /// Performs the trials.
+    pub measurer: AnyMeasurer,
+    /// In words, what it is and how fast it answers.
+    pub note: Option<String>,
+    /// In words, how packets are sent.
+    pub generator: Option<String>,
+    /// Receive buffer that our reply sockets got, in bytes.
+    pub reply_buffer_bytes: Option<u64>,
+}
+
+/// Any way to perform a trial.
+pub type AnyMeasurer = Box<dyn Measurer<Error = Failure>>;
+
+/// What a measurer is told beside the profile.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// Number of the first trial it will perform.
+    pub first_trial: u64,
+    /// Set when the user wants to stop.
+    pub stop: Arc<AtomicBool>,
+    /// How long a program may stay silent beyond a trial's duration.
+    pub patience: Duration,
+    /// Time slices of each trial, where the measurer can give them.
+    pub slices: Option<u32>,
+}
+
+impl Target {
+    /// Reads a target.
+    ///
+    /// # Errors
+    /// If the word names no kind of target, or a part of it is wrong.
+    pub fn parse(word: &str) -> Result<Self, Failure> {
+        const KINDS: &str = "udp://HOST:PORT, sim:NAME, exec:COMMAND or replay:RECORD";
+        let kind = if let Some(rest) = word.strip_prefix("udp://") {
+            udp::parse(rest)?
+        } else if let Some(rest) = word.strip_prefix("sim:") {
+            Kind::Sim(Simulation::parse(rest)?)
+        } else if let Some(rest) = word.strip_prefix("exec:") {
+            let command = shlex::split(rest).filter(|words| !words.is_empty()).ok_or_else(|| {
+                Failure::usage(format!("{rest:?} is no command: a quote is open, or it is empty"))
+            })?;
+            Kind::Exec { command }
+        } else if let Some(rest) = word.strip_prefix("replay:") {
+            Kind::Replay { path: rest.into() }
+        } else {
+            return Err(Failure::usage(format!("{word:?} is no target"))
+                .advice(format!("a target is {KINDS}; try sim:consistent")));
+        };
+        Ok(Self { word: word.into(), kind })
+    }
+
+    /// Makes it ready: checks that we may, that it answers, and builds what performs the trials.
+    ///
+    /// # Errors
+    /// If it may not be measured, does not answer, or cannot be started.
+    pub fn open(&self, profile: &TrafficProfile, opening: Opening) -> Result<Opened, Failure> {
+        match &self.kind {
+            Kind::Exec { command } => Ok(Opened {
+                measurer: Box::new(exec::Program::start(command, profile, opening)?),
+                note: Some("another program performs the trials".into()),
+                generator: None,
+                reply_buffer_bytes: None,
+            }),
+            Kind::Replay { path } => Ok(Opened {
+                measurer: Box::new(replay::Replay::open(path)?),
+                note: Some("stored trials answered again".into()),
+                generator: None,
+                reply_buffer_bytes: None,
+            }),
+            Kind::Sim(simulation) => Ok(simulation.open(profile, &opening)),
+            Kind::Udp { host, port, reply } => udp::open(host, *port, *reply, profile, opening),
+        }
+    }
+
+    /// The loads a search uses when the user does not say; `None` for an end that only the user knows.
+    pub fn default_range(&self) -> (Rate, Option<Rate>) {
+        match &self.kind {
+            Kind::Sim(simulation) => {
+                let range: LoadRange = simulation.range();
+                (range.min(), Some(range.max()))
+            }
+            _ => (Rate::from_millipps(1_000_000), None),
+        }
+    }
+
+    /// Whether packets of this machine's generator are sent.
+    pub fn is_udp(&self) -> bool {
+        matches!(self.kind, Kind::Udp { .. })
+    }
+
+    /// Whether the measurer sends the load over several directions itself.
+    pub fn takes_directions(&self) -> bool {
+        !self.is_udp()
+    }
+
+    /// The simulated system, where it is one.
+    pub fn simulation(&self) -> Option<&Simulation> {
+        match &self.kind {
+            Kind::Sim(simulation) => Some(simulation),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.word)
+    }
+}
+
+/// Names and values behind a target's question mark.
+type Parameters<'a> = Vec<(&'a str, &'a str)>;
+
+/// Splits `rest?a=1&b=2` into the rest and its parameters.
+fn parameters(word: &str) -> Result<(&str, Parameters<'_>), Failure> {
+    let Some((rest, query)) = word.split_once('?') else { return Ok((word, Vec::new())) };
+    let mut found = Vec::new();
+    for part in query.split('&').filter(|part| !part.is_empty()) {
+        let no_value = || Failure::usage(format!("{part:?} is no parameter; write NAME=VALUE"));
+        found.push(part.split_once('=').ok_or_else(no_value)?);
+    }
+    Ok((rest, found))
+}
+
+/// A quantity in a target, with a usage error that names the parameter.
+fn quantity<T>(name: &str, read: Result<T, written::WrittenError>) -> Result<T, Failure> {
+    read.map_err(|why| Failure::usage(format!("{name} in the target: {why}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_names_no_target_says_what_targets_there_are() {
+        let error = Target::parse("127.0.0.1:7007").unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains("udp://HOST:PORT"), "{error}");
+        for bad in
+            ["udp://localhost", "udp://:1", "udp://h:0", "sim:harder", "exec:", "exec:'open", "sim:hard?x"]
+        {
+            assert_eq!(Target::parse(bad).unwrap_err().exit_code(), 2, "{bad}");
+        }
+    }
+
+    #[test]
+    fn commands_are_split_by_posix_rules_without_a_shell() {
+        let target = Target::parse("exec:prog 'two words' $HOME; rm").unwrap();
+        let command = ["prog", "two words", "$HOME;", "rm"].map(String::from).to_vec();
+        assert_eq!(target.kind, Kind::Exec { command });
+    }
+}

@@ -1,0 +1,134 @@
+//! `udp://` targets: a UDP service that answers each request, or takes packets one way.
+
+use super::{Kind, Opened, Opening, parameters};
+use crate::{Failure, nearest};
+use dropline_traffic::{MeasurerOptions, Probe, Reply, UdpError, UdpMeasurer, UdpTarget, Whereabouts, probe};
+use dropline_trial::{Measurer, Rate, TrafficProfile, Trial, TrialInput};
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Reads `HOST:PORT` or `HOST:PORT?reply=none`.
+pub(super) fn parse(word: &str) -> Result<Kind, Failure> {
+    let (address, parameters) = parameters(word)?;
+    let wrong = || Failure::usage(format!("udp://{address} is no address; write udp://127.0.0.1:7007"));
+    let (host, port) = address.rsplit_once(':').ok_or_else(wrong)?;
+    let port = port.parse::<u16>().ok().filter(|&port| port > 0).ok_or_else(wrong)?;
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    if host.is_empty() {
+        return Err(wrong());
+    }
+    let mut reply = true;
+    for (name, value) in parameters {
+        match (name, value) {
+            ("reply", "echo") => reply = true,
+            ("reply", "none") => reply = false,
+            ("reply", _) => {
+                return Err(Failure::usage(format!("reply={value}: there are reply=echo and reply=none")));
+            }
+            _ => {
+                let near = nearest(name, &["reply"]);
+                return Err(Failure::usage(format!("udp:// has no parameter {name:?}{near}")));
+            }
+        }
+    }
+    Ok(Kind::Udp { host, port, reply })
+}
+
+/// Resolves the name, asks whether we may, probes.
+pub(super) fn open(
+    host: &str,
+    port: u16,
+    reply: bool,
+    profile: &TrafficProfile,
+    opening: Opening,
+) -> Result<Opened, Failure> {
+    let address = resolve(host, port)?;
+    consent(address)?;
+    let target = UdpTarget { address, reply: if reply { Reply::Echo } else { Reply::None } };
+    let Probe { round_trip_ns } = probe(target, profile, &opening.stop).map_err(|why| failure(&why))?;
+    let options = MeasurerOptions { slices: opening.slices, ..MeasurerOptions::default() };
+    let measurer =
+        UdpMeasurer::new(target, profile.clone(), options, opening.first_trial, opening.stop, None)
+            .map_err(|why| failure(&why))?;
+    let note = match round_trip_ns {
+        Some(ns) => format!("echo, answers in {} us", ns.div_ceil(1000)),
+        None => "one way, counted at its socket".into(),
+    };
+    Ok(Opened {
+        note: Some(note),
+        generator: Some(
+            "sendmmsg and recvmmsg, a thread each, sleeping then spinning to each departure".into(),
+        ),
+        reply_buffer_bytes: Some(measurer.receive_buffer_bytes()),
+        measurer: Box::new(Udp(measurer)),
+    })
+}
+
+/// What this machine's generator can offer with packets like these, a second against our own reflector.
+///
+/// # Errors
+/// If the system does not give the sockets, or the user wants to stop.
+pub fn generator_limit(profile: &TrafficProfile, stop: &Arc<AtomicBool>) -> Result<Rate, Failure> {
+    let streams = u32::try_from(profile.streams.len()).unwrap_or(u32::MAX);
+    dropline_traffic::generator_limit(profile.packet, streams, stop).map_err(|why| failure(&why))
+}
+
+fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
+    let found = (host, port).to_socket_addrs().map_err(|why| {
+        Failure::environment(format!("{host} is not known: {why}"))
+            .advice("write its address: udp://127.0.0.1:7007")
+    })?;
+    // A name with several addresses: IPv4 first, as services on localhost mostly listen there.
+    let mut found: Vec<SocketAddr> = found.collect();
+    found.sort_by_key(SocketAddr::is_ipv6);
+    found.first().copied().ok_or_else(|| Failure::environment(format!("{host} has no address")))
+}
+
+/// Nothing sends load to a host that did not consent, and consent of another host cannot be had yet.
+fn consent(address: SocketAddr) -> Result<(), Failure> {
+    if Whereabouts::of(address.ip()).is_this_machine() {
+        return Ok(());
+    }
+    Err(Failure::environment(format!(
+        "refused: {address} is not on this machine or in one of its network namespaces"
+    ))
+    .advice(
+        "no load is sent to a host that did not consent; run dropline on that host, against its own address",
+    ))
+}
+
+fn failure(why: &UdpError) -> Failure {
+    let failure = match why {
+        UdpError::Interrupted => return Failure::interrupted(),
+        UdpError::Directions(_) | UdpError::Streams | UdpError::TooLong { .. } => Failure::usage(why),
+        _ => Failure::environment(why),
+    };
+    match why {
+        UdpError::Closed { target, .. } => failure.advice(format!(
+            "nothing listens there. Start your service, or measure ours:  dropline serve --listen {target}"
+        )),
+        UdpError::NoAnswer { target, .. } => failure.advice(format!(
+            "a service that echoes each packet is needed; one that sends nothing back is udp://{target}?reply=none"
+        )),
+        UdpError::NotCounted { .. } => {
+            failure.advice("a one-way target is dropline serve, or a service on this machine and in this namespace")
+        }
+        UdpError::Permission { .. } => {
+            failure.advice("a firewall rule of this machine forbids it, or the address is a broadcast one")
+        }
+        UdpError::Unreachable { .. } => failure.advice("there is no route to it: check the address and  ip route"),
+        _ => failure,
+    }
+}
+
+/// A UDP measurer whose errors say what to do.
+struct Udp(UdpMeasurer);
+
+impl Measurer for Udp {
+    type Error = Failure;
+
+    fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
+        self.0.measure(input).map_err(|why| failure(&why))
+    }
+}

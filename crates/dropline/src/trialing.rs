@@ -1,0 +1,67 @@
+//! The verb `trial`: one trial, kept.
+
+use crate::keeper::{Keeper, Output};
+use crate::searching::{Conditions, load_is};
+use crate::target::Opening;
+use crate::{Failure, Target, Watcher, clock, environment};
+use dropline_record::{Header, ProfileLine, Purpose, Record, TrialLine, schema};
+use dropline_trial::{TrafficProfile, TrialInput};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One trial, resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrialPlan {
+    /// What is measured.
+    pub target: Target,
+    /// What the packets look like.
+    pub profile: TrafficProfile,
+    /// Load and duration.
+    pub input: TrialInput,
+}
+
+/// Performs one trial and keeps it.
+///
+/// # Errors
+/// If it could not be performed or kept.
+pub fn trial(
+    plan: &TrialPlan,
+    output: &Output,
+    conditions: &Conditions,
+    watcher: &mut dyn Watcher,
+) -> Result<Record, Failure> {
+    let opening = Opening {
+        first_trial: 1,
+        stop: Arc::clone(&conditions.stop),
+        patience: conditions.patience,
+        slices: conditions.slices,
+    };
+    let mut opened = plan.target.open(&plan.profile, opening)?;
+    let mut environment = environment::capture(&conditions.command_line);
+    environment.reply_buffer_bytes = opened.reply_buffer_bytes;
+    let header = Header {
+        schema: schema::CURRENT.into(),
+        verb: "trial".into(),
+        started: clock::now_utc(),
+        target: plan.target.to_string(),
+        target_note: opened.note,
+        load_unit: "packets".into(),
+        load_is: load_is(&plan.profile),
+        profile: ProfileLine::from(&plan.profile),
+        search: None,
+        generator: opened.generator,
+        generator_limit_pps: None,
+        environment,
+    };
+    watcher.opened(&header.target, header.target_note.as_deref());
+    let mut keeper = Keeper::begin(output, &header)?;
+    watcher.begins(1, plan.input, "trial");
+    let trial = opened.measurer.measure(plan.input)?;
+    let arrival = header.profile.arrival.clone();
+    let line = TrialLine::new(&trial, &header.target, &arrival, Purpose::Trial, Duration::ZERO);
+    keeper.trial(&line)?;
+    watcher.ended(&line, None);
+    let mut record = Record::begin(header);
+    record.trials.push(line);
+    Ok(record)
+}

@@ -1,0 +1,254 @@
+//! A search from its plan to its record: kept, resumed, replayed, broken.
+
+use dropline::algorithms::{Limits, Preset};
+use dropline::goals::WrittenGoal;
+use dropline::keeper::{Output, read_record};
+use dropline::measured::{LoadRange, Rate, TrafficProfile};
+use dropline::record::{Record, ResultWord};
+use dropline::{AlgorithmPlan, Conditions, Failure, Finished, SearchPlan, Target, Unwatched};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+fn plan(target: &str, algorithm: &str, goals: &[&str]) -> SearchPlan {
+    let algorithm = AlgorithmPlan::parse(algorithm).unwrap();
+    let goals =
+        goals.iter().map(|goal| WrittenGoal::parse(goal).unwrap().resolve(algorithm).unwrap()).collect();
+    let range = LoadRange::new(Rate::pps(1e4).unwrap(), Rate::pps(14_880_952.0).unwrap()).unwrap();
+    SearchPlan {
+        target: Target::parse(target).unwrap(),
+        profile: TrafficProfile::default(),
+        algorithm,
+        preset: None,
+        goals,
+        range,
+        limits: Limits::default(),
+        warm_up: Duration::ZERO,
+        delay_at: Vec::new(),
+        repetition: None,
+    }
+}
+
+fn conditions() -> Conditions {
+    Conditions {
+        command_line: vec!["dropline".into()],
+        stop: Arc::new(AtomicBool::new(false)),
+        patience: Duration::from_secs(20),
+        slices: None,
+        generator_limit: None,
+    }
+}
+
+fn search(plan: &SearchPlan, output: &Output) -> Finished {
+    dropline::search(plan, output, &conditions(), &mut Unwatched).unwrap()
+}
+
+fn resume(plan: &SearchPlan, path: &Path) -> Result<Finished, Failure> {
+    dropline::resume(plan, path, &conditions(), &mut Unwatched)
+}
+
+/// A directory for records, and a file in it.
+fn file(name: &str) -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(name);
+    (directory, path)
+}
+
+fn bounds(record: &Record) -> Vec<(Option<f64>, Option<f64>)> {
+    record.result.as_ref().unwrap().goals.iter().map(|goal| (goal.lower_pps, goal.upper_pps)).collect()
+}
+
+#[test]
+fn every_algorithm_brackets_a_hard_limit() {
+    for algorithm in AlgorithmPlan::NAMES {
+        let plan = plan("sim:hard?capacity=9Mpps", algorithm, &["0", "0.5%"]);
+        let record = search(&plan, &Output::Nowhere).record;
+        let result = record.result.as_ref().unwrap();
+        let truths = [9e6, 9e6 / 0.995];
+        for (goal, truth) in result.goals.iter().zip(truths) {
+            let (lower, upper) = (goal.lower_pps.unwrap(), goal.upper_pps.unwrap());
+            assert_eq!(goal.result, ResultWord::Regular, "{algorithm}");
+            assert!(lower <= truth && truth <= upper, "{algorithm}: [{lower}, {upper}] for {truth}");
+            assert!((upper - lower) / upper <= 0.005, "{algorithm}");
+        }
+        let sum: f64 = record.trials.iter().map(|line| line.elapsed_s).sum();
+        assert!((result.elapsed_s - sum).abs() < 1e-6, "time is what trials say it was");
+    }
+}
+
+#[test]
+fn a_search_cut_short_after_any_trial_ends_the_same_when_resumed() {
+    for algorithm in AlgorithmPlan::NAMES {
+        let plan = plan("sim:inconsistent?seed=3", algorithm, &["0", "0.5%"]);
+        let (_directory, path) = file("whole.jsonl");
+        let whole = search(&plan, &Output::File(path.clone())).record;
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        for kept in [0, 1, whole.trials.len() / 2, whole.trials.len()] {
+            let (_directory, path) = file("cut.jsonl");
+            // Killed while it wrote the next line.
+            let torn = lines.get(kept + 1).map_or("", |line| &line[..line.len() / 2]);
+            std::fs::write(&path, lines[..=kept].concat() + torn).unwrap();
+            let resumed = resume(&plan, &path).unwrap().record;
+            assert_eq!(bounds(&resumed), bounds(&whole), "{algorithm} after {kept} trials");
+            assert!(resumed.trials == whole.trials, "{algorithm} after {kept} trials");
+            assert!(read_record(&path).unwrap().trials == whole.trials);
+        }
+    }
+}
+
+#[test]
+fn a_finished_search_resumed_with_more_time_goes_on() {
+    let (_directory, path) = file("short.jsonl");
+    let mut plan = plan("sim:soft?seed=1", "mlr", &["0"]);
+    plan.limits.max_trials = Some(5);
+    let short = search(&plan, &Output::File(path.clone())).record;
+    assert_eq!(short.result.unwrap().goals[0].why.as_deref(), Some("unfinished"));
+    plan.limits.max_trials = None;
+    let long = resume(&plan, &path).unwrap().record;
+    assert_eq!(long.result.unwrap().goals[0].result, ResultWord::Regular);
+    let kept = read_record(&path).unwrap();
+    assert!(kept.trials == long.trials, "the early result was taken off and the trials were kept");
+}
+
+#[test]
+fn resuming_with_other_settings_is_refused_and_changes_nothing() {
+    let (_directory, path) = file("record.jsonl");
+    let original = plan("sim:hard", "mdr", &["0"]);
+    search(&original, &Output::File(path.clone()));
+    let before = std::fs::read(&path).unwrap();
+    let mut others = vec![
+        (plan("sim:hard", "mlr", &["0"]), "algorithm"),
+        (plan("sim:hard", "mdr", &["0.1%"]), "goals"),
+        (plan("sim:soft", "mdr", &["0"]), "target"),
+    ];
+    let mut profile = original.clone();
+    profile.profile.seed = 8;
+    others.push((profile, "traffic profile"));
+    for (other, what) in others {
+        let error = resume(&other, &path).unwrap_err();
+        assert!(error.exit_code() == 2 && error.to_string().contains(what), "{what}: {error}");
+    }
+    let mut same = original;
+    same.limits.max_trials = Some(1000);
+    assert!(resume(&same, &path).is_ok());
+    let after = std::fs::read_to_string(&path).unwrap();
+    assert!(after.as_bytes().starts_with(&before[..before.len() / 2]));
+}
+
+#[test]
+fn a_record_makes_the_plan_that_made_it() {
+    for algorithm in AlgorithmPlan::NAMES {
+        let mut plan = plan("sim:noisy", algorithm, &["0.1%,width=1%", "0,width=1%"]);
+        plan.limits = Limits { budget: Some(Duration::from_secs(100)), max_trials: Some(3) };
+        plan.delay_at = vec!["0.5"]
+            .into_iter()
+            .map(|share| share.parse::<f64>().unwrap())
+            .map(|share| dropline::measured::Ratio::new(share).unwrap())
+            .collect();
+        let record = search(&plan, &Output::Nowhere).record;
+        assert_eq!(SearchPlan::of_record(&record).unwrap(), plan);
+    }
+}
+
+#[test]
+fn replaying_a_record_finds_the_same_again() {
+    let (_directory, path) = file("record.jsonl");
+    let original = plan("sim:noisy?seed=5", "mlr", &["0", "0.5%"]);
+    let found = search(&original, &Output::File(path.clone())).record;
+    let replay = plan(&format!("replay:{}", path.display()), "mlr", &["0", "0.5%"]);
+    assert_eq!(bounds(&search(&replay, &Output::Nowhere).record), bounds(&found));
+    let other = plan(&format!("replay:{}", path.display()), "mdr", &["0", "0.5%"]);
+    let finished = search(&other, &Output::Nowhere);
+    assert!(finished.failure.unwrap().to_string().contains("no further trial"));
+}
+
+#[test]
+fn a_budget_ends_a_search_with_what_it_knows() {
+    let mut plan = plan("sim:consistent", "mdr", &["0", "0.5%"]);
+    plan.limits.budget = Some(Duration::from_secs(10));
+    let record = search(&plan, &Output::Nowhere).record;
+    let result = record.result.unwrap();
+    assert!(result.elapsed_s >= 10.0 && result.elapsed_s - record.trials.last().unwrap().elapsed_s < 10.0);
+    assert!(result.goals.iter().all(|goal| goal.result == ResultWord::Irregular && goal.lower_pps.is_some()));
+}
+
+#[test]
+fn two_searches_on_one_file_are_refused() {
+    let (_directory, path) = file("record.jsonl");
+    let plan = plan("sim:hard", "mlr", &["0"]);
+    search(&plan, &Output::File(path.clone()));
+    let again = dropline::search(&plan, &Output::File(path.clone()), &conditions(), &mut Unwatched);
+    assert!(again.unwrap_err().to_string().contains("exists already"));
+    let held = std::fs::File::open(&path).unwrap();
+    held.try_lock().unwrap();
+    let error = resume(&plan, &path).unwrap_err();
+    assert!(error.exit_code() == 4 && error.to_string().contains("another search"), "{error}");
+}
+
+#[test]
+fn a_full_disk_says_so_and_keeps_what_fitted() {
+    let plan = plan("sim:hard", "mlr", &["0"]);
+    let full = Output::File("/dev/full".into());
+    let error = dropline::search(&plan, &full, &conditions(), &mut Unwatched).unwrap_err();
+    assert_eq!(error.exit_code(), 2, "an existing file is not written over: {error}");
+    let nowhere = Output::File("/nonexistent/record.jsonl".into());
+    let error = dropline::search(&plan, &nowhere, &conditions(), &mut Unwatched).unwrap_err();
+    assert!(error.exit_code() == 4 && error.to_string().contains("cannot write"), "{error}");
+}
+
+#[test]
+fn delays_are_measured_at_shares_of_each_goals_load() {
+    let mut plan = plan("sim:hard?capacity=9Mpps", "mlr", &["0", "0.5%"]);
+    plan.delay_at = [0.9, 0.5].iter().map(|&share| dropline::measured::Ratio::new(share).unwrap()).collect();
+    let record = search(&plan, &Output::Nowhere).record;
+    let result = record.result.as_ref().unwrap();
+    assert_eq!(result.delay_at.len(), 4);
+    for delay_at in &result.delay_at {
+        let line = record.trials.iter().find(|line| line.number == delay_at.trial).unwrap();
+        let headline = result.goals[delay_at.goal as usize].headline_pps().unwrap();
+        assert!((line.intended_load_pps - headline * delay_at.share).abs() < 0.001);
+    }
+}
+
+#[test]
+fn a_preset_sets_goals_and_waits() {
+    assert_eq!(Preset::Csit.goals().len(), 2);
+    assert_eq!(Preset::Rfc2544.drain().rest, Duration::from_secs(5));
+}
+
+/// A program that answers the exec: protocol, in the shell's words.
+fn program(body: &str) -> String {
+    format!("exec:sh -c '{body}'")
+}
+
+#[test]
+fn a_program_that_fails_in_mid_search_costs_no_finished_trial() {
+    let answer = r#"{"intended":1000,"offered":1000,"forwarded":900,"duration_s":1.0}"#;
+    let good = |times: usize| format!("read x; echo \"{}\"; ", answer.replace('"', "\\\"")).repeat(times);
+    let cases = [
+        ("exit 3", "ended (exit status: 3)"),
+        ("read x; echo nonsense; sleep 5", "is wrong"),
+        ("read x; echo {}; sleep 5", "missing field"),
+        ("exec 1>&-; sleep 5", "closed its output"),
+        ("sleep 5", "did not answer trial 4"),
+    ];
+    for (ending, what) in cases {
+        let (_directory, path) = file("record.jsonl");
+        let plan = plan(&program(&format!("{}{ending}", good(3))), "mlr", &["0"]);
+        let conditions = Conditions { patience: Duration::from_millis(400), ..conditions() };
+        let finished =
+            dropline::search(&plan, &Output::File(path.clone()), &conditions, &mut Unwatched).unwrap();
+        let failure = finished.failure.expect(ending);
+        assert!(failure.exit_code() == 4 && failure.to_string().contains(what), "{ending}: {failure}");
+        assert_eq!(read_record(&path).unwrap().trials.len(), 3, "{ending}");
+    }
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_named() {
+    let plan = plan("exec:/nonexistent/tester --fast", "mlr", &["0"]);
+    let error = dropline::search(&plan, &Output::Nowhere, &conditions(), &mut Unwatched).unwrap_err();
+    assert!(error.exit_code() == 4 && error.to_string().contains("/nonexistent/tester"), "{error}");
+}
