@@ -4,14 +4,18 @@
 //! next is ours ([`choice`]): the counts of lossy trials say where the bounds will be, and only the loads that
 //! become bounds are tried as often as a goal demands.
 
+mod belief;
 mod choice;
 mod evidence;
+mod grid;
 
 pub use evidence::Class;
 
 use crate::{Algorithm, Bound, Bounds, Goal, GoalError, GoalOutcome, GoalResult, Irregular};
 use dropline_trial::{LoadRange, Rate, Trial, TrialInput};
+use belief::Tables;
 use evidence::{Evidence, Seen};
+use grid::Grid;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -64,7 +68,11 @@ pub struct Mlr {
     goals: Vec<Goal>,
     range: LoadRange,
     effective: EffectiveDuration,
+    grid: Grid,
+    tables: Tables,
     loads: BTreeMap<Rate, Load>,
+    /// What the last trial counted for beyond its duration, in seconds.
+    overhead: f64,
 }
 
 /// All that is known of a load.
@@ -95,7 +103,8 @@ impl Mlr {
                 return Err(MlrError::TooLong { number });
             }
         }
-        Ok(Self { goals, range, effective, loads: BTreeMap::new() })
+        let grid = Grid::new(range, &goals);
+        Ok(Self { goals, range, effective, grid, tables: Tables::new(), loads: BTreeMap::new(), overhead: 0.0 })
     }
 
     /// What a load is to goal number `goal` (from 0), by all trials at it so far.
@@ -156,6 +165,7 @@ impl Algorithm for Mlr {
         };
         // An effective duration is above zero; without one the trial counts as long as it was asked to be.
         let effective = if counted.is_zero() { trial.input.duration } else { counted.min(LONGEST) };
+        self.overhead = effective.saturating_sub(trial.input.duration).as_secs_f64();
         let load = self.loads.entry(trial.input.load).or_insert_with(|| Load {
             seen: Vec::new(),
             evidence: vec![Evidence::default(); self.goals.len()],

@@ -1,5 +1,6 @@
 //! Which trial next: look with short trials where loss counts point, then repeat where it pays.
 
+use super::belief::{Belief, Odds, Prospect, Sighting};
 use super::{Class, Mlr, close_enough};
 use crate::{Goal, GoalResult, Irregular};
 use dropline_trial::{Rate, TrialInput};
@@ -16,7 +17,7 @@ pub(super) struct Choice {
 #[derive(Clone, Copy, Debug)]
 struct Rung {
     load: Rate,
-    /// Natural logarithm of the load in millipackets a second.
+    /// Position on the grid.
     at: f64,
     class: Class,
     /// Good and bad seconds.
@@ -24,6 +25,17 @@ struct Rung {
     bad: f64,
     /// Median loss ratio of its trials.
     loss: f64,
+    sighting: Sighting,
+    /// Missing good and bad trials.
+    missing: (usize, usize),
+}
+
+/// What a goal would do.
+enum Wish {
+    /// Look at a load that was not tried yet.
+    Look(usize),
+    /// Prove these two loads to be bounds, as far as they are not.
+    Prove { lower: Option<usize>, upper: Option<usize>, odds: Odds },
 }
 
 impl Mlr {
@@ -31,88 +43,156 @@ impl Mlr {
     pub(super) fn choice(&self) -> Option<Choice> {
         let mut order: Vec<usize> = (0..self.goals.len()).collect();
         order.sort_by_key(|&goal| std::cmp::Reverse(self.goals[goal].loss_ratio));
-        let mut confirm = None;
-        for goal in order {
-            match self.wish(goal) {
-                Some(wish) if wish.phase == "narrow" => return Some(wish),
-                wish => confirm = confirm.or(wish),
+        let mut wanted: Vec<usize> = Vec::new();
+        let mut proof: Option<(f64, Choice)> = None;
+        for index in order {
+            let goal = &self.goals[index];
+            let at = |index, duration, phase| Choice { input: TrialInput { load: self.grid.load(index), duration }, phase };
+            match self.wish(index, &wanted) {
+                None => {}
+                Some(Wish::Look(load)) => return Some(at(load, goal.initial_trial_duration, "look")),
+                Some(Wish::Prove { lower, upper, odds }) => {
+                    let open = |load: Option<usize>| {
+                        load.filter(|&load| self.class(index, self.grid.load(load)) == Class::Undecided)
+                    };
+                    wanted.extend(lower.into_iter().chain(upper));
+                    let (load, chance) = match (open(lower), open(upper)) {
+                        (Some(_), Some(upper)) if odds.upper < odds.lower => (upper, odds.upper),
+                        (Some(lower), _) => (lower, odds.lower),
+                        (None, Some(upper)) => (upper, odds.upper),
+                        (None, None) => continue,
+                    };
+                    let known = self.loads.contains_key(&self.grid.load(load));
+                    let duration = if known { goal.trial_duration } else { goal.initial_trial_duration };
+                    if proof.as_ref().is_none_or(|best| chance < best.0) {
+                        proof = Some((chance, at(load, duration, "prove")));
+                    }
+                }
             }
         }
-        confirm
+        proof.map(|(_, choice)| choice)
     }
 
-    /// What this goal would try.
-    fn wish(&self, index: usize) -> Option<Choice> {
+    /// What this goal would try; loads that other goals want already cost it little.
+    fn wish(&self, index: usize, wanted: &[usize]) -> Option<Wish> {
         let goal = &self.goals[index];
         let (lower, upper) = self.relevant(index);
         if self.result(index, lower, upper) != GoalResult::Irregular(Irregular::Unfinished) {
             return None;
         }
         let rungs = self.rungs(index);
-        let narrow = |load| {
-            Some(Choice {
-                input: TrialInput { load, duration: goal.initial_trial_duration },
-                phase: "narrow",
-            })
-        };
-        if rungs.last().is_none_or(|last| last.load < self.range.max()) {
-            return narrow(self.range.max());
+        if rungs.last().is_none_or(|last| last.load < self.grid.load(self.grid.last())) {
+            return Some(Wish::Look(self.grid.last()));
         }
         let cut = cut(goal, &rungs, lower, upper);
         let below = cut.checked_sub(1).map(|index| rungs[index]);
         let above = rungs.get(cut).copied();
-        let apart = match (below, above) {
-            (Some(below), Some(above)) => !close_enough(goal, below.load, above.load),
-            (None, Some(above)) => above.load > self.range.min(),
-            _ => false,
+        let even = Odds { lower: 0.5, upper: 0.5, both: 0.25, trials: 0.0 };
+        let Some(above) = above else {
+            return Some(Wish::Prove { lower: below.map(|rung| rung.sighting.index), upper: None, odds: even });
         };
-        if apart && let Some(load) = self.between(goal, &rungs, cut) {
-            return narrow(load);
+        if below.is_none() && above.sighting.index == 0 {
+            return Some(Wish::Prove { lower: None, upper: Some(0), odds: even });
         }
-        let undecided = |rung: Option<Rung>| rung.filter(|rung| rung.class == Class::Undecided);
-        let weight = |rung: &Rung| rung.good + rung.bad;
-        let rung = match (undecided(below), undecided(above)) {
-            (Some(below), Some(above)) if weight(&above) < weight(&below) => above,
-            (Some(below), _) => below,
-            (None, Some(above)) => above,
-            (None, None) => return None,
+        let width = self.grid.within(goal);
+        let (hint, _) = self.hint(goal, &rungs, cut);
+        let repeats = goal.exceed_ratio.as_billionths() > 0;
+        let close = below.map_or(above.at - hint, |below| above.at - below.at) < 6.0 * width as f64;
+        if repeats && close && let Some(wish) = self.pair(goal, &rungs, cut, hint, upper, wanted) {
+            return Some(wish);
+        }
+        let apart = below.is_none_or(|below| !close_enough(goal, below.load, above.load));
+        if apart && let Some(load) = self.between(goal, &rungs, cut) {
+            return Some(Wish::Look(load));
+        }
+        let index = |rung: Rung| rung.sighting.index;
+        Some(Wish::Prove { lower: below.map(index), upper: Some(index(above)), odds: even })
+    }
+
+    /// The two loads that are most cheaply proved to be bounds.
+    fn pair(
+        &self,
+        goal: &Goal,
+        rungs: &[Rung],
+        cut: usize,
+        hint: f64,
+        upper: Option<Rate>,
+        wanted: &[usize],
+    ) -> Option<Wish> {
+        let width = self.grid.within(goal);
+        let centre = cut.checked_sub(1).map_or(hint, |index| rungs[index].at).max(rungs[cut].at - 8.0 * width as f64);
+        let sightings: Vec<Sighting> = rungs.iter().map(|rung| rung.sighting).collect();
+        let belief = Belief::new(&self.tables, self.grid.nearest(centre), &sightings, hint, width as f64 / 2.0);
+        let middle = belief.crossing();
+        let effective = goal.trial_duration.as_secs_f64() + self.overhead;
+        let prospect = |index: usize| {
+            let found = rungs.iter().find(|rung| rung.sighting.index == index);
+            let price = if wanted.contains(&index) { 0.2 } else { 1.0 };
+            let fresh = || super::evidence::Evidence::default().missing(goal, effective);
+            match found.map(|rung| rung.class) {
+                Some(Class::LowerBound) => Prospect::Lower,
+                Some(Class::UpperBound) => Prospect::Upper,
+                _ => {
+                    let (good, bad) = found.map_or_else(fresh, |rung| rung.missing);
+                    Prospect::Open { good, bad, price }
+                }
+            }
         };
-        let input = TrialInput { load: rung.load, duration: goal.trial_duration };
-        Some(Choice { input, phase: "confirm" })
+        let (good, bad) = super::evidence::Evidence::default().missing(goal, effective);
+        let again = (good + bad) as f64;
+        let ceiling = upper.map_or(self.grid.last(), |upper| self.grid.nearest(self.grid.position(upper)));
+        let mut best: Option<(f64, Wish)> = None;
+        for low in middle.saturating_sub(3 * width)..=middle + 2 * width {
+            let high = low + width;
+            if high > ceiling {
+                break;
+            }
+            if !close_enough(goal, self.grid.load(low), self.grid.load(high)) {
+                continue;
+            }
+            let odds = belief.odds(Some((low, prospect(low))), Some((high, prospect(high))));
+            let cost = odds.trials + (1.0 - odds.both) * again;
+            if odds.both > 0.01 && best.as_ref().is_none_or(|best| cost < best.0) {
+                best = Some((cost, Wish::Prove { lower: Some(low), upper: Some(high), odds }));
+            }
+        }
+        best.map(|(_, wish)| wish)
     }
 
     fn rungs(&self, index: usize) -> Vec<Rung> {
         let goal = &self.goals[index];
+        let effective = goal.trial_duration.as_secs_f64() + self.overhead;
         self.loads
             .iter()
             .map(|(&load, known)| {
-                let (good, bad) = known.evidence[index].seconds();
+                let evidence = &known.evidence[index];
+                let (good, bad) = evidence.seconds();
                 let loss = known.seen[known.seen.len() / 2].loss_ratio();
-                Rung { load, at: log(load), class: known.evidence[index].class(goal), good, bad, loss }
+                let at = self.grid.position(load);
+                let counts = evidence.counts();
+                let sighting = Sighting { index: self.grid.nearest(at), good: counts.0, bad: counts.1 };
+                let missing = evidence.missing(goal, effective);
+                Rung { load, at, class: evidence.class(goal), good, bad, loss, sighting, missing }
             })
             .collect()
     }
 
     /// A load between the rungs on both sides of the cut; `None` when there is none.
-    fn between(&self, goal: &Goal, rungs: &[Rung], cut: usize) -> Option<Rate> {
+    fn between(&self, goal: &Goal, rungs: &[Rung], cut: usize) -> Option<usize> {
         let above = rungs[cut];
-        let width = -libm::log1p(-goal.width.as_f64());
-        let floor = log(self.range.min());
+        let width = self.grid.within(goal) as f64;
         let below = cut.checked_sub(1).map(|index| rungs[index]);
-        let (hint, tail) = hint(goal, rungs, cut);
+        let (hint, tail) = self.hint(goal, rungs, cut);
         let from_above = above.at - width;
         let at = match below {
             None if hint >= from_above => from_above,
-            None => (hint + 0.15 * width).max(floor),
+            None => hint + 0.5 * width,
             Some(below) => {
                 let from_below = below.at + width;
                 let middle = (below.at + above.at) / 2.0;
                 if from_below >= from_above {
-                    if hint > middle {
-                        (hint - width / 2.0).clamp(from_above, from_below)
-                    } else {
-                        (hint + width / 2.0).clamp(from_above, from_below)
-                    }
+                    let aim = if hint > middle { hint - width / 2.0 } else { hint + width / 2.0 };
+                    aim.clamp(from_above, from_below)
                 } else if hint >= from_above {
                     from_above
                 } else if hint <= below.at + width / 2.0 {
@@ -121,45 +201,36 @@ impl Mlr {
                 } else if hint <= from_below {
                     from_below
                 } else {
-                    hint + 0.15 * width
+                    hint + 0.5 * width
                 }
             }
         };
-        let lowest =
-            below.map_or(self.range.min(), |below| Rate::from_millipps(below.load.as_millipps() + 1));
-        let highest = Rate::from_millipps(above.load.as_millipps() - 1);
-        if lowest > highest {
-            return None;
-        }
-        let load = Rate::from_millipps(libm::round(libm::exp(at)) as u64);
-        // Rounding must not leave a distance a hair above the width.
-        let just = lowest_within(goal, above.load);
-        let load = if load < just && (at - from_above).abs() < 1e-6 { just } else { load };
-        Some(load.clamp(lowest, highest))
+        let lowest = below.map_or(0, |below| below.sighting.index + 1);
+        let highest = above.sighting.index.checked_sub(1)?;
+        (lowest <= highest).then(|| self.grid.nearest(at).clamp(lowest, highest))
     }
-}
 
-/// Where the crossing from good to bad loads is expected, and whether the tail of the loss said so.
-fn hint(goal: &Goal, rungs: &[Rung], cut: usize) -> (f64, bool) {
-    let tolerated = goal.loss_ratio.as_f64();
-    let knee = |rung: &Rung| rung.at + libm::log1p(-rung.loss) - libm::log1p(-tolerated);
-    let above = &rungs[cut];
-    let width = -libm::log1p(-goal.width.as_f64());
-    let Some(higher) = rungs.get(cut + 1) else { return (knee(above), false) };
-    if knee(higher) < above.at - 0.2 * width {
-        return (knee(above), false);
-    }
-    if higher.at - above.at < 0.1 && higher.loss > above.loss && above.loss > 0.0 {
-        let packets = above.load.as_pps() * goal.trial_duration.as_secs_f64();
-        let aim = tolerated.max(core::f64::consts::LN_2 / packets);
-        let slope = libm::log(higher.loss / above.loss) / (higher.at - above.at);
-        return (above.at - libm::log(above.loss / aim).max(0.0) / slope, true);
-    }
-    let knee = knee(above);
-    if above.at - knee > 2.0 * width {
-        (knee.min(above.at - 2.0 * (higher.at - above.at)), false)
-    } else {
-        (knee, false)
+    /// Where the crossing from good to bad loads is expected, and whether the tail of the loss said so.
+    fn hint(&self, goal: &Goal, rungs: &[Rung], cut: usize) -> (f64, bool) {
+        let tolerated = goal.loss_ratio.as_f64();
+        let knee = |rung: &Rung| rung.at + self.grid.steps((1.0 - rung.loss).max(1e-9) / (1.0 - tolerated));
+        let above = &rungs[cut];
+        let width = self.grid.within(goal) as f64;
+        let Some(higher) = rungs.get(cut + 1) else { return (knee(above), false) };
+        let stride = higher.at - above.at;
+        let short = above.at - knee(above);
+        if knee(higher) > above.at - width && short > 2.0 * width && short > 0.5 * stride {
+            // The loss did not end where it should have, by far: stride on.
+            return (knee(above).min(above.at - 2.0 * stride), false);
+        }
+        let near = self.grid.logarithm(stride) < 0.1;
+        if knee(higher) > above.at - 0.05 * width && near && higher.loss > above.loss && above.loss > 0.0 {
+            let packets = above.load.as_pps() * goal.trial_duration.as_secs_f64();
+            let aim = tolerated.max(core::f64::consts::LN_2 / packets);
+            let slope = libm::log(higher.loss / above.loss) / stride;
+            return (above.at - libm::log(above.loss / aim).max(0.0) / slope, true);
+        }
+        (knee(above), false)
     }
 }
 
@@ -178,15 +249,4 @@ fn cut(goal: &Goal, rungs: &[Rung], lower: Option<Rate>, upper: Option<Rate>) ->
         }
     }
     best.1
-}
-
-fn log(load: Rate) -> f64 {
-    libm::log(load.as_millipps() as f64)
-}
-
-/// The lowest load that is close enough below `upper`.
-fn lowest_within(goal: &Goal, upper: Rate) -> Rate {
-    let rest = 1_000_000_000 - u128::from(goal.width.as_billionths());
-    let lowest = (u128::from(upper.as_millipps()) * rest).div_ceil(1_000_000_000);
-    Rate::from_millipps(u64::try_from(lowest).unwrap_or(u64::MAX))
 }

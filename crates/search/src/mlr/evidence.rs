@@ -23,6 +23,9 @@ pub(super) struct Evidence {
     full_bad: u128,
     short_good: u128,
     short_bad: u128,
+    /// How many trials were good, and bad.
+    good: u32,
+    bad: u32,
 }
 
 const BILLION: u128 = 1_000_000_000;
@@ -32,7 +35,9 @@ impl Evidence {
     /// loss ratio exceeds the goal's.
     pub(super) fn add(&mut self, goal: &Goal, trial: &Trial, effective: Duration) {
         let full = trial.input.duration >= goal.trial_duration;
-        let sum = match (full, trial.exceeds(goal.loss_ratio)) {
+        let bad = trial.exceeds(goal.loss_ratio);
+        *(if bad { &mut self.bad } else { &mut self.good }) += 1;
+        let sum = match (full, bad) {
             (true, false) => &mut self.full_good,
             (true, true) => &mut self.full_bad,
             (false, false) => &mut self.short_good,
@@ -59,10 +64,28 @@ impl Evidence {
         }
     }
 
+    /// How many trials were good, and how many bad.
+    pub(super) fn counts(&self) -> (u32, u32) {
+        (self.good, self.bad)
+    }
+
     /// Good seconds, and bad ones, short or full.
     pub(super) fn seconds(&self) -> (f64, f64) {
         let seconds = |ns: u128| ns as f64 / 1e9;
         (seconds(self.full_good + self.short_good), seconds(self.full_bad + self.short_bad))
+    }
+
+    /// How many more full trials of `effective` seconds make this load a lower bound if all are good, and an
+    /// upper bound if all are bad; at least one each.
+    pub(super) fn missing(&self, goal: &Goal, effective: f64) -> (usize, usize) {
+        let (sum, exceed) = (goal.duration_sum.as_secs_f64(), goal.exceed_ratio.as_f64());
+        let balanced = self.short_good as f64 * exceed / (1.0 - exceed);
+        let good = self.full_good as f64 / 1e9;
+        let bad = (self.full_bad as f64 + (self.short_bad as f64 - balanced).max(0.0)) / 1e9;
+        // The millionth forgives rounding: a tie is a lower bound.
+        let lower = libm::ceil((sum * (1.0 - exceed) - good) / effective - 1e-6);
+        let upper = libm::floor((sum * exceed - bad) / effective + 1e-6) + 1.0;
+        (lower.max(1.0) as usize, upper.max(1.0) as usize)
     }
 }
 

@@ -1,0 +1,77 @@
+//! The loads a search may try: so few that trials of different goals meet at the same ones.
+
+use crate::Goal;
+use dropline_trial::{LoadRange, Rate};
+
+/// Steps within the finest width.
+pub(super) const STEPS: usize = 4;
+
+/// Loads from the lowest to the highest allowed, in equal logarithmic steps down from the highest; the step
+/// above the lowest is shorter. Both ends belong to it.
+#[derive(Debug)]
+pub(super) struct Grid {
+    range: LoadRange,
+    step: f64,
+    last: usize,
+}
+
+impl Grid {
+    /// A grid on which [`STEPS`] steps are within the width of each goal.
+    pub(super) fn new(range: LoadRange, goals: &[Goal]) -> Self {
+        let finest = goals.iter().map(|goal| width(goal)).fold(f64::INFINITY, f64::min);
+        // A millionth less, so that rounding to whole loads does not exceed the width.
+        let step = finest / STEPS as f64 * (1.0 - 1e-6);
+        let last = libm::ceil((log(range.max()) - log(range.min())) / step) as usize;
+        Self { range, step, last }
+    }
+
+    /// Index of the highest load; that of the lowest is 0.
+    pub(super) fn last(&self) -> usize {
+        self.last
+    }
+
+    pub(super) fn load(&self, index: usize) -> Rate {
+        match index {
+            0 => self.range.min(),
+            index if index >= self.last => self.range.max(),
+            index => {
+                let at = log(self.range.max()) - (self.last - index) as f64 * self.step;
+                self.range.clamp(Rate::from_millipps(libm::round(libm::exp(at)) as u64))
+            }
+        }
+    }
+
+    /// Position of a load, between indices where it is not on the grid.
+    pub(super) fn position(&self, load: Rate) -> f64 {
+        self.last as f64 - (log(self.range.max()) - log(load)) / self.step
+    }
+
+    /// Nearest index to a position.
+    pub(super) fn nearest(&self, position: f64) -> usize {
+        libm::round(position).clamp(0.0, self.last as f64) as usize
+    }
+
+    /// A ratio of loads as a number of steps.
+    pub(super) fn steps(&self, ratio: f64) -> f64 {
+        libm::log(ratio) / self.step
+    }
+
+    /// A distance in steps as a difference of logarithms.
+    pub(super) fn logarithm(&self, steps: f64) -> f64 {
+        steps * self.step
+    }
+
+    /// Steps within the width of a goal, at least one.
+    pub(super) fn within(&self, goal: &Goal) -> usize {
+        ((width(goal) / self.step) as usize).max(1)
+    }
+}
+
+/// A goal's width as a difference of logarithms.
+fn width(goal: &Goal) -> f64 {
+    -libm::log1p(-goal.width.as_f64())
+}
+
+fn log(load: Rate) -> f64 {
+    libm::log(load.as_millipps() as f64)
+}
