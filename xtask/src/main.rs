@@ -1,1 +1,57 @@
-fn main() {}
+//! What a contributor runs: `cargo xtask setup PART`, `demo`, `test`.
+
+mod demo;
+mod setup;
+mod test;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+const USAGE: &str = "\
+cargo xtask setup PART   install what a part needs: test
+cargo xtask demo         the main job on embedded parts, in under three minutes
+cargo xtask test         everything in the default build";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["setup", part] => setup::run(part),
+        ["demo"] => demo::run(),
+        ["test"] => test::run(),
+        _ => Err(USAGE.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What went wrong, in words.
+type Done = Result<(), String>;
+
+/// The repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a directory of the repository").to_owned()
+}
+
+/// Runs a program in the repository, shown before it runs; its failure is an error.
+fn run(program: &str, words: &[&str]) -> Done {
+    eprintln!("+ {program} {}", words.join(" "));
+    let status = Command::new(program).args(words).current_dir(root()).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{program} {} failed: {status}", words.join(" "))),
+        Err(why) => Err(format!("{program} cannot be started: {why}")),
+    }
+}
+
+/// The program that users run, built with optimisation.
+fn build_dropline() -> Result<PathBuf, String> {
+    run("cargo", &["build", "--release", "--locked", "--package", "dropline-cli"])?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    Ok(root().join(target).join("release/dropline"))
+}

@@ -1,1 +1,61 @@
-fn main() {}
+//! The binary: flags in, exit code out. It decides nothing.
+
+mod args;
+mod output;
+mod plan;
+mod progress;
+mod scenario;
+mod verbs;
+
+use args::{Cli, Verb};
+use clap::{CommandFactory as _, FromArgMatches as _};
+use dropline::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().collect();
+    let cli = match parse(&words) {
+        Ok(cli) => cli,
+        Err(failure) => return end(&failure),
+    };
+    let done = match cli.verb {
+        Verb::Search(args) => verbs::search::run(&args, words),
+        Verb::Trial(args) => verbs::trial::run(&args, words),
+        Verb::Serve(args) => verbs::serve::run(&args),
+        Verb::Report(args) => verbs::report::run(&args),
+        Verb::Export(args) => verbs::export::run(&args),
+        Verb::Measure(args) => verbs::measure::run(&args),
+        Verb::Experiment(args) => verbs::experiment::run(&args),
+        Verb::Doctor(args) => verbs::doctor::run(&args),
+        Verb::Completions(args) => verbs::manual::completions(&args),
+        Verb::Man(args) => verbs::manual::man(&args),
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => end(&failure),
+    }
+}
+
+/// What was typed, with the flags of a scenario file added.
+fn parse(words: &[String]) -> Result<Cli, Failure> {
+    let matches = Cli::command().get_matches_from(words);
+    let Some((name, typed)) = matches.subcommand() else { return Ok(read(&matches)) };
+    let named = typed.ids().any(|id| id == "scenario");
+    let Some(path) = named.then(|| typed.get_one::<std::path::PathBuf>("scenario")).flatten() else {
+        return Ok(read(&matches));
+    };
+    let command = Cli::command();
+    let verb = command.find_subcommand(name).expect("the verb was parsed");
+    let mut words = words.to_vec();
+    words.extend(scenario::flags(path, verb, typed)?);
+    Ok(read(&Cli::command().get_matches_from(words)))
+}
+
+fn read(matches: &clap::ArgMatches) -> Cli {
+    Cli::from_arg_matches(matches).unwrap_or_else(|why| why.exit())
+}
+
+fn end(failure: &Failure) -> ExitCode {
+    eprintln!("error: {failure}");
+    ExitCode::from(failure.exit_code())
+}

@@ -13,6 +13,8 @@ pub mod schema;
 pub mod study;
 pub mod trial_line;
 
+pub use dropline_stats::{Histogram, sample};
+
 pub use count::Count;
 pub use environment::Environment;
 pub use header::{GoalLine, Header, MdrLine, PartLine, ProfileLine, SearchLine};

@@ -26,3 +26,17 @@ pub fn line_schema() -> String {
     text.push('\n');
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_schema_is_that_of_the_types() {
+        let shipped = include_str!("../../../schema/dropline-1.json");
+        assert!(
+            shipped == line_schema(),
+            "schema/dropline-1.json is out of date: cargo run -p dropline-record --example schema > schema/dropline-1.json"
+        );
+    }
+}

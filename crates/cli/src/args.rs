@@ -1,0 +1,343 @@
+//! Every flag, as typed. What they mean is decided in `plan.rs`.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+const TARGETS: &str = "\
+Targets:
+  udp://HOST:PORT              a UDP service that echoes each request
+  udp://HOST:PORT?reply=none   a one-way service, counted at its socket
+  sim:NAME?capacity=9Mpps      a simulated system with known truth, in virtual time
+                               (hard consistent soft noisy dips inconsistent lossless dead)
+  exec:COMMAND                 another program performs the trials, one JSON object a line
+  replay:RECORD                stored trials answered again
+
+Units: 100kpps 1.5Mpps 80Mbit/s   250ms 10s 5min   64B 4KiB   0.005 0.5%";
+
+/// Finds the line above which packets drop, and says how sure that is.
+#[derive(Debug, Parser)]
+#[command(name = "dropline", version, max_term_width = 100, propagate_version = true)]
+#[command(after_help = "\
+Try it, no network and no root needed:
+  dropline search sim:consistent
+Measure a service of your own:
+  dropline serve --service-time 20us &
+  dropline search udp://127.0.0.1:7007
+
+Exit codes: 0 done, 1 a --fail-if or --require, 2 usage, 3 measured but not valid,
+            4 refused or broken by the environment, 130 interrupted (what was measured is kept)")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Search(Box<SearchArgs>),
+    Trial(Box<TrialArgs>),
+    Serve(ServeArgs),
+    Report(ReportArgs),
+    Export(ExportArgs),
+    Measure(Box<MeasureArgs>),
+    Experiment(ExperimentArgs),
+    Doctor(DoctorArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+/// Find the loads at which a target starts to drop packets, for one or several loss ratios at once.
+#[derive(Args, Debug)]
+#[command(after_help = format!("\
+Examples:
+  dropline search sim:consistent
+  dropline search udp://127.0.0.1:7007 --goal 0 --goal 0.5% --arrival poisson
+  dropline search udp://127.0.0.1:7007 --algorithm mdr --goal 0,trial=10s --budget 5min
+  dropline search exec:'./tester --port 1' --min-load 1kpps --max-load 10Mpps -o night.jsonl
+  dropline search --resume night.jsonl
+  dropline search --scenario scenarios/rfc2544-frame-sizes.toml
+
+A goal is a loss ratio and any of its attributes (RFC 9971):
+  --goal 0.5%,exceed=50%,trial=1s,initial=1s,sum=21s,width=0.5%
+Without goals: no loss, and 0.5 % loss, with algorithm mlr as preset csit.
+
+{TARGETS}"))]
+pub(crate) struct SearchArgs {
+    /// What is measured.
+    #[arg(required_unless_present_any = ["resume", "scenario"])]
+    pub(crate) target: Option<String>,
+    /// Lowest load the search may use [default: 1kpps; sim: 10kpps].
+    #[arg(long, value_name = "RATE", help_heading = "Search")]
+    pub(crate) min_load: Option<String>,
+    /// Highest load the search may use [default: what this machine's generator was measured to offer].
+    #[arg(long, value_name = "RATE", help_heading = "Search")]
+    pub(crate) max_load: Option<String>,
+    /// mlr (RFC 9971), mdr (multiple drop rate) or binary (RFC 2544 bisection) [default: mlr].
+    #[arg(long, value_name = "NAME", help_heading = "Search")]
+    pub(crate) algorithm: Option<String>,
+    /// Goals of others: csit, rfc2544 or tst009; implies mlr.
+    #[arg(long, value_name = "NAME", help_heading = "Search", conflicts_with = "goal")]
+    pub(crate) preset: Option<String>,
+    /// A loss ratio to find the load of, with attributes; may be repeated.
+    #[arg(long, value_name = "RATIO[,…]", help_heading = "Search")]
+    pub(crate) goal: Vec<String>,
+    /// Bound on the time of all trials [default: mlr 1200s, mdr 600s, binary none].
+    #[arg(long, value_name = "TIME", help_heading = "Search")]
+    pub(crate) budget: Option<String>,
+    /// Bound on the number of trials.
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub(crate) max_trials: Option<u64>,
+    /// Search N times and show the spread.
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search")]
+    pub(crate) repeat: u32,
+    /// Measure delay percentiles afterwards, at these shares of each goal's load: 90%,50%,10%.
+    #[arg(long, value_name = "SHARES", help_heading = "Search")]
+    pub(crate) delay_at: Option<String>,
+    /// Offer the highest load this long first, and drop that trial [default: binary 5s, else 0s].
+    #[arg(long, value_name = "TIME", help_heading = "Search")]
+    pub(crate) warm_up: Option<String>,
+    /// Rules of mdr: current, or first (the ones of 2018).
+    #[arg(long, value_name = "NAME", help_heading = "Search")]
+    pub(crate) mdr_version: Option<String>,
+    /// Phases of mdr between the initial and the final one [default: 2].
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub(crate) mdr_phases: Option<u8>,
+    /// How often an external step of mdr doubles the width [default: 1].
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub(crate) mdr_doublings: Option<u8>,
+    /// Go on with a record where it stood; everything else is taken from it.
+    #[arg(long, value_name = "FILE", help_heading = "Record")]
+    pub(crate) resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) traffic: TrafficArgs,
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
+    /// Write the report page to this file too.
+    #[arg(long, value_name = "FILE", help_heading = "Record")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print a line of JSON a trial as it ends, instead of the report.
+    #[arg(long, conflicts_with = "json", help_heading = "Record")]
+    pub(crate) jsonl: bool,
+    /// Exit with 1 unless every result is regular.
+    #[arg(long, value_name = "WHAT", help_heading = "Record")]
+    pub(crate) require: Option<Requirement>,
+}
+
+/// Offer one load for one duration and count what comes back.
+#[derive(Args, Debug)]
+#[command(after_help = format!("\
+Examples:
+  dropline trial udp://127.0.0.1:7007 --load 100kpps --duration 10s --arrival poisson
+  dropline trial udp://127.0.0.1:7007 --load 80Mbit/s --frame 512B --json
+  dropline trial sim:soft --load 9Mpps --fail-if 'loss_ratio>0.1%'
+
+{TARGETS}"))]
+pub(crate) struct TrialArgs {
+    /// What is measured.
+    #[arg(required_unless_present = "scenario")]
+    pub(crate) target: Option<String>,
+    /// Intended load: 100kpps, 80Mbit/s.
+    #[arg(long, value_name = "RATE", required_unless_present = "scenario")]
+    pub(crate) load: Option<String>,
+    /// How long packets are sent.
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub(crate) duration: String,
+    #[command(flatten)]
+    pub(crate) traffic: TrafficArgs,
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
+}
+
+/// What the packets look like.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Traffic")]
+pub(crate) struct TrafficArgs {
+    /// When packets leave: constant or poisson.
+    #[arg(long, value_name = "PROCESS", default_value = "constant")]
+    pub(crate) arrival: String,
+    /// UDP payload [default: 64B].
+    #[arg(long, value_name = "SIZE", conflicts_with = "frame")]
+    pub(crate) packet: Option<String>,
+    /// Ethernet frame with FCS instead; several, as 64B,512B, make a search each.
+    #[arg(long, value_name = "SIZE[,…]")]
+    pub(crate) frame: Option<String>,
+    /// Number of streams (source ports), or their shares of the load: voice=1,bulk=3.
+    #[arg(long, value_name = "N|SHARES", default_value = "1")]
+    pub(crate) streams: String,
+    /// Directions that the load is the sum of, with their shares: west=2,east=1 (exec: and sim:).
+    #[arg(long, value_name = "SHARES")]
+    pub(crate) directions: Option<String>,
+    /// Chance of arrivals and simulations; each trial derives its own.
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    pub(crate) seed: u64,
+    /// Longest wait for packets after the last departure [default: 2s].
+    #[arg(long, value_name = "TIME")]
+    pub(crate) drain: Option<String>,
+    /// Count each trial in this many time slices too.
+    #[arg(long, value_name = "N")]
+    pub(crate) slices: Option<u32>,
+    /// How long an exec: program may stay silent beyond a trial's duration.
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) patience: String,
+}
+
+/// Where the result goes.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Record")]
+pub(crate) struct KeepArgs {
+    /// The record [default: dropline-DATE.jsonl; - keeps none].
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print one JSON object instead of the report.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Exit with 1 if this holds: 'p99>200us', 'loss_ratio>0.1%', 'load<90kpps'; may be repeated.
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) fail_if: Vec<String>,
+    /// Take settings from a TOML file; its keys are the names of the flags, and flags win.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) scenario: Option<PathBuf>,
+    /// No progress on stderr.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Requirement {
+    /// Both relevant bounds stand and are close enough.
+    Regular,
+}
+
+/// Answer UDP packets like a service under test: a service time, a queue, workers.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline serve --service-time 20us --queue 256
+  dropline serve --listen 127.0.0.1:9000 --service-time 500us --sleep --queue 16 --workers 2
+
+It prints `listening udp ADDR:PORT`, echoes each packet (never more than it got), and on Ctrl-C
+prints what it received, answered and dropped, and where.")]
+pub(crate) struct ServeArgs {
+    /// Where to listen; another address than loopback lets others send to it.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7007")]
+    pub(crate) listen: String,
+    /// Time a worker takes for each packet.
+    #[arg(long, value_name = "TIME", default_value = "0us")]
+    pub(crate) service_time: String,
+    /// Sleep through the service time instead of keeping the processor busy.
+    #[arg(long)]
+    pub(crate) sleep: bool,
+    /// Packets that wait for a worker; further ones are dropped and counted.
+    #[arg(long, value_name = "PACKETS", default_value_t = 256)]
+    pub(crate) queue: usize,
+    /// Receive buffer of the socket [default: the system's].
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) buffer: Option<String>,
+    /// Workers that take the service time in parallel.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) workers: usize,
+    /// Print the counts as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show records again: as text, JSON, a page, or its plots.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline report dropline-20261121-093100.jsonl
+  dropline report before.jsonl after.jsonl --html both.html
+  dropline report night.jsonl --svg plots/")]
+pub(crate) struct ReportArgs {
+    /// Records; several are shown on common axes.
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Write one self-contained page [default name: the first record's with .html].
+    #[arg(long, value_name = "OUT", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write each plot as an SVG file into this directory.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print one JSON object (an array of several).
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Write a record in another format.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  dropline export night.jsonl --to csv > night.csv")]
+pub(crate) struct ExportArgs {
+    /// The record.
+    pub(crate) record: PathBuf,
+    /// csv: a row a trial. schema: the JSON Schema of a record's lines.
+    #[arg(long, value_name = "FORMAT", default_value = "csv")]
+    pub(crate) to: ExportFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    Csv,
+    Schema,
+}
+
+/// Perform trials for another program: answers the exec: protocol on stdin and stdout.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  echo '{\"trial\":1,\"intended_load_pps\":1000000,\"duration_s\":1}' | dropline measure sim:hard
+
+So that another search, such as PyPI's MLRsearch, can measure with Dropline.")]
+pub(crate) struct MeasureArgs {
+    /// What is measured.
+    pub(crate) target: String,
+    #[command(flatten)]
+    pub(crate) traffic: TrafficArgs,
+}
+
+/// Run one of the project's own experiments.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  dropline experiment search-cost --html search-cost.html
+
+Experiments:
+  search-cost   what MDR costs beside binary search and RFC 9971, as in the tables of 2018")]
+pub(crate) struct ExperimentArgs {
+    /// Which one.
+    pub(crate) name: String,
+    /// Runs of each search beyond the six of the tables, for the spread.
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    pub(crate) runs: u32,
+    /// Write the page to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Say what on this machine disturbs a measurement, and whether a target answers.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  dropline doctor udp://127.0.0.1:7007")]
+pub(crate) struct DoctorArgs {
+    /// A target to look at too.
+    pub(crate) target: Option<String>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Print a shell's completion script.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  dropline completions bash > ~/.local/share/bash-completion/completions/dropline")]
+pub(crate) struct CompletionsArgs {
+    /// Which shell.
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Print the man page of the program, or of one verb.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  dropline man | man -l -")]
+pub(crate) struct ManArgs {
+    /// Which verb.
+    pub(crate) verb: Option<String>,
+}

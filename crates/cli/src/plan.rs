@@ -1,0 +1,230 @@
+//! What the flags mean: words in, plans out.
+
+use crate::args::{SearchArgs, TrafficArgs, TrialArgs};
+use dropline::algorithms::{Goal, Limits, Preset, mdr};
+use dropline::goals::WrittenGoal;
+use dropline::measured::profile::PacketError;
+use dropline::measured::{Drain, LoadRange, Packet, Part, Rate, Ratio, TrafficProfile, TrialInput, written};
+use dropline::{AlgorithmPlan, Failure, SearchPlan, Target, TrialPlan};
+use std::time::Duration;
+
+/// The traffic profile, once for each frame size.
+pub(crate) fn profiles(args: &TrafficArgs, target: &Target, preset: Option<Preset>) -> Result<Vec<TrafficProfile>, Failure> {
+    let directions = match &args.directions {
+        None => vec![Part::whole("out")],
+        Some(_) if !target.takes_directions() => {
+            return Err(Failure::usage("--directions: a udp:// target has one direction")
+                .advice("unequal directions are for exec: programs and sim: systems"));
+        }
+        Some(text) => parts("--directions", text)?,
+    };
+    let streams = match args.streams.parse::<u32>() {
+        Ok(0) => return Err(Failure::usage("--streams 0: a load needs at least one stream")),
+        Ok(count @ 1..=1024) => Part::equal(count),
+        Ok(_) => return Err(Failure::usage("--streams: at most 1024 streams")),
+        Err(_) => parts("--streams", &args.streams)?,
+    };
+    let drain = match &args.drain {
+        None => preset.map_or_else(Drain::default, Preset::drain),
+        Some(text) => Drain { longest: read("--drain", written::duration(text))?, ..Drain::default() },
+    };
+    let base = TrafficProfile {
+        arrival: args.arrival.parse().map_err(|why| Failure::usage(format!("--arrival: {why}")))?,
+        streams,
+        directions,
+        drain,
+        seed: args.seed,
+        ..TrafficProfile::default()
+    };
+    let packets = match (&args.packet, &args.frame) {
+        (None, None) => vec![base.packet],
+        (Some(size), _) => vec![packet("--packet", size, Packet::of_payload)?],
+        (None, Some(sizes)) => {
+            sizes.split(',').map(|size| packet("--frame", size, Packet::of_frame)).collect::<Result<_, _>>()?
+        }
+    };
+    Ok(packets.into_iter().map(|packet| TrafficProfile { packet, ..base.clone() }).collect())
+}
+
+/// One trial.
+pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
+    let target = Target::parse(args.target.as_deref().unwrap_or_default())?;
+    let mut profiles = profiles(&args.traffic, &target, None)?;
+    if profiles.len() > 1 {
+        return Err(Failure::usage("--frame: a trial has one frame size; several are for search"));
+    }
+    let profile = profiles.remove(0);
+    let text = args.load.as_deref().ok_or_else(|| Failure::usage("a trial needs --load, such as --load 10kpps"))?;
+    let load = rate("--load", text, profile.packet)?;
+    let duration = read("--duration", written::positive_duration(&args.duration))?;
+    Ok(TrialPlan { target, profile, input: TrialInput { load, duration } })
+}
+
+/// A search for each frame size. `generator_limit` is asked for only where it is needed.
+pub(crate) fn searches(
+    args: &SearchArgs,
+    generator_limit: &mut dyn FnMut(&TrafficProfile) -> Result<Rate, Failure>,
+) -> Result<Vec<SearchPlan>, Failure> {
+    let target = Target::parse(args.target.as_deref().unwrap_or_default())?;
+    let preset = preset(args)?;
+    let algorithm = algorithm(args, preset)?;
+    let goals = goals(args, algorithm, preset)?;
+    let limits = Limits {
+        budget: match &args.budget {
+            Some(text) => Some(read("--budget", written::positive_duration(text))?),
+            None => algorithm.default_budget(),
+        },
+        max_trials: args.max_trials,
+    };
+    let warm_up = match &args.warm_up {
+        Some(text) => read("--warm-up", written::duration(text))?,
+        None => algorithm.default_warm_up(),
+    };
+    let delay_at = match &args.delay_at {
+        Some(text) => shares(text)?,
+        None => Vec::new(),
+    };
+    let plan = |profile: TrafficProfile| -> Result<SearchPlan, Failure> {
+        let range = range(args, &target, &profile, generator_limit)?;
+        let (target, goals, delay_at) = (target.clone(), goals.clone(), delay_at.clone());
+        let plan = SearchPlan {
+            target,
+            profile,
+            algorithm,
+            preset,
+            goals,
+            range,
+            limits,
+            warm_up,
+            delay_at,
+            repetition: None,
+        };
+        // An algorithm that cannot search for these goals says so before anything is sent.
+        plan.search().map(|_| plan)
+    };
+    profiles(&args.traffic, &target, preset)?.into_iter().map(plan).collect()
+}
+
+fn range(
+    args: &SearchArgs,
+    target: &Target,
+    profile: &TrafficProfile,
+    generator_limit: &mut dyn FnMut(&TrafficProfile) -> Result<Rate, Failure>,
+) -> Result<LoadRange, Failure> {
+    let (default_min, default_max) = target.default_range();
+    let given = |flag: &str, text: &Option<String>| {
+        text.as_deref().map(|text| rate(flag, text, profile.packet)).transpose()
+    };
+    let min = given("--min-load", &args.min_load)?.unwrap_or(default_min);
+    let max = match (given("--max-load", &args.max_load)?, default_max) {
+        (Some(max), _) | (None, Some(max)) => max,
+        (None, None) if target.is_udp() => generator_limit(profile)?,
+        (None, None) => {
+            return Err(Failure::usage("--max-load is needed: only you know what this target's tester can send"));
+        }
+    };
+    LoadRange::new(min, max).map_err(|why| Failure::usage(format!("--min-load, --max-load: {why}")))
+}
+
+fn preset(args: &SearchArgs) -> Result<Option<Preset>, Failure> {
+    match &args.preset {
+        Some(word) => word.parse().map(Some).map_err(|why| Failure::usage(format!("--preset: {why}"))),
+        None if args.goal.is_empty() && args.algorithm.as_deref().is_none_or(|name| name == "mlr") => {
+            Ok(Some(Preset::Csit))
+        }
+        None => Ok(None),
+    }
+}
+
+fn algorithm(args: &SearchArgs, preset: Option<Preset>) -> Result<AlgorithmPlan, Failure> {
+    let name = args.algorithm.as_deref().unwrap_or("mlr");
+    if args.preset.is_some() && name != "mlr" {
+        return Err(Failure::usage(format!("--preset implies --algorithm mlr, not {name}")));
+    }
+    let mut algorithm = AlgorithmPlan::parse(name)?;
+    match &mut algorithm {
+        AlgorithmPlan::Mlr { effective } => {
+            if let Some(preset) = preset {
+                *effective = preset.effective();
+            }
+        }
+        AlgorithmPlan::Mdr { version, intermediate_phases, doublings } => {
+            if let Some(word) = &args.mdr_version {
+                *version = mdr::Version::named(word).ok_or_else(|| {
+                    Failure::usage(format!("--mdr-version {word:?}: there are current and first"))
+                })?;
+            }
+            *intermediate_phases = args.mdr_phases.unwrap_or(*intermediate_phases);
+            *doublings = args.mdr_doublings.unwrap_or(*doublings);
+        }
+        AlgorithmPlan::Binary => {}
+    }
+    let of_mdr = args.mdr_version.is_some() || args.mdr_phases.is_some() || args.mdr_doublings.is_some();
+    if of_mdr && !matches!(algorithm, AlgorithmPlan::Mdr { .. }) {
+        return Err(Failure::usage("--mdr-… flags need --algorithm mdr"));
+    }
+    Ok(algorithm)
+}
+
+fn goals(args: &SearchArgs, algorithm: AlgorithmPlan, preset: Option<Preset>) -> Result<Vec<Goal>, Failure> {
+    if let Some(preset) = preset {
+        return Ok(preset.goals());
+    }
+    let written: Vec<&str> = match args.goal.as_slice() {
+        [] => vec!["0", "0.5%"],
+        goals => goals.iter().map(String::as_str).collect(),
+    };
+    written.into_iter().map(|word| WrittenGoal::parse(word)?.resolve(algorithm)).collect()
+}
+
+fn shares(text: &str) -> Result<Vec<Ratio>, Failure> {
+    text.split(',')
+        .map(|word| match read("--delay-at", written::ratio(word))? {
+            Ratio::ZERO => Err(Failure::usage("--delay-at: a share must be above 0")),
+            share => Ok(share),
+        })
+        .collect()
+}
+
+/// `west=2,east=1`.
+fn parts(flag: &str, text: &str) -> Result<Vec<Part>, Failure> {
+    text.split(',')
+        .map(|part| {
+            let wrong = || Failure::usage(format!("{flag} {text:?}: {part:?} is no NAME=SHARE with a share above 0"));
+            let (name, share) = part.split_once('=').ok_or_else(wrong)?;
+            let share = share.parse::<u32>().ok().filter(|share| (1..=1_000_000).contains(share)).ok_or_else(wrong)?;
+            Ok(Part { name: name.trim().into(), share })
+        })
+        .collect()
+}
+
+fn packet(flag: &str, text: &str, make: fn(u32) -> Result<Packet, PacketError>) -> Result<Packet, Failure> {
+    let bytes = read(flag, written::bytes(text.trim()))?;
+    make(u32::try_from(bytes).unwrap_or(u32::MAX)).map_err(|why| Failure::usage(format!("{flag}: {why}")))
+}
+
+fn rate(flag: &str, text: &str, packet: Packet) -> Result<Rate, Failure> {
+    let load = read(flag, written::load(text))?;
+    load.with(packet).map_err(|why| Failure::usage(format!("{flag} {text:?}: {why}")))
+}
+
+/// A written quantity, with a usage error that names the flag.
+pub(crate) fn read<T>(flag: &str, value: Result<T, written::WrittenError>) -> Result<T, Failure> {
+    value.map_err(|why| Failure::usage(format!("{flag}: {why}")))
+}
+
+/// How long an exec: program may stay silent.
+pub(crate) fn patience(args: &TrafficArgs) -> Result<Duration, Failure> {
+    read("--patience", written::positive_duration(&args.patience))
+}
+
+/// New limits of a resumed search, where they are given.
+pub(crate) fn limit(args: &SearchArgs, limits: &mut Limits) -> Result<(), Failure> {
+    if let Some(text) = &args.budget {
+        limits.budget = Some(read("--budget", written::positive_duration(text))?);
+    }
+    if args.max_trials.is_some() {
+        limits.max_trials = args.max_trials;
+    }
+    Ok(())
+}

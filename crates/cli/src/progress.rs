@@ -1,0 +1,224 @@
+//! What a person sees while it runs: a block redrawn on a terminal, plain lines elsewhere. On stderr.
+
+use dropline::algorithms::Search;
+use dropline::measured::{Rate, TrialInput};
+use dropline::record::record::trial_line;
+use dropline::record::{BoundsLine, Purpose, TrialLine};
+use dropline::{Watcher, record};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
+
+/// Characters of a range bar and of a trial's bar.
+const RANGE: usize = 44;
+const BAR: usize = 16;
+
+/// Shows progress on stderr, and finished trials as JSON on stdout where asked.
+pub(crate) struct Progress {
+    /// The block on a terminal; `None` prints lines.
+    block: Option<ProgressBar>,
+    quiet: bool,
+    jsonl: bool,
+    goals: Vec<String>,
+    widths: Vec<f64>,
+    range: Option<(f64, f64)>,
+    spent: Duration,
+    budget: Option<Duration>,
+}
+
+impl Progress {
+    pub(crate) fn new(quiet: bool, jsonl: bool) -> Self {
+        let block = (!quiet && std::io::stderr().is_terminal()).then(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
+            bar.enable_steady_tick(Duration::from_millis(100));
+            bar
+        });
+        Self {
+            block,
+            quiet,
+            jsonl,
+            goals: Vec::new(),
+            widths: Vec::new(),
+            range: None,
+            spent: Duration::ZERO,
+            budget: None,
+        }
+    }
+
+    /// Tells what is searched for, so that the intervals can be drawn.
+    pub(crate) fn searching(&mut self, plan: &dropline::SearchPlan) {
+        self.goals = plan.line().goals.iter().map(record::GoalLine::words).collect();
+        self.widths = plan.goals.iter().map(|goal| goal.width.as_f64()).collect();
+        self.range = Some((plan.range.min().as_pps(), plan.range.max().as_pps()));
+        self.budget = plan.limits.budget;
+        self.spent = Duration::ZERO;
+    }
+
+    /// Takes the block off the screen.
+    pub(crate) fn clear(&mut self) {
+        if let Some(block) = &self.block {
+            block.finish_and_clear();
+        }
+    }
+
+    fn say(&self, text: &str) {
+        match &self.block {
+            Some(block) => block.println(text),
+            None if self.quiet => {}
+            // A closed stderr is no reason to stop measuring.
+            None => drop(writeln!(std::io::stderr(), "{text}")),
+        }
+    }
+
+    /// A line a goal: the range searched, the bounds in it, the width there is and the width asked for.
+    fn intervals(&self, bounds: &[BoundsLine]) -> String {
+        let mut text = String::new();
+        let Some(range) = self.range else { return text };
+        for ((goal, bounds), asked) in self.goals.iter().zip(bounds).zip(&self.widths) {
+            let width = match (bounds.lower_pps, bounds.upper_pps) {
+                (Some(lower), Some(upper)) => {
+                    format!("width {:.2} % → {} %", (upper - lower) / upper * 100.0, asked * 100.0)
+                }
+                _ => format!("asked {} %", asked * 100.0),
+            };
+            let _ = write!(text, "\n  {goal:<11} {}  {}  {width}", bar(range, bounds), interval(bounds));
+        }
+        text
+    }
+
+    fn time(&self) -> String {
+        let of = self.budget.map_or(String::new(), |budget| format!(" of at most {} s", budget.as_secs()));
+        format!("\n  {:.0} s{of} of trials     Ctrl-C keeps what is known", self.spent.as_secs_f64())
+    }
+}
+
+impl Watcher for Progress {
+    fn opened(&mut self, target: &str, note: Option<&str>) {
+        self.say(&format!("target {target}{}", note.map_or(String::new(), |note| format!(" ({note})"))));
+    }
+
+    fn generator(&mut self, limit_pps: Option<f64>) {
+        match limit_pps {
+            None => self.say("measuring what this generator can offer, 1 s against our own reflector"),
+            Some(pps) => {
+                let limit = Rate::from_millipps((pps * 1000.0) as u64);
+                self.say(&format!("generator's own limit {limit}: the highest load of this search"));
+            }
+        }
+    }
+
+    fn begins(&mut self, number: u64, input: TrialInput, phase: &str) {
+        let Some(block) = &self.block else { return };
+        let duration = input.duration;
+        let fraction = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            let share = (state.elapsed().as_secs_f64() / duration.as_secs_f64()).min(1.0);
+            let full = (share * BAR as f64) as usize;
+            let _ = write!(out, "{}{}", "█".repeat(full), "░".repeat(BAR - full));
+        };
+        let style = ProgressStyle::with_template("{prefix}   {fraction}{msg}").expect("a legal template");
+        block.set_style(style.with_key("fraction", fraction));
+        block.reset_elapsed();
+        let seconds = duration.as_secs_f64();
+        block.set_prefix(format!("{phase}, trial {number}   {} for {seconds:.3} s", input.load));
+    }
+
+    fn ended(&mut self, line: &TrialLine, search: Option<&Search>) {
+        self.spent += Duration::from_secs_f64(line.elapsed_s);
+        if self.jsonl {
+            let text = trial_line(line);
+            drop(std::io::stdout().write_all(text.as_bytes()));
+        }
+        let lost = match line.loss_ratio {
+            Some(ratio) => format!("lost {} ({} %)", line.lost.0, percent(ratio)),
+            None => "nothing was offered".into(),
+        };
+        match &self.block {
+            Some(block) => {
+                let intervals = search.map_or(String::new(), |_| self.intervals(&line.bounds));
+                block.set_message(format!("  {lost}{intervals}{}", self.time()));
+            }
+            None => {
+                let load = Rate::from_millipps((line.intended_load_pps * 1000.0).round() as u64);
+                let mut text = format!("trial {}  {load}  {} s  {lost}", line.number, line.duration_s);
+                if line.purpose == Purpose::Search {
+                    for (goal, bounds) in self.goals.iter().zip(&line.bounds) {
+                        let _ = write!(text, "  {goal} {}", interval(bounds));
+                    }
+                }
+                self.say(&text);
+            }
+        }
+    }
+}
+
+/// `[177, 189] kpps`, with a question mark behind a bound that its trials do not bear out.
+fn interval(bounds: &BoundsLine) -> String {
+    let scale = match bounds.upper_pps.or(bounds.lower_pps) {
+        Some(pps) if pps >= 1e6 => (1e6, "Mpps"),
+        Some(pps) if pps >= 1e3 => (1e3, "kpps"),
+        _ => (1.0, "pps"),
+    };
+    let end = |pps: Option<f64>, valid: bool| match pps {
+        Some(pps) => format!("{:.4}{}", pps / scale.0, if valid { "" } else { "?" }),
+        None => "…".into(),
+    };
+    let (lower, upper) = (end(bounds.lower_pps, bounds.lower_valid), end(bounds.upper_pps, bounds.upper_valid));
+    format!("[{lower}, {upper}] {}", scale.1)
+}
+
+/// The range searched on a log scale, and the bounds in it.
+fn bar((min, max): (f64, f64), bounds: &BoundsLine) -> String {
+    let place = |pps: f64| {
+        let share = (pps / min).ln() / (max / min).ln();
+        if share.is_finite() { (share.clamp(0.0, 1.0) * (RANGE - 1) as f64).round() as usize } else { 0 }
+    };
+    let (lower, upper) = (bounds.lower_pps.map(place), bounds.upper_pps.map(place));
+    let inner: String = (0..RANGE)
+        .map(|at| match at {
+            _ if Some(at) == lower && Some(at) == upper => '▓',
+            _ if Some(at) == lower => '[',
+            _ if Some(at) == upper => ']',
+            _ if lower.is_some_and(|lower| at > lower) && upper.is_some_and(|upper| at < upper) => '▒',
+            _ => '─',
+        })
+        .collect();
+    format!("├{inner}┤")
+}
+
+/// A ratio in per cent with two significant digits.
+fn percent(ratio: f64) -> String {
+    let percent = ratio * 100.0;
+    match percent {
+        _ if percent == 0.0 => "0".into(),
+        _ if percent >= 10.0 => format!("{percent:.1}"),
+        _ if percent >= 1.0 => format!("{percent:.2}"),
+        _ => {
+            let digits = (1.0 - percent.log10().floor()) as usize;
+            format!("{percent:.digits$}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_losses_keep_two_digits() {
+        assert_eq!([0.0, 0.00022, 0.0333, 0.5].map(percent), ["0", "0.022", "3.33", "50.0"]);
+    }
+
+    #[test]
+    fn bounds_stand_in_the_range_that_is_searched() {
+        let bounds = BoundsLine {
+            lower_pps: Some(1e3),
+            lower_valid: true,
+            upper_pps: Some(1e6),
+            upper_valid: false,
+        };
+        assert!(bar((1e3, 1e6), &bounds).starts_with("├[▒") && bar((1e3, 1e6), &bounds).ends_with("▒]┤"));
+        assert_eq!(interval(&bounds), "[0.0010, 1.0000?] Mpps");
+        assert_eq!(interval(&BoundsLine::default()), "[…, …] pps");
+    }
+}

@@ -1,0 +1,161 @@
+//! A scenario file (TOML) as flags: its keys are the names of the flags.
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
+use dropline::{Failure, nearest};
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The flags that a scenario adds to what was typed; what was typed wins.
+///
+/// # Errors
+/// If the file cannot be read, is no TOML, has an unknown key or a value of the wrong kind: with its line.
+pub(crate) fn flags(path: &Path, verb: &Command, typed: &ArgMatches) -> Result<Vec<String>, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|why| Failure::environment(format!("cannot read {}: {why}", path.display())))?;
+    let file = File { path, text: &text };
+    let table = DeTable::parse(&text).map_err(|why| file.wrong(why.span(), why.message()))?;
+    let mut flags = Vec::new();
+    for (key, value) in table.get_ref() {
+        let name = key.get_ref().as_ref();
+        let id = name.replace('-', "_");
+        let known = |arg: &&clap::Arg| arg.get_id().as_str() == id && !["help", "version", "scenario"].contains(&name);
+        let Some(arg) = verb.get_arguments().find(known) else {
+            let names: Vec<&str> = verb.get_arguments().map(|arg| arg.get_long().unwrap_or("target")).collect();
+            return Err(file.wrong(Some(key.span()), &format!("unknown key {name:?}{}", nearest(name, &names))));
+        };
+        if matches!(typed.value_source(&id), Some(ValueSource::CommandLine)) {
+            continue;
+        }
+        for word in file.words(name, value)? {
+            match arg.get_long() {
+                None => flags.push(word),
+                Some(long) if matches!(arg.get_action(), clap::ArgAction::SetTrue) => {
+                    if word == "true" {
+                        flags.push(format!("--{long}"));
+                    }
+                }
+                Some(long) => flags.push(format!("--{long}={word}")),
+            }
+        }
+    }
+    Ok(flags)
+}
+
+/// Lists that are one flag with commas; any other list repeats its flag.
+const COMMA: [&str; 4] = ["delay-at", "directions", "frame", "streams"];
+
+struct File<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+impl File<'_> {
+    /// The values of a key, as they would be typed.
+    fn words(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Failure> {
+        match value.get_ref() {
+            DeValue::Array(items) => {
+                let words: Vec<String> =
+                    items.iter().map(|item| self.word(key, item)).collect::<Result<_, _>>()?;
+                Ok(if COMMA.contains(&key) { vec![words.join(",")] } else { words })
+            }
+            _ => Ok(vec![self.word(key, value)?]),
+        }
+    }
+
+    /// One value: a word, a number, or a table of attributes (`loss-ratio` stands first in a goal).
+    fn word(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<String, Failure> {
+        match value.get_ref() {
+            DeValue::String(text) => Ok(text.to_string()),
+            DeValue::Integer(number) => Ok(number.as_str().to_owned()),
+            DeValue::Float(number) => Ok(number.as_str().to_owned()),
+            DeValue::Boolean(flag) => Ok(flag.to_string()),
+            DeValue::Table(table) => {
+                let mut first = None;
+                let mut rest = Vec::new();
+                for (name, value) in table {
+                    let word = self.word(key, value)?;
+                    match name.get_ref().as_ref() {
+                        "loss-ratio" => first = Some(word),
+                        name => rest.push(format!("{name}={word}")),
+                    }
+                }
+                Ok(first.into_iter().chain(rest).collect::<Vec<_>>().join(","))
+            }
+            DeValue::Array(_) | DeValue::Datetime(_) => {
+                Err(self.wrong(Some(value.span()), &format!("{key:?} takes words, numbers or a table")))
+            }
+        }
+    }
+
+    /// A usage error that shows the line.
+    fn wrong(&self, span: Option<Range<usize>>, what: &str) -> Failure {
+        let at = span.map_or(0, |span| span.start).min(self.text.len());
+        let number = self.text[..at].matches('\n').count();
+        let line = self.text.lines().nth(number).unwrap_or_default();
+        let path = self.path.display();
+        Failure::usage(format!("{path}:{}: {what}\n  {} | {line}", number + 1, number + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+    use clap::CommandFactory as _;
+
+    fn read(text: &str, typed: &[&str]) -> Result<Vec<String>, Failure> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("scenario.toml");
+        std::fs::write(&path, text).unwrap();
+        let words = ["dropline", "search", "--scenario", "x"].iter().chain(typed);
+        let matches = Cli::command().get_matches_from(words);
+        let command = Cli::command();
+        let verb = command.find_subcommand("search").unwrap();
+        flags(&path, verb, matches.subcommand_matches("search").unwrap())
+    }
+
+    #[test]
+    fn keys_are_flags() {
+        let text = "target = 'sim:hard'\nseed = 3\nmin-load = '1kpps'\nframe = ['64B', '512B']\n\
+                    [streams]\nvoice = 1\nbulk = 3\n[[goal]]\nloss-ratio = '0'\n[[goal]]\nwidth = '1%'\nloss-ratio = '0.5%'\n";
+        let mut flags = read(text, &[]).unwrap();
+        flags.sort();
+        let expected = [
+            "--frame=64B,512B",
+            "--goal=0",
+            "--goal=0.5%,width=1%",
+            "--min-load=1kpps",
+            "--seed=3",
+            "--streams=bulk=3,voice=1",
+            "sim:hard",
+        ];
+        let mut sorted_streams = flags.clone();
+        for flag in &mut sorted_streams {
+            if let Some(streams) = flag.strip_prefix("--streams=") {
+                let mut parts: Vec<&str> = streams.split(',').collect();
+                parts.sort_unstable();
+                *flag = format!("--streams={}", parts.join(","));
+            }
+        }
+        assert_eq!(sorted_streams, expected);
+    }
+
+    #[test]
+    fn what_was_typed_wins() {
+        assert_eq!(read("target = 'sim:hard'\nseed = 3\n", &["sim:soft", "--seed", "4"]).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn an_unknown_key_shows_its_line_and_the_nearest_right_one() {
+        let error = read("target = 'sim:hard'\narrivl = 'poisson'\n", &[]).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        let text = error.to_string();
+        assert!(text.contains("scenario.toml:2:") && text.contains("did you mean \"arrival\"?"), "{text}");
+        assert!(text.contains("2 | arrivl = 'poisson'"), "{text}");
+        let error = read("target = \n", &[]).unwrap_err();
+        assert!(error.to_string().contains("scenario.toml:1:"), "{error}");
+    }
+}

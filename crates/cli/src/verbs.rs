@@ -1,0 +1,88 @@
+//! A file a verb: what it does with its flags, its result on stdout, its exit code.
+
+pub(crate) mod doctor;
+pub(crate) mod experiment;
+pub(crate) mod export;
+pub(crate) mod manual;
+pub(crate) mod measure;
+pub(crate) mod report;
+pub(crate) mod search;
+pub(crate) mod serve;
+pub(crate) mod trial;
+
+use crate::args::{KeepArgs, TrafficArgs};
+use crate::plan;
+use dropline::fail_if::FailIf;
+use dropline::keeper::Output;
+use dropline::record::Record;
+use dropline::report::Style;
+use dropline::{Conditions, Failure, clock};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Done as asked.
+const DONE: u8 = 0;
+/// A `--fail-if` or `--require` holds.
+const FAILED: u8 = 1;
+/// Measured, but not valid: the caveats say why.
+const INVALID: u8 = 3;
+
+/// A flag that Ctrl-C sets; a second Ctrl-C ends the program at once.
+fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+            .map_err(|why| Failure::environment(format!("cannot listen for Ctrl-C: {why}")))?;
+    }
+    Ok(stop)
+}
+
+/// What a measurement is given beside its plan.
+fn conditions(traffic: &TrafficArgs, command_line: Vec<String>) -> Result<Conditions, Failure> {
+    Ok(Conditions {
+        command_line,
+        stop: stop_on_signals()?,
+        patience: plan::patience(traffic)?,
+        slices: traffic.slices,
+        generator_limit: None,
+    })
+}
+
+/// Where the record of measurement `index` of `count` goes.
+fn output(keep: &KeepArgs, index: u32, count: u32) -> Output {
+    let path = match &keep.output {
+        Some(path) if path.as_os_str() == "-" => return Output::Nowhere,
+        Some(path) => path.clone(),
+        None => PathBuf::from(format!("dropline-{}.jsonl", clock::now_compact())),
+    };
+    if count == 1 {
+        return Output::File(path);
+    }
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let extension = path.extension().map_or("jsonl".into(), |extension| extension.to_string_lossy().into_owned());
+    Output::File(path.with_file_name(format!("{stem}-{}.{extension}", index + 1)))
+}
+
+/// How text is laid out on this stdout.
+fn style() -> Style {
+    let out = std::io::stdout();
+    let plain = !out.is_terminal() || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    if plain { Style::plain() } else { Style::terminal() }
+}
+
+/// The conditions of `--fail-if`.
+fn conditions_to_fail(keep: &KeepArgs) -> Result<Vec<FailIf>, Failure> {
+    keep.fail_if.iter().map(|text| FailIf::parse(text)).collect()
+}
+
+/// Exit code of a measurement that ended: says on stderr which condition holds.
+fn verdict(fail_if: &[FailIf], records: &[Record]) -> u8 {
+    let met: Vec<String> =
+        records.iter().flat_map(|record| fail_if.iter().filter_map(|condition| condition.is_met(record))).collect();
+    met.iter().for_each(|why| eprintln!("{why}"));
+    if met.is_empty() { DONE } else { FAILED }
+}

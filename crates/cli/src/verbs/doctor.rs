@@ -1,0 +1,33 @@
+//! `dropline doctor`.
+
+use super::{DONE, INVALID, stop_on_signals};
+use crate::args::DoctorArgs;
+use crate::output as out;
+use dropline::doctor::{Finding, Weight, examine_machine, examine_target};
+use dropline::{Failure, Target};
+
+pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
+    let target = args.target.as_deref().map(Target::parse).transpose()?;
+    let stop = stop_on_signals()?;
+    let mut findings = examine_machine(&stop)?;
+    if let Some(target) = &target {
+        findings.extend(examine_target(target, &stop));
+    }
+    if args.json {
+        out::print_json(&findings)?;
+    } else {
+        out::print(&findings.iter().map(line).collect::<Vec<_>>().join("\n"))?;
+    }
+    let broken = findings.iter().any(|finding| finding.weight == Weight::Broken);
+    Ok(if broken { INVALID } else { DONE })
+}
+
+fn line(finding: &Finding) -> String {
+    let sign = match finding.weight {
+        Weight::Fine => " ",
+        Weight::Disturbs => "!",
+        Weight::Broken => "x",
+    };
+    let advice = finding.advice.as_deref().map_or(String::new(), |advice| format!("\n               {advice}"));
+    format!("{sign} {:<12} {}{advice}", finding.subject, finding.found)
+}

@@ -1,0 +1,17 @@
+//! `dropline experiment`.
+
+use super::{DONE, stop_on_signals, style};
+use crate::args::ExperimentArgs;
+use crate::output as out;
+use dropline::experiment::{self, Effort};
+use dropline::{Failure, report};
+
+pub(crate) fn run(args: &ExperimentArgs) -> Result<u8, Failure> {
+    let effort = Effort { runs: args.runs, stop: stop_on_signals()? };
+    let found = experiment::run(&args.name, &effort, &mut |at| eprintln!("{at}"))?;
+    if let Some(path) = &args.html {
+        out::write(path, &report::study_html(&found.study, &found.graphs))?;
+    }
+    if args.json { out::print_json(&found.study)? } else { out::print(&report::study_text(&found.study, &style()))? }
+    Ok(DONE)
+}

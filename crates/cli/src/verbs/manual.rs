@@ -1,0 +1,32 @@
+//! `dropline completions` and `dropline man`: made from the same definition as the flags.
+
+use super::DONE;
+use crate::args::{Cli, CompletionsArgs, ManArgs};
+use crate::output as out;
+use clap::CommandFactory as _;
+use dropline::Failure;
+
+pub(crate) fn completions(args: &CompletionsArgs) -> Result<u8, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "dropline", &mut script);
+    out::print(&String::from_utf8_lossy(&script))?;
+    Ok(DONE)
+}
+
+pub(crate) fn man(args: &ManArgs) -> Result<u8, Failure> {
+    let mut command = Cli::command();
+    command.build();
+    let page = match &args.verb {
+        None => command,
+        Some(verb) => command
+            .find_subcommand(verb)
+            .ok_or_else(|| Failure::usage(format!("there is no verb {verb:?}; see dropline --help")))?
+            .clone(),
+    };
+    let mut text = Vec::new();
+    clap_mangen::Man::new(page)
+        .render(&mut text)
+        .map_err(|why| Failure::environment(format!("cannot make the man page: {why}")))?;
+    out::print(&String::from_utf8_lossy(&text))?;
+    Ok(DONE)
+}

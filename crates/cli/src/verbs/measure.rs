@@ -1,0 +1,43 @@
+//! `dropline measure`: the exec: protocol, answered.
+
+use super::{DONE, stop_on_signals};
+use crate::args::MeasureArgs;
+use crate::{output as out, plan};
+use dropline::measured::{Rate, TrialInput};
+use dropline::target::Opening;
+use dropline::target::exec::{Answer, Request};
+use dropline::{Failure, Target, measured::Measurer as _};
+use std::io::BufRead as _;
+use std::time::Duration;
+
+pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
+    let target = Target::parse(&args.target)?;
+    let mut profiles = plan::profiles(&args.traffic, &target, None)?;
+    let opening = Opening {
+        first_trial: 1,
+        stop: stop_on_signals()?,
+        patience: plan::patience(&args.traffic)?,
+        slices: args.traffic.slices,
+    };
+    let mut opened = target.open(&profiles.remove(0), opening)?;
+    for line in std::io::stdin().lock().lines() {
+        let line = line.map_err(|why| Failure::environment(format!("cannot read a request: {why}")))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let trial = opened.measurer.measure(input(&line)?)?;
+        out::print(&serde_json::to_string(&Answer::from(&trial)).expect("an answer is JSON"))?;
+    }
+    Ok(DONE)
+}
+
+fn input(line: &str) -> Result<TrialInput, Failure> {
+    let wrong = |why: &dyn std::fmt::Display| Failure::usage(format!("a request is wrong: {why}\n  it said: {line}"));
+    let request: Request = serde_json::from_str(line).map_err(|why| wrong(&why))?;
+    let duration = Duration::try_from_secs_f64(request.duration_s)
+        .ok()
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| wrong(&"duration_s must be above 0"))?;
+    let load = Rate::pps(request.intended_load_pps).map_err(|why| wrong(&why))?;
+    Ok(TrialInput { load, duration })
+}

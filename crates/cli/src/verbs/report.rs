@@ -1,0 +1,37 @@
+//! `dropline report`.
+
+use super::{DONE, style};
+use crate::args::ReportArgs;
+use crate::output as out;
+use dropline::keeper::read_record;
+use dropline::record::Record;
+use dropline::{Failure, report};
+
+pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
+    let records: Vec<Record> = args.files.iter().map(|path| read_record(path)).collect::<Result<_, _>>()?;
+    let mut written = false;
+    if let Some(path) = &args.html {
+        let path = if path.as_os_str().is_empty() { args.files[0].with_extension("html") } else { path.clone() };
+        out::write(&path, &report::html(&records))?;
+        out::print(&format!("page  {}", path.display()))?;
+        written = true;
+    }
+    if let Some(directory) = &args.svg {
+        std::fs::create_dir_all(directory)
+            .map_err(|why| Failure::environment(format!("cannot create {}: {why}", directory.display())))?;
+        for (name, svg) in report::svgs(&records) {
+            let path = directory.join(name);
+            out::write(&path, &svg)?;
+            out::print(&format!("plot  {}", path.display()))?;
+        }
+        written = true;
+    }
+    match records.as_slice() {
+        [record] if args.json => out::print_json(&record.to_object())?,
+        records if args.json => out::print_json(&records.iter().map(Record::to_object).collect::<Vec<_>>())?,
+        _ if written => {}
+        [record] => out::print(&report::text(record, &style()))?,
+        records => out::print(&report::text_many(records, &style()))?,
+    }
+    Ok(DONE)
+}

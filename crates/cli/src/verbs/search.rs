@@ -1,0 +1,194 @@
+//! `dropline search`.
+
+use super::{DONE, FAILED, INVALID, conditions, conditions_to_fail, output, style, verdict};
+use crate::args::SearchArgs;
+use crate::progress::Progress;
+use crate::{output as out, plan};
+use dropline::fail_if::require_regular;
+use dropline::keeper::{Output, read_record};
+use dropline::measured::Rate;
+use dropline::record::{Record, Study, Table};
+use dropline::{Conditions, Failure, Finished, SearchPlan, Watcher as _, report};
+use std::path::Path;
+
+pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> {
+    let fail_if = conditions_to_fail(&args.keep)?;
+    let mut progress = Progress::new(args.keep.quiet, args.jsonl);
+    let mut conditions = conditions(&args.traffic, words)?;
+    let (finished, path) = match &args.resume {
+        Some(path) => (vec![resume(args, path, &mut conditions, &mut progress)?], Some(path.clone())),
+        None => fresh(args, &mut conditions, &mut progress)?,
+    };
+    progress.clear();
+    let (records, failures): (Vec<Record>, Vec<Option<Failure>>) =
+        finished.into_iter().map(|finished| (finished.record, finished.failure)).unzip();
+    show(args, &records)?;
+    if let Some(path) = path.filter(|_| !args.json_or_lines()) {
+        out::print(&next_command(&path, &records))?;
+    }
+    if let Some(failure) = failures.into_iter().flatten().next() {
+        return Err(failure);
+    }
+    let required: Vec<String> =
+        if args.require.is_some() { records.iter().filter_map(require_regular).collect() } else { Vec::new() };
+    required.iter().for_each(|why| eprintln!("{why}"));
+    let code = verdict(&fail_if, &records);
+    Ok(if !required.is_empty() {
+        FAILED
+    } else if code == DONE && records.iter().any(is_invalid) {
+        INVALID
+    } else {
+        code
+    })
+}
+
+/// Whether a goal's answer is about this generator and not about the target.
+fn is_invalid(record: &Record) -> bool {
+    let goals = record.result.as_ref().map(|result| result.goals.as_slice()).unwrap_or_default();
+    goals.iter().any(|answer| answer.why.as_deref() == Some("generator_limited"))
+}
+
+type All = (Vec<Finished>, Option<std::path::PathBuf>);
+
+fn fresh(args: &SearchArgs, conditions: &mut Conditions, progress: &mut Progress) -> Result<All, Failure> {
+    let mut limit: Option<Rate> = None;
+    let plans = plan::searches(args, &mut |profile| match limit {
+        Some(known) => Ok(known),
+        None => {
+            progress.generator(None);
+            let measured = dropline::target::generator_limit(profile, &conditions.stop)?;
+            progress.generator(Some(measured.as_pps()));
+            limit = Some(measured);
+            Ok(measured)
+        }
+    })?;
+    conditions.generator_limit = limit;
+    let repeat = args.repeat.max(1);
+    let count = u32::try_from(plans.len()).unwrap_or(u32::MAX) * repeat;
+    let mut finished = Vec::new();
+    let mut path = None;
+    let searches = plans.iter().flat_map(|plan| (1..=repeat).map(move |number| (plan, number)));
+    for (index, (plan, number)) in (0..).zip(searches) {
+        let plan = repetition(plan, number, repeat);
+        let output = output(&args.keep, index, count);
+        progress.searching(&plan);
+        let one = dropline::search(&plan, &output, conditions, progress)?;
+        if let (Output::File(file), None) = (output, &path) {
+            path = Some(file);
+        }
+        let stop = one.failure.is_some();
+        finished.push(one);
+        if stop {
+            break;
+        }
+    }
+    Ok((finished, path))
+}
+
+/// Each repetition has a chance of its own.
+fn repetition(plan: &SearchPlan, number: u32, of: u32) -> SearchPlan {
+    let mut plan = plan.clone();
+    if of > 1 {
+        plan.repetition = Some([number, of]);
+        plan.profile.seed = plan.profile.seed.wrapping_add(u64::from(number) - 1);
+    }
+    plan
+}
+
+/// The plan of a record, from the command line that made it; flags given now must agree with it.
+fn resume(
+    args: &SearchArgs,
+    path: &Path,
+    conditions: &mut Conditions,
+    progress: &mut Progress,
+) -> Result<Finished, Failure> {
+    let plan = if args.target.is_some() {
+        let stored = read_record(path)?;
+        let stored_limit = stored.header.search.as_ref().map(|search| search.max_load_pps);
+        let mut plans = plan::searches(args, &mut |_| {
+            Rate::pps(stored_limit.unwrap_or_default()).map_err(Failure::environment)
+        })?;
+        if plans.len() > 1 {
+            return Err(Failure::usage("--resume goes on with one search: name one frame size"));
+        }
+        plans.remove(0)
+    } else {
+        let mut plan = SearchPlan::of_record(&read_record(path)?)?;
+        plan::limit(args, &mut plan.limits)?;
+        plan
+    };
+    progress.searching(&plan);
+    dropline::resume(&plan, path, conditions, progress)
+}
+
+fn show(args: &SearchArgs, records: &[Record]) -> Result<(), Failure> {
+    if let Some(path) = &args.html {
+        out::write(path, &report::html(records))?;
+    }
+    match records {
+        _ if args.jsonl => Ok(()),
+        [record] if args.keep.json => out::print_json(&record.to_object()),
+        records if args.keep.json => {
+            out::print_json(&records.iter().map(Record::to_object).collect::<Vec<_>>())
+        }
+        [record] => out::print(&report::text(record, &style())),
+        records if differs_in_frame(records) => out::print(&report::study_text(&frame_table(records), &style())),
+        records => out::print(&report::text_many(records, &style())),
+    }
+}
+
+fn differs_in_frame(records: &[Record]) -> bool {
+    records.iter().any(|record| record.header.profile.frame_bytes != records[0].header.profile.frame_bytes)
+}
+
+/// RFC 2544 §26.1: the results as a table of frame sizes.
+fn frame_table(records: &[Record]) -> Study {
+    let goals = records[0].result.as_ref().map(|result| result.goals.clone()).unwrap_or_default();
+    let mut columns = vec!["frame, B".to_owned(), "payload, B".to_owned()];
+    for answer in &goals {
+        columns.push(format!("{}, pps", answer.goal.words()));
+        columns.push("Mbit/s".into());
+        columns.push("result".into());
+    }
+    let row = |record: &Record| {
+        let profile = &record.header.profile;
+        let mut row = vec![profile.frame_bytes.to_string(), profile.packet_bytes.to_string()];
+        for answer in record.result.iter().flat_map(|result| &result.goals) {
+            let pps = answer.headline_pps();
+            let bits = pps.map(|pps| pps * f64::from(profile.frame_bytes) * 8.0 / 1e6);
+            row.push(pps.map_or("none".into(), |pps| format!("{pps:.0}")));
+            row.push(bits.map_or("none".into(), |bits| format!("{bits:.1}")));
+            row.push(answer.why.as_deref().map_or("regular".into(), |why| why.replace('_', " ")));
+        }
+        row
+    };
+    Study {
+        name: "frame-sizes".into(),
+        title: format!("{} by frame size", records[0].header.target),
+        paragraphs: Vec::new(),
+        tables: vec![Table {
+            title: "Load by frame size (RFC 2544 §26.1)".into(),
+            note: "bit/s counts frames without preamble".into(),
+            columns,
+            rows: records.iter().map(row).collect(),
+        }],
+        caveats: records.iter().flat_map(Record::caveats).collect(),
+    }
+}
+
+fn next_command(path: &Path, records: &[Record]) -> String {
+    let path = path.display();
+    let unfinished = records.iter().any(|record| record.result.as_ref().is_none_or(|result| result.interrupted));
+    match records {
+        [_] if unfinished => format!("record  {path}     go on  dropline search --resume {path}"),
+        [_] => format!("record  {path}     page  dropline report {path} --html"),
+        _ => format!("records  {path} and {} more", records.len() - 1),
+    }
+}
+
+impl SearchArgs {
+    fn json_or_lines(&self) -> bool {
+        self.keep.json || self.jsonl
+    }
+}
+

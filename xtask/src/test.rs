@@ -1,0 +1,50 @@
+//! Everything in the default build: format, lints, tests, the page in a browser.
+
+use crate::{Done, build_dropline, root};
+use std::process::Command;
+use std::time::Instant;
+
+pub(crate) fn run() -> Done {
+    let begun = Instant::now();
+    crate::run("cargo", &["fmt", "--all", "--check"])?;
+    crate::run("cargo", &["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
+    crate::run("cargo", &["test", "--locked", "--workspace"])?;
+    // The portable way to move packets is built and tested where it is not the one in use.
+    crate::run("cargo", &["test", "--locked", "--package", "dropline-traffic", "--features", "portable"])?;
+    pages()?;
+    eprintln!("make test took {} s", begun.elapsed().as_secs());
+    Ok(())
+}
+
+/// Pages of real searches, looked at in headless Chromium.
+fn pages() -> Done {
+    let dropline = build_dropline()?;
+    let directory = root().join("target/pages");
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory).map_err(|why| format!("cannot create target/pages: {why}"))?;
+    for (name, words) in [
+        ("mlr", &["search", "sim:soft"][..]),
+        ("mdr", &["search", "sim:inconsistent", "--algorithm", "mdr", "--goal", "0", "--goal", "0.5%"]),
+        ("binary", &["search", "sim:consistent", "--algorithm", "binary"]),
+        ("trial", &["trial", "sim:noisy", "--load", "9Mpps"]),
+    ] {
+        let record = directory.join(format!("{name}.jsonl")).to_string_lossy().into_owned();
+        let page = directory.join(format!("{name}.html")).to_string_lossy().into_owned();
+        let shots = directory.join(name).to_string_lossy().into_owned();
+        let dropline = dropline.to_string_lossy().into_owned();
+        crate::run(&dropline, &[words, &["--quiet", "--output", &record]].concat())?;
+        crate::run(&dropline, &["report", &record, "--html", &page])?;
+        look(&page, &record, &shots)?;
+    }
+    Ok(())
+}
+
+fn look(page: &str, record: &str, shots: &str) -> Done {
+    let node = Command::new("node").arg("--version").output().is_ok();
+    if !node {
+        return Err(
+            "node is missing: the page cannot be looked at (Debian package nodejs, 18 or newer)".into()
+        );
+    }
+    crate::run("node", &["tests/browser/check.mjs", page, record, shots])
+}

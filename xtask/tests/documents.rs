@@ -1,0 +1,65 @@
+//! What the documents say exists, exists.
+
+use std::path::{Path, PathBuf};
+
+const DOCUMENTS: [&str; 7] = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "GLOSSARY.md",
+    "DESIGN.md",
+    "METHODOLOGY.md",
+    "CONTRIBUTING.md",
+    "docs/rfc9971.md",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(root().join(name)).unwrap_or_else(|why| panic!("{name}: {why}"))
+}
+
+/// Words in backticks that look like paths of this repository.
+fn paths(text: &str) -> Vec<&str> {
+    let starts =
+        ["crates/", "xtask/", "docs/", "experiments/", "scenarios/", "tests/", "fuzz/", ".ci/", "schema/"];
+    text.split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|word| starts.iter().any(|start| word.starts_with(start)))
+        .filter(|word| !word.contains([' ', '*', '<', '{']))
+        .map(|word| word.split(':').next().unwrap_or(word))
+        .collect()
+}
+
+#[test]
+fn paths_in_the_documents_exist() {
+    let mut seen = 0;
+    for name in DOCUMENTS {
+        for path in paths(&read(name)) {
+            seen += 1;
+            assert!(root().join(path).exists(), "{name} names {path}, which does not exist");
+        }
+    }
+    assert!(seen > 20, "only {seen} paths were found: the check reads nothing");
+}
+
+#[test]
+fn the_readmes_two_commands_are_in_the_makefile() {
+    let makefile = read("Makefile");
+    for command in ["make demo", "make test"] {
+        assert!(read("README.md").contains(command), "README.md lacks {command}");
+        let target = format!("\n{}:", command.strip_prefix("make ").unwrap());
+        assert!(makefile.contains(&target), "Makefile lacks {command}");
+    }
+}
+
+#[test]
+fn architecture_names_every_crate() {
+    let text = read("ARCHITECTURE.md");
+    for entry in std::fs::read_dir(root().join("crates")).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        assert!(text.contains(&format!("`{name}`")), "ARCHITECTURE.md does not name {name}");
+    }
+}

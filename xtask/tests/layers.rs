@@ -1,0 +1,97 @@
+//! Which crate may know which: the picture in ARCHITECTURE.md, held against `cargo metadata`.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+/// What each crate may depend on, of ours.
+const MAY_KNOW: [(&str, &[&str]); 11] = [
+    ("dropline-stats", &[]),
+    ("dropline-payload", &[]),
+    ("dropline-trial", &["dropline-stats"]),
+    ("dropline-sim", &["dropline-trial"]),
+    ("dropline-search", &["dropline-trial"]),
+    ("dropline-record", &["dropline-search", "dropline-stats", "dropline-trial"]),
+    ("dropline-report", &["dropline-record"]),
+    ("dropline-traffic", &["dropline-payload", "dropline-stats", "dropline-trial"]),
+    (
+        "dropline",
+        &[
+            "dropline-record",
+            "dropline-report",
+            "dropline-search",
+            "dropline-sim",
+            "dropline-stats",
+            "dropline-traffic",
+            "dropline-trial",
+        ],
+    ),
+    ("dropline-cli", &["dropline"]),
+    ("xtask", &[]),
+];
+
+/// Crates that see no clock, socket, thread or file.
+const PURE: [&str; 7] = ["payload", "record", "report", "search", "sim", "stats", "trial"];
+
+fn root() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+#[test]
+fn crates_know_only_what_the_architecture_allows() {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version=1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let names: BTreeSet<&str> = packages.iter().map(|package| package["name"].as_str().unwrap()).collect();
+    assert_eq!(names, MAY_KNOW.iter().map(|(name, _)| *name).collect(), "a crate is missing here, or gone");
+    for package in packages {
+        let name = package["name"].as_str().unwrap();
+        let (_, allowed) = MAY_KNOW.iter().find(|(known, _)| *known == name).unwrap();
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let ours = dependency["name"].as_str().unwrap();
+            let in_tests = dependency["kind"] == "dev";
+            if names.contains(ours) && !in_tests {
+                assert!(allowed.contains(&ours), "{name} must not know {ours}");
+            }
+        }
+    }
+}
+
+#[test]
+fn pure_crates_are_held_pure_by_the_same_lints() {
+    let read =
+        |name: &str| std::fs::read_to_string(root().join("crates").join(name).join("clippy.toml")).unwrap();
+    let rules = read(PURE[0]);
+    for forbidden in ["std::time::Instant", "std::net::UdpSocket", "std::fs::File", "std::thread::spawn"] {
+        assert!(rules.contains(forbidden), "{forbidden} is not forbidden");
+    }
+    for name in PURE {
+        assert_eq!(read(name), rules, "crates/{name}/clippy.toml differs");
+    }
+}
+
+#[test]
+fn unsafe_code_stands_where_the_architecture_says() {
+    for file in sources(&root().join("crates")) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let path = file.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+        let allows = text.contains("allow(unsafe_code)") || text.contains("expect(unsafe_code");
+        assert!(!allows || path.starts_with("crates/traffic/src/sys"), "{path} allows unsafe code");
+    }
+}
+
+fn sources(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
