@@ -24,7 +24,8 @@ pub struct Config {
     pub range: LoadRange,
     /// Phases between the initial and the final one.
     pub intermediate_phases: u8,
-    /// How often a step out of an interval doubles its width first.
+    /// How often a step out of an interval doubles its width first; at least once. Unsteady systems are
+    /// searched faster with two or more.
     pub doublings: u8,
     /// Which of the published rules.
     pub version: Version,
@@ -82,6 +83,9 @@ pub enum MdrError {
          or search for them one by one"
     )]
     DurationsDiffer,
+    /// Steps of one width would crawl through the range.
+    #[error("MDR's steps out of an interval double its width at least once")]
+    NoDoubling,
 }
 
 /// An MDR search.
@@ -108,7 +112,8 @@ impl Mdr {
     /// A search that has not begun.
     ///
     /// # Errors
-    /// If there is no goal, one cannot be searched for, or their widths or durations differ.
+    /// If there is no goal, one cannot be searched for, their widths or durations differ, or nothing is
+    /// doubled.
     pub fn new(config: Config) -> Result<Self, MdrError> {
         let Config { goals, range, intermediate_phases, doublings, version } = config;
         let first = goals.first().ok_or(MdrError::NoGoal)?.checked()?;
@@ -122,6 +127,9 @@ impl Mdr {
             {
                 return Err(MdrError::DurationsDiffer);
             }
+        }
+        if doublings == 0 {
+            return Err(MdrError::NoDoubling);
         }
         let mut ascending: Vec<usize> = (0..goals.len()).collect();
         ascending.sort_by_key(|&index| goals[index].loss_ratio);
@@ -290,6 +298,8 @@ mod tests {
         assert_eq!(refused(vec![goal(0.0), slow]), MdrError::DurationsDiffer);
         let endless = Goal { width: Ratio::ZERO, ..goal(0.0) };
         assert_eq!(refused(vec![endless]), MdrError::Goal(GoalError::NoWidth));
+        let crawling = Config { doublings: 0, ..config(vec![goal(0.0)]) };
+        assert_eq!(Mdr::new(crawling).unwrap_err(), MdrError::NoDoubling);
     }
 
     #[test]

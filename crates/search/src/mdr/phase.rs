@@ -47,9 +47,10 @@ impl Phase {
     /// ascending order of loss ratio.
     pub(super) fn next_load(&self, intervals: &[Interval], rules: Rules) -> Option<Rate> {
         let lower = intervals.iter().find_map(|interval| self.lower_bound(interval, rules));
-        let upper = || intervals.iter().find_map(|interval| self.upper_bound(interval, rules));
-        // A goal that fails at the lowest load is hopeless in this phase: it wants nothing more.
+        // A goal that fails at the lowest load is hopeless in this phase: it wants nothing more. (Nothing above
+        // a lower bound that does not hold would be learned from: it would ask for an upper one for ever.)
         let hopeful = || intervals.iter().filter(|interval| !interval.lower.bad);
+        let upper = || hopeful().find_map(|interval| self.upper_bound(interval, rules));
         let half = || self.widest(hopeful(), rules.version).map(Interval::middle);
         let again = || {
             let lowers = hopeful().map(|interval| interval.lower);
@@ -181,8 +182,9 @@ mod tests {
         let double: f64 = 1.999 * 0.1 - 0.01;
         let expected = ((1.0 - double) * 180_000.0).round() as u64;
         assert_eq!(wants(&[(full(180_000, BAD), full(200_000, BAD))]), Some(expected));
-        let single = Rules { doublings: 0, ..rules() };
-        assert_eq!(next(single, &[(full(180_000, BAD), full(200_000, BAD))]), Some(162_000));
+        let twice = Rules { doublings: 2, ..rules() };
+        let expected = ((1.0 - (1.999 * double - double * double)) * 180_000.0).round() as u64;
+        assert_eq!(next(twice, &[(full(180_000, BAD), full(200_000, BAD))]), Some(expected));
     }
 
     #[test]
@@ -196,6 +198,7 @@ mod tests {
         assert_eq!(wants(&[(short(1000, BAD), full(1500, BAD))]), Some(1000));
         assert_eq!(wants(&[(full(1000, BAD), full(1500, BAD))]), None, "hopeless, however wide");
         assert_eq!(wants(&[(full(1000, BAD), short(1500, BAD))]), None, "hopeless, however short");
+        assert_eq!(wants(&[(full(1000, BAD), full(1500, GOOD))]), None, "hopeless, whatever is above");
         assert_eq!(wants(&[(full(995_000, GOOD), short(1_000_000, GOOD))]), Some(1_000_000));
         assert_eq!(wants(&[(full(995_000, GOOD), full(1_000_000, GOOD))]), None);
     }
