@@ -1,1 +1,19 @@
-//! report
+//! A record to text, CSV, and one HTML page with plots.
+//!
+//! Owns how a measurement is shown: [`text()`], [`html()`], [`svgs`], [`csv()`]. It never measures, never reads a
+//! file and never changes a number: what it shows is in the record, or computed from it here.
+//! Start reading at `finding`, what a record says in words; then `text`, `plot`, `html`.
+
+mod comparison;
+mod csv;
+mod finding;
+mod html;
+mod number;
+mod plot;
+mod style;
+mod text;
+
+pub use csv::csv;
+pub use html::{Graph, html, study_html, svgs};
+pub use style::{Color, Style};
+pub use text::{study_text, text, text_many};

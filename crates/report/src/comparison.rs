@@ -1,0 +1,212 @@
+//! Several searches: what they share, where they differ, how far they scatter.
+
+use crate::finding::{self, Finding, Standing};
+use crate::number::Loads;
+use dropline_record::{Record, sample};
+
+/// Searches grouped by what differs between them.
+#[derive(Clone, Debug)]
+pub(crate) struct Comparison {
+    /// What all of them have, in words.
+    pub(crate) shared: String,
+    /// A line a group and goal.
+    pub(crate) lines: Vec<Line>,
+    pub(crate) loads: Loads,
+}
+
+/// One goal of searches that differ in nothing but chance.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    /// What makes the group, empty when there is only one.
+    pub(crate) label: String,
+    pub(crate) goal: String,
+    pub(crate) goal_index: usize,
+    pub(crate) searches: usize,
+    pub(crate) headline: Spread,
+    pub(crate) elapsed: Spread,
+    /// Of the first search.
+    pub(crate) lower_pps: Option<f64>,
+    pub(crate) upper_pps: Option<f64>,
+    /// Relative to the same goal of the first group.
+    pub(crate) change: Option<f64>,
+    /// Of the first search.
+    pub(crate) trials: u64,
+    /// The answers that are none.
+    pub(crate) irregular: Vec<Standing>,
+}
+
+/// How far numbers scatter; each is `None` without numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spread {
+    pub(crate) median: Option<f64>,
+    pub(crate) min: Option<f64>,
+    pub(crate) max: Option<f64>,
+    /// Half the range from the 16 % to the 84 % quantile; `None` below two numbers.
+    pub(crate) half_range: Option<f64>,
+}
+
+impl Comparison {
+    pub(crate) fn of(records: &[Record]) -> Self {
+        let findings: Vec<Finding> = records.iter().filter_map(Finding::of).collect();
+        let labels = labels(records);
+        let searches: Vec<(&str, &Finding)> = records
+            .iter()
+            .zip(&labels.each)
+            .filter(|(record, _)| record.header.search.is_some())
+            .map(|(_, label)| label.as_str())
+            .zip(&findings)
+            .collect();
+        let highest = records.iter().map(finding::highest_load).fold(0.0, f64::max);
+        let unit = records.first().map_or("packets", |record| record.header.load_unit.as_str());
+        let loads = Loads::of(unit, findings.iter().flat_map(|finding| &finding.answers), highest);
+        let mut groups: Vec<(&str, Vec<&Finding>)> = Vec::new();
+        for (label, finding) in searches {
+            match groups.iter_mut().find(|(known, _)| *known == label) {
+                Some((_, group)) => group.push(finding),
+                None => groups.push((label, vec![finding])),
+            }
+        }
+        let mut lines: Vec<Line> = Vec::new();
+        let goals = groups.iter().map(|(_, group)| group[0].answers.len()).max().unwrap_or(0);
+        for goal in 0..goals {
+            let first = lines.len();
+            for (label, group) in &groups {
+                let Some(mut line) = Line::of(label, goal, group) else { continue };
+                if let Some(reference) = lines.get(first) {
+                    line.change = change(reference.headline.median, line.headline.median);
+                }
+                lines.push(line);
+            }
+        }
+        Self { shared: labels.shared, lines, loads }
+    }
+
+    /// Whether some searches differ in nothing but chance.
+    pub(crate) fn repeated(&self) -> bool {
+        self.lines.iter().any(|line| line.searches > 1)
+    }
+}
+
+impl Line {
+    /// `None` when the group has no such goal.
+    fn of(label: &str, goal: usize, group: &[&Finding]) -> Option<Self> {
+        let first = group[0].answers.get(goal)?;
+        let answers: Vec<_> = group.iter().filter_map(|finding| finding.answers.get(goal)).collect();
+        let headlines: Vec<f64> =
+            answers.iter().filter_map(|answer| answer.headline_pps()).filter(|load| load.is_finite()).collect();
+        let times: Vec<f64> = group.iter().map(|finding| finding.elapsed_s()).collect();
+        Some(Self {
+            label: label.into(),
+            goal: group[0].names[goal].clone(),
+            goal_index: goal,
+            searches: group.len(),
+            headline: Spread::of(&headlines),
+            elapsed: Spread::of(&times),
+            lower_pps: first.lower_pps,
+            upper_pps: first.upper_pps,
+            change: None,
+            trials: group[0].record.trials.len() as u64,
+            irregular: answers
+                .iter()
+                .map(|answer| Standing::of(answer))
+                .filter(|standing| *standing != Standing::Regular)
+                .collect(),
+        })
+    }
+}
+
+impl Spread {
+    fn of(numbers: &[f64]) -> Self {
+        let quantile = |q| sample::quantile(numbers, q);
+        Self {
+            median: quantile(0.5),
+            min: quantile(0.0),
+            max: quantile(1.0),
+            half_range: if numbers.len() > 1 { sample::half_range_16_84(numbers) } else { None },
+        }
+    }
+}
+
+/// What names each record, and what all share.
+#[derive(Clone, Debug)]
+pub(crate) struct Labels {
+    pub(crate) each: Vec<String>,
+    pub(crate) shared: String,
+}
+
+/// Names for the records by what differs between them.
+pub(crate) fn labels(records: &[Record]) -> Labels {
+    let features: Vec<Vec<String>> = records.iter().map(features).collect();
+    let count = features.first().map_or(0, Vec::len);
+    let same = |index: usize| features.iter().all(|other| other[index] == features[0][index]);
+    let each = features
+        .iter()
+        .map(|own| {
+            let differing: Vec<&str> =
+                (0..count).filter(|&index| !same(index)).map(|index| own[index].as_str()).collect();
+            differing.join(", ")
+        })
+        .collect();
+    let shared = match features.first() {
+        Some(first) if records.len() > 1 => {
+            let common: Vec<&str> =
+                (0..count).filter(|&index| same(index)).map(|index| first[index].as_str()).collect();
+            common.join(", ")
+        }
+        _ => String::new(),
+    };
+    Labels { each, shared }
+}
+
+/// What tells one search from another, in a fixed order.
+fn features(record: &Record) -> Vec<String> {
+    let header = &record.header;
+    let profile = &header.profile;
+    let parts = |name: &str, parts: &[dropline_record::PartLine]| match parts {
+        [] | [_] => format!("one {name}"),
+        many => {
+            let shares: Vec<String> = many.iter().map(|part| part.share.to_string()).collect();
+            format!("{} {name}s ({})", many.len(), shares.join(":"))
+        }
+    };
+    let algorithm = match &header.search {
+        Some(search) => {
+            let version = search.mdr.as_ref().map_or_else(String::new, |mdr| format!(" ({})", mdr.version));
+            format!("{}{version}", search.algorithm)
+        }
+        None => header.verb.clone(),
+    };
+    let longest = header
+        .search
+        .iter()
+        .flat_map(|search| &search.goals)
+        .map(|goal| goal.trial_duration_s)
+        .filter(|seconds| seconds.is_finite())
+        .fold(0.0, f64::max);
+    vec![
+        header.target.clone(),
+        algorithm,
+        format!("{} trials", crate::number::seconds(longest)),
+        format!("{} arrivals", profile.arrival),
+        crate::number::bytes(profile.packet_bytes.into()),
+        parts("stream", &profile.streams),
+        parts("direction", &profile.directions),
+    ]
+}
+
+fn change(from: Option<f64>, to: Option<f64>) -> Option<f64> {
+    let (from, to) = (from?, to?);
+    (from > 0.0).then(|| to / from - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_number_has_no_spread_and_none_has_nothing() {
+        assert_eq!(Spread::of(&[3.0]).half_range, None);
+        assert_eq!(Spread::of(&[]).median, None);
+        assert_eq!(Spread::of(&[1.0, 2.0, 9.0]).median, Some(2.0));
+    }
+}

@@ -1,0 +1,123 @@
+//! Trials as comma-separated values: a row a trial, units in the names.
+
+use dropline_record::{Count, DelayLine, Record, TrialLine};
+
+/// The trials of a record as CSV (RFC 4180), with the fields of a trial's JSON; histograms and slices are left
+/// out, a value that does not exist is empty. Numbers are exact.
+pub fn csv(record: &Record) -> String {
+    let goals = record.trials.iter().map(|trial| trial.bounds.len()).max().unwrap_or(0);
+    let mut heads: Vec<String> = [
+        "number", "purpose", "phase", "at_s", "target", "intended_load_pps", "offered_load_pps",
+        "forwarding_rate_pps", "intended_duration_s", "duration_s", "elapsed_s", "arrival", "seed", "intended",
+        "offered", "forwarded", "lost", "duplicated", "reordered", "late", "generator_lost", "loss_ratio",
+        "trial_loss_ratio",
+    ]
+    .iter()
+    .map(|head| (*head).to_owned())
+    .collect();
+    for kind in ["delay_ns", "service_delay_ns", "lateness_ns"] {
+        heads.extend(["count", "min", "p50", "p90", "p99", "p99_9", "max"].map(|name| format!("{kind}_{name}")));
+    }
+    for goal in 1..=goals {
+        let names = ["lower_pps", "lower_valid", "upper_pps", "upper_valid"];
+        heads.extend(names.map(|name| format!("goal_{goal}_{name}")));
+    }
+    heads.push("caveats".into());
+    let mut text = String::new();
+    push_row(&mut text, &heads);
+    for trial in &record.trials {
+        push_row(&mut text, &cells(trial, goals));
+    }
+    text
+}
+
+fn cells(trial: &TrialLine, goals: usize) -> Vec<String> {
+    let count = |count: Option<Count>| count.map_or_else(String::new, |count| count.0.to_string());
+    let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
+    let mut cells = vec![
+        trial.number.to_string(),
+        word(&trial.purpose),
+        trial.phase.clone().unwrap_or_default(),
+        trial.at_s.to_string(),
+        trial.target.clone(),
+        trial.intended_load_pps.to_string(),
+        trial.offered_load_pps.to_string(),
+        trial.forwarding_rate_pps.to_string(),
+        trial.intended_duration_s.to_string(),
+        trial.duration_s.to_string(),
+        trial.elapsed_s.to_string(),
+        trial.arrival.clone(),
+        trial.seed.to_string(),
+        count(trial.intended),
+        count(Some(trial.offered)),
+        count(Some(trial.forwarded)),
+        count(Some(trial.lost)),
+        count(trial.duplicated),
+        count(trial.reordered),
+        count(trial.late),
+        count(Some(trial.generator_lost)),
+        number(trial.loss_ratio),
+        number(trial.trial_loss_ratio),
+    ];
+    for delay in [&trial.delay_ns, &trial.service_delay_ns, &trial.lateness_ns] {
+        cells.extend(delays(delay.as_ref()));
+    }
+    for goal in 0..goals {
+        let bounds = trial.bounds.get(goal).copied().unwrap_or_default();
+        let valid = |bound: Option<f64>, valid: bool| bound.map_or_else(String::new, |_| valid.to_string());
+        cells.push(number(bounds.lower_pps));
+        cells.push(valid(bounds.lower_pps, bounds.lower_valid));
+        cells.push(number(bounds.upper_pps));
+        cells.push(valid(bounds.upper_pps, bounds.upper_valid));
+    }
+    let codes: Vec<&str> = trial.caveats.iter().map(|caveat| caveat.code.as_str()).collect();
+    cells.push(codes.join(" "));
+    cells
+}
+
+fn delays(delay: Option<&DelayLine>) -> [String; 7] {
+    let Some(delay) = delay else { return Default::default() };
+    let value = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
+    [
+        delay.count.0.to_string(),
+        value(delay.min),
+        value(delay.p50),
+        value(delay.p90),
+        value(delay.p99),
+        value(delay.p99_9),
+        value(delay.max),
+    ]
+}
+
+/// The word of the JSON field.
+fn word(purpose: &dropline_record::Purpose) -> String {
+    match serde_json::to_value(purpose) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+fn push_row(text: &mut String, cells: &[String]) {
+    let quoted: Vec<String> = cells.iter().map(|cell| quoted(cell)).collect();
+    text.push_str(&quoted.join(","));
+    text.push_str("\r\n");
+}
+
+fn quoted(cell: &str) -> String {
+    // A spreadsheet runs what begins like a formula; numbers stay numbers.
+    let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err();
+    let cell = if formula { format!("'{cell}") } else { cell.to_owned() };
+    if cell.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_cannot_break_its_row_nor_run_in_a_spreadsheet() {
+        assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
+        assert_eq!(quoted("=cmd()"), "'=cmd()");
+        assert_eq!(quoted("-1.5"), "-1.5");
+    }
+}

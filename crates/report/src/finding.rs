@@ -1,0 +1,370 @@
+//! What a record says, in words that every front end shares.
+
+use crate::number::{self, JOIN, Loads};
+use dropline_record::{AnswerLine, BoundsLine, GoalLine, Purpose, Record, ResultWord, SearchLine, TrialLine};
+use std::collections::BTreeMap;
+
+/// A search as it is shown: its answers, or what was known when it was cut off.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding<'a> {
+    pub(crate) record: &'a Record,
+    pub(crate) search: &'a SearchLine,
+    pub(crate) answers: Vec<AnswerLine>,
+    /// Names of the goals, each of its own.
+    pub(crate) names: Vec<String>,
+    pub(crate) loads: Loads,
+}
+
+/// A piece of a sentence; the number of a goal is in its colour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) text: String,
+    pub(crate) goal: Option<usize>,
+}
+
+impl<'a> Finding<'a> {
+    /// `None` when the record is no search.
+    pub(crate) fn of(record: &'a Record) -> Option<Self> {
+        let search = record.header.search.as_ref()?;
+        let answers = match &record.result {
+            Some(result) => result.goals.clone(),
+            None => cut_off(search, &record.trials),
+        };
+        let loads = Loads::of(&record.header.load_unit, &answers, highest_load(record));
+        let names = names(&answers);
+        Some(Self { record, search, answers, names, loads })
+    }
+
+    /// What the headline number is, in words.
+    pub(crate) fn headline_words(&self) -> &'static str {
+        if self.answers.iter().any(|answer| answer.level.is_none() && answer.conditional_throughput_pps.is_some())
+        {
+            "conditional throughput"
+        } else {
+            "drops above"
+        }
+    }
+
+    /// What the bounds are, in words.
+    pub(crate) fn bounds_words(&self) -> String {
+        match self.answers.iter().find_map(|answer| answer.level) {
+            Some(level) => format!("{} interval", number::percent(level)),
+            None => "bounds".into(),
+        }
+    }
+
+    /// The answer as one sentence.
+    pub(crate) fn sentence(&self) -> Vec<Piece> {
+        let verb = if self.headline_words() == "drops above" { "It takes " } else { "It forwards " };
+        let mut pieces = vec![Piece { text: verb.into(), goal: None }];
+        let last = self.answers.len().saturating_sub(1);
+        for (index, answer) in self.answers.iter().enumerate() {
+            if index > 0 {
+                let join = if index == last { ", and " } else { ", " };
+                pieces.push(Piece { text: join.into(), goal: None });
+            }
+            self.clause(index, answer, &mut pieces);
+        }
+        if self.answers.is_empty() {
+            return vec![Piece { text: "The search had no goal.".into(), goal: None }];
+        }
+        pieces.push(Piece { text: ".".into(), goal: None });
+        pieces
+    }
+
+    fn clause(&self, index: usize, answer: &AnswerLine, pieces: &mut Vec<Piece>) {
+        let mut say = |before: &str, load: String, after: String| {
+            pieces.push(Piece { text: before.into(), goal: None });
+            pieces.push(Piece { text: load, goal: Some(index) });
+            pieces.push(Piece { text: after, goal: None });
+        };
+        let loss = loss_words(&answer.goal);
+        let loads = self.loads;
+        let bounds = (answer.lower_pps, answer.upper_pps);
+        match (Standing::of(answer), bounds, answer.headline_pps()) {
+            (Standing::Regular, (lower, upper), Some(headline)) => say(
+                "",
+                loads.with_unit(headline),
+                format!(" {loss}, {}", loads.interval(lower, upper)),
+            ),
+            (Standing::AtMaximum, (lower, _), headline) => match lower.or(headline) {
+                Some(load) => {
+                    say("at least ", loads.with_unit(load), format!(" {loss}, the highest load allowed"));
+                }
+                None => say("", "an unknown load".into(), format!(" {loss}")),
+            },
+            (Standing::GeneratorLimited, (Some(lower), _), _) => {
+                say("at least ", loads.with_unit(lower), format!(" {loss}, where our generator ends"));
+            }
+            (Standing::BelowMinimum, _, _) => say(
+                "not even ",
+                loads.with_unit(self.search.min_load_pps),
+                format!(" {loss}, the lowest load allowed"),
+            ),
+            (_, (Some(lower), Some(upper)), _) => say(
+                "between ",
+                format!("{} and {}", loads.bare(lower), loads.with_unit(upper)),
+                format!(" {loss}, not settled"),
+            ),
+            (_, (Some(lower), None), _) => {
+                say("at least ", loads.with_unit(lower), format!(" {loss}, not settled"));
+            }
+            (_, (None, Some(upper)), _) => {
+                say("less than ", loads.with_unit(upper), format!(" {loss}, not settled"));
+            }
+            (_, (None, None), _) => say("", "an unknown load".into(), format!(" {loss}")),
+        }
+    }
+
+    /// What stands in brackets, and what it cost.
+    pub(crate) fn explanation(&self) -> String {
+        let brackets = match self.answers.iter().find_map(|answer| answer.level) {
+            Some(level) => format!("Brackets hold the truth with {} probability.", number::percent(level)),
+            None => "Brackets hold the relevant bounds: a load that achieved the goal, and one that failed it."
+                .into(),
+        };
+        format!("{brackets} {}.", sentence_case(&self.cost()))
+    }
+
+    /// What it cost: trials, traffic, time.
+    pub(crate) fn cost(&self) -> String {
+        let trials = self.record.trials.len() as u64;
+        let traffic = self.trial_seconds();
+        let elapsed = self.elapsed_s();
+        format!(
+            "{}, {} of traffic, {} in all",
+            number::plural(trials, "trial"),
+            number::seconds(traffic),
+            number::seconds(elapsed)
+        )
+    }
+
+    /// Sum of the trials' durations.
+    pub(crate) fn trial_seconds(&self) -> f64 {
+        match &self.record.result {
+            Some(result) => result.trial_seconds,
+            None => self.record.trials.iter().map(|trial| trial.duration_s).sum(),
+        }
+    }
+
+    /// Sum of what the trials cost.
+    pub(crate) fn elapsed_s(&self) -> f64 {
+        match &self.record.result {
+            Some(result) => result.elapsed_s,
+            None => self.record.trials.iter().map(|trial| trial.elapsed_s).sum(),
+        }
+    }
+
+    /// Whether the answer is one, and if not, what it still says.
+    pub(crate) fn standing_words(&self, answer: &AnswerLine) -> String {
+        let load = |load: Option<f64>| {
+            load.map_or_else(|| "this".into(), |load| self.loads.with_unit(load))
+        };
+        match Standing::of(answer) {
+            Standing::Regular => "regular".into(),
+            Standing::AtMaximum => {
+                format!("irregular, at maximum: the target does at least {}", load(answer.lower_pps))
+            }
+            Standing::BelowMinimum => format!(
+                "irregular, below minimum: the goal fails even at {}, the lowest load allowed",
+                load(Some(self.search.min_load_pps))
+            ),
+            Standing::GeneratorLimited => format!(
+                "irregular, generator limited: the upper bound is our generator's, the target does at least {}",
+                load(answer.lower_pps)
+            ),
+            Standing::Unfinished => {
+                "irregular, unfinished: the search ended before the bounds were close enough".into()
+            }
+            Standing::Other(why) => format!("irregular: {why}"),
+        }
+    }
+
+    /// The delays measured after the search: goal, share, trial.
+    pub(crate) fn delays(&self) -> Vec<(usize, f64, &'a TrialLine)> {
+        let measured = self.record.result.iter().flat_map(|result| &result.delay_at);
+        measured
+            .filter_map(|delay| {
+                let trial = self.record.trials.iter().find(|trial| trial.number == delay.trial)?;
+                Some((delay.goal as usize, delay.share, trial))
+            })
+            .collect()
+    }
+}
+
+/// Whether an answer is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Regular,
+    AtMaximum,
+    BelowMinimum,
+    GeneratorLimited,
+    Unfinished,
+    /// A reason that this version does not know.
+    Other(String),
+}
+
+impl Standing {
+    pub(crate) fn of(answer: &AnswerLine) -> Self {
+        match (answer.result, answer.why.as_deref()) {
+            (ResultWord::Regular, _) => Self::Regular,
+            (ResultWord::Irregular, Some("at_maximum")) => Self::AtMaximum,
+            (ResultWord::Irregular, Some("below_minimum")) => Self::BelowMinimum,
+            (ResultWord::Irregular, Some("generator_limited")) => Self::GeneratorLimited,
+            (ResultWord::Irregular, Some("unfinished") | None) => Self::Unfinished,
+            (ResultWord::Irregular, Some(why)) => Self::Other(why.into()),
+        }
+    }
+
+    /// In a word or two, for a table.
+    pub(crate) fn short(&self) -> &str {
+        match self {
+            Self::Regular => "regular",
+            Self::AtMaximum => "irregular: at maximum",
+            Self::BelowMinimum => "irregular: below minimum",
+            Self::GeneratorLimited => "irregular: generator limited",
+            Self::Unfinished => "irregular: unfinished",
+            Self::Other(_) => "irregular",
+        }
+    }
+}
+
+/// Relative distance of the bounds, (upper − lower) ÷ upper.
+pub(crate) fn width(answer: &AnswerLine) -> Option<f64> {
+    relative_width(answer.lower_pps, answer.upper_pps)
+}
+
+/// (upper − lower) ÷ upper.
+pub(crate) fn relative_width(lower: Option<f64>, upper: Option<f64>) -> Option<f64> {
+    let (lower, upper) = (lower?, upper?);
+    (upper > 0.0 && upper >= lower).then(|| (upper - lower) / upper)
+}
+
+/// `without loss`, `with at most 0.5 % loss`.
+pub(crate) fn loss_words(goal: &GoalLine) -> String {
+    if goal.loss_ratio == 0.0 {
+        "without loss".into()
+    } else {
+        format!("with at most {}", goal.words().replace(" %", &format!("{JOIN}%")))
+    }
+}
+
+/// All attributes of a goal, defaults included (RFC 9971 R33).
+pub(crate) fn attributes(goal: &GoalLine) -> String {
+    format!(
+        "loss ratio at most {}, exceed ratio {}, trial {}, initial trial {}, duration sum {}, width {} of the \
+         upper bound",
+        number::percent(goal.loss_ratio),
+        number::percent(goal.exceed_ratio),
+        number::seconds(goal.trial_duration_s),
+        number::seconds(goal.initial_trial_duration_s),
+        number::seconds(goal.duration_sum_s),
+        number::percent(goal.width)
+    )
+}
+
+/// What a trial's time counts as (RFC 9971 §4.5.8).
+pub(crate) fn effective_words(search: &SearchLine) -> String {
+    match search.effective_duration.as_str() {
+        "elapsed_s" => "all it cost, waits and overheads included (elapsed_s)".into(),
+        "duration_s" => "as long as packets were sent (duration_s)".into(),
+        other => other.into(),
+    }
+}
+
+/// The traffic in words.
+pub(crate) fn traffic_words(record: &Record) -> String {
+    let profile = &record.header.profile;
+    let mut words = format!(
+        "{} arrivals, {} payload ({} frames)",
+        profile.arrival,
+        number::bytes(profile.packet_bytes.into()),
+        number::bytes(profile.frame_bytes.into())
+    );
+    if profile.streams.len() > 1 {
+        words.push_str(&format!(", {}", number::plural(profile.streams.len() as u64, "stream")));
+    }
+    if profile.directions.len() > 1 {
+        words.push_str(&format!(", {}", number::plural(profile.directions.len() as u64, "direction")));
+    }
+    words
+}
+
+/// The waits of a trial, and how they differ from RFC 2544 §23.
+pub(crate) fn waits_words(record: &Record) -> String {
+    let profile = &record.header.profile;
+    let drain = match profile.drain_quiet_s {
+        Some(quiet) => format!(
+            "until {} without a packet, at most {}",
+            number::seconds(quiet),
+            number::seconds(profile.drain_s)
+        ),
+        None => format!("{} in full", number::seconds(profile.drain_s)),
+    };
+    let rest = if profile.rest_s == 0.0 { "none".into() } else { number::seconds(profile.rest_s) };
+    format!(
+        "after the last departure {drain}; before the next trial {rest}; no learning frames (RFC 2544 §23: \
+         2{JOIN}s and 5{JOIN}s, learning frames first)"
+    )
+}
+
+/// Packets lost by place, of these trials together; the highest number first.
+pub(crate) fn lost_at<'a>(trials: impl IntoIterator<Item = &'a TrialLine>) -> Vec<(String, u64)> {
+    let mut places: BTreeMap<&str, u64> = BTreeMap::new();
+    for (place, count) in trials.into_iter().filter_map(|trial| trial.lost_at.as_ref()).flatten() {
+        let sum = places.entry(place).or_default();
+        *sum = sum.saturating_add(count.0);
+    }
+    let mut places: Vec<(String, u64)> =
+        places.into_iter().map(|(place, count)| (place.replace('_', " "), count)).collect();
+    places.sort_by_key(|(place, count)| (place == "unexplained", std::cmp::Reverse(*count)));
+    places
+}
+
+/// Highest intended load of any trial; 0 without trials.
+pub(crate) fn highest_load(record: &Record) -> f64 {
+    record.trials.iter().map(|trial| trial.intended_load_pps).filter(|load| load.is_finite()).fold(0.0, f64::max)
+}
+
+/// The first letter as at the start of a sentence.
+pub(crate) fn sentence_case(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Names of the goals; goals of one loss ratio are numbered.
+fn names(answers: &[AnswerLine]) -> Vec<String> {
+    let words: Vec<String> =
+        answers.iter().map(|answer| answer.goal.words().replace(" %", &format!("{JOIN}%"))).collect();
+    let shared = |word: &String| words.iter().filter(|other| *other == word).count() > 1;
+    words
+        .iter()
+        .enumerate()
+        .map(|(index, word)| if shared(word) { format!("{word} (goal{JOIN}{})", index + 1) } else { word.clone() })
+        .collect()
+}
+
+/// What a search that was cut off knew after its last trial.
+fn cut_off(search: &SearchLine, trials: &[TrialLine]) -> Vec<AnswerLine> {
+    let known = trials.iter().rev().find(|trial| !trial.bounds.is_empty());
+    let bounds = |index: usize| known.and_then(|trial| trial.bounds.get(index)).copied().unwrap_or_default();
+    search
+        .goals
+        .iter()
+        .enumerate()
+        .map(|(index, goal)| {
+            let BoundsLine { lower_pps, lower_valid, upper_pps, upper_valid } = bounds(index);
+            AnswerLine {
+                goal: goal.clone(),
+                lower_pps: lower_pps.filter(|_| lower_valid),
+                upper_pps: upper_pps.filter(|_| upper_valid),
+                median_pps: None,
+                level: None,
+                conditional_throughput_pps: None,
+                result: ResultWord::Irregular,
+                why: Some("unfinished".into()),
+                certified: None,
+            }
+        })
+        .collect()
+}

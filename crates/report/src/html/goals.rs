@@ -1,0 +1,126 @@
+//! The answers as a table, and the doubts about them.
+
+use crate::finding::{Finding, Piece, Standing, width};
+use crate::number::{fixed, percent};
+use crate::plot::canvas::{Canvas, Path};
+use crate::plot::scale::Scale;
+use dropline_record::CaveatLine;
+use maud::{Markup, html};
+
+/// The answer as one sentence, its numbers in the goals' colours.
+pub(super) fn sentence(pieces: &[Piece], finding: Option<&Finding>) -> Markup {
+    html! {
+        h1 {
+            @for piece in pieces {
+                @match piece.goal {
+                    Some(goal) => {
+                        span class=(format!("t{}", goal.min(3))) data-goal=(goal)
+                            data-headline-pps=[finding.and_then(|finding| finding.answers.get(goal)?.headline_pps())]
+                            { (piece.text) }
+                    }
+                    None => (piece.text),
+                }
+            }
+        }
+    }
+}
+
+/// A row a goal.
+pub(super) fn goals(finding: &Finding) -> Markup {
+    let loads = finding.loads;
+    let range = range(finding);
+    let level = finding.answers.iter().find_map(|answer| answer.level);
+    let (from, to) = match level {
+        Some(level) => (format!("{} from", percent(level)), "to".to_owned()),
+        None => ("lower bound".to_owned(), "upper bound".to_owned()),
+    };
+    let load = |load: Option<f64>| load.map_or_else(|| "none".into(), |load| loads.bare(load));
+    html! {
+        div.scroll {
+            table.goals {
+                thead {
+                    tr {
+                        th.l scope="col" { "goal" }
+                        th scope="col" { (finding.headline_words()) br; (loads.unit) }
+                        th scope="col" { (from) br; (loads.unit) }
+                        th scope="col" { (to) br; (loads.unit) }
+                        th.w scope="col" { "width" }
+                        th.w scope="col" { "asked" }
+                        th.l scope="col" { "result" }
+                        @if let Some((low, high)) = range {
+                            th.l.w scope="col" { (loads.short(low)) " to " (loads.short(high)) " " (loads.unit) }
+                        }
+                    }
+                }
+                tbody {
+                    @for (index, answer) in finding.answers.iter().enumerate() {
+                        @let standing = Standing::of(answer);
+                        tr data-goal=(index) {
+                            td.l.name {
+                                span class=(format!("dot d{}", index.min(3))) {}
+                                span class=(format!("t{}", index.min(3))) { (finding.names[index]) }
+                            }
+                            td data-headline-pps=[answer.headline_pps()] { b { (load(answer.headline_pps())) } }
+                            td data-lower-pps=[answer.lower_pps] { (load(answer.lower_pps)) }
+                            td data-upper-pps=[answer.upper_pps] { (load(answer.upper_pps)) }
+                            td.w { @if let Some(width) = width(answer) { (fixed(width * 100.0, 2)) "\u{a0}%" } }
+                            td.w { (fixed(answer.goal.width * 100.0, 2)) "\u{a0}%" }
+                            td.l.wrap data-result=(standing.short()) {
+                                @if standing == Standing::Regular { "regular" }
+                                @else { span.irregular { (finding.standing_words(answer)) } }
+                            }
+                            @if let Some(range) = range { td.l.w { (whisker(finding, index, range)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Loads that hold every answer.
+fn range(finding: &Finding) -> Option<(f64, f64)> {
+    let loads = || {
+        let of = |answer: &dropline_record::AnswerLine| [answer.headline_pps(), answer.lower_pps, answer.upper_pps];
+        finding.answers.iter().flat_map(of).flatten().filter(|load| load.is_finite() && *load >= 0.0)
+    };
+    let (low, high) = (loads().min_by(f64::total_cmp)?, loads().max_by(f64::total_cmp)?);
+    let pad = ((high - low) * 0.15).max(high * 0.002);
+    (high > 0.0).then(|| ((low - pad).max(0.0), high + pad))
+}
+
+fn whisker(finding: &Finding, index: usize, range: (f64, f64)) -> Markup {
+    let answer = &finding.answers[index];
+    let class = index.min(3);
+    let mut canvas = Canvas::new(180.0, 16.0);
+    let x = Scale::linear(range, (2.0, 178.0));
+    canvas.line("axis", (2.0, 8.0), (178.0, 8.0));
+    if let (Some(lower), Some(upper)) = (answer.lower_pps, answer.upper_pps) {
+        let (lower, upper) = (x.clamped(lower), x.clamped(upper));
+        canvas.line(&format!("whisker s{class}"), (lower, 8.0), (upper, 8.0));
+        for end in [lower, upper] {
+            canvas.line(&format!("bound s{class}"), (end, 3.0), (end, 13.0));
+        }
+    }
+    if let Some(headline) = answer.headline_pps() {
+        let mut dot = Path::default();
+        dot.disc(&canvas, x.clamped(headline), 8.0, 3.6);
+        canvas.path(&format!("f{class}"), &dot);
+    }
+    let drawing = canvas.finish(Vec::new());
+    let words = format!("{} on a line of loads", finding.names[index]);
+    html! { (drawing.svg("plot small", &words, &finding.standing_words(answer), None)) }
+}
+
+/// Each doubt in a box of its own, never below the fold.
+pub(super) fn caveats(caveats: &[CaveatLine]) -> Markup {
+    html! {
+        @if !caveats.is_empty() {
+            div.caveats {
+                @for caveat in caveats {
+                    div.caveat data-code=(caveat.code) { b { "!" } span { (caveat.text) } }
+                }
+            }
+        }
+    }
+}

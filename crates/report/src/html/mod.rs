@@ -1,0 +1,48 @@
+//! A record as one self-contained page: no network, readable without a script.
+
+mod facts;
+mod figure;
+mod goals;
+mod several;
+mod shell;
+mod single;
+mod study;
+mod trials;
+
+pub use study::{Graph, study_html};
+
+use crate::finding::Finding;
+use crate::plot::{self, Plot, Room};
+use dropline_record::Record;
+
+/// Records as one page: a search or trial from answer to every trial, several searches side by side on a
+/// common rate axis.
+pub fn html(records: &[Record]) -> String {
+    let page = match records {
+        [only] => single::page(only),
+        many => several::page(many),
+    };
+    page.into_string()
+}
+
+/// Each plot of the records as a file: name and SVG that stands alone.
+pub fn svgs(records: &[Record]) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    let findings: Vec<Finding> = records.iter().filter_map(Finding::of).collect();
+    let loads = several::shared_loads(records, &findings);
+    let axis = plot::common_view(&findings, loads, 0.0);
+    for (index, record) in records.iter().enumerate() {
+        let number = if records.len() > 1 { format!("-{}", index + 1) } else { String::new() };
+        let named = |plot: Plot| (format!("{}{number}.svg", plot.name), plot.file());
+        match Finding::of(record) {
+            Some(finding) => {
+                let view = plot::View { until: plot::time_span(&finding), ..axis };
+                files.push(named(plot::search_time(&finding, view, Room::Full, "")));
+                files.extend(plot::loss(&finding, view, Room::Half, "").map(named));
+                files.extend(plot::delay(record, Some(&finding), loads, Room::Half, "").map(named));
+            }
+            None => files.extend(single::trial_plots(record).into_iter().map(named)),
+        }
+    }
+    files
+}

@@ -1,0 +1,214 @@
+//! The page of several records, on common axes.
+
+use super::facts::measured;
+use super::figure::figures;
+use super::goals::{caveats, sentence};
+use super::shell::shell;
+use super::single::about;
+use super::trials::trials;
+use crate::comparison::{Comparison, Labels, Line, labels};
+use crate::finding::{self, Finding, Piece};
+use crate::number::{self, Loads};
+use crate::plot::{self, Plot, Room};
+use crate::text::{change_words, irregular_words};
+use dropline_record::{CaveatLine, Record};
+use maud::{Markup, html};
+
+/// Searches that get graphs of their own.
+const DRAWN: usize = 24;
+/// Up to so many, loss and delay are drawn too.
+const ALL_PLOTS: usize = 6;
+/// Searches whose lengths differ by no more share a time axis.
+const SAME_TIME: f64 = 3.0;
+
+pub(super) fn page(records: &[Record]) -> Markup {
+    let findings: Vec<Finding> = records.iter().filter_map(Finding::of).collect();
+    let labels = labels(records);
+    let comparison = Comparison::of(records);
+    let content = html! {
+        @if let Some(first) = records.first() { (about(first)) }
+        (sentence(&answer(&comparison), None))
+        @if !labels.shared.is_empty() { p.lead { "All with " (labels.shared) "." } }
+        @if !comparison.lines.is_empty() { (table(&comparison)) }
+        (caveats(&doubts(records, &labels)))
+        (figures(&plots(records, &findings, &labels, comparison.loads), true))
+        @if findings.len() > DRAWN { p.about { "Drawn: the first " (DRAWN) " of " (findings.len()) " searches." } }
+        @if let Some(first) = records.first() { (measured(first)) }
+        section {
+            h2 { "Every trial" }
+            @for (index, record) in records.iter().enumerate() {
+                details data-record=(index) {
+                    summary { (name(&labels, index)) ", " (number::plural(record.trials.len() as u64, "trial")) }
+                    (trials(record, comparison.loads))
+                }
+            }
+        }
+    };
+    shell(&format!("{} records", records.len()), &content)
+}
+
+/// One unit for all of them.
+pub(super) fn shared_loads(records: &[Record], findings: &[Finding]) -> Loads {
+    let highest = records.iter().map(finding::highest_load).fold(0.0, f64::max);
+    let unit = records.first().map_or("packets", |record| record.header.load_unit.as_str());
+    Loads::of(unit, findings.iter().flat_map(|finding| &finding.answers), highest)
+}
+
+fn name(labels: &Labels, index: usize) -> String {
+    match labels.each.get(index) {
+        Some(label) if !label.is_empty() => finding::sentence_case(label),
+        _ => format!("Search {}", index + 1),
+    }
+}
+
+/// The first goal of every group, or its spread over the searches.
+fn answer(comparison: &Comparison) -> Vec<Piece> {
+    let plain = |text: String| Piece { text, goal: None };
+    let Some(first) = comparison.lines.first() else {
+        return vec![plain("None of these records is a search.".into())];
+    };
+    let loads = comparison.loads;
+    let goal = Piece { text: first.goal.clone(), goal: Some(first.goal_index) };
+    let mut pieces = vec![plain("For ".into()), goal, plain(": ".into())];
+    let lines: Vec<&Line> = comparison.lines.iter().filter(|line| line.goal_index == first.goal_index).collect();
+    for (index, line) in lines.iter().enumerate() {
+        if index > 0 {
+            pieces.push(plain(if index + 1 == lines.len() { " and ".into() } else { ", ".into() }));
+        }
+        let load = line.headline.median.map_or_else(|| "unknown".into(), |load| loads.with_unit(load));
+        pieces.push(Piece { text: load, goal: Some(line.goal_index) });
+        let change = line.change.filter(|_| index > 0).map_or_else(String::new, |change| format!(" ({})", change_words(change)));
+        let spread = match (line.searches, line.headline.min, line.headline.max) {
+            (2.., Some(min), Some(max)) => {
+                format!(", median of {} searches from {} to {}", line.searches, loads.bare(min), loads.bare(max))
+            }
+            _ => String::new(),
+        };
+        let with = if line.label.is_empty() { String::new() } else { format!(" with {}", line.label) };
+        let doubt = if line.irregular.is_empty() { "" } else { ", irregular" };
+        pieces.push(plain(format!("{with}{change}{spread}{doubt}")));
+    }
+    pieces.push(plain(".".into()));
+    pieces
+}
+
+fn table(comparison: &Comparison) -> Markup {
+    let loads = comparison.loads;
+    let repeated = comparison.repeated();
+    let unknown = || "\u{2013}".to_owned();
+    let load = |load: Option<f64>| load.map_or_else(unknown, |load| loads.bare(load));
+    let time = |time: Option<f64>| time.map_or_else(unknown, number::three);
+    html! {
+        div.scroll {
+            table.goals.comparison {
+                thead {
+                    tr {
+                        th.l scope="col" { "search" }
+                        th.l scope="col" { "goal" }
+                        @if repeated {
+                            th.w scope="col" { "searches" }
+                            th scope="col" { "median" br; (loads.unit) }
+                            th scope="col" { "min" br; (loads.unit) }
+                            th scope="col" { "max" br; (loads.unit) }
+                            th.w scope="col" { "half 16–84" br; (loads.unit) }
+                            th.w scope="col" { "median time" br; "s" }
+                            th.w scope="col" { "half 16–84" br; "s" }
+                        } @else {
+                            th scope="col" { "finds" br; (loads.unit) }
+                            th.w scope="col" { "lower bound" br; (loads.unit) }
+                            th.w scope="col" { "upper bound" br; (loads.unit) }
+                            th scope="col" { "to the" br; "first" }
+                            th.w scope="col" { "trials" }
+                            th.w scope="col" { "time" br; "s" }
+                        }
+                        th.l.w scope="col" { "result" }
+                    }
+                }
+                tbody {
+                    @for line in &comparison.lines {
+                        tr data-goal=(line.goal_index) data-label=(line.label) {
+                            td.l.wrap { (if line.label.is_empty() { "all" } else { &line.label }) }
+                            td.l.name {
+                                span class=(format!("t{}", line.goal_index.min(3))) { (line.goal) }
+                            }
+                            @if repeated {
+                                td.w { (line.searches) }
+                                td data-headline-pps=[line.headline.median] { b { (load(line.headline.median)) } }
+                                td { (load(line.headline.min)) }
+                                td { (load(line.headline.max)) }
+                                td.w { (load(line.headline.half_range)) }
+                                td.w { (time(line.elapsed.median)) }
+                                td.w { (time(line.elapsed.half_range)) }
+                            } @else {
+                                td data-headline-pps=[line.headline.median] { b { (load(line.headline.median)) } }
+                                td.w data-lower-pps=[line.lower_pps] { (load(line.lower_pps)) }
+                                td.w data-upper-pps=[line.upper_pps] { (load(line.upper_pps)) }
+                                td { @if let Some(change) = line.change { (change_words(change)) } }
+                                td.w { (line.trials) }
+                                td.w { (time(line.elapsed.median)) }
+                            }
+                            td.l.w.wrap {
+                                @if line.irregular.is_empty() { "regular" }
+                                @else { span.irregular { (irregular_words(line)) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The doubts of all records, each with the search it is about when not all share it.
+fn doubts(records: &[Record], labels: &Labels) -> Vec<CaveatLine> {
+    let mut doubts: Vec<(CaveatLine, Vec<usize>)> = Vec::new();
+    for (index, record) in records.iter().enumerate() {
+        for caveat in record.caveats() {
+            match doubts.iter_mut().find(|(known, _)| known.code == caveat.code && known.text == caveat.text) {
+                Some((_, searches)) => searches.push(index),
+                None => doubts.push((caveat, vec![index])),
+            }
+        }
+    }
+    doubts
+        .into_iter()
+        .map(|(caveat, searches)| match searches.as_slice() {
+            [only] if records.len() > 1 => {
+                CaveatLine { text: format!("{}: {}", name(labels, *only), caveat.text), ..caveat }
+            }
+            _ => caveat,
+        })
+        .collect()
+}
+
+fn plots(records: &[Record], findings: &[Finding], labels: &Labels, loads: Loads) -> Vec<Plot> {
+    let spans: Vec<f64> = findings.iter().map(plot::time_span).collect();
+    let longest = spans.iter().copied().fold(0.0, f64::max);
+    let shortest = spans.iter().copied().fold(f64::INFINITY, f64::min);
+    let shared = longest <= shortest * SAME_TIME;
+    let axis = plot::common_view(findings, loads, longest);
+    let searches: Vec<(usize, &Finding)> = records
+        .iter()
+        .enumerate()
+        .filter(|(_, record)| record.header.search.is_some())
+        .map(|(index, _)| index)
+        .zip(findings)
+        .take(DRAWN)
+        .collect();
+    let view = |finding: &Finding| {
+        plot::View { until: if shared { longest } else { plot::time_span(finding) }, ..axis }
+    };
+    let mut plots: Vec<Plot> = searches
+        .iter()
+        .map(|(index, finding)| plot::search_time(finding, view(finding), Room::Half, &name(labels, *index)))
+        .collect();
+    if findings.len() <= ALL_PLOTS {
+        plots.extend(searches.iter().filter_map(|(index, finding)| {
+            plot::loss(finding, view(finding), Room::Half, &name(labels, *index))
+        }));
+        plots.extend(searches.iter().filter_map(|(index, finding)| {
+            plot::delay(finding.record, Some(finding), loads, Room::Half, &name(labels, *index))
+        }));
+    }
+    plots
+}

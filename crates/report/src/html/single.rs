@@ -1,0 +1,192 @@
+//! The page of one record.
+
+use super::facts::{measured, started};
+use super::figure::figures;
+use super::goals::{caveats, goals, sentence};
+use super::shell::shell;
+use super::trials::trials;
+use crate::finding::{self, Finding, Piece};
+use crate::number::{self, Loads, percent};
+use crate::plot::{self, Plot, Room};
+use dropline_record::{DelayLine, Record, TrialLine};
+use maud::{Markup, html};
+
+pub(super) fn page(record: &Record) -> Markup {
+    let title = format!("{} {}", record.header.verb, record.header.target);
+    match Finding::of(record) {
+        Some(finding) => shell(&title, &search(&finding)),
+        None => shell(&title, &trial(record)),
+    }
+}
+
+/// What was measured, when: the first line of a page.
+pub(super) fn about(record: &Record) -> Markup {
+    let header = &record.header;
+    html! {
+        p.about {
+            b { (header.target) }
+            @if let Some(note) = &header.target_note { ", " (note) }
+            ", " (finding::traffic_words(record))
+            "  ·  dropline " (header.verb) ", " (started(&header.started))
+        }
+    }
+}
+
+fn search(finding: &Finding) -> Markup {
+    let record = finding.record;
+    let view = plot::common_view(std::slice::from_ref(finding), finding.loads, plot::time_span(finding));
+    let pair: Vec<Plot> = [
+        plot::loss(finding, view, Room::Half, ""),
+        plot::delay(record, Some(finding), finding.loads, Room::Half, ""),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    html! {
+        (about(record))
+        (sentence(&finding.sentence(), Some(finding)))
+        p.lead { (finding.explanation()) }
+        (goals(finding))
+        (caveats(&record.caveats()))
+        @if !record.trials.is_empty() {
+            (figures(&[plot::search_time(finding, view, Room::Full, "")], false))
+        }
+        (figures(&pair, true))
+        (measured(record))
+        section {
+            h2 { "Every trial" }
+            p.about { "Click a heading to sort." }
+            (trials(record, finding.loads))
+        }
+    }
+}
+
+fn trial(record: &Record) -> Markup {
+    let loads = Loads::of(&record.header.load_unit, [], finding::highest_load(record));
+    let plots = trial_plots(record);
+    html! {
+        (about(record))
+        @match record.trials.last() {
+            Some(trial) => {
+                (sentence(&answer(trial), None))
+                p.lead { (explanation(trial, loads)) }
+                (caveats(&record.caveats()))
+                section { h2 { "What was counted" } (counted(trial)) }
+                (figures(&plots, plots.len() > 1))
+                section { h2 { "Delays" } (delays(trial)) }
+            }
+            None => { h1 { "No trial was finished." } (caveats(&record.caveats())) }
+        }
+        (measured(record))
+        @if record.trials.len() > 1 {
+            section { h2 { "Every trial" } (trials(record, loads)) }
+        }
+    }
+}
+
+/// Delay percentiles and slices of a trial.
+pub(super) fn trial_plots(record: &Record) -> Vec<Plot> {
+    let loads = Loads::of(&record.header.load_unit, [], finding::highest_load(record));
+    let Some(trial) = record.trials.last() else { return Vec::new() };
+    let both = trial.slices.is_empty() || trial.delay_ns.is_none();
+    let room = if both { Room::Full } else { Room::Half };
+    [plot::delay(record, None, loads, room, ""), plot::slices(trial, room)].into_iter().flatten().collect()
+}
+
+fn answer(trial: &TrialLine) -> Vec<Piece> {
+    let plain = |text: String| Piece { text, goal: None };
+    let offered = number::count(trial.offered.0);
+    vec![plain(match (trial.offered.0, trial.lost.0) {
+        (0, _) => "No packet left the generator.".into(),
+        (_, 0) => format!("None of {offered} packets was lost."),
+        (_, lost) => {
+            let ratio = percent(trial.loss_ratio.unwrap_or(0.0));
+            format!("{} of {offered} packets were lost, {ratio}.", number::count(lost))
+        }
+    })]
+}
+
+fn explanation(trial: &TrialLine, loads: Loads) -> String {
+    let intended = match trial.intended {
+        Some(intended) if intended == trial.offered => "as intended".into(),
+        Some(intended) => format!("{} were intended", number::count(intended.0)),
+        None => "paced by the target".into(),
+    };
+    format!(
+        "{} for {}, {} arrivals, {intended}.",
+        loads.with_unit(trial.intended_load_pps),
+        number::seconds(trial.duration_s),
+        trial.arrival
+    )
+}
+
+fn counted(trial: &TrialLine) -> Markup {
+    let counts = [
+        ("intended", trial.intended),
+        ("offered", Some(trial.offered)),
+        ("forwarded", Some(trial.forwarded)),
+        ("lost", Some(trial.lost)),
+        ("duplicated", trial.duplicated),
+        ("reordered", trial.reordered),
+        ("late, of earlier trials", trial.late),
+        ("lost by our own socket", Some(trial.generator_lost)),
+    ];
+    html! {
+        dl {
+            @for (name, count) in counts {
+                dt { (name) }
+                dd data-count=(name.split(',').next().unwrap_or(name)) data-v=[count.map(|count| count.0)] {
+                    @match count { Some(count) => (number::count(count.0)), None => "not known" }
+                }
+            }
+            @for (errno, count) in &trial.refused { dt { "refused, " (errno) } dd { (number::count(count.0)) } }
+            @for (place, count) in finding::lost_at([trial]) { dt { "lost at " (place) } dd { (number::count(count)) } }
+            dt { "loss ratio" }
+            dd data-v=[trial.loss_ratio] { (trial.loss_ratio.map_or_else(|| "not defined".into(), percent)) }
+            dt { "trial loss ratio" }
+            dd data-v=[trial.trial_loss_ratio] {
+                (trial.trial_loss_ratio.map_or_else(|| "not defined".into(), percent))
+            }
+        }
+    }
+}
+
+fn delays(trial: &TrialLine) -> Markup {
+    let kinds = [
+        ("delay, from when due", &trial.delay_ns),
+        ("delay, from when sent", &trial.service_delay_ns),
+        ("lateness of sending", &trial.lateness_ns),
+    ];
+    let values = |delay: &DelayLine| [delay.min, delay.p50, delay.p90, delay.p99, delay.p99_9, delay.max];
+    html! {
+        div.scroll {
+            table {
+                thead {
+                    tr {
+                        th.l scope="col" {}
+                        @for head in ["packets", "min", "p50", "p90", "p99", "p99.9", "max"] { th scope="col" { (head) } }
+                    }
+                }
+                tbody {
+                    @for (name, delay) in kinds {
+                        tr {
+                            td.l { (name) }
+                            @match delay {
+                                Some(delay) => {
+                                    td { (number::count(delay.count.0)) }
+                                    @for value in values(delay) {
+                                        td data-v=[value] { (value.map_or_else(|| "\u{2013}".into(), number::nanoseconds)) }
+                                    }
+                                }
+                                None => { td colspan="7" { "not measured" } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @if trial.negative.count.0 > 0 {
+            p.about { (number::count(trial.negative.count.0)) " delays were below zero: the clocks disagree." }
+        }
+    }
+}

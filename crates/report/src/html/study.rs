@@ -1,0 +1,80 @@
+//! The page of an experiment: what was found, its tables, its searches side by side.
+
+use super::figure::figures;
+use super::goals::caveats;
+use super::several::shared_loads;
+use super::shell::shell;
+use crate::finding::Finding;
+use crate::plot::{self, Plot, Room};
+use dropline_record::{Record, Study, Table};
+use maud::{Markup, html};
+
+/// A search-time graph on the page of an experiment. All graphs of a page share the rate axis.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    /// What it is, such as `MDR, 10 s trials, search 1`.
+    pub caption: String,
+    /// The search.
+    pub record: Record,
+    /// Graphs of one group share the time axis too.
+    pub time_axis: u32,
+}
+
+/// An experiment as one page: title, paragraphs, tables, caveats, graphs.
+pub fn study_html(study: &Study, graphs: &[Graph]) -> String {
+    let content = html! {
+        p.about { "dropline experiment " b { (study.name) } }
+        h1 { (study.title) }
+        @for paragraph in &study.paragraphs { p.para { (paragraph) } }
+        (caveats(&study.caveats))
+        @for table in &study.tables { (section(table)) }
+        (figures(&plots(graphs), true))
+    };
+    shell(&format!("experiment {}", study.name), &content).into_string()
+}
+
+fn section(table: &Table) -> Markup {
+    html! {
+        section {
+            h2 { (table.title) }
+            div.scroll {
+                table.study {
+                    thead {
+                        tr {
+                            @for (index, head) in table.columns.iter().enumerate() {
+                                th scope="col" class=[(index == 0).then_some("l")] { (head) }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for row in &table.rows {
+                            tr {
+                                @for (index, cell) in row.iter().enumerate() {
+                                    td class=[(index == 0).then_some("l name")] { (cell) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            @if !table.note.is_empty() { p.about { (table.note) } }
+        }
+    }
+}
+
+fn plots(graphs: &[Graph]) -> Vec<Plot> {
+    let searches: Vec<(&Graph, Finding)> =
+        graphs.iter().filter_map(|graph| Some((graph, Finding::of(&graph.record)?))).collect();
+    let findings: Vec<Finding> = searches.iter().map(|(_, finding)| finding.clone()).collect();
+    let records: Vec<Record> = graphs.iter().map(|graph| graph.record.clone()).collect();
+    let loads = shared_loads(&records, &findings);
+    let axis = plot::common_view(&findings, loads, 0.0);
+    searches
+        .iter()
+        .map(|(graph, finding)| {
+            let group = searches.iter().filter(|(other, _)| other.time_axis == graph.time_axis);
+            let until = group.map(|(_, finding)| plot::time_span(finding)).fold(0.0, f64::max);
+            plot::search_time(finding, plot::View { until, ..axis }, Room::Half, &graph.caption)
+        })
+        .collect()
+}

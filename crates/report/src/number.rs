@@ -1,0 +1,203 @@
+//! Numbers as a person reads them: three significant digits, units behind a no-break space, thousands
+//! apart by a thin one, a true minus.
+
+use dropline_record::AnswerLine;
+
+/// Between number and unit.
+pub(crate) const JOIN: char = '\u{a0}';
+/// Between groups of three digits.
+const THIN: char = '\u{202f}';
+/// Below this, all numbers of a kind are zero.
+const SMALLEST: f64 = 1e-12;
+
+/// A count with its thousands apart: `1 000 204`.
+pub(crate) fn count(value: u64) -> String {
+    grouped(&value.to_string())
+}
+
+/// A number with this many decimals.
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", value.abs());
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let zero = text.bytes().all(|byte| matches!(byte, b'0' | b'.'));
+    let sign = if value < 0.0 && !zero { "\u{2212}" } else { "" };
+    format!("{sign}{}{fraction}", grouped(whole))
+}
+
+/// A number with three significant digits, trailing zeros behind the point left out: `0.051`, `38`.
+pub(crate) fn three(value: f64) -> String {
+    if value.abs() < SMALLEST || !value.is_finite() {
+        return "0".into();
+    }
+    let text = fixed(value, decimals_of(value, 3));
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+}
+
+/// A ratio in per cent: `0.051 %`.
+pub(crate) fn percent(ratio: f64) -> String {
+    format!("{}{JOIN}%", three(ratio * 100.0))
+}
+
+/// A time in seconds: `34.9 s`, `0.5 s`, `1 200 s`.
+pub(crate) fn seconds(value: f64) -> String {
+    format!("{}{JOIN}s", if value.abs() >= 100.0 { fixed(value, 0) } else { three(value) })
+}
+
+/// A time given in nanoseconds, in the unit that suits it: `38 us`, `1.9 ms`.
+pub(crate) fn nanoseconds(value: u64) -> String {
+    let value = value as f64;
+    let (scale, unit) = match value {
+        _ if value < 1e3 => (1.0, "ns"),
+        _ if value < 1e6 => (1e3, "us"),
+        _ if value < 1e9 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    };
+    format!("{}{JOIN}{unit}", three(value / scale))
+}
+
+/// Bytes, exactly: `212 992 B`.
+pub(crate) fn bytes(value: u64) -> String {
+    format!("{}{JOIN}B", count(value))
+}
+
+/// Several words in a row: `a, b and c`.
+pub(crate) fn listed(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// `1 trial`, `2 trials`.
+pub(crate) fn plural(number: u64, one: &str) -> String {
+    format!("{}{JOIN}{one}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
+/// How all loads of a page are written: one unit, one number of decimals.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Loads {
+    scale: f64,
+    /// `kpps`, `Mpps`, `kHz`.
+    pub(crate) unit: &'static str,
+    /// Behind the point, so that an interval still has a width.
+    pub(crate) decimals: usize,
+}
+
+impl Loads {
+    /// The unit of the highest answer, the decimals of the narrowest interval.
+    pub(crate) fn of<'a>(
+        load_unit: &str,
+        answers: impl IntoIterator<Item = &'a AnswerLine>,
+        highest_trial: f64,
+    ) -> Self {
+        let mut highest = 0.0f64;
+        let mut finest = f64::INFINITY;
+        for answer in answers {
+            let loads = [answer.headline_pps(), answer.lower_pps, answer.upper_pps];
+            highest = loads.into_iter().flatten().filter(|load| load.is_finite()).fold(highest, f64::max);
+            if let (Some(lower), Some(upper)) = (answer.lower_pps, answer.upper_pps) {
+                if upper > lower {
+                    finest = finest.min(upper - lower);
+                }
+            }
+        }
+        if highest <= 0.0 {
+            highest = if highest_trial.is_finite() { highest_trial.max(1.0) } else { 1.0 };
+        }
+        let step = match highest {
+            _ if highest >= 1e9 => 3,
+            _ if highest >= 1e6 => 2,
+            _ if highest >= 1e3 => 1,
+            _ => 0,
+        };
+        let scale = [1.0, 1e3, 1e6, 1e9][step];
+        let unit = match load_unit {
+            "samples" => ["sps", "ksps", "Msps", "Gsps"],
+            "cycles" => ["Hz", "kHz", "MHz", "GHz"],
+            "wakeups" => ["/s", "k/s", "M/s", "G/s"],
+            _ => ["pps", "kpps", "Mpps", "Gpps"],
+        }[step];
+        let coarse = decimals_of(highest / scale, 3);
+        // Five units of the last digit at least from end to end.
+        let fine = if finest.is_finite() { (-(finest / scale / 5.0).log10()).ceil().max(0.0) } else { 0.0 };
+        Self { scale, unit, decimals: coarse.max((fine as usize).min(coarse + 3)) }
+    }
+
+    /// The bare number: `186.5`.
+    pub(crate) fn bare(self, pps: f64) -> String {
+        fixed(self.scaled(pps), self.decimals)
+    }
+
+    /// With its unit: `186.5 kpps`.
+    pub(crate) fn with_unit(self, pps: f64) -> String {
+        format!("{}{JOIN}{}", self.bare(pps), self.unit)
+    }
+
+    /// As few digits as a tick or a label needs: `412`.
+    pub(crate) fn short(self, pps: f64) -> String {
+        three(self.scaled(pps))
+    }
+
+    /// In units of the page.
+    pub(crate) fn scaled(self, pps: f64) -> f64 {
+        pps / self.scale
+    }
+
+    /// `[185.5, 187.6]`, with a dash for an end that does not exist.
+    pub(crate) fn interval(self, lower: Option<f64>, upper: Option<f64>) -> String {
+        let end = |load: Option<f64>| load.map_or_else(|| "\u{2013}".into(), |load| self.bare(load));
+        format!("[{}, {}]", end(lower), end(upper))
+    }
+}
+
+/// Decimals that leave this many significant digits.
+fn decimals_of(value: f64, digits: i32) -> usize {
+    let magnitude = value.abs().max(SMALLEST).log10().floor() as i32;
+    // 9.996 has three digits as 10.0, not as 10.00.
+    let rounded = value.abs() * 10f64.powi(digits - 1 - magnitude);
+    let magnitude = if rounded.round() >= 10f64.powi(digits) { magnitude + 1 } else { magnitude };
+    usize::try_from(digits - 1 - magnitude).unwrap_or(0)
+}
+
+fn grouped(digits: &str) -> String {
+    let mut text = String::with_capacity(digits.len() * 2);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(THIN);
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Special spaces shown as what they stand for.
+    fn plain(text: &str) -> String {
+        text.replace(THIN, "_").replace(JOIN, "~")
+    }
+
+    #[test]
+    fn three_digits_say_enough() {
+        let three = |value| plain(&three(value));
+        assert_eq!(three(0.05128), "0.0513");
+        assert_eq!(three(9.996), "10");
+        assert_eq!(three(412.4), "412");
+        assert_eq!(three(-1.33), "\u{2212}1.33");
+        assert_eq!(three(215_073.0), "215_073");
+        assert_eq!((three(0.0), three(f64::NAN)), ("0".into(), "0".into()));
+    }
+
+    #[test]
+    fn units_follow_a_no_break_space_and_thousands_a_thin_one() {
+        assert_eq!(plain(&count(1_000_204)), "1_000_204");
+        assert_eq!(plain(&nanoseconds(1_380_000)), "1.38~ms");
+        assert_eq!(plain(&nanoseconds(999)), "999~ns");
+        assert_eq!(plain(&seconds(1200.4)), "1_200~s");
+        assert_eq!(plain(&percent(0.005)), "0.5~%");
+        assert_eq!(fixed(-0.01, 1), "0.0", "nothing is below zero by rounding");
+    }
+}

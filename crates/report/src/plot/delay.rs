@@ -1,0 +1,329 @@
+//! Delay percentiles: a curve a load, both axes logarithmic.
+
+use super::axes::{Frame, spread};
+use super::canvas::{Anchor, Canvas, Drawing, Path, text_width};
+use super::scale::Scale;
+use super::{Numbers, Plot, Reading, Room};
+use crate::finding::Finding;
+use crate::number::{Loads, nanoseconds, percent};
+use dropline_record::{DelayLine, Histogram, Record, TrialLine};
+
+/// Points of a curve.
+const POINTS: usize = 72;
+/// Curves of a plot.
+const CURVES: usize = 10;
+/// A curve ends where fewer packets lie beyond.
+const BEYOND: f64 = 5.0;
+/// Percentiles in the table and under the cursor.
+const STATED: [f64; 6] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
+
+/// All delays at one load, or of one kind.
+#[derive(Clone, Debug)]
+struct Curve {
+    name: String,
+    below: String,
+    packets: u64,
+    /// (1 ÷ (1 − p), nanoseconds), ascending.
+    points: Vec<(f64, f64)>,
+    /// (p, nanoseconds).
+    stated: Vec<(f64, u64)>,
+    /// From light to heavy load, 0 to 4.
+    shade: usize,
+    /// Drawn dashed: not a delay of the target.
+    late: bool,
+}
+
+/// The graph of a record; `None` when no delay was measured. `label` tells it from others beside it.
+pub(crate) fn delay(record: &Record, finding: Option<&Finding>, loads: Loads, room: Room, label: &str) -> Option<Plot> {
+    let (curves, title, caption) = match finding {
+        Some(finding) if !finding.delays().is_empty() => {
+            let curves = asked(finding, loads);
+            let first = curves.last()?;
+            let title = title(&format!("At {} of the {} load", first.name, finding.names.first()?), first);
+            (curves, title, String::new())
+        }
+        Some(_) => {
+            let (curves, all) = by_load(record, loads);
+            let heaviest = curves.last()?;
+            let caption =
+                if all > curves.len() { format!(" {} of {all} loads.", curves.len()) } else { String::new() };
+            (curves.clone(), title(&format!("At {}", heaviest.below), heaviest), caption)
+        }
+        None => {
+            let curves = of_trial(record.trials.last()?);
+            let title = title("", curves.first()?);
+            (curves, title, String::new())
+        }
+    };
+    let title = if label.is_empty() { title } else { format!("{label}: {title}") };
+    let words: Vec<String> = curves.iter().map(Curve::words).collect();
+    Some(Plot {
+        name: "delay",
+        desc: format!("Delay percentiles. {}.", words.join("; ")),
+        caption: format!("A curve ends in a ring where fewer than five packets lie beyond.{caption}"),
+        title,
+        wide: draw(&curves, room)?,
+        narrow: draw(&curves, Room::Narrow)?,
+        numbers: numbers(&curves),
+    })
+}
+
+impl Curve {
+    /// `None` when too few packets came back to say anything.
+    fn new(name: String, below: String, histogram: &Histogram) -> Option<Self> {
+        let packets = histogram.count();
+        let end = packets as f64 / BEYOND;
+        let first = histogram.min()?;
+        let mut points = vec![(1.0, first.max(1) as f64)];
+        if end > 1.0 {
+            for index in 1..=POINTS {
+                let x = end.powf(index as f64 / POINTS as f64);
+                if let Some(value) = histogram.quantile((1.0 - 1.0 / x).clamp(0.0, 1.0)) {
+                    points.push((x, value.max(1) as f64));
+                }
+            }
+        }
+        let bears = |p: &&f64| (1.0 - **p) * packets as f64 >= BEYOND - 1e-9;
+        let stated = STATED.iter().filter(bears).filter_map(|&p| Some((p, histogram.quantile(p)?))).collect();
+        Some(Self { name, below, packets, points, stated, shade: 4, late: false })
+    }
+
+    fn words(&self) -> String {
+        let values: Vec<String> =
+            self.stated.iter().map(|(p, value)| format!("p{} {}", per_cent(*p), nanoseconds(*value))).collect();
+        format!("{} {}: {}", self.name, self.below, values.join(", "))
+    }
+
+    /// The value that a share of the packets reaches, as far out as the count bears.
+    fn tail(&self) -> Option<(&'static str, u64)> {
+        let at = |p: f64| self.stated.iter().find(|(stated, _)| *stated == p).map(|(_, value)| *value);
+        at(0.999)
+            .map(|value| ("one packet in 1000 takes", value))
+            .or_else(|| at(0.99).map(|value| ("one packet in 100 takes", value)))
+            .or_else(|| at(0.5).map(|value| ("half the packets take", value)))
+    }
+}
+
+fn title(at: &str, curve: &Curve) -> String {
+    match curve.tail() {
+        Some((who, value)) => {
+            crate::finding::sentence_case(format!("{at} {who} {} or more", nanoseconds(value)).trim_start())
+        }
+        None => "Too few packets came back for percentiles".into(),
+    }
+}
+
+/// The delays that were asked for, at shares of the goals' loads, light to heavy.
+fn asked(finding: &Finding, loads: Loads) -> Vec<Curve> {
+    let mut delays = finding.delays();
+    delays.sort_by(|a, b| a.2.intended_load_pps.total_cmp(&b.2.intended_load_pps).then(b.0.cmp(&a.0)));
+    delays.dedup_by_key(|(_, _, trial)| trial.number);
+    let curves = delays.iter().filter_map(|(_, share, trial)| {
+        let histogram = histogram(trial.delay_ns.as_ref()?)?;
+        Curve::new(percent(*share), loads.with_unit(trial.intended_load_pps), &histogram)
+    });
+    shaded(curves.take(CURVES).collect())
+}
+
+/// Delays of a search's trials, those at one load together; some of the loads when there are many.
+fn by_load(record: &Record, loads: Loads) -> (Vec<Curve>, usize) {
+    let mut measured: Vec<&TrialLine> = record.trials.iter().filter(|trial| trial.delay_ns.is_some()).collect();
+    measured.sort_by(|a, b| a.intended_load_pps.total_cmp(&b.intended_load_pps));
+    let groups: Vec<&[&TrialLine]> =
+        measured.chunk_by(|a, b| a.intended_load_pps == b.intended_load_pps).collect();
+    let all = groups.len();
+    let chosen: Vec<usize> = if all <= CURVES {
+        (0..all).collect()
+    } else {
+        (0..CURVES).map(|index| index * (all - 1) / (CURVES - 1)).collect()
+    };
+    let curves = chosen
+        .into_iter()
+        .filter_map(|index| {
+            let group = groups[index];
+            let mut sum = Histogram::new();
+            for trial in group {
+                sum.merge(&histogram(trial.delay_ns.as_ref()?)?);
+            }
+            let load = loads.with_unit(group[0].intended_load_pps);
+            Curve::new(String::new(), load, &sum)
+        })
+        .collect();
+    (shaded(curves), all)
+}
+
+/// A trial's delay, and how late its packets left.
+fn of_trial(trial: &TrialLine) -> Vec<Curve> {
+    let kinds = [
+        ("delay", "from when due", &trial.delay_ns, 4, false),
+        ("delay", "from when sent", &trial.service_delay_ns, 2, false),
+        ("lateness", "of sending", &trial.lateness_ns, 1, true),
+    ];
+    kinds
+        .into_iter()
+        .filter_map(|(name, below, line, shade, late)| {
+            let curve = Curve::new(name.into(), below.into(), &histogram(line.as_ref()?)?)?;
+            Some(Curve { shade, late, ..curve })
+        })
+        .collect()
+}
+
+fn histogram(line: &DelayLine) -> Option<Histogram> {
+    Histogram::from_v2_deflate(&line.histogram).ok()
+}
+
+/// Light loads pale, the heaviest in ink.
+fn shaded(mut curves: Vec<Curve>) -> Vec<Curve> {
+    let last = curves.len().saturating_sub(1).max(1);
+    let few = curves.len() == 1;
+    for (index, curve) in curves.iter_mut().enumerate() {
+        curve.shade = if few { 4 } else { index * 4 / last };
+    }
+    curves
+}
+
+fn draw(curves: &[Curve], room: Room) -> Option<Drawing> {
+    let narrow = room == Room::Narrow;
+    let mut canvas = Canvas::new(room.width(), if narrow { 306.0 } else { 330.0 });
+    let labels = curves.iter().flat_map(|curve| [curve.name.as_str(), curve.below.as_str()]);
+    let label_room = labels.map(text_width).fold(40.0, f64::max) + 16.0;
+    let frame = Frame {
+        left: 58.0,
+        right: canvas.width - label_room,
+        top: 30.0,
+        bottom: canvas.height - 44.0,
+    };
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let far = points().map(|(x, _)| *x).fold(10.0, f64::max);
+    let low = points().map(|(_, y)| *y).min_by(f64::total_cmp)?;
+    let high = points().map(|(_, y)| *y).max_by(f64::total_cmp)?;
+    let x = Scale::logarithmic((1.0, far * 1.15), (frame.left, frame.right));
+    let y = Scale::logarithmic((low / 1.15, high * 1.25), (frame.bottom, frame.top));
+
+    canvas.text("tick", Anchor::Start, 0.0, 12.0, "delay, log");
+    let ticks: Vec<(f64, String)> =
+        y.ticks(8).into_iter().map(|value| (value, nanoseconds(value.round() as u64))).collect();
+    frame.rows(&mut canvas, &y, &ticks);
+    frame.left_axis(&mut canvas, None);
+    let percentiles: Vec<(f64, String)> = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999_999]
+        .into_iter()
+        .map(|p| (1.0 / (1.0 - p), per_cent(p)))
+        .filter(|(value, _)| x.shows(*value))
+        .collect();
+    frame.columns(&mut canvas, &x, &percentiles, true);
+    frame.name_columns(&mut canvas, "percentile, as 1/(1 \u{2212} p), log");
+    for curve in curves {
+        let mut path = Path::default();
+        for (index, (at, value)) in curve.points.iter().enumerate() {
+            if index == 0 {
+                path.start(&canvas, x.clamped(*at), y.clamped(*value));
+            } else {
+                path.line(&canvas, x.clamped(*at), y.clamped(*value));
+            }
+        }
+        let late = if curve.late { " late" } else { "" };
+        canvas.path(&format!("curve r{}{late}", curve.shade), &path);
+    }
+    let ends: Vec<(f64, f64)> = curves
+        .iter()
+        .map(|curve| curve.points.last().map_or((1.0, low), |end| *end))
+        .map(|(at, value)| (x.clamped(at), y.clamped(value)))
+        .collect();
+    for (curve, (at, value)) in curves.iter().zip(&ends) {
+        let mut ring = Path::default();
+        ring.disc(&canvas, *at, *value, 3.2);
+        canvas.path(&format!("ring r{}", curve.shade), &ring);
+    }
+    label(&mut canvas, frame, curves, &ends);
+    let marks = curves
+        .iter()
+        .flat_map(|curve| &curve.stated)
+        .map(|(p, value)| (x.clamped(1.0 / (1.0 - p)), y.clamped((*value).max(1) as f64)))
+        .collect();
+    Some(canvas.finish(marks))
+}
+
+/// Names at the ends of the curves; of many curves, those that have room.
+fn label(canvas: &mut Canvas, frame: Frame, curves: &[Curve], ends: &[(f64, f64)]) {
+    let lines = if curves.iter().any(|curve| !curve.name.is_empty()) { 2.0 } else { 1.0 };
+    let height = lines * 15.0 + 2.0;
+    let room = ((frame.bottom - frame.top) / height) as usize;
+    let mut order: Vec<usize> = (0..curves.len()).collect();
+    // The heaviest and the lightest first, so that they keep their names.
+    order.sort_by_key(|&index| (index != curves.len() - 1, index != 0, index));
+    let mut named: Vec<usize> = Vec::new();
+    for index in order {
+        let near = |other: &usize| (ends[*other].1 - ends[index].1).abs() < height * 0.55;
+        if named.len() < room && (curves.len() <= 4 || !named.iter().any(near)) {
+            named.push(index);
+        }
+    }
+    named.sort_unstable();
+    let wanted: Vec<f64> = named.iter().map(|&index| ends[index].1 - height / 2.0).collect();
+    let tops = spread(&wanted, height, frame.top - 8.0, frame.bottom - height);
+    for (&index, top) in named.iter().zip(tops) {
+        let (curve, x) = (&curves[index], ends[index].0 + 8.0);
+        if lines > 1.0 {
+            canvas.text("name value", Anchor::Start, x, top + 12.0, &curve.name);
+        }
+        canvas.text("", Anchor::Start, x, top + 12.0 + (lines - 1.0) * 14.0, &curve.below);
+    }
+}
+
+fn numbers(curves: &[Curve]) -> Numbers {
+    let heads = ["at", "", "packets", "percentile", "delay"].iter().map(|head| (*head).to_owned()).collect();
+    let rows = curves
+        .iter()
+        .flat_map(|curve| {
+            curve.stated.iter().map(|(p, value)| Reading {
+                words: format!(
+                    "{} {}: p{} is {}, of {} packets",
+                    curve.name,
+                    curve.below,
+                    per_cent(*p),
+                    nanoseconds(*value),
+                    crate::number::count(curve.packets)
+                )
+                .trim_start()
+                .to_owned(),
+                cells: vec![
+                    curve.below.clone(),
+                    curve.name.clone(),
+                    crate::number::count(curve.packets),
+                    per_cent(*p),
+                    nanoseconds(*value),
+                ],
+            })
+        })
+        .collect();
+    Numbers { heads, rows }
+}
+
+/// 0.999 as `99.9`.
+fn per_cent(p: f64) -> String {
+    let text = format!("{:.4}", p * 100.0);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_ends_where_fewer_than_five_packets_lie_beyond() {
+        let mut histogram = Histogram::new();
+        (1..=1000).for_each(|value| histogram.record(value * 1000));
+        let curve = Curve::new(String::new(), String::new(), &histogram).unwrap();
+        assert!((curve.points.last().unwrap().0 - 200.0).abs() < 1e-6);
+        assert_eq!(curve.stated.iter().map(|(p, _)| *p).collect::<Vec<_>>(), [0.5, 0.9, 0.99]);
+        assert_eq!(curve.tail().unwrap().0, "one packet in 100 takes");
+    }
+
+    #[test]
+    fn one_packet_has_no_percentiles_and_no_panic() {
+        let mut histogram = Histogram::new();
+        histogram.record(0);
+        let curve = Curve::new("a".into(), String::new(), &histogram).unwrap();
+        assert!(curve.stated.is_empty() && draw(&[curve], Room::Half).is_some());
+    }
+}

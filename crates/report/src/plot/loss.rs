@@ -1,0 +1,205 @@
+//! Loss against load: what each trial lost, and where the goals' bounds are.
+
+use super::axes::Frame;
+use super::canvas::{Anchor, Canvas, Drawing, Path};
+use super::scale::Scale;
+use super::search_time::{View, load_ticks};
+use super::{Numbers, Plot, Reading, Room, shown_loss, trial_words};
+use crate::finding::Finding;
+use crate::number::{self, Loads, percent};
+use dropline_record::TrialLine;
+
+/// Height of the lane for trials without loss.
+const LANE: f64 = 28.0;
+
+/// The graph of one search; `None` without trials. `label` tells it from others beside it.
+pub(crate) fn loss(finding: &Finding, view: View, room: Room, label: &str) -> Option<Plot> {
+    let (low, high) = range(finding, view)?;
+    let (shown, outside): (Vec<&TrialLine>, Vec<&TrialLine>) =
+        finding.record.trials.iter().partition(|trial| (low..=high).contains(&trial.intended_load_pps));
+    let title = title(&shown, view.loads);
+    let title = if label.is_empty() { title } else { format!("{label}: {title}") };
+    let mut caption = String::from("A disc a trial; bands: between the bounds of each goal.");
+    if !outside.is_empty() {
+        let loads: Vec<String> =
+            outside.iter().take(4).map(|trial| view.loads.short(trial.intended_load_pps)).collect();
+        let more = if outside.len() > loads.len() { ", …" } else { "" };
+        caption.push_str(&format!(
+            " Not shown: {} at {}{more} {}.",
+            number::plural(outside.len() as u64, "trial"),
+            loads.join(", "),
+            view.loads.unit
+        ));
+    }
+    Some(Plot {
+        name: "loss",
+        desc: format!("Loss ratio of {} over load. {title}.", number::plural(shown.len() as u64, "trial")),
+        title,
+        caption,
+        wide: draw(finding, view.loads, (low, high), &shown, room),
+        narrow: draw(finding, view.loads, (low, high), &shown, Room::Narrow),
+        numbers: numbers(&shown, view.loads),
+    })
+}
+
+/// The shown part of the loads, half as wide again where trials are.
+fn range(finding: &Finding, view: View) -> Option<(f64, f64)> {
+    let loads = || finding.record.trials.iter().map(|trial| trial.intended_load_pps).filter(|load| load.is_finite());
+    loads().next()?;
+    let half = (view.high - view.low) / 2.0;
+    let (low, high) = (view.low - half, view.high + half);
+    let within = || loads().filter(|load| (low..=high).contains(load));
+    let margin = half * 0.08;
+    let least = within().fold(view.low, |least, load| least.min(load - margin));
+    Some((least.max(0.0), within().fold(view.high, |most, load| most.max(load + margin))))
+}
+
+/// Where loss sets in.
+fn title(trials: &[&TrialLine], loads: Loads) -> String {
+    let load = |trial: &&&TrialLine| trial.intended_load_pps;
+    let lossy = || trials.iter().filter(|trial| trial.lost.0 > 0);
+    let lossless = || trials.iter().filter(|trial| trial.lost.0 == 0 && trial.offered.0 > 0);
+    let first = lossy().map(|trial| load(&trial)).min_by(f64::total_cmp);
+    let last = lossless().map(|trial| load(&trial)).max_by(f64::total_cmp);
+    match (last, first) {
+        (None, None) => "No trial offered packets here".into(),
+        (Some(last), None) => format!("No trial lost a packet, up to {}", loads.with_unit(last)),
+        (None, Some(first)) => format!("Every trial here lost packets, from {} on", loads.with_unit(first)),
+        (Some(last), Some(first)) if last < first => {
+            format!("Loss sets in between {} and {}", loads.bare(last), loads.with_unit(first))
+        }
+        (Some(last), Some(first)) => {
+            format!("Between {} and {} some trials lose and some do not", loads.bare(first), loads.with_unit(last))
+        }
+    }
+}
+
+fn draw(finding: &Finding, loads: Loads, (low, high): (f64, f64), trials: &[&TrialLine], room: Room) -> Drawing {
+    let narrow = room == Room::Narrow;
+    let mut canvas = Canvas::new(room.width(), if narrow { 306.0 } else { 330.0 });
+    let frame = Frame { left: 58.0, right: canvas.width - 12.0, top: 52.0, bottom: canvas.height - 44.0 };
+    let x = Scale::linear((low, high), (frame.left, frame.right));
+    let (floor, ceiling) = decades(finding, trials);
+    let floor_y = frame.bottom - LANE;
+    let y = Scale::logarithmic((floor, ceiling), (floor_y, frame.top));
+
+    canvas.text("tick", Anchor::Start, 0.0, 12.0, "loss ratio, log");
+    canvas.rect("panel", (frame.left, frame.right), (floor_y, frame.bottom));
+    let ticks: Vec<(f64, String)> =
+        y.ticks(7).into_iter().map(|value| (value, percent(value))).collect();
+    frame.rows(&mut canvas, &y, &ticks);
+    canvas.line("axis", (frame.left, floor_y), (frame.right, floor_y));
+    canvas.text("tick", Anchor::End, frame.left - 7.0, floor_y + LANE / 2.0 + 4.0, "none");
+    let ticks = load_ticks(&x, loads, if narrow { 5 } else { 7 });
+    frame.columns(&mut canvas, &x, &ticks, false);
+    let cut = if low > 0.0 { format!(", axis from {}", loads.short(low)) } else { String::new() };
+    frame.name_columns(&mut canvas, &format!("load, {}{cut}", loads.unit));
+    if low > 0.0 {
+        break_mark(&mut canvas, frame);
+    }
+    goals(&mut canvas, frame, &x, &y, finding, loads);
+    let marks = discs(&mut canvas, &x, &y, trials, floor_y + LANE / 2.0);
+    canvas.finish(marks)
+}
+
+/// Whole decades that hold every loss and every goal.
+fn decades(finding: &Finding, trials: &[&TrialLine]) -> (f64, f64) {
+    let losses = trials.iter().map(|trial| shown_loss(trial)).filter(|loss| *loss > 0.0);
+    let goals = finding.answers.iter().map(|answer| answer.goal.loss_ratio).filter(|ratio| *ratio > 0.0);
+    let (least, most) = losses
+        .chain(goals.filter(|ratio| *ratio <= 1.0))
+        .fold((1e-3f64, 1e-2f64), |(least, most), loss| (least.min(loss), most.max(loss)));
+    let power = |exponent: f64| 10f64.powf(exponent.clamp(-12.0, 0.0));
+    (power((least.log10() - 1e-9).floor()), power((most.log10() + 1e-9).ceil()))
+}
+
+fn break_mark(canvas: &mut Canvas, frame: Frame) {
+    for shift in [0.0, 4.0] {
+        canvas.line(
+            "axis bold",
+            (frame.left + 5.0 + shift, frame.bottom + 4.0),
+            (frame.left + 9.0 + shift, frame.bottom - 4.0),
+        );
+    }
+}
+
+fn goals(canvas: &mut Canvas, frame: Frame, x: &Scale, y: &Scale, finding: &Finding, loads: Loads) {
+    for (goal, answer) in finding.answers.iter().enumerate() {
+        let class = goal.min(3);
+        if let (Some(lower), Some(upper)) = (answer.lower_pps, answer.upper_pps) {
+            let (left, right) = (x.clamped(lower), x.clamped(upper));
+            canvas.rect(&format!("band f{class}"), (left, right), (frame.top, frame.bottom));
+        }
+        for bound in [answer.lower_pps, answer.upper_pps].into_iter().flatten() {
+            if x.shows(bound) {
+                let at = x.at(bound);
+                canvas.line(&format!("s{class}"), (at, frame.top), (at, frame.bottom));
+            }
+        }
+        if answer.goal.loss_ratio > 0.0 && y.shows(answer.goal.loss_ratio) {
+            let at = y.at(answer.goal.loss_ratio);
+            canvas.line(&format!("goal s{class}"), (frame.left, at), (frame.right, at));
+            let words = format!("goal {}", percent(answer.goal.loss_ratio));
+            canvas.text_if_free(&format!("halo t{class}"), Anchor::Start, frame.left + 4.0, at - 5.0, &words);
+        }
+        let Some(at) = answer.lower_pps.or(answer.upper_pps) else { continue };
+        let words = match answer.headline_pps() {
+            Some(headline) => format!("{} {}", finding.names[goal], loads.bare(headline)),
+            None => finding.names[goal].clone(),
+        };
+        // The second row serves bands that stand close.
+        let middle = (x.clamped(at) + x.clamped(answer.upper_pps.unwrap_or(at))) / 2.0;
+        for row in [frame.top - 6.0, frame.top - 21.0] {
+            let free = [Anchor::Middle, Anchor::End, Anchor::Start]
+                .into_iter()
+                .any(|anchor| canvas.text_if_free(&format!("t{class}"), anchor, middle, row, &words));
+            if free {
+                break;
+            }
+        }
+    }
+}
+
+/// The marks of all trials; where each stands.
+fn discs(canvas: &mut Canvas, x: &Scale, y: &Scale, trials: &[&TrialLine], lane: f64) -> Vec<(f64, f64)> {
+    let radius = if trials.len() > 150 { 2.4 } else { 3.6 };
+    let (mut lossy, mut lossless) = (Path::default(), Path::default());
+    let marks: Vec<(f64, f64)> = trials
+        .iter()
+        .map(|trial| {
+            let at = x.clamped(trial.intended_load_pps);
+            if trial.lost.0 == 0 {
+                lossless.disc(canvas, at, lane, radius - 0.4);
+                (at, lane)
+            } else {
+                let height = y.clamped(shown_loss(trial));
+                lossy.disc(canvas, at, height, radius);
+                (at, height)
+            }
+        })
+        .collect();
+    canvas.path("hollow", &lossless);
+    canvas.path("disc", &lossy);
+    marks
+}
+
+fn numbers(trials: &[&TrialLine], loads: Loads) -> Numbers {
+    let load = format!("load, {}", loads.unit);
+    let heads = ["trial", &load, "offered", "forwarded", "lost", "loss ratio", "trial loss ratio"];
+    let rows = trials
+        .iter()
+        .map(|trial| Reading {
+            words: trial_words(trial, loads),
+            cells: vec![
+                trial.number.to_string(),
+                loads.bare(trial.intended_load_pps),
+                number::count(trial.offered.0),
+                number::count(trial.forwarded.0),
+                number::count(trial.lost.0),
+                trial.loss_ratio.map_or_else(String::new, percent),
+                trial.trial_loss_ratio.map_or_else(String::new, percent),
+            ],
+        })
+        .collect();
+    Numbers { heads: heads.iter().map(|head| (*head).to_owned()).collect(), rows }
+}

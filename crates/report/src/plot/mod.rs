@@ -1,0 +1,104 @@
+//! The plots: each drawn twice, wide and narrow, with its words and its numbers.
+
+pub(crate) mod canvas;
+pub(crate) mod scale;
+
+mod axes;
+mod delay;
+mod loss;
+mod search_time;
+mod slices;
+
+pub(crate) use delay::delay;
+pub(crate) use loss::loss;
+pub(crate) use search_time::{View, common_view, search_time, time_span};
+pub(crate) use slices::slices;
+
+use crate::number::Loads;
+use canvas::Drawing;
+use dropline_record::{Purpose, TrialLine};
+
+/// Colours and lines of all drawings, for page and file alike.
+pub(crate) const STYLE: &str = include_str!("plot.css");
+
+/// A plot with its words.
+#[derive(Clone, Debug)]
+pub(crate) struct Plot {
+    /// Of its file, without an ending.
+    pub(crate) name: &'static str,
+    /// What was found, computed from the data.
+    pub(crate) title: String,
+    /// How to read it.
+    pub(crate) caption: String,
+    /// The result in a sentence, for who does not see it.
+    pub(crate) desc: String,
+    pub(crate) wide: Drawing,
+    pub(crate) narrow: Drawing,
+    pub(crate) numbers: Numbers,
+}
+
+/// The table below a plot: a row a mark.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Numbers {
+    pub(crate) heads: Vec<String>,
+    pub(crate) rows: Vec<Reading>,
+}
+
+/// The values of a mark.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    /// In a sentence.
+    pub(crate) words: String,
+    pub(crate) cells: Vec<String>,
+}
+
+/// How much room a drawing has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// All of the page.
+    Full,
+    /// A column of two.
+    Half,
+    /// A telephone.
+    Narrow,
+}
+
+impl Room {
+    pub(crate) fn width(self) -> f64 {
+        match self {
+            Self::Full => 1032.0,
+            Self::Half => 496.0,
+            Self::Narrow => 372.0,
+        }
+    }
+}
+
+impl Plot {
+    /// The wide drawing as a file of its own.
+    pub(crate) fn file(&self) -> String {
+        self.wide.svg("plot", &self.title, &self.desc, Some(STYLE)).0
+    }
+}
+
+/// A trial in a sentence: `trial 18: 191.1 kpps, lost 98 of 191 100 (0.051 %)`.
+pub(crate) fn trial_words(trial: &TrialLine, loads: Loads) -> String {
+    use crate::number::{count, percent};
+    let lost = match trial.loss_ratio {
+        Some(_) if trial.lost.0 == 0 => format!("lost none of {}", count(trial.offered.0)),
+        Some(ratio) => {
+            format!("lost {} of {} ({})", count(trial.lost.0), count(trial.offered.0), percent(ratio))
+        }
+        None => "nothing was offered".into(),
+    };
+    let purpose = match (&trial.phase, trial.purpose) {
+        (Some(phase), _) => format!(", {phase}"),
+        (None, Purpose::DelayAt) => ", for the delay".into(),
+        (None, _) => String::new(),
+    };
+    format!("trial {}: {}, {lost}{purpose}", trial.number, loads.with_unit(trial.intended_load_pps))
+}
+
+/// The loss ratio that a mark shows.
+pub(crate) fn shown_loss(trial: &TrialLine) -> f64 {
+    trial.loss_ratio.filter(|ratio| ratio.is_finite()).unwrap_or(0.0).clamp(0.0, 1.0)
+}

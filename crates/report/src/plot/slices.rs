@@ -1,0 +1,114 @@
+//! A trial's time in slices: when were packets lost?
+
+use super::axes::Frame;
+use super::canvas::{Anchor, Canvas, Drawing, Path};
+use super::scale::Scale;
+use super::{Numbers, Plot, Reading, Room};
+use crate::number::{self, count, fixed, percent};
+use dropline_record::{SliceLine, TrialLine};
+
+/// The graph of a trial; `None` without slices.
+pub(crate) fn slices(trial: &TrialLine, room: Room) -> Option<Plot> {
+    if trial.slices.is_empty() {
+        return None;
+    }
+    let lost: Vec<u64> = trial.slices.iter().map(lost).collect();
+    Some(Plot {
+        name: "slices",
+        title: title(&lost),
+        caption: "Packets of each slice that did not come back.".into(),
+        desc: format!("Packets lost over the time of the trial. {}.", title(&lost)),
+        wide: draw(trial, &lost, room),
+        narrow: draw(trial, &lost, Room::Narrow),
+        numbers: numbers(trial, &lost),
+    })
+}
+
+fn lost(slice: &SliceLine) -> u64 {
+    slice.offered.0.saturating_sub(slice.forwarded.0)
+}
+
+fn title(lost: &[u64]) -> String {
+    let all: u64 = lost.iter().copied().fold(0, u64::saturating_add);
+    let with = lost.iter().filter(|lost| **lost > 0).count();
+    let Some((worst, most)) = lost.iter().enumerate().max_by_key(|(index, lost)| (**lost, usize::MAX - index)) else {
+        return "No slices".into();
+    };
+    if all == 0 {
+        return "No slice lost a packet".into();
+    }
+    format!(
+        "Loss in {with} of {}; slice {} has {} of it",
+        number::plural(lost.len() as u64, "slice"),
+        worst + 1,
+        percent(*most as f64 / all as f64)
+    )
+}
+
+fn draw(trial: &TrialLine, lost: &[u64], room: Room) -> Drawing {
+    let mut canvas = Canvas::new(room.width(), 240.0);
+    let frame = Frame { left: 58.0, right: canvas.width - 12.0, top: 30.0, bottom: canvas.height - 44.0 };
+    let until: f64 = trial.slices.iter().map(|slice| slice.duration_s).filter(|length| length.is_finite()).sum();
+    let time = Scale::linear((0.0, until.max(1e-9)), (frame.left, frame.right));
+    let most = lost.iter().copied().max().unwrap_or(0).max(1) as f64;
+    let y = Scale::linear((0.0, most * 1.08), (frame.bottom, frame.top));
+    canvas.text("tick", Anchor::Start, 0.0, 12.0, "packets lost");
+    let whole = |value: &f64| (value - value.round()).abs() < 1e-6;
+    let ticks: Vec<(f64, String)> =
+        y.ticks(5).into_iter().filter(whole).map(|value| (value, fixed(value, 0))).collect();
+    frame.rows(&mut canvas, &y, &ticks);
+    let ticks: Vec<(f64, String)> =
+        time.ticks(8).into_iter().map(|value| (value, number::three(value))).collect();
+    frame.columns(&mut canvas, &time, &ticks, false);
+    frame.name_columns(&mut canvas, "time, s");
+    let (mut bars, mut at) = (Path::default(), 0.0);
+    let mut marks = Vec::with_capacity(lost.len());
+    for (slice, &lost) in trial.slices.iter().zip(lost) {
+        let (left, right) = (time.clamped(at), time.clamped(at + slice.duration_s));
+        let top = y.clamped(lost as f64);
+        let gap = if right - left > 4.0 { 1.0 } else { 0.0 };
+        if lost > 0 {
+            bars.start(&canvas, left, frame.bottom);
+            bars.line(&canvas, left, top);
+            bars.line(&canvas, right - gap, top);
+            bars.line(&canvas, right - gap, frame.bottom);
+            bars.close();
+        }
+        marks.push(((left + right) / 2.0, top));
+        at += slice.duration_s;
+    }
+    canvas.path("bar", &bars);
+    canvas.finish(marks)
+}
+
+fn numbers(trial: &TrialLine, lost: &[u64]) -> Numbers {
+    let heads = ["slice", "from, s", "offered", "forwarded", "lost"].iter().map(|head| (*head).to_owned()).collect();
+    let mut at = 0.0;
+    let rows = trial
+        .slices
+        .iter()
+        .zip(lost)
+        .enumerate()
+        .map(|(index, (slice, lost))| {
+            let from = at;
+            at += slice.duration_s;
+            Reading {
+                words: format!(
+                    "slice {} from {} s: lost {} of {}",
+                    index + 1,
+                    fixed(from, 2),
+                    count(*lost),
+                    count(slice.offered.0)
+                ),
+                cells: vec![
+                    (index + 1).to_string(),
+                    fixed(from, 2),
+                    count(slice.offered.0),
+                    count(slice.forwarded.0),
+                    count(*lost),
+                ],
+            }
+        })
+        .collect();
+    Numbers { heads, rows }
+}

@@ -1,0 +1,207 @@
+//! Lines, facts and tables within the width of a terminal.
+
+use crate::style::{Ink, Style};
+
+/// Columns kept for the name of a fact.
+const NAME: usize = 11;
+/// Between the columns of a table.
+const GUTTER: usize = 3;
+/// Narrower than this, text wraps as if it had this many columns.
+const NARROWEST: usize = 24;
+
+/// Text under construction.
+#[derive(Debug)]
+pub(super) struct Page {
+    pub(super) style: Style,
+    text: String,
+}
+
+/// A table whose columns fall away from the right when the terminal is narrow.
+#[derive(Debug)]
+pub(super) struct Columns {
+    pub(super) heads: Vec<(String, Side)>,
+    /// Cells with their ink; a note stands below its row, whatever the width.
+    pub(super) rows: Vec<Row>,
+    /// So many columns stay, however narrow.
+    pub(super) keep: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) cells: Vec<(String, Ink)>,
+    pub(super) note: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Left,
+    Right,
+}
+
+impl Page {
+    pub(super) fn new(style: Style) -> Self {
+        Self { style, text: String::new() }
+    }
+
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+
+    /// An empty line.
+    pub(super) fn gap(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.text.push('\n');
+        }
+    }
+
+    /// A name in its column, and what is to say about it.
+    pub(super) fn fact(&mut self, name: &str, text: &str) {
+        self.hanging(&format!("{name:NAME$}"), Ink::Faint, text);
+    }
+
+    /// A fact that is painted already; it must fit a line.
+    pub(super) fn painted_fact(&mut self, name: &str, painted: &str) {
+        let name = self.style.paint(Ink::Faint, &format!("{name:NAME$}"));
+        self.text.push_str(&name);
+        self.text.push_str(painted);
+        self.end_line();
+    }
+
+    /// Text that wraps beneath itself.
+    pub(super) fn hanging(&mut self, before: &str, ink: Ink, text: &str) {
+        let indent = before.chars().count();
+        for (index, line) in self.wrapped(text, indent).iter().enumerate() {
+            if index == 0 {
+                self.text.push_str(&self.style.paint(ink, before));
+            } else {
+                self.text.push_str(&" ".repeat(indent));
+            }
+            self.text.push_str(line);
+            self.end_line();
+        }
+    }
+
+    /// Text that wraps at the edge.
+    pub(super) fn paragraph(&mut self, ink: Ink, text: &str) {
+        for line in self.wrapped(text, 0) {
+            let line = self.style.paint(ink, &line);
+            self.text.push_str(&line);
+            self.end_line();
+        }
+    }
+
+    /// A table, indented by two.
+    pub(super) fn columns(&mut self, columns: &Columns) {
+        let plain = |text: &str| self.style.plain(text);
+        let widths: Vec<usize> = columns
+            .heads
+            .iter()
+            .enumerate()
+            .map(|(index, (head, _))| {
+                let cells = columns.rows.iter().filter_map(|row| row.cells.get(index));
+                let widest = cells.map(|(cell, _)| plain(cell).chars().count()).max().unwrap_or(0);
+                widest.max(plain(head).chars().count())
+            })
+            .collect();
+        let mut shown = widths.len();
+        let total = |shown: usize| 2 + widths[..shown].iter().map(|width| width + GUTTER).sum::<usize>();
+        while shown > columns.keep && total(shown) > self.style.width + GUTTER {
+            shown -= 1;
+        }
+        let heads: Vec<(String, Ink)> =
+            columns.heads.iter().map(|(head, _)| (head.clone(), Ink::Faint)).collect();
+        let sides: Vec<Side> = columns.heads.iter().map(|(_, side)| *side).collect();
+        self.row(&heads[..shown], &sides, &widths);
+        for row in &columns.rows {
+            let cells = &row.cells[..shown.min(row.cells.len())];
+            self.row(cells, &sides, &widths);
+            if let Some(note) = &row.note {
+                self.hanging("    ! ", Ink::Strong, note);
+            }
+        }
+    }
+
+    fn row(&mut self, cells: &[(String, Ink)], sides: &[Side], widths: &[usize]) {
+        let mut line = String::from("  ");
+        for (index, (cell, ink)) in cells.iter().enumerate() {
+            let cell = self.style.plain(cell);
+            let pad = " ".repeat(widths[index].saturating_sub(cell.chars().count()));
+            let painted = self.style.paint(*ink, &cell);
+            match sides[index] {
+                Side::Left => line.push_str(&format!("{painted}{pad}")),
+                Side::Right => line.push_str(&format!("{pad}{painted}")),
+            }
+            line.push_str(&" ".repeat(GUTTER));
+        }
+        self.text.push_str(&line);
+        self.end_line();
+    }
+
+    fn end_line(&mut self) {
+        let kept = self.text.trim_end_matches(' ').len();
+        self.text.truncate(kept);
+        self.text.push('\n');
+    }
+
+    /// Lines of `text` that fit behind an indent. A no-break space keeps its words together.
+    fn wrapped(&self, text: &str, indent: usize) -> Vec<String> {
+        let room = self.style.width.max(NARROWEST).saturating_sub(indent).max(NARROWEST / 2);
+        let mut lines: Vec<String> = vec![String::new()];
+        let mut used = 0;
+        for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
+            let word = self.style.plain(word);
+            let length = word.chars().count();
+            let line = lines.last_mut().expect("there is a line");
+            if used > 0 && used + 1 + length > room {
+                lines.push(word);
+                used = length;
+            } else {
+                if used > 0 {
+                    line.push(' ');
+                    used += 1;
+                }
+                line.push_str(&word);
+                used += length;
+            }
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(width: usize) -> Page {
+        Page::new(Style { width, ..Style::default() })
+    }
+
+    #[test]
+    fn columns_fall_away_from_the_right_and_notes_never() {
+        let columns = Columns {
+            heads: vec![("goal".into(), Side::Left), ("load".into(), Side::Right), ("how".into(), Side::Left)],
+            rows: vec![Row {
+                cells: vec![
+                    ("no loss".into(), Ink::Goal(0)),
+                    ("186.5".into(), Ink::Strong),
+                    ("narrow".into(), Ink::Plain),
+                ],
+                note: Some("irregular".into()),
+            }],
+            keep: 2,
+        };
+        let mut wide = page(80);
+        wide.columns(&columns);
+        assert_eq!(wide.into_text(), "  goal       load   how\n  no loss   186.5   narrow\n    ! irregular\n");
+        let mut narrow = page(20);
+        narrow.columns(&columns);
+        assert_eq!(narrow.into_text(), "  goal       load\n  no loss   186.5\n    ! irregular\n");
+    }
+
+    #[test]
+    fn a_number_is_not_torn_from_its_unit() {
+        let mut page = page(24);
+        page.paragraph(Ink::Plain, "the target answers in 34\u{a0}us on average");
+        assert_eq!(page.into_text(), "the target answers in\n34 us on average\n");
+    }
+}

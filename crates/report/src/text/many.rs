@@ -1,0 +1,112 @@
+//! Several searches side by side on a terminal.
+
+use super::layout::{Columns, Page, Row, Side};
+use crate::comparison::{Comparison, Line};
+use crate::finding::Standing;
+use crate::number::{self, JOIN};
+use crate::style::{Ink, Style};
+use dropline_record::{CaveatLine, Record};
+
+/// Several records as one table of goals: searches that were repeated with their spread, others beside one
+/// another with what differs between them. Ends with a newline.
+pub fn text_many(records: &[Record], style: Style) -> String {
+    if let [only] = records {
+        return super::text(only, style);
+    }
+    let comparison = Comparison::of(records);
+    let mut page = Page::new(style);
+    if !comparison.shared.is_empty() {
+        page.fact("all with", &comparison.shared);
+        page.gap();
+    }
+    if comparison.lines.is_empty() {
+        page.paragraph(Ink::Plain, "None of the records is a search.");
+        return page.into_text();
+    }
+    page.columns(&columns(&comparison));
+    if comparison.repeated() {
+        page.hanging("  ", Ink::Faint, "half 16\u{2013}84: half the range from the 16 % to the 84 % quantile (nearest rank)");
+    }
+    page.caveats(&doubts(records));
+    page.into_text()
+}
+
+fn columns(comparison: &Comparison) -> Columns {
+    let mut heads = vec![("search".to_owned(), Side::Left), ("goal".to_owned(), Side::Left)];
+    let numbers: &[&str] = if comparison.repeated() {
+        &["searches", "median", "min", "max", "half 16\u{2013}84", "median time", "half 16\u{2013}84"]
+    } else {
+        &["finds", "bounds", "to the first", "trials", "time"]
+    };
+    heads.extend(numbers.iter().map(|head| ((*head).to_owned(), Side::Right)));
+    // One search is as good as named when it is the only one that differs by nothing.
+    let rows = comparison.lines.iter().map(|line| row(comparison, line)).collect();
+    Columns { heads, rows, keep: 3 }
+}
+
+fn row(comparison: &Comparison, line: &Line) -> Row {
+    let loads = comparison.loads;
+    let unknown = || "\u{2013}".to_owned();
+    let load = |load: Option<f64>| load.map_or_else(unknown, |load| loads.with_unit(load));
+    let time = |time: Option<f64>| time.map_or_else(unknown, number::seconds);
+    let mut cells = vec![
+        (line.label.clone(), Ink::Plain),
+        (line.goal.clone(), Ink::Goal(line.goal_index)),
+    ];
+    let numbers = if comparison.repeated() {
+        vec![
+            number::count(line.searches as u64),
+            load(line.headline.median),
+            load(line.headline.min),
+            load(line.headline.max),
+            line.headline.half_range.map_or_else(unknown, |half| loads.with_unit(half)),
+            time(line.elapsed.median),
+            time(line.elapsed.half_range),
+        ]
+    } else {
+        vec![
+            load(line.headline.median),
+            loads.interval(line.lower_pps, line.upper_pps),
+            line.change.map_or_else(String::new, change_words),
+            number::count(line.trials),
+            time(line.elapsed.median),
+        ]
+    };
+    cells.extend(numbers.into_iter().enumerate().map(|(index, cell)| {
+        (cell, if index == usize::from(comparison.repeated()) { Ink::Strong } else { Ink::Plain })
+    }));
+    Row { cells, note: (!line.irregular.is_empty()).then(|| irregular_words(line)) }
+}
+
+/// `+5.1 %`, `−23 %`.
+pub(crate) fn change_words(change: f64) -> String {
+    let sign = if change >= 0.0 { "+" } else { "\u{2212}" };
+    format!("{sign}{}{JOIN}%", number::three(change.abs() * 100.0))
+}
+
+/// Which of the searches have no regular answer.
+pub(crate) fn irregular_words(line: &Line) -> String {
+    let words: Vec<String> = line.irregular.iter().map(Standing::short).map(str::to_owned).collect();
+    let mut kinds: Vec<String> = Vec::new();
+    for word in &words {
+        if !kinds.contains(word) {
+            kinds.push(word.clone());
+        }
+    }
+    if line.searches == 1 {
+        kinds.join(", ")
+    } else {
+        format!("{} of {} searches {}", words.len(), line.searches, kinds.join(", "))
+    }
+}
+
+/// Each doubt once.
+fn doubts(records: &[Record]) -> Vec<CaveatLine> {
+    let mut doubts: Vec<CaveatLine> = Vec::new();
+    for caveat in records.iter().flat_map(Record::caveats) {
+        if !doubts.iter().any(|doubt| doubt.code == caveat.code && doubt.text == caveat.text) {
+            doubts.push(caveat);
+        }
+    }
+    doubts
+}

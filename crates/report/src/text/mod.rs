@@ -1,0 +1,39 @@
+//! A record as text for a terminal, the answer first.
+
+mod layout;
+mod many;
+mod search;
+mod study;
+mod trial;
+
+pub use many::text_many;
+pub(crate) use many::{change_words, irregular_words};
+pub use study::study_text;
+
+use crate::finding::Finding;
+use crate::style::{Ink, Style};
+use dropline_record::{CaveatLine, Record};
+use layout::Page;
+
+/// A record as text: what was found, how sure it is, how it was measured. Ends with a newline.
+pub fn text(record: &Record, style: Style) -> String {
+    let mut page = Page::new(style);
+    match Finding::of(record) {
+        Some(finding) => search::write(&mut page, &finding),
+        None => trial::write(&mut page, record),
+    }
+    page.caveats(&record.caveats());
+    page.into_text()
+}
+
+impl Page {
+    /// Each doubt on lines of its own, behind a `!`.
+    fn caveats(&mut self, caveats: &[CaveatLine]) {
+        if !caveats.is_empty() {
+            self.gap();
+        }
+        for caveat in caveats {
+            self.hanging("! ", Ink::Strong, &caveat.text);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! A search on a terminal.
+
+use super::layout::{Columns, Page, Row, Side};
+use crate::finding::{self, Finding, Standing};
+use crate::number;
+use crate::style::Ink;
+use dropline_record::{Record, TrialLine};
+
+pub(super) fn write(page: &mut Page, finding: &Finding) {
+    head(page, finding.record);
+    page.gap();
+    page.columns(&goals(finding));
+    page.hanging("  ", Ink::Plain, &finding.cost());
+    delays(page, finding);
+    let lost_at = finding::lost_at(&finding.record.trials);
+    if !lost_at.is_empty() {
+        page.fact("  lost at", &places(&lost_at));
+    }
+    page.gap();
+    measured(page, finding);
+}
+
+/// Target, arrivals, generator: what a reader compares first.
+pub(super) fn head(page: &mut Page, record: &Record) {
+    let header = &record.header;
+    let note = header.target_note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
+    page.fact("target", &format!("{}{note}", header.target));
+    page.fact("arrivals", &finding::traffic_words(record));
+    if let Some(generator) = &header.generator {
+        let limit = header.generator_limit_pps.map_or_else(String::new, |limit| {
+            let loads = number::Loads::of(&header.load_unit, [], limit);
+            format!(", its own limit {}", loads.with_unit(limit))
+        });
+        page.fact("generator", &format!("{generator}{limit}"));
+    }
+}
+
+fn goals(finding: &Finding) -> Columns {
+    let left = |word: &str| (word.to_owned(), Side::Left);
+    let right = |word: &str| (word.to_owned(), Side::Right);
+    let loads = finding.loads;
+    let rows = finding
+        .answers
+        .iter()
+        .enumerate()
+        .map(|(index, answer)| {
+            let standing = Standing::of(answer);
+            let headline = answer.headline_pps().map_or_else(|| "unknown".into(), |load| loads.with_unit(load));
+            let bounds = match (answer.lower_pps, answer.upper_pps) {
+                (None, None) => "none".into(),
+                (lower, upper) => format!("{} {}", loads.interval(lower, upper), loads.unit),
+            };
+            let width = finding::width(answer).map_or_else(String::new, |width| {
+                format!("{} of {}", number::percent(width), number::percent(answer.goal.width))
+            });
+            Row {
+                cells: vec![
+                    (finding.names[index].clone(), Ink::Goal(index)),
+                    (headline, Ink::Strong),
+                    (standing.short().into(), Ink::Plain),
+                    (bounds, Ink::Plain),
+                    (width, Ink::Plain),
+                ],
+                note: (standing != Standing::Regular).then(|| finding.standing_words(answer)),
+            }
+        })
+        .collect();
+    Columns {
+        heads: vec![
+            left("goal"),
+            right(finding.headline_words()),
+            left("result"),
+            left(&finding.bounds_words()),
+            left("width of asked"),
+        ],
+        rows,
+        keep: 2,
+    }
+}
+
+fn delays(page: &mut Page, finding: &Finding) {
+    let delays = finding.delays();
+    if delays.is_empty() {
+        return;
+    }
+    page.gap();
+    for (goal, share, trial) in delays {
+        let of = match finding.names.get(goal) {
+            Some(name) => format!("of {name}"),
+            None => "of a goal".into(),
+        };
+        let load = finding.loads.with_unit(trial.intended_load_pps);
+        let name = format!("  delay at {} {of}, {load}   ", number::percent(share));
+        page.hanging(&name, Ink::Faint, &percentiles(trial));
+    }
+}
+
+/// `p50 38 us  p99 74 us`; what the count cannot bear is left out.
+pub(super) fn percentiles(trial: &TrialLine) -> String {
+    trial.delay_ns.as_ref().map_or_else(|| "not measured".into(), listed)
+}
+
+pub(super) fn listed(delay: &dropline_record::DelayLine) -> String {
+    let named = [
+        ("p50", delay.p50),
+        ("p90", delay.p90),
+        ("p99", delay.p99),
+        ("p99.9", delay.p99_9),
+        ("max", delay.max),
+    ];
+    let words: Vec<String> = named
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{name}\u{a0}{}", number::nanoseconds(value?))))
+        .collect();
+    if words.is_empty() { "no packet came back".into() } else { words.join("  ") }
+}
+
+/// `receive buffer 99.8 %   unexplained 0`.
+pub(super) fn places(lost_at: &[(String, u64)]) -> String {
+    let all: u64 = lost_at.iter().map(|(_, count)| *count).fold(0, u64::saturating_add);
+    let words: Vec<String> = lost_at
+        .iter()
+        .map(|(place, count)| {
+            if all == 0 || *count == 0 {
+                format!("{place}\u{a0}{}", number::count(*count))
+            } else {
+                format!(
+                    "{place}\u{a0}{} ({})",
+                    number::count(*count),
+                    number::percent(*count as f64 / all as f64)
+                )
+            }
+        })
+        .collect();
+    words.join(", ")
+}
+
+/// What RFC 9971 wants said: every attribute, what a load is, what a trial's time counts as.
+fn measured(page: &mut Page, finding: &Finding) {
+    let search = finding.search;
+    let preset = search.preset.as_ref().map_or_else(String::new, |preset| format!(", preset {preset}"));
+    page.fact(
+        "search",
+        &format!(
+            "{}{preset}, from {} to {}",
+            search.algorithm,
+            finding.loads.short(search.min_load_pps),
+            number::Loads::of(&finding.record.header.load_unit, [], search.max_load_pps).with_unit(search.max_load_pps)
+        ),
+    );
+    for (index, answer) in finding.answers.iter().enumerate() {
+        let name = if index == 0 { "goals" } else { "" };
+        page.fact(name, &finding::attributes(&answer.goal));
+    }
+    page.fact("a load is", &finding.record.header.load_is);
+    page.fact("time is", &finding::effective_words(search));
+    page.fact("waits", &finding::waits_words(finding.record));
+}

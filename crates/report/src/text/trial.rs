@@ -1,0 +1,136 @@
+//! A single trial on a terminal.
+
+use super::layout::Page;
+use super::search::{head, listed, places};
+use crate::finding;
+use crate::number::{self, JOIN, Loads};
+use crate::style::{Ink, Style};
+use dropline_record::{DelayLine, Histogram, Record, TrialLine};
+
+/// Cells of the small histogram.
+const CELLS: usize = 16;
+
+pub(super) fn write(page: &mut Page, record: &Record) {
+    let Some(trial) = record.trials.last() else {
+        page.paragraph(Ink::Plain, "No trial was finished.");
+        page.gap();
+        head(page, record);
+        return;
+    };
+    counts(page, record, trial);
+    page.gap();
+    arrivals(page, trial);
+    page.gap();
+    head(page, record);
+    page.fact("a load is", &record.header.load_is);
+    page.fact("waits", &finding::waits_words(record));
+}
+
+fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
+    let loads = Loads::of(&record.header.load_unit, [], trial.intended_load_pps);
+    let intended = trial
+        .intended
+        .map_or_else(String::new, |intended| format!(" of {} intended", number::count(intended.0)));
+    page.fact(
+        "offered",
+        &format!(
+            "{}{intended}   {}, {}",
+            number::count(trial.offered.0),
+            loads.with_unit(trial.intended_load_pps),
+            number::seconds(trial.duration_s)
+        ),
+    );
+    page.fact("forwarded", &number::count(trial.forwarded.0));
+    let ratio = trial.loss_ratio.map_or_else(String::new, |ratio| format!(" ({})", number::percent(ratio)));
+    let lost = format!("{}{ratio}", number::count(trial.lost.0));
+    let ink = if trial.lost.0 > 0 { Ink::Lost } else { Ink::Plain };
+    let lost = page.style.paint(ink, &lost);
+    page.painted_fact("lost", &lost);
+    let lost_at = finding::lost_at([trial]);
+    if !lost_at.is_empty() {
+        page.fact("lost at", &places(&lost_at));
+    }
+    let more = [
+        ("duplicated", trial.duplicated),
+        ("reordered", trial.reordered),
+        ("late", trial.late),
+        ("lost by our own socket", Some(trial.generator_lost)),
+    ];
+    let more: Vec<String> = more
+        .into_iter()
+        .filter_map(|(name, count)| Some((name, count.filter(|count| count.0 > 0)?)))
+        .chain(trial.refused.iter().map(|(errno, count)| (errno.as_str(), *count)))
+        .map(|(name, count)| format!("{name}{JOIN}{}", number::count(count.0)))
+        .collect();
+    if !more.is_empty() {
+        page.fact("also", &more.join(", "));
+    }
+    match trial.trial_loss_ratio {
+        Some(ratio) => page.fact(
+            "undelivered",
+            &format!("{} of what was intended (trial loss ratio, RFC 9971)", number::percent(ratio)),
+        ),
+        None => page.fact("undelivered", "not defined: the target paces this load"),
+    }
+}
+
+fn arrivals(page: &mut Page, trial: &TrialLine) {
+    let mut words = trial.arrival.clone();
+    if trial.intended_load_pps > 0.0 {
+        let error = trial.offered_load_pps / trial.intended_load_pps - 1.0;
+        let sign = if error >= 0.0 { "+" } else { "\u{2212}" };
+        words.push_str(&format!(", rate {sign}{}{JOIN}%", number::fixed(error.abs() * 100.0, 2)));
+    }
+    page.fact("arrivals", &words);
+    match &trial.lateness_ns {
+        Some(lateness) => page.fact("lateness", &listed(lateness)),
+        None => page.fact("lateness", "not measured"),
+    }
+    match &trial.delay_ns {
+        Some(delay) => {
+            page.fact(
+                "delay",
+                &format!("{}   (n{JOIN}{}, from when each was due)", listed(delay), number::count(delay.count.0)),
+            );
+            if let Some(shape) = shape(delay, page.style) {
+                page.fact("", &shape);
+            }
+        }
+        None => page.fact("delay", "not measured"),
+    }
+    if let Some(service) = &trial.service_delay_ns {
+        page.fact("from sent", &listed(service));
+    }
+    if trial.negative.count.0 > 0 {
+        page.fact("negative", &format!("{} delays below zero: the clocks disagree", number::count(trial.negative.count.0)));
+    }
+}
+
+/// The delays as bars, log in both directions.
+fn shape(delay: &DelayLine, style: Style) -> Option<String> {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    if !style.unicode {
+        return None;
+    }
+    let histogram = Histogram::from_v2_deflate(&delay.histogram).ok()?;
+    let (low, high) = (histogram.min()?.max(1) as f64, histogram.max()?.max(1) as f64);
+    if high <= low {
+        return None;
+    }
+    let mut cells = [0u64; CELLS];
+    for (value, count) in histogram.cells() {
+        let place = (value.max(1) as f64 / low).ln() / (high / low).ln() * CELLS as f64;
+        cells[(place.max(0.0) as usize).min(CELLS - 1)] += count;
+    }
+    let most = (*cells.iter().max()? as f64 + 1.0).ln();
+    let bars: String = cells
+        .iter()
+        .map(|&count| match count {
+            0 => ' ',
+            _ => BARS[(((count as f64 + 1.0).ln() / most * 8.0).ceil() as usize).clamp(1, 8) - 1],
+        })
+        .collect();
+    // Blanks of the picture must not be taken for gaps between words.
+    let bars = bars.replace(' ', "\u{a0}");
+    Some(format!("{bars}   {} … {}, log", number::nanoseconds(low as u64), number::nanoseconds(high as u64)))
+}
