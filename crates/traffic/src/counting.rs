@@ -103,7 +103,8 @@ impl Asker<'_> {
                     code: "counted_at_socket".into(),
                     text: format!(
                         "the target was counted from outside: its socket dropped {dropped} packets and {waiting} \
-                         still wait there; what others sent to it is in these numbers too"
+                         still wait there; what others sent to it is in these numbers too, and what was \
+                         lost before it came there is not"
                     ),
                 });
             }

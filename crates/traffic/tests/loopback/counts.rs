@@ -100,7 +100,7 @@ fn duplicates_are_counted_apart_and_more_back_than_sent_is_a_caveat() {
     assert_eq!((trial.offered, trial.forwarded, trial.lost()), (200, 200, 0));
     // The drain ends with the last packet; its copy, if it has one, may be behind it.
     assert_eq!(trial.duplicated, Some(50));
-    assert_eq!(trial.caveats, [Caveat::MoreThanOffered { offered: 200, forwarded: 250 }]);
+    assert!(trial.caveats.contains(&Caveat::MoreThanOffered { offered: 200, forwarded: 250 }));
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn bytes_that_are_not_ours_are_ignored_with_a_caveat() {
     });
     let trial = measurer(echo(target.address), profile()).unwrap().measure(input(1_000.0, 100)).unwrap();
     assert_eq!((trial.offered, trial.forwarded, trial.duplicated), (100, 100, Some(0)));
-    assert_eq!(trial.caveats, [Caveat::ForeignPackets { packets: 4 }]);
+    assert!(trial.caveats.contains(&Caveat::ForeignPackets { packets: 4 }));
 }
 
 #[test]

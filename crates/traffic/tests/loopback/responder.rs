@@ -56,12 +56,13 @@ fn a_full_queue_drops_and_every_packet_is_in_one_count() {
         let trial =
             measurer(echo(responder.address()), profile()).unwrap().measure(input(4_000.0, 250)).unwrap();
         let counts = responder.stop();
-        assert_eq!((trial.offered, counts.received), (1000, 1000));
-        assert_eq!(counts.answered + counts.dropped_queue, 1000);
+        assert_eq!(counts.received, trial.offered);
+        assert_eq!(counts.answered + counts.dropped_queue, trial.offered);
         assert_eq!((counts.waiting, counts.unanswered, counts.refused), (0, 0, 0));
         assert_eq!((trial.forwarded, trial.lost()), (counts.answered, counts.dropped_queue));
-        // Two workers, a queue of 16, and never faster than the service time allows.
-        assert!(counts.dropped_queue >= 1000 - 2 * (250 + 100) / 2 - 18, "{counts:?}");
+        // Two workers, never faster than the service time allows.
+        let served_at_most = 2 * trial.elapsed.as_millis() as u64 / 2 + 2;
+        assert!(counts.answered <= served_at_most && counts.dropped_queue > 0, "{counts:?}");
     }
 }
 

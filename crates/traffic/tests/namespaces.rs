@@ -1,0 +1,196 @@
+//! Targets in another network namespace of this machine. Needs root and iproute2: without them the tests
+//! are skipped, and fail where `CI` is `true`.
+#![cfg(all(target_os = "linux", not(feature = "portable")))]
+
+use dropline_traffic::{MeasurerOptions, Reply, Responder, UdpMeasurer, UdpTarget, Whereabouts};
+use dropline_trial::{Caveat, Measurer as _, Rate, TrafficProfile, Trial, TrialInput};
+use std::io::{BufRead as _, BufReader, Lines, Read as _};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+#[test]
+fn a_target_in_another_namespace_is_on_this_machine_as_long_as_the_namespace_is() {
+    let inside = address(1, 2);
+    assert_eq!(Whereabouts::of(inside.into()), Whereabouts::Elsewhere);
+    let Some(namespace) = Namespace::new(1, "veth") else { return };
+    assert_eq!(Whereabouts::of(inside.into()), Whereabouts::OtherNamespace { net: None });
+    assert_eq!(Whereabouts::of(address(1, 1).into()), Whereabouts::Here);
+    assert_eq!(Whereabouts::of(address(1, 3).into()), Whereabouts::Elsewhere, "nobody's, same network");
+    let target = namespace.start("serves_in_a_namespace");
+    let here = Whereabouts::of(inside.into());
+    assert!(matches!(here, Whereabouts::OtherNamespace { net: Some(_) }), "{here:?}");
+    let trial = measure(UdpTarget { address: target.address, reply: Reply::Echo }, 1_000.0);
+    assert_eq!((trial.offered, trial.forwarded), (200, 200));
+}
+
+#[test]
+fn an_address_behind_a_tunnel_is_elsewhere_whoever_else_holds_it() {
+    // The namespace holds the address too, but packets to it would leave through the other interface.
+    let Some(_namespace) = Namespace::new(2, "vxlan") else { return };
+    assert_eq!(Whereabouts::of(address(2, 2).into()), Whereabouts::Elsewhere);
+}
+
+#[test]
+fn what_the_sending_queue_refuses_was_not_offered() {
+    let Some(namespace) = Namespace::new(3, "veth") else { return };
+    let target = namespace.start("serves_in_a_namespace");
+    let near = namespace.near.as_str();
+    run(
+        &["tc", "qdisc", "add", "dev", near, "root", "tbf"],
+        &["rate", "500kbit", "burst", "2kb", "limit", "3kb"],
+    )
+    .unwrap();
+    let trial = measure(UdpTarget { address: target.address, reply: Reply::Echo }, 5_000.0);
+    let refused = trial.refused["ENOBUFS"];
+    assert!(refused > 0);
+    assert_eq!((trial.intended, trial.offered + refused), (Some(1000), 1000));
+    assert_eq!((trial.forwarded, trial.lost()), (trial.offered, 0), "the target lost nothing");
+    assert!(matches!(trial.caveats[0], Caveat::GeneratorLimited { .. }));
+}
+
+#[test]
+fn a_strange_socket_in_another_namespace_is_counted_from_outside() {
+    let Some(namespace) = Namespace::new(4, "veth") else { return };
+    let target = namespace.start("listens_in_a_namespace");
+    let trial = measure(UdpTarget { address: target.address, reply: Reply::None }, 1_000.0);
+    assert_eq!((trial.offered, trial.forwarded), (200, 200));
+    assert_eq!(trial.caveats[0].code(), "counted_at_socket");
+}
+
+#[test]
+#[ignore = "started in a namespace by the other tests"]
+fn serves_in_a_namespace() {
+    let listen = listen_address();
+    let responder = Responder { listen, ..Responder::default() }.start().unwrap();
+    println!("listening at {}", responder.address());
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+}
+
+#[test]
+#[ignore = "started in a namespace by the other tests"]
+fn listens_in_a_namespace() {
+    let socket = UdpSocket::bind(listen_address()).unwrap();
+    println!("listening at {}", socket.local_addr().unwrap());
+    std::thread::spawn(move || while socket.recv(&mut [0; 100]).is_ok() {});
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+}
+
+fn listen_address() -> SocketAddr {
+    std::env::var("DROPLINE_TEST_LISTEN").expect("is set by whoever starts this").parse().unwrap()
+}
+
+fn measure(target: UdpTarget, pps: f64) -> Trial {
+    let input = TrialInput { load: Rate::pps(pps).unwrap(), duration: Duration::from_millis(200) };
+    let profile = TrafficProfile::default();
+    let options = MeasurerOptions::default();
+    let mut measurer = UdpMeasurer::new(target, profile, options, 1, Arc::default(), None).unwrap();
+    measurer.measure(input).unwrap()
+}
+
+/// 10.213.x.y, with an x for each test of each process.
+fn address(test: u8, host: u8) -> Ipv4Addr {
+    let network = (std::process::id() % 60) as u8 * 4 + test;
+    Ipv4Addr::new(10, 213, network, host)
+}
+
+/// A namespace of its own, gone when dropped.
+struct Namespace {
+    name: String,
+    /// The interface on this side.
+    near: String,
+    inside: Ipv4Addr,
+}
+
+impl Namespace {
+    /// With `veth`, a pair of interfaces leads there; with `vxlan`, the way to its address is a tunnel to elsewhere.
+    fn new(test: u8, interface: &str) -> Option<Self> {
+        let number = std::process::id() % 100_000;
+        let namespace = Self {
+            name: format!("dropline{number}-{test}"),
+            near: format!("dl{number}n{test}"),
+            inside: address(test, 2),
+        };
+        if let Err(why) = namespace.build(test, interface) {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "CI cannot make namespaces: {why}");
+            eprintln!("skipped: {why}");
+            return None;
+        }
+        Some(namespace)
+    }
+
+    fn build(&self, test: u8, interface: &str) -> Result<(), String> {
+        let far = format!("dl{}f{test}", std::process::id() % 100_000);
+        let (near, name) = (self.near.as_str(), self.name.as_str());
+        let (outside, inside) = (format!("{}/30", address(test, 1)), format!("{}/30", self.inside));
+        run(&["ip", "netns", "add", name], &[])?;
+        if interface == "veth" {
+            run(&["ip", "link", "add", near, "type", "veth", "peer", "name", &far, "netns", name], &[])?;
+            run(&["ip", "-n", name, "addr", "add", &inside, "dev", &far], &[])?;
+            run(&["ip", "-n", name, "link", "set", &far, "up"], &[])?;
+        } else {
+            let tunnel = ["id", "213", "dstport", "4789", "local", "127.0.0.1"];
+            run(&["ip", "link", "add", near, "type", interface], &tunnel)?;
+            run(&["ip", "-n", name, "addr", "add", &inside, "dev", "lo"], &[])?;
+            run(&["ip", "-n", name, "link", "set", "lo", "up"], &[])?;
+        }
+        run(&["ip", "addr", "add", &outside, "dev", near], &[])?;
+        run(&["ip", "link", "set", near, "up"], &[])
+    }
+
+    /// Runs one of the ignored tests above inside.
+    fn start(&self, test: &str) -> Inside {
+        let program = std::env::current_exe().unwrap();
+        let mut process = Command::new("ip")
+            .args(["netns", "exec", &self.name])
+            .arg(program)
+            .args(["--exact", test, "--ignored", "--nocapture"])
+            .env("DROPLINE_TEST_LISTEN", format!("{}:0", self.inside))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(process.stdout.take().unwrap()).lines();
+        let address = said
+            .by_ref()
+            .map_while(Result::ok)
+            .find_map(|line| line.split_once("listening at ").and_then(|(_, address)| address.parse().ok()))
+            .expect("the target says where it listens");
+        Inside { address, process, _said: said }
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = run(&["ip", "link", "del", &self.near], &[]);
+        let _ = run(&["ip", "netns", "del", &self.name], &[]);
+    }
+}
+
+/// A target in the namespace; ends when dropped.
+struct Inside {
+    address: SocketAddr,
+    process: Child,
+    /// Kept open: it has more to say when it ends.
+    _said: Lines<BufReader<ChildStdout>>,
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
+    }
+}
+
+fn run(command: &[&str], more: &[&str]) -> Result<(), String> {
+    let output = Command::new(command[0])
+        .args(&command[1..])
+        .args(more)
+        .output()
+        .map_err(|error| format!("{command:?}: {error}"))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr))),
+    }
+}
