@@ -34,6 +34,8 @@ pub(super) struct Sighting {
     pub(super) index: usize,
     pub(super) good: u32,
     pub(super) bad: u32,
+    /// Bad trials that forwarded far less than was forwarded elsewhere: they happen at any load.
+    pub(super) dips: u32,
 }
 
 /// What a load still needs.
@@ -43,7 +45,11 @@ pub(super) enum Prospect {
     Upper,
     /// That many more good trials make it a lower bound, that many bad ones an upper one. `price` is what a
     /// trial there costs this goal: less than one when another goal wants it too.
-    Open { good: usize, bad: usize, price: f64 },
+    Open {
+        good: usize,
+        bad: usize,
+        price: f64,
+    },
 }
 
 /// Chances and outcomes, tabulated once.
@@ -62,7 +68,8 @@ impl Tables {
             for distance in 0..=2 * FAR {
                 let at = (distance as f64 - FAR as f64) / rise;
                 let bad = floor + (0.99 - floor) / (1.0 + libm::exp(-at));
-                let level = (libm::log(bad / (1.0 - bad)) * 4.0 + LEVELS as f64 / 2.0).clamp(0.0, LEVELS as f64 - 1.0);
+                let level = (libm::log(bad / (1.0 - bad)) * 4.0 + LEVELS as f64 / 2.0)
+                    .clamp(0.0, LEVELS as f64 - 1.0);
                 chances.push((libm::log(1.0 - bad), libm::log(bad), level as u8));
             }
         }
@@ -131,7 +138,13 @@ pub(super) struct Odds {
 impl<'a> Belief<'a> {
     /// Belief about a crossing near `centre`, from what was seen and a hint where it may be (a grid index,
     /// give or take `doubt` steps).
-    pub(super) fn new(tables: &'a Tables, centre: usize, sightings: &[Sighting], hint: f64, doubt: f64) -> Self {
+    pub(super) fn new(
+        tables: &'a Tables,
+        centre: usize,
+        sightings: &[Sighting],
+        hint: f64,
+        doubt: f64,
+    ) -> Self {
         let first = centre.saturating_sub(REACH);
         let near: Vec<Sighting> =
             sightings.iter().copied().filter(|s| s.index >= first && s.index <= first + FAR).collect();
@@ -143,6 +156,7 @@ impl<'a> Belief<'a> {
                 for sighting in &near {
                     let (good, bad, _) = tables.chances[chance(shape, sighting.index - first, crossing)];
                     log += f64::from(sighting.good) * good + f64::from(sighting.bad) * bad;
+                    log += f64::from(sighting.dips) * libm::log(SHAPES[shape].1);
                 }
                 weights.push((shape, crossing, log));
             }

@@ -47,7 +47,10 @@ impl Mlr {
         let mut proof: Option<(f64, Choice)> = None;
         for index in order {
             let goal = &self.goals[index];
-            let at = |index, duration, phase| Choice { input: TrialInput { load: self.grid.load(index), duration }, phase };
+            let at = |index, duration, phase| Choice {
+                input: TrialInput { load: self.grid.load(index), duration },
+                phase,
+            };
             match self.wish(index, &wanted) {
                 None => {}
                 Some(Wish::Look(load)) => return Some(at(load, goal.initial_trial_duration, "look")),
@@ -89,16 +92,26 @@ impl Mlr {
         let above = rungs.get(cut).copied();
         let even = Odds { lower: 0.5, upper: 0.5, both: 0.25, trials: 0.0 };
         let Some(above) = above else {
-            return Some(Wish::Prove { lower: below.map(|rung| rung.sighting.index), upper: None, odds: even });
+            return Some(Wish::Prove {
+                lower: below.map(|rung| rung.sighting.index),
+                upper: None,
+                odds: even,
+            });
         };
         if below.is_none() && above.sighting.index == 0 {
             return Some(Wish::Prove { lower: None, upper: Some(0), odds: even });
         }
         let width = self.grid.within(goal);
         let (hint, _) = self.hint(goal, &rungs, cut);
+        if goal.exceed_ratio.as_billionths() > 0 && self.is_surprising(goal, &rungs, cut) {
+            return Some(Wish::Look(above.sighting.index));
+        }
         let repeats = goal.exceed_ratio.as_billionths() > 0;
         let close = below.map_or(above.at - hint, |below| above.at - below.at) < 6.0 * width as f64;
-        if repeats && close && let Some(wish) = self.pair(goal, &rungs, cut, hint, upper, wanted) {
+        if repeats
+            && close
+            && let Some(wish) = self.pair(goal, &rungs, cut, hint, upper, wanted)
+        {
             return Some(wish);
         }
         let apart = below.is_none_or(|below| !close_enough(goal, below.load, above.load));
@@ -120,9 +133,11 @@ impl Mlr {
         wanted: &[usize],
     ) -> Option<Wish> {
         let width = self.grid.within(goal);
-        let centre = cut.checked_sub(1).map_or(hint, |index| rungs[index].at).max(rungs[cut].at - 8.0 * width as f64);
+        let centre =
+            cut.checked_sub(1).map_or(hint, |index| rungs[index].at).max(rungs[cut].at - 8.0 * width as f64);
         let sightings: Vec<Sighting> = rungs.iter().map(|rung| rung.sighting).collect();
-        let belief = Belief::new(&self.tables, self.grid.nearest(centre), &sightings, hint, width as f64 / 2.0);
+        let belief =
+            Belief::new(&self.tables, self.grid.nearest(centre), &sightings, hint, width as f64 / 2.0);
         let middle = belief.crossing();
         let effective = goal.trial_duration.as_secs_f64() + self.overhead;
         let prospect = |index: usize| {
@@ -162,15 +177,22 @@ impl Mlr {
     fn rungs(&self, index: usize) -> Vec<Rung> {
         let goal = &self.goals[index];
         let effective = goal.trial_duration.as_secs_f64() + self.overhead;
+        let passed = self.loads.iter().rev().find(|(_, known)| known.evidence[index].counts().0 > 0);
+        let passed = passed.map_or(f64::NEG_INFINITY, |(&load, _)| self.grid.position(load));
+        let dip = passed - 8.0 * self.grid.within(goal) as f64;
         self.loads
             .iter()
             .map(|(&load, known)| {
                 let evidence = &known.evidence[index];
                 let (good, bad) = evidence.seconds();
-                let loss = known.seen[known.seen.len() / 2].loss_ratio();
+                let loss = known.seen[(known.seen.len() - 1) / 2].loss_ratio();
                 let at = self.grid.position(load);
                 let counts = evidence.counts();
-                let sighting = Sighting { index: self.grid.nearest(at), good: counts.0, bad: counts.1 };
+                let forwarded = |seen: &super::Seen| self.knee_at(goal, at, seen.loss_ratio());
+                let usual = known.seen.partition_point(|seen| forwarded(seen) >= dip);
+                let dips = counts.1.min((known.seen.len() - usual) as u32);
+                let sighting =
+                    Sighting { index: self.grid.nearest(at), good: counts.0, bad: counts.1 - dips, dips };
                 let missing = evidence.missing(goal, effective);
                 Rung { load, at, class: evidence.class(goal), good, bad, loss, sighting, missing }
             })
@@ -210,16 +232,34 @@ impl Mlr {
         (lowest <= highest).then(|| self.grid.nearest(at).clamp(lowest, highest))
     }
 
+    /// Whether a single trial forwarded far less than a trial at the next higher load: something that
+    /// happens now and then, or the end of all hope? It is worth a second trial.
+    fn is_surprising(&self, goal: &Goal, rungs: &[Rung], cut: usize) -> bool {
+        let [above, higher] = &rungs[cut..(cut + 2).min(rungs.len())] else { return false };
+        let single = above.sighting.good + above.sighting.bad + above.sighting.dips == 1;
+        let far = self.knee(goal, higher) - self.knee(goal, above) > 8.0 * self.grid.within(goal) as f64;
+        single && far && above.loss < 0.8 * higher.loss
+    }
+
+    /// Where the crossing is if a load's forwarding rate is all that can be forwarded.
+    fn knee(&self, goal: &Goal, rung: &Rung) -> f64 {
+        self.knee_at(goal, rung.at, rung.loss)
+    }
+
+    fn knee_at(&self, goal: &Goal, at: f64, loss: f64) -> f64 {
+        at + self.grid.steps((1.0 - loss).max(1e-9) / (1.0 - goal.loss_ratio.as_f64()))
+    }
+
     /// Where the crossing from good to bad loads is expected, and whether the tail of the loss said so.
     fn hint(&self, goal: &Goal, rungs: &[Rung], cut: usize) -> (f64, bool) {
         let tolerated = goal.loss_ratio.as_f64();
-        let knee = |rung: &Rung| rung.at + self.grid.steps((1.0 - rung.loss).max(1e-9) / (1.0 - tolerated));
+        let knee = |rung: &Rung| self.knee(goal, rung);
         let above = &rungs[cut];
         let width = self.grid.within(goal) as f64;
         let Some(higher) = rungs.get(cut + 1) else { return (knee(above), false) };
         let stride = higher.at - above.at;
         let short = above.at - knee(above);
-        if knee(higher) > above.at - width && short > 2.0 * width && short > 0.5 * stride {
+        if knee(higher) > above.at - width && short > 2.0 * width && above.loss > 0.8 * higher.loss {
             // The loss did not end where it should have, by far: stride on.
             return (knee(above).min(above.at - 2.0 * stride), false);
         }
