@@ -15,7 +15,7 @@ pub(crate) struct Flight<'a> {
     /// Packets from this index on have not been handed to the system.
     next_index: AtomicU64,
     offered: AtomicU64,
-    /// When the last packet left; [`RUNNING`] until then.
+    /// When the sending time was over; [`RUNNING`] until then.
     finished_ns: AtomicU64,
     halted: AtomicBool,
 }
@@ -81,12 +81,12 @@ impl<'a> Flight<'a> {
         self.offered.load(Ordering::Acquire)
     }
 
-    /// The last packet left.
+    /// The last packet left, and the sending time is over.
     pub(crate) fn finish(&self) {
         self.finished_ns.store(self.now_ns(), Ordering::Release);
     }
 
-    /// When the last packet left, if it did; [`offered`](Self::offered) is final then.
+    /// When the sending time was over, if it is; [`offered`](Self::offered) is final then.
     pub(crate) fn finished_ns(&self) -> Option<u64> {
         let finished = self.finished_ns.load(Ordering::Acquire);
         (finished != RUNNING).then_some(finished)

@@ -149,6 +149,7 @@ impl UdpMeasurer {
             spread: &self.spread,
             tag: whose.tag(),
             reply_wanted: self.target.reply == Reply::Echo,
+            end_ns: duration_ns,
             give_up_ns: duration_ns + grace(input.duration).as_nanos() as u64,
             slices: self
                 .options

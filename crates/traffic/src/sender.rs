@@ -20,6 +20,8 @@ pub(crate) struct Sender<'a> {
     pub(crate) spread: &'a Spread,
     pub(crate) tag: Tag,
     pub(crate) reply_wanted: bool,
+    /// When the trial ends; the last packet is due before.
+    pub(crate) end_ns: u64,
     /// What is not offered by then is not offered at all.
     pub(crate) give_up_ns: u64,
     /// Parts of the trial to count apart: how many, and how long each is.
@@ -36,6 +38,11 @@ impl Lane {
     /// For packets with `payload` bytes.
     pub(crate) fn new(payload: usize) -> Self {
         Self { batch: SendBatch::new(payload), late_ns: Vec::with_capacity(BATCH) }
+    }
+
+    fn clear(&mut self) {
+        self.batch.clear();
+        self.late_ns.clear();
     }
 }
 
@@ -88,6 +95,8 @@ impl Sender<'_> {
         };
         let mut refused = BTreeMap::new();
         let mut index = 0;
+        // A trial that ended in an error may have left packets behind.
+        self.lanes.iter_mut().for_each(Lane::clear);
         while !flight.until_start().is_zero() && !flight.is_halted() {
             std::thread::sleep(flight.until_start().min(LONGEST_SLEEP));
         }
@@ -107,6 +116,7 @@ impl Sender<'_> {
                 break;
             }
         }
+        wait_until(self.end_ns, &mut schedule, flight);
         flight.finish();
         sent.marks.resize(slices + 1, Mark { index, offered: sent.offered });
         sent.refused = refused.into_values().map(|(error, count)| (errno_name(&error), count)).collect();
@@ -159,8 +169,7 @@ impl Sender<'_> {
                     }
                 }
             }
-            lane.batch.clear();
-            lane.late_ns.clear();
+            lane.clear();
         }
         Ok(())
     }

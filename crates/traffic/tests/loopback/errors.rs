@@ -1,7 +1,7 @@
 //! Trials that cannot be performed.
 
 use crate::odd_target::OddTarget;
-use crate::{echo, input, measurer, profile};
+use crate::{echo, input, measurer, profile, trial_on, undisturbed};
 use dropline_traffic::{MeasurerOptions, Responder, UdpError, UdpMeasurer, generator_limit, probe};
 use dropline_trial::{Measurer as _, Packet, Part, TrafficProfile};
 use std::net::{SocketAddr, UdpSocket};
@@ -17,7 +17,7 @@ fn closed_port() -> SocketAddr {
 #[test]
 fn a_closed_port_is_an_error_and_not_loss() {
     let address = closed_port();
-    let error = measurer(echo(address), profile()).unwrap().measure(input(1_000.0, 2_000)).unwrap_err();
+    let error = trial_on(echo(address), profile(), input(1_000.0, 2_000)).unwrap_err();
     let UdpError::Closed { target, sent } = error else { panic!("{error}") };
     assert_eq!(target, address);
     assert!((1..2_000).contains(&sent), "it stops at once: {sent}");
@@ -48,17 +48,20 @@ fn a_slow_answer_to_an_earlier_probe_is_an_answer() {
 #[test]
 fn a_target_that_never_answers_is_an_error_and_one_that_stops_answering_loses() {
     let silent = OddTarget::start(|_, _, _, _| {});
-    let error = measurer(echo(silent.address), profile()).unwrap().measure(input(1_000.0, 100)).unwrap_err();
-    assert!(matches!(error, UdpError::NoAnswer { sent: 100, .. }), "{error}");
+    let error = trial_on(echo(silent.address), profile(), input(1_000.0, 100)).unwrap_err();
+    let UdpError::NoAnswer { sent, .. } = error else { panic!("{error}") };
+    assert!((1..=100).contains(&sent), "{sent}");
 
-    let tired = OddTarget::start(|socket, number, bytes, source| {
-        if number < 50 {
-            socket.send_to(bytes, source).unwrap();
-        }
+    let (trials, ()) = undisturbed(|| {
+        let tired = OddTarget::start(|socket, number, bytes, source| {
+            if number < 50 {
+                socket.send_to(bytes, source).unwrap();
+            }
+        });
+        let mut measurer = measurer(echo(tired.address), profile())?;
+        Ok((vec![measurer.measure(input(1_000.0, 100))?, measurer.measure(input(1_000.0, 100))?], ()))
     });
-    let mut measurer = measurer(echo(tired.address), profile()).unwrap();
-    assert_eq!(measurer.measure(input(1_000.0, 100)).unwrap().lost(), 50);
-    assert_eq!(measurer.measure(input(1_000.0, 100)).unwrap().lost(), 100);
+    assert_eq!((trials[0].lost(), trials[1].lost()), (50, 100));
 }
 
 #[test]

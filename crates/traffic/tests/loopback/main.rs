@@ -8,9 +8,9 @@ mod one_way;
 mod responder;
 
 use dropline_traffic::{MeasurerOptions, Reply, UdpError, UdpMeasurer, UdpTarget};
-use dropline_trial::{Drain, Rate, TrafficProfile, TrialInput};
+use dropline_trial::{Drain, Measurer as _, Rate, TrafficProfile, Trial, TrialInput};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 fn echo(address: SocketAddr) -> UdpTarget {
@@ -33,4 +33,34 @@ fn profile() -> TrafficProfile {
 
 fn measurer(target: UdpTarget, profile: TrafficProfile) -> Result<UdpMeasurer, UdpError> {
     UdpMeasurer::new(target, profile, MeasurerOptions::default(), 1, Arc::default(), None)
+}
+
+/// One trial on a new target.
+fn trial_on(target: UdpTarget, profile: TrafficProfile, input: TrialInput) -> Result<Trial, UdpError> {
+    measurer(target, profile)?.measure(input)
+}
+
+/// Performs a scenario, one at a time, again and again until the generator was not held up: then counts
+/// are exact.
+///
+/// Other programs can keep the sender from the CPU until it gives up; that says nothing about the counts.
+fn undisturbed<T>(mut scenario: impl FnMut() -> Result<(Vec<Trial>, T), UdpError>) -> (Vec<Trial>, T) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    for _ in 0..50 {
+        match scenario() {
+            Ok((trials, more)) if trials.iter().all(|trial| Some(trial.offered) == trial.intended) => {
+                return (trials, more);
+            }
+            Ok(_) | Err(UdpError::NoAnswer { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    panic!("this machine never let a whole trial be offered");
+}
+
+/// [`undisturbed`] for a single trial.
+fn undisturbed_trial(mut scenario: impl FnMut() -> Result<Trial, UdpError>) -> Trial {
+    let (mut trials, ()) = undisturbed(|| scenario().map(|trial| (vec![trial], ())));
+    trials.remove(0)
 }

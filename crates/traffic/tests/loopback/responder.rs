@@ -1,9 +1,9 @@
 //! The embedded target.
 
-use crate::{echo, input, measurer, profile};
+use crate::{echo, input, profile, trial_on};
 use dropline_payload::{Counts, Message, QUERY_BYTES, Tag, message::decode};
 use dropline_traffic::{Responder, ResponderCounts, generator_limit};
-use dropline_trial::{Measurer as _, Packet};
+use dropline_trial::Packet;
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,8 +53,7 @@ fn a_full_queue_drops_and_every_packet_is_in_one_count() {
         let service_time = Duration::from_millis(2);
         let slow = Responder { service_time, sleep, queue: 16, workers: 2, ..Responder::default() };
         let responder = slow.start().unwrap();
-        let trial =
-            measurer(echo(responder.address()), profile()).unwrap().measure(input(4_000.0, 250)).unwrap();
+        let trial = trial_on(echo(responder.address()), profile(), input(4_000.0, 250)).unwrap();
         let counts = responder.stop();
         assert_eq!(counts.received, trial.offered);
         assert_eq!(counts.answered + counts.dropped_queue, trial.offered);
