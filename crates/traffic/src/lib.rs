@@ -2,9 +2,11 @@
 //!
 //! Owns [`UdpMeasurer`], which performs trials on a UDP target, and [`Responder`], a target to measure.
 //! It never chooses a load and never judges one; what it counts is a [`dropline_trial::Trial`]. Unsafe
-//! code is in `sys/` alone. Start reading at [`measurer`], then [`sender`](measurer) and receiver.
+//! code is in `sys/` alone. Start reading at [`measurer`], then `sender` and `receiver`; the
+//! target is in [`responder`] and `desk`.
 
 mod counting;
+mod desk;
 pub mod error;
 mod flight;
 pub mod limit;

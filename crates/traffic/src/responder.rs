@@ -1,16 +1,12 @@
 //! The embedded target: echoes what it receives, at the pace it is told to have.
 
 use crate::BindError;
-use crate::receiver::nothing_as_none;
-use crate::sys::{BATCH, ReceiveBatch, receive_drops, set_receive_buffer, sharpen_sleep, wait_readable};
-use crate::tally::Tally;
-use dropline_payload::{Message, Tag, message::decode};
-use std::collections::VecDeque;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use crate::desk::Desk;
+use crate::sys::set_receive_buffer;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What the target shall be like.
 ///
@@ -94,16 +90,7 @@ impl Responder {
                 .map_err(BindError::system("reading the receive buffer"))?,
         };
         let address = socket.local_addr().map_err(bind)?;
-        let desk = Arc::new(Desk {
-            sockets: [socket],
-            address,
-            config: self,
-            counters: Counters::default(),
-            tally: Mutex::default(),
-            queue: Mutex::default(),
-            filled: Condvar::new(),
-            closed: AtomicBool::new(false),
-        });
+        let desk = Arc::new(Desk::new(socket, address, self));
         let mut running =
             RunningResponder { desk, receive_buffer_bytes: receive_buffer_bytes as u64, threads: Vec::new() };
         running.start_thread("receiver", Desk::receive_all)?;
@@ -157,8 +144,7 @@ impl RunningResponder {
     }
 
     fn close(&mut self) {
-        self.desk.closed.store(true, Ordering::Relaxed);
-        self.desk.filled.notify_all();
+        self.desk.close();
         for thread in self.threads.drain(..) {
             if let Err(panic) = thread.join()
                 && !std::thread::panicking()
@@ -175,272 +161,9 @@ impl Drop for RunningResponder {
     }
 }
 
-/// What the threads of a responder share.
-#[derive(Debug)]
-struct Desk {
-    sockets: [UdpSocket; 1],
-    address: SocketAddr,
-    config: Responder,
-    counters: Counters,
-    tally: Mutex<Tally>,
-    queue: Mutex<Queue>,
-    filled: Condvar,
-    closed: AtomicBool,
-}
-
-#[derive(Debug, Default)]
-struct Counters {
-    received: AtomicU64,
-    answered: AtomicU64,
-    unanswered: AtomicU64,
-    dropped_queue: AtomicU64,
-    refused: AtomicU64,
-    queries: AtomicU64,
-}
-
-#[derive(Debug, Default)]
-struct Queue {
-    waiting: VecDeque<Request>,
-    /// Buffers of requests that were served, so that none is allocated for each packet.
-    spare: Vec<Vec<u8>>,
-}
-
-#[derive(Debug)]
-struct Request {
-    source: SocketAddr,
-    bytes: Vec<u8>,
-    origin: Origin,
-}
-
-/// Which trial a packet is of, and whether it is to be answered.
-#[derive(Clone, Copy, Debug)]
-struct Origin {
-    tag: Option<Tag>,
-    reply_wanted: bool,
-}
-
-/// How soon the threads see that they are to stop.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Longest UDP payload.
-const LONGEST: usize = 65_535;
-
-impl Desk {
-    /// The receiving thread.
-    fn receive_all(&self) {
-        let mut batch = ReceiveBatch::new(LONGEST);
-        let mut requests = Vec::with_capacity(BATCH);
-        let mut queries = Vec::with_capacity(BATCH);
-        let mut chosen = Vec::with_capacity(BATCH);
-        while !self.closed.load(Ordering::Relaxed) {
-            // An error here is about a reply that was not wanted, and ends nothing.
-            if !wait_readable(&self.sockets, LOOK_EVERY).unwrap_or(true) {
-                continue;
-            }
-            let count = nothing_as_none(batch.receive(&self.sockets[0])).ok().flatten().unwrap_or(0);
-            self.read(&batch, count, &mut requests, &mut queries);
-            if self.config.service_time.is_zero() {
-                self.answer_at_once(&mut batch, &requests, &mut chosen);
-            } else {
-                self.enqueue(&batch, &requests);
-            }
-            self.answer_queries(&queries);
-        }
-    }
-
-    /// Counts what was received and sorts it into packets to serve and counts that are asked for.
-    fn read(
-        &self,
-        batch: &ReceiveBatch,
-        count: usize,
-        requests: &mut Vec<(usize, SocketAddr, Origin)>,
-        queries: &mut Vec<(SocketAddr, Tag, u64)>,
-    ) {
-        requests.clear();
-        queries.clear();
-        let mut tally = lock(&self.tally);
-        for at in 0..count {
-            let Some(source) = batch.source(at) else { continue };
-            let origin = match decode(batch.packet(at)) {
-                Ok(Message::CountQuery { tag, number }) => {
-                    queries.push((source, tag, number));
-                    continue;
-                }
-                Ok(Message::Packet { tag, reply_wanted, .. }) => {
-                    tally.of(tag).received += 1;
-                    Origin { tag: Some(tag), reply_wanted }
-                }
-                Ok(Message::CountAnswer { .. }) => Origin { tag: None, reply_wanted: false },
-                // Not a trial's: echoed as any echo service would.
-                Err(_) => Origin { tag: None, reply_wanted: true },
-            };
-            let reply_wanted = origin.reply_wanted && may_answer(self.address, source);
-            requests.push((at, source, Origin { reply_wanted, ..origin }));
-        }
-        add(&self.counters.received, requests.len());
-    }
-
-    /// After the packets that came before them were dealt with.
-    fn answer_queries(&self, queries: &[(SocketAddr, Tag, u64)]) {
-        for &(source, tag, number) in queries {
-            let counts = lock(&self.tally).known(tag).copied().unwrap_or_default();
-            let answer = Message::CountAnswer { tag, number, counts }.encode();
-            if may_answer(self.address, source) && self.sockets[0].send_to(&answer, source).is_ok() {
-                add(&self.counters.queries, 1);
-            }
-        }
-    }
-
-    /// Without a service time.
-    fn answer_at_once(
-        &self,
-        batch: &mut ReceiveBatch,
-        requests: &[(usize, SocketAddr, Origin)],
-        chosen: &mut Vec<usize>,
-    ) {
-        chosen.clear();
-        chosen.extend(requests.iter().filter(|(.., origin)| origin.reply_wanted).map(|(at, ..)| *at));
-        let (mut first, mut refused) = (0, 0);
-        while first < chosen.len() {
-            match batch.echo(&self.sockets[0], chosen, first) {
-                Ok(count) => first += count,
-                Err(_) => {
-                    refused += 1;
-                    first += 1;
-                }
-            }
-        }
-        let mut tally = lock(&self.tally);
-        for (.., origin) in requests {
-            if let Some(counts) = origin.tag.and_then(|tag| tally.known(tag)) {
-                counts.served += 1;
-            }
-        }
-        add(&self.counters.answered, chosen.len() - refused);
-        add(&self.counters.refused, refused);
-        add(&self.counters.unanswered, requests.len() - chosen.len());
-    }
-
-    /// With one: what finds no place is dropped.
-    fn enqueue(&self, batch: &ReceiveBatch, requests: &[(usize, SocketAddr, Origin)]) {
-        let mut dropped = 0;
-        let mut queue = lock(&self.queue);
-        for &(at, source, origin) in requests {
-            if queue.waiting.len() >= self.config.queue {
-                dropped += 1;
-                if let Some(tag) = origin.tag {
-                    lock(&self.tally).of(tag).dropped_queue += 1;
-                }
-                continue;
-            }
-            let mut bytes = queue.spare.pop().unwrap_or_default();
-            bytes.clear();
-            bytes.extend_from_slice(batch.packet(at));
-            queue.waiting.push_back(Request { source, bytes, origin });
-            self.filled.notify_one();
-        }
-        add(&self.counters.dropped_queue, dropped);
-    }
-
-    /// A worker.
-    fn serve_all(&self) {
-        sharpen_sleep();
-        let mut served = None;
-        while let Some(request) = self.next_request(served.take()) {
-            if self.config.sleep {
-                std::thread::sleep(self.config.service_time);
-            } else {
-                let until = Instant::now() + self.config.service_time;
-                while Instant::now() < until {
-                    std::hint::spin_loop();
-                }
-            }
-            let outcome = match request.origin.reply_wanted {
-                false => &self.counters.unanswered,
-                true if self.sockets[0].send_to(&request.bytes, request.source).is_ok() => {
-                    &self.counters.answered
-                }
-                true => &self.counters.refused,
-            };
-            add(outcome, 1);
-            if let Some(tag) = request.origin.tag
-                && let Some(counts) = lock(&self.tally).known(tag)
-            {
-                counts.served += 1;
-            }
-            served = Some(request.bytes);
-        }
-    }
-
-    /// Waits for the next request; `None` when the responder is to stop. Takes the last one's buffer back.
-    fn next_request(&self, served: Option<Vec<u8>>) -> Option<Request> {
-        let mut queue = lock(&self.queue);
-        queue.spare.extend(served);
-        loop {
-            if self.closed.load(Ordering::Relaxed) {
-                return None;
-            }
-            if let Some(request) = queue.waiting.pop_front() {
-                return Some(request);
-            }
-            let (waited, _) =
-                self.filled.wait_timeout(queue, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner);
-            queue = waited;
-        }
-    }
-
-    fn counts(&self) -> ResponderCounts {
-        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let counters = &self.counters;
-        let (answered, unanswered) = (of(&counters.answered), of(&counters.unanswered));
-        let (dropped_queue, refused) = (of(&counters.dropped_queue), of(&counters.refused));
-        // Read last: what was dealt with had been received.
-        let received = of(&counters.received);
-        ResponderCounts {
-            received,
-            answered,
-            unanswered,
-            dropped_queue,
-            refused,
-            waiting: received.saturating_sub(answered + unanswered + dropped_queue + refused),
-            dropped_socket: receive_drops(&self.sockets[0]).map(u64::from),
-            queries: of(&counters.queries),
-        }
-    }
-}
-
-/// Whether a reply may go there: never in a circle, never to many.
-fn may_answer(own: SocketAddr, source: SocketAddr) -> bool {
-    let to_itself = source.port() == own.port() && (own.ip().is_unspecified() || source.ip() == own.ip());
-    let to_many = match source.ip().to_canonical() {
-        IpAddr::V4(ip) => ip.is_broadcast() || ip.is_multicast(),
-        IpAddr::V6(ip) => ip.is_multicast(),
-    };
-    source.port() != 0 && !source.ip().is_unspecified() && !to_itself && !to_many
-}
-
-fn add(counter: &AtomicU64, count: usize) {
-    counter.fetch_add(count as u64, Ordering::Relaxed);
-}
-
-/// A thread that panicked while it held the lock left only counts behind.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn replies_go_neither_in_circles_nor_to_many() {
-        let own = "127.0.0.1:7007".parse().unwrap();
-        let may = |source: &str| may_answer(own, source.parse().unwrap());
-        assert!(may("127.0.0.1:40000") && may("127.0.0.2:7007") && may("[::1]:7007"));
-        for refused in ["127.0.0.1:7007", "127.0.0.1:0", "255.255.255.255:9", "224.0.0.1:9", "0.0.0.0:9"] {
-            assert!(!may(refused), "{refused}");
-        }
-        assert!(!may_answer("0.0.0.0:7007".parse().unwrap(), "10.0.0.1:7007".parse().unwrap()));
-    }
 
     #[test]
     fn a_responder_with_nothing_to_serve_with_is_refused() {
