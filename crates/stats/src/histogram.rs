@@ -47,8 +47,11 @@ impl Histogram {
         self.record_n(value_ns, 1);
     }
 
-    /// Counts `count` values of `value_ns`.
+    /// Counts `count` values of `value_ns`; none of them is no value, so it moves neither minimum nor maximum.
     pub fn record_n(&mut self, value_ns: u64, count: u64) {
+        if count == 0 {
+            return;
+        }
         if value_ns > LONGEST_NS {
             self.saturated += count;
         }
@@ -138,6 +141,14 @@ mod tests {
     fn an_empty_histogram_has_no_numbers() {
         let empty = Histogram::new();
         assert_eq!((empty.min(), empty.quantile(0.5), empty.max()), (None, None, None));
+    }
+
+    #[test]
+    fn a_value_that_never_occurred_is_no_maximum() {
+        let mut histogram = Histogram::new();
+        histogram.record(1000);
+        histogram.record_n(9000, 0);
+        assert_eq!(histogram.max(), Some(1000));
     }
 
     #[test]
