@@ -59,7 +59,7 @@ pub struct MeasurerOptions {
 }
 
 impl Default for MeasurerOptions {
-    /// No slices, and room for ten thousand small replies.
+    /// No slices, and room for twenty thousand small replies where the system grants it.
     fn default() -> Self {
         Self { slices: None, receive_buffer_bytes: 8 << 20 }
     }

@@ -61,7 +61,10 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
     round_trips.sort_unstable();
     match round_trips.get(round_trips.len() / 2) {
         Some(&median) => Ok(Probe { round_trip_ns: Some(median) }),
-        None => Err(UdpError::NoAnswer { target: target.address, sent: PROBES, waited: begun.elapsed() }),
+        None => {
+            let (target, sent) = (target.address, sent.len() as u64);
+            Err(UdpError::NoAnswer { target, sent, waited: begun.elapsed() })
+        }
     }
 }
 
