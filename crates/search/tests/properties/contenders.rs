@@ -1,0 +1,91 @@
+//! The algorithms that the properties are about.
+
+use crate::case::Case;
+use dropline_search::mdr::{self, Version};
+use dropline_search::{Algorithm, Binary, Goal, Mdr};
+use dropline_trial::{Rate, Trial, TrialInput};
+
+pub const ALGORITHMS: [Contender; 3] = [
+    Contender { name: "mdr", build: mdr_current, bears_out: by_the_last_trial, most_trials: 1000, one_in: 1 },
+    Contender {
+        name: "mdr first",
+        build: mdr_first,
+        bears_out: by_the_last_trial,
+        most_trials: 1000,
+        one_in: 1,
+    },
+    Contender { name: "binary", build: binary, bears_out: by_a_full_trial, most_trials: 1000, one_in: 1 },
+];
+
+/// An algorithm under test.
+pub struct Contender {
+    pub name: &'static str,
+    /// The algorithm for goals like a case's, and the goals it was built for.
+    pub build: fn(&Case) -> (Box<dyn Algorithm>, Vec<Goal>),
+    /// Whether the trials it learned from make a load what is claimed, by its own rules.
+    pub bears_out: fn(&Case, &Claim) -> bool,
+    /// No search on a random system comes near it.
+    pub most_trials: usize,
+    /// It sees one in so many cases: for algorithms that weigh their choices longer.
+    pub one_in: u64,
+}
+
+/// That a load is a bound of a goal.
+pub struct Claim<'a> {
+    pub goals: &'a [Goal],
+    /// Index of the goal.
+    pub goal: usize,
+    pub trials: &'a [Trial],
+    pub load: Rate,
+    pub side: Side,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Lower,
+    Upper,
+}
+
+impl Claim<'_> {
+    /// Whether a trial in full length shows it.
+    fn is_shown_by(&self, trial: &Trial) -> bool {
+        let Goal { loss_ratio, trial_duration, .. } = self.goals[self.goal];
+        trial.input == TrialInput { load: self.load, duration: trial_duration }
+            && trial.exceeds(loss_ratio) == (self.side == Side::Upper)
+    }
+}
+
+fn mdr_current(case: &Case) -> (Box<dyn Algorithm>, Vec<Goal>) {
+    new_mdr(case, Version::Current)
+}
+
+fn mdr_first(case: &Case) -> (Box<dyn Algorithm>, Vec<Goal>) {
+    new_mdr(case, Version::First)
+}
+
+/// MDR has one width and one pair of durations.
+fn new_mdr(case: &Case, version: Version) -> (Box<dyn Algorithm>, Vec<Goal>) {
+    let alike = |goal: &Goal| Goal { loss_ratio: goal.loss_ratio, ..case.goals[0] };
+    let goals: Vec<Goal> = case.goals.iter().map(alike).collect();
+    let config = mdr::Config {
+        goals: goals.clone(),
+        range: case.range,
+        intermediate_phases: case.phases,
+        doublings: case.doublings,
+        version,
+    };
+    (Box::new(Mdr::new(config).unwrap()), goals)
+}
+
+fn binary(case: &Case) -> (Box<dyn Algorithm>, Vec<Goal>) {
+    (Box::new(Binary::new(&case.goals, case.range).unwrap()), case.goals.clone())
+}
+
+fn by_the_last_trial(_: &Case, claim: &Claim) -> bool {
+    let last = claim.trials.iter().rfind(|trial| trial.input.load == claim.load);
+    last.is_some_and(|trial| claim.is_shown_by(trial))
+}
+
+fn by_a_full_trial(_: &Case, claim: &Claim) -> bool {
+    claim.trials.iter().any(|trial| claim.is_shown_by(trial))
+}
