@@ -8,17 +8,17 @@ use std::time::Duration;
 
 /// A search problem.
 #[derive(Clone, Debug)]
-pub struct Case {
-    pub goals: Vec<Goal>,
-    pub range: LoadRange,
+pub(crate) struct Case {
+    pub(crate) goals: Vec<Goal>,
+    pub(crate) range: LoadRange,
     /// Of MDR.
-    pub phases: u8,
+    pub(crate) phases: u8,
     /// Of MDR.
-    pub doublings: u8,
+    pub(crate) doublings: u8,
     world: World,
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// After which share of its trials the search is interrupted.
-    pub cut: f64,
+    pub(crate) cut: f64,
 }
 
 /// What a system does with load x, a share of the range on a logarithmic scale.
@@ -74,7 +74,7 @@ impl World {
 }
 
 /// A trial of a case's system, after the earlier ones.
-pub fn measure(case: &Case, earlier: &[Trial], input: TrialInput) -> Trial {
+pub(crate) fn measure(case: &Case, earlier: &[Trial], input: TrialInput) -> Trial {
     let number = earlier.len() as u64 + 1;
     let tried = earlier.iter().filter(|trial| trial.input.load == input.load).count() as u64;
     let (lost, unsent) = case.world.answer(case, number, input, tried);
@@ -122,7 +122,7 @@ fn goal() -> impl Strategy<Value = Goal> {
     )
 }
 
-pub fn any_case() -> impl Strategy<Value = Case> {
+pub(crate) fn any_case() -> impl Strategy<Value = Case> {
     let range = (-1.0..9.0, prop_oneof![1 => Just(0.0), 1 => 0.0..0.01, 6 => 0.0..6.0]).prop_map(
         |(min, span): (f64, f64)| {
             let rate = |log: f64| Rate::pps(10f64.powf(log)).unwrap();

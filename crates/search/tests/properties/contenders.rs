@@ -5,7 +5,7 @@ use dropline_search::mdr::{self, Version};
 use dropline_search::{Algorithm, Binary, Goal, Mdr};
 use dropline_trial::{Rate, Trial, TrialInput};
 
-pub const ALGORITHMS: [Contender; 3] = [
+pub(crate) const ALGORITHMS: [Contender; 3] = [
     Contender { name: "mdr", build: mdr_current, bears_out: by_the_last_trial, most_trials: 1000, one_in: 1 },
     Contender {
         name: "mdr first",
@@ -17,31 +17,34 @@ pub const ALGORITHMS: [Contender; 3] = [
     Contender { name: "binary", build: binary, bears_out: by_a_full_trial, most_trials: 1000, one_in: 1 },
 ];
 
+/// An algorithm, and the goals it was built for.
+pub(crate) type Built = (Box<dyn Algorithm>, Vec<Goal>);
+
 /// An algorithm under test.
-pub struct Contender {
-    pub name: &'static str,
-    /// The algorithm for goals like a case's, and the goals it was built for.
-    pub build: fn(&Case) -> (Box<dyn Algorithm>, Vec<Goal>),
+pub(crate) struct Contender {
+    pub(crate) name: &'static str,
+    /// The algorithm for goals like a case's.
+    pub(crate) build: fn(&Case) -> Built,
     /// Whether the trials it learned from make a load what is claimed, by its own rules.
-    pub bears_out: fn(&Case, &Claim) -> bool,
+    pub(crate) bears_out: fn(&Case, &Claim) -> bool,
     /// No search on a random system comes near it.
-    pub most_trials: usize,
+    pub(crate) most_trials: usize,
     /// It sees one in so many cases: for algorithms that weigh their choices longer.
-    pub one_in: u64,
+    pub(crate) one_in: u64,
 }
 
 /// That a load is a bound of a goal.
-pub struct Claim<'a> {
-    pub goals: &'a [Goal],
+pub(crate) struct Claim<'a> {
+    pub(crate) goals: &'a [Goal],
     /// Index of the goal.
-    pub goal: usize,
-    pub trials: &'a [Trial],
-    pub load: Rate,
-    pub side: Side,
+    pub(crate) goal: usize,
+    pub(crate) trials: &'a [Trial],
+    pub(crate) load: Rate,
+    pub(crate) side: Side,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub(crate) enum Side {
     Lower,
     Upper,
 }
@@ -55,16 +58,16 @@ impl Claim<'_> {
     }
 }
 
-fn mdr_current(case: &Case) -> (Box<dyn Algorithm>, Vec<Goal>) {
+fn mdr_current(case: &Case) -> Built {
     new_mdr(case, Version::Current)
 }
 
-fn mdr_first(case: &Case) -> (Box<dyn Algorithm>, Vec<Goal>) {
+fn mdr_first(case: &Case) -> Built {
     new_mdr(case, Version::First)
 }
 
 /// MDR has one width and one pair of durations.
-fn new_mdr(case: &Case, version: Version) -> (Box<dyn Algorithm>, Vec<Goal>) {
+fn new_mdr(case: &Case, version: Version) -> Built {
     let alike = |goal: &Goal| Goal { loss_ratio: goal.loss_ratio, ..case.goals[0] };
     let goals: Vec<Goal> = case.goals.iter().map(alike).collect();
     let config = mdr::Config {
@@ -77,7 +80,7 @@ fn new_mdr(case: &Case, version: Version) -> (Box<dyn Algorithm>, Vec<Goal>) {
     (Box::new(Mdr::new(config).unwrap()), goals)
 }
 
-fn binary(case: &Case) -> (Box<dyn Algorithm>, Vec<Goal>) {
+fn binary(case: &Case) -> Built {
     (Box::new(Binary::new(&case.goals, case.range).unwrap()), case.goals.clone())
 }
 

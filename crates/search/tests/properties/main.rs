@@ -18,7 +18,7 @@ type Checked = Result<(), TestCaseError>;
 
 /// All contenders on one case.
 fn for_every_algorithm(case: &Case, check: impl Fn(&Contender, Ended) -> Checked) -> Checked {
-    for contender in ALGORITHMS.iter().filter(|contender| case.seed % contender.one_in == 0) {
+    for contender in ALGORITHMS.iter().filter(|contender| case.seed.is_multiple_of(contender.one_in)) {
         let ended = search(case, contender, &[], contender.most_trials);
         check(contender, ended)
             .map_err(|error| TestCaseError::fail(format!("{}: {error}", contender.name)))?;
@@ -38,7 +38,7 @@ fn check_answer(case: &Case, contender: &Contender, ended: &Ended, goal: usize) 
     };
     prop_assert!(holds(outcome.lower, Side::Lower) && holds(outcome.upper, Side::Upper), "{outcome:?}");
     let (lower, upper) = (outcome.lower.map(Rate::as_millipps), outcome.upper.map(Rate::as_millipps));
-    let distance = lower.zip(upper).map(|(lower, upper)| upper.checked_sub(lower).unwrap_or(0));
+    let distance = lower.zip(upper).map(|(lower, upper)| upper.saturating_sub(lower));
     prop_assert!(distance != Some(0), "{outcome:?}");
     let (min, max) = (case.range.min().as_millipps(), case.range.max().as_millipps());
     let as_it_says = match outcome.result {

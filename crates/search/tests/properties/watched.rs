@@ -15,13 +15,13 @@ struct Watched {
 
 /// What an algorithm made of a trial.
 #[derive(Clone, Debug)]
-pub struct Step {
-    pub trial: Trial,
+pub(crate) struct Step {
+    pub(crate) trial: Trial,
     /// The phase that the trial belonged to, and that of the next.
-    pub phase: String,
-    pub next_phase: String,
+    pub(crate) phase: String,
+    pub(crate) next_phase: String,
     /// What it knew then.
-    pub bounds: Vec<Bounds>,
+    pub(crate) bounds: Vec<Bounds>,
 }
 
 impl Algorithm for Watched {
@@ -50,17 +50,17 @@ impl Algorithm for Watched {
 }
 
 /// A search that has ended, or was stopped.
-pub struct Ended {
-    pub goals: Vec<Goal>,
+pub(crate) struct Ended {
+    pub(crate) goals: Vec<Goal>,
     /// Every trial made.
-    pub trials: Vec<Trial>,
+    pub(crate) trials: Vec<Trial>,
     /// Those that the algorithm learned from; void ones it never sees.
-    pub steps: Vec<Step>,
-    pub outcome: Vec<GoalOutcome>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) outcome: Vec<GoalOutcome>,
 }
 
 /// Records `replayed`, then goes on, as when a search is resumed, up to so many trials.
-pub fn search(case: &Case, contender: &Contender, replayed: &[Trial], most_trials: usize) -> Ended {
+pub(crate) fn search(case: &Case, contender: &Contender, replayed: &[Trial], most_trials: usize) -> Ended {
     let (algorithm, goals) = (contender.build)(case);
     let steps = Arc::default();
     let algorithm = Box::new(Watched { algorithm, steps: Arc::clone(&steps) });
