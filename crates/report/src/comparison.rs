@@ -1,6 +1,6 @@
 //! Several searches: what they share, where they differ, how far they scatter.
 
-use crate::finding::{self, Finding, Standing};
+use crate::finding::{self, Finding, Standing, loss_words};
 use crate::number::Loads;
 use dropline_record::{Record, sample};
 
@@ -20,7 +20,12 @@ pub(crate) struct Line {
     /// What makes the group, empty when there is only one.
     pub(crate) label: String,
     pub(crate) goal: String,
-    pub(crate) goal_index: usize,
+    /// `without loss`, `with at most 0.5 % loss`.
+    pub(crate) loss: String,
+    /// Whether the number is a forwarding rate, else a load.
+    pub(crate) forwarded: bool,
+    /// Colour of the goal.
+    pub(crate) ink: usize,
     pub(crate) searches: usize,
     pub(crate) headline: Spread,
     pub(crate) elapsed: Spread,
@@ -47,7 +52,7 @@ pub(crate) struct Spread {
 
 impl Comparison {
     pub(crate) fn of(records: &[Record]) -> Self {
-        let findings: Vec<Finding> = records.iter().filter_map(Finding::of).collect();
+        let findings = Finding::all(records);
         let labels = labels(records);
         let searches: Vec<(&str, &Finding)> = records
             .iter()
@@ -66,9 +71,14 @@ impl Comparison {
                 None => groups.push((label, vec![finding])),
             }
         }
+        let mut goals: Vec<&String> = Vec::new();
+        for name in findings.iter().flat_map(|finding| &finding.names) {
+            if !goals.contains(&name) {
+                goals.push(name);
+            }
+        }
         let mut lines: Vec<Line> = Vec::new();
-        let goals = groups.iter().map(|(_, group)| group[0].answers.len()).max().unwrap_or(0);
-        for goal in 0..goals {
+        for goal in goals {
             let first = lines.len();
             for (label, group) in &groups {
                 let Some(mut line) = Line::of(label, goal, group) else { continue };
@@ -81,6 +91,11 @@ impl Comparison {
         Self { shared: labels.shared, lines, loads }
     }
 
+    /// Whether groups have names.
+    pub(crate) fn labelled(&self) -> bool {
+        self.lines.iter().any(|line| !line.label.is_empty())
+    }
+
     /// Whether some searches differ in nothing but chance.
     pub(crate) fn repeated(&self) -> bool {
         self.lines.iter().any(|line| line.searches > 1)
@@ -89,17 +104,24 @@ impl Comparison {
 
 impl Line {
     /// `None` when the group has no such goal.
-    fn of(label: &str, goal: usize, group: &[&Finding]) -> Option<Self> {
-        let first = group[0].answers.get(goal)?;
-        let answers: Vec<_> = group.iter().filter_map(|finding| finding.answers.get(goal)).collect();
-        let headlines: Vec<f64> =
-            answers.iter().filter_map(|answer| answer.headline_pps()).filter(|load| load.is_finite()).collect();
+    fn of(label: &str, goal: &str, group: &[&Finding]) -> Option<Self> {
+        let place = |finding: &Finding| finding.names.iter().position(|name| name == goal);
+        let answers: Vec<_> =
+            group.iter().filter_map(|finding| finding.answers.get(place(finding)?)).collect();
+        let first = answers.first()?;
+        let headlines: Vec<f64> = answers
+            .iter()
+            .filter_map(|answer| answer.headline_pps())
+            .filter(|load| load.is_finite())
+            .collect();
         let times: Vec<f64> = group.iter().map(|finding| finding.elapsed_s()).collect();
         Some(Self {
             label: label.into(),
-            goal: group[0].names[goal].clone(),
-            goal_index: goal,
-            searches: group.len(),
+            goal: goal.into(),
+            loss: loss_words(&first.goal),
+            forwarded: first.median_pps.is_none() && first.conditional_throughput_pps.is_some(),
+            ink: place(group[0]).map_or(0, |place| group[0].inks[place]),
+            searches: answers.len(),
             headline: Spread::of(&headlines),
             elapsed: Spread::of(&times),
             lower_pps: first.lower_pps,
@@ -187,7 +209,7 @@ fn features(record: &Record) -> Vec<String> {
         header.target.clone(),
         algorithm,
         format!("{} trials", crate::number::seconds(longest)),
-        format!("{} arrivals", profile.arrival),
+        format!("{} arrivals", finding::arrival_words(&profile.arrival)),
         crate::number::bytes(profile.packet_bytes.into()),
         parts("stream", &profile.streams),
         parts("direction", &profile.directions),

@@ -7,16 +7,37 @@ use dropline_record::{Count, DelayLine, Record, TrialLine};
 pub fn csv(record: &Record) -> String {
     let goals = record.trials.iter().map(|trial| trial.bounds.len()).max().unwrap_or(0);
     let mut heads: Vec<String> = [
-        "number", "purpose", "phase", "at_s", "target", "intended_load_pps", "offered_load_pps",
-        "forwarding_rate_pps", "intended_duration_s", "duration_s", "elapsed_s", "arrival", "seed", "intended",
-        "offered", "forwarded", "lost", "duplicated", "reordered", "late", "generator_lost", "loss_ratio",
+        "number",
+        "purpose",
+        "phase",
+        "at_s",
+        "target",
+        "intended_load_pps",
+        "offered_load_pps",
+        "forwarding_rate_pps",
+        "intended_duration_s",
+        "duration_s",
+        "elapsed_s",
+        "arrival",
+        "seed",
+        "intended",
+        "offered",
+        "forwarded",
+        "lost",
+        "duplicated",
+        "reordered",
+        "late",
+        "generator_lost",
+        "loss_ratio",
         "trial_loss_ratio",
     ]
     .iter()
     .map(|head| (*head).to_owned())
     .collect();
     for kind in ["delay_ns", "service_delay_ns", "lateness_ns"] {
-        heads.extend(["count", "min", "p50", "p90", "p99", "p99_9", "max"].map(|name| format!("{kind}_{name}")));
+        heads.extend(
+            ["count", "min", "p50", "p90", "p99", "p99_9", "max"].map(|name| format!("{kind}_{name}")),
+        );
     }
     for goal in 1..=goals {
         let names = ["lower_pps", "lower_valid", "upper_pps", "upper_valid"];

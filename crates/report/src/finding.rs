@@ -1,7 +1,7 @@
 //! What a record says, in words that every front end shares.
 
 use crate::number::{self, JOIN, Loads};
-use dropline_record::{AnswerLine, BoundsLine, GoalLine, Purpose, Record, ResultWord, SearchLine, TrialLine};
+use dropline_record::{AnswerLine, BoundsLine, GoalLine, Record, ResultWord, SearchLine, TrialLine};
 use std::collections::BTreeMap;
 
 /// A search as it is shown: its answers, or what was known when it was cut off.
@@ -12,6 +12,8 @@ pub(crate) struct Finding<'a> {
     pub(crate) answers: Vec<AnswerLine>,
     /// Names of the goals, each of its own.
     pub(crate) names: Vec<String>,
+    /// Colours of the goals, by their place in the palette.
+    pub(crate) inks: Vec<usize>,
     pub(crate) loads: Loads,
 }
 
@@ -32,12 +34,40 @@ impl<'a> Finding<'a> {
         };
         let loads = Loads::of(&record.header.load_unit, &answers, highest_load(record));
         let names = names(&answers);
-        Some(Self { record, search, answers, names, loads })
+        let inks = (0..answers.len()).map(palette).collect();
+        Some(Self { record, search, answers, names, inks, loads })
+    }
+
+    /// Searches that are shown together: a goal has one colour in all of them.
+    pub(crate) fn all(records: impl IntoIterator<Item = &'a Record>) -> Vec<Self> {
+        let mut findings: Vec<Self> = records.into_iter().filter_map(Self::of).collect();
+        let mut known: Vec<String> = Vec::new();
+        // Searches for many goals tell the order.
+        let mut order: Vec<usize> = (0..findings.len()).collect();
+        order.sort_by_key(|&index| std::cmp::Reverse(findings[index].names.len()));
+        for index in order {
+            let finding = &mut findings[index];
+            finding.inks = finding
+                .names
+                .iter()
+                .map(|name| {
+                    let place = known.iter().position(|other| other == name).unwrap_or_else(|| {
+                        known.push(name.clone());
+                        known.len() - 1
+                    });
+                    palette(place)
+                })
+                .collect();
+        }
+        findings
     }
 
     /// What the headline number is, in words.
     pub(crate) fn headline_words(&self) -> &'static str {
-        if self.answers.iter().any(|answer| answer.level.is_none() && answer.conditional_throughput_pps.is_some())
+        if self
+            .answers
+            .iter()
+            .any(|answer| answer.level.is_none() && answer.conditional_throughput_pps.is_some())
         {
             "conditional throughput"
         } else {
@@ -82,11 +112,9 @@ impl<'a> Finding<'a> {
         let loads = self.loads;
         let bounds = (answer.lower_pps, answer.upper_pps);
         match (Standing::of(answer), bounds, answer.headline_pps()) {
-            (Standing::Regular, (lower, upper), Some(headline)) => say(
-                "",
-                loads.with_unit(headline),
-                format!(" {loss}, {}", loads.interval(lower, upper)),
-            ),
+            (Standing::Regular, (lower, upper), Some(headline)) => {
+                say("", loads.with_unit(headline), format!(" {loss}, {}", loads.interval(lower, upper)))
+            }
             (Standing::AtMaximum, (lower, _), headline) => match lower.or(headline) {
                 Some(load) => {
                     say("at least ", loads.with_unit(load), format!(" {loss}, the highest load allowed"));
@@ -120,8 +148,10 @@ impl<'a> Finding<'a> {
     pub(crate) fn explanation(&self) -> String {
         let brackets = match self.answers.iter().find_map(|answer| answer.level) {
             Some(level) => format!("Brackets hold the truth with {} probability.", number::percent(level)),
-            None => "Brackets hold the relevant bounds: a load that achieved the goal, and one that failed it."
-                .into(),
+            None => {
+                "Brackets hold the relevant bounds: a load that achieved the goal, and one that failed it."
+                    .into()
+            }
         };
         format!("{brackets} {}.", sentence_case(&self.cost()))
     }
@@ -157,9 +187,7 @@ impl<'a> Finding<'a> {
 
     /// Whether the answer is one, and if not, what it still says.
     pub(crate) fn standing_words(&self, answer: &AnswerLine) -> String {
-        let load = |load: Option<f64>| {
-            load.map_or_else(|| "this".into(), |load| self.loads.with_unit(load))
-        };
+        let load = |load: Option<f64>| load.map_or_else(|| "this".into(), |load| self.loads.with_unit(load));
         match Standing::of(answer) {
             Standing::Regular => "regular".into(),
             Standing::AtMaximum => {
@@ -190,6 +218,11 @@ impl<'a> Finding<'a> {
             })
             .collect()
     }
+}
+
+/// Colours that the palette has; further goals share the last.
+fn palette(place: usize) -> usize {
+    place.min(3)
 }
 
 /// Whether an answer is one.
@@ -249,12 +282,10 @@ pub(crate) fn loss_words(goal: &GoalLine) -> String {
     }
 }
 
-/// All attributes of a goal, defaults included (RFC 9971 R33).
+/// All attributes of a goal but its loss ratio, defaults included (RFC 9971 R33).
 pub(crate) fn attributes(goal: &GoalLine) -> String {
     format!(
-        "loss ratio at most {}, exceed ratio {}, trial {}, initial trial {}, duration sum {}, width {} of the \
-         upper bound",
-        number::percent(goal.loss_ratio),
+        "exceed ratio {}, trial {}, initial trial {}, duration sum {}, width {} of the upper bound",
         number::percent(goal.exceed_ratio),
         number::seconds(goal.trial_duration_s),
         number::seconds(goal.initial_trial_duration_s),
@@ -272,12 +303,29 @@ pub(crate) fn effective_words(search: &SearchLine) -> String {
     }
 }
 
+/// An arrival process in words; Poisson was a person.
+pub(crate) fn arrival_words(name: &str) -> String {
+    if name == "poisson" { "Poisson".into() } else { name.into() }
+}
+
+/// A title behind the name of what it is about, where that is needed.
+pub(crate) fn labelled(label: &str, title: String) -> String {
+    let mut letters = title.chars();
+    match letters.next() {
+        Some(first) if !label.is_empty() => {
+            let rest: String = first.to_lowercase().chain(letters).collect();
+            format!("{label}: {rest}")
+        }
+        _ => title,
+    }
+}
+
 /// The traffic in words.
 pub(crate) fn traffic_words(record: &Record) -> String {
     let profile = &record.header.profile;
     let mut words = format!(
         "{} arrivals, {} payload ({} frames)",
-        profile.arrival,
+        arrival_words(&profile.arrival),
         number::bytes(profile.packet_bytes.into()),
         number::bytes(profile.frame_bytes.into())
     );
@@ -323,7 +371,12 @@ pub(crate) fn lost_at<'a>(trials: impl IntoIterator<Item = &'a TrialLine>) -> Ve
 
 /// Highest intended load of any trial; 0 without trials.
 pub(crate) fn highest_load(record: &Record) -> f64 {
-    record.trials.iter().map(|trial| trial.intended_load_pps).filter(|load| load.is_finite()).fold(0.0, f64::max)
+    record
+        .trials
+        .iter()
+        .map(|trial| trial.intended_load_pps)
+        .filter(|load| load.is_finite())
+        .fold(0.0, f64::max)
 }
 
 /// The first letter as at the start of a sentence.
@@ -340,7 +393,11 @@ fn names(answers: &[AnswerLine]) -> Vec<String> {
     words
         .iter()
         .enumerate()
-        .map(|(index, word)| if shared(word) { format!("{word} (goal{JOIN}{})", index + 1) } else { word.clone() })
+        .map(
+            |(index, word)| {
+                if shared(word) { format!("{word} (goal{JOIN}{})", index + 1) } else { word.clone() }
+            },
+        )
         .collect()
 }
 

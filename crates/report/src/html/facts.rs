@@ -9,8 +9,7 @@ use maud::{Markup, html};
 pub(super) fn measured(record: &Record) -> Markup {
     let facts = facts(record);
     html! {
-        section {
-            h2 { "How it was measured" }
+        div {
             dl { @for (name, text) in &facts { dt { (name) } dd { (text) } } }
             @if let Some(finding) = Finding::of(record) { (attributes(&finding)) }
             @if !record.header.environment.command_line.is_empty() {
@@ -34,8 +33,9 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
         }
     }
     let loads = |load: f64| Loads::of(&header.load_unit, [], load).with_unit(load);
-    let limit =
-        header.generator_limit_pps.map_or_else(String::new, |limit| format!("; its own limit {}", loads(limit)));
+    let limit = header
+        .generator_limit_pps
+        .map_or_else(String::new, |limit| format!("; its own limit {}", loads(limit)));
     facts.push(("generator", format!("{}{limit}", header.generator.as_deref().unwrap_or("not described"))));
     if let Some(search) = &header.search {
         let preset = search.preset.as_ref().map_or_else(String::new, |preset| format!(", preset {preset}"));
@@ -47,9 +47,8 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
                 number::plural(mdr.doublings.into(), "doubling")
             )
         });
-        let repetition = search
-            .repetition
-            .map_or_else(String::new, |[this, all]| format!("; search {this} of {all}"));
+        let repetition =
+            search.repetition.map_or_else(String::new, |[this, all]| format!("; search {this} of {all}"));
         facts.push((
             "search",
             format!(
@@ -59,14 +58,20 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
                 loads(search.max_load_pps)
             ),
         ));
-        let budget = search.budget_s.map_or_else(|| "no budget".into(), |budget| format!("budget {}", seconds(budget)));
-        let most = search
-            .max_trials
-            .map_or_else(|| "any number of trials".into(), |most| format!("at most {}", number::plural(most, "trial")));
+        let budget = search
+            .budget_s
+            .map_or_else(|| "no budget".into(), |budget| format!("budget {}", seconds(budget)));
+        let most = search.max_trials.map_or_else(
+            || "any number of trials".into(),
+            |most| format!("at most {}", number::plural(most, "trial")),
+        );
         let warm_up = if search.warm_up_s > 0.0 { seconds(search.warm_up_s) } else { "none".into() };
         facts.push(("limits", format!("{budget}, {most}; warm-up {warm_up}")));
         facts.push(("a trial counts", finding::effective_words(search)));
-        facts.push(("loss ratio", "1 \u{2212} forwarded ÷ intended decides (RFC 9971); lost ÷ offered is the target's".into()));
+        facts.push((
+            "loss ratio",
+            "1 \u{2212} forwarded ÷ intended decides (RFC 9971); lost ÷ offered is the target's".into(),
+        ));
     }
     facts.push(("waits", finding::waits_words(record)));
     let lost_at = finding::lost_at(&record.trials);
@@ -92,7 +97,8 @@ fn shares(parts: &[PartLine]) -> String {
 
 fn machine(environment: &Environment) -> String {
     let said = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name}{value}"));
-    let bytes = |name: &str, value: Option<u64>| value.map(|value| format!("{name} {}", number::bytes(value)));
+    let bytes =
+        |name: &str, value: Option<u64>| value.map(|value| format!("{name} {}", number::bytes(value)));
     let words: Vec<String> = [
         environment.cpus.map(|cpus| number::plural(cpus.into(), "cpu")),
         said("", &environment.cpu),

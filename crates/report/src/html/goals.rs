@@ -1,6 +1,6 @@
 //! The answers as a table, and the doubts about them.
 
-use crate::finding::{Finding, Piece, Standing, width};
+use crate::finding::{Finding, Piece, Standing, sentence_case, width};
 use crate::number::{fixed, percent};
 use crate::plot::canvas::{Canvas, Path};
 use crate::plot::scale::Scale;
@@ -14,7 +14,7 @@ pub(super) fn sentence(pieces: &[Piece], finding: Option<&Finding>) -> Markup {
             @for piece in pieces {
                 @match piece.goal {
                     Some(goal) => {
-                        span class=(format!("t{}", goal.min(3))) data-goal=(goal)
+                        span class=(format!("t{}", finding.map_or(goal, |finding| finding.inks[goal]))) data-goal=(goal)
                             data-headline-pps=[finding.and_then(|finding| finding.answers.get(goal)?.headline_pps())]
                             { (piece.text) }
                     }
@@ -57,8 +57,8 @@ pub(super) fn goals(finding: &Finding) -> Markup {
                         @let standing = Standing::of(answer);
                         tr data-goal=(index) {
                             td.l.name {
-                                span class=(format!("dot d{}", index.min(3))) {}
-                                span class=(format!("t{}", index.min(3))) { (finding.names[index]) }
+                                span class=(format!("dot d{}", finding.inks[index])) {}
+                                span class=(format!("t{}", finding.inks[index])) { (finding.names[index]) }
                             }
                             td data-headline-pps=[answer.headline_pps()] { b { (load(answer.headline_pps())) } }
                             td data-lower-pps=[answer.lower_pps] { (load(answer.lower_pps)) }
@@ -81,7 +81,9 @@ pub(super) fn goals(finding: &Finding) -> Markup {
 /// Loads that hold every answer.
 fn range(finding: &Finding) -> Option<(f64, f64)> {
     let loads = || {
-        let of = |answer: &dropline_record::AnswerLine| [answer.headline_pps(), answer.lower_pps, answer.upper_pps];
+        let of = |answer: &dropline_record::AnswerLine| {
+            [answer.headline_pps(), answer.lower_pps, answer.upper_pps]
+        };
         finding.answers.iter().flat_map(of).flatten().filter(|load| load.is_finite() && *load >= 0.0)
     };
     let (low, high) = (loads().min_by(f64::total_cmp)?, loads().max_by(f64::total_cmp)?);
@@ -91,7 +93,7 @@ fn range(finding: &Finding) -> Option<(f64, f64)> {
 
 fn whisker(finding: &Finding, index: usize, range: (f64, f64)) -> Markup {
     let answer = &finding.answers[index];
-    let class = index.min(3);
+    let class = finding.inks[index];
     let mut canvas = Canvas::new(180.0, 16.0);
     let x = Scale::linear(range, (2.0, 178.0));
     canvas.line("axis", (2.0, 8.0), (178.0, 8.0));
@@ -118,7 +120,7 @@ pub(super) fn caveats(caveats: &[CaveatLine]) -> Markup {
         @if !caveats.is_empty() {
             div.caveats {
                 @for caveat in caveats {
-                    div.caveat data-code=(caveat.code) { b { "!" } span { (caveat.text) } }
+                    div.caveat data-code=(caveat.code) { b { "!" } span { (sentence_case(&caveat.text)) } }
                 }
             }
         }

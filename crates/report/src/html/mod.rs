@@ -27,19 +27,23 @@ pub fn html(records: &[Record]) -> String {
 
 /// Each plot of the records as a file: name and SVG that stands alone.
 pub fn svgs(records: &[Record]) -> Vec<(String, String)> {
-    let mut files = Vec::new();
-    let findings: Vec<Finding> = records.iter().filter_map(Finding::of).collect();
+    let findings = Finding::all(records);
     let loads = several::shared_loads(records, &findings);
     let axis = plot::common_view(&findings, loads, 0.0);
+    let load_axis = plot::LoadAxis::around(axis, &findings);
+    let mut searches = findings.iter();
+    let mut files = Vec::new();
     for (index, record) in records.iter().enumerate() {
         let number = if records.len() > 1 { format!("-{}", index + 1) } else { String::new() };
         let named = |plot: Plot| (format!("{}{number}.svg", plot.name), plot.file());
-        match Finding::of(record) {
+        match record.header.search.as_ref().and_then(|_| searches.next()) {
             Some(finding) => {
-                let view = plot::View { until: plot::time_span(&finding), ..axis };
-                files.push(named(plot::search_time(&finding, view, Room::Full, "")));
-                files.extend(plot::loss(&finding, view, Room::Half, "").map(named));
-                files.extend(plot::delay(record, Some(&finding), loads, Room::Half, "").map(named));
+                let view = plot::View { until: plot::time_span(finding), ..axis };
+                files.push(named(plot::search_time(finding, view, Room::Full, "")));
+                files.extend(plot::loss(finding, load_axis, Room::Half, "").map(named));
+                files.extend(
+                    plot::delays([(finding, String::new())], loads, Room::Half).into_iter().map(named),
+                );
             }
             None => files.extend(single::trial_plots(record).into_iter().map(named)),
         }

@@ -1,6 +1,6 @@
 //! The page of several records, on common axes.
 
-use super::facts::measured;
+use super::facts;
 use super::figure::figures;
 use super::goals::{caveats, sentence};
 use super::shell::shell;
@@ -22,7 +22,7 @@ const ALL_PLOTS: usize = 6;
 const SAME_TIME: f64 = 3.0;
 
 pub(super) fn page(records: &[Record]) -> Markup {
-    let findings: Vec<Finding> = records.iter().filter_map(Finding::of).collect();
+    let findings = Finding::all(records);
     let labels = labels(records);
     let comparison = Comparison::of(records);
     let content = html! {
@@ -33,7 +33,15 @@ pub(super) fn page(records: &[Record]) -> Markup {
         (caveats(&doubts(records, &labels)))
         (figures(&plots(records, &findings, &labels, comparison.loads), true))
         @if findings.len() > DRAWN { p.about { "Drawn: the first " (DRAWN) " of " (findings.len()) " searches." } }
-        @if let Some(first) = records.first() { (measured(first)) }
+        section {
+            h2 { "How it was measured" }
+            @for (index, record) in records.iter().enumerate() {
+                details open[index == 0] {
+                    summary { (name(&labels, index)) }
+                    (facts::measured(record))
+                }
+            }
+        }
         section {
             h2 { "Every trial" }
             @for (index, record) in records.iter().enumerate() {
@@ -48,10 +56,13 @@ pub(super) fn page(records: &[Record]) -> Markup {
 }
 
 /// One unit for all of them.
-pub(super) fn shared_loads(records: &[Record], findings: &[Finding]) -> Loads {
-    let highest = records.iter().map(finding::highest_load).fold(0.0, f64::max);
-    let unit = records.first().map_or("packets", |record| record.header.load_unit.as_str());
-    Loads::of(unit, findings.iter().flat_map(|finding| &finding.answers), highest)
+pub(super) fn shared_loads<'a>(records: impl IntoIterator<Item = &'a Record>, findings: &[Finding]) -> Loads {
+    let (mut unit, mut highest) = (None, 0.0f64);
+    for record in records {
+        unit = unit.or(Some(record.header.load_unit.as_str()));
+        highest = highest.max(finding::highest_load(record));
+    }
+    Loads::of(unit.unwrap_or("packets"), findings.iter().flat_map(|finding| &finding.answers), highest)
 }
 
 fn name(labels: &Labels, index: usize) -> String {
@@ -68,23 +79,32 @@ fn answer(comparison: &Comparison) -> Vec<Piece> {
         return vec![plain("None of these records is a search.".into())];
     };
     let loads = comparison.loads;
-    let goal = Piece { text: first.goal.clone(), goal: Some(first.goal_index) };
-    let mut pieces = vec![plain("For ".into()), goal, plain(": ".into())];
-    let lines: Vec<&Line> = comparison.lines.iter().filter(|line| line.goal_index == first.goal_index).collect();
+    let verb = if first.forwarded { "it forwards" } else { "it takes" };
+    let mut pieces = vec![plain(format!("{} {verb} ", finding::sentence_case(&first.loss)))];
+    let lines: Vec<&Line> = comparison.lines.iter().filter(|line| line.goal == first.goal).collect();
     for (index, line) in lines.iter().enumerate() {
         if index > 0 {
             pieces.push(plain(if index + 1 == lines.len() { " and ".into() } else { ", ".into() }));
         }
-        let load = line.headline.median.map_or_else(|| "unknown".into(), |load| loads.with_unit(load));
-        pieces.push(Piece { text: load, goal: Some(line.goal_index) });
-        let change = line.change.filter(|_| index > 0).map_or_else(String::new, |change| format!(" ({})", change_words(change)));
+        let load =
+            line.headline.median.map_or_else(|| "an unknown load".into(), |load| loads.with_unit(load));
+        pieces.push(Piece { text: load, goal: Some(line.ink) });
+        let with = if line.label.is_empty() { String::new() } else { format!(" with {}", line.label) };
+        let change = line
+            .change
+            .filter(|_| index > 0)
+            .map_or_else(String::new, |change| format!(" ({})", change_words(change)));
         let spread = match (line.searches, line.headline.min, line.headline.max) {
             (2.., Some(min), Some(max)) => {
-                format!(", median of {} searches from {} to {}", line.searches, loads.bare(min), loads.bare(max))
+                format!(
+                    ", the median of {} searches from {} to {}",
+                    line.searches,
+                    loads.bare(min),
+                    loads.bare(max)
+                )
             }
             _ => String::new(),
         };
-        let with = if line.label.is_empty() { String::new() } else { format!(" with {}", line.label) };
         let doubt = if line.irregular.is_empty() { "" } else { ", irregular" };
         pieces.push(plain(format!("{with}{change}{spread}{doubt}")));
     }
@@ -103,7 +123,7 @@ fn table(comparison: &Comparison) -> Markup {
             table.goals.comparison {
                 thead {
                     tr {
-                        th.l scope="col" { "search" }
+                        @if comparison.labelled() { th.l scope="col" { "search" } }
                         th.l scope="col" { "goal" }
                         @if repeated {
                             th.w scope="col" { "searches" }
@@ -126,10 +146,10 @@ fn table(comparison: &Comparison) -> Markup {
                 }
                 tbody {
                     @for line in &comparison.lines {
-                        tr data-goal=(line.goal_index) data-label=(line.label) {
-                            td.l.wrap { (if line.label.is_empty() { "all" } else { &line.label }) }
+                        tr data-goal=(line.goal) data-label=(line.label) {
+                            @if comparison.labelled() { td.l.wrap { (line.label) } }
                             td.l.name {
-                                span class=(format!("t{}", line.goal_index.min(3))) { (line.goal) }
+                                span class=(format!("t{}", line.ink)) { (line.goal) }
                             }
                             @if repeated {
                                 td.w { (line.searches) }
@@ -164,7 +184,8 @@ fn doubts(records: &[Record], labels: &Labels) -> Vec<CaveatLine> {
     let mut doubts: Vec<(CaveatLine, Vec<usize>)> = Vec::new();
     for (index, record) in records.iter().enumerate() {
         for caveat in record.caveats() {
-            match doubts.iter_mut().find(|(known, _)| known.code == caveat.code && known.text == caveat.text) {
+            match doubts.iter_mut().find(|(known, _)| known.code == caveat.code && known.text == caveat.text)
+            {
                 Some((_, searches)) => searches.push(index),
                 None => doubts.push((caveat, vec![index])),
             }
@@ -195,20 +216,23 @@ fn plots(records: &[Record], findings: &[Finding], labels: &Labels, loads: Loads
         .zip(findings)
         .take(DRAWN)
         .collect();
-    let view = |finding: &Finding| {
-        plot::View { until: if shared { longest } else { plot::time_span(finding) }, ..axis }
+    let view = |finding: &Finding| plot::View {
+        until: if shared { longest } else { plot::time_span(finding) },
+        ..axis
     };
     let mut plots: Vec<Plot> = searches
         .iter()
         .map(|(index, finding)| plot::search_time(finding, view(finding), Room::Half, &name(labels, *index)))
         .collect();
     if findings.len() <= ALL_PLOTS {
-        plots.extend(searches.iter().filter_map(|(index, finding)| {
-            plot::loss(finding, view(finding), Room::Half, &name(labels, *index))
-        }));
-        plots.extend(searches.iter().filter_map(|(index, finding)| {
-            plot::delay(finding.record, Some(finding), loads, Room::Half, &name(labels, *index))
-        }));
+        let axis = plot::LoadAxis::around(axis, findings);
+        plots.extend(
+            searches
+                .iter()
+                .filter_map(|(index, finding)| plot::loss(finding, axis, Room::Half, &name(labels, *index))),
+        );
+        let named = searches.iter().map(|(index, finding)| (*finding, name(labels, *index)));
+        plots.extend(plot::delays(named, loads, Room::Half));
     }
     plots
 }

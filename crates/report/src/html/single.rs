@@ -35,13 +35,10 @@ pub(super) fn about(record: &Record) -> Markup {
 fn search(finding: &Finding) -> Markup {
     let record = finding.record;
     let view = plot::common_view(std::slice::from_ref(finding), finding.loads, plot::time_span(finding));
-    let pair: Vec<Plot> = [
-        plot::loss(finding, view, Room::Half, ""),
-        plot::delay(record, Some(finding), finding.loads, Room::Half, ""),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let delay = plot::delays([(finding, String::new())], finding.loads, Room::Half);
+    let loss_room = if delay.is_empty() { Room::Full } else { Room::Half };
+    let axis = plot::LoadAxis::around(view, std::slice::from_ref(finding));
+    let pair: Vec<Plot> = plot::loss(finding, axis, loss_room, "").into_iter().chain(delay).collect();
     html! {
         (about(record))
         (sentence(&finding.sentence(), Some(finding)))
@@ -51,8 +48,8 @@ fn search(finding: &Finding) -> Markup {
         @if !record.trials.is_empty() {
             (figures(&[plot::search_time(finding, view, Room::Full, "")], false))
         }
-        (figures(&pair, true))
-        (measured(record))
+        (figures(&pair, pair.len() > 1))
+        section { h2 { "How it was measured" } (measured(record)) }
         section {
             h2 { "Every trial" }
             p.about { "Click a heading to sort." }
@@ -77,7 +74,7 @@ fn trial(record: &Record) -> Markup {
             }
             None => { h1 { "No trial was finished." } (caveats(&record.caveats())) }
         }
-        (measured(record))
+        section { h2 { "How it was measured" } (measured(record)) }
         @if record.trials.len() > 1 {
             section { h2 { "Every trial" } (trials(record, loads)) }
         }
@@ -86,11 +83,10 @@ fn trial(record: &Record) -> Markup {
 
 /// Delay percentiles and slices of a trial.
 pub(super) fn trial_plots(record: &Record) -> Vec<Plot> {
-    let loads = Loads::of(&record.header.load_unit, [], finding::highest_load(record));
     let Some(trial) = record.trials.last() else { return Vec::new() };
     let both = trial.slices.is_empty() || trial.delay_ns.is_none();
     let room = if both { Room::Full } else { Room::Half };
-    [plot::delay(record, None, loads, room, ""), plot::slices(trial, room)].into_iter().flatten().collect()
+    [plot::trial_delay(trial, room), plot::slices(trial, room)].into_iter().flatten().collect()
 }
 
 fn answer(trial: &TrialLine) -> Vec<Piece> {
@@ -116,7 +112,7 @@ fn explanation(trial: &TrialLine, loads: Loads) -> String {
         "{} for {}, {} arrivals, {intended}.",
         loads.with_unit(trial.intended_load_pps),
         number::seconds(trial.duration_s),
-        trial.arrival
+        finding::arrival_words(&trial.arrival)
     )
 }
 

@@ -63,12 +63,11 @@ fn section(table: &Table) -> Markup {
 }
 
 fn plots(graphs: &[Graph]) -> Vec<Plot> {
-    let searches: Vec<(&Graph, Finding)> =
-        graphs.iter().filter_map(|graph| Some((graph, Finding::of(&graph.record)?))).collect();
-    let findings: Vec<Finding> = searches.iter().map(|(_, finding)| finding.clone()).collect();
-    let records: Vec<Record> = graphs.iter().map(|graph| graph.record.clone()).collect();
-    let loads = shared_loads(&records, &findings);
+    let findings = Finding::all(graphs.iter().map(|graph| &graph.record));
+    let loads = shared_loads(graphs.iter().map(|graph| &graph.record), &findings);
     let axis = plot::common_view(&findings, loads, 0.0);
+    let drawn = graphs.iter().filter(|graph| graph.record.header.search.is_some());
+    let searches: Vec<(&Graph, &Finding)> = drawn.zip(&findings).collect();
     searches
         .iter()
         .map(|(graph, finding)| {

@@ -65,7 +65,7 @@ impl Frame {
         path.line(canvas, x, y + 9.0);
         path.line(canvas, x, self.bottom);
         canvas.path("axis bold", &path);
-        canvas.text("tick", Anchor::Start, x + 8.0, self.bottom - 6.0, words);
+        canvas.text("tick", Anchor::Start, 0.0, self.bottom + 34.0, words);
     }
 }
 

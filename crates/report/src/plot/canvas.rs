@@ -54,10 +54,7 @@ impl Canvas {
     }
 
     pub(crate) fn finish(self, marks: Vec<(f64, f64)>) -> Drawing {
-        let marks = marks
-            .into_iter()
-            .map(|(x, y)| (inside(x, self.width), inside(y, self.height)))
-            .collect();
+        let marks = marks.into_iter().map(|(x, y)| (inside(x, self.width), inside(y, self.height))).collect();
         Drawing { width: self.width, height: self.height, body: self.body, marks }
     }
 
@@ -172,7 +169,8 @@ impl Path {
     pub(crate) fn disc(&mut self, canvas: &Canvas, x: f64, y: f64, radius: f64) {
         let (x, y) = (fit(x, radius, canvas.width), fit(y, radius, canvas.height));
         let (r, d) = (short(radius), short(radius * 2.0));
-        let _ = write!(self.data, "M{} {}a{r} {r} 0 1 1 {d} 0a{r} {r} 0 1 1 -{d} 0", short(x - radius), short(y));
+        let _ =
+            write!(self.data, "M{} {}a{r} {r} 0 1 1 {d} 0a{r} {r} 0 1 1 -{d} 0", short(x - radius), short(y));
     }
 
     /// A triangle that points up, or down.
@@ -194,7 +192,13 @@ impl Path {
 
 impl Drawing {
     /// The whole element, with what it says in words; `style` makes it stand alone.
-    pub(crate) fn svg(&self, class: &str, title: &str, desc: &str, style: Option<&str>) -> PreEscaped<String> {
+    pub(crate) fn svg(
+        &self,
+        class: &str,
+        title: &str,
+        desc: &str,
+        style: Option<&str>,
+    ) -> PreEscaped<String> {
         let mut svg = String::with_capacity(self.body.len() + 400);
         let (width, height) = (short(self.width), short(self.height));
         let _ = write!(
@@ -202,8 +206,8 @@ impl Drawing {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"{class}\" role=\"img\" width=\"{width}\" \
              height=\"{height}\" viewBox=\"0 0 {width} {height}\""
         );
-        if style.is_none() {
-            let _ = write!(svg, " data-marks=\"");
+        if style.is_none() && !self.marks.is_empty() {
+            let _ = write!(svg, " tabindex=\"0\" data-marks=\"");
             for (index, (x, y)) in self.marks.iter().enumerate() {
                 let gap = if index > 0 { " " } else { "" };
                 let _ = write!(svg, "{gap}{},{}", short(*x), short(*y));
@@ -216,7 +220,10 @@ impl Drawing {
         let _ = Escaper::new(&mut svg).write_str(desc);
         svg.push_str("</desc>");
         if let Some(style) = style {
-            let _ = write!(svg, "<style>{style}</style><rect class=\"page\" width=\"{width}\" height=\"{height}\"/>");
+            let _ = write!(
+                svg,
+                "<style>{style}</style><rect class=\"page\" width=\"{width}\" height=\"{height}\"/>"
+            );
         }
         svg.push_str(&self.body);
         svg.push_str("</svg>");

@@ -4,7 +4,7 @@ use super::axes::{Frame, spread};
 use super::canvas::{Anchor, Canvas, Drawing, Path, text_width};
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
-use crate::finding::Finding;
+use crate::finding::{Finding, labelled};
 use crate::number::{Loads, nanoseconds, percent};
 use dropline_record::{DelayLine, Histogram, Record, TrialLine};
 
@@ -33,39 +33,90 @@ struct Curve {
     late: bool,
 }
 
-/// The graph of a record; `None` when no delay was measured. `label` tells it from others beside it.
-pub(crate) fn delay(record: &Record, finding: Option<&Finding>, loads: Loads, room: Room, label: &str) -> Option<Plot> {
-    let (curves, title, caption) = match finding {
-        Some(finding) if !finding.delays().is_empty() => {
-            let curves = asked(finding, loads);
-            let first = curves.last()?;
-            let title = title(&format!("At {} of the {} load", first.name, finding.names.first()?), first);
-            (curves, title, String::new())
-        }
-        Some(_) => {
-            let (curves, all) = by_load(record, loads);
-            let heaviest = curves.last()?;
-            let caption =
-                if all > curves.len() { format!(" {} of {all} loads.", curves.len()) } else { String::new() };
-            (curves.clone(), title(&format!("At {}", heaviest.below), heaviest), caption)
-        }
-        None => {
-            let curves = of_trial(record.trials.last()?);
-            let title = title("", curves.first()?);
-            (curves, title, String::new())
-        }
+/// What a plot is about, beside its curves.
+#[derive(Clone, Debug)]
+struct Story {
+    curves: Vec<Curve>,
+    title: String,
+    caption: String,
+}
+
+/// The ends of both axes.
+#[derive(Clone, Copy, Debug)]
+struct Axes {
+    /// Largest 1 ÷ (1 − p).
+    far: f64,
+    /// In nanoseconds.
+    low: f64,
+    high: f64,
+}
+
+/// The graph of a single trial's delays; `None` when none was measured.
+pub(crate) fn trial_delay(trial: &TrialLine, room: Room) -> Option<Plot> {
+    let curves = of_trial(trial);
+    let title = title("", curves.first()?);
+    let story = Story { curves, title, caption: String::new() };
+    let axes = Axes::of([&story])?;
+    Some(story.plot(axes, room))
+}
+
+/// The graphs of searches on common axes, of those that measured delays; labels tell them apart.
+pub(crate) fn delays<'a>(
+    searches: impl IntoIterator<Item = (&'a Finding<'a>, String)>,
+    loads: Loads,
+    room: Room,
+) -> Vec<Plot> {
+    let stories: Vec<Story> =
+        searches.into_iter().filter_map(|(finding, label)| of_search(finding, loads, &label)).collect();
+    let Some(axes) = Axes::of(&stories) else { return Vec::new() };
+    stories.into_iter().map(|story| story.plot(axes, room)).collect()
+}
+
+fn of_search(finding: &Finding, loads: Loads, label: &str) -> Option<Story> {
+    let (curves, title, caption) = if finding.delays().is_empty() {
+        let (curves, all) = by_load(finding.record, loads);
+        let heaviest = curves.last()?;
+        let title = title(&format!("At {}", heaviest.below), heaviest);
+        let caption =
+            if all > curves.len() { format!(" {} of {all} loads.", curves.len()) } else { String::new() };
+        (curves, title, caption)
+    } else {
+        let curves = asked(finding, loads);
+        let heaviest = curves.last()?;
+        let at = format!("At {} of the load for {}", heaviest.name, finding.names.first()?);
+        let title = title(&at, heaviest);
+        (curves, title, String::new())
     };
-    let title = if label.is_empty() { title } else { format!("{label}: {title}") };
-    let words: Vec<String> = curves.iter().map(Curve::words).collect();
-    Some(Plot {
-        name: "delay",
-        desc: format!("Delay percentiles. {}.", words.join("; ")),
-        caption: format!("A curve ends in a ring where fewer than five packets lie beyond.{caption}"),
-        title,
-        wide: draw(&curves, room)?,
-        narrow: draw(&curves, Room::Narrow)?,
-        numbers: numbers(&curves),
-    })
+    Some(Story { curves, title: labelled(label, title), caption })
+}
+
+impl Axes {
+    /// `None` without curves.
+    fn of<'a>(stories: impl IntoIterator<Item = &'a Story>) -> Option<Self> {
+        let points = stories.into_iter().flat_map(|story| &story.curves).flat_map(|curve| &curve.points);
+        points.fold(None, |axes: Option<Self>, &(x, y)| {
+            let axes = axes.unwrap_or(Self { far: 10.0, low: y, high: y });
+            Some(Self { far: axes.far.max(x), low: axes.low.min(y), high: axes.high.max(y) })
+        })
+    }
+}
+
+impl Story {
+    fn plot(self, axes: Axes, room: Room) -> Plot {
+        let words: Vec<String> = self.curves.iter().map(Curve::words).collect();
+        Plot {
+            name: "delay",
+            desc: format!("Delay percentiles. {}.", words.join("; ")),
+            caption: format!(
+                "A curve ends in a ring where fewer than five packets lie beyond.{}",
+                self.caption
+            ),
+            wide: draw(&self.curves, axes, room),
+            narrow: draw(&self.curves, axes, Room::Narrow),
+            numbers: numbers(&self.curves),
+            title: self.title,
+        }
+    }
 }
 
 impl Curve {
@@ -89,8 +140,11 @@ impl Curve {
     }
 
     fn words(&self) -> String {
-        let values: Vec<String> =
-            self.stated.iter().map(|(p, value)| format!("p{} {}", per_cent(*p), nanoseconds(*value))).collect();
+        let values: Vec<String> = self
+            .stated
+            .iter()
+            .map(|(p, value)| format!("p{} {}", per_cent(*p), nanoseconds(*value)))
+            .collect();
         format!("{} {}: {}", self.name, self.below, values.join(", "))
     }
 
@@ -127,7 +181,8 @@ fn asked(finding: &Finding, loads: Loads) -> Vec<Curve> {
 
 /// Delays of a search's trials, those at one load together; some of the loads when there are many.
 fn by_load(record: &Record, loads: Loads) -> (Vec<Curve>, usize) {
-    let mut measured: Vec<&TrialLine> = record.trials.iter().filter(|trial| trial.delay_ns.is_some()).collect();
+    let mut measured: Vec<&TrialLine> =
+        record.trials.iter().filter(|trial| trial.delay_ns.is_some()).collect();
     measured.sort_by(|a, b| a.intended_load_pps.total_cmp(&b.intended_load_pps));
     let groups: Vec<&[&TrialLine]> =
         measured.chunk_by(|a, b| a.intended_load_pps == b.intended_load_pps).collect();
@@ -182,27 +237,20 @@ fn shaded(mut curves: Vec<Curve>) -> Vec<Curve> {
     curves
 }
 
-fn draw(curves: &[Curve], room: Room) -> Option<Drawing> {
+fn draw(curves: &[Curve], axes: Axes, room: Room) -> Drawing {
     let narrow = room == Room::Narrow;
     let mut canvas = Canvas::new(room.width(), if narrow { 306.0 } else { 330.0 });
     let labels = curves.iter().flat_map(|curve| [curve.name.as_str(), curve.below.as_str()]);
     let label_room = labels.map(text_width).fold(40.0, f64::max) + 16.0;
-    let frame = Frame {
-        left: 58.0,
-        right: canvas.width - label_room,
-        top: 30.0,
-        bottom: canvas.height - 44.0,
-    };
-    let points = || curves.iter().flat_map(|curve| &curve.points);
-    let far = points().map(|(x, _)| *x).fold(10.0, f64::max);
-    let low = points().map(|(_, y)| *y).min_by(f64::total_cmp)?;
-    let high = points().map(|(_, y)| *y).max_by(f64::total_cmp)?;
+    let frame =
+        Frame { left: 58.0, right: canvas.width - label_room, top: 30.0, bottom: canvas.height - 44.0 };
+    let Axes { far, low, high } = axes;
     let x = Scale::logarithmic((1.0, far * 1.15), (frame.left, frame.right));
     let y = Scale::logarithmic((low / 1.15, high * 1.25), (frame.bottom, frame.top));
 
     canvas.text("tick", Anchor::Start, 0.0, 12.0, "delay, log");
     let ticks: Vec<(f64, String)> =
-        y.ticks(8).into_iter().map(|value| (value, nanoseconds(value.round() as u64))).collect();
+        y.ticks(10).into_iter().map(|value| (value, nanoseconds(value.round() as u64))).collect();
     frame.rows(&mut canvas, &y, &ticks);
     frame.left_axis(&mut canvas, None);
     let percentiles: Vec<(f64, String)> = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999_999]
@@ -240,7 +288,7 @@ fn draw(curves: &[Curve], room: Room) -> Option<Drawing> {
         .flat_map(|curve| &curve.stated)
         .map(|(p, value)| (x.clamped(1.0 / (1.0 - p)), y.clamped((*value).max(1) as f64)))
         .collect();
-    Some(canvas.finish(marks))
+    canvas.finish(marks)
 }
 
 /// Names at the ends of the curves; of many curves, those that have room.
@@ -324,6 +372,8 @@ mod tests {
         let mut histogram = Histogram::new();
         histogram.record(0);
         let curve = Curve::new("a".into(), String::new(), &histogram).unwrap();
-        assert!(curve.stated.is_empty() && draw(&[curve], Room::Half).is_some());
+        let story = Story { curves: vec![curve], title: String::new(), caption: String::new() };
+        let axes = Axes::of([&story]).unwrap();
+        assert!(story.plot(axes, Room::Half).numbers.rows.is_empty());
     }
 }

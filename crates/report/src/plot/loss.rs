@@ -5,7 +5,7 @@ use super::canvas::{Anchor, Canvas, Drawing, Path};
 use super::scale::Scale;
 use super::search_time::{View, load_ticks};
 use super::{Numbers, Plot, Reading, Room, shown_loss, trial_words};
-use crate::finding::Finding;
+use crate::finding::{Finding, labelled};
 use crate::number::{self, Loads, percent};
 use dropline_record::TrialLine;
 
@@ -13,22 +13,22 @@ use dropline_record::TrialLine;
 const LANE: f64 = 28.0;
 
 /// The graph of one search; `None` without trials. `label` tells it from others beside it.
-pub(crate) fn loss(finding: &Finding, view: View, room: Room, label: &str) -> Option<Plot> {
-    let (low, high) = range(finding, view)?;
+pub(crate) fn loss(finding: &Finding, loads: LoadAxis, room: Room, label: &str) -> Option<Plot> {
+    finding.record.trials.first()?;
+    let LoadAxis { low, high, loads } = loads;
     let (shown, outside): (Vec<&TrialLine>, Vec<&TrialLine>) =
         finding.record.trials.iter().partition(|trial| (low..=high).contains(&trial.intended_load_pps));
-    let title = title(&shown, view.loads);
-    let title = if label.is_empty() { title } else { format!("{label}: {title}") };
+    let title = labelled(label, title(&shown, loads));
     let mut caption = String::from("A disc a trial; bands: between the bounds of each goal.");
     if !outside.is_empty() {
-        let loads: Vec<String> =
-            outside.iter().take(4).map(|trial| view.loads.short(trial.intended_load_pps)).collect();
-        let more = if outside.len() > loads.len() { ", …" } else { "" };
+        let missing: Vec<String> =
+            outside.iter().take(4).map(|trial| loads.short(trial.intended_load_pps)).collect();
+        let more = if outside.len() > missing.len() { ", …" } else { "" };
         caption.push_str(&format!(
             " Not shown: {} at {}{more} {}.",
             number::plural(outside.len() as u64, "trial"),
-            loads.join(", "),
-            view.loads.unit
+            missing.join(", "),
+            loads.unit
         ));
     }
     Some(Plot {
@@ -36,22 +36,33 @@ pub(crate) fn loss(finding: &Finding, view: View, room: Room, label: &str) -> Op
         desc: format!("Loss ratio of {} over load. {title}.", number::plural(shown.len() as u64, "trial")),
         title,
         caption,
-        wide: draw(finding, view.loads, (low, high), &shown, room),
-        narrow: draw(finding, view.loads, (low, high), &shown, Room::Narrow),
-        numbers: numbers(&shown, view.loads),
+        wide: draw(finding, loads, (low, high), &shown, room),
+        narrow: draw(finding, loads, (low, high), &shown, Room::Narrow),
+        numbers: numbers(&shown, loads),
     })
 }
 
-/// The shown part of the loads, half as wide again where trials are.
-fn range(finding: &Finding, view: View) -> Option<(f64, f64)> {
-    let loads = || finding.record.trials.iter().map(|trial| trial.intended_load_pps).filter(|load| load.is_finite());
-    loads().next()?;
-    let half = (view.high - view.low) / 2.0;
-    let (low, high) = (view.low - half, view.high + half);
-    let within = || loads().filter(|load| (low..=high).contains(load));
-    let margin = half * 0.08;
-    let least = within().fold(view.low, |least, load| least.min(load - margin));
-    Some((least.max(0.0), within().fold(view.high, |most, load| most.max(load + margin))))
+/// The loads that are shown, in packets a second.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LoadAxis {
+    low: f64,
+    high: f64,
+    loads: Loads,
+}
+
+impl LoadAxis {
+    /// The view of the search-time graphs, half as wide again where trials are; the same for all of them.
+    pub(crate) fn around(view: View, findings: &[Finding]) -> Self {
+        let half = (view.high - view.low) / 2.0;
+        let (low, high) = (view.low - half, view.high + half);
+        let trials = findings.iter().flat_map(|finding| &finding.record.trials);
+        let (mut least, mut most) = (view.low, view.high);
+        for load in trials.map(|trial| trial.intended_load_pps).filter(|load| (low..=high).contains(load)) {
+            least = least.min(load - half * 0.08);
+            most = most.max(load + half * 0.08);
+        }
+        Self { low: least.max(0.0), high: most, loads: view.loads }
+    }
 }
 
 /// Where loss sets in.
@@ -69,12 +80,22 @@ fn title(trials: &[&TrialLine], loads: Loads) -> String {
             format!("Loss sets in between {} and {}", loads.bare(last), loads.with_unit(first))
         }
         (Some(last), Some(first)) => {
-            format!("Between {} and {} some trials lose and some do not", loads.bare(first), loads.with_unit(last))
+            format!(
+                "Between {} and {} some trials lose and some do not",
+                loads.bare(first),
+                loads.with_unit(last)
+            )
         }
     }
 }
 
-fn draw(finding: &Finding, loads: Loads, (low, high): (f64, f64), trials: &[&TrialLine], room: Room) -> Drawing {
+fn draw(
+    finding: &Finding,
+    loads: Loads,
+    (low, high): (f64, f64),
+    trials: &[&TrialLine],
+    room: Room,
+) -> Drawing {
     let narrow = room == Room::Narrow;
     let mut canvas = Canvas::new(room.width(), if narrow { 306.0 } else { 330.0 });
     let frame = Frame { left: 58.0, right: canvas.width - 12.0, top: 52.0, bottom: canvas.height - 44.0 };
@@ -85,8 +106,7 @@ fn draw(finding: &Finding, loads: Loads, (low, high): (f64, f64), trials: &[&Tri
 
     canvas.text("tick", Anchor::Start, 0.0, 12.0, "loss ratio, log");
     canvas.rect("panel", (frame.left, frame.right), (floor_y, frame.bottom));
-    let ticks: Vec<(f64, String)> =
-        y.ticks(7).into_iter().map(|value| (value, percent(value))).collect();
+    let ticks: Vec<(f64, String)> = y.ticks(7).into_iter().map(|value| (value, percent(value))).collect();
     frame.rows(&mut canvas, &y, &ticks);
     canvas.line("axis", (frame.left, floor_y), (frame.right, floor_y));
     canvas.text("tick", Anchor::End, frame.left - 7.0, floor_y + LANE / 2.0 + 4.0, "none");
@@ -125,7 +145,7 @@ fn break_mark(canvas: &mut Canvas, frame: Frame) {
 
 fn goals(canvas: &mut Canvas, frame: Frame, x: &Scale, y: &Scale, finding: &Finding, loads: Loads) {
     for (goal, answer) in finding.answers.iter().enumerate() {
-        let class = goal.min(3);
+        let class = finding.inks[goal];
         if let (Some(lower), Some(upper)) = (answer.lower_pps, answer.upper_pps) {
             let (left, right) = (x.clamped(lower), x.clamped(upper));
             canvas.rect(&format!("band f{class}"), (left, right), (frame.top, frame.bottom));

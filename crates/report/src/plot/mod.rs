@@ -9,8 +9,8 @@ mod loss;
 mod search_time;
 mod slices;
 
-pub(crate) use delay::delay;
-pub(crate) use loss::loss;
+pub(crate) use delay::{delays, trial_delay};
+pub(crate) use loss::{LoadAxis, loss};
 pub(crate) use search_time::{View, common_view, search_time, time_span};
 pub(crate) use slices::slices;
 

@@ -55,7 +55,8 @@ impl Scale {
     fn linear_ticks(&self, most: usize) -> Vec<f64> {
         let rough = (self.high - self.low) / most.max(1) as f64;
         let power = 10f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * power).find(|&step| step >= rough * 0.999);
+        let step =
+            [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * power).find(|&step| step >= rough * 0.999);
         let step = step.unwrap_or(power * 10.0);
         let first = (self.low / step - 1e-9).ceil();
         let last = (self.high / step + 1e-9).floor();

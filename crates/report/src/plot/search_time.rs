@@ -4,12 +4,14 @@ use super::axes::{Frame, spread, widest};
 use super::canvas::{Anchor, Canvas, Drawing, Path, text_width};
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room, shown_loss, trial_words};
-use crate::finding::{Finding, Standing, relative_width};
-use crate::number::{self, Loads, listed, percent, seconds};
+use crate::finding::{Finding, Standing, labelled, relative_width, sentence_case};
+use crate::number::{self, Loads, percent, seconds};
 use dropline_record::{AnswerLine, BoundsLine, Purpose, TrialLine};
 
 /// Steps of a line that are kept at most.
 const STEPS: usize = 300;
+/// The axis never zooms in further than to this share of its loads.
+const NARROWEST: f64 = 0.03;
 /// Height of the lanes at the edges, for trials outside the axis.
 const LANE: f64 = 18.0;
 
@@ -57,18 +59,20 @@ pub(crate) fn common_view(findings: &[Finding], loads: Loads, until: f64) -> Vie
     }
     if low > high {
         let trials = findings.iter().flat_map(|finding| &finding.record.trials);
-        for load in trials.map(|trial| trial.intended_load_pps).filter(|load| load.is_finite() && *load >= 0.0) {
+        for load in
+            trials.map(|trial| trial.intended_load_pps).filter(|load| load.is_finite() && *load >= 0.0)
+        {
             (low, high) = (low.min(load), high.max(load));
         }
     }
     if low > high {
         (low, high) = (0.0, 1.0);
     }
-    let span = (high - low).max(high * 0.004).max(1e-3);
-    let lower = weighted_quantile(&mut lowers, 0.15).unwrap_or(low).max(low - 1.5 * span);
-    let upper = weighted_quantile(&mut uppers, 0.85).unwrap_or(high).min(high + 1.5 * span);
+    let span = (high - low).max(high * NARROWEST).max(1e-3);
+    let lower = weighted_quantile(&mut lowers, 0.15).unwrap_or(low).max(low - span / 2.0);
+    let upper = weighted_quantile(&mut uppers, 0.85).unwrap_or(high).min(high + span / 2.0);
     (low, high) = (low.min(lower), high.max(upper));
-    let pad = (high - low).max(high * 0.004).max(1e-3) * 0.12;
+    let pad = ((span - (high - low)) / 2.0).max((high - low) * 0.1);
     let low = if low - pad < high * 0.25 { 0.0 } else { low - pad };
     View { low, high: high + pad, until, loads }
 }
@@ -81,22 +85,22 @@ pub(crate) fn time_span(finding: &Finding) -> f64 {
 
 /// The graph of one search; `label` tells it from others beside it.
 pub(crate) fn search_time(finding: &Finding, view: View, room: Room, label: &str) -> Plot {
-    let outside = finding.record.trials.iter().any(|trial| {
-        !(view.low..=view.high).contains(&trial.intended_load_pps)
-    });
+    let outside =
+        finding.record.trials.iter().any(|trial| !(view.low..=view.high).contains(&trial.intended_load_pps));
     let invalid = finding.record.trials.iter().flat_map(|trial| &trial.bounds).any(|bounds| {
         (bounds.lower_pps.is_some() && !bounds.lower_valid)
             || (bounds.upper_pps.is_some() && !bounds.upper_valid)
     });
-    let mut caption = String::from("Bounds are steps: they change only when a trial ends.");
+    let mut caption = String::from(
+        "Bounds are steps: they change only when a trial ends. Discs grow with loss, hollow for none.",
+    );
     if invalid {
         caption.push_str(" Dashed: a bound that its last trial does not bear out.");
     }
     if outside {
         caption.push_str(" Marks at the edge are trials outside the axis.");
     }
-    let title = title(finding);
-    let title = if label.is_empty() { title } else { format!("{}: {}", label, lower_case(&title)) };
+    let title = labelled(label, title(finding));
     Plot {
         name: "search-time",
         desc: format!(
@@ -114,26 +118,41 @@ pub(crate) fn search_time(finding: &Finding, view: View, room: Room, label: &str
 
 /// When each goal was known as well as asked, or why not.
 fn title(finding: &Finding) -> String {
+    let knowns: Vec<Option<(f64, f64)>> =
+        finding.answers.iter().enumerate().map(|(goal, answer)| known(finding, goal, answer)).collect();
+    if let [Some(first), Some(_), ..] = knowns.as_slice() {
+        if knowns.iter().all(|known| *known == Some(*first)) {
+            let all = if knowns.len() == 2 { "Both" } else { "All" };
+            return format!("{all} goals were known to {} after {}", percent(first.0), seconds(first.1));
+        }
+    }
+    let mut before = None;
     let words: Vec<String> = finding
         .answers
         .iter()
         .enumerate()
         .map(|(goal, answer)| {
             let name = goal_phrase(finding, goal);
-            match known(finding, goal, answer) {
-                Some((width, after)) => format!("the {name} was known to {} after {}", percent(width), seconds(after)),
-                None => match Standing::of(answer) {
+            let Some((width, after)) = knowns[goal] else {
+                before = None;
+                return match Standing::of(answer) {
                     Standing::AtMaximum => format!("the {name} has no upper bound"),
                     Standing::BelowMinimum => format!("the {name} has no lower bound"),
                     _ => format!("the {name} was not settled"),
-                },
+                };
+            };
+            let after = seconds(after);
+            match before.replace(width) {
+                Some(same) if same == width => format!("the {name} after {after}"),
+                Some(_) => format!("the {name} to {} after {after}", percent(width)),
+                None => format!("the {name} was known to {} after {after}", percent(width)),
             }
         })
         .collect();
     if words.is_empty() {
         return "Loads over the time of the search".into();
     }
-    crate::finding::sentence_case(&listed(&words))
+    sentence_case(&words.join(", "))
 }
 
 fn goal_phrase(finding: &Finding, goal: usize) -> String {
@@ -196,8 +215,7 @@ fn draw(finding: &Finding, view: View, room: Room) -> Drawing {
     let tick_room = Scale::linear((view.low, view.high), (0.0, 1.0));
     let ticks = load_ticks(&tick_room, view.loads, if room == Room::Full { 10 } else { 6 });
     let labels_width = widest(ticks.iter().map(|(_, label)| label.as_str())).max(20.0) + 10.0;
-    let names: Vec<&str> = finding.names.iter().map(String::as_str).collect();
-    let right_room = (widest(names).max(text_width("186.5 kpps")) + 24.0).min(if narrow { 110.0 } else { 150.0 });
+    let right_room = label_room(finding, view.loads, narrow);
     let frame = Frame {
         left: labels_width,
         right: canvas.width - right_room,
@@ -237,7 +255,8 @@ pub(super) fn load_ticks(scale: &Scale, loads: Loads, most: usize) -> Vec<(f64, 
     let unit = loads.scaled(1.0);
     let in_unit = Scale::linear((scale.low * unit, scale.high * unit), (0.0, 1.0));
     let ticks = in_unit.ticks(most);
-    let step = if ticks.len() > 1 { ticks[1] - ticks[0] } else { ticks.first().copied().unwrap_or(1.0).max(1.0) };
+    let step =
+        if ticks.len() > 1 { ticks[1] - ticks[0] } else { ticks.first().copied().unwrap_or(1.0).max(1.0) };
     let decimals = (-step.abs().log10()).ceil().clamp(0.0, 6.0) as usize;
     ticks.into_iter().map(|tick| (tick / unit, number::fixed(tick, decimals))).collect()
 }
@@ -292,14 +311,14 @@ fn bounds(canvas: &mut Canvas, frame: Frame, rate: &Scale, time: &Scale, finding
     for goal in 0..finding.answers.len() {
         let steps = thinned(steps(finding, goal), time);
         let band = band(canvas, rate, time, &steps);
-        canvas.path(&format!("band f{}", goal.min(3)), &band);
+        canvas.path(&format!("band f{}", finding.inks[goal]), &band);
     }
     for goal in 0..finding.answers.len() {
         let steps = thinned(steps(finding, goal), time);
         for side in [Side::Lower, Side::Upper] {
             let (valid, invalid) = stairs(canvas, frame, rate, time, finding, goal, &steps, side);
-            canvas.path(&format!("bound s{}", goal.min(3)), &valid);
-            canvas.path(&format!("bound invalid s{}", goal.min(3)), &invalid);
+            canvas.path(&format!("bound s{}", finding.inks[goal]), &valid);
+            canvas.path(&format!("bound invalid s{}", finding.inks[goal]), &invalid);
         }
     }
 }
@@ -425,7 +444,11 @@ fn trials(
     view: View,
 ) -> Vec<(f64, f64)> {
     let trials = &finding.record.trials;
-    let shrink = if trials.len() > 150 { 0.6 } else { 1.0 };
+    let shrink = match (frame.right - frame.left) / trials.len().max(1) as f64 {
+        room if room < 2.0 => 0.55,
+        room if room < 5.0 => 0.75,
+        _ => 1.0,
+    };
     let (mut dashes, mut discs, mut hollow) = (Path::default(), Path::default(), Path::default());
     let (mut lossy, mut lossless) = (Path::default(), Path::default());
     let mut edges: [Vec<(f64, f64)>; 2] = [Vec::new(), Vec::new()];
@@ -466,27 +489,45 @@ fn trials(
 }
 
 /// The loads of the trials at an edge, in words beside each group of triangles.
+///
+/// Groups that leave no room for their words become one.
 fn edge_labels(canvas: &mut Canvas, frame: Frame, y: f64, edge: &[(f64, f64)], loads: Loads) {
     for &(x, _) in edge {
         canvas.keep_free((x - 5.0, x + 5.0), (y - 9.0, y + 2.0));
     }
-    for group in edge.chunk_by(|a, b| b.0 - a.0 < 42.0) {
-        let mut words: Vec<String> = group.iter().take(3).map(|(_, load)| loads.short(*load)).collect();
-        if group.len() > 3 {
-            words.push(format!("… {} trials", group.len()));
-        }
-        let words = words.join(", ");
-        let (first, last) = (group[0].0, group[group.len() - 1].0);
-        let fits = last + 9.0 + text_width(&words) < frame.right;
-        let placed = fits && canvas.text_if_free("halo", Anchor::Start, last + 9.0, y, &words);
-        if !placed && first - 9.0 - text_width(&words) > frame.left {
-            canvas.text_if_free("halo", Anchor::End, first - 9.0, y, &words);
+    for apart in [42.0, 90.0, 180.0, 360.0, f64::INFINITY] {
+        let mut attempt = canvas.clone();
+        let mut groups = edge.chunk_by(|a, b| b.0 - a.0 < apart);
+        if groups.all(|group| edge_label(&mut attempt, frame, y, group, loads)) {
+            *canvas = attempt;
+            return;
         }
     }
 }
 
+/// The words of one group at its right or its left; says whether there was room.
+fn edge_label(canvas: &mut Canvas, frame: Frame, y: f64, group: &[(f64, f64)], loads: Loads) -> bool {
+    let mut words: Vec<String> = group.iter().take(3).map(|(_, load)| loads.short(*load)).collect();
+    if group.len() > 3 {
+        words.push(format!("… {} trials", group.len()));
+    }
+    let words = words.join(", ");
+    let (first, last) = (group[0].0, group[group.len() - 1].0);
+    (last + 9.0 + text_width(&words) < frame.right
+        && canvas.text_if_free("halo", Anchor::Start, last + 9.0, y, &words))
+        || (first - 9.0 - text_width(&words) > frame.left
+            && canvas.text_if_free("halo", Anchor::End, first - 9.0, y, &words))
+}
+
 /// Whisker, name, value and interval of each goal: no legend.
-fn right_labels(canvas: &mut Canvas, frame: Frame, rate: &Scale, finding: &Finding, loads: Loads, narrow: bool) {
+fn right_labels(
+    canvas: &mut Canvas,
+    frame: Frame,
+    rate: &Scale,
+    finding: &Finding,
+    loads: Loads,
+    narrow: bool,
+) {
     let lines = if narrow { 2.0 } else { 3.0 };
     let height = lines * 15.0 + 4.0;
     let middle = |answer: &AnswerLine| {
@@ -500,7 +541,7 @@ fn right_labels(canvas: &mut Canvas, frame: Frame, rate: &Scale, finding: &Findi
     let tops = spread(&wanted, height, frame.top - 8.0, frame.bottom - height);
     let x = frame.right + 9.0;
     for (goal, answer) in finding.answers.iter().enumerate() {
-        let class = goal.min(3);
+        let class = finding.inks[goal];
         if let (Some(lower), Some(upper)) = (answer.lower_pps, answer.upper_pps) {
             let (lower, upper) = (rate.clamped(lower), rate.clamped(upper));
             let mut caps = Path::default();
@@ -519,25 +560,45 @@ fn right_labels(canvas: &mut Canvas, frame: Frame, rate: &Scale, finding: &Findi
         let text = x + 10.0;
         let top = tops[goal];
         canvas.text(&format!("name t{class}"), Anchor::Start, text, top + 12.0, &finding.names[goal]);
-        let regular = Standing::of(answer) == Standing::Regular;
-        let value = match answer.headline_pps() {
-            Some(headline) if narrow => loads.bare(headline),
-            Some(headline) => loads.with_unit(headline),
-            None => "unknown".into(),
-        };
-        let value = if regular || !narrow { value } else { format!("{value} irr.") };
+        let [value, below] = label_words(answer, loads, narrow);
         canvas.text("value", Anchor::Start, text, top + 27.0, &value);
         if !narrow {
-            let below =
-                if regular { loads.interval(answer.lower_pps, answer.upper_pps) } else { "irregular".into() };
             canvas.text("", Anchor::Start, text, top + 42.0, &below);
         }
     }
 }
 
+/// The value of a goal, and its interval or that it has none.
+fn label_words(answer: &AnswerLine, loads: Loads, narrow: bool) -> [String; 2] {
+    let regular = Standing::of(answer) == Standing::Regular;
+    let value = match answer.headline_pps() {
+        Some(headline) if narrow => loads.bare(headline),
+        Some(headline) => loads.with_unit(headline),
+        None => "unknown".into(),
+    };
+    let below = if regular { loads.interval(answer.lower_pps, answer.upper_pps) } else { "irregular".into() };
+    [if regular || !narrow { value } else { "irregular".into() }, below]
+}
+
+/// Width that the labels at the right need.
+fn label_room(finding: &Finding, loads: Loads, narrow: bool) -> f64 {
+    let mut room = 60.0f64;
+    for (name, answer) in finding.names.iter().zip(&finding.answers) {
+        let [value, below] = label_words(answer, loads, narrow);
+        // Names are bold.
+        room = room.max(text_width(name) * 1.1).max(text_width(&value));
+        if !narrow {
+            room = room.max(text_width(&below));
+        }
+    }
+    room + 22.0
+}
+
 fn numbers(finding: &Finding, loads: Loads) -> Numbers {
-    let mut heads: Vec<String> =
-        ["trial", "ends at, s", "lost", "of offered", "loss ratio"].iter().map(|head| (*head).into()).collect();
+    let mut heads: Vec<String> = ["trial", "ends at, s", "lost", "of offered", "loss ratio"]
+        .iter()
+        .map(|head| (*head).into())
+        .collect();
     heads.insert(2, format!("load, {}", loads.unit));
     for name in &finding.names {
         heads.push(format!("{name}: lower, {}", loads.unit));
@@ -573,11 +634,6 @@ fn bound_words(loads: Loads, load: Option<f64>, valid: bool) -> String {
         Some(load) => format!("{} (invalid)", loads.bare(load)),
         None => String::new(),
     }
-}
-
-fn lower_case(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
 #[cfg(test)]

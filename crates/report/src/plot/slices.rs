@@ -31,7 +31,9 @@ fn lost(slice: &SliceLine) -> u64 {
 fn title(lost: &[u64]) -> String {
     let all: u64 = lost.iter().copied().fold(0, u64::saturating_add);
     let with = lost.iter().filter(|lost| **lost > 0).count();
-    let Some((worst, most)) = lost.iter().enumerate().max_by_key(|(index, lost)| (**lost, usize::MAX - index)) else {
+    let Some((worst, most)) =
+        lost.iter().enumerate().max_by_key(|(index, lost)| (**lost, usize::MAX - index))
+    else {
         return "No slices".into();
     };
     if all == 0 {
@@ -48,7 +50,8 @@ fn title(lost: &[u64]) -> String {
 fn draw(trial: &TrialLine, lost: &[u64], room: Room) -> Drawing {
     let mut canvas = Canvas::new(room.width(), 240.0);
     let frame = Frame { left: 58.0, right: canvas.width - 12.0, top: 30.0, bottom: canvas.height - 44.0 };
-    let until: f64 = trial.slices.iter().map(|slice| slice.duration_s).filter(|length| length.is_finite()).sum();
+    let until: f64 =
+        trial.slices.iter().map(|slice| slice.duration_s).filter(|length| length.is_finite()).sum();
     let time = Scale::linear((0.0, until.max(1e-9)), (frame.left, frame.right));
     let most = lost.iter().copied().max().unwrap_or(0).max(1) as f64;
     let y = Scale::linear((0.0, most * 1.08), (frame.bottom, frame.top));
@@ -82,7 +85,8 @@ fn draw(trial: &TrialLine, lost: &[u64], room: Room) -> Drawing {
 }
 
 fn numbers(trial: &TrialLine, lost: &[u64]) -> Numbers {
-    let heads = ["slice", "from, s", "offered", "forwarded", "lost"].iter().map(|head| (*head).to_owned()).collect();
+    let heads =
+        ["slice", "from, s", "offered", "forwarded", "lost"].iter().map(|head| (*head).to_owned()).collect();
     let mut at = 0.0;
     let rows = trial
         .slices

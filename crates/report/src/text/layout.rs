@@ -179,7 +179,11 @@ mod tests {
     #[test]
     fn columns_fall_away_from_the_right_and_notes_never() {
         let columns = Columns {
-            heads: vec![("goal".into(), Side::Left), ("load".into(), Side::Right), ("how".into(), Side::Left)],
+            heads: vec![
+                ("goal".into(), Side::Left),
+                ("load".into(), Side::Right),
+                ("how".into(), Side::Left),
+            ],
             rows: vec![Row {
                 cells: vec![
                     ("no loss".into(), Ink::Goal(0)),
@@ -192,7 +196,10 @@ mod tests {
         };
         let mut wide = page(80);
         wide.columns(&columns);
-        assert_eq!(wide.into_text(), "  goal       load   how\n  no loss   186.5   narrow\n    ! irregular\n");
+        assert_eq!(
+            wide.into_text(),
+            "  goal       load   how\n  no loss   186.5   narrow\n    ! irregular\n"
+        );
         let mut narrow = page(20);
         narrow.columns(&columns);
         assert_eq!(narrow.into_text(), "  goal       load\n  no loss   186.5\n    ! irregular\n");

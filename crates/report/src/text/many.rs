@@ -25,23 +25,30 @@ pub fn text_many(records: &[Record], style: Style) -> String {
     }
     page.columns(&columns(&comparison));
     if comparison.repeated() {
-        page.hanging("  ", Ink::Faint, "half 16\u{2013}84: half the range from the 16 % to the 84 % quantile (nearest rank)");
+        page.hanging(
+            "  ",
+            Ink::Faint,
+            "half 16\u{2013}84: half the range from the 16 % to the 84 % quantile (nearest rank)",
+        );
     }
     page.caveats(&doubts(records));
     page.into_text()
 }
 
 fn columns(comparison: &Comparison) -> Columns {
-    let mut heads = vec![("search".to_owned(), Side::Left), ("goal".to_owned(), Side::Left)];
+    let mut heads = vec![("goal".to_owned(), Side::Left)];
+    if comparison.labelled() {
+        heads.insert(0, ("search".to_owned(), Side::Left));
+    }
+    let keep = heads.len() + 1;
     let numbers: &[&str] = if comparison.repeated() {
         &["searches", "median", "min", "max", "half 16\u{2013}84", "median time", "half 16\u{2013}84"]
     } else {
         &["finds", "bounds", "to the first", "trials", "time"]
     };
     heads.extend(numbers.iter().map(|head| ((*head).to_owned(), Side::Right)));
-    // One search is as good as named when it is the only one that differs by nothing.
     let rows = comparison.lines.iter().map(|line| row(comparison, line)).collect();
-    Columns { heads, rows, keep: 3 }
+    Columns { heads, rows, keep }
 }
 
 fn row(comparison: &Comparison, line: &Line) -> Row {
@@ -49,10 +56,10 @@ fn row(comparison: &Comparison, line: &Line) -> Row {
     let unknown = || "\u{2013}".to_owned();
     let load = |load: Option<f64>| load.map_or_else(unknown, |load| loads.with_unit(load));
     let time = |time: Option<f64>| time.map_or_else(unknown, number::seconds);
-    let mut cells = vec![
-        (line.label.clone(), Ink::Plain),
-        (line.goal.clone(), Ink::Goal(line.goal_index)),
-    ];
+    let mut cells = vec![(line.goal.clone(), Ink::Goal(line.ink))];
+    if comparison.labelled() {
+        cells.insert(0, (line.label.clone(), Ink::Plain));
+    }
     let numbers = if comparison.repeated() {
         vec![
             number::count(line.searches as u64),

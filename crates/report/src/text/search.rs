@@ -25,7 +25,7 @@ pub(super) fn head(page: &mut Page, record: &Record) {
     let header = &record.header;
     let note = header.target_note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
     page.fact("target", &format!("{}{note}", header.target));
-    page.fact("arrivals", &finding::traffic_words(record));
+    page.fact("load", &finding::traffic_words(record));
     if let Some(generator) = &header.generator {
         let limit = header.generator_limit_pps.map_or_else(String::new, |limit| {
             let loads = number::Loads::of(&header.load_unit, [], limit);
@@ -45,7 +45,8 @@ fn goals(finding: &Finding) -> Columns {
         .enumerate()
         .map(|(index, answer)| {
             let standing = Standing::of(answer);
-            let headline = answer.headline_pps().map_or_else(|| "unknown".into(), |load| loads.with_unit(load));
+            let headline =
+                answer.headline_pps().map_or_else(|| "unknown".into(), |load| loads.with_unit(load));
             let bounds = match (answer.lower_pps, answer.upper_pps) {
                 (None, None) => "none".into(),
                 (lower, upper) => format!("{} {}", loads.interval(lower, upper), loads.unit),
@@ -112,7 +113,7 @@ pub(super) fn listed(delay: &dropline_record::DelayLine) -> String {
         .into_iter()
         .filter_map(|(name, value)| Some(format!("{name}\u{a0}{}", number::nanoseconds(value?))))
         .collect();
-    if words.is_empty() { "no packet came back".into() } else { words.join("  ") }
+    if words.is_empty() { "no packet came back".into() } else { words.join("\u{a0} ") }
 }
 
 /// `receive buffer 99.8 %   unexplained 0`.
@@ -139,18 +140,28 @@ pub(super) fn places(lost_at: &[(String, u64)]) -> String {
 fn measured(page: &mut Page, finding: &Finding) {
     let search = finding.search;
     let preset = search.preset.as_ref().map_or_else(String::new, |preset| format!(", preset {preset}"));
+    let unit = &finding.record.header.load_unit;
+    let load = |load: f64| number::Loads::of(unit, [], load).with_unit(load);
     page.fact(
         "search",
         &format!(
             "{}{preset}, from {} to {}",
             search.algorithm,
-            finding.loads.short(search.min_load_pps),
-            number::Loads::of(&finding.record.header.load_unit, [], search.max_load_pps).with_unit(search.max_load_pps)
+            load(search.min_load_pps),
+            load(search.max_load_pps)
         ),
     );
-    for (index, answer) in finding.answers.iter().enumerate() {
+    let mut attributes: Vec<(String, Vec<String>)> = Vec::new();
+    for (name, answer) in finding.names.iter().zip(&finding.answers) {
+        let words = finding::attributes(&answer.goal);
+        match attributes.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, names)) => names.push(name.clone()),
+            None => attributes.push((words, vec![name.clone()])),
+        }
+    }
+    for (index, (words, names)) in attributes.iter().enumerate() {
         let name = if index == 0 { "goals" } else { "" };
-        page.fact(name, &finding::attributes(&answer.goal));
+        page.fact(name, &format!("{}: {words}", number::listed(names)));
     }
     page.fact("a load is", &finding.record.header.load_is);
     page.fact("time is", &finding::effective_words(search));

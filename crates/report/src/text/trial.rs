@@ -67,10 +67,13 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
     }
     match trial.trial_loss_ratio {
         Some(ratio) => page.fact(
-            "undelivered",
-            &format!("{} of what was intended (trial loss ratio, RFC 9971)", number::percent(ratio)),
+            "missing",
+            &format!(
+                "{} of what was intended did not come back (trial loss ratio, RFC 9971)",
+                number::percent(ratio)
+            ),
         ),
-        None => page.fact("undelivered", "not defined: the target paces this load"),
+        None => page.fact("missing", "not defined: the target paces this load"),
     }
 }
 
@@ -90,7 +93,11 @@ fn arrivals(page: &mut Page, trial: &TrialLine) {
         Some(delay) => {
             page.fact(
                 "delay",
-                &format!("{}   (n{JOIN}{}, from when each was due)", listed(delay), number::count(delay.count.0)),
+                &format!(
+                    "{}   (n{JOIN}{}, from when each was due)",
+                    listed(delay),
+                    number::count(delay.count.0)
+                ),
             );
             if let Some(shape) = shape(delay, page.style) {
                 page.fact("", &shape);
@@ -102,7 +109,10 @@ fn arrivals(page: &mut Page, trial: &TrialLine) {
         page.fact("from sent", &listed(service));
     }
     if trial.negative.count.0 > 0 {
-        page.fact("negative", &format!("{} delays below zero: the clocks disagree", number::count(trial.negative.count.0)));
+        page.fact(
+            "negative",
+            &format!("{} delays below zero: the clocks disagree", number::count(trial.negative.count.0)),
+        );
     }
 }
 
