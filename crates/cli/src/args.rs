@@ -220,7 +220,7 @@ pub(crate) struct ServeArgs {
     /// Where to listen; another address than loopback lets others send to it.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7007")]
     pub(crate) listen: String,
-    /// Time a worker takes for each packet.
+    /// Time a worker takes for each packet; 0 answers at once, without queue and workers.
     #[arg(long, value_name = "TIME", default_value = "0us")]
     pub(crate) service_time: String,
     /// Sleep through the service time instead of keeping the processor busy.
@@ -252,8 +252,8 @@ pub(crate) struct ReportArgs {
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Write one self-contained page [default name: the first record's with .html].
-    #[arg(long, value_name = "OUT", num_args = 0..=1, default_missing_value = "")]
-    pub(crate) html: Option<PathBuf>,
+    #[arg(long, value_name = "OUT", num_args = 0..=1)]
+    pub(crate) html: Option<Option<PathBuf>>,
     /// Write each plot as an SVG file into this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) svg: Option<PathBuf>,
@@ -328,7 +328,9 @@ pub(crate) struct DoctorArgs {
 
 /// Print a shell's completion script.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  dropline completions bash > ~/.local/share/bash-completion/completions/dropline")]
+#[command(
+    after_help = "Example:\n  dropline completions bash > ~/.local/share/bash-completion/completions/dropline"
+)]
 pub(crate) struct CompletionsArgs {
     /// Which shell.
     pub(crate) shell: clap_complete::Shell,

@@ -11,7 +11,11 @@ use std::path::Path;
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    match out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes())).and_then(|()| out.flush()) {
+    match out
+        .write_all(text.as_bytes())
+        .and_then(|()| out.write_all(end.as_bytes()))
+        .and_then(|()| out.flush())
+    {
         Err(why) if why.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::environment(format!("cannot write the result: {why}")))
         }
@@ -32,5 +36,6 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
 /// # Errors
 /// If it cannot be written.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|why| Failure::environment(format!("cannot write {}: {why}", path.display())))
+    std::fs::write(path, text)
+        .map_err(|why| Failure::environment(format!("cannot write {}: {why}", path.display())))
 }

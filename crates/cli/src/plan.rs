@@ -9,7 +9,11 @@ use dropline::{AlgorithmPlan, Failure, SearchPlan, Target, TrialPlan};
 use std::time::Duration;
 
 /// The traffic profile, once for each frame size.
-pub(crate) fn profiles(args: &TrafficArgs, target: &Target, preset: Option<Preset>) -> Result<Vec<TrafficProfile>, Failure> {
+pub(crate) fn profiles(
+    args: &TrafficArgs,
+    target: &Target,
+    preset: Option<Preset>,
+) -> Result<Vec<TrafficProfile>, Failure> {
     let directions = match &args.directions {
         None => vec![Part::whole("out")],
         Some(_) if !target.takes_directions() => {
@@ -39,9 +43,10 @@ pub(crate) fn profiles(args: &TrafficArgs, target: &Target, preset: Option<Prese
     let packets = match (&args.packet, &args.frame) {
         (None, None) => vec![base.packet],
         (Some(size), _) => vec![packet("--packet", size, Packet::of_payload)?],
-        (None, Some(sizes)) => {
-            sizes.split(',').map(|size| packet("--frame", size, Packet::of_frame)).collect::<Result<_, _>>()?
-        }
+        (None, Some(sizes)) => sizes
+            .split(',')
+            .map(|size| packet("--frame", size, Packet::of_frame))
+            .collect::<Result<_, _>>()?,
     };
     Ok(packets.into_iter().map(|packet| TrafficProfile { packet, ..base.clone() }).collect())
 }
@@ -54,7 +59,8 @@ pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
         return Err(Failure::usage("--frame: a trial has one frame size; several are for search"));
     }
     let profile = profiles.remove(0);
-    let text = args.load.as_deref().ok_or_else(|| Failure::usage("a trial needs --load, such as --load 10kpps"))?;
+    let text =
+        args.load.as_deref().ok_or_else(|| Failure::usage("a trial needs --load, such as --load 10kpps"))?;
     let load = rate("--load", text, profile.packet)?;
     let duration = read("--duration", written::positive_duration(&args.duration))?;
     Ok(TrialPlan { target, profile, input: TrialInput { load, duration } })
@@ -120,7 +126,9 @@ fn range(
         (Some(max), _) | (None, Some(max)) => max,
         (None, None) if target.is_udp() => generator_limit(profile)?,
         (None, None) => {
-            return Err(Failure::usage("--max-load is needed: only you know what this target's tester can send"));
+            return Err(Failure::usage(
+                "--max-load is needed: only you know what this target's tester can send",
+            ));
         }
     };
     LoadRange::new(min, max).map_err(|why| Failure::usage(format!("--min-load, --max-load: {why}")))
@@ -190,9 +198,14 @@ fn shares(text: &str) -> Result<Vec<Ratio>, Failure> {
 fn parts(flag: &str, text: &str) -> Result<Vec<Part>, Failure> {
     text.split(',')
         .map(|part| {
-            let wrong = || Failure::usage(format!("{flag} {text:?}: {part:?} is no NAME=SHARE with a share above 0"));
+            let wrong =
+                || Failure::usage(format!("{flag} {text:?}: {part:?} is no NAME=SHARE with a share above 0"));
             let (name, share) = part.split_once('=').ok_or_else(wrong)?;
-            let share = share.parse::<u32>().ok().filter(|share| (1..=1_000_000).contains(share)).ok_or_else(wrong)?;
+            let share = share
+                .parse::<u32>()
+                .ok()
+                .filter(|share| (1..=1_000_000).contains(share))
+                .ok_or_else(wrong)?;
             Ok(Part { name: name.trim().into(), share })
         })
         .collect()

@@ -163,7 +163,8 @@ fn interval(bounds: &BoundsLine) -> String {
         Some(pps) => format!("{:.4}{}", pps / scale.0, if valid { "" } else { "?" }),
         None => "…".into(),
     };
-    let (lower, upper) = (end(bounds.lower_pps, bounds.lower_valid), end(bounds.upper_pps, bounds.upper_valid));
+    let (lower, upper) =
+        (end(bounds.lower_pps, bounds.lower_valid), end(bounds.upper_pps, bounds.upper_valid));
     format!("[{lower}, {upper}] {}", scale.1)
 }
 
@@ -211,12 +212,8 @@ mod tests {
 
     #[test]
     fn bounds_stand_in_the_range_that_is_searched() {
-        let bounds = BoundsLine {
-            lower_pps: Some(1e3),
-            lower_valid: true,
-            upper_pps: Some(1e6),
-            upper_valid: false,
-        };
+        let bounds =
+            BoundsLine { lower_pps: Some(1e3), lower_valid: true, upper_pps: Some(1e6), upper_valid: false };
         assert!(bar((1e3, 1e6), &bounds).starts_with("├[▒") && bar((1e3, 1e6), &bounds).ends_with("▒]┤"));
         assert_eq!(interval(&bounds), "[0.0010, 1.0000?] Mpps");
         assert_eq!(interval(&BoundsLine::default()), "[…, …] pps");

@@ -21,10 +21,15 @@ pub(crate) fn flags(path: &Path, verb: &Command, typed: &ArgMatches) -> Result<V
     for (key, value) in table.get_ref() {
         let name = key.get_ref().as_ref();
         let id = name.replace('-', "_");
-        let known = |arg: &&clap::Arg| arg.get_id().as_str() == id && !["help", "version", "scenario"].contains(&name);
+        let known = |arg: &&clap::Arg| {
+            arg.get_id().as_str() == id && !["help", "version", "scenario"].contains(&name)
+        };
         let Some(arg) = verb.get_arguments().find(known) else {
-            let names: Vec<&str> = verb.get_arguments().map(|arg| arg.get_long().unwrap_or("target")).collect();
-            return Err(file.wrong(Some(key.span()), &format!("unknown key {name:?}{}", nearest(name, &names))));
+            let names: Vec<&str> =
+                verb.get_arguments().map(|arg| arg.get_long().unwrap_or("target")).collect();
+            return Err(
+                file.wrong(Some(key.span()), &format!("unknown key {name:?}{}", nearest(name, &names)))
+            );
         };
         if matches!(typed.value_source(&id), Some(ValueSource::CommandLine)) {
             continue;

@@ -15,7 +15,7 @@ use crate::plan;
 use dropline::fail_if::FailIf;
 use dropline::keeper::Output;
 use dropline::record::Record;
-use dropline::report::Style;
+use dropline::report::{Color, Style};
 use dropline::{Conditions, Failure, clock};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::IsTerminal as _;
@@ -63,15 +63,36 @@ fn output(keep: &KeepArgs, index: u32, count: u32) -> Output {
         return Output::File(path);
     }
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let extension = path.extension().map_or("jsonl".into(), |extension| extension.to_string_lossy().into_owned());
+    let extension =
+        path.extension().map_or("jsonl".into(), |extension| extension.to_string_lossy().into_owned());
     Output::File(path.with_file_name(format!("{stem}-{}.{extension}", index + 1)))
 }
 
-/// How text is laid out on this stdout.
+/// How text is laid out on this stdout: plain when piped or with NO_COLOR.
 fn style() -> Style {
     let out = std::io::stdout();
+    let width = console_width().unwrap_or(Style::default().width);
     let plain = !out.is_terminal() || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    if plain { Style::plain() } else { Style::terminal() }
+    let color = match (plain, std::env::var("COLORFGBG").as_deref().map(light_ground)) {
+        (true, _) => Color::None,
+        (false, Ok(true)) => Color::Ansi256Light,
+        (false, _) => Color::Ansi256Dark,
+    };
+    Style { width, color, ..Style::default() }
+}
+
+/// Columns of the terminal that stdout is; a pipe has as many as its reader likes.
+fn console_width() -> Option<usize> {
+    if !std::io::stdout().is_terminal() {
+        return Some(120);
+    }
+    let (_, columns) = console::Term::stdout().size_checked()?;
+    Some(usize::from(columns))
+}
+
+/// Whether `COLORFGBG` (as `0;15`) says that the terminal's ground is light.
+fn light_ground(colors: &str) -> bool {
+    matches!(colors.rsplit(';').next(), Some("7" | "15"))
 }
 
 /// The conditions of `--fail-if`.
@@ -81,8 +102,10 @@ fn conditions_to_fail(keep: &KeepArgs) -> Result<Vec<FailIf>, Failure> {
 
 /// Exit code of a measurement that ended: says on stderr which condition holds.
 fn verdict(fail_if: &[FailIf], records: &[Record]) -> u8 {
-    let met: Vec<String> =
-        records.iter().flat_map(|record| fail_if.iter().filter_map(|condition| condition.is_met(record))).collect();
+    let met: Vec<String> = records
+        .iter()
+        .flat_map(|record| fail_if.iter().filter_map(|condition| condition.is_met(record)))
+        .collect();
     met.iter().for_each(|why| eprintln!("{why}"));
     if met.is_empty() { DONE } else { FAILED }
 }

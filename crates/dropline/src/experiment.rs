@@ -3,7 +3,8 @@
 pub mod search_cost;
 
 use crate::{Failure, nearest};
-use dropline_record::{Record, Study};
+use dropline_record::Study;
+use dropline_report::Graph;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -12,8 +13,8 @@ use std::sync::atomic::AtomicBool;
 pub struct Found {
     /// Tables and words.
     pub study: Study,
-    /// Searches to draw, with their captions.
-    pub graphs: Vec<(String, Record)>,
+    /// Searches to draw.
+    pub graphs: Vec<Graph>,
 }
 
 /// How much of it to run.

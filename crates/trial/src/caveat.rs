@@ -24,7 +24,7 @@ pub enum Caveat {
     MoreThanOffered {
         /// Packets that left.
         offered: u64,
-        /// Packets that came back, each counted once a sequence number where there is one.
+        /// Packets that came back, further copies included.
         forwarded: u64,
     },
     /// The packets did not leave when they were due.

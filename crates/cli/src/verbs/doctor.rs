@@ -28,6 +28,7 @@ fn line(finding: &Finding) -> String {
         Weight::Disturbs => "!",
         Weight::Broken => "x",
     };
-    let advice = finding.advice.as_deref().map_or(String::new(), |advice| format!("\n               {advice}"));
+    let advice =
+        finding.advice.as_deref().map_or(String::new(), |advice| format!("\n               {advice}"));
     format!("{sign} {:<12} {}{advice}", finding.subject, finding.found)
 }

@@ -12,6 +12,10 @@ pub(crate) fn run(args: &ExperimentArgs) -> Result<u8, Failure> {
     if let Some(path) = &args.html {
         out::write(path, &report::study_html(&found.study, &found.graphs))?;
     }
-    if args.json { out::print_json(&found.study)? } else { out::print(&report::study_text(&found.study, &style()))? }
+    if args.json {
+        out::print_json(&found.study)?
+    } else {
+        out::print(&report::study_text(&found.study, style()))?
+    }
     Ok(DONE)
 }

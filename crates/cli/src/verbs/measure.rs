@@ -32,7 +32,8 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
 }
 
 fn input(line: &str) -> Result<TrialInput, Failure> {
-    let wrong = |why: &dyn std::fmt::Display| Failure::usage(format!("a request is wrong: {why}\n  it said: {line}"));
+    let wrong =
+        |why: &dyn std::fmt::Display| Failure::usage(format!("a request is wrong: {why}\n  it said: {line}"));
     let request: Request = serde_json::from_str(line).map_err(|why| wrong(&why))?;
     let duration = Duration::try_from_secs_f64(request.duration_s)
         .ok()

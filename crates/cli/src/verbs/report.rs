@@ -11,7 +11,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
     let records: Vec<Record> = args.files.iter().map(|path| read_record(path)).collect::<Result<_, _>>()?;
     let mut written = false;
     if let Some(path) = &args.html {
-        let path = if path.as_os_str().is_empty() { args.files[0].with_extension("html") } else { path.clone() };
+        let path = path.clone().unwrap_or_else(|| args.files[0].with_extension("html"));
         out::write(&path, &report::html(&records))?;
         out::print(&format!("page  {}", path.display()))?;
         written = true;
@@ -30,8 +30,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
         [record] if args.json => out::print_json(&record.to_object())?,
         records if args.json => out::print_json(&records.iter().map(Record::to_object).collect::<Vec<_>>())?,
         _ if written => {}
-        [record] => out::print(&report::text(record, &style()))?,
-        records => out::print(&report::text_many(records, &style()))?,
+        [record] => out::print(&report::text(record, style()))?,
+        records => out::print(&report::text_many(records, style()))?,
     }
     Ok(DONE)
 }

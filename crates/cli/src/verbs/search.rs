@@ -29,8 +29,11 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
     if let Some(failure) = failures.into_iter().flatten().next() {
         return Err(failure);
     }
-    let required: Vec<String> =
-        if args.require.is_some() { records.iter().filter_map(require_regular).collect() } else { Vec::new() };
+    let required: Vec<String> = if args.require.is_some() {
+        records.iter().filter_map(require_regular).collect()
+    } else {
+        Vec::new()
+    };
     required.iter().for_each(|why| eprintln!("{why}"));
     let code = verdict(&fail_if, &records);
     Ok(if !required.is_empty() {
@@ -131,9 +134,11 @@ fn show(args: &SearchArgs, records: &[Record]) -> Result<(), Failure> {
         records if args.keep.json => {
             out::print_json(&records.iter().map(Record::to_object).collect::<Vec<_>>())
         }
-        [record] => out::print(&report::text(record, &style())),
-        records if differs_in_frame(records) => out::print(&report::study_text(&frame_table(records), &style())),
-        records => out::print(&report::text_many(records, &style())),
+        [record] => out::print(&report::text(record, style())),
+        records if differs_in_frame(records) => {
+            out::print(&report::study_text(&frame_table(records), style()))
+        }
+        records => out::print(&report::text_many(records, style())),
     }
 }
 
@@ -178,7 +183,8 @@ fn frame_table(records: &[Record]) -> Study {
 
 fn next_command(path: &Path, records: &[Record]) -> String {
     let path = path.display();
-    let unfinished = records.iter().any(|record| record.result.as_ref().is_none_or(|result| result.interrupted));
+    let unfinished =
+        records.iter().any(|record| record.result.as_ref().is_none_or(|result| result.interrupted));
     match records {
         [_] if unfinished => format!("record  {path}     go on  dropline search --resume {path}"),
         [_] => format!("record  {path}     page  dropline report {path} --html"),
@@ -191,4 +197,3 @@ impl SearchArgs {
         self.keep.json || self.jsonl
     }
 }
-

@@ -3,9 +3,9 @@
 use super::{DONE, stop_on_signals};
 use crate::args::ServeArgs;
 use crate::{output as out, plan};
+use dropline::Failure;
 use dropline::measured::written;
 use dropline::serving::{Served, Service, serve};
-use dropline::Failure;
 use std::net::ToSocketAddrs as _;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -18,7 +18,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
         .ok()
         .and_then(|mut found| found.next())
         .ok_or_else(|| Failure::usage(format!("--listen {:?} is no ADDR:PORT", args.listen)))?;
-    let buffer = args.buffer.as_deref().map(|text| plan::read("--buffer", written::bytes(text))).transpose()?;
+    let buffer =
+        args.buffer.as_deref().map(|text| plan::read("--buffer", written::bytes(text))).transpose()?;
     let running = serve(Service {
         listen,
         service_time: plan::read("--service-time", written::duration(&args.service_time))?,
@@ -35,18 +36,23 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
         std::thread::sleep(Duration::from_millis(50));
     }
     let served = Served::from(running.stop());
-    if args.json { out::print_json(&served)? } else { out::print(&text(&served))? }
+    if args.json {
+        out::print_json(&served)?
+    } else {
+        out::print(&text(&served))?
+    }
     Ok(DONE)
 }
 
 fn text(served: &Served) -> String {
-    let mut lines = vec![format!("received   {}", served.received), format!("answered   {}", served.answered)];
+    let mut lines =
+        vec![format!("received   {}", served.received), format!("answered   {}", served.answered)];
     let mut some = |count: u64, what: &str| {
         if count > 0 {
             lines.push(format!("{what:<10} {count}"));
         }
     };
-    some(served.unanswered, "one way");
+    some(served.unanswered, "one-way");
     some(served.refused, "refused");
     some(served.waiting, "waiting");
     let socket = served.dropped_socket.map_or("not known".into(), |count| count.to_string());

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
     if args.keep.json {
         out::print_json(&record.to_object())?;
     } else {
-        out::print(&report::text(&record, &style()))?;
+        out::print(&report::text(&record, style()))?;
     }
     match verdict(&fail_if, std::slice::from_ref(&record)) {
         super::DONE if is_invalid(&record) => Ok(INVALID),

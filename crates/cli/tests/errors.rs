@@ -1,0 +1,158 @@
+//! Bad input and a hostile environment: a clear message that says what to do, the promised exit code, and
+//! nothing lost.
+
+mod command;
+
+use command::Bench;
+use std::net::UdpSocket;
+use std::process::Command;
+
+/// The command must end with this code and say each of these.
+fn refused(words: &[&str], code: i32, says: &[&str]) {
+    let ended = Bench::new().run(words);
+    assert_eq!(ended.code, Some(code), "{words:?}: {}", ended.errors);
+    for text in says {
+        assert!(ended.errors.contains(text), "{words:?} should say {text:?}: {}", ended.errors);
+    }
+}
+
+#[test]
+fn rates_that_cannot_be_offered_are_usage_errors() {
+    for (rate, says) in
+        [("0pps", "above 0"), ("-5kpps", "above 0"), ("1e30pps", "beyond"), ("100", "needs a unit")]
+    {
+        let load = format!("--load={rate}");
+        refused(&["trial", "sim:hard", &load], 2, &["--load", says]);
+        let load = format!("--max-load={rate}");
+        refused(&["search", "sim:hard", &load], 2, &["--max-load", says]);
+    }
+    refused(
+        &["search", "sim:hard", "--min-load=2Mpps", "--max-load=1Mpps"],
+        2,
+        &["lowest load 2 Mpps", "1 Mpps"],
+    );
+}
+
+#[test]
+fn goals_that_cannot_be_met_are_usage_errors() {
+    for (goal, says) in [
+        ("1", "below 1"),
+        ("-1%", "at least 0"),
+        ("0,exceed=100%", "below 1"),
+        ("0,width=0", "width"),
+        ("0,trial=5", "needs a unit"),
+        ("0,wdith=1%", "did you mean \"width\"?"),
+    ] {
+        refused(&["search", "sim:hard", &format!("--goal={goal}")], 2, &[says]);
+    }
+    refused(&["search", "sim:hard", "--algorithm=mdr", "--goal=0,width=1%", "--goal=1%"], 2, &["width"]);
+    refused(&["search", "sim:hard", "--algorithm=mrd"], 2, &["did you mean \"mdr\"?"]);
+    refused(&["search", "sim:hard", "--preset=cist"], 2, &["csit"]);
+}
+
+#[test]
+fn targets_that_are_none_say_what_targets_there_are() {
+    refused(&["search", "127.0.0.1:7007"], 2, &["udp://HOST:PORT"]);
+    refused(&["search", "sim:hrad"], 2, &["did you mean \"hard\"?"]);
+    refused(&["search", "sim:hard?capcity=1Mpps"], 2, &["did you mean \"capacity\"?"]);
+    refused(&["search", "exec:true"], 2, &["--max-load"]);
+    refused(&["search", "replay:/nonexistent.jsonl", "--max-load=1Mpps"], 4, &["/nonexistent.jsonl"]);
+}
+
+#[test]
+fn a_closed_port_says_that_nothing_listens_there() {
+    let free = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let target = format!("udp://{free}");
+    refused(
+        &["trial", &target, "--load=1kpps", "--duration=1s"],
+        4,
+        &["port unreachable", &format!("dropline serve --listen {free}")],
+    );
+}
+
+#[test]
+fn a_target_that_never_answers_is_told_from_one_that_loses_all() {
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let target = format!("udp://{}", silent.local_addr().unwrap());
+    refused(&["trial", &target, "--load=1kpps", "--duration=1s"], 4, &["none was answered", "?reply=none"]);
+}
+
+#[test]
+fn a_host_that_did_not_consent_is_refused() {
+    for host in ["192.0.2.1:7", "[2001:db8::1]:7"] {
+        refused(&["trial", &format!("udp://{host}"), "--load=1kpps"], 4, &["refused", "consent"]);
+    }
+    refused(&["trial", "udp://no-such-host.invalid:7", "--load=1kpps"], 4, &["no-such-host.invalid"]);
+}
+
+#[test]
+fn a_responder_that_cannot_listen_says_why() {
+    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    refused(&["serve", "--listen", &address], 4, &[&address, "in use"]);
+    refused(&["serve", "--listen", "192.0.2.1:7007"], 4, &["no address of this machine"]);
+    refused(&["serve", "--listen", "7007"], 2, &["ADDR:PORT"]);
+    refused(&["serve", "--listen", "127.0.0.1:0", "--queue", "0"], 2, &["queue"]);
+}
+
+#[test]
+fn records_that_cannot_be_read_say_which_line_and_why() {
+    let bench = Bench::new();
+    bench.done(&["search", "sim:hard", "-q", "-o", "r.jsonl"]);
+    let whole = bench.read("r.jsonl");
+    let said = |text: &str, code: i32, says: &str| {
+        bench.write("bad.jsonl", text);
+        for verb in [&["report", "bad.jsonl"][..], &["search", "--resume", "bad.jsonl"]] {
+            let ended = bench.run(verb);
+            assert_eq!(ended.code, Some(code), "{verb:?}: {}", ended.errors);
+            assert!(ended.errors.contains(says), "{verb:?} should say {says:?}: {}", ended.errors);
+        }
+        assert_eq!(bench.read("bad.jsonl"), text, "a record that cannot be read is left as it is");
+    };
+    said("", 4, "empty");
+    said("hello\n", 4, "line 1 is not the header");
+    said(&whole.replace("dropline/1", "dropline/9"), 4, "dropline/9");
+    said(&whole.replacen("\"offered\":", "\"offered\":-", 1), 4, "line 2");
+    assert_eq!(bench.run(&["report", "nothing.jsonl"]).code, Some(4));
+}
+
+#[test]
+fn a_record_is_never_written_over() {
+    let bench = Bench::new();
+    bench.done(&["search", "sim:hard", "-q", "-o", "r.jsonl"]);
+    let before = bench.read("r.jsonl");
+    let ended = bench.run(&["search", "sim:hard", "-q", "-o", "r.jsonl"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.errors.contains("--resume r.jsonl"), "{}", ended.errors);
+    assert_eq!(bench.read("r.jsonl"), before);
+}
+
+#[test]
+fn a_full_disk_keeps_the_trials_that_fitted() {
+    let bench = Bench::new();
+    // A file system of two pages, in a mount namespace of the test's own.
+    let script = format!(
+        "mkdir small && mount -t tmpfs -o size=8k tmpfs small && \
+         {} search sim:hard -q -o small/r.jsonl; code=$?; cp small/r.jsonl kept.jsonl; exit $code",
+        env!("CARGO_BIN_EXE_dropline")
+    );
+    let root = bench.command(&[]).get_current_dir().unwrap().to_owned();
+    let ended =
+        Command::new("unshare").args(["--mount", "sh", "-c", &script]).current_dir(root).output().unwrap();
+    let errors = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(4), "{errors}");
+    assert!(errors.contains("cannot write small/r.jsonl") && errors.contains("--resume"), "{errors}");
+    let kept = bench.read("kept.jsonl");
+    assert!(kept.lines().count() >= 2 && kept.ends_with('\n'), "whole lines only");
+    let resumed = bench.done(&["search", "--resume", "kept.jsonl", "-q", "--json"]);
+    assert_eq!(resumed.json()["goals"][0]["result"], "regular");
+}
+
+#[test]
+fn a_scenario_with_an_unknown_key_shows_its_line() {
+    let bench = Bench::new();
+    bench.write("s.toml", "target = 'sim:hard'\narrivl = 'poisson'\n");
+    let ended = bench.run(&["search", "--scenario", "s.toml"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.errors.contains("s.toml:2") && ended.errors.contains("\"arrival\""), "{}", ended.errors);
+}
