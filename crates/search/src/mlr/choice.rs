@@ -1,9 +1,11 @@
 //! Which trial next: look with short trials where loss counts point, then repeat where it pays.
 
 use super::belief::{Belief, Odds, Prospect, Sighting};
+use super::strict::{Glance, Strict};
 use super::{Class, Mlr, close_enough};
 use crate::{Goal, GoalResult, Irregular};
 use dropline_trial::{Rate, TrialInput};
+use std::time::Duration;
 
 /// A trial worth making, and why.
 #[derive(Clone, Copy, Debug)]
@@ -26,16 +28,23 @@ struct Rung {
     /// Median loss ratio of its trials.
     loss: f64,
     sighting: Sighting,
+    glance: Glance,
     /// Missing good and bad trials.
     missing: (usize, usize),
 }
 
+/// A load that was not tried yet costs as much as this share of a full trial beside its trials: every further
+/// load is a further chance to fail by chance.
+const FRESH: f64 = 0.3;
+const LONGER: f64 = 8.0;
 /// What a goal would do.
 enum Wish {
     /// Look at a load that was not tried yet.
     Look(usize),
     /// Prove these two loads to be bounds, as far as they are not.
     Prove { lower: Option<usize>, upper: Option<usize>, odds: Odds },
+    /// Try this load for so long.
+    Try(usize, Duration),
 }
 
 impl Mlr {
@@ -54,6 +63,12 @@ impl Mlr {
             match self.wish(index, &wanted) {
                 None => {}
                 Some(Wish::Look(load)) => return Some(at(load, goal.initial_trial_duration, "look")),
+                Some(Wish::Try(load, duration)) => {
+                    wanted.push(load);
+                    if proof.is_none() {
+                        proof = Some((0.0, at(load, duration, "prove")));
+                    }
+                }
                 Some(Wish::Prove { lower, upper, odds }) => {
                     let open = |load: Option<usize>| {
                         load.filter(|&load| self.class(index, self.grid.load(load)) == Class::Undecided)
@@ -111,6 +126,12 @@ impl Mlr {
         if repeats
             && close
             && let Some(wish) = self.pair(goal, &rungs, cut, hint, upper, wanted)
+        {
+            return Some(wish);
+        }
+        if !repeats
+            && close
+            && let Some(wish) = self.strict_pair(goal, &rungs, cut, hint, wanted)
         {
             return Some(wish);
         }
@@ -174,6 +195,104 @@ impl Mlr {
         best.map(|(_, wish)| wish)
     }
 
+    /// The same for a goal that one bad trial decides.
+    fn strict_pair(
+        &self,
+        goal: &Goal,
+        rungs: &[Rung],
+        cut: usize,
+        hint: f64,
+        wanted: &[usize],
+    ) -> Option<Wish> {
+        let width = self.grid.within(goal);
+        let full = goal.trial_duration.as_secs_f64();
+        let overhead = self.overhead.max(0.0);
+        let centre =
+            cut.checked_sub(1).map_or(hint, |index| rungs[index].at).max(rungs[cut].at - 8.0 * width as f64);
+        let glances: Vec<Glance> = rungs.iter().map(|rung| rung.glance).collect();
+        let strict = Strict::new(libm::round(centre), &glances, hint, width as f64 / 2.0);
+        let middle = self.grid.nearest(strict.crossing());
+        let lengths = |index: usize| {
+            let passed = rungs
+                .iter()
+                .find(|rung| rung.sighting.index == index)
+                .map_or(0.0, |rung| rung.glance.good_share);
+            let mut lengths = vec![full];
+            let shortest = goal.initial_trial_duration.as_secs_f64().max(LONGER * passed * full);
+            while lengths[lengths.len() - 1] / 2.0 > shortest {
+                lengths.push(lengths[lengths.len() - 1] / 2.0);
+            }
+            lengths.push(shortest.min(full));
+            lengths
+        };
+        let class =
+            |index: usize| rungs.iter().find(|rung| rung.sighting.index == index).map(|rung| rung.class);
+        // The length whose bad outcome costs least.
+        let shortest = |index: usize| {
+            let price =
+                |&seconds: &f64| (seconds + overhead) / strict.bad(index as f64, seconds / full).max(1e-6);
+            lengths(index)
+                .iter()
+                .copied()
+                .map(|seconds| (price(&seconds), seconds))
+                .min_by(|a, b| a.0.total_cmp(&b.0))
+                .expect("never empty")
+        };
+        let price = |index: usize| if wanted.contains(&index) { 0.2 } else { 1.0 };
+        let floor = cut
+            .checked_sub(1)
+            .filter(|&index| rungs[index].class == Class::LowerBound)
+            .map_or(0, |index| rungs[index].sighting.index);
+        let mut best: Option<(f64, usize, usize)> = None;
+        for low in middle.saturating_sub(3 * width).max(floor)..=middle + 2 * width {
+            let high = low + width;
+            if high > rungs[cut].sighting.index {
+                break;
+            }
+            if !close_enough(goal, self.grid.load(low), self.grid.load(high)) {
+                continue;
+            }
+            let (lower_done, upper_done) =
+                (class(low) == Some(Class::LowerBound), class(high) == Some(Class::UpperBound));
+            let good = if lower_done { 1.0 } else { 1.0 - strict.bad(low as f64, 1.0) };
+            let bad = if upper_done { 1.0 } else { strict.bad(high as f64, 1.0) };
+            let both = match (lower_done, upper_done) {
+                (false, false) => strict.both(low as f64, high as f64),
+                _ => good * bad,
+            };
+            let lower_cost = if lower_done { 0.0 } else { (full + overhead) * price(low) };
+            let upper_cost =
+                if upper_done { 0.0 } else { shortest(high).0.min(full + overhead) * price(high) };
+            let fresh = [low, high].into_iter().filter(|&index| class(index).is_none()).count() as f64;
+            let cost = lower_cost + upper_cost + (1.0 - both) * full + fresh * FRESH * full;
+            if both > 0.01 && best.is_none_or(|best| cost < best.0) {
+                best = Some((cost, low, high));
+            }
+        }
+        let (_, low, high) = best?;
+        let (lower_done, upper_done) =
+            (class(low) == Some(Class::LowerBound), class(high) == Some(Class::UpperBound));
+        if lower_done && upper_done {
+            return None;
+        }
+        let (upper_cost, upper_seconds) = shortest(high);
+        let upper_first = !upper_done
+            && (lower_done
+                || upper_cost < 0.5 * full
+                || strict.bad(high as f64, 1.0) < 1.0 - strict.bad(low as f64, 1.0));
+        let (index, seconds) = if upper_first {
+            (high, upper_seconds)
+        } else {
+            // A short trial first where it is likely enough to spare the full one.
+            let spare = |&&seconds: &&f64| {
+                strict.bad(low as f64, seconds / full) * (full + overhead) > 8.0 * (seconds + overhead)
+            };
+            (low, lengths(low).iter().rev().find(spare).copied().unwrap_or(full))
+        };
+        let duration = if seconds >= full { goal.trial_duration } else { Duration::from_secs_f64(seconds) };
+        Some(Wish::Try(index, duration))
+    }
+
     fn rungs(&self, index: usize) -> Vec<Rung> {
         let goal = &self.goals[index];
         let effective = goal.trial_duration.as_secs_f64() + self.overhead;
@@ -194,7 +313,15 @@ impl Mlr {
                 let sighting =
                     Sighting { index: self.grid.nearest(at), good: counts.0, bad: counts.1 - dips, dips };
                 let missing = evidence.missing(goal, effective);
-                Rung { load, at, class: evidence.class(goal), good, bad, loss, sighting, missing }
+                let share = |duration: Duration| duration.as_secs_f64() / goal.trial_duration.as_secs_f64();
+                let passed = known.seen.partition_point(|seen| !seen.exceeds(goal.loss_ratio));
+                let glance = Glance {
+                    at,
+                    good: passed as u32,
+                    good_share: known.seen[..passed].iter().map(|seen| share(seen.duration)).sum(),
+                    bad: known.seen[passed..].iter().map(|seen| share(seen.duration)).min_by(f64::total_cmp),
+                };
+                Rung { glance, load, at, class: evidence.class(goal), good, bad, loss, sighting, missing }
             })
             .collect()
     }

@@ -1,7 +1,7 @@
 //! What all trials at one load say of one goal (RFC 9971 §4.6.7: Load Classification).
 
 use crate::Goal;
-use dropline_trial::Trial;
+use dropline_trial::{Ratio, Trial};
 use std::cmp::Ordering;
 use std::time::Duration;
 
@@ -112,6 +112,10 @@ impl Seen {
     pub(super) fn compare(&self, other: &Self) -> Ordering {
         let cross = |a: &Self, b: &Self| u128::from(a.undelivered) * u128::from(b.intended);
         cross(self, other).cmp(&cross(other, self))
+    }
+
+    pub(super) fn exceeds(&self, ratio: Ratio) -> bool {
+        ratio.is_exceeded_by(self.undelivered, self.intended)
     }
 
     pub(super) fn loss_ratio(&self) -> f64 {
