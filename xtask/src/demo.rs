@@ -28,19 +28,18 @@ const SEARCH: [&str; 13] = [
 
 pub(crate) fn run() -> Done {
     let dropline = build_dropline()?;
-    let directory = root().join("demo");
-    std::fs::create_dir_all(&directory).map_err(|why| format!("cannot create demo/: {why}"))?;
+    std::fs::create_dir_all(root().join("demo")).map_err(|why| format!("cannot create demo/: {why}"))?;
     println!("A service that takes 500 us a packet and lets 16 wait: at which load does it drop packets?\n");
     let service = Service::start(&dropline)?;
     let mut records = Vec::new();
     for arrival in ["constant", "poisson"] {
-        let record = directory.join(format!("{arrival}.jsonl"));
-        let _ = std::fs::remove_file(&record);
-        let record = record.to_string_lossy().into_owned();
+        let record = format!("demo/{arrival}.jsonl");
+        let _ = std::fs::remove_file(root().join(&record));
         println!("searching with {arrival} arrivals, a minute at most …");
         let status = Command::new(&dropline)
             .args(["search", &service.target, "--arrival", arrival, "--output", &record])
             .args(SEARCH)
+            .current_dir(root())
             .stdout(Stdio::null())
             .status()
             .map_err(|why| format!("dropline cannot be started: {why}"))?;
@@ -50,14 +49,13 @@ pub(crate) fn run() -> Done {
         records.push(record);
     }
     drop(service);
-    let page = directory.join("report.html").to_string_lossy().into_owned();
     println!();
     report(&dropline, &records, &[])?;
-    report(&dropline, &records, &["--html", &page])
+    report(&dropline, &records, &["--html", "demo/report.html"])
 }
 
 fn report(dropline: &Path, records: &[String], words: &[&str]) -> Done {
-    let status = Command::new(dropline).arg("report").args(records).args(words).status();
+    let status = Command::new(dropline).arg("report").args(records).args(words).current_dir(root()).status();
     match status {
         Ok(status) if status.success() => Ok(()),
         other => Err(format!("the report failed: {other:?}")),
