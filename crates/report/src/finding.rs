@@ -146,6 +146,9 @@ impl<'a> Finding<'a> {
 
     /// What stands in brackets, and what it cost.
     pub(crate) fn explanation(&self) -> String {
+        if self.answers.iter().all(|answer| Standing::of(answer) != Standing::Regular) {
+            return format!("{}.", sentence_case(&self.cost()));
+        }
         let brackets = match self.answers.iter().find_map(|answer| answer.level) {
             Some(level) => format!("Brackets hold the truth with {} probability.", number::percent(level)),
             None => {
@@ -183,6 +186,14 @@ impl<'a> Finding<'a> {
             Some(result) => result.elapsed_s,
             None => self.record.trials.iter().map(|trial| trial.elapsed_s).sum(),
         }
+    }
+
+    /// The headline number with its unit or without; `≥` before it where the target does more.
+    pub(crate) fn headline(&self, answer: &AnswerLine, unit: bool) -> Option<String> {
+        let load = answer.headline_pps()?;
+        let words = if unit { self.loads.with_unit(load) } else { self.loads.bare(load) };
+        let more = matches!(Standing::of(answer), Standing::AtMaximum | Standing::GeneratorLimited);
+        Some(if more { format!("≥{JOIN}{words}") } else { words })
     }
 
     /// Whether the answer is one, and if not, what it still says.

@@ -96,9 +96,11 @@ impl Loads {
         for answer in answers {
             let loads = [answer.headline_pps(), answer.lower_pps, answer.upper_pps];
             highest = loads.into_iter().flatten().filter(|load| load.is_finite()).fold(highest, f64::max);
-            if let (Some(lower), Some(upper)) = (answer.lower_pps, answer.upper_pps) {
-                if upper > lower {
-                    finest = finest.min(upper - lower);
+            match (answer.lower_pps, answer.upper_pps) {
+                (Some(lower), Some(upper)) if upper > lower => finest = finest.min(upper - lower),
+                (lower, upper) => {
+                    let asked = lower.or(upper).unwrap_or(0.0) * answer.goal.width;
+                    finest = if asked > 0.0 { finest.min(asked) } else { finest };
                 }
             }
         }

@@ -71,6 +71,8 @@ impl Style {
                 _ if sign.is_control() => plain.push('\u{fffd}'),
                 '\u{2212}' | '\u{2013}' | '\u{2014}' if !self.unicode => plain.push('-'),
                 '\u{d7}' if !self.unicode => plain.push('x'),
+                '\u{2265}' if !self.unicode => plain.push_str(">="),
+                '\u{2026}' if !self.unicode => plain.push_str("..."),
                 _ if self.unicode || sign.is_ascii() => plain.push(sign),
                 _ => plain.push('?'),
             }

@@ -60,18 +60,33 @@ pub(super) fn goals(finding: &Finding) -> Markup {
                                 span class=(format!("dot d{}", finding.inks[index])) {}
                                 span class=(format!("t{}", finding.inks[index])) { (finding.names[index]) }
                             }
-                            td data-headline-pps=[answer.headline_pps()] { b { (load(answer.headline_pps())) } }
+                            td data-headline-pps=[answer.headline_pps()] { b { (finding.headline(answer, false).unwrap_or_else(|| "none".into())) } }
                             td data-lower-pps=[answer.lower_pps] { (load(answer.lower_pps)) }
                             td data-upper-pps=[answer.upper_pps] { (load(answer.upper_pps)) }
                             td.w { @if let Some(width) = width(answer) { (fixed(width * 100.0, 2)) "\u{a0}%" } }
                             td.w { (fixed(answer.goal.width * 100.0, 2)) "\u{a0}%" }
                             td.l.wrap data-result=(standing.short()) {
                                 @if standing == Standing::Regular { "regular" }
-                                @else { span.irregular { (finding.standing_words(answer)) } }
+                                @else { span.irregular { (standing.short()) } }
                             }
                             @if let Some(range) = range { td.l.w { (whisker(finding, index, range)) } }
                         }
                     }
+                }
+            }
+        }
+    }
+}
+
+/// What each answer that is none still says.
+fn irregular(finding: &Finding) -> Markup {
+    let irregular = finding.answers.iter().zip(&finding.names).enumerate();
+    html! {
+        @for (index, (answer, name)) in irregular {
+            @if Standing::of(answer) != Standing::Regular {
+                div.caveat data-code="irregular" data-goal=(index) {
+                    b { "!" }
+                    span { b class=(format!("t{}", finding.inks[index])) { (name) } ": " (finding.standing_words(answer)) "." }
                 }
             }
         }
@@ -115,10 +130,12 @@ fn whisker(finding: &Finding, index: usize, range: (f64, f64)) -> Markup {
 }
 
 /// Each doubt in a box of its own, never below the fold.
-pub(super) fn caveats(caveats: &[CaveatLine]) -> Markup {
+pub(super) fn caveats(caveats: &[CaveatLine], finding: Option<&Finding>) -> Markup {
+    let irregular = finding.map(irregular);
     html! {
-        @if !caveats.is_empty() {
+        @if !caveats.is_empty() || irregular.is_some() {
             div.caveats {
+                @if let Some(irregular) = irregular { (irregular) }
                 @for caveat in caveats {
                     div.caveat data-code=(caveat.code) { b { "!" } span { (sentence_case(&caveat.text)) } }
                 }

@@ -30,8 +30,8 @@ pub(super) fn page(records: &[Record]) -> Markup {
         (sentence(&answer(&comparison), None))
         @if !labels.shared.is_empty() { p.lead { "All with " (labels.shared) "." } }
         @if !comparison.lines.is_empty() { (table(&comparison)) }
-        (caveats(&doubts(records, &labels)))
-        (figures(&plots(records, &findings, &labels, comparison.loads), true))
+        (caveats(&doubts(records, &labels), None))
+        @for plots in plots(records, &findings, &labels, comparison.loads) { (figures(&plots, true)) }
         @if findings.len() > DRAWN { p.about { "Drawn: the first " (DRAWN) " of " (findings.len()) " searches." } }
         section {
             h2 { "How it was measured" }
@@ -202,7 +202,8 @@ fn doubts(records: &[Record], labels: &Labels) -> Vec<CaveatLine> {
         .collect()
 }
 
-fn plots(records: &[Record], findings: &[Finding], labels: &Labels, loads: Loads) -> Vec<Plot> {
+/// Rows of plots, a kind at a time.
+fn plots(records: &[Record], findings: &[Finding], labels: &Labels, loads: Loads) -> Vec<Vec<Plot>> {
     let spans: Vec<f64> = findings.iter().map(plot::time_span).collect();
     let longest = spans.iter().copied().fold(0.0, f64::max);
     let shortest = spans.iter().copied().fold(f64::INFINITY, f64::min);
@@ -220,19 +221,22 @@ fn plots(records: &[Record], findings: &[Finding], labels: &Labels, loads: Loads
         until: if shared { longest } else { plot::time_span(finding) },
         ..axis
     };
-    let mut plots: Vec<Plot> = searches
-        .iter()
-        .map(|(index, finding)| plot::search_time(finding, view(finding), Room::Half, &name(labels, *index)))
-        .collect();
+    let mut plots: Vec<Vec<Plot>> = vec![
+        searches
+            .iter()
+            .map(|(index, finding)| {
+                plot::search_time(finding, view(finding), Room::Half, &name(labels, *index))
+            })
+            .collect(),
+    ];
     if findings.len() <= ALL_PLOTS {
         let axis = plot::LoadAxis::around(axis, findings);
-        plots.extend(
-            searches
-                .iter()
-                .filter_map(|(index, finding)| plot::loss(finding, axis, Room::Half, &name(labels, *index))),
-        );
+        let losses = searches
+            .iter()
+            .filter_map(|(index, finding)| plot::loss(finding, axis, Room::Half, &name(labels, *index)));
+        plots.push(losses.collect());
         let named = searches.iter().map(|(index, finding)| (*finding, name(labels, *index)));
-        plots.extend(plot::delays(named, loads, Room::Half));
+        plots.push(plot::delays(named, loads, Room::Half));
     }
     plots
 }

@@ -44,7 +44,7 @@ fn search(finding: &Finding) -> Markup {
         (sentence(&finding.sentence(), Some(finding)))
         p.lead { (finding.explanation()) }
         (goals(finding))
-        (caveats(&record.caveats()))
+        (caveats(&record.caveats(), Some(finding)))
         @if !record.trials.is_empty() {
             (figures(&[plot::search_time(finding, view, Room::Full, "")], false))
         }
@@ -67,12 +67,14 @@ fn trial(record: &Record) -> Markup {
             Some(trial) => {
                 (sentence(&answer(trial), None))
                 p.lead { (explanation(trial, loads)) }
-                (caveats(&record.caveats()))
-                section { h2 { "What was counted" } (counted(trial)) }
+                (caveats(&record.caveats(), None))
+                div.beside {
+                    section { h2 { "What was counted" } (counted(trial)) }
+                    section { h2 { "Delays" } (delays(trial)) }
+                }
                 (figures(&plots, plots.len() > 1))
-                section { h2 { "Delays" } (delays(trial)) }
             }
-            None => { h1 { "No trial was finished." } (caveats(&record.caveats())) }
+            None => { h1 { "No trial was finished." } (caveats(&record.caveats(), None)) }
         }
         section { h2 { "How it was measured" } (measured(record)) }
         @if record.trials.len() > 1 {

@@ -26,7 +26,7 @@ pub fn study_html(study: &Study, graphs: &[Graph]) -> String {
         p.about { "dropline experiment " b { (study.name) } }
         h1 { (study.title) }
         @for paragraph in &study.paragraphs { p.para { (paragraph) } }
-        (caveats(&study.caveats))
+        (caveats(&study.caveats, None))
         @for table in &study.tables { (section(table)) }
         (figures(&plots(graphs), true))
     };

@@ -4,78 +4,120 @@ use crate::number::{self, Loads, fixed, nanoseconds};
 use dropline_record::{Purpose, Record, TrialLine};
 use maud::{Markup, html};
 
-/// A column: its head in two lines, and whether narrow pages leave it out.
-const COLUMNS: [(&str, &str, bool); 10] = [
-    ("", "trial", false),
-    ("at", "s", true),
-    ("length", "s", true),
-    ("load", "", false),
-    ("", "offered", true),
-    ("", "lost", false),
-    ("loss ratio", "%", false),
-    ("p99", "us", false),
-    ("lost at, doubts", "", true),
-    ("", "phase", true),
-];
+/// A column of the table.
+struct Column {
+    /// Upper and lower line of its head.
+    head: (&'static str, &'static str),
+    /// `w` leaves it out on narrow pages, `l` aligns it left.
+    class: &'static str,
+    cell: Box<dyn Fn(&TrialLine) -> Cell>,
+}
 
-/// All trials of a record.
+/// What stands in a cell, and what it is sorted by.
+struct Cell {
+    text: String,
+    value: Option<String>,
+}
+
+/// All trials of a record; columns in which nothing stands are left out.
 pub(super) fn trials(record: &Record, loads: Loads) -> Markup {
-    let decimals = loss_decimals(&record.trials);
+    let mut columns = columns(record, loads);
+    columns.retain(|column| record.trials.iter().any(|trial| !(column.cell)(trial).text.is_empty()));
     html! {
         div.scroll {
             table.trials.sort {
                 thead {
                     tr {
-                        @for (index, (above, name, wide)) in COLUMNS.iter().enumerate() {
-                            th scope="col" class={ @if *wide { "w" } @if index >= 8 { " l" } } {
+                        @for column in &columns {
+                            th scope="col" class=(column.class) {
                                 button type="button" {
-                                    @if !above.is_empty() && !(name.is_empty() && index != 3) { (above) br; }
-                                    @if index == 3 { (loads.unit) } @else if name.is_empty() { (above) } @else { (name) }
+                                    (column.head.0)
+                                    @if !column.head.0.is_empty() { br; }
+                                    (column.head.1)
                                 }
                             }
                         }
                     }
                 }
-                tbody { @for trial in &record.trials { (row(trial, loads, decimals)) } }
+                tbody {
+                    @for trial in &record.trials {
+                        tr data-trial=(trial.number) data-load-pps=(trial.intended_load_pps)
+                            data-lost=(trial.lost.0) data-offered=(trial.offered.0) {
+                            @for column in &columns {
+                                @let cell = (column.cell)(trial);
+                                td class=(column.class) data-v=[cell.value] { (cell.text) }
+                            }
+                        }
+                    }
+                }
             }
         }
     }
 }
 
-fn row(trial: &TrialLine, loads: Loads, decimals: usize) -> Markup {
-    let ratio = trial.loss_ratio.map_or_else(String::new, |ratio| match ratio {
-        0.0 => zero(decimals),
-        ratio => fixed(ratio * 100.0, decimals),
-    });
-    let p99 = trial.delay_ns.as_ref().and_then(|delay| delay.p99);
-    let doubts: Vec<String> = crate::finding::lost_at([trial])
-        .into_iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(place, count)| format!("{place} {}", number::count(count)))
-        .chain(trial.caveats.iter().map(|caveat| format!("! {}", caveat.code.replace('_', " "))))
-        .collect();
-    let phase = trial.phase.as_deref().unwrap_or(match trial.purpose {
-        Purpose::DelayAt => "delay",
-        Purpose::WarmUp => "warm-up",
-        Purpose::Search | Purpose::Trial => "",
-    });
-    html! {
-        tr data-trial=(trial.number) data-load-pps=(trial.intended_load_pps) data-lost=(trial.lost.0)
-            data-offered=(trial.offered.0) {
-            td data-v=(trial.number) { (trial.number) }
-            td.w data-v=(trial.at_s) { (fixed(trial.at_s, 2)) }
-            td.w data-v=(trial.duration_s) { (number::three(trial.duration_s)) }
-            td data-v=(trial.intended_load_pps) { (loads.bare(trial.intended_load_pps)) }
-            td.w data-v=(trial.offered.0) { (number::count(trial.offered.0)) }
-            td data-v=(trial.lost.0) { (number::count(trial.lost.0)) }
-            td data-v=[trial.loss_ratio] { (ratio) }
-            td data-v=[p99] title=[p99.map(nanoseconds)] {
-                @if let Some(p99) = p99 { (number::three(p99 as f64 / 1e3)) }
-            }
-            td.l.w.wrap { (doubts.join(", ")) }
-            td.l.w { (phase) }
+fn columns(record: &Record, loads: Loads) -> Vec<Column> {
+    let decimals = loss_decimals(&record.trials);
+    vec![
+        column(("", "trial"), "", |trial| number(trial.number as f64, trial.number.to_string())),
+        column(("at", "s"), "w", |trial| number(trial.at_s, fixed(trial.at_s, 2))),
+        column(("length", "s"), "w", |trial| number(trial.duration_s, number::three(trial.duration_s))),
+        column(("load", loads.unit), "", move |trial| {
+            number(trial.intended_load_pps, loads.bare(trial.intended_load_pps))
+        }),
+        column(("", "offered"), "w", |trial| number(trial.offered.0 as f64, number::count(trial.offered.0))),
+        column(("", "lost"), "", |trial| number(trial.lost.0 as f64, number::count(trial.lost.0))),
+        column(("loss ratio", "%"), "", move |trial| match trial.loss_ratio {
+            Some(0.0) => number(0.0, zero(decimals)),
+            Some(ratio) => number(ratio, fixed(ratio * 100.0, decimals)),
+            None => words(String::new()),
+        }),
+        column(("p99", "delay"), "", |trial| match trial.delay_ns.as_ref().and_then(|delay| delay.p99) {
+            Some(p99) => number(p99 as f64, nanoseconds(p99)),
+            None => words(String::new()),
+        }),
+        column(("", "lost at"), "l w wrap", |trial| words(lost_at(trial))),
+        column(("", "doubts"), "l w wrap", |trial| words(doubts(trial))),
+        column(("", "phase"), "l w", |trial| words(phase(trial))),
+    ]
+}
+
+fn column(
+    head: (&'static str, &'static str),
+    class: &'static str,
+    cell: impl Fn(&TrialLine) -> Cell + 'static,
+) -> Column {
+    Column { head, class, cell: Box::new(cell) }
+}
+
+fn number(value: f64, text: String) -> Cell {
+    Cell { text, value: Some(value.to_string()) }
+}
+
+fn words(text: String) -> Cell {
+    Cell { text, value: None }
+}
+
+fn lost_at(trial: &TrialLine) -> String {
+    let places = crate::finding::lost_at([trial]).into_iter().filter(|(_, count)| *count > 0);
+    let words: Vec<String> =
+        places.map(|(place, count)| format!("{place} {}", number::count(count))).collect();
+    words.join(", ")
+}
+
+fn doubts(trial: &TrialLine) -> String {
+    let words: Vec<String> = trial.caveats.iter().map(|caveat| caveat.code.replace('_', " ")).collect();
+    words.join(", ")
+}
+
+fn phase(trial: &TrialLine) -> String {
+    trial.phase.clone().unwrap_or_else(|| {
+        match trial.purpose {
+            Purpose::DelayAt => "delay",
+            Purpose::WarmUp => "warm-up",
+            Purpose::Search | Purpose::Trial => "",
         }
-    }
+        .into()
+    })
 }
 
 /// So many decimals of a per cent that the smallest loss is seen.

@@ -2,6 +2,7 @@
 
 use super::canvas::{Anchor, Canvas, Path, text_width};
 use super::scale::Scale;
+use crate::number::{Loads, fixed};
 
 /// The rectangle of the data.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +68,17 @@ impl Frame {
         canvas.path("axis bold", &path);
         canvas.text("tick", Anchor::Start, 0.0, self.bottom + 34.0, words);
     }
+}
+
+/// Round loads with the labels of their unit.
+pub(super) fn load_ticks(scale: &Scale, loads: Loads, most: usize) -> Vec<(f64, String)> {
+    let unit = loads.scaled(1.0);
+    let in_unit = Scale::linear((scale.low * unit, scale.high * unit), (0.0, 1.0));
+    let ticks = in_unit.ticks(most);
+    let step =
+        if ticks.len() > 1 { ticks[1] - ticks[0] } else { ticks.first().copied().unwrap_or(1.0).max(1.0) };
+    let decimals = (-step.abs().log10()).ceil().clamp(0.0, 6.0) as usize;
+    ticks.into_iter().map(|tick| (tick / unit, fixed(tick, decimals))).collect()
 }
 
 /// Room for the widest of these labels.

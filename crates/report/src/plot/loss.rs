@@ -1,9 +1,9 @@
 //! Loss against load: what each trial lost, and where the goals' bounds are.
 
-use super::axes::Frame;
+use super::axes::{Frame, load_ticks};
 use super::canvas::{Anchor, Canvas, Drawing, Path};
 use super::scale::Scale;
-use super::search_time::{View, load_ticks};
+use super::search_time::View;
 use super::{Numbers, Plot, Reading, Room, shown_loss, trial_words};
 use crate::finding::{Finding, labelled};
 use crate::number::{self, Loads, percent};
@@ -78,6 +78,9 @@ fn title(trials: &[&TrialLine], loads: Loads) -> String {
         (None, Some(first)) => format!("Every trial here lost packets, from {} on", loads.with_unit(first)),
         (Some(last), Some(first)) if last < first => {
             format!("Loss sets in between {} and {}", loads.bare(last), loads.with_unit(first))
+        }
+        (Some(last), Some(first)) if last == first => {
+            format!("At {} some trials lose and some do not", loads.with_unit(last))
         }
         (Some(last), Some(first)) => {
             format!(

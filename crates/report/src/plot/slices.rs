@@ -48,7 +48,7 @@ fn title(lost: &[u64]) -> String {
 }
 
 fn draw(trial: &TrialLine, lost: &[u64], room: Room) -> Drawing {
-    let mut canvas = Canvas::new(room.width(), 240.0);
+    let mut canvas = Canvas::new(room.width(), if room == Room::Narrow { 240.0 } else { 330.0 });
     let frame = Frame { left: 58.0, right: canvas.width - 12.0, top: 30.0, bottom: canvas.height - 44.0 };
     let until: f64 =
         trial.slices.iter().map(|slice| slice.duration_s).filter(|length| length.is_finite()).sum();

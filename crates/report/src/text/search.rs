@@ -45,8 +45,7 @@ fn goals(finding: &Finding) -> Columns {
         .enumerate()
         .map(|(index, answer)| {
             let standing = Standing::of(answer);
-            let headline =
-                answer.headline_pps().map_or_else(|| "unknown".into(), |load| loads.with_unit(load));
+            let headline = finding.headline(answer, true).unwrap_or_else(|| "unknown".into());
             let bounds = match (answer.lower_pps, answer.upper_pps) {
                 (None, None) => "none".into(),
                 (lower, upper) => format!("{} {}", loads.interval(lower, upper), loads.unit),

@@ -1,0 +1,73 @@
+//! What each goal ended with, at the right end of its bounds.
+
+use super::Drawn;
+use crate::finding::{Finding, Standing};
+use crate::plot::axes::spread;
+use crate::plot::canvas::{Anchor, Canvas, Path, text_width};
+use dropline_record::AnswerLine;
+
+/// Whisker, name, value and interval of each goal: no legend.
+pub(super) fn right_labels(canvas: &mut Canvas, drawn: &Drawn, narrow: bool) {
+    let Drawn { finding, frame, ref rate, .. } = *drawn;
+    let lines = if narrow { 2.0 } else { 3.0 };
+    let height = lines * 15.0 + 4.0;
+    let middle = |answer: &AnswerLine| {
+        let ends: Vec<f64> = [answer.lower_pps, answer.upper_pps].into_iter().flatten().collect();
+        let load = answer.headline_pps().or_else(|| ends.first().copied())?;
+        let both = ends.iter().sum::<f64>() / ends.len().max(1) as f64;
+        Some(rate.clamped(if ends.len() == 2 { both } else { load }))
+    };
+    let wanted: Vec<f64> =
+        finding.answers.iter().map(|answer| middle(answer).unwrap_or(frame.bottom) - height / 2.0).collect();
+    let tops = spread(&wanted, height, frame.top - 8.0, frame.bottom - height);
+    let x = frame.right + 9.0;
+    for (goal, answer) in finding.answers.iter().enumerate() {
+        let class = finding.inks[goal];
+        if let (Some(lower), Some(upper)) = (answer.lower_pps, answer.upper_pps) {
+            let (lower, upper) = (rate.clamped(lower), rate.clamped(upper));
+            let mut caps = Path::default();
+            for y in [lower, upper] {
+                caps.start(canvas, x - 4.0, y);
+                caps.line(canvas, x + 4.0, y);
+            }
+            canvas.path(&format!("bound s{class}"), &caps);
+            canvas.line(&format!("whisker s{class}"), (x, lower), (x, upper));
+        }
+        if let Some(headline) = answer.headline_pps() {
+            let mut dot = Path::default();
+            dot.disc(canvas, x, rate.clamped(headline), 3.6);
+            canvas.path(&format!("f{class}"), &dot);
+        }
+        let text = x + 10.0;
+        let top = tops[goal];
+        canvas.text(&format!("name t{class}"), Anchor::Start, text, top + 12.0, &finding.names[goal]);
+        let [value, below] = label_words(finding, answer, narrow);
+        canvas.text("value", Anchor::Start, text, top + 27.0, &value);
+        if !narrow {
+            canvas.text("", Anchor::Start, text, top + 42.0, &below);
+        }
+    }
+}
+
+/// The value of a goal, and its interval or that it has none.
+fn label_words(finding: &Finding, answer: &AnswerLine, narrow: bool) -> [String; 2] {
+    let regular = Standing::of(answer) == Standing::Regular;
+    let value = finding.headline(answer, !narrow).unwrap_or_else(|| "unknown".into());
+    let below =
+        if regular { finding.loads.interval(answer.lower_pps, answer.upper_pps) } else { "irregular".into() };
+    [if regular || !narrow { value } else { "irregular".into() }, below]
+}
+
+/// Width that the labels at the right need.
+pub(super) fn label_room(finding: &Finding, narrow: bool) -> f64 {
+    let mut room = 60.0f64;
+    for (name, answer) in finding.names.iter().zip(&finding.answers) {
+        let [value, below] = label_words(finding, answer, narrow);
+        // Names are bold.
+        room = room.max(text_width(name) * 1.1).max(text_width(&value));
+        if !narrow {
+            room = room.max(text_width(&below));
+        }
+    }
+    room + 22.0
+}
