@@ -1,6 +1,7 @@
 //! What the documents say exists, exists.
 
-use std::path::{Path, PathBuf};
+mod tree;
+use tree::root;
 
 const DOCUMENTS: [&str; 7] = [
     "README.md",
@@ -11,10 +12,6 @@ const DOCUMENTS: [&str; 7] = [
     "CONTRIBUTING.md",
     "docs/rfc9971.md",
 ];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
 
 fn read(name: &str) -> String {
     std::fs::read_to_string(root().join(name)).unwrap_or_else(|why| panic!("{name}: {why}"))

@@ -1,7 +1,10 @@
 //! Which crate may know which: the picture in ARCHITECTURE.md, held against `cargo metadata`.
 
+mod tree;
+
 use std::collections::BTreeSet;
 use std::process::Command;
+use tree::{root, sources};
 
 /// What each crate may depend on, of ours.
 const MAY_KNOW: [(&str, &[&str]); 11] = [
@@ -31,10 +34,6 @@ const MAY_KNOW: [(&str, &[&str]); 11] = [
 
 /// Crates that see no clock, socket, thread or file.
 const PURE: [&str; 7] = ["payload", "record", "report", "search", "sim", "stats", "trial"];
-
-fn root() -> std::path::PathBuf {
-    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
 
 #[test]
 fn crates_know_only_what_the_architecture_allows() {
@@ -81,17 +80,4 @@ fn unsafe_code_stands_where_the_architecture_says() {
         let allows = text.contains("allow(unsafe_code)") || text.contains("expect(unsafe_code");
         assert!(!allows || path.starts_with("crates/traffic/src/sys"), "{path} allows unsafe code");
     }
-}
-
-fn sources(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-    found
 }

@@ -1,6 +1,7 @@
 //! One meaning a word: names that the glossary replaces by the field's own must not come back.
 
-use std::path::{Path, PathBuf};
+mod tree;
+use tree::{root, sources};
 
 /// Exact identifiers, flags and JSON keys that must not be used, and the word to use.
 const FORBIDDEN: [(&str, &str); 14] = [
@@ -22,23 +23,6 @@ const FORBIDDEN: [(&str, &str); 14] = [
 
 /// Parts whose public names are checked.
 const PARTS: [&str; 8] = ["trial", "search", "traffic", "sim", "payload", "record", "dropline", "cli"];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
-
-fn sources(directory: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-    found
-}
 
 /// The names that a line declares as public: items, fields, and flags.
 fn declared(line: &str) -> Option<&str> {
