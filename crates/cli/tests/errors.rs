@@ -16,6 +16,14 @@ fn refused(words: &[&str], code: i32, says: &[&str]) {
     }
 }
 
+/// Whether a test must be left out because this user is not root; in CI it is never left out.
+fn needs_root() -> bool {
+    let id = Command::new("id").arg("--user").output().unwrap();
+    let root = id.stdout.trim_ascii() == b"0";
+    assert!(root || std::env::var_os("CI").is_none(), "this test needs root");
+    !root
+}
+
 #[test]
 fn rates_that_cannot_be_offered_are_usage_errors() {
     for (rate, says) in
@@ -129,6 +137,9 @@ fn a_record_is_never_written_over() {
 
 #[test]
 fn a_full_disk_keeps_the_trials_that_fitted() {
+    if needs_root() {
+        return;
+    }
     let bench = Bench::new();
     // A file system of two pages, in a mount namespace of the test's own.
     let script = format!(
@@ -146,6 +157,22 @@ fn a_full_disk_keeps_the_trials_that_fitted() {
     assert!(kept.lines().count() >= 2 && kept.ends_with('\n'), "whole lines only");
     let resumed = bench.done(&["search", "--resume", "kept.jsonl", "-q", "--json"]);
     assert_eq!(resumed.json()["goals"][0]["result"], "regular");
+}
+
+#[test]
+fn missing_permissions_are_named_with_a_way_out() {
+    refused(
+        &["search", "sim:hard", "-q", "-o", "/sys/r.jsonl"],
+        4,
+        &["cannot write /sys/r.jsonl", "-o FILE"],
+    );
+    // Ports below 1024 need a privilege; root without it is refused as anyone is.
+    let serve = ["--bounding-set=-net_bind_service", env!("CARGO_BIN_EXE_dropline"), "serve"];
+    let serve = [&serve[..], &["--listen", "127.0.0.1:80"]].concat();
+    let ended = Command::new("setpriv").args(serve).output().unwrap();
+    let errors = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(4), "{errors}");
+    assert!(errors.contains("may not listen at 127.0.0.1:80") && errors.contains("--listen"), "{errors}");
 }
 
 #[test]
