@@ -73,7 +73,7 @@ fn row(comparison: &Comparison, line: &Line) -> Row {
     } else {
         vec![
             load(line.headline.median),
-            loads.interval(line.lower_pps, line.upper_pps),
+            format!("{} {}", loads.interval(line.lower_pps, line.upper_pps), loads.unit),
             line.change.map_or_else(String::new, change_words),
             number::count(line.trials),
             time(line.elapsed.median),

@@ -34,7 +34,7 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
     page.fact(
         "offered",
         &format!(
-            "{}{intended}   {}, {}",
+            "{}{intended}, at {} for {}",
             number::count(trial.offered.0),
             loads.with_unit(trial.intended_load_pps),
             number::seconds(trial.duration_s)
@@ -78,7 +78,7 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
 }
 
 fn arrivals(page: &mut Page, trial: &TrialLine) {
-    let mut words = trial.arrival.clone();
+    let mut words = finding::arrival_words(&trial.arrival);
     if trial.intended_load_pps > 0.0 {
         let error = trial.offered_load_pps / trial.intended_load_pps - 1.0;
         let sign = if error >= 0.0 { "+" } else { "\u{2212}" };
@@ -94,7 +94,7 @@ fn arrivals(page: &mut Page, trial: &TrialLine) {
             page.fact(
                 "delay",
                 &format!(
-                    "{}   (n{JOIN}{}, from when each was due)",
+                    "{}\u{a0}\u{a0} (n{JOIN}{}, from when each was due)",
                     listed(delay),
                     number::count(delay.count.0)
                 ),
@@ -142,5 +142,9 @@ fn shape(delay: &DelayLine, style: Style) -> Option<String> {
         .collect();
     // Blanks of the picture must not be taken for gaps between words.
     let bars = bars.replace(' ', "\u{a0}");
-    Some(format!("{bars}   {} … {}, log", number::nanoseconds(low as u64), number::nanoseconds(high as u64)))
+    Some(format!(
+        "{bars}\u{a0}\u{a0} {} … {}, log",
+        number::nanoseconds(low as u64),
+        number::nanoseconds(high as u64)
+    ))
 }

@@ -1,5 +1,7 @@
 //! Records to show: real searches on simulated systems, and on a made service that has delays.
 
+#![allow(dead_code, reason = "each test shows some of it")]
+
 use dropline_record::{
     AnswerLine, DelayAtLine, Environment, GoalLine, Header, MdrLine, ProfileLine, Purpose, Record,
     ResultLine, SearchLine, Study, Table, TrialLine, schema,
@@ -316,7 +318,6 @@ impl Measurer for Service {
 }
 
 /// A profile of two directions with unequal loads.
-#[allow(dead_code, reason = "the example has no use for it")]
 pub(crate) fn two_directions() -> TrafficProfile {
     TrafficProfile {
         directions: vec![Part { name: "up".into(), share: 1 }, Part { name: "down".into(), share: 3 }],

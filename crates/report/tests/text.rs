@@ -1,0 +1,137 @@
+//! What a person sees on a terminal, whole.
+
+mod made;
+
+use dropline_record::Record;
+use dropline_report::{Color, Style, csv, study_text, text, text_many};
+use dropline_search::Limits;
+use made::Made;
+
+fn mdr() -> Record {
+    Made::mdr("inconsistent", 3, 30).search()
+}
+
+#[test]
+fn a_search_shows_its_answer_and_what_rfc_9971_wants_said() {
+    let shown = text(&mdr(), Style::default());
+    insta::assert_snapshot!(shown);
+    // Whatever the wording: every goal's bounds, units and attributes are there.
+    for said in
+        ["[1.947, 1.957] Mpps", "[1.957, 1.966] Mpps", "exceed ratio", "duration sum", "initial trial"]
+    {
+        assert!(shown.contains(said), "{said}");
+    }
+    for said in ["a load is", "time is", "waits", "width"] {
+        assert!(shown.contains(said), "{said}");
+    }
+}
+
+#[test]
+fn an_irregular_answer_is_marked_in_words_however_narrow_the_terminal() {
+    let record = Made::mdr("lossless", 3, 30).search();
+    insta::assert_snapshot!(text(&record, Style { width: 60, ..Style::default() }));
+    for width in [1, 20, 40, 200] {
+        let shown = text(&record, Style { width, ..Style::default() });
+        let words: String = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("irregular, at maximum: the target does at least 14.88 Mpps"), "{shown}");
+    }
+}
+
+#[test]
+fn a_target_that_loses_everything_is_below_the_minimum() {
+    let record = Made::mdr("dead", 3, 30).search();
+    let shown = text(&record, Style::default());
+    assert!(shown.contains("irregular, below minimum: the goal fails even at"), "{shown}");
+}
+
+#[test]
+fn a_search_that_was_cut_off_says_what_it_knew() {
+    let whole = mdr();
+    let cut = Record { trials: whole.trials[..12].to_vec(), result: None, ..whole };
+    let shown = text(&cut, Style::default());
+    insta::assert_snapshot!(shown);
+    assert!(shown.contains("irregular, unfinished"));
+}
+
+#[test]
+fn a_search_without_a_trial_knows_nothing() {
+    let record =
+        Made { limits: Limits { max_trials: Some(0), budget: None }, ..Made::mdr("hard", 1, 30) }.search();
+    let shown = text(&record, Style::default());
+    assert!(shown.contains("unknown") && !shown.contains(" 0 pps"), "{shown}");
+}
+
+#[test]
+fn a_trial_shows_counts_first_then_how_its_arrivals_were() {
+    insta::assert_snapshot!(text(&made::trial(139_000.0, 10), Style::default()));
+}
+
+#[test]
+fn repeated_searches_show_their_spread() {
+    let records: Vec<Record> = (1..=5).map(|seed| Made::mdr("noisy", seed, 10).search()).collect();
+    insta::assert_snapshot!(text_many(&records, Style { width: 120, ..Style::default() }));
+}
+
+#[test]
+fn searches_that_differ_stand_beside_one_another_with_what_differs() {
+    let records = [Made::mdr("hard", 1, 10).search(), Made::mdr("soft", 1, 10).search()];
+    insta::assert_snapshot!(text_many(&records, Style { width: 120, ..Style::default() }));
+}
+
+#[test]
+fn searches_for_different_goals_are_compared_goal_by_goal() {
+    let records =
+        [Made::mdr("hard", 1, 10), Made::binary("hard", 1, 10, 0.0), Made::binary("hard", 1, 10, 0.005)]
+            .map(Made::search);
+    let shown = text_many(&records, Style { width: 120, ..Style::default() });
+    let lines = |goal: &str| shown.lines().filter(|line| line.contains(goal)).count();
+    assert_eq!((lines("no loss"), lines("0.5 % loss")), (2, 2), "{shown}");
+}
+
+#[test]
+fn an_experiment_shows_its_tables() {
+    insta::assert_snapshot!(study_text(&made::study(), Style { width: 100, ..Style::default() }));
+}
+
+#[test]
+fn colours_add_nothing_but_colour_and_ascii_is_ascii() {
+    let record = made::trial(139_000.0, 10);
+    let style = Style { width: 80, color: Color::None, unicode: true };
+    let plain = text(&record, style);
+    for color in [Color::Ansi256Dark, Color::Ansi256Light] {
+        let painted = text(&record, Style { color, ..style });
+        assert!(painted.contains("\x1b["));
+        assert_eq!(without_colour(&painted), plain);
+    }
+    let ascii = text(&record, Style { unicode: false, ..style });
+    assert!(ascii.is_ascii(), "{ascii}");
+}
+
+#[test]
+fn csv_has_a_row_a_trial_and_exact_numbers() {
+    let record = mdr();
+    let table = csv(&record);
+    let rows: Vec<&str> = table.split("\r\n").filter(|row| !row.is_empty()).collect();
+    assert_eq!(rows.len(), record.trials.len() + 1);
+    let heads: Vec<&str> = rows[0].split(',').collect();
+    let column = |name: &str| heads.iter().position(|head| *head == name).expect("the column is there");
+    for (row, trial) in rows[1..].iter().zip(&record.trials) {
+        let cells: Vec<&str> = row.split(',').collect();
+        assert_eq!(cells.len(), heads.len());
+        assert_eq!(cells[column("intended_load_pps")].parse(), Ok(trial.intended_load_pps));
+        assert_eq!(cells[column("lost")].parse(), Ok(trial.lost.0));
+        assert_eq!(cells[column("goal_2_upper_pps")].parse().ok(), trial.bounds[1].upper_pps);
+        assert_eq!(cells[column("delay_ns_p99")], "", "what was not measured is empty");
+    }
+}
+
+fn without_colour(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("\x1b[") {
+        plain.push_str(&rest[..start]);
+        let end = rest[start..].find('m').expect("a colour ends");
+        rest = &rest[start + end + 1..];
+    }
+    plain + rest
+}
