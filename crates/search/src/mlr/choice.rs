@@ -4,7 +4,7 @@ use super::belief::{Belief, Odds, Prospect, Sighting};
 use super::strict::{Glance, Strict};
 use super::{Class, Mlr, close_enough};
 use crate::{Goal, GoalResult, Irregular};
-use dropline_trial::{Rate, TrialInput};
+use dropline_trial::{Rate, Ratio, TrialInput};
 use std::time::Duration;
 
 /// A trial worth making, and why.
@@ -118,10 +118,10 @@ impl Mlr {
         }
         let width = self.grid.within(goal);
         let (hint, _) = self.hint(goal, &rungs, cut);
-        if goal.exceed_ratio.as_billionths() > 0 && self.is_surprising(goal, &rungs, cut) {
+        if goal.exceed_ratio > Ratio::ZERO && self.is_surprising(goal, &rungs, cut) {
             return Some(Wish::Look(above.sighting.index));
         }
-        let repeats = goal.exceed_ratio.as_billionths() > 0;
+        let repeats = goal.exceed_ratio > Ratio::ZERO;
         let close = below.map_or(above.at - hint, |below| above.at - below.at) < 6.0 * width as f64;
         if repeats
             && close
@@ -333,9 +333,11 @@ impl Mlr {
         let below = cut.checked_sub(1).map(|index| rungs[index]);
         let (hint, tail) = self.hint(goal, rungs, cut);
         let from_above = above.at - width;
+        // Repeated trials tell loads on both sides of a crossing apart; a single one is best kept off it.
+        let margin = if goal.exceed_ratio == Ratio::ZERO { 0.25 * width } else { 0.5 * width };
         let at = match below {
             None if hint >= from_above => from_above,
-            None => hint + 0.5 * width,
+            None => hint + margin,
             Some(below) => {
                 let from_below = below.at + width;
                 let middle = (below.at + above.at) / 2.0;
@@ -350,7 +352,7 @@ impl Mlr {
                 } else if hint <= from_below {
                     from_below
                 } else {
-                    hint + 0.5 * width
+                    hint + margin
                 }
             }
         };

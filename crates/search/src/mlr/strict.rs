@@ -6,13 +6,14 @@
 /// Half the width of the window that is looked at, in grid steps.
 const REACH: i32 = 64;
 /// How the chance of a bad trial may rise around the crossing, and how much that is believed beforehand.
-const SHAPES: [(Shape, f64); 10] = [
+const SHAPES: [(Shape, f64); 11] = [
     (Shape::Tail(0.1), 0.25),
     (Shape::Tail(0.4), 0.20),
     (Shape::Tail(1.0), 0.15),
     (Shape::Tail(2.0), 0.10),
     (Shape::Tail(4.0), 0.08),
     (Shape::Tail(8.0), 0.05),
+    (Shape::Tail(16.0), 0.03),
     (Shape::Knee(1.0), 0.05),
     (Shape::Knee(3.0), 0.04),
     (Shape::Knee(6.0), 0.04),
