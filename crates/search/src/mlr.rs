@@ -8,12 +8,14 @@ mod belief;
 mod choice;
 mod evidence;
 mod grid;
+mod strict;
+mod view;
 
 pub use evidence::Class;
 
 use crate::{Algorithm, Bound, Bounds, Goal, GoalError, GoalOutcome, GoalResult, Irregular};
-use dropline_trial::{LoadRange, Rate, Trial, TrialInput};
 use belief::Tables;
+use dropline_trial::{LoadRange, Rate, Trial, TrialInput};
 use evidence::{Evidence, Seen};
 use grid::Grid;
 use std::collections::BTreeMap;
@@ -104,7 +106,15 @@ impl Mlr {
             }
         }
         let grid = Grid::new(range, &goals);
-        Ok(Self { goals, range, effective, grid, tables: Tables::new(), loads: BTreeMap::new(), overhead: 0.0 })
+        Ok(Self {
+            goals,
+            range,
+            effective,
+            grid,
+            tables: Tables::new(),
+            loads: BTreeMap::new(),
+            overhead: 0.0,
+        })
     }
 
     /// What a load is to goal number `goal` (from 0), by all trials at it so far.
@@ -138,6 +148,11 @@ impl Mlr {
             }
         }
         (lower, None)
+    }
+
+    /// How long a full trial will probably count, in seconds.
+    fn effective_seconds(&self, goal: &Goal) -> f64 {
+        goal.trial_duration.as_secs_f64() + self.overhead
     }
 
     /// What the goal's relevant bounds amount to.

@@ -3,6 +3,58 @@
 //! Loads are grid indices here. A trial's chance to be bad rises from low to high loads around a crossing;
 //! where that is and how steep the rise is are unknown, and weighed by how well they explain the trials.
 
+use super::choice::Wish;
+use super::evidence::Evidence;
+use super::view::View;
+use super::{Class, close_enough};
+use dropline_trial::Rate;
+
+/// What a trial costs a goal when another goal wants it too.
+pub(super) const SHARED: f64 = 0.2;
+
+/// The two loads that are most cheaply proved to be bounds of a goal that tolerates bad trials.
+pub(super) fn pair(
+    view: &View,
+    tables: &Tables,
+    hint: f64,
+    upper: Option<Rate>,
+    wanted: &[usize],
+) -> Option<Wish> {
+    let View { mlr, goal, width, unit, .. } = *view;
+    let grid = &mlr.grid;
+    let steps = width / unit;
+    let sightings: Vec<Sighting> = view.rungs().iter().map(|rung| rung.sighting).collect();
+    let centre = grid.nearest(view.centre(hint)) / unit;
+    let belief = Belief::new(tables, centre, &sightings, hint / unit as f64, steps as f64 / 2.0);
+    let untried = Evidence::default().missing(goal, mlr.effective_seconds(goal));
+    let prospect = |index: usize| match view.class(index) {
+        Some(Class::LowerBound) => Prospect::Lower,
+        Some(Class::UpperBound) => Prospect::Upper,
+        _ => {
+            let (good, bad) = view.known(index).map_or(untried, |rung| rung.missing);
+            Prospect::Open { good, bad, price: if wanted.contains(&index) { SHARED } else { 1.0 } }
+        }
+    };
+    // A pair that fails costs about as much again as a load takes at worst.
+    let again = (untried.0 + untried.1) as f64;
+    let ceiling = upper.map_or(grid.last(), |upper| grid.nearest(grid.position(upper)));
+    let middle = belief.crossing();
+    let mut best: Option<(f64, Wish)> = None;
+    for low in middle.saturating_sub(3 * steps)..=middle + 2 * steps {
+        let (low, high) = (low * unit, low * unit + width);
+        if high > ceiling || !close_enough(goal, grid.load(low), grid.load(high)) {
+            continue;
+        }
+        let odds = belief.odds((low / unit, prospect(low)), (high / unit, prospect(high)));
+        let cost = odds.trials + (1.0 - odds.both) * again;
+        if odds.both > 0.01 && best.is_none_or(|best| cost < best.0) {
+            let wish = Wish::Prove { lower: Some((low, odds.lower)), upper: Some((high, odds.upper)) };
+            best = Some((cost, wish));
+        }
+    }
+    best.map(|(_, wish)| wish)
+}
+
 /// Half the width of the window that is looked at, in grid steps.
 const REACH: usize = 64;
 /// Longest distance between a load and a crossing in the window.
@@ -40,7 +92,7 @@ pub(super) struct Sighting {
 
 /// What a load still needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Prospect {
+enum Prospect {
     Lower,
     Upper,
     /// That many more good trials make it a lower bound, that many bad ones an upper one. `price` is what a
@@ -118,7 +170,7 @@ impl Tables {
 
 /// What the trials near a load say of where the crossing is.
 #[derive(Debug)]
-pub(super) struct Belief<'a> {
+struct Belief<'a> {
     tables: &'a Tables,
     /// Grid index of the window's first load.
     first: usize,
@@ -128,35 +180,29 @@ pub(super) struct Belief<'a> {
 
 /// Two loads that may become bounds, how probable that is, and the trials it takes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Odds {
-    pub(super) lower: f64,
-    pub(super) upper: f64,
-    pub(super) both: f64,
-    pub(super) trials: f64,
+struct Odds {
+    lower: f64,
+    upper: f64,
+    both: f64,
+    trials: f64,
 }
 
 impl<'a> Belief<'a> {
     /// Belief about a crossing near `centre`, from what was seen and a hint where it may be (a grid index,
     /// give or take `doubt` steps).
-    pub(super) fn new(
-        tables: &'a Tables,
-        centre: usize,
-        sightings: &[Sighting],
-        hint: f64,
-        doubt: f64,
-    ) -> Self {
+    fn new(tables: &'a Tables, centre: usize, sightings: &[Sighting], hint: f64, doubt: f64) -> Self {
         let first = centre.saturating_sub(REACH);
         let near: Vec<Sighting> =
             sightings.iter().copied().filter(|s| s.index >= first && s.index <= first + FAR).collect();
         let mut weights = Vec::with_capacity(SHAPES.len() * FAR);
-        for shape in 0..SHAPES.len() {
+        for (shape, &(_, floor, before)) in SHAPES.iter().enumerate() {
             for crossing in 0..=FAR {
                 let off = ((first + crossing) as f64 - hint) / doubt;
-                let mut log = libm::log(SHAPES[shape].2) - 1.5 * libm::log1p(off * off / 2.0);
+                let mut log = libm::log(before) - 1.5 * libm::log1p(off * off / 2.0);
                 for sighting in &near {
                     let (good, bad, _) = tables.chances[chance(shape, sighting.index - first, crossing)];
                     log += f64::from(sighting.good) * good + f64::from(sighting.bad) * bad;
-                    log += f64::from(sighting.dips) * libm::log(SHAPES[shape].1);
+                    log += f64::from(sighting.dips) * libm::log(floor);
                 }
                 weights.push((shape, crossing, log));
             }
@@ -171,21 +217,21 @@ impl<'a> Belief<'a> {
     }
 
     /// Mean of the crossing, as a grid index.
-    pub(super) fn crossing(&self) -> usize {
+    fn crossing(&self) -> usize {
         let mean: f64 = self.weights.iter().map(|&(_, crossing, weight)| crossing as f64 * weight).sum();
         self.first + mean as usize
     }
 
-    /// What to expect of a load as lower bound together with another as upper bound; either may be missing.
-    pub(super) fn odds(&self, lower: Option<(usize, Prospect)>, upper: Option<(usize, Prospect)>) -> Odds {
+    /// What to expect of a load as lower bound together with another as upper bound.
+    fn odds(&self, lower: (usize, Prospect), upper: (usize, Prospect)) -> Odds {
         let mut odds = Odds { lower: 0.0, upper: 0.0, both: 0.0, trials: 0.0 };
         for &(shape, crossing, weight) in &self.weights {
             let end = |load: (usize, Prospect)| {
                 let within = (load.0.max(self.first) - self.first).min(FAR);
                 self.tables.end(load.1, self.tables.chances[chance(shape, within, crossing)].2)
             };
-            let (good, _, good_trials) = lower.map_or((1.0, 0.0, 0.0), end);
-            let (_, bad, bad_trials) = upper.map_or((0.0, 1.0, 0.0), end);
+            let (good, _, good_trials) = end(lower);
+            let (_, bad, bad_trials) = end(upper);
             odds.lower += weight * good;
             odds.upper += weight * bad;
             odds.both += weight * good * bad;

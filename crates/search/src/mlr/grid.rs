@@ -18,7 +18,7 @@ pub(super) struct Grid {
 impl Grid {
     /// A grid on which [`STEPS`] steps are within the width of each goal.
     pub(super) fn new(range: LoadRange, goals: &[Goal]) -> Self {
-        let finest = goals.iter().map(|goal| width(goal)).fold(f64::INFINITY, f64::min);
+        let finest = goals.iter().map(width).fold(f64::INFINITY, f64::min);
         // A millionth less, so that rounding to whole loads does not exceed the width.
         let step = finest / STEPS as f64 * (1.0 - 1e-6);
         let last = libm::ceil((log(range.max()) - log(range.min())) / step) as usize;
