@@ -82,8 +82,8 @@ pub(super) fn load_ticks(scale: &Scale, loads: Loads, most: usize) -> Vec<(f64, 
 }
 
 /// Room for the widest of these labels.
-pub(super) fn widest<'a>(labels: impl IntoIterator<Item = &'a str>) -> f64 {
-    labels.into_iter().map(text_width).fold(0.0, f64::max)
+pub(super) fn widest(ticks: &[(f64, String)]) -> f64 {
+    ticks.iter().map(|(_, label)| text_width(label)).fold(24.0, f64::max)
 }
 
 /// Moves positions apart until each has its height of room, none above `top` or below `bottom`.

@@ -3,8 +3,8 @@
 use maud::{Escaper, PreEscaped};
 use std::fmt::Write as _;
 
-/// Average width of a letter at 12 px: text is measured before it is placed, without a font.
-const LETTER: f64 = 6.7;
+/// Height of all text, in pixels: text is measured before it is placed, without a font.
+const SIZE: f64 = 12.0;
 
 /// A drawing under construction, in pixels.
 #[derive(Clone, Debug)]
@@ -231,14 +231,21 @@ impl Drawing {
     }
 }
 
-/// How wide a text of 12 px is, roughly.
+/// How wide a text of 12 px is in a wide font (that of DejaVu Sans, in hundredths of an em): a narrower one
+/// leaves room.
 pub(crate) fn text_width(text: &str) -> f64 {
     let letters = text.chars().map(|letter| match letter {
-        '\u{202f}' | '.' | ',' | 'i' | 'l' | 'I' | '\'' | '|' | '[' | ']' | ':' => 0.55,
-        'm' | 'w' | 'M' | 'W' | '%' | '\u{2212}' => 1.45,
-        _ => 1.0,
+        'i' | 'j' | 'l' | '\'' | '|' => 28.0,
+        ' ' | '\u{a0}' | '\u{202f}' | '.' | ',' | ':' | '/' | 'I' => 34.0,
+        '[' | ']' | '(' | ')' | 'f' | 't' | 'r' | '-' => 41.0,
+        'c' | 's' | 'z' | '\u{2013}' => 55.0,
+        'm' | '%' | '\u{2026}' | 'W' => 100.0,
+        'w' | '\u{2212}' | '+' | '=' | '\u{2265}' | 'M' => 85.0,
+        'A'..='Z' => 72.0,
+        _ if letter.is_ascii() => 64.0,
+        _ => 100.0,
     });
-    letters.sum::<f64>() * LETTER
+    letters.sum::<f64>() * SIZE / 100.0
 }
 
 /// A coordinate as it is written: a tenth of a pixel.

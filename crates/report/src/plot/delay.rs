@@ -241,7 +241,7 @@ fn draw(curves: &[Curve], axes: Axes, room: Room) -> Drawing {
     let narrow = room == Room::Narrow;
     let mut canvas = Canvas::new(room.width(), if narrow { 306.0 } else { 330.0 });
     let labels = curves.iter().flat_map(|curve| [curve.name.as_str(), curve.below.as_str()]);
-    let label_room = labels.map(text_width).fold(40.0, f64::max) + 16.0;
+    let label_room = labels.map(|label| text_width(label) * 1.08).fold(40.0, f64::max) + 14.0;
     let frame =
         Frame { left: 58.0, right: canvas.width - label_room, top: 30.0, bottom: canvas.height - 44.0 };
     let Axes { far, low, high } = axes;

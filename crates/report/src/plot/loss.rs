@@ -1,6 +1,6 @@
 //! Loss against load: what each trial lost, and where the goals' bounds are.
 
-use super::axes::{Frame, load_ticks};
+use super::axes::{Frame, load_ticks, widest};
 use super::canvas::{Anchor, Canvas, Drawing, Path};
 use super::scale::Scale;
 use super::search_time::View;
@@ -101,16 +101,19 @@ fn draw(
 ) -> Drawing {
     let narrow = room == Room::Narrow;
     let mut canvas = Canvas::new(room.width(), if narrow { 306.0 } else { 330.0 });
-    let frame = Frame { left: 58.0, right: canvas.width - 12.0, top: 52.0, bottom: canvas.height - 44.0 };
-    let x = Scale::linear((low, high), (frame.left, frame.right));
     let (floor, ceiling) = decades(finding, trials);
+    let rows = |y: &Scale| -> Vec<(f64, String)> {
+        y.ticks(7).into_iter().map(|value| (value, percent(value))).collect()
+    };
+    let left = widest(&rows(&Scale::logarithmic((floor, ceiling), (1.0, 0.0)))) + 10.0;
+    let frame = Frame { left, right: canvas.width - 12.0, top: 52.0, bottom: canvas.height - 44.0 };
+    let x = Scale::linear((low, high), (frame.left, frame.right));
     let floor_y = frame.bottom - LANE;
     let y = Scale::logarithmic((floor, ceiling), (floor_y, frame.top));
 
     canvas.text("tick", Anchor::Start, 0.0, 12.0, "loss ratio, log");
     canvas.rect("panel", (frame.left, frame.right), (floor_y, frame.bottom));
-    let ticks: Vec<(f64, String)> = y.ticks(7).into_iter().map(|value| (value, percent(value))).collect();
-    frame.rows(&mut canvas, &y, &ticks);
+    frame.rows(&mut canvas, &y, &rows(&y));
     canvas.line("axis", (frame.left, floor_y), (frame.right, floor_y));
     canvas.text("tick", Anchor::End, frame.left - 7.0, floor_y + LANE / 2.0 + 4.0, "none");
     let ticks = load_ticks(&x, loads, if narrow { 5 } else { 7 });

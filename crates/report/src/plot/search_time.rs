@@ -150,7 +150,7 @@ fn draw(finding: &Finding, view: View, room: Room) -> Drawing {
     let mut canvas = Canvas::new(room.width(), if room == Room::Full { 424.0 } else { 348.0 });
     let tick_room = Scale::linear((view.low, view.high), (0.0, 1.0));
     let ticks = load_ticks(&tick_room, view.loads, if room == Room::Full { 10 } else { 6 });
-    let labels_width = widest(ticks.iter().map(|(_, label)| label.as_str())).max(20.0) + 10.0;
+    let labels_width = widest(&ticks) + 10.0;
     let right_room = ends::label_room(finding, narrow);
     let frame = Frame {
         left: labels_width,
