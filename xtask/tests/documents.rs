@@ -3,13 +3,15 @@
 mod tree;
 use tree::root;
 
-const DOCUMENTS: [&str; 7] = [
+const DOCUMENTS: [&str; 9] = [
     "README.md",
     "ARCHITECTURE.md",
     "GLOSSARY.md",
     "DESIGN.md",
     "METHODOLOGY.md",
     "CONTRIBUTING.md",
+    "docs/exec.md",
+    "docs/how-to-read-a-result.md",
     "docs/rfc9971.md",
 ];
 

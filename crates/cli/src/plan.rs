@@ -28,10 +28,10 @@ pub(crate) fn profiles(
         Ok(_) => return Err(Failure::usage("--streams: at most 1024 streams")),
         Err(_) => parts("--streams", &args.streams)?,
     };
-    let drain = match &args.drain {
-        None => preset.map_or_else(Drain::default, Preset::drain),
-        Some(text) => Drain { longest: read("--drain", written::duration(text))?, ..Drain::default() },
-    };
+    let mut drain = preset.map_or_else(Drain::default, Preset::drain);
+    if let Some(text) = &args.drain {
+        drain.longest = read("--drain", written::duration(text))?;
+    }
     let base = TrafficProfile {
         arrival: args.arrival.parse().map_err(|why| Failure::usage(format!("--arrival: {why}")))?,
         streams,

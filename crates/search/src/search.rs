@@ -74,6 +74,11 @@ impl Search {
                 return;
             }
             self.charged.insert(trial.input.load, void);
+        } else if let Some(charged) = self.charged.get_mut(&trial.input.load) {
+            // The target fails here too: then the bound is its own.
+            for (charged, goal) in charged.iter_mut().zip(&self.goals) {
+                *charged &= !trial.target_exceeds(goal.loss_ratio);
+            }
         }
         self.algorithm.record(trial);
     }
@@ -175,6 +180,16 @@ mod tests {
         }
         assert_eq!(search.next_trial(), None);
         assert_eq!(search.outcome()[0].result, GoalResult::Irregular(Irregular::GeneratorLimited));
+    }
+
+    #[test]
+    fn a_load_that_the_target_fails_too_bounds_the_target() {
+        let mut search = search(Limits::default());
+        for _ in 0..=VOID_TRIES {
+            search.record(&trial(900));
+        }
+        search.record(&Trial { forwarded: 900, ..trial(1000) });
+        assert_ne!(search.outcome()[0].result, GoalResult::Irregular(Irregular::GeneratorLimited));
     }
 
     #[test]
