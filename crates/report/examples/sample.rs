@@ -1,5 +1,7 @@
 //! Writes sample pages with their records into a directory, for looking at and for the browser's check.
 
+#![expect(clippy::disallowed_methods, reason = "the crate is pure, this program around it is not")]
+
 #[path = "../tests/made/mod.rs"]
 mod made;
 

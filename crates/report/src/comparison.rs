@@ -36,6 +36,8 @@ pub(crate) struct Line {
     pub(crate) change: Option<f64>,
     /// Of the first search.
     pub(crate) trials: u64,
+    /// In a word how the first search ended.
+    pub(crate) result: String,
     /// The answers that are none.
     pub(crate) irregular: Vec<Standing>,
 }
@@ -128,10 +130,11 @@ impl Line {
             upper_pps: first.upper_pps,
             change: None,
             trials: group[0].record.trials.len() as u64,
+            result: Standing::of(first).short(),
             irregular: answers
                 .iter()
                 .map(|answer| Standing::of(answer))
-                .filter(|standing| *standing != Standing::Regular)
+                .filter(|standing| !standing.settled())
                 .collect(),
         })
     }

@@ -1,5 +1,6 @@
 //! Trials as comma-separated values: a row a trial, units in the names.
 
+use crate::finding::word;
 use dropline_record::{Count, DelayLine, Record, TrialLine};
 
 /// The trials of a record as CSV (RFC 4180), with the fields of a trial's JSON; histograms and slices are left
@@ -57,7 +58,7 @@ fn cells(trial: &TrialLine, goals: usize) -> Vec<String> {
     let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
     let mut cells = vec![
         trial.number.to_string(),
-        word(&trial.purpose),
+        word(serde_json::to_value(trial.purpose)),
         trial.phase.clone().unwrap_or_default(),
         trial.at_s.to_string(),
         trial.target.clone(),
@@ -108,14 +109,6 @@ fn delays(delay: Option<&DelayLine>) -> [String; 7] {
         value(delay.p99_9),
         value(delay.max),
     ]
-}
-
-/// The word of the JSON field.
-fn word(purpose: &dropline_record::Purpose) -> String {
-    match serde_json::to_value(purpose) {
-        Ok(serde_json::Value::String(word)) => word,
-        _ => String::new(),
-    }
 }
 
 fn push_row(text: &mut String, cells: &[String]) {

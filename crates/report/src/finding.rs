@@ -112,10 +112,10 @@ impl<'a> Finding<'a> {
         let loads = self.loads;
         let bounds = (answer.lower_pps, answer.upper_pps);
         match (Standing::of(answer), bounds, answer.headline_pps()) {
-            (Standing::Regular, (lower, upper), Some(headline)) => {
-                say("", loads.with_unit(headline), format!(" {loss}, {}", loads.interval(lower, upper)))
+            (standing, (lower, upper), Some(headline)) if standing.settled() => {
+                say("", loads.with_unit(headline), format!(" {loss}, {}", loads.interval(lower, upper)));
             }
-            (Standing::AtMaximum, (lower, _), headline) => match lower.or(headline) {
+            (Standing::AtMaximum { .. }, (lower, _), headline) => match lower.or(headline) {
                 Some(load) => {
                     say("at least ", loads.with_unit(load), format!(" {loss}, the highest load allowed"));
                 }
@@ -124,7 +124,7 @@ impl<'a> Finding<'a> {
             (Standing::GeneratorLimited, (Some(lower), _), _) => {
                 say("at least ", loads.with_unit(lower), format!(" {loss}, where our generator ends"));
             }
-            (Standing::BelowMinimum, _, _) => say(
+            (Standing::BelowMinimum { .. }, _, _) => say(
                 "not even ",
                 loads.with_unit(self.search.min_load_pps),
                 format!(" {loss}, the lowest load allowed"),
@@ -146,7 +146,7 @@ impl<'a> Finding<'a> {
 
     /// What stands in brackets, and what it cost.
     pub(crate) fn explanation(&self) -> String {
-        if self.answers.iter().all(|answer| Standing::of(answer) != Standing::Regular) {
+        if !self.answers.iter().any(|answer| Standing::of(answer).settled()) {
             return format!("{}.", sentence_case(&self.cost()));
         }
         let brackets = match self.answers.iter().find_map(|answer| answer.level) {
@@ -192,7 +192,7 @@ impl<'a> Finding<'a> {
     pub(crate) fn headline(&self, answer: &AnswerLine, unit: bool) -> Option<String> {
         let load = answer.headline_pps()?;
         let words = if unit { self.loads.with_unit(load) } else { self.loads.bare(load) };
-        let more = matches!(Standing::of(answer), Standing::AtMaximum | Standing::GeneratorLimited);
+        let more = matches!(Standing::of(answer), Standing::AtMaximum { .. } | Standing::GeneratorLimited);
         Some(if more { format!("≥{JOIN}{words}") } else { words })
     }
 
@@ -201,11 +201,16 @@ impl<'a> Finding<'a> {
         let load = |load: Option<f64>| load.map_or_else(|| "this".into(), |load| self.loads.with_unit(load));
         match Standing::of(answer) {
             Standing::Regular => "regular".into(),
-            Standing::AtMaximum => {
-                format!("irregular, at maximum: the target does at least {}", load(answer.lower_pps))
-            }
-            Standing::BelowMinimum => format!(
-                "irregular, below minimum: the goal fails even at {}, the lowest load allowed",
+            Standing::Narrow => "narrow: the interval is as narrow as asked".into(),
+            Standing::Wide => "wide: the interval is wider than asked".into(),
+            Standing::AtMaximum { irregular } => format!(
+                "{}at maximum: the target does at least {}",
+                prefix(irregular, ", "),
+                load(answer.lower_pps)
+            ),
+            Standing::BelowMinimum { irregular } => format!(
+                "{}below minimum: the goal fails even at {}, the lowest load allowed",
+                prefix(irregular, ", "),
                 load(Some(self.search.min_load_pps))
             ),
             Standing::GeneratorLimited => format!(
@@ -240,36 +245,70 @@ fn palette(place: usize) -> usize {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     Regular,
-    AtMaximum,
-    BelowMinimum,
+    /// An interval as narrow as asked.
+    Narrow,
+    /// An interval wider than asked.
+    Wide,
+    /// Irregular where the algorithm states bounds.
+    AtMaximum {
+        irregular: bool,
+    },
+    /// Irregular where the algorithm states bounds.
+    BelowMinimum {
+        irregular: bool,
+    },
     GeneratorLimited,
     Unfinished,
-    /// A reason that this version does not know.
+    /// A word that this version does not know.
     Other(String),
 }
 
 impl Standing {
+    /// By the words of the record, so that later ones are shown too.
     pub(crate) fn of(answer: &AnswerLine) -> Self {
-        match (answer.result, answer.why.as_deref()) {
-            (ResultWord::Regular, _) => Self::Regular,
-            (ResultWord::Irregular, Some("at_maximum")) => Self::AtMaximum,
-            (ResultWord::Irregular, Some("below_minimum")) => Self::BelowMinimum,
-            (ResultWord::Irregular, Some("generator_limited")) => Self::GeneratorLimited,
-            (ResultWord::Irregular, Some("unfinished") | None) => Self::Unfinished,
-            (ResultWord::Irregular, Some(why)) => Self::Other(why.into()),
+        let result = word(serde_json::to_value(answer.result));
+        let irregular = answer.result == ResultWord::Irregular;
+        match if irregular { answer.why.as_deref().unwrap_or("unfinished") } else { result.as_str() } {
+            "regular" => Self::Regular,
+            "narrow" => Self::Narrow,
+            "wide" => Self::Wide,
+            "at_maximum" => Self::AtMaximum { irregular },
+            "below_minimum" => Self::BelowMinimum { irregular },
+            "generator_limited" => Self::GeneratorLimited,
+            "unfinished" => Self::Unfinished,
+            other => Self::Other(other.replace('_', " ")),
         }
     }
 
+    /// Whether both ends stand.
+    pub(crate) fn settled(&self) -> bool {
+        matches!(self, Self::Regular | Self::Narrow | Self::Wide)
+    }
+
     /// In a word or two, for a table.
-    pub(crate) fn short(&self) -> &str {
+    pub(crate) fn short(&self) -> String {
         match self {
-            Self::Regular => "regular",
-            Self::AtMaximum => "irregular: at maximum",
-            Self::BelowMinimum => "irregular: below minimum",
-            Self::GeneratorLimited => "irregular: generator limited",
-            Self::Unfinished => "irregular: unfinished",
-            Self::Other(_) => "irregular",
+            Self::Regular => "regular".into(),
+            Self::Narrow => "narrow".into(),
+            Self::Wide => "wide".into(),
+            Self::AtMaximum { irregular } => format!("{}at maximum", prefix(*irregular, ": ")),
+            Self::BelowMinimum { irregular } => format!("{}below minimum", prefix(*irregular, ": ")),
+            Self::GeneratorLimited => "irregular: generator limited".into(),
+            Self::Unfinished => "irregular: unfinished".into(),
+            Self::Other(why) => format!("irregular: {why}"),
         }
+    }
+}
+
+fn prefix(irregular: bool, join: &str) -> String {
+    if irregular { format!("irregular{join}") } else { String::new() }
+}
+
+/// A word of the record as its JSON has it; empty when it is none.
+pub(crate) fn word(value: serde_json::Result<serde_json::Value>) -> String {
+    match value {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
     }
 }
 

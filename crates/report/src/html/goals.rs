@@ -66,7 +66,7 @@ pub(super) fn goals(finding: &Finding) -> Markup {
                             td.w { @if let Some(width) = width(answer) { (fixed(width * 100.0, 2)) "\u{a0}%" } }
                             td.w { (fixed(answer.goal.width * 100.0, 2)) "\u{a0}%" }
                             td.l.wrap data-result=(standing.short()) {
-                                @if standing == Standing::Regular { "regular" }
+                                @if standing.settled() { (standing.short()) }
                                 @else { span.irregular { (standing.short()) } }
                             }
                             @if let Some(range) = range { td.l.w { (whisker(finding, index, range)) } }
@@ -83,7 +83,7 @@ fn irregular(finding: &Finding) -> Markup {
     let irregular = finding.answers.iter().zip(&finding.names).enumerate();
     html! {
         @for (index, (answer, name)) in irregular {
-            @if Standing::of(answer) != Standing::Regular {
+            @if !Standing::of(answer).settled() {
                 div.caveat data-code="irregular" data-goal=(index) {
                     b { "!" }
                     span { b class=(format!("t{}", finding.inks[index])) { (name) } ": " (finding.standing_words(answer)) "." }
@@ -116,7 +116,7 @@ fn whisker(finding: &Finding, index: usize, range: (f64, f64)) -> Markup {
         let (lower, upper) = (x.clamped(lower), x.clamped(upper));
         canvas.line(&format!("whisker s{class}"), (lower, 8.0), (upper, 8.0));
         for end in [lower, upper] {
-            canvas.line(&format!("bound s{class}"), (end, 3.0), (end, 13.0));
+            canvas.line(&format!("cap s{class}"), (end, 3.0), (end, 13.0));
         }
     }
     if let Some(headline) = answer.headline_pps() {

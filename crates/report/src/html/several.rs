@@ -168,7 +168,7 @@ fn table(comparison: &Comparison) -> Markup {
                                 td.w { (time(line.elapsed.median)) }
                             }
                             td.l.w.wrap {
-                                @if line.irregular.is_empty() { "regular" }
+                                @if line.irregular.is_empty() { (line.result) }
                                 @else { span.irregular { (irregular_words(line)) } }
                             }
                         }

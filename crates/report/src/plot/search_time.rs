@@ -57,16 +57,16 @@ pub(crate) fn search_time(finding: &Finding, view: View, room: Room, label: &str
 fn title(finding: &Finding) -> String {
     let knowns: Vec<Option<(f64, f64)>> =
         finding.answers.iter().enumerate().map(|(goal, answer)| known(finding, goal, answer)).collect();
-    if let [Some(first), Some(_), ..] = knowns.as_slice() {
-        if knowns.iter().all(|known| *known == Some(*first)) {
-            let all = if knowns.len() == 2 { "Both" } else { "All" };
-            return format!("{all} goals were known to {} after {}", percent(first.0), seconds(first.1));
-        }
+    if let [Some(first), Some(_), ..] = knowns.as_slice()
+        && knowns.iter().all(|known| *known == Some(*first))
+    {
+        let all = if knowns.len() == 2 { "Both" } else { "All" };
+        return format!("{all} goals were known to {} after {}", percent(first.0), seconds(first.1));
     }
-    if let ([None, None, ..], Some(why)) = (knowns.as_slice(), same_standing(finding)) {
-        if knowns.iter().all(Option::is_none) {
-            return format!("No goal {}", missing(&why, true));
-        }
+    if let ([None, None, ..], Some(why)) = (knowns.as_slice(), same_standing(finding))
+        && knowns.iter().all(Option::is_none)
+    {
+        return format!("No goal {}", missing(&why, true));
     }
     let mut before = None;
     let words: Vec<String> = finding
@@ -102,10 +102,10 @@ fn same_standing(finding: &Finding) -> Option<Standing> {
 /// What a goal without both bounds lacks, said of it or of no goal.
 fn missing(why: &Standing, of_none: bool) -> &'static str {
     match (why, of_none) {
-        (Standing::AtMaximum, false) => "has no upper bound",
-        (Standing::AtMaximum, true) => "has an upper bound",
-        (Standing::BelowMinimum, false) => "has no lower bound",
-        (Standing::BelowMinimum, true) => "has a lower bound",
+        (Standing::AtMaximum { .. }, false) => "has no upper bound",
+        (Standing::AtMaximum { .. }, true) => "has an upper bound",
+        (Standing::BelowMinimum { .. }, false) => "has no lower bound",
+        (Standing::BelowMinimum { .. }, true) => "has a lower bound",
         (_, false) => "was not settled",
         (_, true) => "was settled",
     }

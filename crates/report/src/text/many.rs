@@ -93,7 +93,7 @@ pub(crate) fn change_words(change: f64) -> String {
 
 /// Which of the searches have no regular answer.
 pub(crate) fn irregular_words(line: &Line) -> String {
-    let words: Vec<String> = line.irregular.iter().map(Standing::short).map(str::to_owned).collect();
+    let words: Vec<String> = line.irregular.iter().map(Standing::short).collect();
     let mut kinds: Vec<String> = Vec::new();
     for word in &words {
         if !kinds.contains(word) {

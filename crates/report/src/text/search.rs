@@ -57,11 +57,11 @@ fn goals(finding: &Finding) -> Columns {
                 cells: vec![
                     (finding.names[index].clone(), Ink::Goal(index)),
                     (headline, Ink::Strong),
-                    (standing.short().into(), Ink::Plain),
+                    (standing.short(), Ink::Plain),
                     (bounds, Ink::Plain),
                     (width, Ink::Plain),
                 ],
-                note: (standing != Standing::Regular).then(|| finding.standing_words(answer)),
+                note: (!standing.settled()).then(|| finding.standing_words(answer)),
             }
         })
         .collect();

@@ -30,7 +30,7 @@ pub(super) fn right_labels(canvas: &mut Canvas, drawn: &Drawn, narrow: bool) {
                 caps.start(canvas, x - 4.0, y);
                 caps.line(canvas, x + 4.0, y);
             }
-            canvas.path(&format!("bound s{class}"), &caps);
+            canvas.path(&format!("cap s{class}"), &caps);
             canvas.line(&format!("whisker s{class}"), (x, lower), (x, upper));
         }
         if let Some(headline) = answer.headline_pps() {
@@ -51,11 +51,11 @@ pub(super) fn right_labels(canvas: &mut Canvas, drawn: &Drawn, narrow: bool) {
 
 /// The value of a goal, and its interval or that it has none.
 fn label_words(finding: &Finding, answer: &AnswerLine, narrow: bool) -> [String; 2] {
-    let regular = Standing::of(answer) == Standing::Regular;
+    let settled = Standing::of(answer).settled();
     let value = finding.headline(answer, !narrow).unwrap_or_else(|| "unknown".into());
     let below =
-        if regular { finding.loads.interval(answer.lower_pps, answer.upper_pps) } else { "irregular".into() };
-    [if regular || !narrow { value } else { "irregular".into() }, below]
+        if settled { finding.loads.interval(answer.lower_pps, answer.upper_pps) } else { "irregular".into() };
+    [if settled || !narrow { value } else { "irregular".into() }, below]
 }
 
 /// Width that the labels at the right need.
