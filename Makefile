@@ -1,4 +1,4 @@
-.PHONY: help demo test fuzz
+.PHONY: help demo test fuzz bench-search bench-traffic
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -9,3 +9,22 @@ demo: ## the main job on embedded parts, nothing to configure
 test: ## install what the tests need, then run everything in the default build
 	cargo xtask setup test
 	cargo xtask test
+
+bench-search: ## what it costs each algorithm to decide on a trial
+	cargo bench --package dropline-search --bench deciding
+
+bench-traffic: ## our sender and receiver beside a plain loop of send and recv
+	cargo bench --package dropline-traffic --bench loopback
+
+# Of each target, whichever is first.
+RUNS = 200000
+SECONDS = 120
+
+fuzz: ## feed every reader of bytes and text with made-up ones (RUNS= and SECONDS= of each)
+	cd fuzz && cargo build --release --locked
+	cd fuzz && for target in $$(ls corpus); do \
+	    mkdir -p target/found/$$target artifacts && echo "$$target" && \
+	    cargo run --quiet --release --locked --bin $$target -- -runs=$(RUNS) -max_total_time=$(SECONDS) \
+	        -timeout=20 -rss_limit_mb=1024 -verbosity=0 -artifact_prefix=artifacts/$$target- \
+	        target/found/$$target corpus/$$target || exit 1; \
+	done

@@ -1,12 +1,17 @@
 //! Integer-nanosecond histograms that merge exactly.
 
+mod v2;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
+use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 
 /// The longest value kept apart, in nanoseconds: one hour. Longer ones count as this value and in
 /// [`Histogram::saturated`].
 pub const LONGEST_NS: u64 = 3_600_000_000_000;
+
+/// The most values a histogram holds, for that is what it can be stored with: one a nanosecond for 292 years.
+pub const MOST: u64 = i64::MAX as u64;
 
 /// A log-linear histogram of nanoseconds with three significant digits (HdrHistogram).
 ///
@@ -25,7 +30,7 @@ pub enum HistogramError {
     NotBase64,
     /// Not HdrHistogram's V2 deflate format.
     #[error("a histogram is not in HdrHistogram V2 deflate format: {0}")]
-    NotV2Deflate(String),
+    NotV2Deflate(&'static str),
 }
 
 impl Default for Histogram {
@@ -48,7 +53,10 @@ impl Histogram {
     }
 
     /// Counts `count` values of `value_ns`; none of them is no value, so it moves neither minimum nor maximum.
+    ///
+    /// A histogram that holds [`MOST`] values takes no more.
     pub fn record_n(&mut self, value_ns: u64, count: u64) {
+        let count = count.min(MOST.saturating_sub(self.count()));
         if count == 0 {
             return;
         }
@@ -58,8 +66,12 @@ impl Histogram {
         self.inner.saturating_record_n(value_ns, count);
     }
 
-    /// Adds all counts of `other`; exact.
+    /// Adds all counts of `other`; exact, as long as both together hold no more than [`MOST`].
     pub fn merge(&mut self, other: &Self) {
+        if self.count() + other.count() > MOST {
+            other.cells().for_each(|(value_ns, count)| self.record_n(value_ns, count));
+            return;
+        }
         self.inner.add(&other.inner).expect("every histogram here has one range");
         self.saturated += other.saturated;
     }
@@ -121,12 +133,10 @@ impl Histogram {
     /// If the text is not such a histogram.
     pub fn from_v2_deflate(text: &str) -> Result<Self, HistogramError> {
         let bytes = STANDARD.decode(text).map_err(|_| HistogramError::NotBase64)?;
-        let stored: hdrhistogram::Histogram<u64> = Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .map_err(|why| HistogramError::NotV2Deflate(why.to_string()))?;
         let mut histogram = Self::new();
-        for cell in stored.iter_recorded() {
-            histogram.record_n(cell.value_iterated_to(), cell.count_at_value());
+        for cell in v2::Cells::of(&bytes)? {
+            let (value_ns, count) = cell?;
+            histogram.record_n(value_ns, count);
         }
         Ok(histogram)
     }
@@ -161,6 +171,19 @@ mod tests {
         assert_eq!(histogram.quantile(0.999), None);
         histogram.record_n(7, 500);
         assert!(histogram.quantile(0.999).is_some());
+    }
+
+    #[test]
+    fn what_a_histogram_cannot_hold_it_does_not_take() {
+        let mut full = Histogram::new();
+        full.record_n(5, u64::MAX);
+        full.record_n(LONGEST_NS + 1, u64::MAX);
+        assert_eq!((full.count(), full.saturated()), (MOST, 0));
+        let mut more = Histogram::new();
+        more.record_n(7, 3);
+        more.merge(&full);
+        assert_eq!(more.cells().collect::<Vec<_>>(), [(5, MOST - 3), (7, 3)]);
+        assert_eq!(Histogram::from_v2_deflate(&more.to_v2_deflate()).unwrap().count(), MOST);
     }
 
     #[test]

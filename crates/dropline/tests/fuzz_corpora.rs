@@ -1,0 +1,41 @@
+//! What the fuzzer was given, and what it found, is read again: every file in `fuzz/corpus`.
+
+#[path = "../../../fuzz/src/lib.rs"]
+mod fuzz;
+
+use std::path::{Path, PathBuf};
+
+const CHECKS: [(&str, fn(&[u8])); 8] = [
+    ("answer", fuzz::answer::check),
+    ("goal", fuzz::goal::check),
+    ("histogram", fuzz::histogram::check),
+    ("message", fuzz::message::check),
+    ("quantity", fuzz::quantity::check),
+    ("record", fuzz::record::check),
+    ("search", fuzz::search::check),
+    ("target", fuzz::target::check),
+];
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn whatever_was_fuzzed_is_still_read_as_promised() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let known: Vec<&str> = CHECKS.iter().map(|(name, _)| *name).collect();
+    let found = files(&corpus);
+    let found: Vec<_> = found.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(found, known, "each directory of the corpus has its check");
+    for (name, check) in CHECKS {
+        let files = files(&corpus.join(name));
+        assert!(!files.is_empty(), "{name} has no corpus");
+        for file in files {
+            let bytes = std::fs::read(&file).unwrap();
+            assert!(std::panic::catch_unwind(|| check(&bytes)).is_ok(), "{} is not", file.display());
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! What every reader of bytes and text must hold, whatever it is given.
+//!
+//! Each module has a `check` that reads the bytes in one way and panics if a promise is broken. The fuzzer
+//! calls it with bytes it makes up (`make fuzz`); a test of `crates/dropline` calls it with every file in
+//! `corpus/`, so that what was found stays found.
+
+pub mod answer;
+pub mod goal;
+pub mod histogram;
+pub mod message;
+pub mod quantity;
+pub mod record;
+pub mod search;
+pub mod target;
+
+/// The bytes as text; damaged text is read with its damage marked, as from a file.
+fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
+}
