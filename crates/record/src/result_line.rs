@@ -56,6 +56,14 @@ pub enum ResultWord {
     Regular,
     /// Something is missing; `why` says what.
     Irregular,
+    /// The interval is within the goal's width.
+    Narrow,
+    /// The interval is wider than the goal's width.
+    Wide,
+    /// The goal is achieved at the highest load.
+    AtMaximum,
+    /// The goal fails at the lowest load.
+    BelowMinimum,
 }
 
 /// A trial that measured the delay at a share of a goal's load.
@@ -75,13 +83,17 @@ impl AnswerLine {
         let (result, why) = match outcome.result {
             GoalResult::Regular => (ResultWord::Regular, None),
             GoalResult::Irregular(why) => (ResultWord::Irregular, Some(irregular(why).to_owned())),
+            GoalResult::Narrow { .. } => (ResultWord::Narrow, None),
+            GoalResult::Wide { .. } => (ResultWord::Wide, None),
+            GoalResult::AtMaximum { .. } => (ResultWord::AtMaximum, None),
+            GoalResult::BelowMinimum { .. } => (ResultWord::BelowMinimum, None),
         };
         Self {
             goal,
             lower_pps: outcome.lower.map(dropline_trial::Rate::as_pps),
             upper_pps: outcome.upper.map(dropline_trial::Rate::as_pps),
-            median_pps: None,
-            level: None,
+            median_pps: outcome.result.median().map(dropline_trial::Rate::as_pps),
+            level: outcome.result.level().map(dropline_trial::Ratio::as_f64),
             conditional_throughput_pps: outcome.conditional_throughput_pps,
             result,
             why,

@@ -7,6 +7,7 @@
 
 pub mod algorithm;
 pub mod binary;
+pub mod credible;
 pub mod goal;
 pub mod mdr;
 pub mod mlr;
@@ -16,6 +17,7 @@ pub mod search;
 
 pub use algorithm::Algorithm;
 pub use binary::{Binary, BinaryError};
+pub use credible::{Credible, CredibleError};
 pub use goal::{Goal, GoalError};
 pub use mdr::{Mdr, MdrError};
 pub use mlr::Mlr;

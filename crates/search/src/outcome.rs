@@ -1,6 +1,6 @@
 //! What a search knows of a goal: bounds on the way, an outcome at the end.
 
-use dropline_trial::Rate;
+use dropline_trial::{Rate, Ratio};
 
 /// The bounds of one goal at some moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,9 +23,10 @@ pub struct Bound {
 /// The answer to one goal (RFC 9971 §4.8.4).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GoalOutcome {
-    /// Relevant lower bound, in packets a second.
+    /// Relevant lower bound, in packets a second; or the lower end of an interval, where the result has a
+    /// level.
     pub lower: Option<Rate>,
-    /// Relevant upper bound.
+    /// Relevant upper bound, or the upper end of an interval.
     pub upper: Option<Rate>,
     /// Conditional throughput in packets a second (RFC 9971 §4.8.3), where the algorithm has one.
     pub conditional_throughput_pps: Option<f64>,
@@ -40,6 +41,52 @@ pub enum GoalResult {
     Regular,
     /// Something is missing.
     Irregular(Irregular),
+    /// The interval holds the truth with probability `level`, and is within the goal's width.
+    Narrow {
+        /// As likely above the truth as below.
+        median: Rate,
+        /// Probability that the truth is within the bounds.
+        level: Ratio,
+    },
+    /// The interval holds the truth with probability `level`; it is wider than the goal asked for. An end
+    /// that is missing is beyond the range.
+    Wide {
+        /// As likely above the truth as below.
+        median: Rate,
+        /// Probability that the truth is within the bounds.
+        level: Ratio,
+    },
+    /// The goal is achieved at the highest load allowed, or so near it that the goal's width is kept.
+    AtMaximum {
+        /// Probability that the truth is not below the lower bound.
+        level: Ratio,
+    },
+    /// The goal fails even at the lowest load allowed.
+    BelowMinimum {
+        /// Probability that the truth is not above the upper bound.
+        level: Ratio,
+    },
+}
+
+impl GoalResult {
+    /// Probability that the bounds hold the truth; `None` where the algorithm states none.
+    pub fn level(self) -> Option<Ratio> {
+        match self {
+            Self::Narrow { level, .. }
+            | Self::Wide { level, .. }
+            | Self::AtMaximum { level }
+            | Self::BelowMinimum { level } => Some(level),
+            Self::Regular | Self::Irregular(_) => None,
+        }
+    }
+
+    /// The middle of what is believed; `None` where there is no interval.
+    pub fn median(self) -> Option<Rate> {
+        match self {
+            Self::Narrow { median, .. } | Self::Wide { median, .. } => Some(median),
+            _ => None,
+        }
+    }
 }
 
 /// Why a result is irregular.

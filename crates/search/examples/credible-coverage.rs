@@ -1,0 +1,139 @@
+//! How often credible intervals hold the truth on simulated systems, how wide they are, what they cost.
+//!
+//! `cargo run --release -p dropline-search --example credible-coverage -- [SEEDS] [SYSTEM,…] [BUDGET_S] [LEVEL]`
+//! prints a line a system and goal; `--trace` behind it a line a trial. Seeds are 1001 and on.
+
+use dropline_search::credible::Config;
+use dropline_search::{Algorithm as _, Credible, GoalOutcome, GoalResult, Preset};
+use dropline_sim::{Settings, Simulated, System, default_range};
+use dropline_trial::{Measurer as _, Rate, TrafficProfile};
+use std::time::Duration;
+
+const FIRST_SEED: u64 = 1001;
+
+struct Answer {
+    outcome: GoalOutcome,
+    truth: Option<Rate>,
+}
+
+struct Ended {
+    seconds: f64,
+    trials: usize,
+    answers: Vec<Answer>,
+}
+
+impl Answer {
+    fn holds(&self) -> bool {
+        let (lower, upper) = (self.outcome.lower, self.outcome.upper);
+        match (self.truth, self.outcome.result) {
+            (Some(truth), _) => {
+                lower.is_none_or(|lower| lower <= truth) && upper.is_none_or(|upper| truth <= upper)
+            }
+            (None, result) => {
+                matches!(result, GoalResult::AtMaximum { .. } | GoalResult::BelowMinimum { .. })
+            }
+        }
+    }
+
+    fn width(&self) -> f64 {
+        let ends = self.outcome.lower.zip(self.outcome.upper);
+        ends.map_or(f64::NAN, |(lower, upper)| 100.0 * (1.0 - lower.as_pps() / upper.as_pps()))
+    }
+
+    fn error(&self) -> f64 {
+        let median = self.outcome.result.median();
+        median
+            .zip(self.truth)
+            .map_or(f64::NAN, |(median, truth)| 100.0 * (median.as_pps() / truth.as_pps() - 1.0))
+    }
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let trace = words.iter().any(|word| word == "--trace");
+    let word = |index: usize| words.iter().filter(|word| !word.starts_with("--")).nth(index);
+    let seeds: u64 = word(0).map_or(40, |word| word.parse().expect("a number of seeds"));
+    let names = word(1).map_or("all", String::as_str);
+    let budget: f64 = word(2).map_or(36.0, |word| word.parse().expect("seconds"));
+    let level: f64 = word(3).map_or(0.95, |word| word.parse().expect("a level"));
+    println!("system        goal  holds %  width %  median error %  half 16-84 %  time s  p95 s  trials");
+    for system in
+        System::all().filter(|system| names == "all" || names.split(',').any(|name| name == system.name()))
+    {
+        let ended: Vec<Ended> = (FIRST_SEED..FIRST_SEED + seeds)
+            .map(|seed| search(system, seed, Duration::from_secs_f64(budget), level, trace))
+            .collect();
+        rows(system, &ended);
+    }
+}
+
+fn search(system: System, seed: u64, budget: Duration, level: f64, trace: bool) -> Ended {
+    let goals = Preset::Csit.goals();
+    let profile = TrafficProfile { seed, ..TrafficProfile::default() };
+    let settings = Settings { seed, ..Settings::default() };
+    let mut measurer = Simulated::new(system, settings, profile, 1);
+    let config = Config { budget, level, seed, ..Config::new(goals.clone(), default_range()) };
+    let mut search = Credible::new(config).expect("legal goals");
+    let (mut spent, mut trials) = (Duration::ZERO, 0);
+    while let Some(input) = search.next_trial() {
+        let phase = search.phase();
+        let Ok(trial) = measurer.measure(input);
+        spent += trial.elapsed;
+        trials += 1;
+        search.record(&trial);
+        if trace {
+            let share = |load: Rate| load.as_pps() / measurer.capacity().as_pps();
+            print!("{:>9.5} {:>9} lost  {phase:<7}", share(input.load), trial.lost());
+            for bounds in search.bounds() {
+                let end =
+                    |bound: Option<dropline_search::Bound>| bound.map_or(f64::NAN, |bound| share(bound.load));
+                print!("  [{:.5}, {:.5}]", end(bounds.lower), end(bounds.upper));
+            }
+            println!();
+        }
+    }
+    let answers = goals
+        .iter()
+        .zip(search.outcome())
+        .map(|(goal, outcome)| Answer {
+            outcome,
+            truth: measurer.truth(goal.loss_ratio, goal.trial_duration, goal.exceed_ratio),
+        })
+        .collect();
+    Ended { seconds: spent.as_secs_f64(), trials, answers }
+}
+
+fn rows(system: System, ended: &[Ended]) {
+    let count = ended.len() as f64;
+    let mean = |value: &dyn Fn(&Ended) -> f64| ended.iter().map(value).sum::<f64>() / count;
+    let spread = |mut values: Vec<f64>| {
+        values.retain(|value| value.is_finite());
+        values.sort_by(f64::total_cmp);
+        let at = |share: f64| values.get(((values.len().max(1) - 1) as f64 * share) as usize).copied();
+        at(0.84).zip(at(0.16)).map_or(f64::NAN, |(high, low)| 0.5 * (high - low))
+    };
+    let mut times: Vec<f64> = ended.iter().map(|ended| ended.seconds).collect();
+    times.sort_by(f64::total_cmp);
+    for (goal, name) in ["NDR", "PDR"].iter().enumerate() {
+        let widths: Vec<f64> =
+            ended.iter().map(|ended| ended.answers[goal].width()).filter(|width| width.is_finite()).collect();
+        println!(
+            "{:<13} {name}   {:7.1}  {:7.2}  {:14.2}  {:12.2}  {:6.1}  {:5.1}  {:6.1}",
+            system.name(),
+            100.0 * mean(&|ended| f64::from(u8::from(ended.answers[goal].holds()))),
+            widths.iter().sum::<f64>() / widths.len() as f64,
+            {
+                let errors: Vec<f64> = ended
+                    .iter()
+                    .map(|ended| ended.answers[goal].error())
+                    .filter(|error| error.is_finite())
+                    .collect();
+                errors.iter().sum::<f64>() / errors.len() as f64
+            },
+            spread(ended.iter().map(|ended| ended.answers[goal].error()).collect()),
+            mean(&|ended| ended.seconds),
+            times[(times.len() - 1) * 95 / 100],
+            mean(&|ended| ended.trials as f64),
+        );
+    }
+}

@@ -1,0 +1,243 @@
+//! What is believed after some trials: weighted particles, moved by Metropolis steps.
+
+use super::model::{self, Evidence, Shape, UNKNOWNS, Unknowns};
+use super::normal::Normal;
+use rand::Rng as _;
+use rand_chacha::ChaCha8Rng;
+
+/// How many particles.
+const PARTICLES: usize = 2000;
+/// Moves are resumed where they stopped; a trial pays for so many likelihoods.
+const LIKELIHOODS: usize = 130_000;
+/// Of these, at most so many go into one resampling.
+const AT_ONCE: usize = 60_000;
+/// Sweeps through all particles after a resampling, if they can be paid.
+const SWEEPS: usize = 4;
+/// Sweeps through all particles that a trial buys in all.
+const MOST_SWEEPS: usize = 12;
+/// Likelihoods are never below 1e-7, so that many can be multiplied before a logarithm is taken.
+const CHUNK: usize = 40;
+/// Steps are this share of the cloud's spread, in turn.
+const STEPS: [f64; 4] = [0.9, 0.45, 0.9, 0.2];
+
+#[derive(Clone, Copy, Debug)]
+struct Particle {
+    unknowns: Unknowns,
+    /// Log prior and likelihood of all but the newest trial.
+    settled: f64,
+    /// Log likelihood of the newest trial.
+    newest: f64,
+    weight: f64,
+}
+
+/// The posterior of one system.
+#[derive(Debug)]
+pub(super) struct Cloud {
+    particles: Vec<Particle>,
+    seen: Vec<Evidence>,
+    chance: ChaCha8Rng,
+    /// Which particle moves next.
+    turn: usize,
+}
+
+impl Cloud {
+    /// What is believed before any trial, with θ somewhere between two values.
+    pub(super) fn new(between: (f64, f64), mut chance: ChaCha8Rng) -> Self {
+        let particles = (0..PARTICLES)
+            .map(|_| {
+                let unknowns = model::draw(between, || chance.random::<f64>());
+                let settled = model::log_prior(&unknowns);
+                Particle { unknowns, settled, newest: 0.0, weight: 1.0 / PARTICLES as f64 }
+            })
+            .collect();
+        Self { particles, seen: Vec::new(), chance, turn: 0 }
+    }
+
+    /// Learns from a trial: its likelihood is let in by degrees, so that the particles can follow.
+    pub(super) fn learn(&mut self, evidence: Evidence) {
+        let normal = Normal::tables();
+        for particle in &mut self.particles {
+            let shape = Shape::new(&particle.unknowns);
+            particle.newest = libm::log(shape.likelihood(&evidence, normal));
+        }
+        let mut budget = LIKELIHOODS.min(MOST_SWEEPS * PARTICLES * (self.seen.len() + 1));
+        let mut degree = 0.0;
+        while degree < 1.0 {
+            let step = self.bearable_step(1.0 - degree);
+            self.reweight(step);
+            degree += step;
+            if degree < 1.0 || self.effective() < 0.5 {
+                self.resample();
+                let moves = AT_ONCE.min(SWEEPS * PARTICLES * (self.seen.len() + 1)).min(budget);
+                self.rejuvenate(moves, &evidence, degree);
+                budget -= moves;
+            }
+        }
+        self.rejuvenate(budget, &evidence, 1.0);
+        for particle in &mut self.particles {
+            particle.settled += particle.newest;
+            particle.newest = 0.0;
+        }
+        self.seen.push(evidence);
+    }
+
+    /// Particles with their weights, which sum to 1.
+    pub(super) fn weighted(&self) -> impl Iterator<Item = (Shape, f64)> {
+        self.particles.iter().map(|particle| (Shape::new(&particle.unknowns), particle.weight))
+    }
+
+    /// `count` particles of equal weight, evenly spread over the weights.
+    pub(super) fn sample(&self, count: usize) -> Vec<Shape> {
+        self.spread(count, 0.5).into_iter().map(|index| Shape::new(&self.particles[index].unknowns)).collect()
+    }
+
+    /// How much of the newest likelihood can be let in without losing most particles.
+    fn bearable_step(&self, most: f64) -> f64 {
+        const LEAST: f64 = 1e-3;
+        let effective = |step: f64| {
+            let best = self.particles.iter().map(|p| p.newest).fold(f64::NEG_INFINITY, f64::max);
+            let (mut sum, mut squares) = (0.0, 0.0);
+            for particle in &self.particles {
+                let weight = particle.weight * libm::exp(step * (particle.newest - best));
+                sum += weight;
+                squares += weight * weight;
+            }
+            sum * sum / squares / PARTICLES as f64
+        };
+        let enough = 0.35f64.min(0.7 * self.effective());
+        if effective(most) >= enough {
+            return most;
+        }
+        let (mut low, mut high) = (0.0, most);
+        for _ in 0..7 {
+            let middle = 0.5 * (low + high);
+            if effective(middle) >= enough { low = middle } else { high = middle }
+        }
+        low.max(LEAST).min(most)
+    }
+
+    fn reweight(&mut self, step: f64) {
+        let best = self.particles.iter().map(|p| p.newest).fold(f64::NEG_INFINITY, f64::max);
+        let mut sum = 0.0;
+        for particle in &mut self.particles {
+            particle.weight *= libm::exp(step * (particle.newest - best));
+            sum += particle.weight;
+        }
+        for particle in &mut self.particles {
+            particle.weight /= sum;
+        }
+    }
+
+    /// Effective share of the particles.
+    fn effective(&self) -> f64 {
+        let squares: f64 = self.particles.iter().map(|particle| particle.weight * particle.weight).sum();
+        1.0 / squares / PARTICLES as f64
+    }
+
+    /// Indices at `count` even steps through the weights.
+    fn spread(&self, count: usize, offset: f64) -> Vec<usize> {
+        let (mut index, mut below) = (0, self.particles[0].weight);
+        (0..count)
+            .map(|number| {
+                let goal = (number as f64 + offset) / count as f64;
+                while below < goal && index + 1 < self.particles.len() {
+                    index += 1;
+                    below += self.particles[index].weight;
+                }
+                index
+            })
+            .collect()
+    }
+
+    fn resample(&mut self) {
+        let offset = self.chance.random::<f64>();
+        let kept = self.spread(PARTICLES, offset);
+        self.particles = kept
+            .into_iter()
+            .map(|index| Particle { weight: 1.0 / PARTICLES as f64, ..self.particles[index] })
+            .collect();
+    }
+
+    /// Moves as many particles as so many likelihoods pay for, each by a Metropolis step.
+    fn rejuvenate(&mut self, likelihoods: usize, newest: &Evidence, degree: f64) {
+        let moves = likelihoods / (self.seen.len() + 1);
+        if moves == 0 {
+            return;
+        }
+        let root = self.covariance_root();
+        let normal = Normal::tables();
+        for _ in 0..moves {
+            let index = self.turn % PARTICLES;
+            let size = STEPS[(self.turn / PARTICLES + index) % STEPS.len()];
+            self.turn = self.turn.wrapping_add(1);
+            let old = self.particles[index];
+            let mut unknowns = old.unknowns;
+            let normals = self.normals();
+            for (row, unknown) in root.iter().zip(&mut unknowns) {
+                let step: f64 = row.iter().zip(&normals).map(|(factor, z)| factor * z).sum();
+                *unknown += size * step;
+            }
+            let accept: f64 = libm::log(self.chance.random::<f64>().max(1e-300));
+            let prior = model::log_prior(&unknowns);
+            if prior == f64::NEG_INFINITY {
+                continue;
+            }
+            let shape = Shape::new(&unknowns);
+            let settled = prior + log_likelihood(&shape, &self.seen, normal);
+            let newest = libm::log(shape.likelihood(newest, normal));
+            if accept < settled - old.settled + degree * (newest - old.newest) {
+                self.particles[index] = Particle { unknowns, settled, newest, weight: old.weight };
+            }
+        }
+    }
+
+    /// A lower triangle L with L·Lᵀ the cloud's covariance, a trifle widened.
+    fn covariance_root(&self) -> [[f64; UNKNOWNS]; UNKNOWNS] {
+        let mut mean = [0.0; UNKNOWNS];
+        for particle in &self.particles {
+            for (sum, value) in mean.iter_mut().zip(&particle.unknowns) {
+                *sum += particle.weight * value;
+            }
+        }
+        let mut covariance = [[0.0; UNKNOWNS]; UNKNOWNS];
+        for particle in &self.particles {
+            let mut off = particle.unknowns;
+            off.iter_mut().zip(&mean).for_each(|(value, mean)| *value -= mean);
+            for row in 0..UNKNOWNS {
+                for column in 0..=row {
+                    covariance[row][column] += particle.weight * off[row] * off[column];
+                }
+            }
+        }
+        let mut root = [[0.0; UNKNOWNS]; UNKNOWNS];
+        for row in 0..UNKNOWNS {
+            for column in 0..=row {
+                let known: f64 = (0..column).map(|k| root[row][k] * root[column][k]).sum();
+                let rest = covariance[row][column] - known;
+                root[row][column] = if row == column {
+                    libm::sqrt(rest.max(1e-6 * covariance[row][row]).max(1e-14))
+                } else {
+                    rest / root[column][column]
+                };
+            }
+        }
+        root
+    }
+
+    /// Standard normal numbers (Box and Muller).
+    fn normals(&mut self) -> [f64; UNKNOWNS + 1] {
+        let mut normals = [0.0; UNKNOWNS + 1];
+        for pair in normals.chunks_exact_mut(2) {
+            let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.chance.random::<f64>()));
+            let (sine, cosine) = libm::sincos(2.0 * std::f64::consts::PI * self.chance.random::<f64>());
+            pair[0] = radius * cosine;
+            pair[1] = radius * sine;
+        }
+        normals
+    }
+}
+
+fn log_likelihood(shape: &Shape, seen: &[Evidence], normal: &Normal) -> f64 {
+    let product = |chunk: &[Evidence]| chunk.iter().map(|one| shape.likelihood(one, normal)).product::<f64>();
+    seen.chunks(CHUNK).map(|chunk| libm::log(product(chunk))).sum()
+}

@@ -1,0 +1,129 @@
+//! Where to look: the first trials, until one loses a little or the loads that lose are near those that do not.
+
+use dropline_trial::{LoadRange, Rate, Trial};
+
+/// Loss up to this share is as good as none while looking.
+const LITTLE: f64 = 1e-4;
+/// Loss above this share is deep: its load is far above the knee.
+const DEEP: f64 = 0.05;
+/// Loss above this share may be a system that is broken, and not slow.
+const HEAVY: f64 = 0.2;
+/// Trials at an end of the range that settle it.
+const AT_AN_END: usize = 5;
+/// Failures after which the lowest load is tried.
+const HEAVY_FAILURES: usize = 3;
+const FAILURES: usize = 8;
+/// upper ÷ lower − 1 at which the bracket is narrow enough.
+const NEAR: f64 = 0.03;
+/// First step up.
+const STEP: f64 = 0.01;
+/// No search needs as many to look around.
+const MOST: usize = 40;
+
+/// What the first trials come to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Place {
+    /// Not known yet; this load next.
+    Open(Rate),
+    /// Near this load.
+    Near(Rate),
+    /// Nothing is lost at the highest load.
+    AtMaximum,
+    /// Much is lost at the lowest load.
+    BelowMinimum,
+}
+
+/// What was seen while looking.
+#[derive(Debug)]
+pub(super) struct Locate {
+    range: LoadRange,
+    seen: Vec<Seen>,
+    /// First load.
+    start: Rate,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    load: Rate,
+    loss: f64,
+}
+
+impl Locate {
+    /// Begins at `start`.
+    pub(super) fn new(range: LoadRange, start: Rate) -> Self {
+        Self { range, seen: Vec::new(), start: range.clamp(start) }
+    }
+
+    /// No load above this one can be tried any more.
+    pub(super) fn cap(&mut self, range: LoadRange) {
+        self.range = range;
+        self.start = range.clamp(self.start);
+        self.seen.retain(|seen| seen.load <= range.max());
+    }
+
+    pub(super) fn record(&mut self, trial: &Trial) {
+        self.seen.push(Seen { load: trial.input.load, loss: trial.loss_ratio().unwrap_or(1.0) });
+    }
+
+    /// What is known, and what to try.
+    pub(super) fn place(&self) -> Place {
+        let Some(last) = self.seen.last() else { return Place::Open(self.start) };
+        if LITTLE <= last.loss && last.loss <= DEEP {
+            return Place::Near(last.load);
+        }
+        let good = self.seen.iter().filter(|seen| seen.loss < LITTLE).map(|seen| seen.load).max();
+        let bad = self.deep().map(|seen| seen.load).filter(|&load| good.is_none_or(|good| load > good)).min();
+        match (good, bad) {
+            _ if self.seen.len() >= MOST => Place::Near(last.load),
+            (Some(good), None) if good == self.range.max() => self.at_maximum(),
+            (Some(good), bad) => self.up_from(good, bad),
+            (None, Some(_)) => self.down(),
+            (None, None) => Place::Near(last.load),
+        }
+    }
+
+    fn deep(&self) -> impl Iterator<Item = &Seen> {
+        self.seen.iter().filter(|seen| seen.loss > DEEP)
+    }
+
+    fn at_maximum(&self) -> Place {
+        let tried: Vec<&Seen> = self.seen.iter().filter(|seen| seen.load == self.range.max()).collect();
+        let clean = tried.iter().filter(|seen| seen.loss == 0.0).count();
+        match clean {
+            _ if clean >= AT_AN_END => Place::AtMaximum,
+            // Something is lost here: a matter for the model.
+            _ if tried.len() >= AT_AN_END => Place::Near(self.range.max()),
+            _ => Place::Open(self.range.max()),
+        }
+    }
+
+    fn down(&self) -> Place {
+        let min = self.range.min();
+        if self.seen.iter().filter(|seen| seen.load == min).count() >= AT_AN_END {
+            return Place::BelowMinimum;
+        }
+        let heavy = self.deep().filter(|seen| seen.loss > HEAVY).count();
+        if heavy >= HEAVY_FAILURES || self.seen.len() >= FAILURES {
+            return Place::Open(min);
+        }
+        let slowest =
+            self.deep().map(|seen| seen.load.as_pps() * (1.0 - seen.loss)).fold(f64::INFINITY, f64::min);
+        Place::Open(self.load(slowest))
+    }
+
+    fn up_from(&self, good: Rate, bad: Option<Rate>) -> Place {
+        let steps = self.seen.iter().filter(|seen| seen.loss < LITTLE).count() as i32 - 1;
+        let next = good.as_pps() * (1.0 + STEP * libm::pow(3.0, f64::from(steps.min(6))));
+        let Some(bad) = bad else { return Place::Open(self.load(next)) };
+        if bad.as_pps() < good.as_pps() * (1.0 + NEAR) {
+            let tries = self.deep().filter(|seen| seen.load == bad).count();
+            return if tries >= 2 { Place::Near(bad) } else { Place::Open(bad) };
+        }
+        let middle = libm::sqrt(good.as_pps() * bad.as_pps());
+        Place::Open(self.load(next.min(middle)))
+    }
+
+    fn load(&self, pps: f64) -> Rate {
+        Rate::pps(pps).map_or(self.range.min(), |load| self.range.clamp(load))
+    }
+}

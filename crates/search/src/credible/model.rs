@@ -1,0 +1,355 @@
+//! What one trial does, as far as it is unknown: seven numbers, their prior, and the likelihood of a count.
+//!
+//! A trial has a capacity of its own: its logarithm is θ + σ·z, and with probability ε it is lowered by
+//! U(0, 0.35). At u = ln(load ÷ capacity) the mean loss ratio is b·s·ln(1 + e^y) ÷ e^u with
+//! y = (e^u − 1) ÷ s: nothing far below the capacity, the excess far above it (steeper where forwarding
+//! droops, b > 1), and s says how gently it sets in. Losses come in clumps of mean size c, and their mean
+//! scatters by τ from trial to trial.
+
+use super::normal::Normal;
+use dropline_trial::Trial;
+
+/// How many numbers are unknown.
+pub(super) const UNKNOWNS: usize = 7;
+/// θ, ln s, ln σ, logit ε, ln c, ln τ, ln b.
+pub(super) type Unknowns = [f64; UNKNOWNS];
+
+/// A dip lowers the logarithm of the capacity by up to this.
+const DEEPEST: f64 = 0.35;
+/// A count is believed to this share of it.
+const BELIEF: f64 = 0.03;
+/// Probability of anything, whatever the model says.
+const UNFORESEEN: f64 = 1e-7;
+/// ln E for exponential E, as three normals: weight, mean, variance.
+const LOG_EXPONENTIAL: [(f64, f64, f64); 3] =
+    [(0.0986, -2.635, 1.637 * 1.637), (0.4477, -0.959, 0.951 * 0.951), (0.4537, 0.247, 0.639 * 0.639)];
+/// Mean and variance of ln E.
+const LOG_EXPONENTIAL_MEAN: f64 = -0.577_215_664_901_532_9;
+const LOG_EXPONENTIAL_VARIANCE: f64 = 1.644_934_066_848_226_4;
+
+const LOG_SOFTNESS: (f64, f64) = (-10.819_778, -2.995_732); // ln 2e-5, ln 0.05
+const LOG_SCATTER: (f64, f64) = (-8.517_193, -2.120_264); // ln 2e-4, ln 0.12
+const LOG_CLUMP_MOST: f64 = 12.0;
+const LOG_TAU: (f64, f64) = (-4.605_170, std::f64::consts::LN_2); // ln 0.01, ln 2
+const LOG_STEEPNESS_MOST: f64 = 2.0;
+const STEEPNESS_SCALE: f64 = 0.15;
+
+/// What was seen in a trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Evidence {
+    /// Logarithm of the load in packets a second.
+    pub(super) log_load: f64,
+    pub(super) packets: f64,
+    pub(super) lost: f64,
+}
+
+impl Evidence {
+    /// What the target did with the load it was really offered; `None` when nothing was.
+    pub(super) fn of(trial: &Trial) -> Option<Self> {
+        let offered = trial.offered as f64;
+        let share = trial.intended.map_or(1.0, |intended| (offered / intended.max(1) as f64).min(1.0));
+        (trial.offered > 0).then(|| Self {
+            log_load: libm::log(trial.input.load.as_pps() * share),
+            packets: offered,
+            lost: trial.lost() as f64,
+        })
+    }
+
+    pub(super) fn loss_ratio(&self) -> f64 {
+        self.lost / self.packets
+    }
+}
+
+/// Logarithm of the prior density; minus infinity where something cannot be.
+pub(super) fn log_prior(unknowns: &Unknowns) -> f64 {
+    let [_, softness, scatter, dips, clump, tau, steepness] = *unknowns;
+    let within = |value: f64, (least, most): (f64, f64)| least <= value && value <= most;
+    if !(within(softness, LOG_SOFTNESS)
+        && within(scatter, LOG_SCATTER)
+        && within(dips, (-16.0, 3.0))
+        && within(clump, (0.0, LOG_CLUMP_MOST))
+        && within(tau, LOG_TAU)
+        && within(steepness, (-LOG_STEEPNESS_MOST, LOG_STEEPNESS_MOST)))
+    {
+        return f64::NEG_INFINITY;
+    }
+    // Beta(0.5, 8) in the logit.
+    let log_dips = 0.5 * dips - 8.5 * libm::log1p(libm::exp(dips));
+    let log_clump = libm::log(0.7 / 0.08 * libm::exp(-clump / 0.08) + 0.3 / 1.5 * libm::exp(-clump / 1.5));
+    let log_tau = libm::log(LOG_TAU.1 - tau + 1e-12);
+    log_dips + log_clump + log_tau - steepness.abs() / STEEPNESS_SCALE
+}
+
+/// Unknowns from the prior, θ from between two values, by seven numbers in (0, 1).
+pub(super) fn draw(between: (f64, f64), mut chance: impl FnMut() -> f64) -> Unknowns {
+    let mut uniform = |(least, most): (f64, f64)| least + (most - least) * chance();
+    let theta = uniform(between);
+    let softness = uniform(LOG_SOFTNESS);
+    let scatter = uniform(LOG_SCATTER);
+    // About Beta(0.5, 8), by a power; importance is left to the moves that follow.
+    let share = uniform((0.0, 1.0));
+    let share = (share * share * 0.35).clamp(1e-6, 0.9);
+    let dips = libm::log(share / (1.0 - share));
+    let clump = uniform((0.0, 1.0));
+    let clump =
+        if clump < 0.7 { -0.08 * libm::log1p(-clump / 0.7) } else { -1.5 * libm::log((1.0 - clump) / 0.3) };
+    let tau = LOG_TAU.1 - (LOG_TAU.1 - LOG_TAU.0) * libm::sqrt(uniform((0.0, 1.0)));
+    let steepness = uniform((-1.0, 1.0));
+    let steepness = -STEEPNESS_SCALE * libm::log(1.0 - steepness.abs() + 1e-9) * steepness.signum();
+    [
+        theta,
+        softness,
+        scatter,
+        dips,
+        clump.clamp(0.0, LOG_CLUMP_MOST),
+        tau.clamp(LOG_TAU.0, LOG_TAU.1),
+        steepness.clamp(-LOG_STEEPNESS_MOST, LOG_STEEPNESS_MOST),
+    ]
+}
+
+/// A system, its unknowns taken out of their logarithms.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) theta: f64,
+    softness: f64,
+    variance: f64,
+    dips: f64,
+    clump: f64,
+    tau_squared: f64,
+    steepness: f64,
+}
+
+/// Where the mean number of lost packets is a given one.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    /// u there.
+    at: f64,
+    /// du ÷ d ln(mean loss) there.
+    per_log: f64,
+}
+
+impl Shape {
+    pub(super) fn new(unknowns: &Unknowns) -> Self {
+        let [theta, softness, scatter, dips, clump, tau, steepness] = *unknowns;
+        let odds = libm::exp(dips);
+        Self {
+            theta,
+            softness: libm::exp(softness),
+            variance: libm::exp(2.0 * scatter),
+            dips: odds / (1.0 + odds),
+            clump: libm::exp(clump),
+            tau_squared: libm::exp(2.0 * tau),
+            steepness: libm::exp(steepness),
+        }
+    }
+
+    /// The level at which `share` of all packets are lost in the mean: the inverse of the loss curve.
+    ///
+    /// With X = ln(1 + e^y): y = X + ln(1 − e^−X), and X = X₀·(1 + s·ln(1 − e^−X)) where
+    /// X₀ = share ÷ (s·(b − share)); one step from X₀ is exact to second order.
+    fn level(&self, share: f64) -> Level {
+        let share = share.min(0.97 * self.steepness);
+        let first = share / (self.softness * (self.steepness - share));
+        let gone = libm::exp(-first);
+        let left = if first < 1e-5 { first } else { 1.0 - gone };
+        let log_left = libm::log(left);
+        let bent = (self.softness * log_left).max(-0.9);
+        let x = first * (1.0 + bent);
+        let y = x + log_left + bent * first * gone / left;
+        let excess = (self.softness * y).max(-0.95);
+        let sigmoid = left + bent * first * gone;
+        let slope = (1.0 + excess) * sigmoid / (self.softness * x) - 1.0;
+        Level { at: libm::log1p(excess), per_log: (1.0 / slope.max(1e-3)).clamp(1e-7, 10.0) }
+    }
+
+    /// P(a trial's own u is below `distance` on top of the mean one), where u has this variance.
+    fn below(&self, distance: f64, variance: f64, normal: &Normal) -> f64 {
+        let deviation = libm::sqrt(variance);
+        let z = distance / deviation;
+        let dipped = deviation / DEEPEST * (normal.integral(z) - normal.integral(z - DEEPEST / deviation));
+        (1.0 - self.dips) * normal.below(z) + self.dips * dipped
+    }
+
+    /// P(nothing is lost), when u of the mean capacity is `above` the level where c packets are.
+    fn nothing_lost(&self, above: f64, per_log: f64, normal: &Normal) -> f64 {
+        let squared = per_log * per_log;
+        let own = self.variance + squared * self.tau_squared;
+        let mut upright = 0.0;
+        for (weight, mean, variance) in LOG_EXPONENTIAL {
+            let deviation = libm::sqrt(own + squared * variance);
+            upright += weight * normal.below((per_log * mean - above) / deviation);
+        }
+        let deviation = libm::sqrt(own + squared * LOG_EXPONENTIAL_VARIANCE);
+        let z = (per_log * LOG_EXPONENTIAL_MEAN - above) / deviation;
+        let dipped = deviation / DEEPEST * (normal.integral(z) - normal.integral(z - DEEPEST / deviation));
+        (1.0 - self.dips) * upright + self.dips * dipped
+    }
+
+    /// How many packets must be lost in the mean for an even chance of at most `lost`.
+    fn even(&self, lost: f64) -> f64 {
+        lost + 0.75 * self.clump
+    }
+
+    fn noisy(&self, level: Level, mean: f64) -> f64 {
+        self.variance + level.per_log * level.per_log * (self.clump / mean + self.tau_squared)
+    }
+
+    /// P(what was seen), about: counts are believed to 3 %.
+    pub(super) fn likelihood(&self, seen: &Evidence, normal: &Normal) -> f64 {
+        let above = seen.log_load - self.theta;
+        let probability = if seen.lost > 0.0 {
+            let fewest = self.even((seen.lost - 1.0).min(seen.lost * (1.0 - BELIEF)));
+            let most =
+                self.even(if BELIEF * seen.lost < 1.0 { seen.lost } else { (1.0 + BELIEF) * seen.lost });
+            let mean = 0.5 * (fewest + most);
+            let level = self.level(mean / seen.packets);
+            let distance = level.at - above;
+            let at_most = |count: f64| {
+                let variance = self.noisy(level, count);
+                self.below(distance + level.per_log * libm::log(count / mean), variance, normal)
+            };
+            at_most(most) - at_most(fewest)
+        } else {
+            let level = self.level(self.clump / seen.packets);
+            self.nothing_lost(above - level.at, level.per_log, normal)
+        };
+        probability.max(0.0) + UNFORESEEN
+    }
+
+    /// P(at most `lost` of `packets` are lost at a load).
+    pub(super) fn at_most(&self, lost: f64, packets: f64, log_load: f64, normal: &Normal) -> f64 {
+        let above = log_load - self.theta;
+        if lost < 1.0 {
+            let level = self.level(self.clump / packets);
+            return self.nothing_lost(above - level.at, level.per_log, normal);
+        }
+        let mean = self.even(lost);
+        let level = self.level(mean / packets);
+        self.below(level.at - above, self.noisy(level, mean), normal)
+    }
+
+    /// Mean loss ratio at a load, and the same for capacities some deviations lower and higher.
+    pub(super) fn mean_loss(&self, log_load: f64, deviations: f64) -> f64 {
+        let u = log_load - self.theta + deviations * libm::sqrt(self.variance);
+        let ratio = libm::exp(u);
+        let y = (ratio - 1.0) / self.softness;
+        let softplus = if y > 0.0 { y + libm::log1p(libm::exp(-y)) } else { libm::log1p(libm::exp(y)) };
+        (self.steepness * self.softness * softplus / ratio).clamp(0.0, 1.0)
+    }
+
+    /// Logarithm of the load at which a trial of `seconds` loses more than `ratio` with probability `exceed`.
+    pub(super) fn goal_load(&self, ratio: f64, exceed: f64, seconds: f64, normal: &Normal) -> f64 {
+        let mut log_load = self.theta;
+        for _ in 0..3 {
+            let packets = (libm::exp(log_load) * seconds).max(1.0);
+            let allowed = libm::floor(ratio * packets);
+            let reached = if allowed < 1.0 {
+                self.lossless_reach(packets, 1.0 - exceed, normal)
+            } else {
+                let mean = self.even(allowed);
+                let level = self.level(mean / packets);
+                let deviation = libm::sqrt(self.noisy(level, mean));
+                level.at + self.dipped_reach(1.0 - exceed, |share| deviation * normal.quantile(share))
+            };
+            log_load = self.theta + reached;
+        }
+        log_load
+    }
+
+    /// u up to which nothing is lost with probability `good`.
+    fn lossless_reach(&self, packets: f64, good: f64, normal: &Normal) -> f64 {
+        let level = self.level(self.clump / packets);
+        level.at
+            + self.dipped_reach(good, |share| {
+                let upright = Self { dips: 0.0, ..*self };
+                let widest =
+                    9.0 * (libm::sqrt(self.variance) + level.per_log * (2.0 + libm::sqrt(self.tau_squared)));
+                // P(nothing lost) falls with u: the reach below the level is what is left of it.
+                let (mut low, mut high) = (-widest, widest);
+                for _ in 0..18 {
+                    let middle = 0.5 * (low + high);
+                    if upright.nothing_lost(middle, level.per_log, normal) > 1.0 - share {
+                        low = middle;
+                    } else {
+                        high = middle;
+                    }
+                }
+                0.5 * (low + high)
+            })
+    }
+
+    /// Above which u a trial is good with probability `good`, when without dips it is `reach(share)` for
+    /// the share of bad ones.
+    fn dipped_reach(&self, good: f64, reach: impl Fn(f64) -> f64) -> f64 {
+        let upright = 1.0 - self.dips;
+        if good < upright * 0.998 {
+            return reach(1.0 - good / upright);
+        }
+        // Only some dips may be bad: the load must be below what deep ones leave.
+        let harmless = ((good - upright) / self.dips.max(1e-9)).clamp(0.0, 1.0);
+        reach(0.002) - DEEPEST * harmless
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(softness: f64, scatter: f64) -> Shape {
+        Shape {
+            theta: libm::log(9e6),
+            softness,
+            variance: scatter * scatter,
+            dips: 0.0,
+            clump: 1.0,
+            tau_squared: 0.0,
+            steepness: 1.0,
+        }
+    }
+
+    #[test]
+    fn a_level_is_where_the_loss_curve_says() {
+        for softness in [2e-5, 5e-4, 5e-3, 0.03] {
+            let system = shape(softness, 1e-3);
+            for share in [1e-7, 1e-5, 1e-3, 0.005, 0.05, 0.3] {
+                let level = system.level(share);
+                let loss = system.mean_loss(system.theta + level.at, 0.0);
+                let tolerance = if softness > 0.01 { 0.25 } else { 0.005 };
+                assert!((loss / share - 1.0).abs() < tolerance, "{softness} {share}: {loss}");
+                let step = 1e-3;
+                let near = system.level(share * (1.0 + step));
+                let slope = (near.at - level.at) / libm::log1p(step);
+                assert!((level.per_log / slope - 1.0).abs() < 2.0 * tolerance, "{softness} {share}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_goal_load_is_where_the_chance_of_a_good_trial_is_what_was_asked() {
+        let normal = Normal::tables();
+        for system in [
+            shape(5e-4, 2e-4),
+            shape(5e-3, 2e-4),
+            shape(1e-4, 0.01),
+            Shape { dips: 0.1, ..shape(1e-3, 0.003) },
+        ] {
+            for (ratio, exceed) in [(0.0, 0.5), (0.0, 0.2), (0.005, 0.5), (0.005, 0.2), (0.02, 0.7)] {
+                let log_load = system.goal_load(ratio, exceed, 1.0, normal);
+                let packets = libm::exp(log_load);
+                let good = system.at_most(libm::floor(ratio * packets), packets, log_load, normal);
+                assert!((good + exceed - 1.0).abs() < 0.01, "{ratio} {exceed}: {good}");
+            }
+        }
+    }
+
+    #[test]
+    fn chances_of_all_counts_sum_to_about_one() {
+        let (system, normal) = (shape(5e-3, 1e-3), Normal::tables());
+        let log_load = libm::log(9e6 * 0.95);
+        let mut sum = 0.0;
+        for lost in 0..30 {
+            sum += system.likelihood(&Evidence { log_load, packets: 9e6, lost: f64::from(lost) }, normal);
+        }
+        assert!((sum - 1.0).abs() < 0.1, "{sum}");
+    }
+}

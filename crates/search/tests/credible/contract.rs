@@ -1,0 +1,101 @@
+//! What an answer says on simulated systems.
+
+use dropline_search::credible::Config;
+use dropline_search::{Algorithm as _, Credible, CredibleError, GoalOutcome, GoalResult, Preset};
+use dropline_sim::{Settings, Simulated, System, default_range};
+use dropline_trial::{Measurer as _, Rate, TrafficProfile};
+use std::time::Duration;
+
+struct Ended {
+    answers: Vec<(GoalOutcome, Option<Rate>)>,
+    spent: Duration,
+}
+
+fn search(name: &str, seed: u64, budget: Duration) -> Ended {
+    let profile = TrafficProfile { seed, ..TrafficProfile::default() };
+    let settings = Settings { seed, ..Settings::default() };
+    let mut target = Simulated::new(System::named(name).unwrap(), settings, profile, 1);
+    let goals = Preset::Csit.goals();
+    let mut search =
+        Credible::new(Config { budget, seed, ..Config::new(goals.clone(), default_range()) }).unwrap();
+    let mut spent = Duration::ZERO;
+    while let Some(input) = search.next_trial() {
+        let Ok(trial) = target.measure(input);
+        spent += trial.elapsed;
+        search.record(&trial);
+    }
+    let truth =
+        goals.iter().map(|goal| target.truth(goal.loss_ratio, goal.trial_duration, goal.exceed_ratio));
+    Ended { answers: search.outcome().into_iter().zip(truth).collect(), spent }
+}
+
+fn holds((outcome, truth): &(GoalOutcome, Option<Rate>)) -> bool {
+    let truth = truth.unwrap();
+    outcome.lower.is_none_or(|lower| lower <= truth) && outcome.upper.is_none_or(|upper| truth <= upper)
+}
+
+const BUDGET: Duration = Duration::from_secs(36);
+
+#[test]
+fn on_a_steady_system_the_answer_is_narrow_and_quick() {
+    for name in ["hard", "consistent"] {
+        let ended = search(name, 3, BUDGET);
+        assert!(ended.answers.iter().all(holds), "{name}");
+        assert!(ended.answers.iter().all(|(outcome, _)| matches!(outcome.result, GoalResult::Narrow { .. })));
+        assert!(ended.spent < Duration::from_secs(22), "{name}: {:?}", ended.spent);
+    }
+}
+
+#[test]
+fn on_a_noisy_system_the_answer_is_wide_and_holds_the_truth() {
+    let (mut held, mut asked) = (0, 0);
+    for (name, seed) in [("noisy", 1), ("noisy", 2), ("inconsistent", 3), ("inconsistent", 4), ("dips", 5)] {
+        let ended = search(name, seed, BUDGET);
+        assert!(ended.spent < BUDGET + Duration::from_millis(1500));
+        for answer in &ended.answers {
+            asked += 1;
+            held += usize::from(holds(answer));
+        }
+        if name != "dips" {
+            assert!(
+                ended.answers.iter().all(|(outcome, _)| matches!(outcome.result, GoalResult::Wide { .. }))
+            );
+        }
+    }
+    assert!(held >= asked - 1, "{held} of {asked} intervals hold the truth");
+}
+
+#[test]
+fn a_larger_budget_buys_a_narrower_interval() {
+    let width = |seconds| {
+        let ended = search("noisy", 9, Duration::from_secs(seconds));
+        let (outcome, _) = ended.answers[0];
+        1.0 - outcome.lower.unwrap().as_pps() / outcome.upper.unwrap().as_pps()
+    };
+    let (short, long) = (width(18), width(72));
+    assert!(long < 0.7 * short, "{short} {long}");
+}
+
+#[test]
+fn a_system_without_loss_is_at_the_maximum_and_a_dead_one_below_the_minimum() {
+    let range = default_range();
+    let lossless = search("lossless", 1, BUDGET);
+    for (outcome, _) in &lossless.answers {
+        assert!(matches!(outcome.result, GoalResult::AtMaximum { .. }));
+        assert_eq!((outcome.lower, outcome.upper), (Some(range.max()), None));
+    }
+    assert!(lossless.spent <= Duration::from_millis(7500), "five trials");
+    for (outcome, _) in &search("dead", 1, BUDGET).answers {
+        assert!(matches!(outcome.result, GoalResult::BelowMinimum { .. }));
+        assert_eq!((outcome.lower, outcome.upper), (None, Some(range.min())));
+    }
+}
+
+#[test]
+fn what_cannot_be_searched_for_is_refused() {
+    let legal = Config::new(Preset::Csit.goals(), default_range());
+    let refused = |config: Config| Credible::new(config).unwrap_err();
+    assert_eq!(refused(Config { goals: vec![], ..legal.clone() }), CredibleError::NoGoal);
+    assert_eq!(refused(Config { level: 1.0, ..legal.clone() }), CredibleError::Level(1.0));
+    assert_eq!(refused(Config { budget: Duration::ZERO, ..legal }), CredibleError::NoBudget);
+}

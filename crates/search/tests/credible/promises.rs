@@ -1,0 +1,193 @@
+//! Promises on random systems and adversarial answers.
+
+use dropline_search::credible::Config;
+use dropline_search::{Algorithm as _, Credible, Goal, GoalResult};
+use dropline_trial::{LoadRange, Rate, Ratio, Trial, TrialInput, seed};
+use proptest::prelude::*;
+use rand::Rng as _;
+use std::time::Duration;
+
+/// Who answers.
+#[derive(Clone, Debug)]
+enum World {
+    AllLost,
+    NoneLost,
+    /// More comes back than was sent.
+    Surplus,
+    /// Nothing was sent at all.
+    Silent,
+    /// Half the packets never leave, above a share of the range.
+    SlowSender(f64),
+    /// Any number.
+    Anything,
+    /// The opposite of what was answered last.
+    Contrary,
+    /// A limit that scatters, as shares of the logarithmic range.
+    Knee(f64, f64),
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    config: Config,
+    world: World,
+    /// Whether trials cost no time at all.
+    free: bool,
+}
+
+fn measure(case: &Case, number: u64, input: TrialInput) -> Trial {
+    let mut chance = seed::generator(seed::of_trial(case.config.seed, number));
+    let intended = input.load.packets_in(input.duration);
+    let range = case.config.range;
+    let (low, high) = (range.min().as_pps().ln(), range.max().as_pps().ln());
+    let mut offered = intended;
+    let lost = match case.world {
+        World::AllLost => 1.0,
+        World::NoneLost | World::Surplus => 0.0,
+        World::Silent => {
+            offered = 0;
+            0.0
+        }
+        World::SlowSender(limit) => {
+            if input.load.as_pps().ln() > low + limit * (high - low) {
+                offered /= 2;
+            }
+            0.0
+        }
+        World::Anything => chance.random::<f64>().powi(4),
+        World::Contrary => (number % 2) as f64,
+        World::Knee(limit, scatter) => {
+            let limit = low + (high - low) * limit + scatter * (chance.random::<f64>() - 0.5);
+            (1.0 - (limit - input.load.as_pps().ln()).exp()).max(0.0)
+        }
+    };
+    let forwarded = match case.world {
+        World::Surplus => offered.saturating_mul(2),
+        _ => offered.saturating_sub((offered as f64 * lost).ceil() as u64),
+    };
+    let elapsed = if case.free { Duration::ZERO } else { input.duration };
+    Trial { intended: Some(intended), offered, forwarded, elapsed, ..Trial::new(number, input, 7) }
+}
+
+fn world() -> impl Strategy<Value = World> {
+    prop_oneof![
+        Just(World::AllLost),
+        Just(World::NoneLost),
+        Just(World::Surplus),
+        Just(World::Silent),
+        (-0.1..1.1).prop_map(World::SlowSender),
+        Just(World::Anything),
+        Just(World::Contrary),
+        (-0.1..1.1, 0.0..0.3).prop_map(|(limit, scatter)| World::Knee(limit, scatter)),
+    ]
+}
+
+fn goal() -> impl Strategy<Value = Goal> {
+    let loss = prop_oneof![2 => Just(0.0), 1 => Just(0.005), 2 => 0.0..0.999];
+    let exceed = prop_oneof![Just(0.0), Just(0.5), 0.0..0.99];
+    let seconds = prop_oneof![3 => Just(1.0), 1 => (-6.0..2.0f64).prop_map(|log| 10f64.powf(log))];
+    (loss, exceed, -4.0..-0.01, seconds).prop_map(|(loss, exceed, width, seconds): (f64, f64, f64, f64)| {
+        let duration = Duration::from_secs_f64(seconds);
+        Goal {
+            loss_ratio: Ratio::new(loss).unwrap(),
+            exceed_ratio: Ratio::new(exceed).unwrap(),
+            width: Ratio::new(10f64.powf(width)).unwrap(),
+            trial_duration: duration,
+            initial_trial_duration: duration,
+            duration_sum: duration,
+        }
+    })
+}
+
+fn any_case() -> impl Strategy<Value = Case> {
+    let range =
+        (-3.0..9.0, prop_oneof![Just(0.0), 0.0..0.01, 0.0..6.0]).prop_map(|(min, span): (f64, f64)| {
+            let rate = |log: f64| Rate::pps(10f64.powf(log)).unwrap();
+            LoadRange::new(rate(min), rate((min + span).min(12.0))).unwrap()
+        });
+    let goals = prop::collection::vec(goal(), 1..=3);
+    let budget = prop_oneof![Just(14.0), 0.001..10.0];
+    (goals, range, world(), any::<u64>(), budget, 0.5..0.999, prop::bool::weighted(0.02)).prop_map(
+        |(goals, range, world, seed, budget, level, free)| {
+            let budget = Duration::from_secs_f64(budget);
+            Case { config: Config { goals, range, budget, level, seed }, world, free }
+        },
+    )
+}
+
+/// Performs a search of at most so many trials, after some that were performed before.
+fn search(case: &Case, replayed: &[Trial], most: usize) -> (Credible, Vec<Trial>) {
+    let mut search = Credible::new(case.config.clone()).unwrap();
+    let mut trials = replayed.to_vec();
+    for trial in replayed {
+        search.record(trial);
+    }
+    while trials.len() < most
+        && let Some(input) = search.next_trial()
+    {
+        assert_eq!(search.next_trial(), Some(input), "asked twice, it asks the same");
+        let trial = measure(case, trials.len() as u64 + 1, input);
+        search.record(&trial);
+        trials.push(trial);
+    }
+    (search, trials)
+}
+
+fn check_bounds(case: &Case, search: &Credible) -> Result<(), TestCaseError> {
+    let range = case.config.range;
+    for ((bounds, outcome), goal) in search.bounds().iter().zip(search.outcome()).zip(&case.config.goals) {
+        let (lower, upper) = (outcome.lower, outcome.upper);
+        prop_assert_eq!((bounds.lower.map(|b| b.load), bounds.upper.map(|b| b.load)), (lower, upper));
+        for load in lower.iter().chain(&upper) {
+            prop_assert!(range.min() <= *load && *load <= range.max(), "{outcome:?}");
+        }
+        prop_assert!(lower.zip(upper).is_none_or(|(lower, upper)| lower <= upper), "{outcome:?}");
+        match outcome.result {
+            GoalResult::Narrow { median, level } => {
+                let (lower, upper) = (lower.unwrap(), upper.unwrap());
+                prop_assert!(1.0 - lower.as_pps() / upper.as_pps() <= goal.width.as_f64(), "{outcome:?}");
+                prop_assert!(lower <= median && median <= upper, "{outcome:?}");
+                prop_assert!((level.as_f64() - case.config.level).abs() < 1e-9);
+            }
+            GoalResult::Wide { median, .. } => {
+                prop_assert!(lower.is_none_or(|lower| lower <= median), "{outcome:?}");
+                prop_assert!(upper.is_none_or(|upper| median <= upper), "{outcome:?}");
+            }
+            GoalResult::AtMaximum { .. } => prop_assert!(upper.is_none() && lower.is_some(), "{outcome:?}"),
+            GoalResult::BelowMinimum { .. } => prop_assert_eq!((lower, upper), (None, Some(range.min()))),
+            GoalResult::Irregular(_) => {}
+            GoalResult::Regular => prop_assert!(false, "an interval is not a regular result"),
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_search_ends_within_its_range_and_budget(case in any_case()) {
+        let (ended, trials) = search(&case, &[], 1200);
+        prop_assert!(trials.len() <= 1000, "{} trials", trials.len());
+        for trial in &trials {
+            let load = trial.input.load;
+            prop_assert!(case.config.range.min() <= load && load <= case.config.range.max());
+        }
+        let before_last: Duration = trials.iter().rev().skip(1).map(|trial| trial.elapsed).sum();
+        prop_assert!(before_last <= case.config.budget, "{before_last:?}");
+        check_bounds(&case, &ended)?;
+    }
+
+    #[test]
+    fn the_same_answers_lead_to_the_same_loads_and_a_resumed_search_goes_on(case in any_case(), cut in 0.0..1.0f64) {
+        let (whole, trials) = search(&case, &[], 30);
+        let cut = (cut * trials.len() as f64) as usize;
+        let (resumed, again) = search(&case, &trials[..cut], 30);
+        prop_assert_eq!(again, trials);
+        prop_assert_eq!(resumed.outcome(), whole.outcome());
+    }
+
+    #[test]
+    fn an_interrupted_search_states_bounds_in_order(case in any_case(), trials in 0..20usize) {
+        check_bounds(&case, &search(&case, &[], trials).0)?;
+    }
+}
