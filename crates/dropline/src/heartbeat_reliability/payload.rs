@@ -35,6 +35,8 @@ pub struct Sharing {
     /// Chance that another payload, drawn at random, fits the checksum that was kept.
     pub kept_checksum_fits: f64,
     /// For each byte of the checksum, as sent: how often each value stands there, from the most frequent.
+    /// JSON has the first and third, the uneven ones.
+    #[serde(rename = "bytes_0_and_2", serialize_with = "uneven")]
     pub bytes: [Vec<ByteShare>; 4],
     /// Entropy of each of these bytes.
     pub entropy_bits: [f64; 4],
@@ -82,6 +84,10 @@ impl Sharing {
     pub fn share(&self, place: usize, value: u8) -> f64 {
         self.bytes[place].iter().find(|byte| byte.value == value).map_or(0.0, |byte| byte.share)
     }
+}
+
+fn uneven<S: serde::Serializer>(bytes: &[Vec<ByteShare>; 4], serializer: S) -> Result<S::Ok, S::Error> {
+    serde::Serialize::serialize(&(&bytes[0], &bytes[2]), serializer)
 }
 
 fn shares(counts: &[u64; 256], total: f64) -> Vec<ByteShare> {
