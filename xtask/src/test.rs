@@ -46,5 +46,5 @@ fn look(page: &str, record: &str, shots: &str) -> Done {
             "node is missing: the page cannot be looked at (Debian package nodejs, 18 or newer)".into()
         );
     }
-    crate::run("node", &["tests/browser/check.mjs", page, record, shots])
+    crate::run("node", &["tests/browser/check.mjs", page, record, "--shots", shots])
 }
