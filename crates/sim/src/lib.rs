@@ -12,4 +12,4 @@ mod tails;
 
 pub use settings::Settings;
 pub use simulated::{Simulated, default_range};
-pub use systems::{Behaviour, Offer, System, UnknownSystem};
+pub use systems::{Behaviour, Moment, Offer, System, UnknownSystem};

@@ -1,6 +1,6 @@
 //! A measurer whose trials take no time.
 
-use crate::{Offer, Settings, System};
+use crate::{Moment, Offer, Settings, System};
 use dropline_trial::{Arrival, LoadRange, Measurer, Rate, Ratio, TrafficProfile, Trial, TrialInput, seed};
 use rand_distr::{Distribution as _, Poisson};
 use std::convert::Infallible;
@@ -80,7 +80,8 @@ impl Measurer for Simulated {
         let packets = self.arrivals(input, trial_seed);
         let constant = self.profile.arrival == Arrival::Constant;
         let offer = Offer { packets, load: input.load, duration: input.duration, constant };
-        let lost = self.system.lost(self.capacity, &offer, &mut seed::generator(trial_seed));
+        let moment = Moment { number, seed: self.profile.seed };
+        let lost = self.system.lost_at(moment, self.capacity, &offer, &mut seed::generator(trial_seed));
         Ok(Trial {
             intended: Some(packets),
             offered: packets,

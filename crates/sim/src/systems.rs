@@ -1,7 +1,12 @@
 //! The simulated systems, by name.
 
+mod clumped;
+mod drooping;
 mod inconsistent;
 mod knee;
+mod lossy_below;
+mod overdispersed;
+mod restless;
 mod smooth;
 mod steady;
 
@@ -11,7 +16,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// Every system, in the order of help texts. A new one is a file beside this and a line here.
-static ALL: [&dyn Behaviour; 8] = [
+static ALL: [&dyn Behaviour; 16] = [
     &knee::HARD,
     &smooth::CONSISTENT,
     &smooth::SOFT,
@@ -20,6 +25,14 @@ static ALL: [&dyn Behaviour; 8] = [
     &inconsistent::INCONSISTENT,
     &steady::LOSSLESS,
     &steady::DEAD,
+    &clumped::CLUMPED,
+    &overdispersed::OVERDISPERSED,
+    &drooping::DROOPING,
+    &restless::TWO_STATE,
+    &restless::DRIFT,
+    &lossy_below::FLOOR,
+    &lossy_below::BAND,
+    &restless::COLD_START,
 ];
 
 /// How a system under test behaves.
@@ -36,9 +49,23 @@ pub trait Behaviour: fmt::Debug + Send + Sync {
     /// How many packets of an offer are lost by a system with this capacity.
     fn lost(&self, capacity: Rate, offer: &Offer, chance: &mut ChaCha8Rng) -> u64;
 
+    /// The same for a trial at its place in a search; another answer only where systems change meanwhile.
+    fn lost_at(&self, _: Moment, capacity: Rate, offer: &Offer, chance: &mut ChaCha8Rng) -> u64 {
+        self.lost(capacity, offer, chance)
+    }
+
     /// The load up to which one more trial at constant load, `duration` long, loses more than `loss_ratio`
     /// with at most `probability`; `None` if no load parts good trials from bad ones.
     fn truth(&self, capacity: Rate, loss_ratio: Ratio, duration: Duration, probability: f64) -> Option<Rate>;
+}
+
+/// Where a trial stands in a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// From 1.
+    pub number: u64,
+    /// Of the search: the chance of what lasts longer than a trial.
+    pub seed: u64,
 }
 
 /// What one trial offers to a system.
@@ -126,6 +153,11 @@ impl System {
         self.0.lost(capacity, offer, chance).min(offer.packets)
     }
 
+    /// The same for a trial at its place in a search, for systems that change meanwhile.
+    pub fn lost_at(self, moment: Moment, capacity: Rate, offer: &Offer, chance: &mut ChaCha8Rng) -> u64 {
+        self.0.lost_at(moment, capacity, offer, chance).min(offer.packets)
+    }
+
     /// The load up to which one more trial of `duration` at constant load loses more than `loss_ratio` with a
     /// probability of at most `exceed_ratio`, or at most 0.5 where that is 0.
     ///
@@ -167,7 +199,8 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "there is no simulated system \"herd\"; there are hard, consistent, soft, noisy, dips, \
-             inconsistent, lossless, dead"
+             inconsistent, lossless, dead, clumped, overdispersed, drooping, two-state, drift, floor, band, \
+             cold-start"
         );
         for name in System::names() {
             assert_eq!(System::named(name).unwrap().name(), name);
@@ -228,7 +261,19 @@ mod tests {
     fn at_the_truth_as_many_trials_are_bad_as_the_exceed_ratio_says() {
         let trials = 2000u32;
         let (second, tenth) = (Duration::from_secs(1), Ratio::new(0.1).unwrap());
-        for name in ["consistent", "soft", "noisy", "dips", "inconsistent"] {
+        for name in [
+            "consistent",
+            "soft",
+            "noisy",
+            "dips",
+            "inconsistent",
+            "clumped",
+            "overdispersed",
+            "drooping",
+            "drift",
+            "floor",
+            "cold-start",
+        ] {
             let system = System::named(name).unwrap();
             let capacity = system.nominal_capacity();
             for (loss_ratio, exceed_ratio, expected) in [

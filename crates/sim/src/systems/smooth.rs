@@ -35,7 +35,7 @@ pub(super) const SOFT: Smooth = Smooth {
 
 impl Smooth {
     /// Probability that a packet is lost at a multiple of the capacity.
-    fn loss(&self, multiple: f64) -> f64 {
+    pub(super) fn loss(&self, multiple: f64) -> f64 {
         let x = (multiple - 1.0) / self.softness;
         let softplus = if x > 0.0 { x + libm::log1p(libm::exp(-x)) } else { libm::log1p(libm::exp(x)) };
         (self.softness * softplus / multiple).clamp(0.0, 1.0)
