@@ -1,5 +1,6 @@
 //! Every flag, as typed. What they mean is decided in `plan.rs`.
 
+use crate::verbs::heartbeat::HeartbeatArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -39,6 +40,7 @@ pub(crate) enum Verb {
     Report(ReportArgs),
     Export(ExportArgs),
     Measure(Box<MeasureArgs>),
+    Heartbeat(HeartbeatArgs),
     Experiment(ExperimentArgs),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),

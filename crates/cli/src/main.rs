@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Verb::Report(args) => verbs::report::run(&args),
         Verb::Export(args) => verbs::export::run(&args),
         Verb::Measure(args) => verbs::measure::run(&args),
+        Verb::Heartbeat(args) => verbs::heartbeat::run(&args),
         Verb::Experiment(args) => verbs::experiment::run(&args),
         Verb::Doctor(args) => verbs::doctor::run(&args),
         Verb::Completions(args) => verbs::manual::completions(&args),

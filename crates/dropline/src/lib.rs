@@ -11,6 +11,7 @@ pub mod experiment;
 pub mod fail_if;
 pub mod failure;
 pub mod goals;
+pub mod heartbeat;
 pub mod heartbeat_reliability;
 pub mod keeper;
 mod nearest;

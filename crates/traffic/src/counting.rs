@@ -179,11 +179,36 @@ pub(crate) fn ask(
 
 /// What the kernel shows of the sockets that a port's packets go to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct AtSocket {
+pub struct AtSocket {
     /// Packets that found no room.
-    drops: u64,
+    pub drops: u64,
     /// Memory that waiting packets are charged for.
-    waiting_bytes: u64,
+    pub waiting_bytes: u64,
+}
+
+/// The socket of this machine that takes what is sent to a target.
+#[derive(Clone, Debug)]
+pub struct TargetSocket {
+    net: PathBuf,
+    target: SocketAddr,
+}
+
+impl TargetSocket {
+    /// Finds it; `None` if it is not on this machine, or not to be seen.
+    pub fn find(target: SocketAddr) -> Option<Self> {
+        let net = match Whereabouts::of(target.ip()) {
+            Whereabouts::Here => PathBuf::from("/proc/thread-self/net"),
+            Whereabouts::OtherNamespace { net } => net?,
+            Whereabouts::Elsewhere => return None,
+        };
+        let found = Self { net, target };
+        found.look().is_some().then_some(found)
+    }
+
+    /// What the kernel shows of it now; `None` if it is gone.
+    pub fn look(&self) -> Option<AtSocket> {
+        AtSocket::read(&self.net, self.target)
+    }
 }
 
 impl AtSocket {

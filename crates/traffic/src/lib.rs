@@ -6,6 +6,7 @@
 //! target is in [`responder`] and `desk`.
 
 mod counting;
+pub mod datagrams;
 mod desk;
 pub mod error;
 mod flight;
@@ -25,6 +26,7 @@ mod tally;
 pub mod target;
 pub mod whereabouts;
 
+pub use counting::{AtSocket, TargetSocket};
 pub use error::{BindError, UdpError};
 pub use limit::generator_limit;
 pub use measurer::{MeasurerOptions, UdpMeasurer};

@@ -1,4 +1,4 @@
-//! Linux: batches of packets, exact drop counts; addresses are next door.
+//! Linux: batches of packets, exact drop counts; addresses and short datagrams are next door.
 
 use super::BATCH;
 use dropline_payload::{HEADER_BYTES, filler};
@@ -11,7 +11,11 @@ use std::time::Duration;
 #[path = "linux_addresses.rs"]
 mod addresses;
 
+#[path = "linux_datagrams.rs"]
+mod datagrams;
+
 pub(crate) use addresses::{addresses_elsewhere, leads_off_this_machine, local_addresses};
+pub(crate) use datagrams::{InBatch, OutBatch};
 
 /// Packets of one stream that leave in one system call: a header each, one filler for all.
 pub(crate) struct SendBatch {

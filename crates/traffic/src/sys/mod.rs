@@ -14,7 +14,7 @@ mod imp;
 mod imp;
 
 pub(crate) use imp::{
-    ReceiveBatch, SendBatch, addresses_elsewhere, errno_name, leads_off_this_machine, local_addresses,
+    InBatch, OutBatch, ReceiveBatch, SendBatch, addresses_elsewhere, errno_name, leads_off_this_machine, local_addresses,
     receive_drops, receive_memory, report_refusals, set_receive_buffer, sharpen_sleep, wait_readable,
 };
 

@@ -90,6 +90,63 @@ impl ReceiveBatch {
     }
 }
 
+/// Room for one datagram.
+pub(crate) struct InBatch {
+    bytes: Vec<u8>,
+    last: Option<(usize, SocketAddr)>,
+}
+
+impl InBatch {
+    /// Keeps the first `keep` bytes.
+    pub(crate) fn new(_: usize, keep: usize) -> Self {
+        Self { bytes: vec![0; keep], last: None }
+    }
+
+    /// Waits for a datagram, as long as the socket waits.
+    pub(crate) fn receive(&mut self, socket: &UdpSocket) -> io::Result<usize> {
+        self.last = Some(socket.recv_from(&mut self.bytes)?);
+        Ok(1)
+    }
+
+    /// Bytes of the datagram of the last `receive`, as far as they were kept.
+    pub(crate) fn datagram(&self, _: usize) -> &[u8] {
+        &self.bytes[..self.last.map_or(0, |(length, _)| length)]
+    }
+
+    /// Where it came from.
+    pub(crate) fn source(&self, _: usize) -> Option<SocketAddr> {
+        self.last.map(|(_, source)| source)
+    }
+}
+
+/// Datagrams of one length.
+pub(crate) struct OutBatch<const LENGTH: usize>(Vec<[u8; LENGTH]>);
+
+impl<const LENGTH: usize> OutBatch<LENGTH> {
+    pub(crate) fn new() -> Self {
+        Self(Vec::with_capacity(BATCH))
+    }
+
+    /// Adds a datagram; at most [`BATCH`] fit.
+    pub(crate) fn push(&mut self, datagram: [u8; LENGTH]) {
+        assert!(self.0.len() < BATCH, "a batch holds {BATCH} datagrams");
+        self.0.push(datagram);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Sends datagram `first` over a connected socket.
+    pub(crate) fn send(&mut self, socket: &UdpSocket, first: usize) -> io::Result<usize> {
+        socket.send(&self.0[first]).map(|_| 1)
+    }
+}
+
 /// Waits until one of the sockets has something, at most `longest`; whether one has.
 ///
 /// # Errors

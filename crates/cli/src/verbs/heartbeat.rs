@@ -1,0 +1,70 @@
+//! `dropline heartbeat`: an aggregator, who sends to it, and who watches it. A file a verb.
+
+mod report;
+mod send;
+mod serve;
+
+use clap::{Args, Subcommand};
+use dropline::Failure;
+use dropline::heartbeat::wire::VARIABLES;
+
+/// Keep the last heartbeat of 64 variables, and say how they are.
+#[derive(Args, Debug)]
+pub(crate) struct HeartbeatArgs {
+    #[command(subcommand)]
+    verb: HeartbeatVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum HeartbeatVerb {
+    Serve(serve::HeartbeatServeArgs),
+    Send(send::HeartbeatSendArgs),
+    Report(report::HeartbeatReportArgs),
+}
+
+pub(crate) fn run(args: &HeartbeatArgs) -> Result<u8, Failure> {
+    match &args.verb {
+        HeartbeatVerb::Serve(args) => serve::run(args),
+        HeartbeatVerb::Send(args) => send::run(args),
+        HeartbeatVerb::Report(args) => report::run(args),
+    }
+}
+
+/// Reads `0-63`, `3`, `3,5-7`: variables in order, each once.
+fn variables(word: &str) -> Result<Vec<u8>, Failure> {
+    let wrong = |part: &str| {
+        Failure::usage(format!("{part:?} names no variables; write 0-{} or 3,5-7", VARIABLES - 1))
+    };
+    let number = |text: &str| {
+        text.parse::<u8>()
+            .ok()
+            .filter(|&variable| usize::from(variable) < VARIABLES)
+            .ok_or_else(|| wrong(text))
+    };
+    let mut found = Vec::new();
+    for part in word.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last {
+            return Err(wrong(part));
+        }
+        found.extend(first..=last);
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_written_as_numbers_and_ranges() {
+        assert_eq!(variables("0-63").unwrap().len(), 64);
+        assert_eq!(variables("5-7,3,6").unwrap(), [3, 5, 6, 7]);
+        for wrong in ["", "64", "7-5", "a", "1,", "-3"] {
+            assert!(variables(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

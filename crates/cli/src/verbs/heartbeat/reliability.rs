@@ -1,0 +1,118 @@
+//! `dropline heartbeat reliability`.
+
+use crate::verbs::{DONE, INVALID, style};
+use crate::{output as out, plan};
+use clap::Args;
+use dropline::heartbeat_reliability::chance::Polling;
+use dropline::heartbeat_reliability::payload::VARIABLES;
+use dropline::heartbeat_reliability::{Question, Reliability};
+use dropline::measured::written::{self, WrittenLoad};
+use dropline::{Failure, report};
+use std::path::PathBuf;
+
+/// Compute how far a heartbeat can be trusted: random frames, bit errors, swaps, polls.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline heartbeat reliability
+  dropline heartbeat reliability --frame-rate 4kpps --heartbeat 1s --poll 1min --used 12
+  dropline heartbeat reliability --bit-error-rate 1e-5 --json
+  dropline heartbeat reliability --html reliability.html
+
+Everything is computed from the definition of a heartbeat; the formulas are in METHODOLOGY.md.
+A simulation that disagrees with its formula ends with exit code 3.")]
+pub(super) struct HeartbeatReliabilityArgs {
+    /// Frames a second on the bus that are no heartbeats.
+    #[arg(long, value_name = "RATE", default_value = "4kpps")]
+    frame_rate: String,
+    /// Chance that a bit arrives wrong; may be repeated [default: 1e-3 1e-4 1e-5 1e-6].
+    #[arg(long, value_name = "CHANCE")]
+    bit_error_rate: Vec<f64>,
+    /// Time between two heartbeats of a variable.
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    heartbeat: String,
+    /// Time between two polls of the monitor.
+    #[arg(long, value_name = "TIME", default_value = "1min")]
+    poll: String,
+    /// Variables in use.
+    #[arg(long, value_name = "N", default_value_t = VARIABLES,
+          value_parser = clap::value_parser!(u32).range(0..=i64::from(VARIABLES)))]
+    used: u32,
+    /// Random packets that a test tried and saw none accepted.
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    tried: u64,
+    /// Level of the interval for that.
+    #[arg(long, value_name = "RATIO", default_value = "95%")]
+    level: String,
+    /// Draws of each simulation; 0 leaves them out.
+    #[arg(long, value_name = "N", default_value_t = 4_000_000)]
+    draws: u64,
+    /// Chance of the simulations.
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    seed: u64,
+    /// Write the page to this file.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &HeartbeatReliabilityArgs) -> Result<u8, Failure> {
+    let asked = question(args)?;
+    let found = asked.answer();
+    let study = found.study(&asked);
+    if let Some(path) = &args.html {
+        let mut page = study.clone();
+        page.tables.push(found.sentences_table());
+        out::write(path, &report::study_html(&page, &[]))?;
+    }
+    if args.json {
+        out::print_json(&found)?;
+    } else {
+        let sentences = report::study_text(&found.sentences_study(), style());
+        out::print(&format!("{}\n{sentences}", report::study_text(&study, style())))?;
+    }
+    Ok(verdict(&found))
+}
+
+fn question(args: &HeartbeatReliabilityArgs) -> Result<Question, Failure> {
+    let WrittenLoad::Packets(frame_rate) = plan::read("--frame-rate", written::load(&args.frame_rate))?
+    else {
+        return Err(Failure::usage(format!("--frame-rate {}: write frames a second, as 4kpps", args.frame_rate)));
+    };
+    let interval = |flag: &str, word: &str| {
+        let time = plan::read(flag, written::duration(word))?;
+        if time.is_zero() { Err(Failure::usage(format!("{flag} 0: a time above 0"))) } else { Ok(time) }
+    };
+    let level = plan::read("--level", written::ratio(&args.level))?.as_f64();
+    if level <= 0.0 || level >= 1.0 {
+        return Err(Failure::usage("--level: above 0 and below 100%"));
+    }
+    let mut asked = Question {
+        frame_rate,
+        polling: Polling {
+            heartbeat: interval("--heartbeat", &args.heartbeat)?,
+            poll: interval("--poll", &args.poll)?,
+            used: args.used,
+        },
+        tried: args.tried,
+        level,
+        draws: args.draws,
+        seed: args.seed,
+        ..Question::default()
+    };
+    if !args.bit_error_rate.is_empty() {
+        asked.bit_error_rates.clone_from(&args.bit_error_rate);
+    }
+    match asked.bit_error_rates.iter().find(|p| !(**p > 0.0 && **p < 0.5)) {
+        Some(p) => Err(Failure::usage(format!("--bit-error-rate {p}: above 0 and below 0.5"))),
+        None => Ok(asked),
+    }
+}
+
+/// Whether every simulation bears its formula out.
+fn verdict(found: &Reliability) -> u8 {
+    let mut tried = found.splitting.parts.iter().chain(&found.simulations);
+    if tried.all(|simulation| simulation.agrees()) { DONE } else { INVALID }
+}

@@ -1,0 +1,144 @@
+//! `dropline heartbeat send`.
+
+use super::variables;
+use crate::verbs::{DONE, INVALID, stop_on_signals};
+use crate::{output as out, plan};
+use clap::{Args, ValueEnum};
+use dropline::Failure;
+use dropline::heartbeat::asking::{check_rate, resolve};
+use dropline::heartbeat::sender::{Sending, Sent, Spread, Value};
+use dropline::measured::{Packet, written};
+use serde_json::json;
+use std::time::Duration;
+
+/// Send heartbeats.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline heartbeat send 127.0.0.1:9060 --variables 3 --value 45 --once
+  dropline heartbeat send 127.0.0.1:9060 --variables 0-63 --every 1s --spread random
+  dropline heartbeat send 127.0.0.1:9060 --rate 4kpps --duration 10s --json
+
+A host that is not this machine gets 64 heartbeats a second at most: it did not consent to more.")]
+pub(crate) struct HeartbeatSendArgs {
+    /// The aggregator, HOST:PORT.
+    target: String,
+    /// Which variables: 0-63, 3, 3,5-7.
+    #[arg(long, value_name = "LIST", default_value = "0-63")]
+    variables: String,
+    /// Each variable is sent once in this time.
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    every: String,
+    /// Heartbeats a second of all variables together, instead of --every.
+    #[arg(long, value_name = "RATE", conflicts_with = "every")]
+    rate: Option<String>,
+    /// When the variables leave within that time.
+    #[arg(long, value_name = "HOW", default_value = "even")]
+    spread: SpreadWord,
+    /// Who they are from, 0 to 255.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    from: u8,
+    /// What they say: 0 to 255, count (goes up by one each time) or random.
+    #[arg(long, value_name = "VALUE", default_value = "count")]
+    value: String,
+    /// How long to send [default: until Ctrl-C].
+    #[arg(long, value_name = "TIME")]
+    duration: Option<String>,
+    /// Send each variable once, now.
+    #[arg(long, conflicts_with_all = ["every", "rate", "spread", "duration"])]
+    once: bool,
+    /// Chance of random departures and values.
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    seed: u64,
+    /// Print the counts as one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SpreadWord {
+    /// At equal distances.
+    Even,
+    /// Each at a moment of chance.
+    Random,
+    /// All at once.
+    Together,
+}
+
+pub(crate) fn run(args: &HeartbeatSendArgs) -> Result<u8, Failure> {
+    let stop = stop_on_signals()?;
+    let sending = sending(args)?;
+    check_rate(sending.target, sending.rate_pps())?;
+    let sent = sending.run(&stop)?;
+    if args.json {
+        out::print_json(&in_json(&sent))?
+    } else {
+        out::print(&text(&sent))?
+    }
+    Ok(if sent.offered == sent.intended { DONE } else { INVALID })
+}
+
+fn sending(args: &HeartbeatSendArgs) -> Result<Sending, Failure> {
+    let variables = variables(&args.variables)?;
+    let every = plan::read("--every", written::positive_duration(&args.every))?;
+    let period = match &args.rate {
+        None => every,
+        Some(word) => {
+            let packet = Packet::of_payload(Packet::SHORTEST).map_err(Failure::usage)?;
+            let rate = plan::read("--rate", written::load(word))?.with(packet).map_err(Failure::usage)?;
+            Duration::from_secs_f64(variables.len() as f64 / rate.as_pps())
+        }
+    };
+    let duration =
+        args.duration.as_deref().map(|word| plan::read("--duration", written::positive_duration(word)));
+    Ok(Sending {
+        target: resolve(&args.target)?,
+        variables,
+        from: args.from,
+        value: match args.value.as_str() {
+            "count" => Value::Count,
+            "random" => Value::Random,
+            number => Value::Fixed(number.parse().map_err(|_| {
+                Failure::usage(format!("--value {number:?}: it is 0 to 255, count or random"))
+            })?),
+        },
+        period,
+        spread: match (args.once, args.spread) {
+            (true, _) | (_, SpreadWord::Together) => Spread::Together,
+            (_, SpreadWord::Even) => Spread::Even,
+            (_, SpreadWord::Random) => Spread::Random,
+        },
+        // Once: all that is due at the beginning.
+        duration: if args.once { Some(Duration::from_nanos(1)) } else { duration.transpose()? },
+        seed: args.seed,
+    })
+}
+
+fn in_json(sent: &Sent) -> serde_json::Value {
+    let quantile = |q| sent.lateness.quantile(q);
+    json!({
+        "intended": sent.intended,
+        "offered": sent.offered,
+        "refused": sent.refused,
+        "lateness_ns": {
+            "count": sent.lateness.count(),
+            "p50": quantile(0.5),
+            "p99": quantile(0.99),
+            "max": sent.lateness.max(),
+        },
+    })
+}
+
+fn text(sent: &Sent) -> String {
+    let mut lines = vec![format!("offered    {} of {} intended", sent.offered, sent.intended)];
+    let us = |ns: u64| format!("{:.1} us", ns as f64 / 1000.0);
+    if let (Some(median), Some(longest)) = (sent.lateness.quantile(0.5), sent.lateness.max()) {
+        let p99 = sent.lateness.quantile(0.99).map_or(String::new(), |p99| format!("  p99 {}", us(p99)));
+        lines.push(format!("lateness   p50 {}{p99}  max {}", us(median), us(longest)));
+    }
+    for (errno, count) in &sent.refused {
+        let why = if errno == "ECONNREFUSED" { ": nothing listens there" } else { "" };
+        lines.push(format!("refused    {count} {errno}{why}"));
+    }
+    lines.join("\n")
+}

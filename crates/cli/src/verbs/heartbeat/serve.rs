@@ -1,0 +1,142 @@
+//! `dropline heartbeat serve`.
+
+use crate::verbs::{DONE, stop_on_signals};
+use crate::{output as out, plan};
+use clap::Args;
+use dropline::Failure;
+use dropline::heartbeat::gate::{Bucket, Limits, Network};
+use dropline::heartbeat::server::{Server, ServerCounts};
+use dropline::measured::written;
+use std::net::ToSocketAddrs as _;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Keep the last heartbeat of each variable and answer requests with a report.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline heartbeat serve
+  dropline heartbeat serve --listen 0.0.0.0:9060 --allow 10.0.0.0/8 --from 10.0.7.0/24
+
+It prints `listening udp ADDR:PORT`, answers valid requests alone, and on Ctrl-C prints what it stored,
+rejected, answered and refused, and why. Heartbeats and reports carry no key: whoever can send to it can
+set every variable. A heartbeat of value 0 from 0 in second 0 of a lap is stamped with second 1, as it would
+look like a variable that was never set.")]
+pub(crate) struct HeartbeatServeArgs {
+    /// Where to listen; another address than loopback lets others send to it.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9060")]
+    listen: String,
+    /// Networks that may have reports, as 10.0.0.0/8; may be repeated [default: this machine].
+    #[arg(long, value_name = "NETWORK")]
+    allow: Vec<Network>,
+    /// Networks whose heartbeats are kept; may be repeated [default: everybody's].
+    #[arg(long, value_name = "NETWORK")]
+    from: Vec<Network>,
+    /// Reports a second for one monitor, twice as many at once; ten times that for all.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    reports: u32,
+    /// Answer every request of an allowed monitor; for tests.
+    #[arg(long, conflicts_with = "reports")]
+    no_limits: bool,
+    /// Receive buffer of the socket, which holds what comes while the server is not running.
+    #[arg(long, value_name = "SIZE", default_value = "4MiB")]
+    buffer: String,
+    /// Packets taken from the socket at a time.
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    batch: u16,
+    /// Print the counts as one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &HeartbeatServeArgs) -> Result<u8, Failure> {
+    let stop = stop_on_signals()?;
+    let listen = args
+        .listen
+        .to_socket_addrs()
+        .ok()
+        .and_then(|mut found| found.next())
+        .ok_or_else(|| Failure::usage(format!("--listen {:?} is no ADDR:PORT", args.listen)))?;
+    let buffer = plan::read("--buffer", written::bytes(&args.buffer))?;
+    let monitors = if args.allow.is_empty() { Network::LOOPBACK.to_vec() } else { args.allow.clone() };
+    let running = Server {
+        listen,
+        monitors,
+        senders: (!args.from.is_empty()).then(|| args.from.clone()),
+        limits: if args.no_limits { None } else { Some(limits(args.reports)?) },
+        buffer,
+        batch: usize::from(args.batch),
+    }
+    .start()?;
+    out::print(&format!("listening udp {}", running.address()))?;
+    let reserved = running.view().counts().receive_buffer_bytes;
+    eprintln!(
+        "receive buffer {reserved} B of {} asked for, about {} heartbeats",
+        2 * buffer,
+        reserved / CHARGE
+    );
+    if !listen.ip().is_loopback() {
+        eprintln!(
+            "whoever can send to {} can set its variables: heartbeats carry no key (--from NETWORK)",
+            running.address()
+        );
+    }
+    while !stop.load(Ordering::Relaxed) && running.is_serving() {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let ended_by_itself = !running.is_serving();
+    let counts = running.stop();
+    if args.json {
+        out::print_json(&counts)?
+    } else {
+        out::print(&text(&counts))?
+    }
+    if ended_by_itself {
+        return Err(Failure::environment("the socket cannot be read any more"));
+    }
+    Ok(DONE)
+}
+
+/// What Linux charges a waiting heartbeat for, in bytes.
+const CHARGE: u64 = 768;
+
+/// `reports` a second for one monitor, ten times that for all.
+fn limits(reports: u32) -> Result<Limits, Failure> {
+    if reports == 0 {
+        return Err(Failure::usage(
+            "--reports 0: nobody could have a report; leave --allow to loopback instead",
+        ));
+    }
+    let bucket = |rate: u32| Bucket { interval: Duration::from_secs(1) / rate, burst: 2 * rate };
+    Ok(Limits { monitor: bucket(reports.min(1_000_000)), all: bucket(reports.min(1_000_000) * 10) })
+}
+
+fn text(counts: &ServerCounts) -> String {
+    let listed = |counts: &std::collections::BTreeMap<&'static str, u64>| {
+        let some = counts.iter().filter(|(what, count)| **count > 0 && **what != "answered");
+        let some: Vec<String> =
+            some.map(|(what, count)| format!("{count} {}", what.replace('_', " "))).collect();
+        if some.is_empty() { String::new() } else { format!("  ({})", some.join(", ")) }
+    };
+    let rejected: u64 = counts.rejected.values().sum();
+    let requests: u64 = counts.requests.values().sum();
+    let answered = counts.requests.get("answered").copied().unwrap_or(0);
+    let dropped = counts.dropped_socket.map_or("not known".into(), |count| count.to_string());
+    let mut lines = vec![
+        format!("received   {}", counts.received),
+        format!("stored     {}", counts.stored),
+        format!("rejected   {rejected}{}", listed(&counts.rejected)),
+        format!("answered   {answered} of {requests} requests{}", listed(&counts.requests)),
+        format!(
+            "dropped    {dropped} by the kernel, at a receive buffer of {} B",
+            counts.receive_buffer_bytes
+        ),
+    ];
+    if counts.receive_errors > 0 {
+        lines.push(format!("errors     {} of reading the socket", counts.receive_errors));
+    }
+    for (errno, count) in &counts.send_errors {
+        lines.push(format!("not sent   {count} reports, {errno}"));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,15 @@
+//! Heartbeats: an aggregator that keeps the last one of 64 variables and answers "are you OK" with a report,
+//! who sends them, and who watches.
+//!
+//! [`wire`] is what travels, [`table`] what the aggregator keeps, [`gate`] who may have a report, [`server`]
+//! all three at a socket; [`sender`], [`asking`] and [`report`] are the other side.
+
+pub mod age;
+pub mod asking;
+pub mod gate;
+pub mod metrics;
+pub mod report;
+pub mod sender;
+pub mod server;
+pub mod table;
+pub mod wire;

@@ -1,0 +1,352 @@
+//! The server: a socket, a gate and a table, in a thread of its own.
+
+use super::gate::{Gate, Limits, Network, Refusal};
+use super::table::{Packet, Rejection, Table};
+use super::wire::{PACKET_BYTES, VARIABLES};
+use crate::Failure;
+use dropline_traffic::BindError;
+use dropline_traffic::datagrams::{Inbox, errno_name, receive_buffer, socket_drops};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What a server shall be like.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Where it listens; port 0 lets the system choose.
+    pub listen: SocketAddr,
+    /// Who may have reports.
+    pub monitors: Vec<Network>,
+    /// Whose heartbeats are kept; `None`: everybody's.
+    pub senders: Option<Vec<Network>>,
+    /// How often reports leave; `None`: as often as they are asked for.
+    pub limits: Option<Limits>,
+    /// Receive buffer to ask for, in bytes.
+    pub buffer: u64,
+    /// Packets taken from the socket at a time.
+    pub batch: usize,
+}
+
+impl Default for Server {
+    /// On loopback, for loopback, with limits, 4 MiB and 64 packets at a time.
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 9060)),
+            monitors: Network::LOOPBACK.to_vec(),
+            senders: None,
+            limits: Some(Limits::default()),
+            buffer: 4 << 20,
+            batch: 64,
+        }
+    }
+}
+
+/// What a server did. Every packet received is in exactly one of `stored`, `rejected` and
+/// `requests`; what the kernel dropped was never received.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ServerCounts {
+    /// Packets read from the socket.
+    pub received: u64,
+    /// Heartbeats kept.
+    pub stored: u64,
+    /// Packets dropped, by why.
+    pub rejected: BTreeMap<&'static str, u64>,
+    /// Valid requests, by what became of them: `answered`, `not_sent`, or why they were refused.
+    pub requests: BTreeMap<&'static str, u64>,
+    /// Answers that the system did not take, by errno.
+    pub send_errors: BTreeMap<String, u64>,
+    /// Packets that found the socket's buffer full; null where that is not known.
+    pub dropped_socket: Option<u64>,
+    /// Errors that reading the socket met.
+    pub receive_errors: u64,
+    /// Receive buffer that the system really reserved, in bytes.
+    pub receive_buffer_bytes: u64,
+}
+
+/// The last heartbeat of a variable, with all that a server knows of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// When it came, in seconds since 1970.
+    pub arrived_unix_s: u64,
+    /// Who sent it.
+    pub from: u8,
+    /// What it said.
+    pub value: u8,
+    /// Heartbeats of this variable so far.
+    pub stored: u64,
+}
+
+impl Server {
+    /// Listens and serves until stopped.
+    ///
+    /// # Errors
+    /// If it cannot listen there.
+    pub fn start(self) -> Result<RunningServer, Failure> {
+        let listen = self.listen;
+        let (socket, reserved) = self.open().map_err(|why| match why.kind() {
+            io::ErrorKind::AddrInUse => Failure::environment(BindError::InUse(listen))
+                .advice("another server may still run there; or name another port: --listen"),
+            io::ErrorKind::PermissionDenied => Failure::environment(BindError::Permission(listen))
+                .advice("ports below 1024 need a privilege; take a higher one: --listen"),
+            io::ErrorKind::AddrNotAvailable => Failure::environment(BindError::NotAvailable(listen)),
+            _ => Failure::environment(format!("cannot listen at {listen}: {why}")),
+        })?;
+        let address = socket.local_addr().map_err(Failure::environment)?;
+        let gate = Gate::new(address, self.monitors, self.limits);
+        let work = Arc::new(Work {
+            address,
+            begun: Instant::now(),
+            stop: AtomicBool::new(false),
+            desk: Mutex::new(Desk::new(gate, reserved, self.senders)),
+            socket,
+        });
+        let thread = {
+            let work = Arc::clone(&work);
+            std::thread::Builder::new()
+                .name("heartbeats".into())
+                .spawn(move || work.serve(self.batch))
+                .map_err(|why| Failure::environment(format!("cannot start a thread: {why}")))?
+        };
+        Ok(RunningServer { work, thread: Some(thread) })
+    }
+
+    /// The socket, and the receive buffer it got.
+    fn open(&self) -> io::Result<(UdpSocket, u64)> {
+        let socket = UdpSocket::bind(self.listen)?;
+        socket.set_read_timeout(Some(LOOK_AT_STOP))?;
+        let reserved = receive_buffer(&socket, self.buffer)?;
+        Ok((socket, reserved))
+    }
+}
+
+/// How long a wish to stop may go unnoticed.
+const LOOK_AT_STOP: Duration = Duration::from_millis(100);
+/// Enough of a packet to see that it is too long.
+const KEPT_BYTES: usize = PACKET_BYTES + 1;
+
+/// A server at work; dropping it stops it.
+#[derive(Debug)]
+pub struct RunningServer {
+    work: Arc<Work>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl RunningServer {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.work.address
+    }
+
+    /// What can be asked of it while it runs.
+    pub fn view(&self) -> ServerView {
+        ServerView { work: Arc::clone(&self.work) }
+    }
+
+    /// Stops it and says what it did.
+    pub fn stop(mut self) -> ServerCounts {
+        self.close();
+        self.view().counts()
+    }
+
+    /// Whether it still serves: it ends by itself only when its socket is broken.
+    pub fn is_serving(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
+    fn close(&mut self) {
+        self.work.stop.store(true, Ordering::Relaxed);
+        if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join)
+            && !std::thread::panicking()
+        {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+impl Drop for RunningServer {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Looks at a server from another thread.
+#[derive(Clone, Debug)]
+pub struct ServerView {
+    work: Arc<Work>,
+}
+
+impl ServerView {
+    /// What it did so far.
+    pub fn counts(&self) -> ServerCounts {
+        let mut desk = self.work.desk();
+        desk.look_at_drops(&self.work.socket);
+        desk.counts()
+    }
+
+    /// The last heartbeat of every variable that was ever set.
+    pub fn kept(&self) -> [Option<Kept>; VARIABLES] {
+        self.work.desk().kept
+    }
+}
+
+#[derive(Debug)]
+struct Work {
+    address: SocketAddr,
+    socket: UdpSocket,
+    begun: Instant,
+    stop: AtomicBool,
+    desk: Mutex<Desk>,
+}
+
+/// In a row without a packet between them, these errors mean that the socket is broken.
+const ERRORS_IN_A_ROW: u32 = 1000;
+
+impl Work {
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(&self, batch: usize) {
+        let mut inbox = Inbox::new(batch.max(1), KEPT_BYTES);
+        let mut errors = 0;
+        while !self.stop.load(Ordering::Relaxed) && errors < ERRORS_IN_A_ROW {
+            match inbox.receive(&self.socket) {
+                Ok(count) => {
+                    errors = 0;
+                    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+                    let mut desk = self.desk();
+                    for at in 0..count {
+                        desk.take(&inbox, at, now, self);
+                    }
+                }
+                Err(error) => match error.kind() {
+                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                        self.desk().look_at_drops(&self.socket);
+                    }
+                    io::ErrorKind::Interrupted => {}
+                    _ => {
+                        errors += 1;
+                        self.desk().receive_errors += 1;
+                    }
+                },
+            }
+        }
+    }
+}
+
+/// Everything that changes while a server runs.
+#[derive(Debug)]
+struct Desk {
+    table: Table,
+    gate: Gate,
+    senders: Option<Vec<Network>>,
+    kept: [Option<Kept>; VARIABLES],
+    stored: u64,
+    rejected: [u64; Rejection::ALL.len()],
+    strangers: u64,
+    answered: u64,
+    not_sent: u64,
+    refused: [u64; Refusal::ALL.len()],
+    send_errors: BTreeMap<String, u64>,
+    receive_errors: u64,
+    receive_buffer_bytes: u64,
+    /// Packets the kernel dropped; its own counter wraps around at 2³².
+    dropped: Option<u64>,
+}
+
+impl Desk {
+    fn new(gate: Gate, receive_buffer_bytes: u64, senders: Option<Vec<Network>>) -> Self {
+        Self {
+            table: Table::default(),
+            gate,
+            senders,
+            kept: [None; VARIABLES],
+            stored: 0,
+            rejected: [0; Rejection::ALL.len()],
+            strangers: 0,
+            answered: 0,
+            not_sent: 0,
+            refused: [0; Refusal::ALL.len()],
+            send_errors: BTreeMap::new(),
+            receive_errors: 0,
+            receive_buffer_bytes,
+            dropped: None,
+        }
+    }
+
+    /// Takes packet `at`; only a valid request is ever answered.
+    fn take(&mut self, inbox: &Inbox, at: usize, now: u64, work: &Work) {
+        match Packet::read(inbox.datagram(at)) {
+            Packet::Heartbeat(heartbeat) => {
+                if let Some(senders) = &self.senders
+                    && !inbox
+                        .source(at)
+                        .is_some_and(|source| senders.iter().any(|network| network.holds(source.ip())))
+                {
+                    self.strangers += 1;
+                    return;
+                }
+                self.table.keep(heartbeat, now);
+                self.stored += 1;
+                let kept = &mut self.kept[usize::from(heartbeat.variable)];
+                let stored = kept.map_or(0, |kept| kept.stored) + 1;
+                let (from, value) = (heartbeat.from, heartbeat.value);
+                *kept = Some(Kept { arrived_unix_s: now, from, value, stored });
+            }
+            Packet::Request => self.answer(inbox.source(at), work),
+            Packet::Rejected(why) => self.rejected[why as usize] += 1,
+        }
+    }
+
+    fn answer(&mut self, source: Option<SocketAddr>, work: &Work) {
+        let admitted = source
+            .ok_or(Refusal::NoPlace)
+            .and_then(|source| self.gate.admit(source, work.begun.elapsed()).map(|()| source));
+        let sent = match admitted {
+            Err(why) => {
+                self.refused[why as usize] += 1;
+                return;
+            }
+            Ok(source) => work.socket.send_to(self.table.report(), source),
+        };
+        match sent {
+            Ok(_) => self.answered += 1,
+            Err(error) => {
+                self.not_sent += 1;
+                *self.send_errors.entry(errno_name(&error)).or_default() += 1;
+            }
+        }
+    }
+
+    fn look_at_drops(&mut self, socket: &UdpSocket) {
+        if let Some(now) = socket_drops(socket) {
+            let before = self.dropped.unwrap_or(0);
+            self.dropped = Some(before + u64::from(now.wrapping_sub(before as u32)));
+        }
+    }
+
+    fn counts(&self) -> ServerCounts {
+        let mut rejected: BTreeMap<&'static str, u64> =
+            Rejection::ALL.iter().map(|&why| (why.name(), self.rejected[why as usize])).collect();
+        rejected.insert("sender_not_allowed", self.strangers);
+        let mut requests: BTreeMap<&'static str, u64> =
+            Refusal::ALL.iter().map(|&why| (why.name(), self.refused[why as usize])).collect();
+        requests.insert("answered", self.answered);
+        requests.insert("not_sent", self.not_sent);
+        ServerCounts {
+            received: self.stored + rejected.values().sum::<u64>() + requests.values().sum::<u64>(),
+            stored: self.stored,
+            rejected,
+            requests,
+            send_errors: self.send_errors.clone(),
+            dropped_socket: self.dropped,
+            receive_errors: self.receive_errors,
+            receive_buffer_bytes: self.receive_buffer_bytes,
+        }
+    }
+}
