@@ -84,6 +84,7 @@ impl Sender<'_> {
     /// Offers the whole schedule, or what there is time for.
     pub(crate) fn run(mut self, mut schedule: Schedule, flight: &Flight<'_>) -> Sent {
         sharpen_sleep();
+        let _guard = HaltOnPanic(flight);
         let slices = self.slices.map_or(0, |(count, _)| count as usize);
         let mut sent = Sent {
             offered: 0,
@@ -182,6 +183,17 @@ fn is_forbidden(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied
 }
 
+/// The receiver waits for the end of the sending time, which a sender that panicked does not announce.
+struct HaltOnPanic<'a>(&'a Flight<'a>);
+
+impl Drop for HaltOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.halt();
+        }
+    }
+}
+
 /// Waits until `due` and returns the time it is then; returns early when the trial is halted.
 fn wait_until(due: u64, schedule: &mut Schedule, flight: &Flight<'_>) -> u64 {
     loop {
@@ -201,5 +213,37 @@ fn wait_until(due: u64, schedule: &mut Schedule, flight: &Flight<'_>) -> u64 {
         } else {
             std::hint::spin_loop();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stamps::Stamps;
+    use dropline_trial::{Arrival, Part, Rate, TrialInput};
+    use std::sync::atomic::AtomicBool;
+    use std::time::Instant;
+
+    #[test]
+    fn a_sender_that_panics_does_not_leave_the_receiver_waiting() {
+        let input = TrialInput { load: Rate::from_millipps(1_000_000), duration: Duration::from_secs(1) };
+        let (stamps, stop) = (Stamps::new(1), AtomicBool::new(false));
+        let flight = Flight::new(Instant::now(), &stamps, &stop, None);
+        let sender = Sender {
+            sockets: &[],
+            lanes: &mut [],
+            spread: &Spread::new(&[Part::whole("1")]).unwrap(),
+            tag: Tag(1),
+            reply_wanted: true,
+            end_ns: 1_000_000_000,
+            give_up_ns: 2_000_000_000,
+            slices: None,
+        };
+        let schedule = Schedule::new(Arrival::Constant.departures(input, 7));
+        std::thread::scope(|scope| {
+            let sending = scope.spawn(|| sender.run(schedule, &flight));
+            assert!(sending.join().is_err(), "it has no lane to send on");
+        });
+        assert!(flight.is_halted());
     }
 }
