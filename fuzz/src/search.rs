@@ -52,6 +52,7 @@ fn check_answers(search: &Search, range: LoadRange) {
             GoalResult::Irregular(Irregular::AtMaximum) => assert_eq!(outcome.lower, Some(range.max())),
             GoalResult::Irregular(Irregular::BelowMinimum) => assert_eq!(outcome.upper, Some(range.min())),
             GoalResult::Irregular(Irregular::GeneratorLimited | Irregular::Unfinished) => {}
+            stated => panic!("{stated:?} is not for an algorithm that states bounds"),
         }
         if let Some(conditional) = outcome.conditional_throughput_pps {
             let lower = outcome.lower.expect("a conditional throughput is that of a lower bound");
