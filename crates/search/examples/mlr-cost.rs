@@ -4,9 +4,9 @@
 //! a search; with `--table` behind it, a line a system.
 
 use dropline_search::mlr::{Config, EffectiveDuration};
-use dropline_search::{Algorithm as _, Goal, GoalResult, Mlr, Preset};
+use dropline_search::{Algorithm as _, Goal, GoalOutcome, GoalResult, Mlr, Preset};
 use dropline_sim::{Settings, Simulated, System, default_range};
-use dropline_trial::{Measurer as _, Ratio, TrafficProfile};
+use dropline_trial::{Measurer as _, Rate, Ratio, TrafficProfile};
 use std::time::Duration;
 
 /// No search here needs nearly as many.
@@ -15,8 +15,28 @@ const MOST_TRIALS: usize = 3000;
 struct Cost {
     seconds: f64,
     trials: usize,
-    /// A goal each: regular, whether the bounds hold the truth, and how far below it the lower bound is.
-    goals: Vec<(bool, bool, f64)>,
+    goals: Vec<Answer>,
+}
+
+/// What was found for a goal, and what is true.
+struct Answer {
+    regular: bool,
+    lower: Option<Rate>,
+    upper: Option<Rate>,
+    truth: Option<Rate>,
+}
+
+impl Answer {
+    fn holds(&self) -> bool {
+        self.truth.is_some_and(|truth| {
+            self.lower.is_some_and(|lower| lower <= truth) && self.upper.is_some_and(|upper| truth <= upper)
+        })
+    }
+
+    /// How far the lower bound is above the truth.
+    fn error(&self) -> f64 {
+        self.truth.zip(self.lower).map_or(f64::NAN, |(truth, lower)| lower.as_pps() / truth.as_pps() - 1.0)
+    }
 }
 
 fn main() {
@@ -27,7 +47,7 @@ fn main() {
     let seeds = word(1).map_or(200, |word| word.parse().expect("a number of seeds"));
     let trace = words.iter().any(|word| word == "--trace");
     if !table {
-        println!("system,seed,seconds,trials,regular_0,covered_0,regular_1,covered_1");
+        println!("system,seed,seconds,trials,lower_0,upper_0,truth_0,lower_1,upper_1,truth_1");
     }
     for system in System::all().filter(|system| word(2).is_none_or(|name| name == system.name())) {
         let costs: Vec<Cost> = (1..=seeds).map(|seed| search(preset, system, seed, trace)).collect();
@@ -36,8 +56,12 @@ fn main() {
             continue;
         }
         for (seed, cost) in (1..).zip(&costs) {
-            let goals: Vec<String> =
-                cost.goals.iter().map(|g| format!("{},{}", u8::from(g.0), u8::from(g.1))).collect();
+            let pps = |load: Option<Rate>| load.map_or(String::new(), |load| load.as_pps().to_string());
+            let goals: Vec<String> = cost
+                .goals
+                .iter()
+                .map(|goal| [goal.lower, goal.upper, goal.truth].map(pps).join(","))
+                .collect();
             println!("{},{seed},{},{},{}", system.name(), cost.seconds, cost.trials, goals.join(","));
         }
     }
@@ -78,20 +102,16 @@ fn search(preset: &str, system: System, seed: u64, trace: bool) -> Cost {
         search.record(&trial);
     }
     let outcome = search.outcome();
-    let goal = |(goal, outcome): (&Goal, &dropline_search::GoalOutcome)| {
-        let truth = measurer.truth(goal.loss_ratio, goal.trial_duration, goal.exceed_ratio);
-        let held = truth.is_some_and(|truth| {
-            outcome.lower.is_some_and(|lower| lower <= truth)
-                && outcome.upper.is_some_and(|upper| truth <= upper)
-        });
-        let error =
-            truth.zip(outcome.lower).map_or(f64::NAN, |(truth, lower)| lower.as_pps() / truth.as_pps() - 1.0);
-        (outcome.result == GoalResult::Regular, held, error)
+    let answer = |(goal, outcome): (&Goal, &GoalOutcome)| Answer {
+        regular: outcome.result == GoalResult::Regular,
+        lower: outcome.lower,
+        upper: outcome.upper,
+        truth: measurer.truth(goal.loss_ratio, goal.trial_duration, goal.exceed_ratio),
     };
     if trace {
         println!("{outcome:?}");
     }
-    Cost { seconds: spent.as_secs_f64(), trials, goals: goals.iter().zip(&outcome).map(goal).collect() }
+    Cost { seconds: spent.as_secs_f64(), trials, goals: goals.iter().zip(&outcome).map(answer).collect() }
 }
 
 fn row(system: System, costs: &[Cost]) -> String {
@@ -105,15 +125,14 @@ fn row(system: System, costs: &[Cost]) -> String {
         mean(&|c| c.trials as f64)
     );
     for goal in 0..costs[0].goals.len() {
-        let share = |pick: fn(&(bool, bool, f64)) -> bool| {
-            100.0 * mean(&|cost| f64::from(u8::from(pick(&cost.goals[goal]))))
-        };
-        let mut errors: Vec<f64> = costs.iter().map(|cost| cost.goals[goal].2).collect();
+        let share =
+            |pick: fn(&Answer) -> bool| 100.0 * mean(&|cost| f64::from(u8::from(pick(&cost.goals[goal]))));
+        let mut errors: Vec<f64> = costs.iter().map(|cost| cost.goals[goal].error()).collect();
         errors.sort_by(f64::total_cmp);
         text += &format!(
             "  | regular {:5.1} %, holds {:5.1} %, error {:+.2} %",
-            share(|goal| goal.0),
-            share(|goal| goal.1),
+            share(|goal| goal.regular),
+            share(Answer::holds),
             100.0 * errors[errors.len() / 2]
         );
     }

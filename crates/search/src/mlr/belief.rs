@@ -37,7 +37,7 @@ pub(super) fn pair(
     };
     // A pair that fails costs about as much again as a load takes at worst.
     let again = (untried.0 + untried.1) as f64;
-    let ceiling = upper.map_or(grid.last(), |upper| grid.nearest(grid.position(upper)));
+    let ceiling = upper.map_or(grid.last(), |upper| grid.index(upper));
     let middle = belief.crossing();
     let mut best: Option<(f64, Wish)> = None;
     for low in middle.saturating_sub(3 * steps)..=middle + 2 * steps {

@@ -19,8 +19,9 @@ impl Grid {
     /// A grid on which [`STEPS`] steps are within the width of each goal.
     pub(super) fn new(range: LoadRange, goals: &[Goal]) -> Self {
         let finest = goals.iter().map(width).fold(f64::INFINITY, f64::min);
-        // A millionth less, so that rounding to whole loads does not exceed the width.
-        let step = finest / STEPS as f64 * (1.0 - 1e-6);
+        // Less by what rounding to whole loads can add to a distance, which matters most at the lowest load.
+        let rounding = 2.0 / (finest * range.min().as_millipps() as f64);
+        let step = finest / STEPS as f64 * (1.0 - rounding.clamp(1e-9, 0.5));
         let last = libm::ceil((log(range.max()) - log(range.min())) / step) as usize;
         Self { range, step, last }
     }
@@ -44,6 +45,11 @@ impl Grid {
     /// Position of a load, between indices where it is not on the grid.
     pub(super) fn position(&self, load: Rate) -> f64 {
         self.last as f64 - (log(self.range.max()) - log(load)) / self.step
+    }
+
+    /// Index of a load, the nearest where it is not on the grid.
+    pub(super) fn index(&self, load: Rate) -> usize {
+        if load == self.range.min() { 0 } else { self.nearest(self.position(load)) }
     }
 
     /// Nearest index to a position.
@@ -74,4 +80,23 @@ fn width(goal: &Goal) -> f64 {
 
 fn log(load: Rate) -> f64 {
     libm::log(load.as_millipps() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Preset;
+
+    #[test]
+    fn every_load_of_the_grid_is_found_again_and_four_steps_are_within_the_width() {
+        let goal = Preset::Csit.goals()[0];
+        let range = LoadRange::new(Rate::pps(9001.0).unwrap(), Rate::pps(1.5e5).unwrap()).unwrap();
+        let grid = Grid::new(range, &[goal]);
+        assert_eq!((grid.load(0), grid.load(grid.last())), (range.min(), range.max()));
+        for index in 0..=grid.last() {
+            assert_eq!(grid.index(grid.load(index)), index);
+            let higher = grid.load((index + STEPS).min(grid.last()));
+            assert!(crate::mlr::close_enough(&goal, grid.load(index), higher), "{index}");
+        }
+    }
 }

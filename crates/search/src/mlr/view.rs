@@ -202,12 +202,12 @@ impl<'a> View<'a> {
             Rung {
                 load,
                 at,
-                index: grid.nearest(at),
+                index: grid.index(load),
                 class: evidence.class(goal),
                 good: good_seconds,
                 bad: bad_seconds,
                 loss: known.seen[(known.seen.len() - 1) / 2].loss_ratio(),
-                sighting: Sighting { index: grid.nearest(at) / self.unit, good, bad: bad - dips, dips },
+                sighting: Sighting { index: grid.index(load) / self.unit, good, bad: bad - dips, dips },
                 glance: Glance {
                     at: at / self.unit as f64,
                     good,
