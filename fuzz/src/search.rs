@@ -6,7 +6,7 @@ use dropline_trial::{LoadRange, Rate, Ratio, Trial, TrialInput};
 use std::time::Duration;
 
 /// Trials that one search is fed with at most: `mlr` weighs each choice.
-const MOST_TRIALS: u64 = 60;
+const MOST_TRIALS: u64 = 30;
 
 /// Whatever the answers, a search asks for loads within its range, asks the same when asked again, knows
 /// bounds in order, and says nothing regular that is not narrow.

@@ -1,5 +1,6 @@
 //! What the fuzzer was given, and what it found, is read again: every file in `fuzz/corpus`.
 
+#[expect(unreachable_pub, reason = "the fuzzer uses these modules as a library")]
 #[path = "../../../fuzz/src/lib.rs"]
 mod fuzz;
 
