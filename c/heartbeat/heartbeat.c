@@ -112,12 +112,37 @@ HB_INLINE hb_word hb_pair(uint16_t high, unsigned low)
 
 typedef uint32_t hb_word;
 
-/* The Adler-32 of `count` bytes, 0 for 256. The low sum stays below 65282, the high one below 2^23.1. 2^16 is 15
- * modulo 65521, so the upper bits fold down; then at most one modulus is left, and to take it away is to add 15 and to
- * forget the carry, as the shift does. */
+/* Joins the sums of up to 256 bytes: a below 65282, b below 2^23.1, where only b can exceed the modulus. Each compiler
+ * has the form that it makes least of. */
+#ifdef __clang__
+/* 2^16 is 15 modulo 65521, so the upper bits fold down; then at most one modulus is left, and to take it away is to add
+ * 15 and to forget the carry, as the shift does. */
+#define HB_START 0u
+HB_INLINE hb_word hb_join(uint32_t b, uint32_t a)
+{
+    b = (b & 0xffffu) + 15u * (b >> 16);
+    if (b >= HB_MODULUS) {
+        b += 15u;
+    }
+    return b << 16 | a;
+}
+#else
+/* b starts at 15: so it has upper bits exactly when the sum has reached the modulus. At most two rounds; none for a
+ * heartbeat. */
+#define HB_START 15u
+HB_INLINE hb_word hb_join(uint32_t b, uint32_t a)
+{
+    while (b >> 16) {
+        b -= HB_MODULUS * (b >> 16);
+    }
+    return (b << 16) + a - (15u << 16);
+}
+#endif
+
+/* The Adler-32 of `count` bytes, 0 for 256. */
 HB_INLINE hb_word hb_sum(const uint8_t *p, uint8_t count)
 {
-    uint32_t a = 1, b = 0;
+    uint32_t a = 1, b = HB_START;
 #if HB_FAST && HB_MULTIPLY
     /* A byte counts in b as often as there are bytes from it to the end: a sum in any order, so in vectors. */
     const uint32_t bytes = count ? count : 256;
@@ -133,11 +158,7 @@ HB_INLINE hb_word hb_sum(const uint8_t *p, uint8_t count)
         b += a;
     } while (--count);
 #endif
-    b = (b & 0xffffu) + 15u * (b >> 16);
-    if (b >= HB_MODULUS) {
-        b += 15u;
-    }
-    return b << 16 | a;
+    return hb_join(b, a);
 }
 
 HB_INLINE hb_word hb_pair(uint16_t high, unsigned low)
