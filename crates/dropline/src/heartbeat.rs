@@ -2,7 +2,7 @@
 //! who sends them, and who watches.
 //!
 //! [`wire`] is what travels, [`table`] what the aggregator keeps, [`gate`] who may have a report, [`server`]
-//! all three at a socket; [`sender`], [`asking`] and [`report`] are the other side.
+//! all three at a socket; [`sender`], [`asking`], [`report`] and [`watch`] are the other side.
 
 pub mod age;
 pub mod asking;
@@ -12,4 +12,5 @@ pub mod report;
 pub mod sender;
 pub mod server;
 pub mod table;
+pub mod watch;
 pub mod wire;

@@ -1,8 +1,11 @@
 //! `dropline heartbeat`: an aggregator, who sends to it, and who watches it. A file a verb.
 
+mod cost;
+mod reliability;
 mod report;
 mod send;
 mod serve;
+mod watch;
 
 use clap::{Args, Subcommand};
 use dropline::Failure;
@@ -20,6 +23,9 @@ enum HeartbeatVerb {
     Serve(serve::HeartbeatServeArgs),
     Send(send::HeartbeatSendArgs),
     Report(report::HeartbeatReportArgs),
+    Watch(watch::HeartbeatWatchArgs),
+    Cost(cost::HeartbeatCostArgs),
+    Reliability(reliability::HeartbeatReliabilityArgs),
 }
 
 pub(crate) fn run(args: &HeartbeatArgs) -> Result<u8, Failure> {
@@ -27,6 +33,9 @@ pub(crate) fn run(args: &HeartbeatArgs) -> Result<u8, Failure> {
         HeartbeatVerb::Serve(args) => serve::run(args),
         HeartbeatVerb::Send(args) => send::run(args),
         HeartbeatVerb::Report(args) => report::run(args),
+        HeartbeatVerb::Watch(args) => watch::run(args),
+        HeartbeatVerb::Cost(args) => cost::run(args),
+        HeartbeatVerb::Reliability(args) => reliability::run(args),
     }
 }
 

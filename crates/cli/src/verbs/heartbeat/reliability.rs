@@ -79,7 +79,10 @@ pub(super) fn run(args: &HeartbeatReliabilityArgs) -> Result<u8, Failure> {
 fn question(args: &HeartbeatReliabilityArgs) -> Result<Question, Failure> {
     let WrittenLoad::Packets(frame_rate) = plan::read("--frame-rate", written::load(&args.frame_rate))?
     else {
-        return Err(Failure::usage(format!("--frame-rate {}: write frames a second, as 4kpps", args.frame_rate)));
+        return Err(Failure::usage(format!(
+            "--frame-rate {}: write frames a second, as 4kpps",
+            args.frame_rate
+        )));
     };
     let interval = |flag: &str, word: &str| {
         let time = plan::read(flag, written::duration(word))?;

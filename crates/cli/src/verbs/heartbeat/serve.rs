@@ -5,9 +5,12 @@ use crate::{output as out, plan};
 use clap::Args;
 use dropline::Failure;
 use dropline::heartbeat::gate::{Bucket, Limits, Network};
+use dropline::heartbeat::metrics;
 use dropline::heartbeat::server::{Server, ServerCounts};
+use dropline::heartbeat::watch::{Answers, Content, Http};
 use dropline::measured::written;
-use std::net::ToSocketAddrs as _;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -17,6 +20,7 @@ use std::time::Duration;
 Examples:
   dropline heartbeat serve
   dropline heartbeat serve --listen 0.0.0.0:9060 --allow 10.0.0.0/8 --from 10.0.7.0/24
+  dropline heartbeat serve --metrics 127.0.0.1:9062
 
 It prints `listening udp ADDR:PORT`, answers valid requests alone, and on Ctrl-C prints what it stored,
 rejected, answered and refused, and why. Heartbeats and reports carry no key: whoever can send to it can
@@ -44,6 +48,9 @@ pub(crate) struct HeartbeatServeArgs {
     /// Packets taken from the socket at a time.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
     batch: u16,
+    /// Serve counts and values as OpenMetrics text at http://ADDR:PORT/metrics; loopback alone.
+    #[arg(long, value_name = "ADDR:PORT")]
+    metrics: Option<SocketAddr>,
     /// Print the counts as one JSON object.
     #[arg(long)]
     json: bool,
@@ -69,6 +76,20 @@ pub(crate) fn run(args: &HeartbeatServeArgs) -> Result<u8, Failure> {
     }
     .start()?;
     out::print(&format!("listening udp {}", running.address()))?;
+    let view = running.view();
+    let metrics = args.metrics.map(|listen| {
+        let answers: Arc<Answers> = Arc::new(move |path: &str| {
+            (path == "/metrics").then(|| Content {
+                kind: metrics::CONTENT_TYPE,
+                text: metrics::of_server(&view.counts(), &view.kept()),
+            })
+        });
+        Http::start(listen, answers)
+    });
+    let metrics = metrics.transpose()?;
+    if let Some(metrics) = &metrics {
+        eprintln!("metrics at http://{}/metrics", metrics.address());
+    }
     let reserved = running.view().counts().receive_buffer_bytes;
     eprintln!(
         "receive buffer {reserved} B of {} asked for, about {} heartbeats",

@@ -1,0 +1,86 @@
+//! `dropline heartbeat cost`.
+
+use crate::output as out;
+use crate::verbs::{DONE, stop_on_signals, style};
+use clap::Args;
+use dropline::heartbeat_cost::{CostPlan, default_source, measure};
+use dropline::{Failure, report};
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::PathBuf;
+
+/// Measure what an aggregator's code costs: bytes, instructions, cycles, nanoseconds.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline heartbeat cost
+  dropline heartbeat cost c/heartbeat/heartbeat.c ../dumpulse/dumpulse.c --html cost.html
+  dropline heartbeat cost mine.o --rounds 0 --json
+  dropline heartbeat cost --server 127.0.0.1:9060 --pid 4711
+
+Sizes are of any C source. Operations are counted of one that defines hb_handle or
+dumpulse_process_packet. What is not on this machine (compilers, callgrind, simavr) is named and left
+out; cargo xtask setup embedded installs it. A running server must answer 100 reports a few
+milliseconds apart: start it with --no-limits.")]
+pub(super) struct HeartbeatCostArgs {
+    /// C sources, or objects for this machine [default: the repository's c/heartbeat/heartbeat.c].
+    sources: Vec<PathBuf>,
+    /// Rounds of the loops that are timed in turn; 0 leaves nanoseconds out.
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    rounds: usize,
+    /// A running aggregator to send heartbeats to, HOST:PORT.
+    #[arg(long, value_name = "HOST:PORT", requires = "pid")]
+    server: Option<String>,
+    /// The aggregator's process.
+    #[arg(long, value_name = "PID", requires = "server")]
+    pid: Option<u32>,
+    /// Write the page to this file.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// No progress on stderr.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub(super) fn run(args: &HeartbeatCostArgs) -> Result<u8, Failure> {
+    let plan = CostPlan {
+        sources: sources(args)?,
+        rounds: args.rounds,
+        server: args.server.as_deref().map(address).transpose()?.zip(args.pid),
+        stop: stop_on_signals()?,
+    };
+    let found = measure(&plan, &mut |at| {
+        if !args.quiet {
+            eprintln!("{at}");
+        }
+    })?;
+    let study = found.study();
+    if let Some(path) = &args.html {
+        let mut page = study.clone();
+        page.tables.push(found.sentences_table());
+        out::write(path, &report::study_html(&page, &[]))?;
+    }
+    if args.json {
+        out::print_json(&found)?;
+    } else {
+        let sentences = report::study_text(&found.sentences_study(), style());
+        out::print(&format!("{}\n{sentences}", report::study_text(&study, style())))?;
+    }
+    Ok(DONE)
+}
+
+fn sources(args: &HeartbeatCostArgs) -> Result<Vec<PathBuf>, Failure> {
+    if !args.sources.is_empty() || args.server.is_some() {
+        return Ok(args.sources.clone());
+    }
+    default_source().map(|source| vec![source]).ok_or_else(|| {
+        Failure::usage("there is no c/heartbeat/heartbeat.c here or above").advice("name a C source")
+    })
+}
+
+fn address(word: &str) -> Result<SocketAddr, Failure> {
+    let found = word.to_socket_addrs().ok().and_then(|mut found| found.next());
+    found.ok_or_else(|| Failure::usage(format!("--server {word:?} is no HOST:PORT")))
+}

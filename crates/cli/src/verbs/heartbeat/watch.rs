@@ -1,0 +1,249 @@
+//! `dropline heartbeat watch`.
+
+use super::report::Clock;
+use super::variables;
+use crate::verbs::{DONE, FAILED, stop_on_signals};
+use crate::{output as out, plan};
+use clap::Args;
+use console::Term;
+use dropline::heartbeat::asking::{ask, resolve};
+use dropline::heartbeat::watch::{
+    AlarmCommand, Answers, Content, Event, Http, Monitor, PAGE, RunningHttp, Watch, WatchState,
+};
+use dropline::heartbeat::{age::span, metrics};
+use dropline::measured::written;
+use dropline::{Failure, clock};
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Ask again and again, show what is alive, and say what falls silent.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline heartbeat watch 127.0.0.1:9060
+  dropline heartbeat watch 127.0.0.1:9060 --page 127.0.0.1:9061
+  dropline heartbeat watch 127.0.0.1:9060 --variables 0-7 --silent-after 5s --until-alarm
+  dropline heartbeat watch gateway:9060 --on-alarm 'logger -t heartbeat {kind} {variable}'
+
+Exit codes: 0 nothing was wrong, 1 there was an alarm: a variable silent, the aggregator silent or restarted.
+In --on-alarm {kind} is silent, no_report or restarted, {variable} a number or nothing, {text} a sentence;
+no shell is started. With --page it serves / and /state.json for people and /metrics as OpenMetrics text.")]
+pub(crate) struct HeartbeatWatchArgs {
+    /// The aggregator, HOST:PORT.
+    target: String,
+    /// Time between two reports.
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    every: String,
+    /// A variable without a heartbeat for this long is silent.
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    silent_after: String,
+    /// Variables that must be alive [default: all that are seen set].
+    #[arg(long, value_name = "LIST")]
+    variables: Option<String>,
+    /// Whether the aggregator stamps with this machine's clock [default: shared if it is this machine].
+    #[arg(long, value_name = "WHICH")]
+    clock: Option<Clock>,
+    /// Show a page at this address of loopback; port 0 takes any.
+    #[arg(long, value_name = "ADDR:PORT")]
+    page: Option<SocketAddr>,
+    /// Run this for every alarm, without a shell.
+    #[arg(long, value_name = "COMMAND")]
+    on_alarm: Option<String>,
+    /// End at the first alarm.
+    #[arg(long)]
+    until_alarm: bool,
+    /// How long to watch [default: until Ctrl-C].
+    #[arg(long, value_name = "TIME")]
+    duration: Option<String>,
+    /// Print one JSON object at the end instead.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Longest time between reports: stamps of two reports can be put in order for half a lap.
+const RAREST: Duration = Duration::from_secs(9 * 3600 + 6 * 60);
+
+pub(crate) fn run(args: &HeartbeatWatchArgs) -> Result<u8, Failure> {
+    let stop = stop_on_signals()?;
+    let target = resolve(&args.target)?;
+    let every = plan::read("--every", written::positive_duration(&args.every))?;
+    if every > RAREST || every < Duration::from_millis(10) {
+        return Err(Failure::usage("--every is between 10ms and 546min: stamps wrap around every 18 h"));
+    }
+    let watch = Watch {
+        silent_after: plan::read("--silent-after", written::positive_duration(&args.silent_after))?,
+        expected: args.variables.as_deref().map(variables).transpose()?,
+        clock_shared: Clock::is_shared(args.clock, target),
+    };
+    let duration =
+        args.duration.as_deref().map(|word| plan::read("--duration", written::positive_duration(word)));
+    let duration = duration.transpose()?;
+    let mut command = args.on_alarm.as_deref().map(AlarmCommand::parse).transpose()?;
+    let shown = Shown::new(target, Monitor::new(watch));
+    let _page = args.page.map(|listen| shown.serve(listen)).transpose()?;
+
+    let term = Term::stdout();
+    let redraws = term.is_term() && !args.json;
+    let mut drawn = 0;
+    let begun = Instant::now();
+    let mut turn = 0u32;
+    while !stop.load(Ordering::Relaxed) {
+        let events = shown.learn(target, every);
+        if redraws {
+            let lines = table(&shown.state(), term.size().0.into());
+            let _ = term.clear_last_lines(drawn);
+            drawn = lines.len();
+            out::print(&lines.join("\n"))?;
+        } else if !args.json {
+            for event in &events {
+                out::print(&format!("{}  {:<9} {}", clock::now_utc(), event.kind.name(), event.text))?;
+            }
+        }
+        let alarms = events.iter().filter(|event| event.kind.is_alarm());
+        if let Some(command) = &mut command {
+            alarms.clone().for_each(|event| command.start(event));
+        }
+        if args.until_alarm && alarms.count() > 0 {
+            break;
+        }
+        // From the number of the turn, so that turns do not drift; what was missed is left out.
+        turn = turn.max((begun.elapsed().as_nanos() / every.as_nanos()) as u32) + 1;
+        let until = duration.map_or(every * turn, |duration| duration.min(every * turn));
+        while !stop.load(Ordering::Relaxed) && begun.elapsed() < until {
+            std::thread::sleep((until.saturating_sub(begun.elapsed())).min(Duration::from_millis(50)));
+        }
+        if duration.is_some_and(|duration| begun.elapsed() >= duration) {
+            break;
+        }
+    }
+    let state = shown.state();
+    if let Some(counts) = command.map(AlarmCommand::finish)
+        && counts.failed + counts.not_started > 0
+    {
+        eprintln!(
+            "--on-alarm: {} of {} commands failed, {} were not started",
+            counts.failed, counts.started, counts.not_started
+        );
+    }
+    if args.json {
+        out::print_json(&state)?;
+    } else {
+        out::print(&summary(&state))?;
+    }
+    Ok(if state.alarms == 0 { DONE } else { FAILED })
+}
+
+/// What the loop and the page both look at.
+#[derive(Clone)]
+struct Shown {
+    target: String,
+    monitor: Arc<Mutex<Monitor>>,
+    begun: Instant,
+}
+
+impl Shown {
+    fn new(target: SocketAddr, monitor: Monitor) -> Self {
+        Self { target: target.to_string(), monitor: Arc::new(Mutex::new(monitor)), begun: Instant::now() }
+    }
+
+    /// Asks once; says what happened.
+    fn learn(&self, target: SocketAddr, every: Duration) -> Vec<Event> {
+        // All three requests of a turn together take no longer than the turn.
+        let answer = ask(target, (every / 4).clamp(Duration::from_millis(5), Duration::from_secs(1))).ok();
+        let mut monitor = self.monitor.lock().unwrap_or_else(PoisonError::into_inner);
+        monitor.learn(answer.as_ref(), self.begun.elapsed(), unix_s())
+    }
+
+    fn state(&self) -> WatchState {
+        let monitor = self.monitor.lock().unwrap_or_else(PoisonError::into_inner);
+        WatchState::new(&self.target, &monitor, self.begun.elapsed(), unix_s())
+    }
+
+    fn serve(&self, listen: SocketAddr) -> Result<RunningHttp, Failure> {
+        let shown = self.clone();
+        let answers: Arc<Answers> = Arc::new(move |path: &str| match path {
+            "/" => Some(Content { kind: "text/html; charset=utf-8", text: PAGE.into() }),
+            "/state.json" => Some(Content {
+                kind: "application/json",
+                text: serde_json::to_string(&shown.state()).expect("a state is JSON"),
+            }),
+            "/metrics" => Some(Content { kind: metrics::CONTENT_TYPE, text: shown.state().metrics() }),
+            _ => None,
+        });
+        let page = Http::start(listen, answers)?;
+        eprintln!("page at http://{}/", page.address());
+        Ok(page)
+    }
+}
+
+fn unix_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// The live table: variables that are set or missed, in as many columns as fit.
+fn table(state: &WatchState, width: usize) -> Vec<String> {
+    const CELL: usize = 38;
+    let mut lines = vec![headline(state)];
+    let shown: Vec<String> = state
+        .variables
+        .iter()
+        .filter(|variable| variable.state != "unset")
+        .map(|variable| {
+            let sign = if variable.state == "silent" { "!" } else { " " };
+            let value = variable.value.map_or_else(|| "-".into(), |value| value.to_string());
+            let age = variable.age.split(", if not").next().unwrap_or_default();
+            format!("{sign}{:>3} {value:>4}  {age:<14.14} {}", variable.variable, bars(&variable.history))
+        })
+        .collect();
+    let columns = (width / CELL).max(1);
+    let rows = shown.len().div_ceil(columns);
+    for row in 0..rows {
+        let cells = (0..columns).filter_map(|column| shown.get(column * rows + row));
+        let line: String = cells.map(|cell| format!("{cell:<CELL$}")).collect();
+        lines.push(line.trim_end().to_owned());
+    }
+    let newest: Vec<&Event> = state.events.iter().rev().take(3).collect();
+    lines.extend(newest.iter().rev().map(|event| format!("  {} s  {}", event.at_s as u64, event.text)));
+    lines
+}
+
+/// The last eight values that were seen.
+fn bars(history: &[(f64, u8)]) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let from = history.len().saturating_sub(8);
+    history[from..].iter().map(|(_, value)| BARS[usize::from(value / 32)]).collect()
+}
+
+fn headline(state: &WatchState) -> String {
+    let set = state.variables.iter().filter(|variable| variable.from.is_some()).count();
+    let silent: Vec<String> = state
+        .variables
+        .iter()
+        .filter(|variable| variable.state == "silent")
+        .map(|variable| variable.variable.to_string())
+        .collect();
+    let how = match (state.aggregator_silent, silent.is_empty()) {
+        (true, _) => "the aggregator does not answer".to_owned(),
+        (false, true) => format!("{set} of 64 variables are set, none is silent"),
+        (false, false) => format!("silent: {}", silent.join(", ")),
+    };
+    format!("{}  {how}", state.target)
+}
+
+fn summary(state: &WatchState) -> String {
+    let mut lines = vec![
+        headline(state),
+        format!(
+            "watched    {}, {} reports, {} requests unanswered, {} reports outdated",
+            span(state.watched_s as u64),
+            state.reports,
+            state.unanswered,
+            state.outdated
+        ),
+        format!("alarms     {}, restarts {}", state.alarms, state.restarts),
+    ];
+    lines.extend(state.caveats.iter().map(|doubt| format!("! {}", doubt.text)));
+    lines.join("\n")
+}
