@@ -1,4 +1,4 @@
-.PHONY: help demo test fuzz bench-search bench-traffic
+.PHONY: help demo test test-embedded fuzz bench-search bench-traffic
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -9,6 +9,10 @@ demo: ## the main job on embedded parts, nothing to configure
 test: ## install what the tests need, then run everything in the default build
 	cargo xtask setup test
 	cargo xtask test
+
+test-embedded: ## c/heartbeat on nine machines: size, stack, instructions, cycles, rules
+	cargo xtask setup embedded
+	cargo xtask embedded
 
 bench-search: ## what it costs each algorithm to decide on a trial
 	cargo bench --package dropline-search --bench deciding

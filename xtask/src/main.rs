@@ -1,6 +1,7 @@
-//! What a contributor runs: `cargo xtask setup PART`, `demo`, `test`.
+//! What a contributor runs: `cargo xtask setup PART`, `demo`, `embedded`, `test`.
 
 mod demo;
+mod embedded;
 mod setup;
 mod test;
 
@@ -8,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
-cargo xtask setup PART   install what a part needs: test
+cargo xtask setup PART   install what a part needs: embedded, test
 cargo xtask demo         the main job on embedded parts, in under three minutes
-cargo xtask test         everything in the default build";
+cargo xtask test         everything in the default build
+cargo xtask embedded     c/heartbeat on its machines: budgets, rules, mutations";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -18,6 +20,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["setup", part] => setup::run(part),
         ["demo"] => demo::run(),
+        ["embedded"] => embedded::run(),
         ["test"] => test::run(),
         _ => Err(USAGE.into()),
     };

@@ -7,6 +7,20 @@ use std::path::Path;
 const TEST: [(&str, &str); 3] =
     [("chromium", "/usr/bin/chromium"), ("iproute2", "/sbin/ip"), ("xinetd", "/usr/sbin/xinetd")];
 
+/// Compilers, an AVR simulator, emulators and an instruction counter for `make test-embedded`.
+const EMBEDDED: [(&str, &str); 10] = [
+    ("gcc", "/usr/bin/gcc"),
+    ("clang", "/usr/bin/clang"),
+    ("gcc-avr", "/usr/bin/avr-gcc"),
+    ("avr-libc", "/usr/lib/avr/include/avr/io.h"),
+    ("gcc-arm-none-eabi", "/usr/bin/arm-none-eabi-gcc"),
+    ("gcc-riscv64-unknown-elf", "/usr/bin/riscv64-unknown-elf-gcc"),
+    ("libsimavr-dev", "/usr/include/simavr/sim_avr.h"),
+    ("libelf-dev", "/usr/include/libelf.h"),
+    ("qemu-user", "/usr/bin/qemu-armeb"),
+    ("valgrind", "/usr/bin/valgrind"),
+];
+
 /// Keeps a freshly installed server from being started.
 const POLICY: &str = "/usr/sbin/policy-rc.d";
 
@@ -16,7 +30,8 @@ pub(crate) fn run(part: &str) -> Done {
             packages(&TEST)?;
             browser()
         }
-        _ => Err(format!("there is no part {part:?}; there is test")),
+        "embedded" => packages(&EMBEDDED),
+        _ => Err(format!("there is no part {part:?}; there are embedded and test")),
     }
 }
 

@@ -1,0 +1,114 @@
+//! `c/heartbeat` on the machines it is for: size, stack, instructions and cycles against their budgets, the rules
+//! everywhere they can run, and changes that must break a rule.
+
+mod machines;
+mod mutations;
+mod targets;
+
+use crate::{Done, root};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Instant;
+
+pub(crate) fn run() -> Done {
+    let begun = Instant::now();
+    let mut bench = Bench::new()?;
+    targets::sizes(&mut bench)?;
+    machines::instructions(&mut bench)?;
+    machines::cycles(&mut bench)?;
+    machines::rules(&mut bench)?;
+    mutations::all_are_noticed(&mut bench)?;
+    println!("took {} s", begun.elapsed().as_secs());
+    bench.verdict()
+}
+
+/// The sources, a place for what is built, and what was found wrong.
+struct Bench {
+    /// `c/heartbeat`.
+    source: PathBuf,
+    /// What is built goes here and is gone afterwards.
+    build: PathBuf,
+    faults: Vec<String>,
+    skipped: Vec<String>,
+}
+
+impl Bench {
+    fn new() -> Result<Self, String> {
+        let build = std::env::temp_dir().join(format!("heartbeat-{}", std::process::id()));
+        std::fs::create_dir_all(&build).map_err(|why| format!("cannot create {}: {why}", build.display()))?;
+        Ok(Self { source: root().join("c/heartbeat"), build, faults: Vec::new(), skipped: Vec::new() })
+    }
+
+    fn source(&self, name: &str) -> String {
+        self.source.join(name).to_string_lossy().into_owned()
+    }
+
+    fn built(&self, name: &str) -> String {
+        self.build.join(name).to_string_lossy().into_owned()
+    }
+
+    /// A measured value against its budget, in words; above the budget is a fault where `gates`.
+    fn judge(&mut self, what: &str, value: u64, budget: u64, gates: bool) -> String {
+        match (value <= budget, gates) {
+            (_, false) => format!("{value:>5} of {budget:<5} no verdict"),
+            (true, true) => format!("{value:>5} of {budget:<5} ok"),
+            (false, true) => {
+                self.faults.push(format!("{what}: {value} is above the budget of {budget}"));
+                format!("{value:>5} of {budget:<5} ABOVE")
+            }
+        }
+    }
+
+    /// Is this program here? What needs it is left out, and said so.
+    fn has(&mut self, program: &str, what: &str) -> bool {
+        let found = Command::new(program).arg("--version").output().is_ok();
+        if !found {
+            self.skipped.push(format!("{what}: {program} is missing"));
+        }
+        found
+    }
+
+    fn verdict(&self) -> Done {
+        for skipped in &self.skipped {
+            println!("left out: {skipped}");
+        }
+        if !self.faults.is_empty() {
+            return Err(format!("{} faults:\n  {}", self.faults.len(), self.faults.join("\n  ")));
+        }
+        if !self.skipped.is_empty() && std::env::var("CI").is_ok_and(|ci| ci == "true") {
+            return Err("in CI nothing may be left out: cargo xtask setup embedded".into());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.build);
+    }
+}
+
+/// Runs a program and keeps what it says; a failure is an error with its words.
+fn output(program: &str, words: &[&str]) -> Result<Output, String> {
+    let output = Command::new(program)
+        .args(words)
+        .env("LC_ALL", "C")
+        .output()
+        .map_err(|why| format!("{program} cannot be started: {why}"))?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    let said =
+        String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    Err(format!("{program} {} failed ({}): {}", words.join(" "), output.status, said.trim()))
+}
+
+/// What a program prints.
+fn printed(program: &str, words: &[&str]) -> Result<String, String> {
+    Ok(String::from_utf8_lossy(&output(program, words)?.stdout).into_owned())
+}
+
+/// A file's text.
+fn text(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|why| format!("cannot read {}: {why}", path.display()))
+}
