@@ -105,10 +105,10 @@ impl Record {
     /// For the verb `trial` that is the trial with the header's fields beside it.
     pub fn to_object(&self) -> Value {
         let mut object = Map::new();
-        if self.header.verb == "trial" {
-            if let Some(trial) = self.trials.last() {
-                merge(&mut object, trial);
-            }
+        if self.header.verb == "trial"
+            && let Some(trial) = self.trials.last()
+        {
+            merge(&mut object, trial);
         }
         merge(&mut object, &self.header);
         if self.header.verb == "search" {

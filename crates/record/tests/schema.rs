@@ -64,20 +64,21 @@ fn searched(system: &str) -> Record {
 
 fn header(verb: &str, profile: &TrafficProfile, goals: &[dropline_search::Goal]) -> Header {
     let range = default_range();
-    let search = SearchLine {
-        algorithm: "binary".into(),
-        preset: Some("csit".into()),
-        goals: goals.iter().map(GoalLine::from).collect(),
-        min_load_pps: range.min().as_pps(),
-        max_load_pps: range.max().as_pps(),
-        budget_s: None,
-        max_trials: None,
-        effective_duration: "duration_s".into(),
-        warm_up_s: 0.0,
-        delay_at: Vec::new(),
-        repetition: Some([1, 2]),
-        mdr: None,
-    };
+    // As a file says it: what is added later has a default.
+    let search: SearchLine = serde_json::from_value(json!({
+        "algorithm": "binary",
+        "preset": "csit",
+        "goals": goals.iter().map(GoalLine::from).collect::<Vec<_>>(),
+        "min_load_pps": range.min().as_pps(),
+        "max_load_pps": range.max().as_pps(),
+        "budget_s": null,
+        "max_trials": null,
+        "effective_duration": "duration_s",
+        "warm_up_s": 0.0,
+        "delay_at": [],
+        "repetition": [1, 2],
+    }))
+    .unwrap();
     Header {
         schema: dropline_record::schema::CURRENT.into(),
         verb: verb.into(),
