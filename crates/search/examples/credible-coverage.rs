@@ -6,7 +6,8 @@
 use dropline_search::credible::Config;
 use dropline_search::{Algorithm as _, Credible, GoalOutcome, GoalResult, Preset};
 use dropline_sim::{Settings, Simulated, System, default_range};
-use dropline_trial::{Measurer as _, Rate, TrafficProfile};
+use dropline_trial::{Caveat, Measurer as _, Rate, TrafficProfile};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 const FIRST_SEED: u64 = 1001;
@@ -20,6 +21,7 @@ struct Ended {
     seconds: f64,
     trials: usize,
     answers: Vec<Answer>,
+    caveats: Vec<Caveat>,
 }
 
 impl Answer {
@@ -56,7 +58,9 @@ fn main() {
     let names = word(1).map_or("all", String::as_str);
     let budget: f64 = word(2).map_or(36.0, |word| word.parse().expect("seconds"));
     let level: f64 = word(3).map_or(0.95, |word| word.parse().expect("a level"));
-    println!("system        goal  holds %  width %  median error %  half 16-84 %  time s  p95 s  trials");
+    println!(
+        "system        goal  holds %  width %  median error %  half 16-84 %  time s  p95 s  trials  doubted %  held or doubted %"
+    );
     for system in
         System::all().filter(|system| names == "all" || names.split(',').any(|name| name == system.name()))
     {
@@ -100,7 +104,7 @@ fn search(system: System, seed: u64, budget: Duration, level: f64, trace: bool) 
             truth: measurer.truth(goal.loss_ratio, goal.trial_duration, goal.exceed_ratio),
         })
         .collect();
-    Ended { seconds: spent.as_secs_f64(), trials, answers }
+    Ended { seconds: spent.as_secs_f64(), trials, answers, caveats: search.caveats() }
 }
 
 fn rows(system: System, ended: &[Ended]) {
@@ -118,7 +122,7 @@ fn rows(system: System, ended: &[Ended]) {
         let widths: Vec<f64> =
             ended.iter().map(|ended| ended.answers[goal].width()).filter(|width| width.is_finite()).collect();
         println!(
-            "{:<13} {name}   {:7.1}  {:7.2}  {:14.2}  {:12.2}  {:6.1}  {:5.1}  {:6.1}",
+            "{:<13} {name}   {:7.1}  {:7.2}  {:14.2}  {:12.2}  {:6.1}  {:5.1}  {:6.1}  {:9.1}  {:17.1}  {}",
             system.name(),
             100.0 * mean(&|ended| f64::from(u8::from(ended.answers[goal].holds()))),
             widths.iter().sum::<f64>() / widths.len() as f64,
@@ -134,6 +138,21 @@ fn rows(system: System, ended: &[Ended]) {
             mean(&|ended| ended.seconds),
             times[(times.len() - 1) * 95 / 100],
             mean(&|ended| ended.trials as f64),
+            100.0 * mean(&|ended| f64::from(u8::from(!ended.caveats.is_empty()))),
+            100.0
+                * mean(&|ended| f64::from(u8::from(
+                    ended.answers[goal].holds() || !ended.caveats.is_empty()
+                ))),
+            codes(ended),
         );
     }
+}
+
+/// How often each caveat was stated.
+fn codes(ended: &[Ended]) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for caveat in ended.iter().flat_map(|ended| &ended.caveats) {
+        *counts.entry(caveat.code()).or_default() += 1;
+    }
+    counts.iter().map(|(code, count)| format!("{code} {count}")).collect::<Vec<_>>().join(", ")
 }

@@ -1,7 +1,7 @@
 //! What every search algorithm answers.
 
 use crate::{Bounds, GoalOutcome};
-use dropline_trial::{Trial, TrialInput};
+use dropline_trial::{Caveat, Trial, TrialInput};
 use std::fmt;
 
 /// A search algorithm as a state machine: no I/O, no clock, no chance of its own.
@@ -23,4 +23,9 @@ pub trait Algorithm: fmt::Debug + Send {
 
     /// What it would answer now, one a goal, in the order of the goals; irregular until it is done.
     fn outcome(&self) -> Vec<GoalOutcome>;
+
+    /// Doubts about the answer that it has now.
+    fn caveats(&self) -> Vec<Caveat> {
+        Vec::new()
+    }
 }

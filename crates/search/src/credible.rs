@@ -4,22 +4,28 @@
 //! point. This search weighs instead: a [model](model) of what one trial does, with seven unknowns; a
 //! [cloud](cloud) of particles that is the belief after all trials; the [load](choice) after whose trial
 //! the goals' loads are expected to be known best. It stops when every interval is within its goal's width
-//! or the budget is spent; then it says how wide the interval is.
+//! or the budget is spent; then it says how wide the interval is. What it takes for granted it [doubts](doubt)
+//! afterwards: that trials do not depend on one another, and that nothing is lost [far below](probe).
 
 mod choice;
 mod cloud;
+mod doubt;
 mod inquiry;
 mod locate;
 mod model;
 mod normal;
+mod probe;
 
-use crate::{Algorithm, Bounds, Goal, GoalError, GoalOutcome};
-use dropline_trial::{LoadRange, Trial, TrialInput, seed};
+use crate::{Algorithm, Bound, Bounds, Goal, GoalError, GoalOutcome, GoalResult};
+use dropline_trial::{Caveat, LoadRange, Rate, Ratio, Trial, TrialInput, seed};
 use inquiry::Inquiry;
+use probe::Probe;
 use std::time::Duration;
 
 /// Trials after which a search ends whatever its budget: beyond, another trial teaches next to nothing.
 const MOST_TRIALS: usize = 1000;
+/// At most this share of the budget is kept for probes.
+const PROBES: f64 = 0.1;
 
 /// What a search for credible intervals is built from.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +76,11 @@ pub struct Credible {
     inquiries: Vec<Inquiry>,
     /// The inquiry at work.
     current: usize,
+    /// Below the lower end of a zero-loss goal, once the inquiries are over.
+    probe: Option<Probe>,
+    range: LoadRange,
+    /// By how much the longest trial was longer than its traffic.
+    waits: Duration,
     budget: Duration,
     spent: Duration,
     trials: usize,
@@ -111,6 +122,9 @@ impl Credible {
             goals: goals.len(),
             inquiries,
             current: 0,
+            probe: None,
+            range,
+            waits: Duration::ZERO,
             budget,
             spent: Duration::ZERO,
             trials: 0,
@@ -120,25 +134,63 @@ impl Credible {
         Ok(credible)
     }
 
-    /// Time that the inquiries up to the one at work may spend: by their trials' durations.
+    /// Time that the inquiries up to the one at work may spend: by their trials' durations, less what the
+    /// probes need.
     fn share(&self) -> Duration {
         let sum = |count: usize| -> f64 {
             self.inquiries[..count].iter().map(|inquiry| inquiry.duration().as_secs_f64()).sum()
         };
-        self.budget.mul_f64(sum(self.current + 1) / sum(self.inquiries.len()))
+        let reserve = match self.zero_loss() {
+            Some(inquiry) => Probe::cost(inquiry.duration(), self.waits).min(self.budget.mul_f64(PROBES)),
+            None => Duration::ZERO,
+        };
+        (self.budget - reserve).mul_f64(sum(self.current + 1) / sum(self.inquiries.len()))
+    }
+
+    /// The inquiry with the shortest trials that has a zero-loss goal.
+    fn zero_loss(&self) -> Option<&Inquiry> {
+        self.inquiries.iter().find(|inquiry| inquiry.goals().iter().any(is_zero_loss))
     }
 
     fn decide(&mut self) {
-        self.wanted = loop {
-            let Some(inquiry) = self.inquiries.get(self.current) else { break None };
-            if self.trials < MOST_TRIALS
-                && self.spent < self.share()
+        self.wanted = if self.trials < MOST_TRIALS { self.choose() } else { None };
+    }
+
+    fn choose(&mut self) -> Option<TrialInput> {
+        while let Some(inquiry) = self.inquiries.get(self.current) {
+            if self.spent < self.share()
                 && let Some(input) = inquiry.next_trial()
             {
-                break Some(input);
+                return Some(input);
             }
             self.current += 1;
-        };
+        }
+        if self.probe.is_none() {
+            self.probe = self.first_probe();
+        }
+        self.probe.as_ref().filter(|_| self.spent < self.budget).and_then(Probe::next_trial)
+    }
+
+    fn first_probe(&self) -> Option<Probe> {
+        let inquiry = self.zero_loss()?;
+        let answers = inquiry.goals().iter().zip(inquiry.outcome());
+        let lower =
+            answers.filter(|(goal, _)| is_zero_loss(goal)).filter_map(|(_, answer)| answer.lower).min()?;
+        Some(Probe::below(lower, inquiry.duration(), self.range.min()))
+    }
+
+    /// The answer to a zero-loss goal when packets were lost far below it.
+    fn lowered(&self, outcome: GoalOutcome, goal: &Goal) -> GoalOutcome {
+        let found = self.probe.as_ref().and_then(Probe::found).filter(|_| is_zero_loss(goal));
+        match (found, outcome.result.level()) {
+            (Some((lossy, clean)), Some(level)) if outcome.lower.is_some_and(|lower| lossy < lower) => {
+                let lower = clean.unwrap_or(self.range.min());
+                let middle = Rate::pps(libm::sqrt(lower.as_pps() * lossy.as_pps()));
+                let median = middle.map_or(lower, |middle| middle.clamp(lower, lossy));
+                GoalOutcome { lower: Some(lower), result: GoalResult::Wide { median, level }, ..outcome }
+            }
+            _ => outcome,
+        }
     }
 
     /// Answers of the inquiries in the order of the goals.
@@ -162,22 +214,44 @@ impl Algorithm for Credible {
     fn record(&mut self, trial: &Trial) {
         self.spent += trial.elapsed;
         self.trials += 1;
-        if let Some(inquiry) = self.inquiries.get_mut(self.current) {
-            inquiry.record(trial);
+        self.waits = self.waits.max(trial.elapsed.saturating_sub(trial.input.duration));
+        match (self.inquiries.get_mut(self.current), &mut self.probe) {
+            (Some(inquiry), _) => inquiry.record(trial),
+            (None, Some(probe)) => probe.record(trial),
+            (None, None) => {}
         }
         self.decide();
     }
 
     fn phase(&self) -> String {
-        let locating = self.inquiries.get(self.current).is_some_and(Inquiry::is_locating);
-        if locating { "locate".into() } else { "weigh".into() }
+        match self.inquiries.get(self.current) {
+            Some(inquiry) if inquiry.is_locating() => "locate".into(),
+            Some(_) => "weigh".into(),
+            None => "probe".into(),
+        }
     }
 
     fn bounds(&self) -> Vec<Bounds> {
-        self.in_order(Inquiry::bounds)
+        let bound = |load: Option<Rate>| load.map(|load| Bound { load, valid: true });
+        let bounds =
+            |outcome: &GoalOutcome| Bounds { lower: bound(outcome.lower), upper: bound(outcome.upper) };
+        self.outcome().iter().map(bounds).collect()
     }
 
     fn outcome(&self) -> Vec<GoalOutcome> {
-        self.in_order(Inquiry::outcome)
+        self.in_order(|inquiry| {
+            let answers = inquiry.outcome().into_iter().zip(inquiry.goals());
+            answers.map(|(outcome, goal)| self.lowered(outcome, goal)).collect()
+        })
     }
+
+    fn caveats(&self) -> Vec<Caveat> {
+        let mut caveats: Vec<Caveat> = self.inquiries.iter().flat_map(Inquiry::caveats).collect();
+        caveats.extend(self.probe.as_ref().and_then(Probe::caveat));
+        caveats
+    }
+}
+
+fn is_zero_loss(goal: &Goal) -> bool {
+    goal.loss_ratio == Ratio::ZERO
 }

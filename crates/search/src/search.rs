@@ -1,7 +1,7 @@
 //! An algorithm within its limits, fed with evidence only.
 
 use crate::{Algorithm, Bounds, Goal, GoalOutcome, GoalResult, Irregular};
-use dropline_trial::{Rate, Trial, TrialInput};
+use dropline_trial::{Caveat, Rate, Trial, TrialInput};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -96,6 +96,11 @@ impl Search {
     /// What is known now, a pair of bounds a goal.
     pub fn bounds(&self) -> Vec<Bounds> {
         self.algorithm.bounds()
+    }
+
+    /// Doubts about what the search answers now.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        self.algorithm.caveats()
     }
 
     /// What the search answers now, one a goal; irregular until it is done.

@@ -44,6 +44,35 @@ pub enum Caveat {
         /// How many.
         packets: u64,
     },
+    /// What a trial found was much like what the one before it had found: the trials say less than as many
+    /// that do not depend on one another.
+    DependentTrials {
+        /// Correlation of neighbouring trials, each against what was expected of it.
+        correlation: f64,
+        /// How often trials in a random order look as dependent.
+        by_chance: f64,
+    },
+    /// The target became slower or faster while it was searched.
+    Drift {
+        /// Correlation of the trials' number with how much better than expected they were.
+        correlation: f64,
+        /// How often trials in a random order look as much like a drift.
+        by_chance: f64,
+    },
+    /// The first trials found a slower target than the later ones.
+    WarmUp {
+        /// How often trials in a random order begin as badly.
+        by_chance: f64,
+    },
+    /// Packets were lost far below the load that was found: a floor of loss, or a lossy band.
+    LossBelow {
+        /// The load, in packets a second.
+        intended_load_pps: f64,
+        /// Packets that left.
+        offered: u64,
+        /// Packets that the target lost.
+        lost: u64,
+    },
     /// What a target's own program reported, or a record of an older version held.
     #[serde(untagged)]
     Reported {
@@ -64,6 +93,10 @@ impl Caveat {
             Self::ArrivalsNotKept { .. } => "arrivals_not_kept",
             Self::DelayUnknown { .. } => "delay_unknown",
             Self::ForeignPackets { .. } => "foreign_packets",
+            Self::DependentTrials { .. } => "dependent_trials",
+            Self::Drift { .. } => "drift",
+            Self::WarmUp { .. } => "warm_up",
+            Self::LossBelow { .. } => "loss_below",
             Self::Reported { code, .. } => code,
         }
     }
@@ -99,6 +132,33 @@ impl fmt::Display for Caveat {
             Self::ForeignPackets { packets } => {
                 write!(f, "{packets} packets arrived that this trial did not send; they were ignored")
             }
+            Self::DependentTrials { correlation, by_chance } => write!(
+                f,
+                "a trial finds what the one before it found (correlation {correlation:.2}, by chance in \
+                 {:.1} % of searches): the target has states that last longer than a trial; search again \
+                 later, or with longer trials",
+                100.0 * by_chance
+            ),
+            Self::Drift { correlation, by_chance } => {
+                let became = if *correlation < 0.0 { "slower" } else { "faster" };
+                write!(
+                    f,
+                    "the target became {became} while it was searched (correlation {correlation:.2}, by \
+                     chance in {:.1} % of searches): the answer is of no one moment",
+                    100.0 * by_chance
+                )
+            }
+            Self::WarmUp { by_chance } => write!(
+                f,
+                "the first trials found a slower target than the later ones (by chance in {:.1} % of \
+                 searches): warm it up before the search",
+                100.0 * by_chance
+            ),
+            Self::LossBelow { intended_load_pps, offered, lost } => write!(
+                f,
+                "{lost} of {offered} packets were lost at {intended_load_pps:.0} pps, far below the load \
+                 that was found: loss does not begin there; search again with a lower highest load"
+            ),
             Self::Reported { text, .. } => f.write_str(text),
         }
     }

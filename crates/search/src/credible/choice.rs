@@ -7,8 +7,13 @@ use super::normal::Normal;
 const DRAWS: usize = 80;
 /// Outcomes of a trial that are told apart.
 const BINS: usize = 48;
+/// Deviation, in widths, below which nothing more is wanted.
+const KNOWN: f64 = 0.15;
 /// Steps above the highest candidate, to see where loss is a matter of counts.
 const ABOVE: [f64; 4] = [0.002, 0.006, 0.015, 0.03];
+
+/// No candidate is farther above the middle: far above the knee, much is lost and little learned.
+const FARTHEST: f64 = 0.03;
 
 /// A goal that is not narrow yet, as far as the choice needs it.
 #[derive(Clone, Debug)]
@@ -34,7 +39,7 @@ pub(super) fn best(draws: &[Shape], wishes: &[Wish], seconds: f64, range: (f64, 
         .iter()
         .flat_map(|wish| wish.points)
         .chain(above)
-        .map(|load| load.clamp(range.0, range.1))
+        .map(|load| load.min(highest + FARTHEST).clamp(range.0, range.1))
         .collect();
     candidates.sort_by(f64::total_cmp);
     candidates.dedup_by(|later, earlier| (*later - *earlier).abs() < 1e-6);
@@ -48,7 +53,9 @@ pub(super) fn best(draws: &[Shape], wishes: &[Wish], seconds: f64, range: (f64, 
     best.map(|(_, load)| load)
 }
 
-/// Sum over the wishes of the expected standard deviation after a trial, in widths.
+/// Sum over the wishes of the expected logarithm of the standard deviation after a trial.
+///
+/// The logarithm, because a small chance of a far system must not decide where to look for the likely one.
 fn expected_ignorance(draws: &[Shape], wishes: &[Wish], seconds: f64, load: f64) -> f64 {
     let normal = Normal::tables();
     let packets = libm::floor(libm::exp(load) * seconds).max(1.0);
@@ -74,6 +81,7 @@ fn expected_ignorance(draws: &[Shape], wishes: &[Wish], seconds: f64, load: f64)
         .iter()
         .map(|wish| {
             let centre = wish.points[1];
+            let known = KNOWN * wish.width;
             let mut expected = 0.0;
             for outcome in 0..=edges.len() {
                 let (mut sum, mut first, mut second) = (0.0, 0.0, 0.0);
@@ -83,10 +91,12 @@ fn expected_ignorance(draws: &[Shape], wishes: &[Wish], seconds: f64, load: f64)
                     first += chances[outcome] * off;
                     second += chances[outcome] * off * off;
                 }
-                // √(sum · Σ p x² − (Σ p x)²): the deviation, weighted with the outcome's chance.
-                expected += libm::sqrt((sum * second - first * first).max(0.0));
+                if sum > 0.0 {
+                    let variance = (second - first * first / sum) / sum;
+                    expected += sum * libm::log(variance.max(0.0) + known * known);
+                }
             }
-            expected / draws.len() as f64 / wish.width
+            0.5 * expected / draws.len() as f64
         })
         .sum()
 }

@@ -17,8 +17,11 @@ const SWEEPS: usize = 4;
 const MOST_SWEEPS: usize = 12;
 /// Likelihoods are never below 1e-7, so that many can be multiplied before a logarithm is taken.
 const CHUNK: usize = 40;
-/// Steps are this share of the cloud's spread, in turn.
-const STEPS: [f64; 4] = [0.9, 0.45, 0.9, 0.2];
+/// Systems that are drawn to begin with.
+const DRAWS: usize = 20_000;
+/// Steps are this share of the cloud's spread, in turn; or θ moves alone, by the system's own scatter.
+const STEPS: [f64; 4] = [0.9, 0.45, ALONE, 0.2];
+const ALONE: f64 = 0.0;
 
 #[derive(Clone, Copy, Debug)]
 struct Particle {
@@ -41,16 +44,40 @@ pub(super) struct Cloud {
 }
 
 impl Cloud {
-    /// What is believed before any trial, with θ somewhere between two values.
-    pub(super) fn new(between: (f64, f64), mut chance: ChaCha8Rng) -> Self {
-        let particles = (0..PARTICLES)
+    /// What is believed after the first trials, when θ is somewhere between two values.
+    ///
+    /// Systems are drawn from the prior, each with a θ that one of the trials points to, or that is anywhere,
+    /// and weighed by how likely the trials are, over how likely that θ was to be drawn.
+    pub(super) fn new(between: (f64, f64), seen: Vec<Evidence>, mut chance: ChaCha8Rng) -> Self {
+        let normal = Normal::tables();
+        let particles: Vec<Particle> = (0..DRAWS)
             .map(|_| {
-                let unknowns = model::draw(between, || chance.random::<f64>());
-                let settled = model::log_prior(&unknowns);
-                Particle { unknowns, settled, newest: 0.0, weight: 1.0 / PARTICLES as f64 }
+                let mut unknowns = model::draw(|| chance.random::<f64>());
+                let shape = Shape::new(&unknowns);
+                let pointers: Vec<(f64, f64)> = seen.iter().filter_map(|one| shape.pointed_at(one)).collect();
+                let places = Places { between, pointers: &pointers };
+                unknowns[0] = places.draw(&mut chance);
+                let settled = log_likelihood(&shape.at(unknowns[0]), &seen, normal);
+                let weight = settled - libm::log(places.density(unknowns[0]));
+                Particle { unknowns, settled: settled + model::log_prior(&unknowns), newest: 0.0, weight }
             })
             .collect();
-        Self { particles, seen: Vec::new(), chance, turn: 0 }
+        let mut cloud = Self { particles, seen, chance, turn: 0 };
+        let best = cloud.particles.iter().map(|particle| particle.weight).fold(f64::NEG_INFINITY, f64::max);
+        let mut sum = 0.0;
+        for particle in &mut cloud.particles {
+            particle.weight = libm::exp(particle.weight - best);
+            sum += particle.weight;
+        }
+        cloud.particles.iter_mut().for_each(|particle| particle.weight /= sum);
+        cloud.resample();
+        cloud.rejuvenate(LIKELIHOODS.min(SWEEPS * PARTICLES * cloud.seen.len()), None);
+        cloud
+    }
+
+    /// What was learned from.
+    pub(super) fn seen(&self) -> &[Evidence] {
+        &self.seen
     }
 
     /// Learns from a trial: its likelihood is let in by degrees, so that the particles can follow.
@@ -69,11 +96,11 @@ impl Cloud {
             if degree < 1.0 || self.effective() < 0.5 {
                 self.resample();
                 let moves = AT_ONCE.min(SWEEPS * PARTICLES * (self.seen.len() + 1)).min(budget);
-                self.rejuvenate(moves, &evidence, degree);
+                self.rejuvenate(moves, Some((&evidence, degree)));
                 budget -= moves;
             }
         }
-        self.rejuvenate(budget, &evidence, 1.0);
+        self.rejuvenate(budget, Some((&evidence, 1.0)));
         for particle in &mut self.particles {
             particle.settled += particle.newest;
             particle.newest = 0.0;
@@ -159,8 +186,9 @@ impl Cloud {
     }
 
     /// Moves as many particles as so many likelihoods pay for, each by a Metropolis step.
-    fn rejuvenate(&mut self, likelihoods: usize, newest: &Evidence, degree: f64) {
-        let moves = likelihoods / (self.seen.len() + 1);
+    fn rejuvenate(&mut self, likelihoods: usize, newest: Option<(&Evidence, f64)>) {
+        let trials = self.seen.len() + usize::from(newest.is_some());
+        let moves = likelihoods / trials.max(1);
         if moves == 0 {
             return;
         }
@@ -173,9 +201,13 @@ impl Cloud {
             let old = self.particles[index];
             let mut unknowns = old.unknowns;
             let normals = self.normals();
-            for (row, unknown) in root.iter().zip(&mut unknowns) {
-                let step: f64 = row.iter().zip(&normals).map(|(factor, z)| factor * z).sum();
-                *unknown += size * step;
+            if size == ALONE {
+                unknowns[0] += libm::exp(unknowns[2]) * normals[0];
+            } else {
+                for (row, unknown) in root.iter().zip(&mut unknowns) {
+                    let step: f64 = row.iter().zip(&normals).map(|(factor, z)| factor * z).sum();
+                    *unknown += size * step;
+                }
             }
             let accept: f64 = libm::log(self.chance.random::<f64>().max(1e-300));
             let prior = model::log_prior(&unknowns);
@@ -184,7 +216,9 @@ impl Cloud {
             }
             let shape = Shape::new(&unknowns);
             let settled = prior + log_likelihood(&shape, &self.seen, normal);
-            let newest = libm::log(shape.likelihood(newest, normal));
+            let (newest, degree) = newest.map_or((0.0, 0.0), |(evidence, degree)| {
+                (libm::log(shape.likelihood(evidence, normal)), degree)
+            });
             if accept < settled - old.settled + degree * (newest - old.newest) {
                 self.particles[index] = Particle { unknowns, settled, newest, weight: old.weight };
             }
@@ -234,6 +268,49 @@ impl Cloud {
             pair[1] = radius * sine;
         }
         normals
+    }
+}
+
+/// Where θ is drawn from to begin with: where a trial points to, above that by as much as a dip is deep, or
+/// anywhere.
+struct Places<'a> {
+    between: (f64, f64),
+    pointers: &'a [(f64, f64)],
+}
+
+impl Places<'_> {
+    const POINTED: f64 = 0.6;
+    const DIPPED: f64 = 0.2;
+
+    fn draw(&self, chance: &mut ChaCha8Rng) -> f64 {
+        let kind = chance.random::<f64>();
+        let place = chance.random::<f64>();
+        if self.pointers.is_empty() || kind > Self::POINTED + Self::DIPPED {
+            return self.between.0 + place * (self.between.1 - self.between.0);
+        }
+        let index = (chance.random::<f64>() * self.pointers.len() as f64) as usize;
+        let (middle, deviation) = self.pointers[index.min(self.pointers.len() - 1)];
+        if kind < Self::POINTED {
+            middle + deviation * Normal::tables().quantile(place)
+        } else {
+            middle + model::DEEPEST * place
+        }
+    }
+
+    fn density(&self, theta: f64) -> f64 {
+        let box_of = |low: f64, high: f64| f64::from(u8::from(low <= theta && theta < high)) / (high - low);
+        let anywhere = box_of(self.between.0, self.between.1);
+        if self.pointers.is_empty() {
+            return anywhere.max(1e-12);
+        }
+        let mut density = 0.0;
+        for &(middle, deviation) in self.pointers {
+            let z = (theta - middle) / deviation;
+            let bell = libm::exp(-0.5 * z * z) / (deviation * libm::sqrt(2.0 * std::f64::consts::PI));
+            density += Self::POINTED * bell + Self::DIPPED * box_of(middle, middle + model::DEEPEST);
+        }
+        let rest = (1.0 - Self::POINTED - Self::DIPPED) * anywhere;
+        (density / self.pointers.len() as f64 + rest).max(1e-12)
     }
 }
 

@@ -2,15 +2,18 @@
 
 use super::choice::{self, Wish};
 use super::cloud::Cloud;
+use super::doubt::Doubt;
 use super::locate::{Locate, Place};
 use super::model::Evidence;
 use super::normal::Normal;
-use crate::{Bound, Bounds, Goal, GoalOutcome, GoalResult, Irregular};
-use dropline_trial::{LoadRange, Rate, Ratio, Trial, TrialInput, seed};
+use crate::{Goal, GoalOutcome, GoalResult, Irregular};
+use dropline_trial::{Caveat, LoadRange, Rate, Ratio, Trial, TrialInput, seed};
 use std::time::Duration;
 
 /// Trials before an answer is believed to be narrow.
 const LEAST_TRIALS: usize = 6;
+/// Trials that are forgotten when the target had to warm up.
+const WARM_UP: usize = 4;
 /// Loss above this share while looking around, and later, says nothing about the knee.
 const FAR_WHILE_LOCATING: f64 = 0.1;
 const FAR: f64 = 0.3;
@@ -37,6 +40,9 @@ pub(super) struct Inquiry {
     /// Whether the highest load is our own limit.
     capped: bool,
     views: Vec<View>,
+    doubt: Doubt,
+    /// The doubt that made it forget the first trials.
+    warmed_up: Option<Doubt>,
 }
 
 #[derive(Debug)]
@@ -85,6 +91,8 @@ impl Inquiry {
             at_ends,
             capped: false,
             views: Vec::new(),
+            doubt: Doubt::default(),
+            warmed_up: None,
         }
     }
 
@@ -94,6 +102,10 @@ impl Inquiry {
 
     pub(super) fn indices(&self) -> &[usize] {
         &self.indices
+    }
+
+    pub(super) fn goals(&self) -> &[Goal] {
+        &self.goals
     }
 
     pub(super) fn is_locating(&self) -> bool {
@@ -128,7 +140,9 @@ impl Inquiry {
         match &mut self.stage {
             Stage::Locating(locate, seen) => {
                 locate.record(trial);
-                seen.extend(Evidence::of(trial).filter(|one| one.loss_ratio() <= FAR_WHILE_LOCATING));
+                seen.extend(
+                    Evidence::of(trial, self.trials).filter(|one| one.loss_ratio() <= FAR_WHILE_LOCATING),
+                );
                 match locate.place() {
                     Place::Open(_) => {}
                     Place::Near(load) => self.begin_weighing(load),
@@ -137,9 +151,11 @@ impl Inquiry {
                 }
             }
             Stage::Weighing(cloud) => {
-                if let Some(evidence) = Evidence::of(trial).filter(|one| one.loss_ratio() <= FAR) {
+                if let Some(evidence) = Evidence::of(trial, self.trials).filter(|one| one.loss_ratio() <= FAR)
+                {
                     cloud.learn(evidence);
                     self.look();
+                    self.forget_the_first();
                 }
             }
             Stage::AtMaximum | Stage::BelowMinimum => {}
@@ -172,14 +188,39 @@ impl Inquiry {
         }
     }
 
+    /// Once, when they look like those of a target that had to warm up.
+    fn forget_the_first(&mut self) {
+        let Stage::Weighing(cloud) = &self.stage else { return };
+        if self.warmed_up.is_some() || self.doubt.warm_up.is_none() {
+            return;
+        }
+        let (first, rest): (Vec<Evidence>, Vec<Evidence>) =
+            cloud.seen().iter().partition(|one| one.number <= WARM_UP);
+        if first.is_empty() || rest.len() < LEAST_TRIALS {
+            return;
+        }
+        self.warmed_up = Some(self.doubt);
+        let centre = self.views.first().map_or(0.0, |view| view.median);
+        let chance = seed::generator(seed::of_trial(self.seed, self.trials as u64));
+        self.stage = Stage::Weighing(Box::new(Cloud::new((centre - REACH, centre + REACH), rest, chance)));
+        self.look();
+    }
+
+    /// Doubts about the trials.
+    pub(super) fn caveats(&self) -> Vec<Caveat> {
+        let mut caveats = self.doubt.caveats();
+        let before = self.warmed_up.map(|doubt| Doubt { warm_up: doubt.warm_up, ..Doubt::default() });
+        if self.doubt.warm_up.is_none() {
+            caveats.extend(before.iter().flat_map(Doubt::caveats));
+        }
+        caveats
+    }
+
     fn begin_weighing(&mut self, near: Rate) {
         let Stage::Locating(_, seen) = &mut self.stage else { return };
         let centre = libm::log(near.as_pps());
         let chance = seed::generator(self.seed);
-        let mut cloud = Cloud::new((centre - REACH, centre + REACH), chance);
-        for evidence in seen.drain(..) {
-            cloud.learn(evidence);
-        }
+        let cloud = Cloud::new((centre - REACH, centre + REACH), std::mem::take(seen), chance);
         self.stage = Stage::Weighing(Box::new(cloud));
         self.look();
     }
@@ -190,6 +231,8 @@ impl Inquiry {
         let normal = Normal::tables();
         let left_out = PRUDENCE * libm::pow(1.0 - self.level, PRUDENCE_POWER);
         let tail = 0.5 * left_out.min(1.0 - self.level);
+        self.doubt = Doubt::of(cloud);
+        let widening = self.doubt.widening();
         self.views = self
             .goals
             .iter()
@@ -207,13 +250,18 @@ impl Inquiry {
                     .collect();
                 loads.sort_by(|one, other| one.0.total_cmp(&other.0));
                 let [lower, median, upper] = [tail, 0.5, 1.0 - tail].map(|share| quantile(&loads, share));
-                View { lower, median, upper }
+                View {
+                    lower: median - widening * (median - lower),
+                    median,
+                    upper: median + widening * (upper - median),
+                }
             })
             .collect();
     }
 
     fn is_narrow(&self) -> bool {
         self.trials >= LEAST_TRIALS
+            && self.doubt.is_none()
             && self.goals.iter().zip(&self.views).all(|(goal, view)| self.is_settled(goal, view))
     }
 
@@ -276,17 +324,6 @@ impl Inquiry {
         }
         let at = |share: f64| ordered[((ordered.len() - 1) as f64 * share) as usize];
         Wish { loads, points: [at(0.1), at(0.5), at(0.9)], width: goal.width.as_f64() }
-    }
-
-    /// Bounds of each goal, in the order of [`indices`](Self::indices).
-    pub(super) fn bounds(&self) -> Vec<Bounds> {
-        self.outcome()
-            .iter()
-            .map(|outcome| {
-                let bound = |load: Option<Rate>| load.map(|load| Bound { load, valid: true });
-                Bounds { lower: bound(outcome.lower), upper: bound(outcome.upper) }
-            })
-            .collect()
     }
 
     /// The answer to each goal, in the order of [`indices`](Self::indices).

@@ -15,7 +15,7 @@ pub(super) const UNKNOWNS: usize = 7;
 pub(super) type Unknowns = [f64; UNKNOWNS];
 
 /// A dip lowers the logarithm of the capacity by up to this.
-const DEEPEST: f64 = 0.35;
+pub(super) const DEEPEST: f64 = 0.35;
 /// A count is believed to this share of it.
 const BELIEF: f64 = 0.03;
 /// Probability of anything, whatever the model says.
@@ -29,6 +29,7 @@ const LOG_EXPONENTIAL_VARIANCE: f64 = 1.644_934_066_848_226_4;
 
 const LOG_SOFTNESS: (f64, f64) = (-10.819_778, -2.995_732); // ln 2e-5, ln 0.05
 const LOG_SCATTER: (f64, f64) = (-8.517_193, -2.120_264); // ln 2e-4, ln 0.12
+const LOGIT_DIPS: (f64, f64) = (-16.2, 3.0);
 const LOG_CLUMP_MOST: f64 = 12.0;
 const LOG_TAU: (f64, f64) = (-4.605_170, std::f64::consts::LN_2); // ln 0.01, ln 2
 const LOG_STEEPNESS_MOST: f64 = 2.0;
@@ -41,17 +42,20 @@ pub(super) struct Evidence {
     pub(super) log_load: f64,
     pub(super) packets: f64,
     pub(super) lost: f64,
+    /// Place among all trials of the search.
+    pub(super) number: usize,
 }
 
 impl Evidence {
     /// What the target did with the load it was really offered; `None` when nothing was.
-    pub(super) fn of(trial: &Trial) -> Option<Self> {
+    pub(super) fn of(trial: &Trial, number: usize) -> Option<Self> {
         let offered = trial.offered as f64;
         let share = trial.intended.map_or(1.0, |intended| (offered / intended.max(1) as f64).min(1.0));
         (trial.offered > 0).then(|| Self {
             log_load: libm::log(trial.input.load.as_pps() * share),
             packets: offered,
             lost: trial.lost() as f64,
+            number,
         })
     }
 
@@ -66,7 +70,7 @@ pub(super) fn log_prior(unknowns: &Unknowns) -> f64 {
     let within = |value: f64, (least, most): (f64, f64)| least <= value && value <= most;
     if !(within(softness, LOG_SOFTNESS)
         && within(scatter, LOG_SCATTER)
-        && within(dips, (-16.0, 3.0))
+        && within(dips, LOGIT_DIPS)
         && within(clump, (0.0, LOG_CLUMP_MOST))
         && within(tau, LOG_TAU)
         && within(steepness, (-LOG_STEEPNESS_MOST, LOG_STEEPNESS_MOST)))
@@ -80,28 +84,27 @@ pub(super) fn log_prior(unknowns: &Unknowns) -> f64 {
     log_dips + log_clump + log_tau - steepness.abs() / STEEPNESS_SCALE
 }
 
-/// Unknowns from the prior, θ from between two values, by seven numbers in (0, 1).
-pub(super) fn draw(between: (f64, f64), mut chance: impl FnMut() -> f64) -> Unknowns {
+/// Unknowns from the prior, but for θ, which is 0; `chance` gives numbers in [0, 1).
+pub(super) fn draw(mut chance: impl FnMut() -> f64) -> Unknowns {
     let mut uniform = |(least, most): (f64, f64)| least + (most - least) * chance();
-    let theta = uniform(between);
     let softness = uniform(LOG_SOFTNESS);
     let scatter = uniform(LOG_SCATTER);
-    // About Beta(0.5, 8), by a power; importance is left to the moves that follow.
-    let share = uniform((0.0, 1.0));
-    let share = (share * share * 0.35).clamp(1e-6, 0.9);
-    let dips = libm::log(share / (1.0 - share));
-    let clump = uniform((0.0, 1.0));
-    let clump =
-        if clump < 0.7 { -0.08 * libm::log1p(-clump / 0.7) } else { -1.5 * libm::log((1.0 - clump) / 0.3) };
+    // Beta(0.5, 8) from Gamma(0.5), half a squared normal, and Gamma(8), eight exponentials.
+    let angle = libm::cos(2.0 * std::f64::consts::PI * uniform((0.0, 1.0)));
+    let half = -libm::log(1.0 - uniform((0.0, 1.0))) * angle * angle;
+    let eight: f64 = (0..8).map(|_| -libm::log(1.0 - uniform((0.0, 1.0)))).sum();
+    let dips = libm::log((half / eight.max(1e-9)).max(1e-7)).clamp(LOGIT_DIPS.0, LOGIT_DIPS.1);
+    let clump = -libm::log(1.0 - uniform((0.0, 1.0)));
+    let clump = clump * if uniform((0.0, 1.0)) < 0.7 { 0.08 } else { 1.5 };
     let tau = LOG_TAU.1 - (LOG_TAU.1 - LOG_TAU.0) * libm::sqrt(uniform((0.0, 1.0)));
-    let steepness = uniform((-1.0, 1.0));
-    let steepness = -STEEPNESS_SCALE * libm::log(1.0 - steepness.abs() + 1e-9) * steepness.signum();
+    let sign = if uniform((0.0, 1.0)) < 0.5 { -1.0 } else { 1.0 };
+    let steepness = -sign * STEEPNESS_SCALE * libm::log(1.0 - uniform((0.0, 1.0)));
     [
-        theta,
+        0.0,
         softness,
         scatter,
         dips,
-        clump.clamp(0.0, LOG_CLUMP_MOST),
+        clump.min(LOG_CLUMP_MOST),
         tau.clamp(LOG_TAU.0, LOG_TAU.1),
         steepness.clamp(-LOG_STEEPNESS_MOST, LOG_STEEPNESS_MOST),
     ]
@@ -141,6 +144,11 @@ impl Shape {
             tau_squared: libm::exp(2.0 * tau),
             steepness: libm::exp(steepness),
         }
+    }
+
+    /// The same system with another θ.
+    pub(super) fn at(self, theta: f64) -> Self {
+        Self { theta, ..self }
     }
 
     /// The level at which `share` of all packets are lost in the mean: the inverse of the loss curve.
@@ -214,6 +222,15 @@ impl Shape {
             self.nothing_lost(above - level.at, level.per_log, normal)
         };
         probability.max(0.0) + UNFORESEEN
+    }
+
+    /// θ that what was seen points to, and its deviation; `None` when nothing was lost.
+    pub(super) fn pointed_at(&self, seen: &Evidence) -> Option<(f64, f64)> {
+        (seen.lost > 0.0).then(|| {
+            let mean = self.even(seen.lost);
+            let level = self.level(mean / seen.packets);
+            (seen.log_load - level.at, libm::sqrt(self.noisy(level, mean)) + BELIEF * level.per_log)
+        })
     }
 
     /// P(at most `lost` of `packets` are lost at a load).
@@ -348,7 +365,8 @@ mod tests {
         let log_load = libm::log(9e6 * 0.95);
         let mut sum = 0.0;
         for lost in 0..30 {
-            sum += system.likelihood(&Evidence { log_load, packets: 9e6, lost: f64::from(lost) }, normal);
+            sum += system
+                .likelihood(&Evidence { log_load, packets: 9e6, lost: f64::from(lost), number: 1 }, normal);
         }
         assert!((sum - 1.0).abs() < 0.1, "{sum}");
     }

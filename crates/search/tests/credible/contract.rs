@@ -3,12 +3,19 @@
 use dropline_search::credible::Config;
 use dropline_search::{Algorithm as _, Credible, CredibleError, GoalOutcome, GoalResult, Preset};
 use dropline_sim::{Settings, Simulated, System, default_range};
-use dropline_trial::{Measurer as _, Rate, TrafficProfile};
+use dropline_trial::{Caveat, Measurer as _, Rate, TrafficProfile};
 use std::time::Duration;
 
 struct Ended {
     answers: Vec<(GoalOutcome, Option<Rate>)>,
     spent: Duration,
+    caveats: Vec<Caveat>,
+}
+
+impl Ended {
+    fn is_doubted(&self, code: &str) -> bool {
+        self.caveats.iter().any(|caveat| caveat.code() == code)
+    }
 }
 
 fn search(name: &str, seed: u64, budget: Duration) -> Ended {
@@ -26,7 +33,8 @@ fn search(name: &str, seed: u64, budget: Duration) -> Ended {
     }
     let truth =
         goals.iter().map(|goal| target.truth(goal.loss_ratio, goal.trial_duration, goal.exceed_ratio));
-    Ended { answers: search.outcome().into_iter().zip(truth).collect(), spent }
+    let answers = search.outcome().into_iter().zip(truth).collect();
+    Ended { answers, spent, caveats: search.caveats() }
 }
 
 fn holds((outcome, truth): &(GoalOutcome, Option<Rate>)) -> bool {
@@ -84,7 +92,7 @@ fn a_system_without_loss_is_at_the_maximum_and_a_dead_one_below_the_minimum() {
         assert!(matches!(outcome.result, GoalResult::AtMaximum { .. }));
         assert_eq!((outcome.lower, outcome.upper), (Some(range.max()), None));
     }
-    assert!(lossless.spent <= Duration::from_millis(7500), "five trials");
+    assert!(lossless.spent <= Duration::from_millis(10_500), "five trials and three short probes");
     for (outcome, _) in &search("dead", 1, BUDGET).answers {
         assert!(matches!(outcome.result, GoalResult::BelowMinimum { .. }));
         assert_eq!((outcome.lower, outcome.upper), (None, Some(range.min())));
@@ -98,4 +106,27 @@ fn what_cannot_be_searched_for_is_refused() {
     assert_eq!(refused(Config { goals: vec![], ..legal.clone() }), CredibleError::NoGoal);
     assert_eq!(refused(Config { level: 1.0, ..legal.clone() }), CredibleError::Level(1.0));
     assert_eq!(refused(Config { budget: Duration::ZERO, ..legal }), CredibleError::NoBudget);
+}
+
+#[test]
+fn loss_far_below_the_knee_is_told_and_the_zero_loss_interval_reaches_below_it() {
+    for name in ["floor", "band"] {
+        let ended = search(name, 2, BUDGET);
+        assert!(ended.is_doubted("loss_below"), "{name}: {:?}", ended.caveats);
+        assert!(ended.answers.iter().all(holds), "{name}: {:?}", ended.answers);
+        assert!(matches!(ended.answers[0].0.result, GoalResult::Wide { .. }), "{name}");
+    }
+}
+
+#[test]
+fn a_target_that_becomes_slower_is_told() {
+    let doubted = (1..=4).filter(|&seed| search("drift", seed, BUDGET).is_doubted("drift")).count();
+    assert!(doubted >= 3, "{doubted} of 4");
+}
+
+#[test]
+fn a_steady_target_is_not_doubted() {
+    for name in ["hard", "consistent", "soft", "lossless"] {
+        assert_eq!(search(name, 11, BUDGET).caveats, [], "{name}");
+    }
 }

@@ -162,7 +162,7 @@ fn check_bounds(case: &Case, search: &Credible) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_search_ends_within_its_range_and_budget(case in any_case()) {
