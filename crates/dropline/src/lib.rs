@@ -12,6 +12,7 @@ pub mod fail_if;
 pub mod failure;
 pub mod goals;
 pub mod heartbeat;
+pub mod heartbeat_cost;
 pub mod heartbeat_reliability;
 pub mod keeper;
 mod nearest;

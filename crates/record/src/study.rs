@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The result of an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Study {
-    /// The name typed after `dropline experiment`.
+    /// The name typed after `dropline experiment`, or two words typed after `dropline`, as `heartbeat cost`.
     pub name: String,
     /// What was found, in a sentence.
     pub title: String,

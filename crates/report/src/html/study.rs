@@ -22,15 +22,16 @@ pub struct Graph {
 
 /// An experiment as one page: title, paragraphs, tables, caveats, graphs.
 pub fn study_html(study: &Study, graphs: &[Graph]) -> String {
+    let verb = if study.name.contains(' ') { "" } else { "experiment " };
     let content = html! {
-        p.about { "dropline experiment " b { (study.name) } }
+        p.about { "dropline " (verb) b { (study.name) } }
         h1 { (study.title) }
         @for paragraph in &study.paragraphs { p.para { (paragraph) } }
         (caveats(&study.caveats, None))
         @for table in &study.tables { (section(table)) }
         (figures(&plots(graphs), true))
     };
-    shell(&format!("experiment {}", study.name), &content).into_string()
+    shell(&format!("{verb}{}", study.name), &content).into_string()
 }
 
 fn section(table: &Table) -> Markup {
@@ -50,7 +51,7 @@ fn section(table: &Table) -> Markup {
                         @for row in &table.rows {
                             tr {
                                 @for (index, cell) in row.iter().enumerate() {
-                                    td class=[(index == 0).then_some("l name")] { (cell) }
+                                    td class=[class(index, cell)] { (cell) }
                                 }
                             }
                         }
@@ -60,6 +61,11 @@ fn section(table: &Table) -> Markup {
             @if !table.note.is_empty() { p.about { (table.note) } }
         }
     }
+}
+
+/// The first cell names the row; sentences wrap, numbers do not.
+fn class(index: usize, cell: &str) -> Option<&'static str> {
+    if cell.chars().count() > 60 { Some("l wrap") } else { (index == 0).then_some("l name") }
 }
 
 fn plots(graphs: &[Graph]) -> Vec<Plot> {

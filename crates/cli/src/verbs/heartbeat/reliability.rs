@@ -89,7 +89,7 @@ fn question(args: &HeartbeatReliabilityArgs) -> Result<Question, Failure> {
         if time.is_zero() { Err(Failure::usage(format!("{flag} 0: a time above 0"))) } else { Ok(time) }
     };
     let level = plan::read("--level", written::ratio(&args.level))?.as_f64();
-    if level <= 0.0 || level >= 1.0 {
+    if level <= 0.0 {
         return Err(Failure::usage("--level: above 0 and below 100%"));
     }
     let mut asked = Question {
