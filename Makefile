@@ -20,15 +20,15 @@ bench-search: ## what it costs each algorithm to decide on a trial
 bench-traffic: ## our sender and receiver beside a plain loop of send and recv
 	cargo bench --package dropline-traffic --bench loopback
 
-# Of each target, whichever is first.
+# Of each target, whichever is first. The lock file of fuzz/ follows the crates that it reads.
 RUNS = 200000
 SECONDS = 120
 
 fuzz: ## feed every reader of bytes and text with made-up ones (RUNS= and SECONDS= of each)
-	cd fuzz && cargo build --release --locked
+	cd fuzz && cargo build --release
 	cd fuzz && for target in $$(ls corpus); do \
 	    mkdir -p target/found/$$target artifacts && echo "$$target" && \
-	    cargo run --quiet --release --locked --bin $$target -- -runs=$(RUNS) -max_total_time=$(SECONDS) \
+	    cargo run --quiet --release --bin $$target -- -runs=$(RUNS) -max_total_time=$(SECONDS) \
 	        -timeout=20 -rss_limit_mb=1024 -verbosity=0 -artifact_prefix=artifacts/$$target- \
 	        target/found/$$target corpus/$$target || exit 1; \
 	done

@@ -111,9 +111,9 @@ fn baseline() -> Cost {
         while upper - lower > upper / 200 {
             let load = lower.midpoint(upper);
             if black_box(load) > 9_000_000_000 {
-                upper = load
+                upper = load;
             } else {
-                lower = load
+                lower = load;
             }
             decisions += 1;
         }
