@@ -1,6 +1,7 @@
 //! `c/heartbeat` on the machines it is for: size, stack, instructions and cycles against their budgets, the rules
 //! everywhere they can run, and changes that must break a rule.
 
+mod examples;
 mod machines;
 mod mutations;
 mod targets;
@@ -18,6 +19,7 @@ pub(crate) fn run() -> Done {
     machines::cycles(&mut bench)?;
     machines::rules(&mut bench)?;
     mutations::all_are_noticed(&mut bench)?;
+    examples::compile_and_answer(&mut bench)?;
     println!("took {} s", begun.elapsed().as_secs());
     bench.verdict()
 }
@@ -111,4 +113,36 @@ fn printed(program: &str, words: &[&str]) -> Result<String, String> {
 /// A file's text.
 fn text(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|why| format!("cannot read {}: {why}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bench() -> Bench {
+        Bench { source: PathBuf::new(), build: PathBuf::new(), faults: Vec::new(), skipped: Vec::new() }
+    }
+
+    #[test]
+    fn a_value_above_its_budget_fails_the_gate() {
+        let mut bench = bench();
+        assert!(bench.judge("flash", 195, 195, true).ends_with("ok"));
+        assert!(bench.verdict().is_ok());
+        assert!(bench.judge("flash", 196, 195, true).ends_with("ABOVE"));
+        assert!(bench.verdict().unwrap_err().contains("flash: 196 is above the budget of 195"));
+    }
+
+    #[test]
+    fn a_value_of_another_compiler_version_has_no_verdict() {
+        let mut bench = bench();
+        assert!(bench.judge("flash", 500, 195, false).ends_with("no verdict"));
+        assert!(bench.verdict().is_ok());
+    }
+
+    #[test]
+    fn a_program_that_is_missing_is_said_to_be() {
+        let mut bench = bench();
+        assert!(!bench.has("no-such-compiler", "a target"));
+        assert_eq!(bench.skipped, ["a target: no-such-compiler is missing"]);
+    }
 }
