@@ -20,6 +20,7 @@ const MAY_KNOW: [(&str, &[&str]); 12] = [
     (
         "dropline",
         &[
+            "dropline-heartbeat",
             "dropline-record",
             "dropline-report",
             "dropline-search",
