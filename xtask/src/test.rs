@@ -36,7 +36,13 @@ fn pages() -> Done {
         crate::run(&dropline, &["report", &record, "--html", &page])?;
         look(&page, &record, &shots)?;
     }
-    Ok(())
+    heartbeats(&dropline)
+}
+
+/// The page of a heartbeat watch with 64 live variables.
+fn heartbeats(dropline: &std::path::Path) -> Done {
+    let dropline = dropline.to_string_lossy().into_owned();
+    crate::run("node", &["tests/browser/heartbeat.mjs", &dropline, "target/pages/heartbeat"])
 }
 
 fn look(page: &str, record: &str, shots: &str) -> Done {

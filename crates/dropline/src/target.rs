@@ -1,6 +1,7 @@
 //! What the user wants measured: a word like a URL.
 
 pub mod exec;
+mod heartbeat;
 pub mod replay;
 mod simulated;
 mod udp;
@@ -27,6 +28,7 @@ pub struct Target {
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     Exec { command: Vec<String> },
+    Heartbeat { host: String, port: u16 },
     Replay { path: PathBuf },
     Sim(Simulation),
     Udp { host: String, port: u16, reply: bool },
@@ -66,7 +68,7 @@ impl Target {
     /// # Errors
     /// If the word names no kind of target, or a part of it is wrong.
     pub fn parse(word: &str) -> Result<Self, Failure> {
-        const KINDS: &str = "udp://HOST:PORT, sim:NAME, exec:COMMAND or replay:RECORD";
+        const KINDS: &str = "udp://HOST:PORT, heartbeat://HOST:PORT, sim:NAME, exec:COMMAND or replay:RECORD";
         let kind = if let Some(rest) = word.strip_prefix("udp://") {
             udp::parse(rest)?
         } else if let Some(rest) = word.strip_prefix("sim:") {
@@ -76,6 +78,8 @@ impl Target {
                 Failure::usage(format!("{rest:?} is no command: a quote is open, or it is empty"))
             })?;
             Kind::Exec { command }
+        } else if let Some(rest) = word.strip_prefix("heartbeat://") {
+            heartbeat::parse(rest)?
         } else if let Some(rest) = word.strip_prefix("replay:") {
             Kind::Replay { path: rest.into() }
         } else {
@@ -97,6 +101,7 @@ impl Target {
                 generator: None,
                 reply_buffer_bytes: None,
             }),
+            Kind::Heartbeat { host, port } => heartbeat::open(host, *port, profile, opening),
             Kind::Replay { path } => Ok(Opened {
                 measurer: Box::new(replay::Replay::open(path)?),
                 note: Some("stored trials answered again".into()),
@@ -121,7 +126,7 @@ impl Target {
 
     /// Whether packets of this machine's generator are sent.
     pub fn is_udp(&self) -> bool {
-        matches!(self.kind, Kind::Udp { .. })
+        matches!(self.kind, Kind::Heartbeat { .. } | Kind::Udp { .. })
     }
 
     /// Whether the measurer sends the load over several directions itself.
@@ -172,9 +177,16 @@ mod tests {
         let error = Target::parse("127.0.0.1:7007").unwrap_err();
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("udp://HOST:PORT"), "{error}");
-        for bad in
-            ["udp://localhost", "udp://:1", "udp://h:0", "sim:harder", "exec:", "exec:'open", "sim:hard?x"]
-        {
+        for bad in [
+            "udp://localhost",
+            "udp://:1",
+            "udp://h:0",
+            "heartbeat://h",
+            "sim:harder",
+            "exec:",
+            "exec:'open",
+            "sim:hard?x",
+        ] {
             assert_eq!(Target::parse(bad).unwrap_err().exit_code(), 2, "{bad}");
         }
     }

@@ -2,7 +2,7 @@
 
 use super::age::Age;
 use super::asking::Answer;
-use super::wire::Checksum;
+use super::wire::{Checksum, UNSET};
 use serde::Serialize;
 use std::net::SocketAddr;
 
@@ -61,7 +61,7 @@ impl Reading {
         let mut variables = Vec::new();
         let mut unset = Vec::new();
         for (variable, entry) in (0u8..).zip(&answer.report.entries) {
-            if entry.is_unset() {
+            if *entry == UNSET {
                 unset.push(variable);
                 continue;
             }
@@ -147,7 +147,7 @@ mod tests {
     use std::time::Duration;
 
     fn answer(checksum: Checksum, set: &[(usize, Entry)]) -> Answer {
-        let mut entries = [Entry::default(); VARIABLES];
+        let mut entries = [UNSET; VARIABLES];
         set.iter().for_each(|(variable, entry)| entries[*variable] = *entry);
         let report = Report { entries, checksum };
         Answer { report, arrived_unix_s: 65_536 + 40, round_trip: Duration::from_micros(30) }

@@ -1,8 +1,8 @@
 //! The server: a socket, a gate and a table, in a thread of its own.
 
 use super::gate::{Gate, Limits, Network, Refusal};
-use super::table::{Packet, Rejection, Table};
-use super::wire::{PACKET_BYTES, VARIABLES};
+use super::table::{Rejection, Table};
+use super::wire::{PACKET_BYTES, REQUEST, VARIABLES};
 use crate::Failure;
 use dropline_traffic::BindError;
 use dropline_traffic::datagrams::{Inbox, errno_name, receive_buffer, socket_drops};
@@ -281,25 +281,27 @@ impl Desk {
 
     /// Takes packet `at`; only a valid request is ever answered.
     fn take(&mut self, inbox: &Inbox, at: usize, now: u64, work: &Work) {
-        match Packet::read(inbox.datagram(at)) {
-            Packet::Heartbeat(heartbeat) => {
-                if let Some(senders) = &self.senders
-                    && !inbox
-                        .source(at)
-                        .is_some_and(|source| senders.iter().any(|network| network.holds(source.ip())))
-                {
-                    self.strangers += 1;
-                    return;
-                }
-                self.table.keep(heartbeat, now);
+        let packet = inbox.datagram(at);
+        if packet == REQUEST {
+            return self.answer(inbox.source(at), work);
+        }
+        if let Some(senders) = &self.senders
+            && !inbox
+                .source(at)
+                .is_some_and(|source| senders.iter().any(|network| network.holds(source.ip())))
+        {
+            self.strangers += 1;
+            return;
+        }
+        match self.table.keep(now, packet) {
+            Ok(heartbeat) => {
                 self.stored += 1;
                 let kept = &mut self.kept[usize::from(heartbeat.variable)];
                 let stored = kept.map_or(0, |kept| kept.stored) + 1;
                 let (from, value) = (heartbeat.from, heartbeat.value);
                 *kept = Some(Kept { arrived_unix_s: now, from, value, stored });
             }
-            Packet::Request => self.answer(inbox.source(at), work),
-            Packet::Rejected(why) => self.rejected[why as usize] += 1,
+            Err(why) => self.rejected[why as usize] += 1,
         }
     }
 

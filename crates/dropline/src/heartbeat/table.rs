@@ -1,6 +1,7 @@
-//! The aggregator: packets in, the last heartbeat of every variable kept, reports out.
+//! The aggregator with the server's clock: the C library keeps, this counts why it does not.
 
-use super::wire::{Heartbeat, MAGIC, PACKET_BYTES, REPORT_BYTES, REQUEST, VARIABLES, adler32};
+use super::wire::{Heartbeat, REPORT_BYTES, REQUEST};
+use dropline_heartbeat::{Message, Outcome, Refusal};
 
 /// Why a packet is neither a heartbeat nor a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,99 +30,71 @@ impl Rejection {
             Self::WrongLength => "wrong_length",
         }
     }
-}
 
-/// What a packet is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Packet {
-    /// To be kept.
-    Heartbeat(Heartbeat),
-    /// To be dropped.
-    Rejected(Rejection),
-    /// To be answered with a report.
-    Request,
-}
-
-impl Packet {
-    /// Reads a packet of exactly these bytes.
-    pub fn read(bytes: &[u8]) -> Self {
-        let Ok(&packet) = <&[u8; PACKET_BYTES]>::try_from(bytes) else {
-            return Self::Rejected(Rejection::WrongLength);
-        };
-        let [_, _, _, _, magic, variable, from, value] = packet;
-        if packet == REQUEST {
-            return Self::Request;
+    fn of(packet: &[u8]) -> Self {
+        match Message::decode(packet) {
+            Err(Refusal::Length(_)) => Self::WrongLength,
+            Err(Refusal::Checksum) => Self::WrongChecksum,
+            Err(Refusal::Variable(_)) => Self::NoSuchVariable,
+            Err(Refusal::Unknown) | Ok(_) => Self::NotAHeartbeat,
         }
-        if magic != MAGIC {
-            return Self::Rejected(Rejection::NotAHeartbeat);
-        }
-        let heartbeat = Heartbeat { variable, from, value };
-        if heartbeat.encode() != packet {
-            return Self::Rejected(Rejection::WrongChecksum);
-        }
-        if usize::from(variable) >= VARIABLES {
-            return Self::Rejected(Rejection::NoSuchVariable);
-        }
-        Self::Heartbeat(heartbeat)
     }
 }
 
 /// The last heartbeat of every variable, as a report holds it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Table {
-    report: [u8; REPORT_BYTES],
-}
-
-impl Default for Table {
-    fn default() -> Self {
-        Self { report: [0; REPORT_BYTES] }
-    }
+    table: dropline_heartbeat::Table,
 }
 
 impl Table {
-    /// Keeps a heartbeat that arrived at `now`, in seconds since 1970.
+    /// Keeps a packet that arrived at `now`, in seconds since 1970, if it is a heartbeat.
     ///
     /// The one entry that would look like a variable never set (second 0, from 0, value 0) is stamped a
     /// second later.
-    pub fn keep(&mut self, heartbeat: Heartbeat, now: u64) {
-        let Heartbeat { variable, from, value } = heartbeat;
-        let seconds = match (now as u16, from, value) {
-            (0, 0, 0) => 1,
-            (seconds, _, _) => seconds,
+    ///
+    /// # Errors
+    /// Why it is none. A request is none either: [`report`](Self::report) answers it.
+    pub fn keep(&mut self, now: u64, packet: &[u8]) -> Result<Heartbeat, Rejection> {
+        let seconds = match (now as u16, packet) {
+            (0, [.., 0, 0]) => 1,
+            (seconds, _) => seconds,
         };
-        let [high, low] = seconds.to_be_bytes();
-        let at = 4 + 4 * usize::from(variable);
-        self.report[at..at + 4].copy_from_slice(&[high, low, from, value]);
+        match (self.table.handle(seconds, packet), packet) {
+            (Outcome::Stored, &[.., variable, from, value]) => Ok(Heartbeat { variable, from, value }),
+            _ => Err(Rejection::of(packet)),
+        }
     }
 
     /// The report, sealed with its checksum.
     pub fn report(&mut self) -> &[u8; REPORT_BYTES] {
-        let sum = adler32(&self.report[4..]);
-        self.report[..4].copy_from_slice(&sum.to_be_bytes());
-        &self.report
+        match self.table.handle(0, &REQUEST) {
+            Outcome::Report(report) => report,
+            Outcome::Ignored | Outcome::Stored => unreachable!("a request is answered with a report"),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::heartbeat::wire::Report;
+    use crate::heartbeat::wire::{Report, UNSET};
 
     #[test]
-    fn a_packet_is_read_by_length_then_magic_then_checksum_then_variable() {
+    fn a_packet_that_is_not_kept_says_why_by_length_then_magic_then_checksum_then_variable() {
+        let mut table = Table::default();
         let good = Heartbeat { variable: 63, from: 1, value: 2 };
-        assert_eq!(Packet::read(&good.encode()), Packet::Heartbeat(good));
-        assert_eq!(Packet::read(b"AreyouOK"), Packet::Request);
-        let rejected =
-            |bytes: &[u8], why| assert_eq!(Packet::read(bytes), Packet::Rejected(why), "{bytes:?}");
+        assert_eq!(table.keep(9, &good.encode()), Ok(good));
+        let mut rejected = |bytes: &[u8], why| assert_eq!(table.keep(9, bytes), Err(why), "{bytes:?}");
         rejected(&[], Rejection::WrongLength);
         rejected(&good.encode()[..7], Rejection::WrongLength);
         rejected(b"AreyouOK ", Rejection::WrongLength);
         rejected(b"AreyouOk", Rejection::NotAHeartbeat);
         rejected(&0x0488_0132_f140_0000u64.to_be_bytes(), Rejection::NoSuchVariable);
+        rejected(&0x0488_0133_f140_0000u64.to_be_bytes(), Rejection::WrongChecksum);
         for bit in 0..64 {
             let flipped = u64::from_be_bytes(good.encode()) ^ 1 << bit;
-            assert!(matches!(Packet::read(&flipped.to_be_bytes()), Packet::Rejected(_)), "bit {bit}");
+            assert!(table.keep(9, &flipped.to_be_bytes()).is_err(), "bit {bit}");
         }
     }
 
@@ -129,18 +102,18 @@ mod tests {
     fn the_last_heartbeat_of_a_variable_is_reported_with_the_second_it_came() {
         let mut table = Table::default();
         assert_eq!(table.report()[..8], [1, 0, 0, 1, 0, 0, 0, 0], "the empty report");
-        table.keep(Heartbeat { variable: 3, from: 1, value: 1 }, 65_536 * 9 + 7);
-        table.keep(Heartbeat { variable: 3, from: 2, value: 5 }, 65_536 * 9 + 8);
+        table.keep(65_536 * 9 + 7, &Heartbeat { variable: 3, from: 1, value: 1 }.encode()).unwrap();
+        table.keep(65_536 * 9 + 8, &Heartbeat { variable: 3, from: 2, value: 5 }.encode()).unwrap();
         let report = Report::decode(table.report()).unwrap();
         assert_eq!((report.entries[3].seconds, report.entries[3].from, report.entries[3].value), (8, 2, 5));
-        assert_eq!(report.entries.iter().filter(|entry| entry.is_unset()).count(), 63);
+        assert_eq!(report.entries.iter().filter(|entry| **entry == UNSET).count(), 63);
     }
 
     #[test]
     fn a_heartbeat_never_looks_like_a_variable_that_was_never_set() {
         let mut table = Table::default();
-        table.keep(Heartbeat { variable: 0, from: 0, value: 0 }, 65_536);
-        table.keep(Heartbeat { variable: 1, from: 0, value: 1 }, 65_536);
+        table.keep(65_536, &Heartbeat { variable: 0, from: 0, value: 0 }.encode()).unwrap();
+        table.keep(65_536, &Heartbeat { variable: 1, from: 0, value: 1 }.encode()).unwrap();
         let report = Report::decode(table.report()).unwrap();
         assert_eq!((report.entries[0].seconds, report.entries[1].seconds), (1, 0));
     }

@@ -74,7 +74,7 @@ pub fn generator_limit(profile: &TrafficProfile, stop: &Arc<AtomicBool>) -> Resu
     dropline_traffic::generator_limit(profile.packet, streams, stop).map_err(|why| failure(&why))
 }
 
-fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
+pub(super) fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
     let found = (host, port).to_socket_addrs().map_err(|why| {
         Failure::environment(format!("{host} is not known: {why}"))
             .advice("write its address: udp://127.0.0.1:7007")
@@ -86,7 +86,7 @@ fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
 }
 
 /// Nothing sends load to a host that did not consent, and consent of another host cannot be had yet.
-fn consent(address: SocketAddr) -> Result<(), Failure> {
+pub(super) fn consent(address: SocketAddr) -> Result<(), Failure> {
     if Whereabouts::of(address.ip()).is_this_machine() {
         return Ok(());
     }

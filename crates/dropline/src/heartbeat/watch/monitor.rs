@@ -2,7 +2,7 @@
 
 use crate::heartbeat::age::Age;
 use crate::heartbeat::asking::Answer;
-use crate::heartbeat::wire::{Checksum, Entry, VARIABLES};
+use crate::heartbeat::wire::{Checksum, Entry, UNSET, VARIABLES};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub struct Monitor {
 }
 
 /// What is known of one variable.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Known {
     pub(super) entry: Entry,
     /// When the report arrived that showed this entry first.
@@ -54,6 +54,12 @@ pub(super) struct Known {
     /// Entries it had, and when they were first seen.
     pub(super) changes: VecDeque<(Duration, Entry)>,
     pub(super) silent: bool,
+}
+
+impl Known {
+    /// Of a variable that was never seen set.
+    const NEVER: Self =
+        Self { entry: UNSET, seen: None, not_seen: None, changes: VecDeque::new(), silent: false };
 }
 
 /// So many older reports in a row are no replay: the clock of the aggregator was set back.
@@ -117,7 +123,7 @@ impl Monitor {
             watch,
             begun: None,
             last_answer: None,
-            variables: vec![Known::default(); VARIABLES],
+            variables: vec![Known::NEVER; VARIABLES],
             events: VecDeque::new(),
             reports: 0,
             unanswered: 0,
@@ -202,7 +208,7 @@ impl Monitor {
     fn is_outdated(&self, answer: &Answer) -> bool {
         self.variables.iter().zip(&answer.report.entries).any(|(known, new)| {
             let back = new.seconds.wrapping_sub(known.entry.seconds).cast_signed() < 0;
-            !known.entry.is_unset() && !new.is_unset() && back
+            known.entry != UNSET && *new != UNSET && back
         })
     }
 
@@ -218,9 +224,8 @@ impl Monitor {
             if known.entry == entry {
                 continue;
             }
-            lost += usize::from(entry.is_unset());
-            *known =
-                Known { entry, changes: std::mem::take(&mut known.changes), silent: known.silent, ..*known };
+            lost += usize::from(entry == UNSET);
+            known.entry = entry;
             known.seen = Some(now);
             known.not_seen = before;
             known.changes.push_back((now, entry));
@@ -256,7 +261,7 @@ impl Monitor {
     /// what was seen agree.
     pub(super) fn age_of(&self, variable: u8, now: Duration, now_unix_s: u64) -> Option<(Age, bool)> {
         let known = &self.variables[usize::from(variable)];
-        let seen = known.seen.filter(|_| !known.entry.is_unset())?;
+        let seen = known.seen.filter(|_| known.entry != UNSET)?;
         let age = Age::by_change(now - seen, known.not_seen.map(|not_seen| now - not_seen));
         Some(if self.watch.clock_shared && !self.stamps_contradict {
             age.with_stamp(known.entry.seconds, now_unix_s)
@@ -327,7 +332,7 @@ mod tests {
     }
 
     fn answer(set: &[(usize, u16, u8)]) -> Answer {
-        let mut entries = [Entry::default(); VARIABLES];
+        let mut entries = [UNSET; VARIABLES];
         for &(variable, seconds, value) in set {
             entries[variable] = Entry { seconds, from: 1, value };
         }

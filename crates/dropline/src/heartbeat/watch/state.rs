@@ -3,6 +3,7 @@
 use super::monitor::{Event, Monitor};
 use crate::heartbeat::metrics::Exposition;
 use crate::heartbeat::report::{Doubt, checksum_doubt};
+use crate::heartbeat::wire::UNSET;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -68,7 +69,7 @@ impl WatchState {
     /// What `monitor` knows at `now`.
     pub fn new(target: &str, monitor: &Monitor, now: Duration, now_unix_s: u64) -> Self {
         let variables = (0u8..).zip(monitor.known()).map(|(variable, known)| {
-            let set = !known.entry.is_unset();
+            let set = known.entry != UNSET;
             let age = monitor.age_of(variable, now, now_unix_s).map(|(age, _)| age);
             VariableState {
                 variable,
