@@ -31,6 +31,14 @@ pub enum ProgramError {
         /// The first line that says why.
         why: String,
     },
+    /// It is there, and a header is not.
+    #[error("{program}: {why}; if it is the C library's, cargo xtask setup embedded installs it")]
+    Header {
+        /// Its name.
+        program: String,
+        /// The header, as it says.
+        why: String,
+    },
     /// It did not end in time, and was ended.
     #[error("{0} did not end within 2 minutes")]
     Endless(String),
@@ -85,9 +93,21 @@ pub fn run<S: AsRef<OsStr>>(directory: &Path, program: &str, words: &[S]) -> Res
     if status.success() {
         return Ok(printed);
     }
-    let said = printed.errors.lines().find(|line| line.contains("error") || line.contains("undefined"));
-    let said = said.or_else(|| printed.errors.lines().next());
-    Err(failed(&said.map_or_else(|| status.to_string(), str::to_owned)))
+    Err(refusal(program, &printed.errors).unwrap_or_else(|| failed(&status)))
+}
+
+/// The line of a program's own words that says why it failed; `None` if it said nothing.
+fn refusal(program: &str, errors: &str) -> Option<ProgramError> {
+    let says = |word: &str| errors.lines().find(|line| line.contains(word));
+    let missing = errors
+        .lines()
+        .find_map(|line| line.split_once("fatal error: ")?.1.strip_suffix(": No such file or directory"));
+    let program = program.to_owned();
+    if let Some(header) = missing {
+        return Some(ProgramError::Header { program, why: format!("there is no {header}") });
+    }
+    let why = says("error").or_else(|| says("undefined")).or_else(|| errors.lines().next())?.to_owned();
+    Some(ProgramError::Failed { program, why })
 }
 
 #[cfg(test)]
@@ -99,6 +119,19 @@ mod tests {
         let why = run(Path::new("/"), "no-such-gcc", &["-v"]).unwrap_err();
         assert_eq!(why, ProgramError::Missing("no-such-gcc".into()));
         assert!(why.to_string().contains("cargo xtask setup embedded"), "{why}");
+    }
+
+    #[test]
+    fn a_missing_header_is_no_fault_of_the_source() {
+        let errors = "a.c: In function\na.c:5:10: fatal error: string.h: No such file or directory\n";
+        let why = refusal("avr-gcc", errors).unwrap().to_string();
+        assert_eq!(
+            why,
+            "avr-gcc: there is no string.h; if it is the C library's, cargo xtask setup embedded installs it"
+        );
+        let why = refusal("gcc", "a.c: In function\na.c:1:1: error: expected ';'\n").unwrap();
+        assert_eq!(why.to_string(), "gcc: a.c:1:1: error: expected ';'");
+        assert_eq!(refusal("gcc", ""), None);
     }
 
     #[test]

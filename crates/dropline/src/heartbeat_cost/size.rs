@@ -20,7 +20,8 @@ pub struct Size {
     pub flash_bytes: Option<u64>,
     /// The same as position-independent code.
     pub pic_flash_bytes: Option<u64>,
-    /// With what it needs of the compiler's and the C library; null where that library is shared.
+    /// With what it needs of the compiler's and the C library; null where it needs something and that library
+    /// is shared, or not there.
     pub linked_flash_bytes: Option<u64>,
     /// Symbols that the object asks for.
     pub undefined: Vec<String>,
@@ -56,7 +57,9 @@ fn size(source: &Path, machine: &Machine, bench: &Path) -> Result<Size, ProgramE
     let version = run(bench, machine.compiler, &["--version"])?.out;
     let entry = Interface::of(&all).map(Interface::entry);
     let alone = join(machine, bench, entry, &[], ["size.o", "alone.o"])?;
-    let linked = if machine.library.is_empty() {
+    let linked = if alone.undefined.is_empty() {
+        Some(alone.clone())
+    } else if machine.library.is_empty() {
         None
     } else {
         join(machine, bench, entry, machine.library, ["size.o", "linked.o"]).ok()
@@ -73,13 +76,18 @@ fn size(source: &Path, machine: &Machine, bench: &Path) -> Result<Size, ProgramE
         flash_bytes: Some(alone.flash()),
         pic_flash_bytes: pic.ok().map(|pic| pic.flash()),
         linked_flash_bytes: linked.as_ref().map(Object::flash),
-        left_to_user: last.undefined.clone(),
+        left_to_user: left_to_user(last, linked.is_some()),
         ram_bytes: Some(last.ram()),
         frame_bytes: largest_frame(&frames, &alone.functions),
         instructions: disassembly.ok().map(|printed| instructions(&printed.out)),
         undefined: alone.undefined,
         why_not: None,
     })
+}
+
+/// What its user must bring. After a link with the libraries, names that C reserves are the linker's own.
+fn left_to_user(object: &Object, linked: bool) -> Vec<String> {
+    object.undefined.iter().filter(|name| !(linked && name.starts_with("__"))).cloned().collect()
 }
 
 /// Compiles for size, each function in a section of its own.
@@ -159,6 +167,14 @@ mod tests {
         assert_eq!(largest_frame(text, &functions), Some(208));
         assert_eq!(largest_frame(text, &functions[..1]), Some(16));
         assert_eq!(largest_frame(text, &[]), None);
+    }
+
+    #[test]
+    fn what_the_linker_brings_is_not_left_to_the_user() {
+        let undefined = vec!["__data_end".to_owned(), "timestamp".to_owned()];
+        let object = Object { undefined, ..Object::default() };
+        assert_eq!(left_to_user(&object, true), ["timestamp"]);
+        assert_eq!(left_to_user(&object, false).len(), 2);
     }
 
     #[test]

@@ -56,17 +56,24 @@ impl Cost {
                 subject.sizes.iter().filter_map(|size| Some((size.flash_bytes?, size.machine))).min()?;
             Some(format!("{} takes {} bytes on {}", subject.name, least.0, least.1))
         });
-        smallest.unwrap_or_else(|| "No size could be counted".into())
+        let server = || {
+            let cost = self.server.as_ref()?;
+            Some(format!("The server takes {:.2} us of CPU for each datagram", cost.cpu_ns_each / 1000.0))
+        };
+        smallest.or_else(server).unwrap_or_else(|| "No size could be counted".into())
     }
 
     fn words(&self) -> Vec<String> {
-        let mut words = vec![
-            "Sizes are code, constants and initial values at -Os; linked adds what the compiler's and the C \
-             library bring. Instructions are the slope over 100, 600 and 1100 operations, so neither the \
-             program's start nor a first call is in them. Nanoseconds are CPU time, all builds in turn; they \
-             judge nothing but ratios of one run."
-                .to_owned(),
-        ];
+        let mut words = Vec::new();
+        if !self.subjects.is_empty() {
+            words.push(
+                "Sizes are code, constants and initial values at -Os; linked adds what the compiler's and the C \
+                 library bring. Instructions are the slope over 100, 600 and 1100 operations, so neither the \
+                 program's start nor a first call is in them. Nanoseconds are CPU time, all builds in turn; they \
+                 judge nothing but ratios of one run."
+                    .to_owned(),
+            );
+        }
         let mut missing: Vec<(String, BTreeSet<String>)> = Vec::new();
         let mut note = |what: String, why: &str| match missing.iter_mut().find(|(known, _)| known == why) {
             Some((_, whats)) => drop(whats.insert(what)),

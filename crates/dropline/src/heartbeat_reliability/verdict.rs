@@ -73,12 +73,12 @@ pub(super) fn sentences(found: &Reliability) -> Vec<Sentence> {
             verdict: Verdict::Depends,
             why: format!(
                 "true of its bytes 0 ({:.1} bits of entropy) and 2 ({:.1}); bytes 1 and 3 are flat ({:.2}, {:.2}). \
-                 Byte 0 is never 0, byte 2 is in {} of messages",
+                 Byte 0 is never 0, byte 2 is 0 in {} % of messages",
                 all.entropy_bits[0],
                 all.entropy_bits[2],
                 all.entropy_bits[1],
                 all.entropy_bits[3],
-                share(2, 0)
+                number(100.0 * all.share(2, 0))
             ),
         },
         Sentence {
