@@ -203,6 +203,8 @@ struct Work {
     desk: Mutex<Desk>,
 }
 
+/// Two packets that are read within this time of one another were both waiting.
+const TOGETHER: Duration = Duration::from_micros(5);
 /// In a row without a packet between them, these errors mean that the socket is broken.
 const ERRORS_IN_A_ROW: u32 = 1000;
 
@@ -211,18 +213,34 @@ impl Work {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A packet that comes alone is read with the cheapest call there is; once they come one behind the
+    /// other, many are taken at a time, until one comes alone again.
     fn serve(&self, batch: usize) {
         let mut inbox = Inbox::new(batch.max(1), KEPT_BYTES);
-        let mut errors = 0;
+        let mut single = [0; KEPT_BYTES];
+        let (mut together, mut last, mut errors) = (false, Duration::ZERO, 0);
         while !self.stop.load(Ordering::Relaxed) && errors < ERRORS_IN_A_ROW {
-            match inbox.receive(&self.socket) {
-                Ok(count) => {
+            let received = if together {
+                inbox.receive(&self.socket).map(|count| (count, None))
+            } else {
+                self.socket.recv_from(&mut single).map(|one| (1, Some(one)))
+            };
+            match received {
+                Ok((count, one)) => {
                     errors = 0;
-                    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+                    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                    let seconds = now.as_secs();
                     let mut desk = self.desk();
-                    for at in 0..count {
-                        desk.take(&inbox, at, now, self);
+                    match one {
+                        Some((length, source)) => {
+                            desk.take(&single[..length], || Some(source), seconds, self)
+                        }
+                        None => (0..count).for_each(|at| {
+                            desk.take(inbox.datagram(at), || inbox.source(at), seconds, self);
+                        }),
                     }
+                    together = batch > 1 && (count > 1 || (!together && now.abs_diff(last) < TOGETHER));
+                    last = now;
                 }
                 Err(error) => match error.kind() {
                     io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
@@ -279,16 +297,13 @@ impl Desk {
         }
     }
 
-    /// Takes packet `at`; only a valid request is ever answered.
-    fn take(&mut self, inbox: &Inbox, at: usize, now: u64, work: &Work) {
-        let packet = inbox.datagram(at);
+    /// Takes a packet; only a valid request is ever answered.
+    fn take(&mut self, packet: &[u8], source: impl Fn() -> Option<SocketAddr>, now: u64, work: &Work) {
         if packet == REQUEST {
-            return self.answer(inbox.source(at), work);
+            return self.answer(source(), work);
         }
         if let Some(senders) = &self.senders
-            && !inbox
-                .source(at)
-                .is_some_and(|source| senders.iter().any(|network| network.holds(source.ip())))
+            && !source().is_some_and(|source| senders.iter().any(|network| network.holds(source.ip())))
         {
             self.strangers += 1;
             return;
