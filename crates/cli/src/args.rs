@@ -2,6 +2,7 @@
 
 use crate::verbs::heartbeat::HeartbeatArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use dropline::record::ResultWord;
 use std::path::PathBuf;
 
 const TARGETS: &str = "\
@@ -73,7 +74,8 @@ pub(crate) struct SearchArgs {
     /// Highest load the search may use [default: what this machine's generator was measured to offer].
     #[arg(long, value_name = "RATE", help_heading = "Search")]
     pub(crate) max_load: Option<String>,
-    /// mlr (RFC 9971), mdr (multiple drop rate) or binary (RFC 2544 bisection) [default: mlr].
+    /// credible (intervals that hold the truth at a stated level), mlr (RFC 9971), mdr (multiple drop rate) or
+    /// binary (RFC 2544 bisection) [default: mlr].
     #[arg(long, value_name = "NAME", help_heading = "Search")]
     pub(crate) algorithm: Option<String>,
     /// Goals of others: csit, rfc2544 or tst009; implies mlr.
@@ -82,9 +84,12 @@ pub(crate) struct SearchArgs {
     /// A loss ratio to find the load of, with attributes; may be repeated.
     #[arg(long, value_name = "RATIO[,…]", help_heading = "Search")]
     pub(crate) goal: Vec<String>,
-    /// Bound on the time of all trials [default: mlr 1200s, mdr 600s, binary none].
+    /// Bound on the time of all trials [default: credible 36s, mlr 1200s, mdr 600s, binary none].
     #[arg(long, value_name = "TIME", help_heading = "Search")]
     pub(crate) budget: Option<String>,
+    /// How often the intervals of credible shall hold the truth [default: 95%].
+    #[arg(long, value_name = "RATIO", help_heading = "Search")]
+    pub(crate) level: Option<String>,
     /// Bound on the number of trials.
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub(crate) max_trials: Option<u64>,
@@ -119,7 +124,7 @@ pub(crate) struct SearchArgs {
     /// Print a line of JSON a trial as it ends, instead of the report.
     #[arg(long, conflicts_with = "json", help_heading = "Record")]
     pub(crate) jsonl: bool,
-    /// Exit with 1 unless every result is regular.
+    /// Exit with 1 unless every result is this.
     #[arg(long, value_name = "WHAT", help_heading = "Record")]
     pub(crate) require: Option<Requirement>,
 }
@@ -205,8 +210,19 @@ pub(crate) struct KeepArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Requirement {
-    /// Both relevant bounds stand and are close enough.
+    /// Each interval is within its goal's width (credible).
+    Narrow,
+    /// Both relevant bounds stand and are close enough (mlr, mdr, binary).
     Regular,
+}
+
+impl Requirement {
+    pub(crate) fn word(self) -> ResultWord {
+        match self {
+            Self::Narrow => ResultWord::Narrow,
+            Self::Regular => ResultWord::Regular,
+        }
+    }
 }
 
 /// Answer UDP packets like a service under test: a service time, a queue, workers.

@@ -165,7 +165,15 @@ fn algorithm(args: &SearchArgs, preset: Option<Preset>) -> Result<AlgorithmPlan,
             *intermediate_phases = args.mdr_phases.unwrap_or(*intermediate_phases);
             *doublings = args.mdr_doublings.unwrap_or(*doublings);
         }
+        AlgorithmPlan::Credible { level } => {
+            if let Some(text) = &args.level {
+                *level = read("--level", written::ratio(text))?;
+            }
+        }
         AlgorithmPlan::Binary => {}
+    }
+    if args.level.is_some() && !matches!(algorithm, AlgorithmPlan::Credible { .. }) {
+        return Err(Failure::usage("--level needs --algorithm credible: the others state bounds"));
     }
     let of_mdr = args.mdr_version.is_some() || args.mdr_phases.is_some() || args.mdr_doublings.is_some();
     if of_mdr && !matches!(algorithm, AlgorithmPlan::Mdr { .. }) {

@@ -129,16 +129,18 @@ impl fmt::Display for FailIf {
     }
 }
 
-/// Why `--require regular` fails, if it does.
-pub fn require_regular(record: &Record) -> Option<String> {
+/// Why `--require regular` or `--require narrow` fails, if it does.
+pub fn unmet(required: ResultWord, record: &Record) -> Option<String> {
+    let word = |word: ResultWord| format!("{word:?}").to_lowercase();
     let goals = record.result.as_ref().map(|result| result.goals.as_slice()).unwrap_or_default();
-    let irregular = goals.iter().find(|answer| answer.result != ResultWord::Regular);
-    match irregular {
+    match goals.iter().find(|answer| answer.result != required) {
         Some(answer) => {
-            let why = answer.why.as_deref().unwrap_or("irregular").replace('_', " ");
-            Some(format!("--require regular: the result for {} is irregular ({why})", answer.goal.words()))
+            let why =
+                answer.why.as_ref().map_or(String::new(), |why| format!(" ({})", why.replace('_', " ")));
+            let (required, result, goal) = (word(required), word(answer.result), answer.goal.words());
+            Some(format!("--require {required}: the result for {goal} is {result}{why}"))
         }
-        None if goals.is_empty() => Some("--require regular: there is no result".into()),
+        None if goals.is_empty() => Some(format!("--require {}: there is no result", word(required))),
         None => None,
     }
 }

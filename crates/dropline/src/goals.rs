@@ -64,7 +64,7 @@ impl WrittenGoal {
     pub fn resolve(&self, algorithm: AlgorithmPlan) -> Result<Goal, Failure> {
         let second = Duration::from_secs(1);
         let full = match algorithm {
-            AlgorithmPlan::Mlr { .. } => second,
+            AlgorithmPlan::Credible { .. } | AlgorithmPlan::Mlr { .. } => second,
             AlgorithmPlan::Mdr { .. } | AlgorithmPlan::Binary => 30 * second,
         };
         let trial_duration = self.trial.unwrap_or(full);

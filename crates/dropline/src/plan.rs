@@ -3,15 +3,25 @@
 use crate::{Failure, Target, nearest};
 use dropline_record::{GoalLine, MdrLine, ProfileLine, SearchLine};
 use dropline_search::mlr::EffectiveDuration;
-use dropline_search::{Algorithm, Binary, Goal, Limits, Mdr, Mlr, Preset, Search, mdr, mlr};
+use dropline_search::{
+    Algorithm, Binary, Credible, Goal, Limits, Mdr, Mlr, Preset, Search, credible, mdr, mlr,
+};
 use dropline_trial::{LoadRange, Ratio, TrafficProfile};
 use std::time::Duration;
+
+/// Time for an interval when the user gives none.
+const CREDIBLE_BUDGET: Duration = Duration::from_secs(36);
 
 /// Which algorithm, with its own settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AlgorithmPlan {
     /// RFC 2544 bisection.
     Binary,
+    /// Intervals that hold the truth as often as they say.
+    Credible {
+        /// How often.
+        level: Ratio,
+    },
     /// Multiple drop rate search.
     Mdr {
         /// Which of its rules.
@@ -30,7 +40,7 @@ pub enum AlgorithmPlan {
 
 impl AlgorithmPlan {
     /// The words a user types.
-    pub const NAMES: [&str; 3] = ["mlr", "mdr", "binary"];
+    pub const NAMES: [&str; 4] = ["credible", "mlr", "mdr", "binary"];
 
     /// The algorithm of this name with its defaults.
     ///
@@ -39,6 +49,7 @@ impl AlgorithmPlan {
     pub fn parse(word: &str) -> Result<Self, Failure> {
         match word {
             "binary" => Ok(Self::Binary),
+            "credible" => Ok(Self::Credible { level: Ratio::from_billionths(950_000_000).expect("95 %") }),
             "mdr" => Ok(Self::Mdr { version: mdr::Version::Current, intermediate_phases: 2, doublings: 1 }),
             "mlr" => Ok(Self::Mlr { effective: EffectiveDuration::Trial }),
             _ => {
@@ -52,6 +63,7 @@ impl AlgorithmPlan {
     pub fn name(self) -> &'static str {
         match self {
             Self::Binary => "binary",
+            Self::Credible { .. } => "credible",
             Self::Mdr { .. } => "mdr",
             Self::Mlr { .. } => "mlr",
         }
@@ -61,6 +73,7 @@ impl AlgorithmPlan {
     pub fn default_budget(self) -> Option<Duration> {
         match self {
             Self::Binary => None,
+            Self::Credible { .. } => Some(CREDIBLE_BUDGET),
             Self::Mdr { .. } => Some(Duration::from_secs(600)),
             Self::Mlr { .. } => Some(Duration::from_secs(1200)),
         }
@@ -70,7 +83,7 @@ impl AlgorithmPlan {
     pub fn default_warm_up(self) -> Duration {
         match self {
             Self::Binary => Duration::from_secs(5),
-            Self::Mdr { .. } | Self::Mlr { .. } => Duration::ZERO,
+            Self::Credible { .. } | Self::Mdr { .. } | Self::Mlr { .. } => Duration::ZERO,
         }
     }
 
@@ -116,6 +129,16 @@ impl SearchPlan {
         let goals = self.goals.clone();
         let algorithm: Box<dyn Algorithm> = match self.algorithm {
             AlgorithmPlan::Binary => Box::new(Binary::new(&goals, self.range).map_err(Failure::usage)?),
+            AlgorithmPlan::Credible { level } => {
+                let config = credible::Config {
+                    goals,
+                    range: self.range,
+                    budget: self.limits.budget.unwrap_or(CREDIBLE_BUDGET),
+                    level: level.as_f64(),
+                    seed: self.profile.seed,
+                };
+                Box::new(Credible::new(config).map_err(Failure::usage)?)
+            }
             AlgorithmPlan::Mdr { version, intermediate_phases, doublings } => {
                 let config =
                     mdr::Config { goals, range: self.range, intermediate_phases, doublings, version };
@@ -143,6 +166,10 @@ impl SearchPlan {
             warm_up_s: self.warm_up.as_secs_f64(),
             delay_at: self.delay_at.iter().map(|share| share.as_f64()).collect(),
             repetition: self.repetition,
+            level: match self.algorithm {
+                AlgorithmPlan::Credible { level } => Some(level.as_f64()),
+                _ => None,
+            },
             mdr: match self.algorithm {
                 AlgorithmPlan::Mdr { version, intermediate_phases, doublings } => Some(MdrLine {
                     version: version.name().into(),
@@ -159,6 +186,7 @@ impl SearchPlan {
         let mine = self.line();
         let differences = [
             ("algorithm", mine.algorithm != stored.algorithm || mine.mdr != stored.mdr),
+            ("level", mine.level != stored.level),
             ("effective duration", mine.effective_duration != stored.effective_duration),
             ("goals", mine.goals != stored.goals),
             ("lowest load", mine.min_load_pps != stored.min_load_pps),

@@ -278,7 +278,7 @@ impl Run<'_> {
 
     /// Doubts about the whole: each kind of doubt about trials once, with how many trials share it.
     fn caveats(&self, goals: &[AnswerLine], interrupted: bool) -> Vec<CaveatLine> {
-        let mut caveats: Vec<CaveatLine> = Vec::new();
+        let mut caveats: Vec<CaveatLine> = self.search.caveats().iter().map(CaveatLine::from).collect();
         let mut said = |code: &str, text: String| {
             caveats.push(CaveatLine { code: code.into(), text, numbers: serde_json::Map::new() });
         };

@@ -41,6 +41,9 @@ impl SearchPlan {
 fn algorithm(stored: &SearchLine) -> Result<AlgorithmPlan, Failure> {
     let mut algorithm = AlgorithmPlan::parse(&stored.algorithm)?;
     match (&mut algorithm, &stored.mdr) {
+        (AlgorithmPlan::Credible { level }, _) => {
+            *level = ratio(stored.level.ok_or_else(|| unsound("no level"))?)?;
+        }
         (AlgorithmPlan::Mlr { effective }, _) if stored.effective_duration == "elapsed_s" => {
             *effective = EffectiveDuration::Elapsed;
         }

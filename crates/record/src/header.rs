@@ -69,7 +69,7 @@ pub struct PartLine {
 /// What is searched for, and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchLine {
-    /// `mlr`, `mdr` or `binary`.
+    /// `credible`, `mlr`, `mdr` or `binary`.
     pub algorithm: String,
     /// The preset that set the goals, if one did.
     pub preset: Option<String>,
@@ -92,6 +92,9 @@ pub struct SearchLine {
     /// Which search of `--repeat N` this is, from 1, and N.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repetition: Option<[u32; 2]>,
+    /// How often the intervals shall hold the truth; null where the algorithm states bounds.
+    #[serde(default)]
+    pub level: Option<f64>,
     /// MDR's own settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mdr: Option<MdrLine>,

@@ -1,10 +1,10 @@
 //! `dropline search`.
 
 use super::{DONE, FAILED, INVALID, conditions, conditions_to_fail, output, style, verdict};
-use crate::args::SearchArgs;
+use crate::args::{Requirement, SearchArgs};
 use crate::progress::Progress;
 use crate::{output as out, plan};
-use dropline::fail_if::require_regular;
+use dropline::fail_if::unmet;
 use dropline::keeper::{Output, read_record};
 use dropline::measured::Rate;
 use dropline::record::{Record, Study, Table};
@@ -29,11 +29,8 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
     if let Some(failure) = failures.into_iter().flatten().next() {
         return Err(failure);
     }
-    let required: Vec<String> = if args.require.is_some() {
-        records.iter().filter_map(require_regular).collect()
-    } else {
-        Vec::new()
-    };
+    let unmet = |what: Requirement| records.iter().filter_map(move |record| unmet(what.word(), record));
+    let required: Vec<String> = args.require.into_iter().flat_map(unmet).collect();
     required.iter().for_each(|why| eprintln!("{why}"));
     let code = verdict(&fail_if, &records);
     Ok(if !required.is_empty() {
