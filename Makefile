@@ -28,7 +28,7 @@ fuzz: ## feed every reader of bytes and text with made-up ones (RUNS= and SECOND
 	cd fuzz && cargo build --release
 	cd fuzz && for target in $$(ls corpus); do \
 	    mkdir -p target/found/$$target artifacts && echo "$$target" && \
-	    cargo run --quiet --release --bin $$target -- -runs=$(RUNS) -max_total_time=$(SECONDS) \
-	        -timeout=20 -rss_limit_mb=1024 -verbosity=0 -artifact_prefix=artifacts/$$target- \
+	    target/*/release/$$target -runs=$(RUNS) -max_total_time=$(SECONDS) -timeout=20 \
+	        -rss_limit_mb=1024 -verbosity=0 -print_final_stats=1 -artifact_prefix=artifacts/$$target- \
 	        target/found/$$target corpus/$$target || exit 1; \
 	done
