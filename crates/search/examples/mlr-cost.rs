@@ -1,6 +1,6 @@
 //! What `mlr` costs on every simulated system, and how often its bounds hold the truth.
 //!
-//! `cargo run --release -p dropline-search --example mlr-cost -- [csit|rfc2544] [SEEDS] [SYSTEM]` prints a line
+//! `cargo run --release -p dropline-search --example mlr-cost -- [csit|rfc2544] [SEEDS] [SYSTEMS]` prints a line
 //! a search; with `--table` behind it, a line a system.
 
 use dropline_search::mlr::{Config, EffectiveDuration};
@@ -49,7 +49,9 @@ fn main() {
     if !table {
         println!("system,seed,seconds,trials,lower_0,upper_0,truth_0,lower_1,upper_1,truth_1");
     }
-    for system in System::all().filter(|system| word(2).is_none_or(|name| name == system.name())) {
+    for system in System::all()
+        .filter(|system| word(2).is_none_or(|names| names.split(',').any(|name| name == system.name())))
+    {
         let costs: Vec<Cost> = (1..=seeds).map(|seed| search(preset, system, seed, trace)).collect();
         if table {
             println!("{}", row(system, &costs));

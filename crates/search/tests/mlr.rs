@@ -2,9 +2,9 @@
 
 use dropline_search::mlr::{Config, EffectiveDuration};
 use dropline_search::{Algorithm as _, Goal, GoalOutcome, GoalResult, Irregular, Mlr, Preset};
-use dropline_trial::{LoadRange, Rate, Ratio, Trial, TrialInput};
+use dropline_trial::{LoadRange, Measurer as _, Rate, Ratio, Trial, TrialInput};
 use proptest::prelude::*;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// More trials than any of these searches needs.
 const PLENTY: usize = 20_000;
@@ -44,7 +44,7 @@ impl Sut {
             Self::Drifting(capacity, factor) => within(capacity * factor.powi(number as i32)),
             Self::Noisy(capacity, spread) => within(capacity * (1.0 + spread * (chance - 0.5))),
             Self::Banded(band) => {
-                if (input.load.as_pps() / band) as u64 % 2 == 0 {
+                if ((input.load.as_pps() / band) as u64).is_multiple_of(2) {
                     sent
                 } else {
                     sent / 2
@@ -223,7 +223,7 @@ fn what_cannot_be_searched_for_is_refused_with_its_number() {
 }
 
 #[test]
-#[allow(clippy::disallowed_types, reason = "what deciding costs is the question")]
+#[expect(clippy::disallowed_types, reason = "what deciding costs is the question")]
 fn deciding_costs_less_than_a_millisecond_with_ten_thousand_trials_behind_it() {
     let mut search = search(Preset::Csit.goals(), EffectiveDuration::Elapsed);
     let sut = Sut::Noisy(5e5, 0.05);
@@ -236,13 +236,40 @@ fn deciding_costs_less_than_a_millisecond_with_ten_thousand_trials_behind_it() {
     for number in 0..10_000u64 {
         let load = loads[number as usize % loads.len()];
         let input = TrialInput { load, duration: Duration::from_secs(1) };
-        let answer = if (number / loads.len() as u64) % 2 == 0 { Sut::Dead } else { Sut::Lossless };
+        let answer = if (number / loads.len() as u64).is_multiple_of(2) { Sut::Dead } else { Sut::Lossless };
         search.record(&answer.answer(input, number));
     }
-    let start = Instant::now();
-    for _ in 0..100 {
-        std::hint::black_box((search.next_trial(), search.outcome()));
+    // The best of ten: the machine may be busy with something else.
+    let each = (0..10).map(|_| {
+        let start = std::time::Instant::now();
+        for _ in 0..10 {
+            std::hint::black_box((search.next_trial(), search.outcome()));
+        }
+        start.elapsed() / 10
+    });
+    let each = each.min().unwrap();
+    assert!(each < Duration::from_millis(1), "{each:?} a decision");
+}
+
+#[test]
+fn a_system_that_fades_or_fails_a_little_everywhere_is_not_followed_width_by_width() {
+    for (name, preset, seeds) in
+        [("drift", Preset::Csit, 8), ("floor", Preset::Csit, 4), ("drift", Preset::Rfc2544, 8)]
+    {
+        for seed in 1..=seeds {
+            let settings = dropline_sim::Settings { seed, ..Default::default() };
+            let profile = dropline_trial::TrafficProfile { seed, ..Default::default() };
+            let system = dropline_sim::System::named(name).unwrap();
+            let mut sut = dropline_sim::Simulated::new(system, settings, profile, 1);
+            let (goals, range) = (preset.goals(), dropline_sim::default_range());
+            let mut search = Mlr::new(Config { goals, range, effective: preset.effective() }).unwrap();
+            let mut trials = 0;
+            while let Some(input) = search.next_trial() {
+                let Ok(trial) = sut.measure(input);
+                search.record(&trial);
+                trials += 1;
+                assert!(trials < 600, "{name}, seed {seed}");
+            }
+        }
     }
-    let each = start.elapsed() / 100;
-    assert!(each < Duration::from_millis(5), "{each:?} a decision, in a slow build");
 }

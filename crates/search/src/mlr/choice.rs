@@ -93,6 +93,12 @@ impl Mlr {
         if repeats && view.is_surprising(above) {
             return Some(Wish::Look(above.index));
         }
+        if let Some(load) = view.stride() {
+            return Some(Wish::Look(load));
+        }
+        if let Some(safe) = below.filter(|below| view.is_lost() && below.class == Class::Undecided) {
+            return prove(Some(safe.index), None);
+        }
         let (hint, _) = view.hint(above);
         if above.at - below.map_or(hint, |below| below.at) < CLOSE_WIDTHS * view.width as f64 {
             let pair = if repeats {

@@ -12,6 +12,9 @@ use std::time::Duration;
 /// Trials that forwarded so many widths less than was forwarded elsewhere say nothing of where the crossing is.
 const DIP_WIDTHS: f64 = 8.0;
 
+/// How many bad loads in a row make a walk of a search.
+const WALK: usize = 7;
+
 /// A load that was tried, as one goal sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rung {
@@ -124,6 +127,26 @@ impl<'a> View<'a> {
         single && far && above.loss < 0.8 * higher.loss
     }
 
+    /// After so many bad loads in a row and no good one below: as far again as from the first of them.
+    ///
+    /// Without it a search would follow a system that fades, or fails a little everywhere, width by width.
+    pub(super) fn stride(&self) -> Option<usize> {
+        let bad = self.rungs.len() - self.cut;
+        if self.cut > 0 || bad < WALK {
+            return None;
+        }
+        // The highest load is not part of the walk: it is tried first, wherever the crossing is.
+        let (first, last) = (self.rungs[bad - 2].at, self.rungs[0].at);
+        let stride = (first - last).max(2.0 * self.width as f64);
+        Some(self.mlr.grid.nearest(last - stride)).filter(|&load| load < self.rungs[0].index)
+    }
+
+    /// Whether the crossing was followed in vain for long: a lower bound, however low, ends the walk, and then
+    /// halving is surer than hints.
+    pub(super) fn is_lost(&self) -> bool {
+        self.rungs.len() - self.cut >= 2 * WALK
+    }
+
     /// A load between those on both sides of the cut; `None` when there is none.
     pub(super) fn between(&self, above: &Rung) -> Option<usize> {
         let width = self.width as f64;
@@ -140,6 +163,8 @@ impl<'a> View<'a> {
                 if from_below >= from_above {
                     let aim = if hint > middle { hint - width / 2.0 } else { hint + width / 2.0 };
                     aim.clamp(from_above, from_below)
+                } else if self.is_lost() {
+                    middle
                 } else if hint >= from_above {
                     from_above
                 } else if hint <= below.at + width / 2.0 {
