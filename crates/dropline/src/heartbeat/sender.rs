@@ -101,7 +101,7 @@ pub struct Departures {
 impl Departures {
     /// From the start.
     pub fn new(sending: &Sending) -> Self {
-        let end = sending.duration.map_or(u64::MAX, |duration| nanoseconds(duration));
+        let end = sending.duration.map_or(u64::MAX, nanoseconds);
         Self { sending: sending.clone(), end_ns: end, period: 0, left: Vec::new(), chance: sending.seed }
     }
 

@@ -233,7 +233,7 @@ impl Work {
                     let mut desk = self.desk();
                     match one {
                         Some((length, source)) => {
-                            desk.take(&single[..length], || Some(source), seconds, self)
+                            desk.take(&single[..length], || Some(source), seconds, self);
                         }
                         None => (0..count).for_each(|at| {
                             desk.take(inbox.datagram(at), || inbox.source(at), seconds, self);

@@ -90,7 +90,7 @@ impl Measurer for Heartbeats {
         let departures = departures.map(|(due, index)| (due, Expected::heartbeat(number, index)));
         let give_up = input.duration + (input.duration / 100).max(Duration::from_millis(25));
         let sent = offer(&socket, departures, Some(give_up), &self.opening.stop, |_, heartbeat| {
-            kept.left(heartbeat)
+            kept.left(heartbeat);
         })
         .map_err(|why| Failure::environment(format!("cannot send to {}: {why}", self.address)))?;
         let waiting = self.drain()?;

@@ -53,9 +53,9 @@ pub(crate) fn run(args: &HeartbeatReportArgs) -> Result<u8, Failure> {
     let answer = ask(target, patience)?;
     let reading = Reading::new(target, &answer, Clock::is_shared(args.clock, target));
     if args.json {
-        out::print_json(&reading)?
+        out::print_json(&reading)?;
     } else {
-        out::print(&text(&reading))?
+        out::print(&text(&reading))?;
     }
     Ok(DONE)
 }

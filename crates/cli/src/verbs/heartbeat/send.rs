@@ -71,9 +71,9 @@ pub(crate) fn run(args: &HeartbeatSendArgs) -> Result<u8, Failure> {
     check_rate(sending.target, sending.rate_pps())?;
     let sent = sending.run(&stop)?;
     if args.json {
-        out::print_json(&in_json(&sent))?
+        out::print_json(&in_json(&sent))?;
     } else {
-        out::print(&text(&sent))?
+        out::print(&text(&sent))?;
     }
     Ok(if sent.offered == sent.intended { DONE } else { INVALID })
 }

@@ -108,9 +108,9 @@ pub(crate) fn run(args: &HeartbeatServeArgs) -> Result<u8, Failure> {
     let ended_by_itself = !running.is_serving();
     let counts = running.stop();
     if args.json {
-        out::print_json(&counts)?
+        out::print_json(&counts)?;
     } else {
-        out::print(&text(&counts))?
+        out::print(&text(&counts))?;
     }
     if ended_by_itself {
         return Err(Failure::environment("the socket cannot be read any more"));
