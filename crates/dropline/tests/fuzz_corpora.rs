@@ -6,7 +6,10 @@ mod fuzz;
 
 use std::path::{Path, PathBuf};
 
-const CHECKS: [(&str, fn(&[u8])); 8] = [
+/// A reader's name, and what must hold of it for any bytes.
+type Check = (&'static str, fn(&[u8]));
+
+const CHECKS: [Check; 8] = [
     ("answer", fuzz::answer::check),
     ("goal", fuzz::goal::check),
     ("histogram", fuzz::histogram::check),

@@ -164,6 +164,7 @@ impl Made {
                 effective_duration: if self.algorithm == "mlr" { "elapsed_s" } else { "duration_s" }.into(),
                 warm_up_s: if self.algorithm == "binary" { 5.0 } else { 0.0 },
                 delay_at: self.delay_at.clone(),
+                level: None,
                 repetition: None,
                 mdr: (self.algorithm == "mdr").then(|| MdrLine {
                     version: "current".into(),

@@ -14,8 +14,9 @@ mod imp;
 mod imp;
 
 pub(crate) use imp::{
-    InBatch, OutBatch, ReceiveBatch, SendBatch, addresses_elsewhere, errno_name, leads_off_this_machine, local_addresses,
-    receive_drops, receive_memory, report_refusals, set_receive_buffer, sharpen_sleep, wait_readable,
+    InBatch, OutBatch, ReceiveBatch, SendBatch, addresses_elsewhere, errno_name, leads_off_this_machine,
+    local_addresses, receive_drops, receive_memory, report_refusals, set_receive_buffer, sharpen_sleep,
+    wait_readable,
 };
 
 /// Most packets that move in one system call: 32 to 64 reach the full rate, more gain nothing.
