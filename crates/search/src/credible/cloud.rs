@@ -8,9 +8,9 @@ use rand_chacha::ChaCha8Rng;
 /// How many particles.
 const PARTICLES: usize = 2000;
 /// Moves are resumed where they stopped; a trial pays for so many likelihoods.
-const LIKELIHOODS: usize = 130_000;
+const LIKELIHOODS: usize = 70_000;
 /// Of these, at most so many go into one resampling.
-const AT_ONCE: usize = 60_000;
+const AT_ONCE: usize = 50_000;
 /// Sweeps through all particles after a resampling, if they can be paid.
 const SWEEPS: usize = 4;
 /// Sweeps through all particles that a trial buys in all.

@@ -129,6 +129,8 @@ struct Level {
     at: f64,
     /// du ÷ d ln(mean loss) there.
     per_log: f64,
+    /// d ln(that) ÷ d ln(mean loss): 0 where loss grows exponentially, 1 where it is the excess.
+    growth: f64,
 }
 
 impl Shape {
@@ -167,7 +169,11 @@ impl Shape {
         let excess = (self.softness * y).max(-0.95);
         let sigmoid = left + bent * first * gone;
         let slope = (1.0 + excess) * sigmoid / (self.softness * x) - 1.0;
-        Level { at: libm::log1p(excess), per_log: (1.0 / slope.max(1e-3)).clamp(1e-7, 10.0) }
+        Level {
+            at: libm::log1p(excess),
+            per_log: (1.0 / slope.max(1e-3)).clamp(1e-7, 10.0),
+            growth: 1.0 - first * gone / left,
+        }
     }
 
     /// P(a trial's own u is below `distance` on top of the mean one), where u has this variance.
@@ -212,9 +218,13 @@ impl Shape {
             let mean = 0.5 * (fewest + most);
             let level = self.level(mean / seen.packets);
             let distance = level.at - above;
+            // Both ends as `at_most` has them, to first order: chances of all counts must sum to 1.
             let at_most = |count: f64| {
-                let variance = self.noisy(level, count);
-                self.below(distance + level.per_log * libm::log(count / mean), variance, normal)
+                let log = libm::log(count / mean);
+                let per_log = (level.per_log * (1.0 + level.growth * log)).max(0.1 * level.per_log);
+                let variance = self.noisy(Level { per_log, ..level }, count);
+                let at = level.per_log * log * (1.0 + 0.5 * level.growth * log);
+                self.below(distance + at, variance, normal)
             };
             at_most(most) - at_most(fewest)
         } else {
@@ -257,7 +267,7 @@ impl Shape {
     /// Logarithm of the load at which a trial of `seconds` loses more than `ratio` with probability `exceed`.
     pub(super) fn goal_load(&self, ratio: f64, exceed: f64, seconds: f64, normal: &Normal) -> f64 {
         let mut log_load = self.theta;
-        for _ in 0..3 {
+        for _ in 0..2 {
             let packets = (libm::exp(log_load) * seconds).max(1.0);
             let allowed = libm::floor(ratio * packets);
             let reached = if allowed < 1.0 {
@@ -283,7 +293,7 @@ impl Shape {
                     9.0 * (libm::sqrt(self.variance) + level.per_log * (2.0 + libm::sqrt(self.tau_squared)));
                 // P(nothing lost) falls with u: the reach below the level is what is left of it.
                 let (mut low, mut high) = (-widest, widest);
-                for _ in 0..18 {
+                for _ in 0..14 {
                     let middle = 0.5 * (low + high);
                     if upright.nothing_lost(middle, level.per_log, normal) > 1.0 - share {
                         low = middle;

@@ -7,15 +7,17 @@ use std::time::Duration;
 const SHARES: [f64; 3] = [0.9, 0.7, 0.5];
 /// A probe is as long as this share of a full trial.
 const LENGTH: f64 = 0.5;
+/// How often the first loss must come again: once is not enough where one trial in six is a slow one.
+const CONFIRMATIONS: usize = 2;
 
 /// The probes below one lower end.
 ///
-/// A first loss may be one of the bad trials that a goal allows: it is tried again before it is believed.
+/// A first loss may be one of the bad trials that a goal allows: it must come again before it is believed.
 #[derive(Debug)]
 pub(super) struct Probe {
     wanted: Vec<TrialInput>,
-    /// The first loss, until it is confirmed.
-    suspicion: Option<Trial>,
+    /// Losses at the first lossy load, until they are believed.
+    suspicions: usize,
     lossy: Vec<Trial>,
     clean: Option<Rate>,
 }
@@ -27,7 +29,7 @@ impl Probe {
         let loads = SHARES.iter().rev().filter_map(|share| Rate::pps(lower.as_pps() * share).ok());
         Self {
             wanted: loads.filter(|&load| load >= min).map(|load| TrialInput { load, duration }).collect(),
-            suspicion: None,
+            suspicions: 0,
             lossy: Vec::new(),
             clean: None,
         }
@@ -46,15 +48,15 @@ impl Probe {
         if trial.lost() == 0 {
             // What only our own side spoiled says nothing.
             let clean = trial.offered > 0 && !trial.is_void_at(dropline_trial::Ratio::ZERO);
-            if clean && self.suspicion.is_none() && self.clean.is_none() {
+            if clean && self.suspicions == 0 && self.clean.is_none() {
                 self.clean = Some(trial.input.load);
             }
-            self.suspicion = None;
+            self.suspicions = 0;
             self.wanted.pop();
-        } else if self.lossy.is_empty() && self.suspicion.is_none() {
-            self.suspicion = Some(trial.clone());
+        } else if self.lossy.is_empty() && self.suspicions < CONFIRMATIONS {
+            self.suspicions += 1;
         } else {
-            self.suspicion = None;
+            self.suspicions = 0;
             self.lossy.push(trial.clone());
             self.clean = None;
             self.wanted.pop();
@@ -101,14 +103,14 @@ mod tests {
     #[test]
     fn a_loss_that_does_not_come_again_is_forgotten() {
         let mut probe = probe();
-        assert_eq!(answer(&mut probe, &[1, 0, 0, 0]), [900, 900, 700, 500]);
+        assert_eq!(answer(&mut probe, &[1, 1, 0, 0, 0]), [900, 900, 900, 700, 500]);
         assert_eq!((probe.next_trial(), probe.found(), probe.caveat()), (None, None, None));
     }
 
     #[test]
     fn a_lossy_band_is_bracketed() {
         let mut probe = probe();
-        assert_eq!(answer(&mut probe, &[1, 2, 0, 0]), [900, 900, 700, 500]);
+        assert_eq!(answer(&mut probe, &[1, 3, 2, 0, 0]), [900, 900, 900, 700, 500]);
         let [upper, lower] = [900.0, 700.0].map(|pps| Rate::pps(pps).unwrap());
         assert_eq!(probe.found(), Some((upper, Some(lower))));
         assert!(matches!(probe.caveat(), Some(Caveat::LossBelow { lost: 2, offered: 450, .. })));
@@ -117,7 +119,7 @@ mod tests {
     #[test]
     fn a_floor_has_nothing_clean_below() {
         let mut probe = probe();
-        assert_eq!(answer(&mut probe, &[1, 1, 1, 1]), [900, 900, 700, 500]);
+        assert_eq!(answer(&mut probe, &[1, 1, 1, 1, 1]), [900, 900, 900, 700, 500]);
         assert_eq!(probe.found(), Some((Rate::pps(500.0).unwrap(), None)));
     }
 }
