@@ -9,6 +9,7 @@ const TARGETS: &str = "\
 Targets:
   udp://HOST:PORT              a UDP service that echoes each request
   udp://HOST:PORT?reply=none   a one-way service, counted at its socket
+  heartbeat://HOST:PORT        a heartbeat aggregator; its report is the check of what it kept
   sim:NAME?capacity=9Mpps      a simulated system with known truth, in virtual time
                                (hard consistent soft noisy dips inconsistent lossless dead)
   exec:COMMAND                 another program performs the trials, one JSON object a line
