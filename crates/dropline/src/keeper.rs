@@ -6,6 +6,11 @@ use dropline_record::{Header, Record, ResultLine, TrialLine};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often, and how far apart, a lock that is held is asked for again.
+const LOCK_TRIES: u32 = 25;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// Where a record goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,14 +135,23 @@ fn parse(text: &str, path: &Path) -> Result<Record, Failure> {
     })
 }
 
+/// Takes the file for this search alone. A program that is just being started shares our files until it
+/// runs, so a lock that is held is asked for again for a moment.
 fn lock(file: &File, path: &Path) -> Result<(), Failure> {
-    match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => {
-            Err(Failure::environment(format!("another search is writing {}", path.display()))
-                .advice("wait for it to end, or name another file: -o FILE"))
+    let mut tries = 0;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if tries < LOCK_TRIES => {
+                tries += 1;
+                std::thread::sleep(LOCK_PAUSE);
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(Failure::environment(format!("another search is writing {}", path.display()))
+                    .advice("wait for it to end, or name another file: -o FILE"));
+            }
+            Err(TryLockError::Error(why)) => return Err(cannot_write(path, &why)),
         }
-        Err(TryLockError::Error(why)) => Err(cannot_write(path, &why)),
     }
 }
 
