@@ -16,6 +16,11 @@ pub(crate) fn run() -> Done {
     Ok(())
 }
 
+/// A program whose one trial has delays to draw, the same each time.
+const TRIAL: &str = r#"exec:sh -c 'read line; echo "{\"intended\":1000000,\"offered\":1000000,
+    \"forwarded\":999990,\"duration_s\":1.0,\"delay_ns_histogram\":[[30000,500000],[60000,400000],
+    [200000,90000],[900000,9990]]}" | tr -d "\n"; echo'"#;
+
 /// Pages of real searches, looked at in headless Chromium.
 fn pages() -> Done {
     let dropline = build_dropline()?;
@@ -26,7 +31,7 @@ fn pages() -> Done {
         ("mlr", &["search", "sim:soft"][..]),
         ("mdr", &["search", "sim:inconsistent", "--algorithm", "mdr", "--goal", "0", "--goal", "0.5%"]),
         ("binary", &["search", "sim:consistent", "--algorithm", "binary"]),
-        ("trial", &["trial", "sim:noisy", "--load", "9Mpps"]),
+        ("trial", &["trial", TRIAL, "--load", "1Mpps", "--duration", "1s"]),
     ] {
         let record = directory.join(format!("{name}.jsonl")).to_string_lossy().into_owned();
         let page = directory.join(format!("{name}.html")).to_string_lossy().into_owned();
