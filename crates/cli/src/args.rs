@@ -11,7 +11,7 @@ Targets:
   udp://HOST:PORT?reply=none   a one-way service, counted at its socket
   heartbeat://HOST:PORT        a heartbeat aggregator; its report is the check of what it kept
   sim:NAME?capacity=9Mpps      a simulated system with known truth, in virtual time
-                               (hard consistent soft noisy dips inconsistent lossless dead)
+                               (hard consistent soft noisy dips inconsistent lossless dead, and more)
   exec:COMMAND                 another program performs the trials, one JSON object a line
   replay:RECORD                stored trials answered again
 
