@@ -75,6 +75,8 @@ pub struct Mlr {
     loads: BTreeMap<Rate, Load>,
     /// What the last trial counted for beyond its duration, in seconds.
     overhead: f64,
+    /// The trial it wants now.
+    wanted: Option<choice::Choice>,
 }
 
 /// All that is known of a load.
@@ -106,7 +108,7 @@ impl Mlr {
             }
         }
         let grid = Grid::new(range, &goals);
-        Ok(Self {
+        let mut mlr = Self {
             goals,
             range,
             effective,
@@ -114,7 +116,10 @@ impl Mlr {
             tables: Tables::new(),
             loads: BTreeMap::new(),
             overhead: 0.0,
-        })
+            wanted: None,
+        };
+        mlr.wanted = mlr.choice();
+        Ok(mlr)
     }
 
     /// What a load is to goal number `goal` (from 0), by all trials at it so far.
@@ -170,7 +175,7 @@ impl Mlr {
 
 impl Algorithm for Mlr {
     fn next_trial(&mut self) -> Option<TrialInput> {
-        Some(self.choice()?.input)
+        self.wanted.map(|choice| choice.input)
     }
 
     fn record(&mut self, trial: &Trial) {
@@ -191,10 +196,11 @@ impl Algorithm for Mlr {
         for (evidence, goal) in load.evidence.iter_mut().zip(&self.goals) {
             evidence.add(goal, trial, effective);
         }
+        self.wanted = self.choice();
     }
 
     fn phase(&self) -> String {
-        self.choice().map_or("done", |choice| choice.phase).into()
+        self.wanted.map_or("done", |choice| choice.phase).into()
     }
 
     fn bounds(&self) -> Vec<Bounds> {
