@@ -7,7 +7,8 @@ use std::process::Command;
 use tree::{root, sources};
 
 /// What each crate may depend on, of ours.
-const MAY_KNOW: [(&str, &[&str]); 12] = [
+const MAY_KNOW: [(&str, &[&str]); 13] = [
+    ("dropline-account", &["dropline-stats", "dropline-trial"]),
     ("dropline-heartbeat", &[]),
     ("dropline-stats", &[]),
     ("dropline-payload", &[]),
@@ -16,10 +17,11 @@ const MAY_KNOW: [(&str, &[&str]); 12] = [
     ("dropline-search", &["dropline-trial"]),
     ("dropline-record", &["dropline-search", "dropline-stats", "dropline-trial"]),
     ("dropline-report", &["dropline-record"]),
-    ("dropline-traffic", &["dropline-payload", "dropline-stats", "dropline-trial"]),
+    ("dropline-traffic", &["dropline-account", "dropline-payload", "dropline-stats", "dropline-trial"]),
     (
         "dropline",
         &[
+            "dropline-account",
             "dropline-heartbeat",
             "dropline-record",
             "dropline-report",
@@ -35,7 +37,7 @@ const MAY_KNOW: [(&str, &[&str]); 12] = [
 ];
 
 /// Crates that see no clock, socket, thread or file.
-const PURE: [&str; 7] = ["payload", "record", "report", "search", "sim", "stats", "trial"];
+const PURE: [&str; 8] = ["account", "payload", "record", "report", "search", "sim", "stats", "trial"];
 
 /// Where unsafe code may stand.
 const MAY_BE_UNSAFE: [&str; 2] = ["crates/heartbeat/src/sys", "crates/traffic/src/sys"];

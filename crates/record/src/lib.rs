@@ -12,6 +12,7 @@ pub mod result_line;
 pub mod schema;
 pub mod study;
 pub mod trial_line;
+pub mod watched_line;
 
 pub use dropline_stats::{Histogram, sample};
 
@@ -22,3 +23,4 @@ pub use record::{ReadError, Record};
 pub use result_line::{AnswerLine, DelayAtLine, ResultLine, ResultWord};
 pub use study::{Study, Table};
 pub use trial_line::{BoundsLine, CaveatLine, DelayLine, NegativeLine, Purpose, SliceLine, TrialLine};
+pub use watched_line::WatchedLine;

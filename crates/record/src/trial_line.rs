@@ -1,6 +1,6 @@
 //! A line of a record: one trial and what the search knew after it.
 
-use crate::Count;
+use crate::{Count, WatchedLine};
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
 use dropline_trial::{Caveat, Delay, DelayKind, Rate, Slice, Stamp, Trial, TrialInput};
@@ -82,6 +82,9 @@ pub struct TrialLine {
     pub slices: Vec<SliceLine>,
     /// Packets lost by place, where that was accounted for.
     pub lost_at: Option<BTreeMap<String, Count>>,
+    /// What the target did meanwhile, where it is on this machine and could be looked at.
+    #[serde(default)]
+    pub watched: Option<WatchedLine>,
     /// Doubts about this trial.
     pub caveats: Vec<CaveatLine>,
     /// What the search knew after this trial, one a goal.
@@ -205,6 +208,7 @@ impl TrialLine {
             negative: NegativeLine { count: Count(negative.negative), min: negative.negative_min_ns },
             slices: trial.slices.iter().map(SliceLine::from).collect(),
             lost_at: trial.lost_at.as_ref().map(counts),
+            watched: trial.watched.as_ref().map(WatchedLine::from),
             caveats: trial.caveats.iter().map(CaveatLine::from).collect(),
             bounds: Vec::new(),
         }
@@ -260,6 +264,7 @@ impl TrialLine {
                 })
                 .collect(),
             lost_at: self.lost_at.as_ref().map(plain),
+            watched: self.watched.as_ref().map(WatchedLine::watched),
             caveats: self
                 .caveats
                 .iter()

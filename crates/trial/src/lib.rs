@@ -12,6 +12,7 @@ pub mod rate;
 pub mod ratio;
 pub mod seed;
 pub mod trial;
+pub mod watched;
 pub mod written;
 
 pub use arrival::{Arrival, Departures};
@@ -21,3 +22,4 @@ pub use profile::{Drain, Packet, Part, TrafficProfile};
 pub use rate::{LoadRange, Rate};
 pub use ratio::Ratio;
 pub use trial::{Delay, DelayKind, LostAt, Slice, Stamp, Trial, TrialInput};
+pub use watched::{Look, Watched};

@@ -1,6 +1,6 @@
 //! One trial: what was asked, what was counted.
 
-use crate::{Caveat, Rate, Ratio};
+use crate::{Caveat, Rate, Ratio, Watched};
 use dropline_stats::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -61,6 +61,8 @@ pub struct Trial {
     pub slices: Vec<Slice>,
     /// Where packets were lost, where that was accounted for.
     pub lost_at: Option<LostAt>,
+    /// What the target did meanwhile, where it is on this machine and could be looked at.
+    pub watched: Option<Watched>,
     /// Doubts about this trial.
     pub caveats: Vec<Caveat>,
 }
@@ -89,6 +91,7 @@ impl Trial {
             lateness: Delay::default(),
             slices: Vec::new(),
             lost_at: None,
+            watched: None,
             caveats: Vec::new(),
         }
     }

@@ -1,0 +1,206 @@
+//! The places where a packet can vanish, by the names that a record has for them.
+
+use std::fmt;
+
+/// Where packets can be lost on one host, from the sending program to the receiving one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// The receiving socket's buffer was full.
+    ReceiveBuffer,
+    /// A filter program at the receiving socket refused it.
+    SocketFilter,
+    /// Its UDP checksum was wrong.
+    Checksum,
+    /// No socket took packets at that port, or its socket was connected to another peer.
+    NoListener,
+    /// A queueing discipline had no room.
+    Qdisc,
+    /// A firewall rule.
+    Netfilter,
+    /// A rule at the receiving device, before the network layer.
+    Ingress,
+    /// The reverse path filter: its source address is not reached the way it came.
+    RpFilter,
+    /// It carried another host's hardware address.
+    OtherHost,
+    /// The next hop's hardware address was never found.
+    Neighbour,
+    /// A device or its peer was down.
+    LinkDown,
+    /// Its time to live ran out at a router.
+    Ttl,
+    /// A router knew no way, or does not forward.
+    NoRoute,
+    /// A fragment of it was missing.
+    Fragment,
+    /// The kernel's per-CPU backlog was full.
+    Softnet,
+    /// UDP as a whole had no memory left.
+    UdpMemory,
+    /// The sending socket's buffer was full; on the way back alone, as our own sends are told.
+    SendBuffer,
+    /// The target's own queue, behind its socket, was full.
+    ServiceQueue,
+    /// It waited at the socket when nobody looked any more, or the socket was closed over it.
+    Unread,
+    /// It came back after the drain had ended.
+    Late,
+    /// No counter tells.
+    Unexplained,
+}
+
+/// Which way a packet went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// From us to the target.
+    Out,
+    /// From the target back to us.
+    Back,
+}
+
+/// A place on one of the two ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Site {
+    /// Towards the target or back from it.
+    pub way: Way,
+    /// Where on that way.
+    pub place: Place,
+}
+
+impl Place {
+    /// All of them, in the order in which a record lists them.
+    pub const ALL: [Self; 21] = [
+        Self::ReceiveBuffer,
+        Self::SocketFilter,
+        Self::Checksum,
+        Self::NoListener,
+        Self::Qdisc,
+        Self::Netfilter,
+        Self::Ingress,
+        Self::RpFilter,
+        Self::OtherHost,
+        Self::Neighbour,
+        Self::LinkDown,
+        Self::Ttl,
+        Self::NoRoute,
+        Self::Fragment,
+        Self::Softnet,
+        Self::UdpMemory,
+        Self::SendBuffer,
+        Self::ServiceQueue,
+        Self::Unread,
+        Self::Late,
+        Self::Unexplained,
+    ];
+
+    /// Its name in a record, without the way.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReceiveBuffer => "receive_buffer",
+            Self::SocketFilter => "socket_filter",
+            Self::Checksum => "checksum",
+            Self::NoListener => "no_listener",
+            Self::Qdisc => "qdisc",
+            Self::Netfilter => "netfilter",
+            Self::Ingress => "ingress",
+            Self::RpFilter => "rp_filter",
+            Self::OtherHost => "other_host",
+            Self::Neighbour => "neighbour",
+            Self::LinkDown => "link_down",
+            Self::Ttl => "ttl",
+            Self::NoRoute => "no_route",
+            Self::Fragment => "fragment",
+            Self::Softnet => "softnet",
+            Self::UdpMemory => "udp_memory",
+            Self::SendBuffer => "send_buffer",
+            Self::ServiceQueue => "service_queue",
+            Self::Unread => "unread",
+            Self::Late => "late",
+            Self::Unexplained => "unexplained",
+        }
+    }
+}
+
+impl Site {
+    /// Packets for which nothing says where they went, or on which way.
+    pub const UNEXPLAINED: Self = Self { way: Way::Out, place: Place::Unexplained };
+
+    /// On the way to the target.
+    pub fn out(place: Place) -> Self {
+        Self { way: Way::Out, place }
+    }
+
+    /// On the way back.
+    pub fn back(place: Place) -> Self {
+        Self { way: Way::Back, place }
+    }
+
+    /// The key of a record's `lost_at`: the place's name, on the way back with `return_` before it. What is
+    /// late or unexplained is so whatever the way.
+    pub fn key(self) -> String {
+        let name = self.place.name();
+        match (self.way, self.place) {
+            (Way::Back, place) if !matches!(place, Place::Late | Place::Unexplained) => {
+                format!("return_{name}")
+            }
+            _ => name.into(),
+        }
+    }
+
+    /// The site that a record's key names; `None` for a key of a later version.
+    pub fn of_key(key: &str) -> Option<Self> {
+        let (way, name) = match key.strip_prefix("return_") {
+            Some(name) => (Way::Back, name),
+            None => (Way::Out, key),
+        };
+        let place = Place::ALL.into_iter().find(|place| place.name() == name)?;
+        let site = Self { way, place };
+        (site.key() == key).then_some(site)
+    }
+}
+
+impl fmt::Display for Site {
+    /// As a person reads it: `receive buffer`, `receive buffer (return)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.place.name().replace('_', " "))?;
+        match self.way {
+            Way::Back if self.key().starts_with("return_") => f.write_str(" (return)"),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_those_that_are_promised() {
+        let promised = "receive_buffer socket_filter checksum no_listener qdisc netfilter ingress rp_filter \
+                        other_host neighbour link_down ttl no_route fragment softnet udp_memory \
+                        service_queue unread late unexplained";
+        for key in promised.split_whitespace() {
+            assert_eq!(Site::of_key(key).map(Site::key).as_deref(), Some(key));
+        }
+        assert_eq!(Site::back(Place::SendBuffer).key(), "return_send_buffer");
+    }
+
+    #[test]
+    fn a_key_names_one_site_and_a_strange_one_none() {
+        for way in [Way::Out, Way::Back] {
+            for place in Place::ALL {
+                let key = Site { way, place }.key();
+                assert_eq!(Site::of_key(&key).map(Site::key), Some(key));
+            }
+        }
+        for strange in ["", "return_", "return_late", "return_unexplained", "elsewhere"] {
+            assert_eq!(Site::of_key(strange), None, "{strange}");
+        }
+    }
+
+    #[test]
+    fn a_person_reads_words() {
+        assert_eq!(Site::back(Place::ReceiveBuffer).to_string(), "receive buffer (return)");
+        assert_eq!(Site::out(Place::NoListener).to_string(), "no listener");
+    }
+}

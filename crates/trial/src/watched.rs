@@ -1,0 +1,48 @@
+//! What a target on this machine did while a trial ran.
+
+use std::time::Duration;
+
+/// A target's process and socket over time, looked at from outside.
+///
+/// Times of samples run from the trial's epoch, as those of packets do; a first sample before it has a time
+/// below zero. Counters count from when they were first read by anyone, so only differences between samples
+/// mean something. What could not be seen is `None`, never 0.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Watched {
+    /// The process that owns the socket; `None` where that may not be seen.
+    pub pid: Option<u32>,
+    /// Its name, as the kernel has it.
+    pub name: Option<String>,
+    /// Memory that its socket may hold (the kernel's doubled SO_RCVBUF), in bytes.
+    pub buffer_bytes: Option<u64>,
+    /// Intended time between two looks.
+    pub every: Duration,
+    /// Median time that a look took, on the CPU of the one who looks.
+    pub look_cost: Duration,
+    /// Looks taken; more than `samples` keeps.
+    pub looks: u64,
+    /// Largest memory in use that a look saw at the socket, in bytes.
+    pub largest_queued_bytes: Option<u64>,
+    /// CPU time a packet that the target received, in ns: an upper bound of its service time, as the
+    /// kernel's share and waking up are in it.
+    pub cpu_ns_a_packet: Option<f64>,
+    /// In order of time. Looks that say nothing their neighbours do not say are left out.
+    pub samples: Vec<Look>,
+}
+
+/// One look at a target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// When, from the trial's epoch, in ns.
+    pub at_ns: i64,
+    /// Memory that packets waiting at the socket are charged for, in bytes.
+    pub queued_bytes: Option<u64>,
+    /// Packets that the socket had no room for, or its filter refused, so far.
+    pub drops: Option<u64>,
+    /// CPU time of the process so far, all threads.
+    pub cpu_ns: Option<u64>,
+    /// Time that it could have run and had no CPU, so far.
+    pub waited_ns: Option<u64>,
+    /// Context switches so far: it had nothing to do, or had its CPU taken.
+    pub switches: Option<u64>,
+}
