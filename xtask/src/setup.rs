@@ -4,8 +4,12 @@ use crate::{Done, root};
 use std::path::Path;
 
 /// Debian packages that `make test` needs, and a file of each that tells that it is there.
-const TEST: [(&str, &str); 3] =
-    [("chromium", "/usr/bin/chromium"), ("iproute2", "/sbin/ip"), ("xinetd", "/usr/sbin/xinetd")];
+const TEST: [(&str, &str); 4] = [
+    ("chromium", "/usr/bin/chromium"),
+    ("iproute2", "/sbin/ip"),
+    ("nftables", "/usr/sbin/nft"),
+    ("xinetd", "/usr/sbin/xinetd"),
+];
 
 /// Compilers, an AVR simulator, emulators and an instruction counter for `make test-embedded`.
 const EMBEDDED: [(&str, &str); 10] = [

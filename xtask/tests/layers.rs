@@ -7,9 +7,10 @@ use std::process::Command;
 use tree::{root, sources};
 
 /// What each crate may depend on, of ours.
-const MAY_KNOW: [(&str, &[&str]); 13] = [
+const MAY_KNOW: [(&str, &[&str]); 14] = [
     ("dropline-account", &["dropline-stats", "dropline-trial"]),
     ("dropline-heartbeat", &[]),
+    ("dropline-lab", &[]),
     ("dropline-stats", &[]),
     ("dropline-payload", &[]),
     ("dropline-trial", &["dropline-stats"]),
@@ -23,6 +24,7 @@ const MAY_KNOW: [(&str, &[&str]); 13] = [
         &[
             "dropline-account",
             "dropline-heartbeat",
+            "dropline-lab",
             "dropline-record",
             "dropline-report",
             "dropline-search",

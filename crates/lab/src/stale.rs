@@ -1,0 +1,85 @@
+//! What a killed program left behind, known by the name: whose it was, and when that one began.
+
+use crate::namespace::NAMES;
+use crate::{LabError, program};
+use std::io;
+
+/// First part of every name.
+const OURS: &str = "dropline";
+
+/// The name of a namespace of process `pid`. The start of the process is in it, as ids come again.
+pub(crate) fn name(pid: u32, number: u32, role: &str) -> io::Result<String> {
+    let began = began(pid).ok_or(io::ErrorKind::NotFound)?;
+    Ok(format!("{OURS}-{pid}-{began}-{number}-{role}"))
+}
+
+/// Removes the namespaces whose makers are no more, with what still runs in them.
+pub(crate) fn sweep() {
+    for name in std::fs::read_dir(NAMES).into_iter().flatten().flatten() {
+        let name = name.file_name();
+        if let Some(name) = name.to_str()
+            && let Some((pid, then)) = maker(name)
+            && began(pid) != Some(then)
+        {
+            remove(name);
+        }
+    }
+}
+
+/// Ends what runs in a namespace and removes its name; the kernel removes its interfaces with it.
+pub(crate) fn remove(name: &str) {
+    for pid in processes(name).unwrap_or_default() {
+        let _ = program::run("kill", &["-KILL", &pid.to_string()]);
+    }
+    let _ = program::run("ip", &["netns", "del", name]);
+}
+
+pub(crate) fn processes(name: &str) -> Result<Vec<u32>, LabError> {
+    let listed = program::run("ip", &["netns", "pids", name])?;
+    // Threads of this very program may be inside; it does not end itself.
+    Ok(listed
+        .split_whitespace()
+        .filter_map(|pid| pid.parse().ok())
+        .filter(|&pid| pid != std::process::id())
+        .collect())
+}
+
+/// Who made the namespace of that name, and when that process began.
+fn maker(name: &str) -> Option<(u32, u64)> {
+    let mut parts = name.strip_prefix(OURS)?.strip_prefix('-')?.splitn(4, '-');
+    let (pid, began, number) = (parts.next()?, parts.next()?, parts.next()?);
+    number.parse::<u32>().ok()?;
+    Some((pid.parse().ok()?, began.parse().ok()?))
+}
+
+/// When a process began, in clock ticks since the machine did (field 22 of its `stat`); `None` if it is gone.
+fn began(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is its name, which may hold anything, brackets included.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_tells_whose_it_is() {
+        let mine = name(std::process::id(), 3, "client-a").unwrap();
+        assert_eq!(maker(&mine), Some((std::process::id(), began(std::process::id()).unwrap())));
+    }
+
+    #[test]
+    fn names_of_others_are_nobodys() {
+        for name in ["", "dropline", "dropline-1", "dropline-1-2", "dropline77-1", "blue", "dropline-a-2-3-x"]
+        {
+            assert_eq!(maker(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_process_that_is_gone_began_never() {
+        assert!(began(std::process::id()).is_some());
+        assert_eq!(began(u32::MAX), None);
+    }
+}
