@@ -8,6 +8,7 @@ pub mod answer;
 pub mod goal;
 pub mod histogram;
 pub mod message;
+pub mod packets;
 pub mod quantity;
 pub mod record;
 pub mod search;

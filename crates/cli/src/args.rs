@@ -149,6 +149,9 @@ pub(crate) struct TrialArgs {
     /// How long packets are sent.
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub(crate) duration: String,
+    /// Do not keep each packet's times beside the record; `explain` needs them.
+    #[arg(long)]
+    pub(crate) no_packets: bool,
     #[command(flatten)]
     pub(crate) traffic: TrafficArgs,
     #[command(flatten)]

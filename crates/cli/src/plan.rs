@@ -4,7 +4,9 @@ use crate::args::{SearchArgs, TrafficArgs, TrialArgs};
 use dropline::algorithms::{Goal, Limits, Preset, mdr};
 use dropline::goals::WrittenGoal;
 use dropline::measured::profile::PacketError;
-use dropline::measured::{Drain, LoadRange, Packet, Part, Rate, Ratio, TrafficProfile, TrialInput, written};
+use dropline::measured::{
+    Drain, LoadRange, Packet, PacketTimes, Part, Rate, Ratio, TrafficProfile, TrialInput, written,
+};
 use dropline::{AlgorithmPlan, Failure, SearchPlan, Target, TrialPlan};
 use std::time::Duration;
 
@@ -63,7 +65,9 @@ pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
         args.load.as_deref().ok_or_else(|| Failure::usage("a trial needs --load, such as --load 10kpps"))?;
     let load = rate("--load", text, profile.packet)?;
     let duration = read("--duration", written::positive_duration(&args.duration))?;
-    Ok(TrialPlan { target, profile, input: TrialInput { load, duration } })
+    let keeps = !args.no_packets && args.keep.output.as_deref() != Some("-".as_ref());
+    let keep_packets = if keeps { PacketTimes::ROOM } else { 0 };
+    Ok(TrialPlan { target, profile, input: TrialInput { load, duration }, keep_packets })
 }
 
 /// A search for each frame size. `generator_limit` is asked for only where it is needed.

@@ -111,8 +111,13 @@ pub fn examine_machine(stop: &Arc<AtomicBool>) -> Result<Vec<Finding>, Failure> 
 
 /// Looks at a target: may it be measured, does it answer, and how fast.
 pub fn examine_target(target: &Target, stop: &Arc<AtomicBool>) -> Vec<Finding> {
-    let opening =
-        Opening { first_trial: 1, stop: Arc::clone(stop), patience: Duration::from_secs(10), slices: None };
+    let opening = Opening {
+        first_trial: 1,
+        stop: Arc::clone(stop),
+        patience: Duration::from_secs(10),
+        slices: None,
+        keep_packets: 0,
+    };
     match target.open(&TrafficProfile::default(), opening) {
         Ok(opened) => {
             vec![fine("target", format!("{target}: {}", opened.note.unwrap_or_else(|| "ready".into())))]

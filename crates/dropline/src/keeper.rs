@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use dropline_record::record::{header_line, result_line, trial_line};
-use dropline_record::{Header, Record, ResultLine, TrialLine};
+use dropline_record::{Header, PacketFile, Record, ResultLine, TrialLine};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -87,6 +87,26 @@ impl Keeper {
         self.append(&result_line(line))
     }
 
+    /// Writes the times of each packet into a file beside the record, and says its name; `None` where no
+    /// record is kept.
+    ///
+    /// # Errors
+    /// If it exists, or cannot be written.
+    pub fn packets(&mut self, bytes: &[u8]) -> Result<Option<String>, Failure> {
+        let Some((_, record)) = &self.file else { return Ok(None) };
+        let path = packets_beside(record);
+        let mut file =
+            OpenOptions::new().write(true).create_new(true).open(&path).map_err(|why| match why.kind() {
+                ErrorKind::AlreadyExists => {
+                    Failure::environment(format!("{} exists already", path.display()))
+                        .advice("it is of another record: move it away, or name another record: -o FILE")
+                }
+                _ => cannot_write(&path, &why),
+            })?;
+        file.write_all(bytes).and_then(|()| file.sync_data()).map_err(|why| cannot_write(&path, &why))?;
+        Ok(path.file_name().map(|name| name.to_string_lossy().into_owned()))
+    }
+
     /// The file, where there is one.
     pub fn path(&self) -> Option<&Path> {
         self.file.as_ref().map(|(_, path)| path.as_path())
@@ -118,6 +138,13 @@ impl Keeper {
 /// If it cannot be read, or is no record.
 pub fn read_record(path: &Path) -> Result<Record, Failure> {
     parse(&read_text(path)?, path)
+}
+
+/// Where the times of each packet of a record are.
+pub fn packets_beside(record: &Path) -> PathBuf {
+    let mut name = record.as_os_str().to_owned();
+    name.push(PacketFile::SUFFIX);
+    name.into()
 }
 
 fn read_text(path: &Path) -> Result<String, Failure> {

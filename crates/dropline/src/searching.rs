@@ -116,6 +116,7 @@ fn opening(conditions: &Conditions, first_trial: u64) -> Opening {
         stop: Arc::clone(&conditions.stop),
         patience: conditions.patience,
         slices: conditions.slices,
+        keep_packets: 0,
     }
 }
 

@@ -60,6 +60,8 @@ pub struct Opening {
     pub patience: Duration,
     /// Time slices of each trial, where the measurer can give them.
     pub slices: Option<u32>,
+    /// Packets whose times are kept one by one, where the measurer can give them; 0 keeps none.
+    pub keep_packets: usize,
 }
 
 impl Target {

@@ -4,8 +4,10 @@ use crate::keeper::{Keeper, Output};
 use crate::searching::{Conditions, load_is};
 use crate::target::Opening;
 use crate::{Failure, Target, Watcher, clock, environment};
-use dropline_record::{Header, ProfileLine, Purpose, Record, TrialLine, schema};
-use dropline_trial::{TrafficProfile, TrialInput};
+use dropline_record::{
+    Count, Header, PacketFile, PacketsLine, ProfileLine, Purpose, Record, TrialLine, schema,
+};
+use dropline_trial::{Caveat, PacketTimes, TrafficProfile, Trial, TrialInput};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +20,8 @@ pub struct TrialPlan {
     pub profile: TrafficProfile,
     /// Load and duration.
     pub input: TrialInput,
+    /// Packets whose times are kept one by one beside the record; 0 keeps none.
+    pub keep_packets: usize,
 }
 
 /// Performs one trial and keeps it.
@@ -35,6 +39,7 @@ pub fn trial(
         stop: Arc::clone(&conditions.stop),
         patience: conditions.patience,
         slices: conditions.slices,
+        keep_packets: plan.keep_packets,
     };
     let mut opened = plan.target.open(&plan.profile, opening)?;
     let mut environment = environment::capture(&conditions.command_line);
@@ -56,12 +61,33 @@ pub fn trial(
     watcher.opened(&header.target, header.target_note.as_deref());
     let mut keeper = Keeper::begin(output, &header)?;
     watcher.begins(1, plan.input, "trial");
-    let trial = opened.measurer.measure(plan.input)?;
+    let mut trial = opened.measurer.measure(plan.input)?;
     let arrival = header.profile.arrival.clone();
-    let line = TrialLine::new(&trial, &header.target, &arrival, Purpose::Trial, Duration::ZERO);
+    let packets = match opened.measurer.take_packets() {
+        Some(times) if plan.keep_packets > 0 => keep_packets(&mut keeper, &mut trial, &times)?,
+        _ => None,
+    };
+    let mut line = TrialLine::new(&trial, &header.target, &arrival, Purpose::Trial, Duration::ZERO);
+    line.packets = packets;
     keeper.trial(&line)?;
     watcher.ended(&line, None);
     let mut record = Record::begin(header);
     record.trials.push(line);
     Ok(record)
+}
+
+/// Writes the times of each packet beside the record, before the record speaks of them.
+fn keep_packets(
+    keeper: &mut Keeper,
+    trial: &mut Trial,
+    times: &PacketTimes,
+) -> Result<Option<PacketsLine>, Failure> {
+    let Some(file) = keeper.packets(&PacketFile::to_bytes(trial.number, trial.seed, times))? else {
+        return Ok(None);
+    };
+    let (kept, left_out) = (times.len() as u64, times.left_out());
+    if left_out > 0 {
+        trial.caveats.push(Caveat::PacketsLeftOut { kept, left_out });
+    }
+    Ok(Some(PacketsLine { file, kept: Count(kept), left_out: Count(left_out) }))
 }

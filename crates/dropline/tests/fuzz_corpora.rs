@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 /// A reader's name, and what must hold of it for any bytes.
 type Check = (&'static str, fn(&[u8]));
 
-const CHECKS: [Check; 8] = [
+const CHECKS: [Check; 9] = [
     ("answer", fuzz::answer::check),
     ("goal", fuzz::goal::check),
     ("histogram", fuzz::histogram::check),
     ("message", fuzz::message::check),
+    ("packets", fuzz::packets::check),
     ("quantity", fuzz::quantity::check),
     ("record", fuzz::record::check),
     ("search", fuzz::search::check),

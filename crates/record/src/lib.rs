@@ -2,11 +2,12 @@
 //!
 //! Owns the [`Record`], JSON Lines of a [`Header`], a [`TrialLine`] a trial and a [`ResultLine`], and
 //! its [`schema`]. It never opens a file, measures or draws.
-//! Start reading at [`record`], then [`header`], [`trial_line`], [`result_line`].
+//! Start reading at [`record`], then [`packets`], [`header`], [`trial_line`], [`result_line`].
 
 pub mod count;
 pub mod environment;
 pub mod header;
+pub mod packets;
 pub mod record;
 pub mod result_line;
 pub mod schema;
@@ -19,8 +20,11 @@ pub use dropline_stats::{Histogram, sample};
 pub use count::Count;
 pub use environment::Environment;
 pub use header::{GoalLine, Header, MdrLine, PartLine, ProfileLine, SearchLine};
+pub use packets::{PacketFile, PacketFileError};
 pub use record::{ReadError, Record};
 pub use result_line::{AnswerLine, DelayAtLine, ResultLine, ResultWord};
 pub use study::{Study, Table};
-pub use trial_line::{BoundsLine, CaveatLine, DelayLine, NegativeLine, Purpose, SliceLine, TrialLine};
+pub use trial_line::{
+    BoundsLine, CaveatLine, DelayLine, NegativeLine, PacketsLine, Purpose, SliceLine, TrialLine,
+};
 pub use watched_line::WatchedLine;

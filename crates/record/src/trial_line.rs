@@ -85,6 +85,9 @@ pub struct TrialLine {
     /// What the target did meanwhile, where it is on this machine and could be looked at.
     #[serde(default)]
     pub watched: Option<WatchedLine>,
+    /// The file beside the record that keeps each packet's times, where one was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<PacketsLine>,
     /// Doubts about this trial.
     pub caveats: Vec<CaveatLine>,
     /// What the search knew after this trial, one a goal.
@@ -139,6 +142,17 @@ pub struct SliceLine {
     pub offered: Count,
     /// Of those, how many came back.
     pub forwarded: Count,
+}
+
+/// The times of each packet of a trial are in a file of their own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PacketsLine {
+    /// Its name, in the record's directory.
+    pub file: String,
+    /// Packets in it.
+    pub kept: Count,
+    /// Packets after them, for which there was no room.
+    pub left_out: Count,
 }
 
 /// A doubt: a stable code, words, and the numbers behind them.
@@ -209,6 +223,7 @@ impl TrialLine {
             slices: trial.slices.iter().map(SliceLine::from).collect(),
             lost_at: trial.lost_at.as_ref().map(counts),
             watched: trial.watched.as_ref().map(WatchedLine::from),
+            packets: None,
             caveats: trial.caveats.iter().map(CaveatLine::from).collect(),
             bounds: Vec::new(),
         }

@@ -39,6 +39,13 @@ pub enum Caveat {
         /// How many.
         packets: u64,
     },
+    /// The trial had more packets than are kept one by one: `explain` sees the first of them alone.
+    PacketsLeftOut {
+        /// Packets whose times are kept.
+        kept: u64,
+        /// Packets after them.
+        left_out: u64,
+    },
     /// Bytes that are not ours arrived at the reply socket.
     ForeignPackets {
         /// How many.
@@ -92,6 +99,7 @@ impl Caveat {
             Self::MoreThanOffered { .. } => "more_than_offered",
             Self::ArrivalsNotKept { .. } => "arrivals_not_kept",
             Self::DelayUnknown { .. } => "delay_unknown",
+            Self::PacketsLeftOut { .. } => "packets_left_out",
             Self::ForeignPackets { .. } => "foreign_packets",
             Self::DependentTrials { .. } => "dependent_trials",
             Self::Drift { .. } => "drift",
@@ -129,6 +137,11 @@ impl fmt::Display for Caveat {
             Self::DelayUnknown { packets } => {
                 write!(f, "{packets} replies came so late that their delay is not known")
             }
+            Self::PacketsLeftOut { kept, left_out } => write!(
+                f,
+                "the times of the first {kept} packets are kept, those of the other {left_out} are not: a \
+                 shorter trial is explained in full"
+            ),
             Self::ForeignPackets { packets } => {
                 write!(f, "{packets} packets arrived that this trial did not send; they were ignored")
             }

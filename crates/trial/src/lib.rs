@@ -7,6 +7,7 @@
 pub mod arrival;
 pub mod caveat;
 pub mod measurer;
+pub mod packets;
 pub mod profile;
 pub mod rate;
 pub mod ratio;
@@ -18,6 +19,7 @@ pub mod written;
 pub use arrival::{Arrival, Departures};
 pub use caveat::Caveat;
 pub use measurer::Measurer;
+pub use packets::{DepartureTimes, PacketTime, PacketTimes, ReturnTimes};
 pub use profile::{Drain, Packet, Part, TrafficProfile};
 pub use rate::{LoadRange, Rate};
 pub use ratio::Ratio;

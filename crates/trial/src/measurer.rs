@@ -1,6 +1,6 @@
 //! What performs a trial (RFC 9971: the Measurer).
 
-use crate::{Trial, TrialInput};
+use crate::{PacketTimes, Trial, TrialInput};
 
 /// Performs trials. The traffic profile was given when it was built; a trial gets load and duration,
 /// nothing else (RFC 9971 §4.5.3).
@@ -15,6 +15,11 @@ pub trait Measurer {
     /// # Errors
     /// If it could not be performed; what was measured before stays valid.
     fn measure(&mut self, input: TrialInput) -> Result<Trial, Self::Error>;
+
+    /// The times of each packet of the last trial, once; `None` where they are not kept.
+    fn take_packets(&mut self) -> Option<PacketTimes> {
+        None
+    }
 }
 
 impl<M: Measurer + ?Sized> Measurer for Box<M> {
@@ -22,5 +27,9 @@ impl<M: Measurer + ?Sized> Measurer for Box<M> {
 
     fn measure(&mut self, input: TrialInput) -> Result<Trial, Self::Error> {
         (**self).measure(input)
+    }
+
+    fn take_packets(&mut self) -> Option<PacketTimes> {
+        (**self).take_packets()
     }
 }

@@ -18,6 +18,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
         stop: stop_on_signals()?,
         patience: plan::patience(&args.traffic)?,
         slices: args.traffic.slices,
+        keep_packets: 0,
     };
     let mut opened = target.open(&profiles.remove(0), opening)?;
     for line in std::io::stdin().lock().lines() {

@@ -222,6 +222,7 @@ mod tests {
             stop: Arc::new(AtomicBool::new(false)),
             patience: Duration::from_secs(1),
             slices: None,
+            keep_packets: 0,
         }
     }
 
