@@ -4,6 +4,7 @@
 //! its [`schema`]. It never opens a file, measures or draws.
 //! Start reading at [`record`], then [`packets`], [`header`], [`trial_line`], [`result_line`].
 
+pub mod arrivals_line;
 pub mod count;
 pub mod environment;
 pub mod header;
@@ -17,6 +18,7 @@ pub mod watched_line;
 
 pub use dropline_stats::{Histogram, sample};
 
+pub use arrivals_line::{ArrivalsLine, FidelityWord, SpacedLine};
 pub use count::Count;
 pub use environment::Environment;
 pub use header::{GoalLine, Header, MdrLine, PartLine, ProfileLine, SearchLine};

@@ -1,6 +1,6 @@
 //! A line of a record: one trial and what the search knew after it.
 
-use crate::{Count, WatchedLine};
+use crate::{ArrivalsLine, Count, WatchedLine};
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
 use dropline_trial::{Caveat, Delay, DelayKind, Rate, Slice, Stamp, Trial, TrialInput};
@@ -77,6 +77,9 @@ pub struct TrialLine {
     pub lateness_ns: Option<DelayLine>,
     /// Delays below zero, kept apart.
     pub negative: NegativeLine,
+    /// How well the arrivals were kept; null where that was not measured.
+    #[serde(default)]
+    pub arrivals: Option<ArrivalsLine>,
     /// Parts of the trial in order.
     #[serde(default)]
     pub slices: Vec<SliceLine>,
@@ -220,6 +223,7 @@ impl TrialLine {
             service_delay_ns: DelayLine::of(&trial.service_delay),
             lateness_ns: DelayLine::of(&trial.lateness),
             negative: NegativeLine { count: Count(negative.negative), min: negative.negative_min_ns },
+            arrivals: trial.kept.as_ref().map(ArrivalsLine::from),
             slices: trial.slices.iter().map(SliceLine::from).collect(),
             lost_at: trial.lost_at.as_ref().map(counts),
             watched: trial.watched.as_ref().map(WatchedLine::from),
@@ -269,6 +273,7 @@ impl TrialLine {
             delay: delay(&self.delay_ns, self.negative)?,
             service_delay: delay(&self.service_delay_ns, NegativeLine::default())?,
             lateness: delay(&self.lateness_ns, NegativeLine::default())?,
+            kept: self.arrivals.as_ref().map(ArrivalsLine::kept),
             slices: self
                 .slices
                 .iter()

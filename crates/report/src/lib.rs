@@ -4,6 +4,7 @@
 //! file and never changes a number: what it shows is in the record, or computed from it here.
 //! Start reading at `finding`, what a record says in words; then `text`, `plot`, `html`.
 
+mod arrivals;
 mod comparison;
 mod csv;
 mod finding;

@@ -1,6 +1,6 @@
 //! When packets leave: schedules computed from the index or drawn beforehand.
 
-use crate::{Rate, TrialInput, seed};
+use crate::{GapLaw, Rate, TrialInput, seed};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution as _, Exp1};
 use std::fmt;
@@ -24,6 +24,15 @@ impl Arrival {
         match self {
             Self::Constant => "constant",
             Self::Poisson => "poisson",
+        }
+    }
+
+    /// Distribution of the gaps between departures at this load.
+    pub fn gap_law(self, load: Rate) -> GapLaw {
+        let mean_ns = 1e12 / load.as_millipps() as f64;
+        match self {
+            Self::Constant => GapLaw::Equal { gap_ns: mean_ns },
+            Self::Poisson => GapLaw::Exponential { mean_ns },
         }
     }
 

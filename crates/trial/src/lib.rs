@@ -6,6 +6,7 @@
 
 pub mod arrival;
 pub mod caveat;
+pub mod kept;
 pub mod measurer;
 pub mod packets;
 pub mod profile;
@@ -18,6 +19,7 @@ pub mod written;
 
 pub use arrival::{Arrival, Departures};
 pub use caveat::Caveat;
+pub use kept::{Departed, Fidelity, GapLaw, Kept, Observed, Spaced};
 pub use measurer::Measurer;
 pub use packets::{DepartureTimes, PacketTime, PacketTimes, ReturnTimes};
 pub use profile::{Drain, Packet, Part, TrafficProfile};

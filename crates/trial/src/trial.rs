@@ -1,6 +1,6 @@
 //! One trial: what was asked, what was counted.
 
-use crate::{Caveat, Rate, Ratio, Watched};
+use crate::{Caveat, Kept, Rate, Ratio, Watched};
 use dropline_stats::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -57,6 +57,8 @@ pub struct Trial {
     pub service_delay: Delay,
     /// How much later than due each packet left.
     pub lateness: Delay,
+    /// How well the arrivals were kept, where that was measured.
+    pub kept: Option<Kept>,
     /// Parts of the trial in order, where the measurer gives them.
     pub slices: Vec<Slice>,
     /// Where packets were lost, where that was accounted for.
@@ -89,6 +91,7 @@ impl Trial {
             delay: Delay::default(),
             service_delay: Delay::default(),
             lateness: Delay::default(),
+            kept: None,
             slices: Vec::new(),
             lost_at: None,
             watched: None,

@@ -78,13 +78,7 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
 }
 
 fn arrivals(page: &mut Page, trial: &TrialLine) {
-    let mut words = finding::arrival_words(&trial.arrival);
-    if trial.intended_load_pps > 0.0 {
-        let error = trial.offered_load_pps / trial.intended_load_pps - 1.0;
-        let sign = if error >= 0.0 { "+" } else { "\u{2212}" };
-        words.push_str(&format!(", rate {sign}{}{JOIN}%", number::fixed(error.abs() * 100.0, 2)));
-    }
-    page.fact("arrivals", &words);
+    page.fact("arrivals", &crate::arrivals::words(trial));
     match &trial.lateness_ns {
         Some(lateness) => page.fact("lateness", &listed(lateness)),
         None => page.fact("lateness", "not measured"),

@@ -1,0 +1,140 @@
+//! A trial's arrivals in a record: what was asked, what left, what arrived.
+
+use crate::Count;
+use dropline_trial::{Fidelity, Kept, Spaced, Stamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How well the arrivals of a trial were kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ArrivalsLine {
+    /// The judgement: `as_asked`, `near` or `not_as_asked`; null where nothing was intended or measured.
+    pub fidelity: Option<FidelityWord>,
+    /// Packets a second that left ÷ those the schedule had, − 1.
+    pub rate_error: Option<f64>,
+    /// The cheapest send measured in this session.
+    pub send_cost_ns: Option<u64>,
+    /// Kolmogorov's distance that the cost of a send leaves at best.
+    pub ks_floor: Option<f64>,
+    /// The schedule; null for closed loops.
+    pub intended: Option<SpacedLine>,
+    /// Departures.
+    pub left: Option<SpacedLine>,
+    /// Arrivals at a receiver of ours.
+    pub arrived: Option<SpacedLine>,
+}
+
+/// A judgement of arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FidelityWord {
+    /// No further from what was asked than chance and the cost of a send make it.
+    AsAsked,
+    /// Further, but fewer than a tenth of the gaps are displaced.
+    Near,
+    /// Something else than what was asked.
+    NotAsAsked,
+}
+
+/// Numbers about the gaps of a stream of packets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SpacedLine {
+    /// Packets whose times were looked at.
+    pub packets: Count,
+    /// Mean gap.
+    pub mean_gap_ns: Option<f64>,
+    /// Coefficient of variation of the gaps.
+    pub variation: Option<f64>,
+    /// Kolmogorov's distance to the gaps asked for; null for equal gaps.
+    pub ks: Option<f64>,
+    /// What 95 % of perfect samples of this size stay below.
+    pub ks_ideal: Option<f64>,
+    /// Share of gaps within a tenth of the one asked for; only for equal gaps.
+    pub within_tenth: Option<f64>,
+    /// Index of dispersion for counts in windows of 1 ms.
+    pub dispersion_1ms: Option<f64>,
+    /// The same in windows of 10 ms.
+    pub dispersion_10ms: Option<f64>,
+    /// The same in windows of 100 ms.
+    pub dispersion_100ms: Option<f64>,
+    /// Times that went backward.
+    pub backward: Count,
+    /// Where times were taken.
+    #[schemars(with = "String")]
+    pub stamp: Stamp,
+}
+
+impl ArrivalsLine {
+    /// The same for computing.
+    pub fn kept(&self) -> Kept {
+        let spaced = |line: &Option<SpacedLine>| line.as_ref().map(SpacedLine::spaced);
+        Kept {
+            rate_error: self.rate_error,
+            intended: spaced(&self.intended),
+            left: spaced(&self.left),
+            arrived: spaced(&self.arrived),
+            send_cost_ns: self.send_cost_ns,
+            ks_floor: self.ks_floor,
+        }
+    }
+}
+
+impl SpacedLine {
+    fn spaced(&self) -> Spaced {
+        Spaced {
+            packets: self.packets.0,
+            mean_gap_ns: self.mean_gap_ns,
+            variation: self.variation,
+            ks: self.ks,
+            ks_ideal: self.ks_ideal,
+            within_tenth: self.within_tenth,
+            dispersion: [self.dispersion_1ms, self.dispersion_10ms, self.dispersion_100ms],
+            backward: self.backward.0,
+            stamp: self.stamp,
+        }
+    }
+}
+
+impl From<&Kept> for ArrivalsLine {
+    fn from(kept: &Kept) -> Self {
+        let line = |spaced: &Option<Spaced>| spaced.as_ref().map(SpacedLine::from);
+        Self {
+            fidelity: kept.fidelity().map(FidelityWord::from),
+            rate_error: kept.rate_error,
+            send_cost_ns: kept.send_cost_ns,
+            ks_floor: kept.ks_floor,
+            intended: line(&kept.intended),
+            left: line(&kept.left),
+            arrived: line(&kept.arrived),
+        }
+    }
+}
+
+impl From<Fidelity> for FidelityWord {
+    fn from(fidelity: Fidelity) -> Self {
+        match fidelity {
+            Fidelity::AsAsked => Self::AsAsked,
+            Fidelity::Near => Self::Near,
+            Fidelity::NotAsAsked => Self::NotAsAsked,
+        }
+    }
+}
+
+impl From<&Spaced> for SpacedLine {
+    fn from(spaced: &Spaced) -> Self {
+        let [fine, middle, coarse] = spaced.dispersion;
+        Self {
+            packets: Count(spaced.packets),
+            mean_gap_ns: spaced.mean_gap_ns,
+            variation: spaced.variation,
+            ks: spaced.ks,
+            ks_ideal: spaced.ks_ideal,
+            within_tenth: spaced.within_tenth,
+            dispersion_1ms: fine,
+            dispersion_10ms: middle,
+            dispersion_100ms: coarse,
+            backward: Count(spaced.backward),
+            stamp: spaced.stamp,
+        }
+    }
+}

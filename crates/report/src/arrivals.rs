@@ -1,0 +1,148 @@
+//! What a trial's arrivals were, in words: beside what was asked, chance and the cost of a send.
+
+use crate::finding;
+use crate::number::{self, JOIN};
+use dropline_record::{ArrivalsLine, FidelityWord, SpacedLine, TrialLine};
+
+/// `Poisson as asked: rate +0.00 %, KS 0.20 (floor 0.19: a send takes 2.1 us), dispersion 1.01 / 0.99 / 1.03`.
+pub(crate) fn words(trial: &TrialLine) -> String {
+    let name = finding::arrival_words(&trial.arrival);
+    let Some(arrivals) = &trial.arrivals else { return without_times(name, trial) };
+    let mut facts: Vec<String> = arrivals.rate_error.map(rate).into_iter().collect();
+    let seen = arrivals.left.as_ref().or(arrivals.arrived.as_ref());
+    if let Some(seen) = seen {
+        facts.extend(distance(arrivals, seen));
+        facts.push(dispersion(arrivals, seen));
+    }
+    let verdict = match arrivals.fidelity {
+        Some(FidelityWord::AsAsked) => " as asked",
+        Some(FidelityWord::Near) => ", nearly as asked",
+        Some(FidelityWord::NotAsAsked) => ", not as asked",
+        None => "",
+    };
+    format!("{name}{verdict}: {}", facts.join(", "))
+}
+
+/// All that is known when no times were kept.
+fn without_times(mut name: String, trial: &TrialLine) -> String {
+    if trial.intended_load_pps > 0.0 {
+        name.push_str(", ");
+        name.push_str(&rate(trial.offered_load_pps / trial.intended_load_pps - 1.0));
+    }
+    name
+}
+
+fn rate(error: f64) -> String {
+    let sign = if error >= 0.0 { "+" } else { "\u{2212}" };
+    format!("rate {sign}{}{JOIN}%", number::fixed(error.abs() * 100.0, 2))
+}
+
+/// How far the gaps are from those asked for, beside what nobody could do better.
+fn distance(arrivals: &ArrivalsLine, seen: &SpacedLine) -> Option<String> {
+    if let Some(within) = seen.within_tenth {
+        return Some(format!("{} of gaps within 10{JOIN}%", number::percent(within)));
+    }
+    let ks = seen.ks?;
+    let best = match (arrivals.ks_floor, arrivals.send_cost_ns, seen.ks_ideal) {
+        (Some(floor), Some(cost), ideal) if ideal.is_none_or(|ideal| ideal < floor) => {
+            format!(" (floor {}: a send takes {})", number::fixed(floor, 2), number::nanoseconds(cost))
+        }
+        (_, _, Some(ideal)) => format!(" (chance {})", small(ideal)),
+        _ => String::new(),
+    };
+    Some(format!("KS {}{best}", small(ks)))
+}
+
+/// Index of dispersion at 1, 10 and 100 ms, and the schedule's own where that is not near 1.
+fn dispersion(arrivals: &ArrivalsLine, seen: &SpacedLine) -> String {
+    let row = |line: &SpacedLine| {
+        let index = |value: Option<f64>| {
+            value.map_or_else(
+                || "\u{2013}".into(),
+                |value| number::fixed(value, if value < 10.0 { 2 } else { 0 }),
+            )
+        };
+        [line.dispersion_1ms, line.dispersion_10ms, line.dispersion_100ms].map(index).join(" / ")
+    };
+    let asked = arrivals.intended.as_ref().map(row).filter(|asked| *asked != row(seen));
+    let asked = asked.map_or_else(String::new, |asked| format!(" (asked {asked})"));
+    format!("dispersion {}{asked}", row(seen))
+}
+
+/// Two decimals, three below a tenth.
+fn small(value: f64) -> String {
+    number::fixed(value, if value < 0.0995 { 3 } else { 2 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dropline_record::{Purpose, TrialLine};
+    use dropline_trial::{Fidelity, Kept, Rate, Spaced, Stamp, Trial, TrialInput};
+    use std::time::Duration;
+
+    fn spaced(ks: Option<f64>, within_tenth: Option<f64>, dispersion: [f64; 3]) -> Option<Spaced> {
+        Some(Spaced {
+            packets: 1_000_204,
+            mean_gap_ns: Some(1e4),
+            variation: Some(1.0),
+            ks,
+            ks_ideal: ks.map(|_| 0.00136),
+            within_tenth,
+            dispersion: dispersion.map(Some),
+            backward: 0,
+            stamp: Stamp::App,
+        })
+    }
+
+    fn said(arrival: &str, kept: Option<Kept>) -> String {
+        let input = TrialInput { load: Rate::from_millipps(100_000_000), duration: Duration::from_secs(10) };
+        let trial = Trial { offered: 999_000, kept, ..Trial::new(1, input, 7) };
+        let line = TrialLine::new(&trial, "udp://", arrival, Purpose::Trial, Duration::ZERO);
+        words(&line).replace(JOIN, " ")
+    }
+
+    #[test]
+    fn a_poisson_load_at_its_floor_is_said_to_be_as_asked() {
+        let kept = Kept {
+            rate_error: Some(0.0),
+            intended: spaced(Some(0.001), None, [1.01, 0.99, 1.03]),
+            left: spaced(Some(0.2), None, [1.01, 0.99, 1.03]),
+            send_cost_ns: Some(2100),
+            ks_floor: Some(0.19),
+            ..Kept::default()
+        };
+        assert_eq!(kept.fidelity(), Some(Fidelity::AsAsked));
+        assert_eq!(
+            said("poisson", Some(kept)),
+            "Poisson as asked: rate +0.00 %, KS 0.20 (floor 0.19: a send takes 2.10 us), dispersion 1.01 / 0.99 / 1.03"
+                .replace("2.10", "2.1")
+        );
+    }
+
+    #[test]
+    fn lumps_instead_of_equal_gaps_are_said_to_be_something_else() {
+        let kept = Kept {
+            rate_error: Some(-0.0012),
+            intended: spaced(None, Some(1.0), [0.0, 0.0, 0.0]),
+            left: spaced(None, Some(0.004), [99.2, 54.0, 0.01]),
+            ..Kept::default()
+        };
+        assert_eq!(
+            said("constant", Some(kept)),
+            "constant, not as asked: rate \u{2212}0.12 %, 0.4 % of gaps within 10 %, \
+             dispersion 99 / 54 / 0.01 (asked 0.00 / 0.00 / 0.00)"
+        );
+    }
+
+    #[test]
+    fn without_times_only_the_rate_is_said() {
+        assert_eq!(said("constant", None), "constant, rate \u{2212}0.10 %");
+    }
+
+    #[test]
+    fn a_closed_loop_is_described_without_a_judgement() {
+        let kept = Kept { left: spaced(None, None, [8.4, 5.9, 27.0]), ..Kept::default() };
+        assert_eq!(said("yield:n=64", Some(kept)), "yield:n=64: dispersion 8.40 / 5.90 / 27");
+    }
+}
