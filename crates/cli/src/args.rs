@@ -39,6 +39,7 @@ pub(crate) enum Verb {
     Search(Box<SearchArgs>),
     Trial(Box<TrialArgs>),
     Serve(ServeArgs),
+    Fit(FitArgs),
     Report(ReportArgs),
     Export(ExportArgs),
     Measure(Box<MeasureArgs>),
@@ -258,6 +259,25 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) workers: usize,
     /// Print the counts as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Say what a distribution of delays is: percentiles, modes, families, tail, and how sure each is.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline fit idle.tsv
+  dropline fit idle.tsv --json
+
+A number is printed with an interval, or not at all.")]
+pub(crate) struct FitArgs {
+    /// A file of delays: a table of value and count.
+    pub(crate) file: PathBuf,
+    /// How often the intervals shall hold the truth.
+    #[arg(long, value_name = "RATIO", default_value = "95%")]
+    pub(crate) level: String,
+    /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
 }

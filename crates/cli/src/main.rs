@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Verb::Search(args) => verbs::search::run(&args, words),
         Verb::Trial(args) => verbs::trial::run(&args, words),
         Verb::Serve(args) => verbs::serve::run(&args),
+        Verb::Fit(args) => verbs::fit::run(&args),
         Verb::Report(args) => verbs::report::run(&args),
         Verb::Export(args) => verbs::export::run(&args),
         Verb::Measure(args) => verbs::measure::run(&args),

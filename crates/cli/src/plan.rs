@@ -186,6 +186,16 @@ fn algorithm(args: &SearchArgs, preset: Option<Preset>) -> Result<AlgorithmPlan,
     Ok(algorithm)
 }
 
+/// How often an interval shall hold the truth.
+pub(crate) fn level(text: &str) -> Result<f64, Failure> {
+    let level = read("--level", written::ratio(text))?.as_f64();
+    if level > 0.0 && level < 1.0 {
+        Ok(level)
+    } else {
+        Err(Failure::usage("--level is between 0 and 1, as 95%"))
+    }
+}
+
 fn goals(args: &SearchArgs, algorithm: AlgorithmPlan, preset: Option<Preset>) -> Result<Vec<Goal>, Failure> {
     if let Some(preset) = preset {
         return Ok(preset.goals());

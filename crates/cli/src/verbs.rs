@@ -3,6 +3,7 @@
 pub(crate) mod doctor;
 pub(crate) mod experiment;
 pub(crate) mod export;
+pub(crate) mod fit;
 pub(crate) mod heartbeat;
 pub(crate) mod manual;
 pub(crate) mod measure;

@@ -7,6 +7,7 @@
 pub mod arrivals_line;
 pub mod count;
 pub mod environment;
+pub mod fit;
 pub mod header;
 pub mod packets;
 pub mod record;
@@ -21,6 +22,7 @@ pub use dropline_stats::{Histogram, sample};
 pub use arrivals_line::{ArrivalsLine, FidelityWord, SpacedLine};
 pub use count::Count;
 pub use environment::Environment;
+pub use fit::Fit;
 pub use header::{GoalLine, Header, MdrLine, PartLine, ProfileLine, SearchLine};
 pub use packets::{PacketFile, PacketFileError};
 pub use record::{ReadError, Record};

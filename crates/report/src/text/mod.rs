@@ -1,11 +1,13 @@
 //! A record as text for a terminal, the answer first.
 
+mod fit;
 mod layout;
 mod many;
 mod search;
 mod study;
 mod trial;
 
+pub use fit::fit_text;
 pub use many::text_many;
 pub(crate) use many::{change_words, irregular_words};
 pub use study::study_text;

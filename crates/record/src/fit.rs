@@ -1,0 +1,99 @@
+//! What is said about one distribution: the promised fields of `dropline fit --json`.
+
+use crate::{CaveatLine, Count};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The answer of `dropline fit`. Values, bounds, and parameters of location and scale are in units of `unit_ns`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Fit {
+    /// What was read.
+    pub source: String,
+    /// Events.
+    pub count: Count,
+    /// Events known only to be long, part of `count`.
+    pub censored: Option<CensoredLine>,
+    /// The unit of all values, in nanoseconds.
+    pub unit_ns: u64,
+    /// What a tick is worth, in nanoseconds.
+    pub quantum_ns: f64,
+    /// `round` or `floor`: which true values a tick stands for.
+    pub rounding: String,
+    /// What was counted: `each`, `maximum of 32`, `unknown`.
+    pub event: String,
+    /// Smallest recorded value.
+    pub min: Option<f64>,
+    /// Largest recorded value.
+    pub max: Option<f64>,
+    /// Different values.
+    pub distinct: u64,
+    /// How percentiles and their intervals are estimated.
+    pub estimator: String,
+    /// How often the intervals hold the truth, were the events independent.
+    pub level: f64,
+    /// Percentiles.
+    pub percentiles: Vec<PercentileLine>,
+    /// Mean, spread, shape.
+    pub moments: MomentsLine,
+    /// The histogram: each occupied cell.
+    pub histogram: Vec<CellLine>,
+    /// Doubts.
+    pub caveats: Vec<CaveatLine>,
+}
+
+/// Events at or beyond a value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CensoredLine {
+    /// They are at least this.
+    pub from: f64,
+    /// How many.
+    pub count: Count,
+}
+
+/// A percentile; its value is null where the events cannot bear it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PercentileLine {
+    /// In (0, 1).
+    pub p: f64,
+    /// Smallest recorded value that a share `p` of the events does not exceed.
+    pub value: Option<f64>,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+    /// Events it needs, where there are fewer.
+    pub needed: Option<Count>,
+}
+
+/// Moments; null is what the events do not have.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
+pub struct MomentsLine {
+    /// Sum of the ticks, exactly, as digits.
+    pub sum_ticks: Option<String>,
+    /// Sum of their squares, exactly, as digits.
+    pub sum_squared_ticks: Option<String>,
+    pub mean: Option<f64>,
+    pub standard_error: Option<f64>,
+    /// Divisor n − 1.
+    pub standard_deviation: Option<f64>,
+    /// Without what rounding to ticks adds.
+    pub standard_deviation_sheppard: Option<f64>,
+    pub skewness: Option<f64>,
+    pub excess_kurtosis: Option<f64>,
+    pub coefficient_of_variation: Option<f64>,
+    pub geometric_mean: Option<f64>,
+    /// Of the middle 60 %.
+    pub trimmed_mean: Option<f64>,
+    /// From the median, unscaled.
+    pub median_absolute_deviation: Option<f64>,
+}
+
+/// One cell of a histogram: true values in [low, high).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
+pub struct CellLine {
+    pub low: f64,
+    pub high: f64,
+    pub count: Count,
+}

@@ -1,0 +1,149 @@
+//! Counts of events by the interval that each is known to lie in: what every estimator here is given.
+
+/// Events by interval, ascending, with those known only to be long.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Binned {
+    cells: Vec<Cell>,
+    above: Option<(f64, u64)>,
+    quantum: f64,
+    count: u64,
+}
+
+/// One interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// What was recorded.
+    pub value: f64,
+    /// The true values are at least this.
+    pub low: f64,
+    /// The true values are below this.
+    pub high: f64,
+    /// Events; never 0.
+    pub count: u64,
+}
+
+impl Binned {
+    /// Cells in ascending order; events at or beyond a value; the width of a tick.
+    pub(crate) fn new(cells: Vec<Cell>, above: Option<(f64, u64)>, quantum: f64) -> Self {
+        let count = cells.iter().map(|cell| cell.count).sum::<u64>() + above.map_or(0, |(_, count)| count);
+        Self { cells, above, quantum, count }
+    }
+
+    /// The occupied cells.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// From where on the length of so many events is not known.
+    pub fn above(&self) -> Option<(f64, u64)> {
+        self.above
+    }
+
+    /// Width of a tick.
+    pub fn quantum(&self) -> f64 {
+        self.quantum
+    }
+
+    /// All events.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Recorded value of the event with this rank, from 1; `None` if there is none, or its length is not known.
+    pub fn ranked(&self, rank: u64) -> Option<f64> {
+        let mut below = 0;
+        self.cells
+            .iter()
+            .find(|cell| {
+                below += cell.count;
+                rank <= below
+            })
+            .filter(|_| rank > 0)
+            .map(|cell| cell.value)
+    }
+
+    /// Events whose recorded value is above this; those known only to be long are where `value` is below theirs.
+    pub fn count_above(&self, value: f64) -> u64 {
+        let cells: u64 = self.cells.iter().filter(|cell| cell.value > value).map(|cell| cell.count).sum();
+        cells + self.above.map_or(0, |(_, count)| count)
+    }
+
+    /// The same events with other counts, one for each cell; empty cells fall away.
+    #[must_use]
+    pub fn recounted(&self, counts: &[u64]) -> Self {
+        let cells = self.cells.iter().zip(counts).filter(|(_, count)| **count > 0);
+        Self::new(cells.map(|(cell, &count)| Cell { count, ..*cell }).collect(), None, self.quantum)
+    }
+
+    /// The events with a recorded value above this.
+    #[must_use]
+    pub fn beyond(&self, value: f64) -> Self {
+        let cells = self.cells.iter().filter(|cell| cell.value > value).copied().collect();
+        Self::new(cells, self.above, self.quantum)
+    }
+
+    /// The events with a recorded value of at most this.
+    #[must_use]
+    pub fn up_to(&self, value: f64) -> Self {
+        let cells = self.cells.iter().filter(|cell| cell.value <= value).copied().collect();
+        Self::new(cells, None, self.quantum)
+    }
+
+    /// At most about `most` cells: neighbours are put together where they are closer than a share of their value.
+    #[must_use]
+    pub fn coarse(&self, most: usize) -> Self {
+        let mut share = 0.001;
+        let mut coarse = self.clone();
+        while coarse.cells.len() > most {
+            coarse = self.merged(share);
+            share *= 1.3;
+        }
+        coarse
+    }
+
+    fn merged(&self, share: f64) -> Self {
+        let origin = self.cells.first().map_or(0.0, |cell| cell.low);
+        let spread = self.cells.last().map_or(1.0, |cell| cell.high) - origin;
+        let mut cells: Vec<Cell> = Vec::new();
+        for cell in &self.cells {
+            match cells.last_mut() {
+                Some(last)
+                    if cell.high - last.low <= share * (last.low.abs().min(spread)).max(spread * 0.01) =>
+                {
+                    last.high = cell.high;
+                    last.value = cell.value;
+                    last.count += cell.count;
+                }
+                _ => cells.push(*cell),
+            }
+        }
+        Self { cells, ..self.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Counted, Meaning};
+
+    #[test]
+    fn coarse_cells_hold_the_same_events() {
+        let ticks = (1000..9000).map(|tick: i64| (tick, 1 + tick.unsigned_abs() % 3));
+        let fine = Counted::ticks(Meaning::default(), ticks, None).unwrap().binned();
+        let coarse = fine.coarse(300);
+        assert!(coarse.cells().len() <= 300 && coarse.cells().len() > 100, "{}", coarse.cells().len());
+        assert_eq!(coarse.count(), fine.count());
+        assert_eq!(coarse.cells().iter().map(|cell| cell.count).sum::<u64>(), fine.count());
+        assert_eq!((coarse.cells()[0].low, coarse.cells().last().unwrap().high), (999.5, 8999.5));
+    }
+
+    #[test]
+    fn ranks_beyond_what_is_known_have_no_value() {
+        let above = Some(crate::Above { from: 20, count: 2 });
+        let binned = Counted::ticks(Meaning::default(), [(6, 1), (7, 2)], above).unwrap().binned();
+        assert_eq!(
+            [0, 1, 2, 3, 4, 9].map(|rank| binned.ranked(rank)),
+            [None, Some(6.0), Some(7.0), Some(7.0), None, None]
+        );
+        assert_eq!((binned.count(), binned.count_above(6.0)), (5, 4));
+    }
+}
