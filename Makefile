@@ -23,8 +23,11 @@ bench-traffic: ## our sender and receiver beside a plain loop of send and recv
 # Of each target, whichever is first. The lock file of fuzz/ follows the crates that it reads.
 RUNS = 200000
 SECONDS = 120
+# Histories of packets for the C library, of all its forms together: some 20 minutes.
+HEARTBEATS = 100000000
 
-fuzz: ## feed every reader of bytes and text with made-up ones (RUNS= and SECONDS= of each)
+fuzz: ## feed every reader of bytes and text with made-up ones (RUNS= and SECONDS= of each, HEARTBEATS= in C)
+	cargo xtask setup fuzz
 	cd fuzz && cargo build --release
 	cd fuzz && for target in $$(ls corpus); do \
 	    mkdir -p target/found/$$target artifacts && echo "$$target" && \
@@ -32,3 +35,4 @@ fuzz: ## feed every reader of bytes and text with made-up ones (RUNS= and SECOND
 	        -rss_limit_mb=1024 -verbosity=0 -print_final_stats=1 -artifact_prefix=artifacts/$$target- \
 	        target/found/$$target corpus/$$target || exit 1; \
 	done
+	cargo xtask fuzz $(HEARTBEATS)

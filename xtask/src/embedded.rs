@@ -2,6 +2,7 @@
 //! everywhere they can run, and changes that must break a rule.
 
 mod examples;
+mod fuzzed;
 mod machines;
 mod mutations;
 mod targets;
@@ -18,10 +19,17 @@ pub(crate) fn run() -> Done {
     machines::instructions(&mut bench)?;
     machines::cycles(&mut bench)?;
     machines::rules(&mut bench)?;
+    fuzzed::replayed(&mut bench)?;
     mutations::all_are_noticed(&mut bench)?;
     examples::compile_and_answer(&mut bench)?;
     println!("took {} s", begun.elapsed().as_secs());
     bench.verdict()
+}
+
+/// Feeds the library so many made-up inputs under the sanitizers.
+pub(crate) fn fuzz(inputs: &str) -> Done {
+    let inputs = inputs.parse().map_err(|_| format!("{inputs:?} is no number of inputs"))?;
+    fuzzed::fuzz(inputs)
 }
 
 /// The sources, a place for what is built, and what was found wrong.
@@ -108,6 +116,17 @@ fn output(program: &str, words: &[&str]) -> Result<Output, String> {
 /// What a program prints.
 fn printed(program: &str, words: &[&str]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output(program, words)?.stdout).into_owned())
+}
+
+/// Says whether rules were kept; what broke them is a fault.
+fn tell(bench: &mut Bench, place: &str, kept: Result<String, String>) {
+    match kept {
+        Ok(_) => println!("  kept   {place}"),
+        Err(why) => {
+            println!("  BROKEN {place}");
+            bench.faults.push(why);
+        }
+    }
 }
 
 /// A file's text.

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
-cargo xtask setup PART   install what a part needs: embedded, test
+cargo xtask setup PART   install what a part needs: embedded, fuzz, test
 cargo xtask demo         the main job on embedded parts, in under three minutes
 cargo xtask test         everything in the default build
-cargo xtask embedded     c/heartbeat on its machines: budgets, rules, mutations";
+cargo xtask embedded     c/heartbeat on its machines: budgets, rules, mutations
+cargo xtask fuzz N       c/heartbeat under N made-up histories of packets";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
         ["setup", part] => setup::run(part),
         ["demo"] => demo::run(),
         ["embedded"] => embedded::run(),
+        ["fuzz", inputs] => embedded::fuzz(inputs),
         ["test"] => test::run(),
         _ => Err(USAGE.into()),
     };

@@ -12,17 +12,26 @@ const TEST: [(&str, &str); 4] = [
 ];
 
 /// Compilers, an AVR simulator, emulators and an instruction counter for `make test-embedded`.
-const EMBEDDED: [(&str, &str); 10] = [
+const EMBEDDED: [(&str, &str); 13] = [
     ("gcc", "/usr/bin/gcc"),
     ("clang", "/usr/bin/clang"),
     ("gcc-avr", "/usr/bin/avr-gcc"),
     ("avr-libc", "/usr/lib/avr/include/avr/io.h"),
     ("gcc-arm-none-eabi", "/usr/bin/arm-none-eabi-gcc"),
     ("gcc-riscv64-unknown-elf", "/usr/bin/riscv64-unknown-elf-gcc"),
+    ("libnewlib-arm-none-eabi", "/usr/lib/arm-none-eabi/newlib/libc.a"),
+    ("picolibc-riscv64-unknown-elf", "/usr/lib/picolibc/riscv64-unknown-elf/picolibc.specs"),
+    ("zlib1g-dev", "/usr/include/zlib.h"),
     ("libsimavr-dev", "/usr/include/simavr/sim_avr.h"),
     ("libelf-dev", "/usr/include/libelf.h"),
     ("qemu-user", "/usr/bin/qemu-armeb"),
     ("valgrind", "/usr/bin/valgrind"),
+];
+
+/// A compiler with libFuzzer and its sanitizers, for `make fuzz`.
+const FUZZ: [(&str, &str); 2] = [
+    ("clang", "/usr/bin/clang"),
+    ("libclang-rt-14-dev", "/usr/lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.fuzzer-x86_64.a"),
 ];
 
 /// Keeps a freshly installed server from being started.
@@ -35,7 +44,8 @@ pub(crate) fn run(part: &str) -> Done {
             browser()
         }
         "embedded" => packages(&EMBEDDED),
-        _ => Err(format!("there is no part {part:?}; there are embedded and test")),
+        "fuzz" => packages(&FUZZ),
+        _ => Err(format!("there is no part {part:?}; there are embedded, fuzz and test")),
     }
 }
 

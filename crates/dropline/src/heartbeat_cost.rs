@@ -66,7 +66,7 @@ pub struct Subject {
     pub object_flash_bytes: Option<u64>,
     /// By build and operation.
     pub instructions: Vec<(&'static str, Instructions)>,
-    /// On the AVR.
+    /// On AVRs.
     pub cycles: Vec<Cycles>,
     /// Why something was not measured.
     pub why_not: Vec<String>,
@@ -140,11 +140,13 @@ impl Room<'_> {
         }
         match subject.interface {
             Some(interface) if !is_object(source) => {
-                let bench = self.bench("cycle")?;
-                (self.progress)("cycles on an ATmega328P");
-                match cycle::count(source, interface, &bench) {
-                    Ok(cycles) => subject.cycles = cycles,
-                    Err(why) => subject.why_not.push(why.to_string()),
+                for part in cycle::PARTS {
+                    let bench = self.bench(part)?;
+                    (self.progress)(&format!("cycles on an {part}"));
+                    match cycle::count(source, interface, part, &bench) {
+                        Ok(cycles) => subject.cycles.extend(cycles),
+                        Err(why) => subject.why_not.push(why.to_string()),
+                    }
                 }
             }
             Some(_) => {}

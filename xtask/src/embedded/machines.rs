@@ -1,7 +1,7 @@
 //! Where the library runs: instructions under callgrind, cycles in simavr, the rules on all of them.
 
 use super::targets::{FLAGS, tool, version};
-use super::{Bench, output, printed};
+use super::{Bench, output, printed, tell};
 use crate::Done;
 
 /// Instructions of one call on amd64 at -Os, about 7 of them the loop around it: heartbeat, bad checksum, junk, report.
@@ -245,16 +245,6 @@ pub(super) fn rules(bench: &mut Bench) -> Done {
         tell(bench, "ATmega328 in simavr", kept);
     }
     Ok(())
-}
-
-fn tell(bench: &mut Bench, machine: &str, kept: Result<String, String>) {
-    match kept {
-        Ok(_) => println!("  kept   {machine}"),
-        Err(why) => {
-            println!("  BROKEN {machine}");
-            bench.faults.push(why);
-        }
-    }
 }
 
 /// The program that runs the rules on this machine, and names those that are broken.

@@ -55,6 +55,9 @@ pub(super) const FLAGS: [&str; 12] = [
     "-Werror",
 ];
 
+/// Sections that take flash beside the code; RISC-V has small data apart.
+const CONSTANTS: [&str; 5] = [".rodata", ".srodata", ".data", ".sdata", ".progmem"];
+
 /// Bytes of RAM: the table.
 const RAM: u64 = 260;
 
@@ -78,9 +81,12 @@ pub(super) fn sizes(bench: &mut Bench) -> Done {
         let flash = sum(&|name| {
             name == ".text"
                 || name == ".text.hb_handle"
-                || [".rodata", ".data", ".progmem"].iter().any(|s| name.starts_with(s))
+                || CONSTANTS.iter().any(|section| name.starts_with(section))
         });
-        let ram = RAM + sum(&|name| name.starts_with(".data") || name.starts_with(".bss"));
+        let ram = RAM
+            + sum(&|name| {
+                [".data", ".sdata", ".bss", ".sbss"].iter().any(|section| name.starts_with(section))
+            });
         let stack = stack(&Path::new(&object).with_extension("su"))?;
         let size = bench.judge(&format!("flash on {}", target.name), flash, target.flash, gates);
         let frame = bench.judge(&format!("stack on {}", target.name), stack, target.stack, gates);

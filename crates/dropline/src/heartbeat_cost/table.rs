@@ -1,6 +1,7 @@
 //! The cost as tables, with what others measured beside it.
 
 use super::build::BUILDS;
+use super::cycle::PARTS;
 use super::harness::Operation;
 use super::machine::MACHINES;
 use super::published::{
@@ -219,22 +220,21 @@ impl Subject {
     }
 
     fn cycle_table(&self) -> Table {
-        let (originals, stack) = ORIGINAL_CYCLES;
         let mut rows = Vec::new();
         for found in &self.cycles {
-            let place = match (found.operation, found.full) {
-                (Operation::Report, true) => 4,
-                (Operation::Empty, _) => continue,
-                (operation, false) => operation.index() - 1,
-                (_, true) => continue,
-            };
-            let table = if found.operation == Operation::Report {
-                if found.full { " of 0xff" } else { " of zeros" }
-            } else {
-                ""
+            let (originals, stack) = PARTS
+                .iter()
+                .zip(ORIGINAL_CYCLES)
+                .find_map(|(part, counts)| (*part == found.part).then_some(counts))
+                .expect("each part has its original");
+            let (place, table) = match (found.operation, found.full) {
+                (Operation::Report, true) => (4, " of 0xff"),
+                (Operation::Report, false) => (3, " of zeros"),
+                (Operation::Empty, _) | (_, true) => continue,
+                (operation, false) => (operation.index() - 1, ""),
             };
             rows.push(vec![
-                format!("{}{table}", found.operation.name()),
+                format!("{}, {}{table}", found.part, found.operation.name()),
                 found.cycles.to_string(),
                 found.stack_bytes.to_string(),
                 originals[place].to_string(),
@@ -242,11 +242,11 @@ impl Subject {
             ]);
         }
         Table {
-            title: format!("Cycles of {} on an ATmega328P at -Os", self.name),
-            note:
-                "In simavr, call and arguments included; stack with the return address. The notes have none."
-                    .into(),
-            columns: heads(&["operation", "cycles", "stack", "original", "its stack"]),
+            title: format!("Cycles of {} on AVRs at -Os", self.name),
+            note: "Counted in simavr from the call to the return, instruction by instruction; the deepest stack with \
+                   the return address. The ATtiny88 is not in simavr, the ATtiny85 has its core. The notes have none."
+                .into(),
+            columns: heads(&["part, operation", "cycles", "stack", "original", "its stack"]),
             rows,
         }
     }
