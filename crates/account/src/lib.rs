@@ -1,15 +1,23 @@
-//! Where each lost packet went: from counters of the kernel and of the programs to places.
+//! Where each lost packet went, from counters of the kernel and of the programs, and the queue models that
+//! predict a loss.
 //!
-//! Owns the [`Place`] and [`Way`] that a packet can be lost at, and the queue models that
-//! predict a loss. It never reads a counter: `traffic` does, and hands in what it read. Start reading at [`place`], then [`replay`].
+//! Owns the [`Place`]s that a packet can be lost at, [`account()`], which splits a trial's loss into them, and
+//! [`replay()`]. It never reads a counter: `traffic` does, and hands in what it read.
+//! Start reading at [`place`], then [`counters`] and [`accounting`]; [`replay`](mod@replay) for the models.
 
+pub mod accounting;
 pub mod buffer;
+pub mod counters;
+pub mod ledger;
 pub mod place;
 pub mod queue;
 pub mod replay;
 pub mod stalls;
 
+pub use accounting::{Account, Outcome, TargetCounts, account};
 pub use buffer::{Family, Room, packets_held, truesize};
+pub use counters::{Device, Role, Snapshot, Space, Stack, TargetSockets};
+pub use ledger::Ledger;
 pub use place::{Place, Site, Way};
 pub use queue::{md1k_loss, mm1k_loss};
 pub use replay::{Arriving, Replayed, Seen, Server, Service, replay};

@@ -80,6 +80,27 @@ pub enum Caveat {
         /// Packets that the target lost.
         lost: u64,
     },
+    /// Counters from which places of loss were taken hold other programs' packets too.
+    CountersShared {
+        /// Packets that they counted beyond what was lost here.
+        beyond: u64,
+    },
+    /// Packets were given to a place that did not count them: what remained.
+    PlaceInferred {
+        /// The place.
+        place: String,
+        /// How many.
+        packets: u64,
+        /// Why there.
+        because: String,
+    },
+    /// Counters that could say where packets were lost were not to be seen.
+    PlacesUnseen {
+        /// What could not be looked at.
+        what: String,
+        /// What it takes.
+        need: String,
+    },
     /// What a target's own program reported, or a record of an older version held.
     #[serde(untagged)]
     Reported {
@@ -105,6 +126,9 @@ impl Caveat {
             Self::Drift { .. } => "drift",
             Self::WarmUp { .. } => "warm_up",
             Self::LossBelow { .. } => "loss_below",
+            Self::CountersShared { .. } => "counters_shared",
+            Self::PlaceInferred { .. } => "place_inferred",
+            Self::PlacesUnseen { .. } => "places_unseen",
             Self::Reported { code, .. } => code,
         }
     }
@@ -172,6 +196,21 @@ impl fmt::Display for Caveat {
                 "{lost} of {offered} packets were lost at {intended_load_pps:.0} pps, far below the load \
                  that was found: loss does not begin there; search again with a lower highest load"
             ),
+            Self::CountersShared { beyond: 0 } => f.write_str(
+                "the counters that say where packets were lost hold other programs' packets too: places \
+                 other than the target's own socket may be theirs",
+            ),
+            Self::CountersShared { beyond } => write!(
+                f,
+                "the counters that say where packets were lost count {beyond} more than were lost here: other \
+                 programs lose packets on this machine meanwhile, and a place may be theirs"
+            ),
+            Self::PlaceInferred { place, packets, because } => {
+                write!(f, "{packets} lost packets were put at {place} as what remained: {because}")
+            }
+            Self::PlacesUnseen { what, need } => {
+                write!(f, "{what} could not be looked at for lost packets: {need}")
+            }
             Self::Reported { text, .. } => f.write_str(text),
         }
     }

@@ -1,0 +1,380 @@
+//! From counters to places: each lost packet of one trial goes to one place, or is unexplained.
+//!
+//! Evidence is heard in order of how much it can prove. First what programs counted themselves, by the tag of
+//! the trial; then the target's own sockets; then what a whole namespace counted with a counter of its own;
+//! then differences between two counters; then what can only be what remains, which a caveat names; last the
+//! kernel's reasons for dropping packets, in which all namespaces are mixed.
+
+use crate::{Device, Ledger, Place, Role, Site, Snapshot, Space, Way};
+use dropline_trial::{Caveat, LostAt};
+use std::collections::BTreeMap;
+
+/// What the measurer knows of a trial's packets without any counter of the kernel.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Packets that left.
+    pub offered: u64,
+    /// Packets that came back in time, or that arrived where nothing comes back.
+    pub forwarded: u64,
+    /// Replies that our own sockets dropped.
+    pub generator_lost: u64,
+    /// Of the trial's packets, those that came back after its drain.
+    pub late: u64,
+    /// Sends that the system refused, whatever for: not lost, but counted by the kernel.
+    pub refused: u64,
+    /// Of those, by a full queueing discipline (ENOBUFS).
+    pub refused_by_queue: u64,
+    /// What the target's program counted of this trial; `None` if it cannot be asked.
+    pub target: Option<TargetCounts>,
+    /// Packets that still waited at the target's sockets at the end, or when these were closed.
+    pub unread: u64,
+    /// Whether the target's sockets were closed, or others took their place.
+    pub closed: bool,
+    /// Whether packets left as trains, which the kernel counts as one until the socket.
+    pub trains: bool,
+}
+
+/// What a target's program counted of one trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TargetCounts {
+    /// Packets read from its socket.
+    pub received: u64,
+    /// Of those, served; answered, where an answer was wanted.
+    pub served: u64,
+    /// Of those, found its own queue full.
+    pub dropped_queue: u64,
+}
+
+/// Where the packets of a trial were lost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Account {
+    /// Packets by place; they sum to the loss, and `unexplained` is always there.
+    pub lost_at: LostAt,
+    /// Doubts about it.
+    pub caveats: Vec<Caveat>,
+}
+
+/// Why a place was given packets that no counter counted there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Inference {
+    Arrivals,
+    Closed,
+    Down,
+    Neighbour,
+    Reason,
+    Trains,
+}
+
+impl Inference {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Arrivals => {
+                "more packets arrived at the interfaces than came to the IP layer, and other protocols' \
+                 arrivals are among them"
+            }
+            Self::Closed => "the target closed its socket; what waited there vanishes without a counter",
+            Self::Down => {
+                "an interface on the way was down, or its peer was, and the kernel counts next to none of \
+                 what is given to one"
+            }
+            Self::Neighbour => {
+                "the next hop's hardware address was not found, and the kernel does not count what waits for it"
+            }
+            Self::Reason => {
+                "the kernel's tracepoint names it, in which the drops of all programs and namespaces are mixed"
+            }
+            Self::Trains => {
+                "packets left in trains, and below the socket the kernel counts a train as one packet"
+            }
+        }
+    }
+}
+
+/// Splits the loss of a trial into places. `grown` is how much each counter grew from before the first
+/// departure to after the drain ([`Snapshot::since`]).
+pub fn account(outcome: &Outcome, grown: &Snapshot) -> Account {
+    let lost = outcome.offered.saturating_sub(outcome.forwarded).saturating_sub(outcome.generator_lost);
+    let ledger = match outcome.target {
+        None => Ledger::new(lost),
+        // What was not read by the target, was dropped by it, or still waits there, was lost on the way out.
+        Some(TargetCounts { served, .. }) => Ledger::apart(lost, outcome.offered.saturating_sub(served)),
+    };
+    let mut hearing = Hearing { ledger, outcome, grown, over: 0, shared: false, inferred: Vec::new() };
+    hearing.programs();
+    hearing.target_sockets();
+    hearing.stacks();
+    hearing.queues();
+    hearing.remainders();
+    hearing.reasons();
+    hearing.close()
+}
+
+/// The claims being heard.
+struct Hearing<'a> {
+    ledger: Ledger,
+    outcome: &'a Outcome,
+    grown: &'a Snapshot,
+    /// Packets that counters claimed beyond the loss.
+    over: u64,
+    /// Whether a counter is known to hold other programs' packets.
+    shared: bool,
+    inferred: Vec<(Site, u64, Inference)>,
+}
+
+impl Hearing<'_> {
+    /// What programs counted by the trial's tag.
+    fn programs(&mut self) {
+        if let Some(counts) = self.outcome.target {
+            self.ledger.claim(Site::out(Place::ServiceQueue), counts.dropped_queue);
+            let waiting = counts.received.saturating_sub(counts.served).saturating_sub(counts.dropped_queue);
+            self.ledger.claim(Site::out(Place::Unread), waiting);
+        }
+        self.ledger.claim(Site::back(Place::Late), self.outcome.late);
+    }
+
+    /// The target's own sockets know what they dropped; the namespace says why.
+    fn target_sockets(&mut self) {
+        let stack = self.spaces(&[Role::Far, Role::Both]).next().map(|space| space.stack);
+        // Our reply sockets' drops are in the same counters if the namespace is the same.
+        let ours = match self.spaces(&[Role::Both]).next() {
+            Some(_) => self.outcome.generator_lost,
+            None => 0,
+        };
+        let full = stack.map(|stack| stack.receive_buffer_errors.saturating_sub(ours));
+        let (memory, filtered) = stack.map_or((0, 0), |stack| (stack.memory_errors, stack.filtered()));
+        match self.grown.target {
+            Some(sockets) => {
+                let memory = memory.min(sockets.drops);
+                let filtered = match full {
+                    // A filter drops only what was not dropped for want of room.
+                    Some(full) => filtered.min(sockets.drops.saturating_sub(memory).saturating_sub(full)),
+                    None => 0,
+                };
+                let full_here = sockets.drops - memory - filtered;
+                self.take(Site::out(Place::UdpMemory), memory);
+                self.take(Site::out(Place::SocketFilter), filtered);
+                self.take(Site::out(Place::ReceiveBuffer), full_here);
+                self.shared |= full.is_some_and(|full| full > full_here);
+            }
+            None => {
+                self.take(Site::out(Place::UdpMemory), memory);
+                self.take(Site::out(Place::SocketFilter), filtered);
+                self.take(Site::out(Place::ReceiveBuffer), full.unwrap_or(0));
+            }
+        }
+        // After what the socket dropped: it had no room for it, so it does not wait there.
+        self.take(Site::out(Place::Unread), self.outcome.unread);
+    }
+
+    /// Places with a counter of their own.
+    fn stacks(&mut self) {
+        for space in &self.grown.spaces {
+            let (stack, way) = (&space.stack, space.arrives());
+            let waiting = stack.reassembly_failures + stack.incomplete;
+            // On the way out and where both ways meet, the target's socket was heard already.
+            let errors = if way == Some(Way::Back) { stack.memory_errors } else { 0 };
+            let claims = [
+                (Place::Checksum, stack.checksum_errors),
+                (Place::NoListener, stack.no_ports),
+                (Place::RpFilter, stack.rp_filtered),
+                (Place::Ttl, stack.header_errors),
+                (Place::NoRoute, stack.in_no_routes + stack.address_errors),
+                (Place::Fragment, waiting),
+                (Place::UdpMemory, errors),
+            ];
+            for (place, packets) in claims {
+                self.take_way(place, way, packets);
+            }
+            let other_host = space.devices().map(|device| device.other_host).sum();
+            self.take_way(Place::OtherHost, way, other_host);
+        }
+    }
+
+    /// Queueing disciplines, send buffers, firewalls, the per-CPU backlog.
+    fn queues(&mut self) {
+        for space in &self.grown.spaces {
+            let mut dropped = 0;
+            for device in space.devices() {
+                let mut drops = device.queue_drops.unwrap_or(0);
+                if matches!(space.role, Role::Near | Role::Both) {
+                    // We are told of what finds a queue full: that was not offered.
+                    drops = drops.saturating_sub(self.outcome.refused_by_queue);
+                }
+                dropped += drops;
+                let way = match space.role {
+                    Role::Near => Some(Way::Out),
+                    // Our own sends are told of; a target's mostly are not.
+                    Role::Far | Role::Both => Some(Way::Back),
+                    Role::Between => device.leaves,
+                };
+                self.take_way(Place::Qdisc, way, drops);
+                self.take_way(Place::Ingress, space.arrives_through(device), device.ingress_drops);
+            }
+            let refused = if space.role == Role::Both { self.outcome.refused } else { 0 };
+            if matches!(space.role, Role::Far | Role::Both) {
+                let full = space.stack.send_buffer_errors.saturating_sub(dropped).saturating_sub(refused);
+                self.take(Site::back(Place::SendBuffer), full);
+                let forbidden = space.stack.out_discards.saturating_sub(dropped).saturating_sub(full);
+                self.take(Site::back(Place::Netfilter), forbidden.saturating_sub(refused));
+                self.take(Site::back(Place::NoRoute), space.stack.out_no_routes);
+            }
+            self.take_way(Place::Netfilter, space.arrives(), space.stack.vanished_inside());
+        }
+        let backlog = self.grown.backlog_drops.unwrap_or(0);
+        // The backlog is the machine's; what the interfaces of these namespaces dropped on arrival is ours.
+        let seen = self.grown.spaces.iter().any(|space| space.devices.is_some());
+        let arrived: u64 =
+            self.grown.spaces.iter().flat_map(Space::devices).map(|device| device.receive_drops).sum();
+        self.take_either(Place::Softnet, if seen { backlog.min(arrived) } else { backlog });
+    }
+
+    /// What no counter counts, and can be what remains.
+    fn remainders(&mut self) {
+        if self.outcome.trains
+            && let Some((&site, _)) = self
+                .ledger
+                .places()
+                .iter()
+                .filter(|(site, _)| site.place.counts_trains())
+                .max_by_key(|(_, packets)| **packets)
+        {
+            self.infer(site, u64::MAX, Inference::Trains);
+        }
+        if self.outcome.closed {
+            self.infer(Site::out(Place::Unread), u64::MAX, Inference::Closed);
+        }
+        for space in &self.grown.spaces {
+            let Some(devices) = &space.devices else { continue };
+            let left: u64 = devices.iter().map(|device| device.transmitted).sum();
+            let dropped: u64 = devices.iter().filter_map(|device| device.queue_drops).sum();
+            // What the IP layer gave away and no interface sent.
+            let stuck = space.stack.transmitted.saturating_sub(left).saturating_sub(dropped);
+            let way = space.departs().unwrap_or(Way::Out);
+            if space.devices().any(|device| !device.up || device.carrier_changes > 0) {
+                self.infer(Site { way, place: Place::LinkDown }, stuck, Inference::Down);
+            } else if space.neighbour_found == Some(false) {
+                self.infer(Site { way, place: Place::Neighbour }, stuck, Inference::Neighbour);
+            }
+            if space.hooked != Some(false) {
+                let alone = devices.iter().filter(|device| device.own);
+                let arrived: u64 =
+                    alone.map(|device| device.received.saturating_sub(device.other_host)).sum();
+                let way = space.arrives().unwrap_or(Way::Out);
+                let before = arrived.saturating_sub(space.stack.received);
+                self.infer(Site { way, place: Place::Ingress }, before, Inference::Arrivals);
+            }
+        }
+    }
+
+    /// What the kernel says it dropped packets for, beyond what was claimed.
+    fn reasons(&mut self) {
+        for (&place, &packets) in self.grown.reasons.iter().flatten() {
+            let claimed: u64 = self
+                .ledger
+                .places()
+                .iter()
+                .filter(|(site, _)| site.place == place)
+                .map(|(_, packets)| packets)
+                .sum();
+            // Our own socket's drops are no loss of the target's.
+            let ours = if place == Place::ReceiveBuffer { self.outcome.generator_lost } else { 0 };
+            let more = packets.saturating_sub(claimed).saturating_sub(ours);
+            let got = self.ledger.claim_either(place, more);
+            if got > 0 {
+                self.inferred.push((Site::out(place), got, Inference::Reason));
+            }
+        }
+    }
+
+    fn close(self) -> Account {
+        let mut caveats = Vec::new();
+        if self.ledger.lost() > 0 && (self.shared || self.over > 0) {
+            caveats.push(Caveat::CountersShared { beyond: self.over });
+        }
+        let mut by_why: BTreeMap<&str, (String, u64)> = BTreeMap::new();
+        for (site, packets, why) in self.inferred {
+            let entry = by_why.entry(why.words()).or_insert_with(|| (site.to_string(), 0));
+            entry.1 += packets;
+        }
+        for (because, (place, packets)) in by_why {
+            caveats.push(Caveat::PlaceInferred { place, packets, because: because.into() });
+        }
+        Account { lost_at: self.ledger.close(), caveats }
+    }
+
+    fn spaces(&self, roles: &'static [Role]) -> impl Iterator<Item = &Space> {
+        self.grown.spaces.iter().filter(|space| roles.contains(&space.role))
+    }
+
+    fn take(&mut self, site: Site, packets: u64) {
+        self.over += packets - self.ledger.claim(site, packets);
+    }
+
+    fn take_way(&mut self, place: Place, way: Option<Way>, packets: u64) {
+        match way {
+            Some(way) => self.take(Site { way, place }, packets),
+            None => self.take_either(place, packets),
+        }
+    }
+
+    fn take_either(&mut self, place: Place, packets: u64) {
+        self.over += packets - self.ledger.claim_either(place, packets);
+    }
+
+    fn infer(&mut self, site: Site, packets: u64, why: Inference) {
+        let got = self.ledger.claim(site, packets);
+        if got > 0 {
+            self.inferred.push((site, got, why));
+        }
+    }
+}
+
+impl Space {
+    /// The interfaces that the trial's packets pass.
+    fn devices(&self) -> impl Iterator<Item = &Device> {
+        self.devices.iter().flatten().filter(|device| device.on_path)
+    }
+
+    /// Which way packets go that arrive here; `None` if both.
+    fn arrives(&self) -> Option<Way> {
+        match self.role {
+            Role::Near => Some(Way::Back),
+            Role::Far => Some(Way::Out),
+            Role::Both | Role::Between => None,
+        }
+    }
+
+    /// Which way packets go that arrive through an interface.
+    fn arrives_through(&self, device: &Device) -> Option<Way> {
+        match (self.role, device.leaves) {
+            (Role::Between, Some(Way::Out)) => Some(Way::Back),
+            (Role::Between, Some(Way::Back)) => Some(Way::Out),
+            _ => self.arrives(),
+        }
+    }
+
+    /// Which way packets go that depart from here.
+    fn departs(&self) -> Option<Way> {
+        match self.role {
+            Role::Near => Some(Way::Out),
+            Role::Far => Some(Way::Back),
+            Role::Both | Role::Between => None,
+        }
+    }
+}
+
+impl Place {
+    /// Whether the kernel counts a train of packets as one here.
+    fn counts_trains(self) -> bool {
+        !matches!(
+            self,
+            Self::ReceiveBuffer
+                | Self::SocketFilter
+                | Self::UdpMemory
+                | Self::ServiceQueue
+                | Self::Unread
+                | Self::Late
+                | Self::Unexplained
+        )
+    }
+}

@@ -1,0 +1,304 @@
+//! What the kernel and the programs counted: plain numbers, as somebody read them.
+
+use crate::{Place, Way};
+use std::collections::BTreeMap;
+
+/// Everything that could be read at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// The network namespaces that packets pass, in no order.
+    pub spaces: Vec<Space>,
+    /// The sockets that take what is sent to the target; `None` where they are not to be seen.
+    pub target: Option<TargetSockets>,
+    /// Packets that the per-CPU backlogs had no room for, of the whole machine (`softnet_stat`, column 2).
+    pub backlog_drops: Option<u64>,
+    /// Packets that the kernel dropped, by place, of the whole machine (`skb:kfree_skb`).
+    pub reasons: Option<BTreeMap<Place, u64>>,
+}
+
+/// One network namespace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Space {
+    /// What tells it from others: the number of its file.
+    pub id: u64,
+    /// What it is to the trial.
+    pub role: Role,
+    /// Counters of its IP and UDP layers, versions 4 and 6 added up.
+    pub stack: Stack,
+    /// Its interfaces; `None` where they are not to be seen.
+    pub devices: Option<Vec<Device>>,
+    /// Whether packets can be dropped before the IP layer by somebody's rule or program; `None` if that is
+    /// not to be seen.
+    pub hooked: Option<bool>,
+    /// Whether the next hop towards the other side has a hardware address; `None` if none is needed, or
+    /// nobody can tell.
+    pub neighbour_found: Option<bool>,
+}
+
+/// What a namespace is to a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Ours, and the target's is another.
+    Near,
+    /// The target's, and ours is another.
+    Far,
+    /// Ours and the target's: each packet raises the counters of both sides here.
+    Both,
+    /// On the way: a router, a bridge.
+    Between,
+}
+
+/// Counters of the IP and UDP layers of one namespace (`/proc/net/snmp`, `netstat`, `snmp6`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stack {
+    /// Udp.InDatagrams: read by programs.
+    pub udp_read: u64,
+    /// Udp.NoPorts.
+    pub no_ports: u64,
+    /// Udp.InErrors.
+    pub in_errors: u64,
+    /// Udp.RcvbufErrors, part of `in_errors`.
+    pub receive_buffer_errors: u64,
+    /// Udp.SndbufErrors: full send buffers and queueing disciplines.
+    pub send_buffer_errors: u64,
+    /// Udp.InCsumErrors, part of `in_errors`.
+    pub checksum_errors: u64,
+    /// Udp.MemErrors, part of `in_errors`.
+    pub memory_errors: u64,
+    /// Ip.InReceives.
+    pub received: u64,
+    /// Ip.InDelivers.
+    pub delivered: u64,
+    /// Ip.ForwDatagrams.
+    pub forwarded: u64,
+    /// Ip.InHdrErrors: times to live that ran out, and broken headers.
+    pub header_errors: u64,
+    /// Ip.InAddrErrors: not ours, and we do not forward.
+    pub address_errors: u64,
+    /// IpExt.InNoRoutes.
+    pub in_no_routes: u64,
+    /// Ip.InUnknownProtos.
+    pub unknown_protocols: u64,
+    /// Ip.InDiscards and IpExt.InTruncatedPkts.
+    pub in_discards: u64,
+    /// TcpExt.IPReversePathFilter.
+    pub rp_filtered: u64,
+    /// Ip.ReasmReqds: fragments that came.
+    pub fragments: u64,
+    /// Ip.ReasmOKs: packets made of them.
+    pub reassembled: u64,
+    /// Ip.ReasmFails: packets given up.
+    pub reassembly_failures: u64,
+    /// Packets of which a fragment is still waited for now (FRAG inuse); it also falls.
+    pub incomplete: u64,
+    /// Ip.OutTransmits: given to a device.
+    pub transmitted: u64,
+    /// Ip.OutDiscards.
+    pub out_discards: u64,
+    /// Ip.OutNoRoutes.
+    pub out_no_routes: u64,
+}
+
+/// One interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Device {
+    /// Its number in its namespace.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// Whether the trial's packets pass it, or may, where nobody can tell.
+    pub on_path: bool,
+    /// Which way packets go that leave through it; `None` if both, or nobody can tell.
+    pub leaves: Option<Way>,
+    /// Whether it stands on its own: not above or below another interface of this namespace.
+    pub own: bool,
+    /// Whether it and what it leads to are up.
+    pub up: bool,
+    /// Times that it found or lost its peer.
+    pub carrier_changes: u64,
+    /// Packets that arrived.
+    pub received: u64,
+    /// Packets that it dropped on arrival.
+    pub receive_drops: u64,
+    /// Packets with another host's hardware address.
+    pub other_host: u64,
+    /// Packets that left.
+    pub transmitted: u64,
+    /// Packets that it dropped instead.
+    pub transmit_drops: u64,
+    /// What its queueing disciplines dropped; `None` if that is not to be seen.
+    pub queue_drops: Option<u64>,
+    /// What a queueing discipline dropped on arrival (ingress, clsact).
+    pub ingress_drops: u64,
+}
+
+/// The sockets that take what is sent to the target, added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TargetSockets {
+    /// A number that differs when they are not the same sockets any more.
+    pub identity: u64,
+    /// Packets that they did not take: no room, no memory, or a filter refused.
+    pub drops: u64,
+    /// Memory that packets waiting there are charged for, in bytes.
+    pub waiting_bytes: u64,
+}
+
+impl Stack {
+    /// How much each counter grew. A counter that fell began anew and says nothing: 0.
+    pub fn since(&self, before: &Self) -> Self {
+        let grew = |of: fn(&Self) -> u64| of(self).saturating_sub(of(before));
+        Self {
+            udp_read: grew(|s| s.udp_read),
+            no_ports: grew(|s| s.no_ports),
+            in_errors: grew(|s| s.in_errors),
+            receive_buffer_errors: grew(|s| s.receive_buffer_errors),
+            send_buffer_errors: grew(|s| s.send_buffer_errors),
+            checksum_errors: grew(|s| s.checksum_errors),
+            memory_errors: grew(|s| s.memory_errors),
+            received: grew(|s| s.received),
+            delivered: grew(|s| s.delivered),
+            forwarded: grew(|s| s.forwarded),
+            header_errors: grew(|s| s.header_errors),
+            address_errors: grew(|s| s.address_errors),
+            in_no_routes: grew(|s| s.in_no_routes),
+            unknown_protocols: grew(|s| s.unknown_protocols),
+            in_discards: grew(|s| s.in_discards),
+            rp_filtered: grew(|s| s.rp_filtered),
+            fragments: grew(|s| s.fragments),
+            reassembled: grew(|s| s.reassembled),
+            reassembly_failures: grew(|s| s.reassembly_failures),
+            incomplete: grew(|s| s.incomplete),
+            transmitted: grew(|s| s.transmitted),
+            out_discards: grew(|s| s.out_discards),
+            out_no_routes: grew(|s| s.out_no_routes),
+        }
+    }
+
+    /// What a socket's filter refused: errors that have no counter of their own. Valid for differences.
+    pub fn filtered(&self) -> u64 {
+        self.in_errors
+            .saturating_sub(self.receive_buffer_errors)
+            .saturating_sub(self.checksum_errors)
+            .saturating_sub(self.memory_errors)
+    }
+
+    /// Packets that came to the IP layer, were in order, and neither went to a protocol nor on: a firewall
+    /// rule took them. Valid for differences.
+    pub fn vanished_inside(&self) -> u64 {
+        [
+            self.delivered,
+            self.forwarded,
+            self.header_errors,
+            self.address_errors,
+            self.in_no_routes,
+            self.unknown_protocols,
+            self.in_discards,
+            self.rp_filtered,
+            self.fragments.saturating_sub(self.reassembled),
+        ]
+        .into_iter()
+        .fold(self.received, u64::saturating_sub)
+    }
+}
+
+impl Device {
+    /// How much each counter grew; what is no counter is as it is now.
+    pub fn since(&self, before: &Self) -> Self {
+        let grew = |of: fn(&Self) -> u64| of(self).saturating_sub(of(before));
+        Self {
+            carrier_changes: grew(|d| d.carrier_changes),
+            received: grew(|d| d.received),
+            receive_drops: grew(|d| d.receive_drops),
+            other_host: grew(|d| d.other_host),
+            transmitted: grew(|d| d.transmitted),
+            transmit_drops: grew(|d| d.transmit_drops),
+            queue_drops: self.queue_drops.map(|now| now.saturating_sub(before.queue_drops.unwrap_or(0))),
+            ingress_drops: grew(|d| d.ingress_drops),
+            ..self.clone()
+        }
+    }
+}
+
+impl Space {
+    /// How much each counter grew; interfaces that are new count from zero.
+    pub fn since(&self, before: &Self) -> Self {
+        let old = |device: &Device| {
+            let devices = before.devices.as_deref().unwrap_or_default();
+            devices.iter().find(|old| old.index == device.index && old.name == device.name)
+        };
+        let none = Device::default();
+        let devices = self
+            .devices
+            .as_ref()
+            .map(|devices| devices.iter().map(|device| device.since(old(device).unwrap_or(&none))).collect());
+        Self { stack: self.stack.since(&before.stack), devices, ..self.clone() }
+    }
+}
+
+impl Snapshot {
+    /// How much each counter grew; only namespaces that were read both times are in it.
+    pub fn since(&self, before: &Self) -> Self {
+        let spaces = self.spaces.iter().filter_map(|space| {
+            before.spaces.iter().find(|old| old.id == space.id).map(|old| space.since(old))
+        });
+        let grew = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        let target = self.target.zip(before.target).map(|(now, then)| {
+            // Other sockets count from zero, and the old ones took what they knew with them.
+            let drops = if now.identity == then.identity { then.drops } else { 0 };
+            TargetSockets { drops: now.drops.saturating_sub(drops), ..now }
+        });
+        let reasons = self.reasons.as_ref().zip(before.reasons.as_ref()).map(|(now, then)| {
+            let old = |place: &Place| then.get(place).copied().unwrap_or(0);
+            now.iter().map(|(place, count)| (*place, count.saturating_sub(old(place)))).collect()
+        });
+        Self {
+            spaces: spaces.collect(),
+            target,
+            backlog_drops: grew(self.backlog_drops, before.backlog_drops),
+            reasons,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_firewall_took_is_what_nothing_else_explains() {
+        let stack = Stack {
+            received: 1000,
+            delivered: 700,
+            forwarded: 100,
+            rp_filtered: 30,
+            header_errors: 20,
+            // 90 fragments made 30 packets, which were delivered.
+            fragments: 90,
+            reassembled: 30,
+            ..Stack::default()
+        };
+        assert_eq!(stack.vanished_inside(), 1000 - 700 - 100 - 30 - 20 - 60);
+    }
+
+    #[test]
+    fn a_filter_is_what_remains_of_the_errors() {
+        let stack = Stack {
+            in_errors: 10,
+            receive_buffer_errors: 4,
+            checksum_errors: 1,
+            memory_errors: 2,
+            ..Stack::default()
+        };
+        assert_eq!(stack.filtered(), 3);
+    }
+
+    #[test]
+    fn a_socket_that_was_replaced_counts_from_zero() {
+        let at = |identity, drops| Snapshot {
+            target: Some(TargetSockets { identity, drops, waiting_bytes: 0 }),
+            ..Snapshot::default()
+        };
+        assert_eq!(at(1, 9).since(&at(1, 4)).target.unwrap().drops, 5);
+        assert_eq!(at(2, 3).since(&at(1, 4)).target.unwrap().drops, 3);
+    }
+}

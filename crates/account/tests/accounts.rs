@@ -1,0 +1,310 @@
+//! Where packets went, from counters as the kernel has them: one row of counters each, and any counters at all.
+
+use dropline_account::{
+    Account, Device, Outcome, Place, Role, Snapshot, Space, Stack, TargetCounts, TargetSockets, Way, account,
+};
+use proptest::prelude::*;
+
+fn space(role: Role, stack: Stack, devices: Vec<Device>) -> Space {
+    let id = role as u64;
+    Space { id, role, stack, devices: Some(devices), hooked: Some(false), neighbour_found: Some(true) }
+}
+
+fn device(name: &str) -> Device {
+    Device { name: name.into(), on_path: true, own: true, up: true, ..Device::default() }
+}
+
+fn echo(offered: u64, forwarded: u64) -> Outcome {
+    Outcome { offered, forwarded, ..Outcome::default() }
+}
+
+fn at(account: &Account) -> Vec<(&str, u64)> {
+    account
+        .lost_at
+        .iter()
+        .filter(|(_, count)| **count > 0)
+        .map(|(key, count)| (key.as_str(), *count))
+        .collect()
+}
+
+fn codes(account: &Account) -> Vec<&str> {
+    account.caveats.iter().map(|caveat| caveat.code()).collect()
+}
+
+#[test]
+fn on_loopback_the_sockets_tell_the_ways_apart() {
+    // 300 dropped at the target, 50 at our own reply socket; the namespace counts both.
+    let stack = Stack {
+        in_errors: 350,
+        receive_buffer_errors: 350,
+        received: 1650,
+        delivered: 1650,
+        ..Stack::default()
+    };
+    let grown = Snapshot {
+        spaces: vec![space(Role::Both, stack, vec![device("lo")])],
+        target: Some(TargetSockets { drops: 300, ..TargetSockets::default() }),
+        ..Snapshot::default()
+    };
+    let account = account(&Outcome { generator_lost: 50, ..echo(1000, 650) }, &grown);
+    assert_eq!((at(&account), codes(&account)), (vec![("receive_buffer", 300)], vec![]));
+}
+
+#[test]
+fn a_socket_filter_is_told_from_a_full_buffer() {
+    let stack = Stack { in_errors: 100, receive_buffer_errors: 30, ..Stack::default() };
+    let grown = Snapshot {
+        spaces: vec![space(Role::Far, stack, vec![])],
+        target: Some(TargetSockets { drops: 100, ..TargetSockets::default() }),
+        ..Snapshot::default()
+    };
+    let account = account(&echo(500, 400), &grown);
+    assert_eq!(at(&account), [("receive_buffer", 30), ("socket_filter", 70)]);
+}
+
+#[test]
+fn what_others_lose_in_the_namespace_is_not_ours_and_is_said() {
+    let stack = Stack { in_errors: 900, receive_buffer_errors: 900, no_ports: 40, ..Stack::default() };
+    let grown = Snapshot {
+        spaces: vec![space(Role::Far, stack, vec![])],
+        target: Some(TargetSockets { drops: 10, ..TargetSockets::default() }),
+        ..Snapshot::default()
+    };
+    let account = account(&echo(500, 490), &grown);
+    assert_eq!((at(&account), codes(&account)), (vec![("receive_buffer", 10)], vec!["counters_shared"]));
+}
+
+#[test]
+fn a_refused_send_is_not_lost_in_the_queue_that_refused_it() {
+    let queue = Device { queue_drops: Some(120), ..device("near") };
+    let stack = Stack { send_buffer_errors: 120, out_discards: 120, ..Stack::default() };
+    let grown = Snapshot { spaces: vec![space(Role::Near, stack, vec![queue])], ..Snapshot::default() };
+    let outcome = Outcome { refused: 120, refused_by_queue: 120, ..echo(880, 870) };
+    assert_eq!(at(&account(&outcome, &grown)), [("unexplained", 10)]);
+}
+
+#[test]
+fn a_targets_own_counts_tell_the_ways_apart() {
+    // Of 1000: 100 never came, 200 found its queue full, 50 wait in it, 650 were answered, 600 came back.
+    let counts = TargetCounts { received: 900, served: 650, dropped_queue: 200 };
+    let stack = Stack { no_ports: 500, ..Stack::default() };
+    let spaces = vec![space(Role::Far, Stack::default(), vec![]), space(Role::Near, stack, vec![])];
+    let grown = Snapshot { spaces, ..Snapshot::default() };
+    let outcome = Outcome { target: Some(counts), late: 3, ..echo(1000, 600) };
+    assert_eq!(
+        at(&account(&outcome, &grown)),
+        [
+            ("late", 3),
+            ("return_no_listener", 47),
+            ("service_queue", 200),
+            ("unexplained", 100),
+            ("unread", 50)
+        ],
+        "nothing on the way back is put on the way out"
+    );
+}
+
+#[test]
+fn what_waits_for_a_neighbour_is_named_as_what_remains() {
+    let out = Device { transmitted: 2, ..device("near") };
+    let near = Space {
+        neighbour_found: Some(false),
+        ..space(Role::Near, Stack { transmitted: 200, ..Stack::default() }, vec![out])
+    };
+    let account = account(&echo(200, 0), &Snapshot { spaces: vec![near], ..Snapshot::default() });
+    assert_eq!(at(&account), [("neighbour", 198), ("unexplained", 2)]);
+    assert_eq!(codes(&account), ["place_inferred"]);
+}
+
+#[test]
+fn trains_that_a_backlog_dropped_are_the_remainder() {
+    let lo = Device { receive_drops: 40, ..device("lo") };
+    let stack = Stack { in_errors: 500, receive_buffer_errors: 500, ..Stack::default() };
+    let grown = Snapshot {
+        spaces: vec![space(Role::Both, stack, vec![lo])],
+        target: Some(TargetSockets { drops: 500, ..TargetSockets::default() }),
+        backlog_drops: Some(40),
+        ..Snapshot::default()
+    };
+    let account = account(&Outcome { trains: true, ..echo(8000, 6000) }, &grown);
+    assert_eq!(at(&account), [("receive_buffer", 500), ("softnet", 1500)]);
+    assert_eq!(codes(&account), ["place_inferred"]);
+}
+
+#[test]
+fn the_backlog_of_other_namespaces_is_not_ours() {
+    let grown = Snapshot {
+        spaces: vec![space(Role::Both, Stack::default(), vec![device("lo")])],
+        backlog_drops: Some(1000),
+        ..Snapshot::default()
+    };
+    assert_eq!(at(&account(&echo(10, 5), &grown)), [("unexplained", 5)]);
+}
+
+#[test]
+fn a_routers_queue_is_on_the_way_that_its_interface_leads() {
+    let port = |leaves, drops| Device { leaves: Some(leaves), queue_drops: Some(drops), ..device("port") };
+    let ports = vec![port(Way::Out, 7), port(Way::Back, 4)];
+    let grown =
+        Snapshot { spaces: vec![space(Role::Between, Stack::default(), ports)], ..Snapshot::default() };
+    assert_eq!(at(&account(&echo(100, 89), &grown)), [("qdisc", 7), ("return_qdisc", 4)]);
+}
+
+#[test]
+fn a_reason_names_what_no_counter_explains() {
+    let reasons = [(Place::ReceiveBuffer, 60), (Place::Neighbour, 30)].into();
+    let grown = Snapshot {
+        target: Some(TargetSockets { drops: 60, ..TargetSockets::default() }),
+        reasons: Some(reasons),
+        ..Snapshot::default()
+    };
+    let account = account(&echo(100, 15), &grown);
+    assert_eq!(at(&account), [("neighbour", 25), ("receive_buffer", 60)]);
+    assert_eq!(codes(&account), ["place_inferred"]);
+}
+
+#[test]
+fn without_loss_there_is_nothing_to_doubt() {
+    let stack = Stack { no_ports: 9, in_errors: 9, ..Stack::default() };
+    let grown = Snapshot { spaces: vec![space(Role::Far, stack, vec![])], ..Snapshot::default() };
+    let account = account(&echo(100, 100), &grown);
+    let places: Vec<_> = account.lost_at.into_iter().collect();
+    assert_eq!((places, account.caveats.len()), (vec![("unexplained".into(), 0)], 0));
+}
+
+fn counter() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(0u64), 0..50u64, 0..100_000u64, any::<u32>().prop_map(u64::from)]
+}
+
+fn stack() -> impl Strategy<Value = Stack> {
+    prop::array::uniform23(counter()).prop_map(|c| Stack {
+        udp_read: c[0],
+        no_ports: c[1],
+        in_errors: c[2],
+        receive_buffer_errors: c[3],
+        send_buffer_errors: c[4],
+        checksum_errors: c[5],
+        memory_errors: c[6],
+        received: c[7],
+        delivered: c[8],
+        forwarded: c[9],
+        header_errors: c[10],
+        address_errors: c[11],
+        in_no_routes: c[12],
+        unknown_protocols: c[13],
+        in_discards: c[14],
+        rp_filtered: c[15],
+        fragments: c[16],
+        reassembled: c[17],
+        reassembly_failures: c[18],
+        incomplete: c[19],
+        transmitted: c[20],
+        out_discards: c[21],
+        out_no_routes: c[22],
+    })
+}
+
+fn any_device() -> impl Strategy<Value = Device> {
+    let way = prop::sample::select(vec![None, Some(Way::Out), Some(Way::Back)]);
+    (prop::array::uniform8(counter()), way, any::<[bool; 3]>(), any::<bool>()).prop_map(
+        |(c, leaves, [on_path, own, up], seen)| Device {
+            index: 1,
+            name: "any".into(),
+            on_path,
+            leaves,
+            own,
+            up,
+            carrier_changes: c[0],
+            received: c[1],
+            receive_drops: c[2],
+            other_host: c[3],
+            transmitted: c[4],
+            transmit_drops: c[5],
+            queue_drops: seen.then_some(c[6]),
+            ingress_drops: c[7],
+        },
+    )
+}
+
+fn any_space() -> impl Strategy<Value = Space> {
+    let role = prop::sample::select(vec![Role::Near, Role::Far, Role::Both, Role::Between]);
+    let devices = prop::option::of(prop::collection::vec(any_device(), 0..3));
+    let flags = (prop::option::of(any::<bool>()), prop::option::of(any::<bool>()));
+    (role, stack(), devices, flags).prop_map(|(role, stack, devices, (hooked, neighbour_found))| Space {
+        id: role as u64,
+        role,
+        stack,
+        devices,
+        hooked,
+        neighbour_found,
+    })
+}
+
+fn snapshot() -> impl Strategy<Value = Snapshot> {
+    let target = (0..2u64, counter(), counter()).prop_map(|(identity, drops, waiting_bytes)| TargetSockets {
+        identity,
+        drops,
+        waiting_bytes,
+    });
+    let place = prop::sample::select(Place::ALL.to_vec());
+    let reasons = prop::collection::btree_map(place, counter(), 0..4);
+    (
+        prop::collection::vec(any_space(), 0..4),
+        prop::option::of(target),
+        prop::option::of(counter()),
+        prop::option::of(reasons),
+    )
+        .prop_map(|(spaces, target, backlog_drops, reasons)| Snapshot {
+            spaces,
+            target,
+            backlog_drops,
+            reasons,
+        })
+}
+
+fn outcome() -> impl Strategy<Value = Outcome> {
+    let counts = prop::array::uniform3(counter())
+        .prop_map(|[received, served, dropped_queue]| TargetCounts { received, served, dropped_queue });
+    (prop::array::uniform7(counter()), prop::option::of(counts), any::<[bool; 2]>()).prop_map(
+        |(c, target, [closed, trains])| Outcome {
+            offered: c[0],
+            forwarded: c[1],
+            generator_lost: c[2],
+            late: c[3],
+            refused: c[4],
+            refused_by_queue: c[5],
+            target,
+            unread: c[6],
+            closed,
+            trains,
+        },
+    )
+}
+
+fn lost(outcome: &Outcome) -> u64 {
+    outcome.offered.saturating_sub(outcome.forwarded).saturating_sub(outcome.generator_lost)
+}
+
+proptest! {
+    #[test]
+    fn whatever_the_counters_say_the_places_sum_to_the_loss(
+        outcome in outcome(), before in snapshot(), after in snapshot()
+    ) {
+        let account = account(&outcome, &after.since(&before));
+        prop_assert_eq!(account.lost_at.values().sum::<u64>(), lost(&outcome));
+        prop_assert!(account.lost_at.contains_key("unexplained"));
+        prop_assert!(lost(&outcome) > 0 || account.caveats.is_empty());
+    }
+
+    #[test]
+    fn a_target_that_counts_separates_the_ways(outcome in outcome(), grown in snapshot()) {
+        prop_assume!(outcome.target.is_some());
+        let lost = lost(&outcome);
+        let out = outcome.offered.saturating_sub(outcome.target.unwrap().served).min(lost);
+        let account = account(&outcome, &grown);
+        let back: u64 = account.lost_at.iter()
+            .filter(|(key, _)| key.starts_with("return_") || *key == "late")
+            .map(|(_, count)| count).sum();
+        prop_assert!(back <= lost - out);
+    }
+}
