@@ -1,4 +1,4 @@
-.PHONY: help demo test test-embedded fuzz bench-search bench-traffic
+.PHONY: help demo test test-embedded fuzz bench-search bench-traffic bench-trace
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -19,6 +19,9 @@ bench-search: ## what it costs each algorithm to decide on a trial
 
 bench-traffic: ## our sender and receiver beside a plain loop of send and recv
 	cargo bench --package dropline-traffic --bench loopback
+
+bench-trace: ## what a tracepoint costs, beside a read of the clock
+	cargo bench --package dropline-trace --bench event
 
 # Of each target, whichever is first. The lock file of fuzz/ follows the crates that it reads.
 RUNS = 200000

@@ -7,7 +7,7 @@ use std::process::Command;
 use tree::{root, sources};
 
 /// What each crate may depend on, of ours.
-const MAY_KNOW: [(&str, &[&str]); 14] = [
+const MAY_KNOW: [(&str, &[&str]); 15] = [
     ("dropline-account", &["dropline-stats", "dropline-trial"]),
     ("dropline-heartbeat", &[]),
     ("dropline-lab", &[]),
@@ -34,6 +34,7 @@ const MAY_KNOW: [(&str, &[&str]); 14] = [
             "dropline-trial",
         ],
     ),
+    ("dropline-trace", &[]),
     ("dropline-cli", &["dropline"]),
     ("xtask", &[]),
 ];
@@ -42,7 +43,8 @@ const MAY_KNOW: [(&str, &[&str]); 14] = [
 const PURE: [&str; 8] = ["account", "payload", "record", "report", "search", "sim", "stats", "trial"];
 
 /// Where unsafe code may stand.
-const MAY_BE_UNSAFE: [&str; 2] = ["crates/heartbeat/src/sys", "crates/traffic/src/sys"];
+const MAY_BE_UNSAFE: [&str; 3] =
+    ["crates/heartbeat/src/sys", "crates/trace/src/sys", "crates/traffic/src/sys"];
 
 #[test]
 fn crates_know_only_what_the_architecture_allows() {

@@ -1,0 +1,163 @@
+//! The ring that a thread writes to.
+
+use super::clock::Clock;
+use super::region::Region;
+use crate::layout::Head;
+use crate::{Event, Kind, Writer};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::cell::UnsafeCell;
+use std::sync::{Once, OnceLock};
+
+/// The flag that says whether tracepoints record: what a switched-off tracepoint looks at. It is one of the two
+/// below, or the session's own.
+static RECORDING: AtomicPtr<AtomicU32> = AtomicPtr::new((&raw const UNASKED).cast_mut());
+/// The flag until the first tracepoint: it leads to where the environment is asked.
+static UNASKED: AtomicU32 = AtomicU32::new(1);
+/// The flag of a process without a session.
+static OFF: AtomicU32 = AtomicU32::new(0);
+
+static REGION: OnceLock<Region> = OnceLock::new();
+
+/// The variable that names a session's file.
+pub(crate) const VARIABLE: &str = "DROPLINE_TRACE";
+
+struct Local {
+    writer: Writer<'static>,
+    clock: Clock,
+}
+
+/// Where a thread stands.
+enum Place {
+    /// It wrote nothing yet.
+    New,
+    /// It has a ring.
+    Home(Local),
+    /// There was no ring for it.
+    Homeless(&'static Head),
+}
+
+thread_local! {
+    static PLACE: UnsafeCell<Place> = const { UnsafeCell::new(Place::New) };
+}
+
+/// Whether a tracepoint has anything to do: two loads.
+#[inline]
+pub(crate) fn is_on() -> bool {
+    // SAFETY: it points to one of the statics above or into a session's head, which is never unmapped.
+    unsafe { &*RECORDING.load(Ordering::Relaxed) }.load(Ordering::Relaxed) != 0
+}
+
+/// Stamps and writes an event.
+#[inline]
+pub(crate) fn write(kind: Kind, pipe: u32, n: u64, extra: u64) {
+    // A thread that is ending has given its ring back.
+    let _ = PLACE.try_with(|place| {
+        // SAFETY: the cell is this thread's, nothing below calls back into a tracepoint, and the reference ends
+        // here: there is one at a time.
+        let place = unsafe { &mut *place.get() };
+        if let Place::Home(local) = place {
+            let ticks = local.clock.ticks();
+            local.writer.write(Event { ticks, kind, pipe, n, extra });
+        } else {
+            settle(place, kind, pipe, n, extra);
+        }
+    });
+}
+
+/// The session, after the environment was asked once.
+pub(crate) fn region() -> Option<&'static Region> {
+    static ASKED: Once = Once::new();
+    ASKED.call_once(|| {
+        let path = std::env::var_os(VARIABLE);
+        match path.and_then(|path| Region::open(path.as_ref()).ok()) {
+            Some(region) => attach(region),
+            // Unless the process was attached by hand meanwhile.
+            None => drop(look_at(&UNASKED, &OFF)),
+        }
+    });
+    REGION.get()
+}
+
+/// Lets this process record into `region`; the first one attached stays.
+pub(crate) fn attach(region: Region) {
+    if REGION.set(region).is_ok() {
+        region.head().attached.fetch_add(1, Ordering::Relaxed);
+        let _ =
+            look_at(&UNASKED, &region.head().recording).or_else(|()| look_at(&OFF, &region.head().recording));
+    }
+}
+
+/// Changes the flag that tracepoints look at, if it was `from`.
+fn look_at(from: &'static AtomicU32, to: &'static AtomicU32) -> Result<(), ()> {
+    let [from, to] = [from, to].map(|flag| std::ptr::from_ref(flag).cast_mut());
+    RECORDING.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).map(drop).map_err(drop)
+}
+
+/// A thread's first event: it takes a ring that nobody writes to.
+#[cold]
+fn settle(place: &mut Place, kind: Kind, pipe: u32, n: u64, extra: u64) {
+    let Some(region) = region() else { return };
+    let head = region.head();
+    if head.recording.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    if let Place::New = place {
+        *place = match take_ring(region) {
+            Some(ring) => {
+                LEASE.with(|lease| lease.0.set(Some(ring)));
+                Place::Home(Local { writer: region.ring(ring).writer(), clock: region.clock() })
+            }
+            None => Place::Homeless(head),
+        };
+    }
+    match place {
+        Place::Home(local) => {
+            local.writer.write(Event { ticks: local.clock.ticks(), kind, pipe, n, extra });
+        }
+        Place::Homeless(head) => drop(head.homeless.fetch_add(1, Ordering::Relaxed)),
+        Place::New => unreachable!("it has just been given a place"),
+    }
+}
+
+fn take_ring(region: &Region) -> Option<u32> {
+    (0..region.shape().rings).find(|&ring| {
+        let counters = region.counters(ring);
+        let free = counters.taken.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        if free {
+            counters.thread.store(thread_number(), Ordering::Relaxed);
+        }
+        free
+    })
+}
+
+/// Gives the ring back when its thread ends; what it wrote stays there.
+struct Lease(std::cell::Cell<Option<u32>>);
+
+thread_local! {
+    static LEASE: Lease = const { Lease(std::cell::Cell::new(None)) };
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let (Some(ring), Some(region)) = (self.0.get(), REGION.get()) else { return };
+        let _ = PLACE.try_with(|place| {
+            // SAFETY: as in `write`; a tracepoint in a later destructor finds no ring and takes none.
+            unsafe { *place.get() = Place::Homeless(region.head()) };
+        });
+        region.counters(ring).taken.store(0, Ordering::Release);
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn thread_number() -> u32 {
+    unsafe extern "C" {
+        fn gettid() -> i32;
+    }
+    // SAFETY: it has no arguments and cannot fail.
+    unsafe { gettid() as u32 }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn thread_number() -> u32 {
+    0
+}

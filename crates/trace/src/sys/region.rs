@@ -1,0 +1,133 @@
+//! A session's memory: a file that programs map and share.
+
+use super::clock::Clock;
+use crate::layout::{Head, MAGIC, PAGE, PROBES, ProbeEntry, Shape};
+use crate::session::SessionError;
+use crate::{Counters, Ring, Slot, WhenFull};
+use core::mem::size_of;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::ptr::NonNull;
+
+/// A mapped session. It stays mapped for as long as the process lives: one of its threads may be writing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Region {
+    base: NonNull<u8>,
+    shape: Shape,
+    clock: Clock,
+}
+
+// SAFETY: after creation everything that is written is an atomic, and the mapping is never undone.
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+unsafe extern "C" {
+    fn mmap(addr: *mut u8, length: usize, protection: i32, flags: i32, fd: i32, offset: i64) -> *mut u8;
+}
+
+const READ_AND_WRITE: i32 = 1 | 2;
+const SHARED: i32 = 1;
+/// MAP_POPULATE: page faults are taken when a program attaches and not in its first events.
+const POPULATE: i32 = if cfg!(target_os = "linux") { 0x8000 } else { 0 };
+
+impl Region {
+    /// Makes the file, readable by its owner alone, and maps it.
+    pub(crate) fn create(path: &Path, shape: Shape, clock: Clock) -> Result<Self, SessionError> {
+        let bytes = shape.bytes().ok_or(SessionError::Shape(shape))?;
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
+        file.set_len(bytes as u64)?;
+        let base = map(&file, bytes)?;
+        let head = base.cast::<Head>();
+        // SAFETY: the mapping is a page at least, page-aligned, all zeros, and nobody else has it yet: the magic
+        // by which others know a session is written last.
+        unsafe {
+            let head = head.as_ptr();
+            (&raw mut (*head).rings).write(shape.rings);
+            (&raw mut (*head).when_full).write(u32::from(shape.when_full == WhenFull::OverwriteOldest));
+            (&raw mut (*head).capacity).write(shape.capacity);
+            (&raw mut (*head).clock).write(clock.code());
+            core::sync::atomic::fence(core::sync::atomic::Ordering::Release);
+            (&raw mut (*head).magic).write_volatile(MAGIC);
+        }
+        Ok(Self { base, shape, clock })
+    }
+
+    /// Maps a session that somebody made. Everything that its head says is checked against the file's length
+    /// before it is believed.
+    pub(crate) fn open(path: &Path) -> Result<Self, SessionError> {
+        let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+        let mut head = [0; 32];
+        file.read_exact(&mut head[..]).map_err(|_| SessionError::Foreign)?;
+        let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight bytes"));
+        let half = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
+        let mut clock = [0; 4];
+        file.read_exact(&mut clock).or(Err(SessionError::Foreign))?;
+        if word(0) != MAGIC {
+            return Err(SessionError::Foreign);
+        }
+        let when_full = match half(12) {
+            0 => WhenFull::DiscardNewest,
+            1 => WhenFull::OverwriteOldest,
+            _ => return Err(SessionError::Foreign),
+        };
+        let shape = Shape { rings: half(8), capacity: word(16), when_full };
+        let clock = Clock::of_code(half(24)).ok_or(SessionError::Foreign)?;
+        let bytes = shape.bytes().ok_or(SessionError::Foreign)?;
+        if file.metadata()?.len() != bytes as u64 {
+            return Err(SessionError::Foreign);
+        }
+        Ok(Self { base: map(&file, bytes)?, shape, clock })
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    pub(crate) fn head(&self) -> &'static Head {
+        // SAFETY: the mapping begins with a head, is page-aligned and never undone; of a head only atomics are
+        // written after its creation.
+        unsafe { self.base.cast().as_ref() }
+    }
+
+    pub(crate) fn probes(&self) -> &'static [ProbeEntry] {
+        // SAFETY: the second page on holds this many entries of atomics.
+        unsafe { std::slice::from_raw_parts(self.base.add(PAGE).cast().as_ptr(), PROBES) }
+    }
+
+    pub(crate) fn counters(&self, ring: u32) -> &'static Counters {
+        assert!(ring < self.shape.rings, "ring {ring} of {}", self.shape.rings);
+        let at = Shape::COUNTERS_AT + ring as usize * size_of::<Counters>();
+        // SAFETY: the mapping holds counters of atomics for each ring there, aligned to 128 within a page.
+        unsafe { self.base.add(at).cast().as_ref() }
+    }
+
+    pub(crate) fn ring(&self, ring: u32) -> Ring<'static> {
+        let counters = self.counters(ring);
+        let capacity = self.shape.capacity as usize;
+        let at = self.shape.slots_at() + ring as usize * capacity * size_of::<Slot>();
+        // SAFETY: `bytes` of the shape, which the mapping has, reach to the end of the last ring's slots; slots are
+        // atomics, aligned to 32 within a page.
+        let slots =
+            unsafe { std::slice::from_raw_parts(self.base.add(at).cast::<Slot>().as_ptr(), capacity) };
+        Ring::new(counters, slots, self.shape.when_full)
+    }
+}
+
+fn map(file: &File, bytes: usize) -> Result<NonNull<u8>, SessionError> {
+    // SAFETY: a new shared mapping of an open file at an address of the kernel's choice disturbs nothing; its
+    // length is the file's. A file that somebody cuts short later raises SIGBUS, as with every shared mapping.
+    let base =
+        unsafe { mmap(std::ptr::null_mut(), bytes, READ_AND_WRITE, SHARED | POPULATE, file.as_raw_fd(), 0) };
+    if base as isize == -1 {
+        return Err(io::Error::last_os_error().into());
+    }
+    NonNull::new(base).ok_or(SessionError::Foreign)
+}
