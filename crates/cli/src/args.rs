@@ -236,6 +236,7 @@ impl Requirement {
 Examples:
   dropline serve --service-time 20us --queue 256
   dropline serve --listen 127.0.0.1:9000 --service-time 500us --sleep --queue 16 --workers 2
+  dropline serve --service-time 40us --queue 0 --buffer 26624B
 
 It prints `listening udp ADDR:PORT`, echoes each packet (never more than it got), and on Ctrl-C
 prints what it received, answered and dropped, and where.")]
@@ -249,7 +250,8 @@ pub(crate) struct ServeArgs {
     /// Sleep through the service time instead of keeping the processor busy.
     #[arg(long)]
     pub(crate) sleep: bool,
-    /// Packets that wait for a worker; further ones are dropped and counted.
+    /// Packets that wait for a worker; further ones are dropped and counted. 0: workers read from the socket
+    /// themselves, and packets wait in its buffer.
     #[arg(long, value_name = "PACKETS", default_value_t = 256)]
     pub(crate) queue: usize,
     /// Receive buffer of the socket [default: the system's].

@@ -64,6 +64,14 @@ struct Origin {
     reply_wanted: bool,
 }
 
+/// What received bytes are.
+enum Sorted {
+    /// A count that is asked for.
+    Query { tag: Tag, number: u64 },
+    /// A packet to serve.
+    Request(Origin),
+}
+
 /// How soon the threads see that they are to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Longest UDP payload.
@@ -144,23 +152,28 @@ impl Desk {
         let mut tally = lock(&self.tally);
         for at in 0..count {
             let Some(source) = batch.source(at) else { continue };
-            let origin = match decode(batch.packet(at)) {
-                Ok(Message::CountQuery { tag, number }) => {
-                    queries.push((source, tag, number));
-                    continue;
-                }
-                Ok(Message::Packet { tag, reply_wanted, .. }) => {
-                    tally.of(tag).received += 1;
-                    Origin { tag: Some(tag), reply_wanted }
-                }
-                Ok(Message::CountAnswer { .. }) => Origin { tag: None, reply_wanted: false },
-                // Not a trial's: echoed as any echo service would.
-                Err(_) => Origin { tag: None, reply_wanted: true },
-            };
-            let reply_wanted = origin.reply_wanted && may_answer(self.address, source);
-            requests.push(Taken { at, source, origin: Origin { reply_wanted, ..origin } });
+            match self.sort(batch.packet(at), source, &mut tally) {
+                Sorted::Query { tag, number } => queries.push((source, tag, number)),
+                Sorted::Request(origin) => requests.push(Taken { at, source, origin }),
+            }
         }
         add(&self.counters.received, requests.len());
+    }
+
+    /// Says what bytes are, and notes a trial's packet as received.
+    fn sort(&self, bytes: &[u8], source: SocketAddr, tally: &mut Tally) -> Sorted {
+        let origin = match decode(bytes) {
+            Ok(Message::CountQuery { tag, number }) => return Sorted::Query { tag, number },
+            Ok(Message::Packet { tag, reply_wanted, .. }) => {
+                tally.of(tag).received += 1;
+                Origin { tag: Some(tag), reply_wanted }
+            }
+            Ok(Message::CountAnswer { .. }) => Origin { tag: None, reply_wanted: false },
+            // Not a trial's: echoed as any echo service would.
+            Err(_) => Origin { tag: None, reply_wanted: true },
+        };
+        let reply_wanted = origin.reply_wanted && may_answer(self.address, source);
+        Sorted::Request(Origin { reply_wanted, ..origin })
     }
 
     /// After the packets that came before them were dealt with.
@@ -225,28 +238,53 @@ impl Desk {
         sharpen_sleep();
         let mut served = None;
         while let Some(request) = self.next_request(served.take()) {
-            if self.config.sleep {
-                std::thread::sleep(self.config.service_time);
-            } else {
-                let until = Instant::now() + self.config.service_time;
-                while Instant::now() < until {
-                    std::hint::spin_loop();
-                }
-            }
-            let outcome = match request.origin.reply_wanted {
-                false => &self.counters.unanswered,
-                true if self.sockets[0].send_to(&request.bytes, request.source).is_ok() => {
-                    &self.counters.answered
-                }
-                true => &self.counters.refused,
-            };
-            add(outcome, 1);
-            if let Some(tag) = request.origin.tag
-                && let Some(counts) = lock(&self.tally).known(tag)
-            {
-                counts.served += 1;
-            }
+            self.serve(&request.bytes, request.source, request.origin);
             served = Some(request.bytes);
+        }
+    }
+
+    /// A worker without a queue before it: it reads a packet, serves it, and reads the next. What waits,
+    /// waits in the socket's buffer.
+    pub(crate) fn serve_from_socket(&self) {
+        sharpen_sleep();
+        let mut bytes = vec![0; LONGEST];
+        while !self.closed.load(Ordering::Relaxed) {
+            // An error here is about a reply that was not wanted, and ends nothing.
+            let Ok((length, source)) = self.sockets[0].recv_from(&mut bytes) else {
+                let _ = wait_readable(&self.sockets, LOOK_EVERY);
+                continue;
+            };
+            let sorted = self.sort(&bytes[..length], source, &mut lock(&self.tally));
+            match sorted {
+                Sorted::Query { tag, number } => self.answer_queries(&[(source, tag, number)]),
+                Sorted::Request(origin) => {
+                    add(&self.counters.received, 1);
+                    self.serve(&bytes[..length], source, origin);
+                }
+            }
+        }
+    }
+
+    /// Takes the service time, then answers.
+    fn serve(&self, bytes: &[u8], source: SocketAddr, origin: Origin) {
+        if self.config.sleep {
+            std::thread::sleep(self.config.service_time);
+        } else {
+            let until = Instant::now() + self.config.service_time;
+            while Instant::now() < until {
+                std::hint::spin_loop();
+            }
+        }
+        let outcome = match origin.reply_wanted {
+            false => &self.counters.unanswered,
+            true if self.sockets[0].send_to(bytes, source).is_ok() => &self.counters.answered,
+            true => &self.counters.refused,
+        };
+        add(outcome, 1);
+        if let Some(tag) = origin.tag
+            && let Some(counts) = lock(&self.tally).known(tag)
+        {
+            counts.served += 1;
         }
     }
 

@@ -11,7 +11,8 @@ use std::time::Duration;
 /// What the target shall be like.
 ///
 /// One thread takes packets from the socket into a queue, from which the workers serve them one at a
-/// time. Without a service time nothing can wait there: the receiving thread answers by itself, in
+/// time. With a queue of 0 the workers read from the socket themselves, a packet when the one before is
+/// served, and what waits does so in the socket's buffer: as most simple services do. Without a service time nothing can wait there: the receiving thread answers by itself, in
 /// batches. A reply is its request, never more; count queries are answered, and nothing is sent to port
 /// 0, to itself, to broadcast or multicast addresses.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +23,7 @@ pub struct Responder {
     pub service_time: Duration,
     /// Sleep for the service time instead of keeping a CPU busy.
     pub sleep: bool,
-    /// Packets that can wait for a worker; the next one is dropped.
+    /// Packets that can wait for a worker; the next one is dropped. 0: workers read from the socket.
     pub queue: usize,
     /// Receive buffer to ask for, in bytes; `None` leaves the system's default.
     pub buffer: Option<u64>,
@@ -73,9 +74,6 @@ impl Responder {
     /// # Errors
     /// If the address cannot be listened at, or the configuration leaves nothing to serve with.
     pub fn start(self) -> Result<RunningResponder, BindError> {
-        if self.queue == 0 {
-            return Err(BindError::Zero("place in its queue"));
-        }
         if self.workers == 0 {
             return Err(BindError::Zero("worker"));
         }
@@ -93,10 +91,14 @@ impl Responder {
         let desk = Arc::new(Desk::new(socket, address, self));
         let mut running =
             RunningResponder { desk, receive_buffer_bytes: receive_buffer_bytes as u64, threads: Vec::new() };
-        running.start_thread("receiver", Desk::receive_all)?;
+        let from_socket = self.queue == 0 && !self.service_time.is_zero();
+        if !from_socket {
+            running.start_thread("receiver", Desk::receive_all)?;
+        }
         if !self.service_time.is_zero() {
+            let work = if from_socket { Desk::serve_from_socket } else { Desk::serve_all };
             for _ in 0..self.workers {
-                running.start_thread("worker", Desk::serve_all)?;
+                running.start_thread("worker", work)?;
             }
         }
         Ok(running)
@@ -168,7 +170,6 @@ mod tests {
     #[test]
     fn a_responder_with_nothing_to_serve_with_is_refused() {
         let start = |responder: Responder| responder.start().map(|_| ()).unwrap_err().to_string();
-        assert!(start(Responder { queue: 0, ..Responder::default() }).contains("queue"));
         assert!(start(Responder { workers: 0, ..Responder::default() }).contains("worker"));
     }
 

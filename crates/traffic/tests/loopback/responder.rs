@@ -66,6 +66,19 @@ fn a_full_queue_drops_and_every_packet_is_in_one_count() {
 }
 
 #[test]
+fn without_a_queue_packets_wait_in_the_sockets_buffer_and_are_lost_there() {
+    let service_time = Duration::from_millis(2);
+    let simple = Responder { service_time, queue: 0, buffer: Some(8 * 832), ..Responder::default() };
+    let responder = simple.start().unwrap();
+    let trial = trial_on(echo(responder.address()), profile(), input(4_000.0, 250)).unwrap();
+    let counts = responder.stop();
+    assert_eq!((counts.dropped_queue, counts.waiting), (0, 0));
+    assert_eq!(counts.dropped_socket.map(|dropped| dropped + counts.answered), Some(trial.offered));
+    assert_eq!((trial.forwarded, trial.lost()), (counts.answered, trial.offered - counts.answered));
+    assert!(trial.lost() > trial.offered / 2, "{trial:?}");
+}
+
+#[test]
 fn the_generators_limit_is_found() {
     let limit = generator_limit(Packet::of_payload(64).unwrap(), 2, &Arc::default()).unwrap();
     assert!((1e3..1e8).contains(&limit.as_pps()), "{limit}");
