@@ -26,7 +26,7 @@ pub fn check(bytes: &[u8]) {
         assert_eq!(written::ratio(&ratio.to_string()), Ok(ratio), "a ratio is read as it is printed");
     }
     if let Ok(arrival) = word.parse::<Arrival>() {
-        assert_eq!(arrival.name(), word);
+        assert_eq!(arrival.to_string().parse(), Ok(arrival), "a process is read as it is printed");
     }
     let _ = FailIf::parse(word);
 }

@@ -17,6 +17,24 @@ Targets:
 
 Units: 100kpps 1.5Mpps 80Mbit/s   250ms 10s 5min   64B 4KiB   0.005 0.5%";
 
+const ARRIVALS: &str = "\
+Arrival processes (--arrival):
+  constant                     equal times between departures
+  poisson                      independent exponential times
+  bursts:size=32[,idle=1ms]    bursts, evenly spread but for the idle time before the next
+  onoff:on=10ms,off=90ms       on and off in turn [,inside=constant] [,periods=fixed]
+  gamma:shape=0.5              gaps with variation 1 ÷ √shape
+  pareto:shape=1.5             gaps with a heavy tail
+  ramp:from=10%                from this share of the load in a straight line [,inside=poisson]
+  sine:period=1s,depth=50%     a load that swings [,inside=poisson]
+  replay:FILE                  recorded departures: ns one a line, or RECORD.packets
+  poisson+constant  64*poisson sums: independent processes with equal shares of the load
+With clocks of their own, without --load:
+  ticks:n=128,period=20ms      clients woken by one tick [,groups=2|phase=out] [,jitter=100us]
+  clients:n=64,think=exp(1ms)  processes that send, await the reply, think: 1ms exp(1ms) tick(20ms)
+                               [,wait=none]
+  yield:n=64                   processes that send and let the others run, as sleep(0) does";
+
 /// Finds the line above which packets drop, and says how sure that is.
 #[derive(Debug, Parser)]
 #[command(name = "dropline", version, max_term_width = 100, propagate_version = true)]
@@ -137,15 +155,19 @@ pub(crate) struct SearchArgs {
 Examples:
   dropline trial udp://127.0.0.1:7007 --load 100kpps --duration 10s --arrival poisson
   dropline trial udp://127.0.0.1:7007 --load 80Mbit/s --frame 512B --json
+  dropline trial udp://127.0.0.1:7007 --load 20kpps --arrival 64*onoff:on=10ms,off=90ms
+  dropline trial udp://127.0.0.1:7007 --arrival ticks:n=128,period=20ms
   dropline trial sim:soft --load 9Mpps --fail-if 'loss_ratio>0.1%'
 
-{TARGETS}"))]
+{TARGETS}
+
+{ARRIVALS}"))]
 pub(crate) struct TrialArgs {
     /// What is measured.
     #[arg(required_unless_present = "scenario")]
     pub(crate) target: Option<String>,
-    /// Intended load: 100kpps, 80Mbit/s.
-    #[arg(long, value_name = "RATE", required_unless_present = "scenario")]
+    /// Intended load: 100kpps, 80Mbit/s. Processes with their own clocks take none.
+    #[arg(long, value_name = "RATE")]
     pub(crate) load: Option<String>,
     /// How long packets are sent.
     #[arg(long, value_name = "TIME", default_value = "10s")]
@@ -163,7 +185,7 @@ pub(crate) struct TrialArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Traffic")]
 pub(crate) struct TrafficArgs {
-    /// When packets leave: constant or poisson.
+    /// When packets leave: constant, poisson, or another process, see below.
     #[arg(long, value_name = "PROCESS", default_value = "constant")]
     pub(crate) arrival: String,
     /// UDP payload [default: 64B].

@@ -7,7 +7,7 @@ use dropline::measured::profile::PacketError;
 use dropline::measured::{
     Drain, LoadRange, Packet, PacketTimes, Part, Rate, Ratio, TrafficProfile, TrialInput, written,
 };
-use dropline::{AlgorithmPlan, Failure, SearchPlan, Target, TrialPlan};
+use dropline::{AlgorithmPlan, Failure, SearchPlan, Target, TrialPlan, arriving};
 use std::time::Duration;
 
 /// The traffic profile, once for each frame size.
@@ -35,7 +35,7 @@ pub(crate) fn profiles(
         drain.longest = read("--drain", written::duration(text))?;
     }
     let base = TrafficProfile {
-        arrival: args.arrival.parse().map_err(|why| Failure::usage(format!("--arrival: {why}")))?,
+        arrival: arriving::arrival(&args.arrival)?,
         streams,
         directions,
         drain,
@@ -61,9 +61,8 @@ pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
         return Err(Failure::usage("--frame: a trial has one frame size; several are for search"));
     }
     let profile = profiles.remove(0);
-    let text =
-        args.load.as_deref().ok_or_else(|| Failure::usage("a trial needs --load, such as --load 10kpps"))?;
-    let load = rate("--load", text, profile.packet)?;
+    let asked = args.load.as_deref().map(|text| rate("--load", text, profile.packet)).transpose()?;
+    let load = arriving::load(&profile.arrival, asked)?;
     let duration = read("--duration", written::positive_duration(&args.duration))?;
     let keeps = !args.no_packets && args.keep.output.as_deref() != Some("-".as_ref());
     let keep_packets = if keeps { PacketTimes::ROOM } else { 0 };
@@ -95,6 +94,7 @@ pub(crate) fn searches(
         None => Vec::new(),
     };
     let plan = |profile: TrafficProfile| -> Result<SearchPlan, Failure> {
+        arriving::searchable(&profile.arrival)?;
         let range = range(args, &target, &profile, generator_limit)?;
         let (target, goals, delay_at) = (target.clone(), goals.clone(), delay_at.clone());
         let plan = SearchPlan {

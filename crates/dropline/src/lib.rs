@@ -4,6 +4,7 @@
 //! decides neither which trial comes next nor how a packet moves, and prints nothing.
 //! Start reading at [`searching`], then [`target`].
 
+pub mod arriving;
 pub mod clock;
 pub mod doctor;
 pub mod environment;

@@ -66,7 +66,7 @@ fn profile(stored: &ProfileLine) -> Result<TrafficProfile, Failure> {
             .ok_or_else(|| unsound("a stream or direction without a share"))
     };
     Ok(TrafficProfile {
-        arrival: stored.arrival.parse().map_err(unsound)?,
+        arrival: crate::arriving::arrival(&stored.arrival)?,
         packet: Packet::of_payload(stored.packet_bytes).map_err(unsound)?,
         streams: parts(&stored.streams)?,
         directions: parts(&stored.directions)?,

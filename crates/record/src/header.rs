@@ -160,7 +160,7 @@ impl From<&dropline_trial::TrafficProfile> for ProfileLine {
             parts.iter().map(|part| PartLine { name: part.name.clone(), share: part.share }).collect()
         };
         Self {
-            arrival: profile.arrival.name().into(),
+            arrival: profile.arrival.to_string(),
             packet_bytes: profile.packet.payload_bytes(),
             frame_bytes: profile.packet.frame_bytes(),
             streams: parts(&profile.streams),

@@ -33,11 +33,12 @@ fn main() -> io::Result<()> {
         svgs(records).into_iter().try_for_each(|(file, svg)| write(&format!("{name}-{file}"), svg))
     };
 
-    page("search", &[Made::service(Arrival::Constant, 7).search()])?;
+    page("search", &[Made::service(Arrival::constant(), 7).search()])?;
     page("mdr", &[Made::mdr("inconsistent", 3, 30).search()])?;
     page("irregular", &[Made::mdr("lossless", 3, 30).search()])?;
     page("trial", &[made::trial(139_000.0, 10)])?;
-    let arrivals = [Arrival::Constant, Arrival::Poisson].map(|arrival| Made::service(arrival, 7).search());
+    let arrivals =
+        [Arrival::constant(), Arrival::poisson()].map(|arrival| Made::service(arrival, 7).search());
     page("arrivals", &arrivals)?;
     let repeated: Vec<Record> = (1..=5).map(|seed| Made::mdr("noisy", seed, 10).search()).collect();
     page("repeated", &repeated)?;

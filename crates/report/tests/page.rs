@@ -10,7 +10,7 @@ use dropline_trial::{Arrival, TrafficProfile};
 use made::Made;
 
 fn service() -> Record {
-    Made::service(Arrival::Constant, 7).search()
+    Made::service(Arrival::constant(), 7).search()
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub fn generator_limit(packet: Packet, streams: u32, stop: &Arc<AtomicBool>) -> 
     })?;
     let target = UdpTarget { address: responder.address(), reply: Reply::Echo };
     let profile = TrafficProfile {
-        arrival: Arrival::Constant,
+        arrival: Arrival::constant(),
         packet,
         streams: Part::equal(streams),
         drain: Drain { longest: Duration::from_millis(200), ..Drain::default() },

@@ -266,7 +266,7 @@ impl Measurer for UdpMeasurer {
         let (sent, received) = self.exchange(input, seed, whose)?;
 
         let mut trial = Trial::new(number, input, seed);
-        trial.intended = Some(sent.intended);
+        trial.intended = (!self.profile.arrival.paces_itself()).then_some(sent.intended);
         trial.offered = sent.offered;
         trial.refused = sent.refused;
         if trial.offered < sent.intended {

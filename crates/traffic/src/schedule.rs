@@ -14,8 +14,6 @@ pub(crate) struct Schedule {
 const AHEAD: usize = 1 << 15;
 /// Drawn at a time: about 3 us for Poisson arrivals.
 const DRAW: usize = 256;
-/// More than this many are not drawn one by one only to be counted.
-const COUNTED_ONE_BY_ONE: f64 = 5e6;
 
 impl Schedule {
     /// Draws the first departures.
@@ -47,18 +45,7 @@ impl Schedule {
     /// How many departures there are in all. Counts what is left; of more than five million random ones,
     /// which only an overloaded generator leaves, it adds the number expected.
     pub(crate) fn intended(self) -> u64 {
-        let known = self.taken + self.ahead.len() as u64;
-        match self.departures {
-            Departures::Constant { count, .. } => count,
-            Departures::Poisson { mean_ns, at_ns, end_ns, .. } => {
-                let expected = (end_ns as f64 - at_ns).max(0.0) / mean_ns;
-                if expected > COUNTED_ONE_BY_ONE {
-                    known + expected.round() as u64
-                } else {
-                    known + self.departures.count() as u64
-                }
-            }
-        }
+        self.taken + self.ahead.len() as u64 + self.departures.remaining()
     }
 
     fn draw(&mut self, count: usize) {
@@ -73,14 +60,14 @@ mod tests {
     use dropline_trial::{Arrival, Rate, TrialInput};
     use std::time::Duration;
 
-    fn departures(arrival: Arrival, pps: f64) -> Departures {
+    fn departures(arrival: &Arrival, pps: f64) -> Departures {
         let input = TrialInput { load: Rate::pps(pps).unwrap(), duration: Duration::from_secs(1) };
         arrival.departures(input, 5)
     }
 
     #[test]
     fn drawing_ahead_changes_no_departure() {
-        for arrival in Arrival::ALL {
+        for arrival in &Arrival::examples() {
             let all: Vec<u64> = departures(arrival, 100_000.0).collect();
             let mut schedule = Schedule::new(departures(arrival, 100_000.0));
             let mut taken = Vec::new();
@@ -98,14 +85,14 @@ mod tests {
 
     #[test]
     fn what_an_overloaded_generator_leaves_is_intended_all_the_same() {
-        for arrival in Arrival::ALL {
+        for arrival in &Arrival::examples() {
             let all = departures(arrival, 100_000.0).count() as u64;
             let mut schedule = Schedule::new(departures(arrival, 100_000.0));
             (0..10).for_each(|_| schedule.take());
             assert_eq!(schedule.intended(), all, "{arrival}");
         }
-        let absurd = Schedule::new(departures(Arrival::Poisson, 1e12)).intended() as f64;
+        let absurd = Schedule::new(departures(&Arrival::poisson(), 1e12)).intended() as f64;
         assert!((absurd / 1e12 - 1.0).abs() < 1e-3, "{absurd}");
-        assert_eq!(Schedule::new(departures(Arrival::Constant, 1e12)).intended(), 1_000_000_000_000);
+        assert_eq!(Schedule::new(departures(&Arrival::constant(), 1e12)).intended(), 1_000_000_000_000);
     }
 }

@@ -239,7 +239,7 @@ mod tests {
             give_up_ns: 2_000_000_000,
             slices: None,
         };
-        let schedule = Schedule::new(Arrival::Constant.departures(input, 7));
+        let schedule = Schedule::new(Arrival::constant().departures(input, 7));
         std::thread::scope(|scope| {
             let sending = scope.spawn(|| sender.run(schedule, &flight));
             assert!(sending.join().is_err(), "it has no lane to send on");

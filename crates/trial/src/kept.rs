@@ -150,9 +150,7 @@ impl Kept {
     pub fn of(arrival: &Arrival, input: TrialInput, seed: u64, observed: &Observed<'_>) -> Self {
         let law = arrival.gap_law(input.load);
         let mut schedule = Spacing::new();
-        if observed.intended.is_some() {
-            arrival.departures(input, seed).take(LOOKED_AT).for_each(|due| schedule.event(due));
-        }
+        arrival.departures(input, seed).take(LOOKED_AT).for_each(|due| schedule.event(due));
         let asked = (schedule.count() > 1).then_some((law, &schedule));
         let spaced =
             |spacing: &Spacing, stamp| (spacing.count() > 0).then(|| Spaced::of(spacing, asked, stamp));
@@ -271,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_schedule_kept_to_the_nanosecond_is_as_asked() {
-        let kept = kept(&Arrival::Poisson, 10_000.0, 0, |due| due);
+        let kept = kept(&Arrival::poisson(), 10_000.0, 0, |due| due);
         assert_eq!((kept.rate_error, kept.fidelity()), (Some(0.0), Some(Fidelity::AsAsked)));
         let (left, intended) = (kept.left.unwrap(), kept.intended.unwrap());
         assert_eq!(left, intended);
@@ -282,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_sender_whose_sends_cost_two_microseconds_stands_at_its_floor() {
-        let kept = kept(&Arrival::Poisson, 100_000.0, 2_200, |due| due);
+        let kept = kept(&Arrival::poisson(), 100_000.0, 2_200, |due| due);
         let (ks, floor) = (kept.left.as_ref().unwrap().ks.unwrap(), kept.ks_floor.unwrap());
         assert!((floor - 0.1975).abs() < 1e-3, "1 − exp(−0.22): {floor}");
         assert!((1.0..1.3).contains(&(ks / floor)), "{ks} over {floor}");
@@ -292,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_sender_that_sleeps_through_a_tick_is_told_that_it_was_not_poisson() {
-        let kept = kept(&Arrival::Poisson, 10_000.0, 0, |due| due.div_ceil(1_000_000) * 1_000_000);
+        let kept = kept(&Arrival::poisson(), 10_000.0, 0, |due| due.div_ceil(1_000_000) * 1_000_000);
         assert_eq!(kept.fidelity(), Some(Fidelity::NotAsAsked));
         let left = kept.left.unwrap();
         assert!(left.ks.unwrap() > 0.8, "{left:?}");
@@ -301,18 +299,18 @@ mod tests {
 
     #[test]
     fn equal_gaps_are_judged_by_the_share_within_a_tenth() {
-        let even = kept(&Arrival::Constant, 10_000.0, 0, |due| due + 700);
+        let even = kept(&Arrival::constant(), 10_000.0, 0, |due| due + 700);
         assert_eq!(even.left.as_ref().unwrap().within_tenth, Some(1.0));
         assert_eq!((even.left.as_ref().unwrap().ks, even.ks_floor), (None, None));
         assert_eq!(even.fidelity(), Some(Fidelity::AsAsked));
-        let lumps = kept(&Arrival::Constant, 10_000.0, 0, |due| due / 1_000_000 * 1_000_000);
+        let lumps = kept(&Arrival::constant(), 10_000.0, 0, |due| due / 1_000_000 * 1_000_000);
         assert_eq!(lumps.left.as_ref().unwrap().within_tenth, Some(0.0));
         assert_eq!(lumps.fidelity(), Some(Fidelity::NotAsAsked));
     }
 
     #[test]
     fn a_sender_that_took_longer_was_slower() {
-        let kept = kept(&Arrival::Constant, 1_000.0, 0, |due| due + due / 100);
+        let kept = kept(&Arrival::constant(), 1_000.0, 0, |due| due + due / 100);
         assert!((kept.rate_error.unwrap() + 0.0099).abs() < 1e-4, "{:?}", kept.rate_error);
     }
 
@@ -321,7 +319,7 @@ mod tests {
         let mut departed = Departed::new();
         (0..100).for_each(|n| departed.packet(0, n * 90_000));
         let observed = Observed { offered: 100, left: Some((&departed, Stamp::App)), ..Observed::default() };
-        let kept = Kept::of(&Arrival::Poisson, input(1000.0), SEED, &observed);
+        let kept = Kept::of(&"yield:n=4".parse().unwrap(), input(1000.0), SEED, &observed);
         assert_eq!((kept.rate_error, kept.intended.clone(), kept.fidelity()), (None, None, None));
         assert_eq!(kept.left.unwrap().ks, None);
     }

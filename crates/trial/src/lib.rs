@@ -17,7 +17,7 @@ pub mod trial;
 pub mod watched;
 pub mod written;
 
-pub use arrival::{Arrival, Departures};
+pub use arrival::{Arrival, ArrivalError, ClosedLoop, Departures, Pace, Think};
 pub use caveat::Caveat;
 pub use kept::{Departed, Fidelity, GapLaw, Kept, Observed, Spaced};
 pub use measurer::Measurer;

@@ -31,7 +31,7 @@ impl Default for TrafficProfile {
     /// Constant arrivals, 64 bytes of payload, one stream in one direction, seed 7.
     fn default() -> Self {
         Self {
-            arrival: Arrival::Constant,
+            arrival: Arrival::constant(),
             packet: Packet::of_payload(64).expect("64 bytes is legal"),
             streams: vec![Part::whole("1")],
             directions: vec![Part::whole("out")],

@@ -31,7 +31,7 @@ fn lost(times: &[Arriving], server: &Server) -> u64 {
 fn poisson(load: f64, seconds: f64, seed: u64) -> Vec<Arriving> {
     let input =
         TrialInput { load: Rate::pps(load * 1e6).unwrap(), duration: Duration::from_secs_f64(seconds) };
-    small(Arrival::Poisson.departures(input, seed))
+    small(Arrival::poisson().departures(input, seed))
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn poisson_arrivals_lose_what_the_exact_queue_says() {
 fn drawn_exponential_services_lose_what_the_exact_queue_says() {
     let services: Vec<u64> = {
         let input = TrialInput { load: Rate::pps(1e6).unwrap(), duration: Duration::from_millis(200) };
-        let times: Vec<u64> = Arrival::Poisson.departures(input, 99).collect();
+        let times: Vec<u64> = Arrival::poisson().departures(input, 99).collect();
         times.windows(2).map(|pair| pair[1] - pair[0]).collect()
     };
     let exact = mm1k_loss(0.8, 6).unwrap();

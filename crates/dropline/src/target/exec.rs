@@ -215,7 +215,7 @@ impl Measurer for Program {
             trial: number,
             intended_load_pps: input.load.as_pps(),
             duration_s: input.duration.as_secs_f64(),
-            arrival: Some(self.profile.arrival.name().into()),
+            arrival: Some(self.profile.arrival.to_string()),
             seed: Some(seed),
             packet_bytes: Some(self.profile.packet.payload_bytes()),
             streams: parts(&self.profile.streams),

@@ -83,7 +83,7 @@ impl Made {
         let mut record = Record::begin(self.header());
         let mut at = Duration::ZERO;
         let line = |trial: &Trial, purpose, at| {
-            TrialLine::new(trial, &self.target, self.profile.arrival.name(), purpose, at)
+            TrialLine::new(trial, &self.target, &self.profile.arrival.to_string(), purpose, at)
         };
         while let Some(input) = search.next_trial() {
             let phase = search.phase();
@@ -194,8 +194,8 @@ pub(crate) fn goal(loss_ratio: f64, trial_s: u64, width: f64) -> Goal {
 
 /// A single trial of the made service, as the verb `trial` records it.
 pub(crate) fn trial(load_pps: f64, seconds: u64) -> Record {
-    let profile = TrafficProfile { arrival: Arrival::Poisson, ..TrafficProfile::default() };
-    let made = Made { profile: profile.clone(), ..Made::service(Arrival::Poisson, 7) };
+    let profile = TrafficProfile { arrival: Arrival::poisson(), ..TrafficProfile::default() };
+    let made = Made { profile: profile.clone(), ..Made::service(Arrival::poisson(), 7) };
     let header = Header { verb: "trial".into(), search: None, ..made.header() };
     let input = TrialInput {
         load: Rate::pps(load_pps).expect("a legal load"),
@@ -275,7 +275,7 @@ impl Measurer for Service {
         self.next += 1;
         let seed = self.profile.trial_seed(number);
         let chance = (seed >> 11) as f64 / (1u64 << 53) as f64;
-        let capacity = if self.profile.arrival == Arrival::Poisson { 141e3 } else { 186e3 };
+        let capacity = if self.profile.arrival == Arrival::poisson() { 141e3 } else { 186e3 };
         let load = input.load.as_pps();
         let offered = input.load.packets_in(input.duration);
         let over = (load / capacity - 1.0).max(0.0);

@@ -1,0 +1,104 @@
+//! Arrival processes as users write them; files are read here.
+
+use crate::Failure;
+use dropline_record::PacketFile;
+use dropline_trial::arrival::{KINDS, read_times};
+use dropline_trial::{Arrival, Pace, Rate};
+use std::fs::File;
+use std::io::Read as _;
+
+/// Reads an arrival process, and the file of a `replay:`.
+///
+/// # Errors
+/// If there is no such process, its parameters are wrong, or the file holds no departure times.
+pub fn arrival(word: &str) -> Result<Arrival, Failure> {
+    Arrival::parse(word, &mut times).map_err(|why| {
+        let processes: Vec<&str> = KINDS.iter().map(|kind| kind.written).collect();
+        Failure::usage(format!("--arrival: {why}")).advice(format!("there are {}", processes.join("  ")))
+    })
+}
+
+/// The load of a trial with this process: the one asked for, or its own.
+///
+/// # Errors
+/// If one is needed and missing, given and refused, or leaves the process no room.
+pub fn load(arrival: &Arrival, asked: Option<Rate>) -> Result<Rate, Failure> {
+    match (arrival.pace(), asked) {
+        (Pace::Load | Pace::LoadOr(_), Some(load)) => {
+            arrival.check(load).map_err(|why| Failure::usage(format!("--load: {why}"))).map(|()| load)
+        }
+        (Pace::LoadOr(own) | Pace::Own(own), None) => Ok(own),
+        // What a closed loop comes to is known afterwards.
+        (Pace::Closed(_), None) => Ok(Rate::LOWEST),
+        (Pace::Load, None) => Err(Failure::usage("a trial needs --load, such as --load 10kpps")),
+        (Pace::Own(_) | Pace::Closed(_), Some(_)) => {
+            Err(Failure::usage(format!("--load: {arrival} has its own clocks and takes no load"))
+                .advice("leave --load out: what it offers is measured"))
+        }
+    }
+}
+
+/// Refuses processes that no load can be searched for with.
+///
+/// # Errors
+/// If the process takes no load.
+pub fn searchable(arrival: &Arrival) -> Result<(), Failure> {
+    if arrival.paces_itself() {
+        return Err(Failure::usage(format!(
+            "--arrival: {arrival} has its own clocks: there is no load to search"
+        ))
+        .advice("measure it with  dropline trial"));
+    }
+    Ok(())
+}
+
+/// Departure times of a `RECORD.packets`, or of a text with a number of nanoseconds a line.
+fn times(name: &str) -> Result<Vec<u64>, String> {
+    /// More is no recording that could be held in memory twice.
+    const LARGEST: u64 = 1 << 30;
+    let mut bytes = Vec::new();
+    File::open(name)
+        .and_then(|file| file.take(LARGEST).read_to_end(&mut bytes))
+        .map_err(|why| format!("cannot be read: {why}"))?;
+    if name.ends_with(PacketFile::SUFFIX) {
+        let file = PacketFile::read(&bytes).map_err(|why| why.to_string())?;
+        return Ok(file.times.iter().filter_map(|packet| packet.left_ns).collect());
+    }
+    let text = String::from_utf8(bytes).map_err(|_| {
+        format!("is no text with a number of ns a line, and not named …{} either", PacketFile::SUFFIX)
+    })?;
+    read_times(&text).map_err(|why| why.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_is_replayed_from_a_text_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("seen.ns");
+        std::fs::write(&path, "# ns\n1000\n1500\n9000\n").unwrap();
+        let read = arrival(&format!("replay:{}", path.display())).unwrap();
+        assert_eq!(load(&read, None).unwrap(), Rate::pps(250_000.0).unwrap());
+        std::fs::write(&path, "soon\n").unwrap();
+        let why = arrival(&format!("replay:{}", path.display())).unwrap_err().to_string();
+        assert!(why.contains("line 1 is no whole number of ns"), "{why}");
+    }
+
+    #[test]
+    fn a_process_with_its_own_clocks_takes_no_load_and_is_not_searched() {
+        let asked = Some(Rate::pps(100.0).unwrap());
+        for word in ["ticks:n=4,period=20ms", "clients:n=4,think=1ms", "yield:n=4"] {
+            let process = arrival(word).unwrap();
+            assert_eq!(load(&process, asked).unwrap_err().exit_code(), 2, "{word}");
+            assert_eq!(searchable(&process).unwrap_err().exit_code(), 2, "{word}");
+            assert!(load(&process, None).is_ok(), "{word}");
+        }
+        assert_eq!(
+            load(&arrival("ticks:n=4,period=20ms").unwrap(), None).unwrap(),
+            Rate::pps(200.0).unwrap()
+        );
+        assert!(load(&Arrival::poisson(), None).is_err() && searchable(&Arrival::poisson()).is_ok());
+    }
+}
