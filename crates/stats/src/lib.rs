@@ -6,19 +6,34 @@
 //! Start reading at [`counted`], then [`percentiles`].
 
 pub mod binned;
+mod chance;
 pub mod counted;
+pub mod families;
 pub mod histogram;
+pub mod law;
+pub mod likelihood;
+pub mod mixture;
+pub mod modes;
 pub mod moments;
+pub mod normality;
 pub mod percentiles;
+pub mod ppcc;
 #[cfg(test)]
 mod references;
 pub mod sample;
+mod simplex;
 pub mod spacing;
 pub mod special;
+pub mod tail;
 
 pub use binned::{Binned, Cell};
 pub use counted::{Above, CountError, Counted, Event, Meaning, Rounding};
+pub use families::{Family, Fitted};
 pub use histogram::{Histogram, HistogramError};
+pub use law::Law;
+pub use likelihood::Distance;
+pub use modes::{Mode, Modes};
 pub use moments::Moments;
+pub use normality::{Normality, Verdict};
 pub use percentiles::Percentile;
 pub use spacing::Spacing;

@@ -1,0 +1,371 @@
+//! How many peaks a distribution has, and where: the k-mode test of counts.
+//!
+//! The most likely distribution with at most k modes rises and falls k times. Isotonic pieces (PAVA) put together by
+//! a dynamic programme give it exactly, on any lattice. The first k that a parametric bootstrap from that fit does
+//! not reject is the number of modes. A mode is a peak, not a code path: two paths may share a peak.
+
+use crate::chance::{multinomial, p_value, seeded};
+use crate::likelihood::Lattice;
+use crate::{Binned, Cell};
+
+/// Name of the estimator.
+pub const ESTIMATOR: &str =
+    "k-mode maximum likelihood; the first k not rejected at 5 % by a parametric bootstrap";
+/// A k is rejected below this.
+const LEVEL: f64 = 0.05;
+/// More modes are not looked for.
+const MOST_MODES: usize = 8;
+/// Finer cells are put together.
+const MOST_CELLS: usize = 200;
+/// Fewer events bear no statement about peaks: the lattice itself is made by them.
+const FEWEST: u64 = 30;
+const DRAWS: u32 = 499;
+const ENOUGH: u32 = 30;
+
+/// The modes that the events bear out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Modes {
+    /// From low to high.
+    pub modes: Vec<Mode>,
+    /// What each number of modes that was tried makes of the events, from 1 on.
+    pub tried: Vec<Tried>,
+}
+
+/// A peak and what belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mode {
+    /// Smallest recorded value.
+    pub low: f64,
+    /// Largest recorded value.
+    pub high: f64,
+    /// Recorded value of the most frequent cell.
+    pub peak: f64,
+    /// Events.
+    pub mass: u64,
+}
+
+/// At most so many modes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tried {
+    /// How many.
+    pub modes: usize,
+    /// Largest log likelihood.
+    pub log_likelihood: f64,
+    /// Twice what one mode more gains.
+    pub gain: f64,
+    /// How often so many modes gain as much by chance.
+    pub p: f64,
+}
+
+impl Modes {
+    /// Of these events; none of fewer than 30, or where the length of some is not known.
+    pub fn of(binned: &Binned, seed: u64) -> Self {
+        let coarse = binned.coarse(MOST_CELLS);
+        let cells = Lattice::of(&coarse).cells;
+        if binned.above().is_some() || binned.count() < FEWEST {
+            return Self { modes: Vec::new(), tried: Vec::new() };
+        }
+        let widths: Vec<f64> = cells.iter().map(|(low, high, _)| high - low).collect();
+        let counts: Vec<f64> = cells.iter().map(|(_, _, events)| *events).collect();
+        let likelihoods = log_likelihoods(&counts, &widths, MOST_MODES + 1);
+        let mut rng = seeded(seed);
+        let mut tried = Vec::new();
+        for modes in 1..=MOST_MODES {
+            let (here, next) = (likelihoods[modes - 1], likelihoods[modes]);
+            let gain = 2.0 * (next - here);
+            let chances = densities(&counts, &widths, modes);
+            let p = if gain <= 1e-6 {
+                1.0
+            } else {
+                p_value(gain, DRAWS, ENOUGH, || {
+                    let drawn = multinomial(&mut rng, binned.count(), &chances);
+                    let drawn: Vec<f64> = drawn.iter().map(|&count| count as f64).collect();
+                    let found = log_likelihoods(&drawn, &widths, modes + 1);
+                    2.0 * (found[modes] - found[modes - 1])
+                })
+            };
+            tried.push(Tried { modes, log_likelihood: here, gain, p });
+            if p > LEVEL {
+                break;
+            }
+        }
+        let modes = tried.last().map_or(1, |tried| tried.modes);
+        let density: Vec<f64> = densities(&counts, &widths, modes)
+            .iter()
+            .zip(&widths)
+            .map(|(chance, width)| chance / width)
+            .collect();
+        Self { modes: ranges(&cells, &density, coarse.cells()), tried }
+    }
+}
+
+/// Parts of a lattice that only rise, or only fall: their largest log likelihood, from every cell to every other.
+struct Pieces {
+    cells: usize,
+    rising: Vec<f64>,
+    falling: Vec<f64>,
+}
+
+impl Pieces {
+    fn of(counts: &[f64], widths: &[f64]) -> Self {
+        let cells = counts.len();
+        let mut pieces = Self {
+            cells,
+            rising: vec![0.0; (cells + 1) * (cells + 1)],
+            falling: vec![0.0; (cells + 1) * (cells + 1)],
+        };
+        let mut blocks = Blocks::default();
+        for from in 0..cells {
+            for rising in [true, false] {
+                blocks.clear();
+                for to in from..cells {
+                    blocks.push(counts[to], widths[to], rising);
+                    let place = from * (cells + 1) + to + 1;
+                    let table = if rising { &mut pieces.rising } else { &mut pieces.falling };
+                    table[place] = blocks.log_likelihood;
+                }
+            }
+        }
+        pieces
+    }
+
+    /// Of the cells from `from` to before `to`.
+    fn at(&self, from: usize, to: usize, rising: bool) -> f64 {
+        let place = from * (self.cells + 1) + to;
+        if rising { self.rising[place] } else { self.falling[place] }
+    }
+}
+
+/// Neighbours that were pooled because they violated the order.
+#[derive(Default)]
+struct Blocks {
+    /// Events, width, what it adds to the log likelihood, cells.
+    blocks: Vec<(f64, f64, f64, usize)>,
+    log_likelihood: f64,
+}
+
+impl Blocks {
+    fn clear(&mut self) {
+        self.blocks.clear();
+        self.log_likelihood = 0.0;
+    }
+
+    fn push(&mut self, mut events: f64, mut width: f64, rising: bool) {
+        let mut cells = 1;
+        while let Some(&(before, before_width, adds, before_cells)) = self.blocks.last() {
+            let (left, right) = (before * width, events * before_width);
+            if (rising && left < right) || (!rising && left > right) {
+                break;
+            }
+            self.blocks.pop();
+            self.log_likelihood -= adds;
+            events += before;
+            width += before_width;
+            cells += before_cells;
+        }
+        let adds = if events > 0.0 { events * (events / width).ln() } else { 0.0 };
+        self.log_likelihood += adds;
+        self.blocks.push((events, width, adds, cells));
+    }
+}
+
+/// Best log likelihood of the first cells by number of pieces, and where the last piece begins.
+struct Programme {
+    best: Vec<Vec<f64>>,
+    begins: Vec<Vec<usize>>,
+}
+
+impl Programme {
+    /// Pieces rise and fall in turn; the first rises. A piece may be empty.
+    fn of(pieces: &Pieces, count: usize) -> Self {
+        let cells = pieces.cells;
+        let mut best = vec![vec![f64::NEG_INFINITY; cells + 1]];
+        best[0][0] = 0.0;
+        let mut begins = vec![vec![0; cells + 1]];
+        for piece in 0..count {
+            let rising = piece % 2 == 0;
+            let (mut row, mut from) = (vec![f64::NEG_INFINITY; cells + 1], vec![0; cells + 1]);
+            for (begin, &before) in best[piece].iter().enumerate() {
+                if before == f64::NEG_INFINITY {
+                    continue;
+                }
+                for end in begin..=cells {
+                    let value = before + pieces.at(begin, end, rising);
+                    if value > row[end] {
+                        row[end] = value;
+                        from[end] = begin;
+                    }
+                }
+            }
+            best.push(row);
+            begins.push(from);
+        }
+        Self { best, begins }
+    }
+}
+
+/// Largest log likelihood with at most 1, 2, … `most` modes.
+fn log_likelihoods(counts: &[f64], widths: &[f64], most: usize) -> Vec<f64> {
+    let n: f64 = counts.iter().sum();
+    let same: f64 =
+        counts.iter().zip(widths).map(|(count, width)| count * width.ln()).sum::<f64>() - n * n.ln();
+    let programme = Programme::of(&Pieces::of(counts, widths), 2 * most);
+    (1..=most).map(|modes| programme.best[2 * modes][counts.len()] + same).collect()
+}
+
+/// Probability of each cell in the most likely distribution with at most so many modes.
+fn densities(counts: &[f64], widths: &[f64], modes: usize) -> Vec<f64> {
+    let n: f64 = counts.iter().sum();
+    let programme = Programme::of(&Pieces::of(counts, widths), 2 * modes);
+    let mut chances = vec![0.0; counts.len()];
+    let mut end = counts.len();
+    for piece in (0..2 * modes).rev() {
+        let begin = programme.begins[piece + 1][end];
+        let mut blocks = Blocks::default();
+        (begin..end).for_each(|cell| blocks.push(counts[cell], widths[cell], piece % 2 == 0));
+        let mut cell = begin;
+        for (events, width, _, cells) in blocks.blocks {
+            for _ in 0..cells {
+                chances[cell] = events / n / width * widths[cell];
+                cell += 1;
+            }
+        }
+        end = begin;
+    }
+    chances
+}
+
+/// The ranges between the valleys of a density. The lowest cell of a valley belongs to what is below it.
+fn ranges(cells: &[(f64, f64, f64)], density: &[f64], occupied: &[Cell]) -> Vec<Mode> {
+    let mut ends = Vec::new();
+    let mut lowest = 0;
+    let mut falling = false;
+    for cell in 1..cells.len() {
+        if density[cell] < density[cell - 1] {
+            falling = true;
+            lowest = cell;
+        } else if density[cell] == density[cell - 1] && falling {
+            lowest = cell;
+        } else if density[cell] > density[cell - 1] && falling {
+            falling = false;
+            ends.push(cells[lowest].1);
+        }
+    }
+    ends.push(f64::INFINITY);
+    let mut begin = f64::NEG_INFINITY;
+    let mut modes = Vec::new();
+    for end in ends {
+        let inside: Vec<&Cell> = occupied.iter().filter(|cell| cell.low >= begin && cell.low < end).collect();
+        let peak = inside.iter().max_by(|a, b| {
+            let density = |cell: &Cell| cell.count as f64 / (cell.high - cell.low);
+            density(a).total_cmp(&density(b)).then(b.low.total_cmp(&a.low))
+        });
+        if let (Some(first), Some(last), Some(peak)) = (inside.first(), inside.last(), peak) {
+            let mass = inside.iter().map(|cell| cell.count).sum();
+            modes.push(Mode { low: first.value, high: last.value, peak: peak.value, mass });
+        }
+        begin = end;
+    }
+    modes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::references::{IDLE, IOZONE64, binned, ticks};
+    use crate::{Counted, Meaning};
+
+    fn likelihoods_of(data: &str) -> Vec<f64> {
+        let cells = Lattice::of(&binned(data)).cells;
+        let counts: Vec<f64> = cells.iter().map(|cell| cell.2).collect();
+        log_likelihoods(&counts, &vec![1.0; counts.len()], 8)
+    }
+
+    #[test]
+    fn likelihoods_by_number_of_modes_are_those_of_the_reference() {
+        let tables = [
+            (
+                IDLE,
+                [
+                    -24405.243046,
+                    -24385.011336,
+                    -24380.214040,
+                    -24377.169517,
+                    -24374.311925,
+                    -24371.478712,
+                    -24368.706123,
+                    -24366.403538,
+                ],
+            ),
+            (
+                IOZONE64,
+                [
+                    -28351.907249,
+                    -28346.871405,
+                    -28341.924321,
+                    -28337.700111,
+                    -28333.653707,
+                    -28330.425190,
+                    -28327.652601,
+                    -28325.009089,
+                ],
+            ),
+        ];
+        for (data, table) in tables {
+            for (found, reference) in likelihoods_of(data).iter().zip(table) {
+                assert!((found - reference).abs() < 1e-5, "{found} {reference}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_idle_machine_has_two_modes_and_the_busy_one_a_shoulder() {
+        let idle = Modes::of(&binned(IDLE), 7);
+        assert_eq!(
+            idle.modes,
+            [
+                Mode { low: 6.0, high: 11.0, peak: 7.0, mass: 7483 },
+                Mode { low: 12.0, high: 100.0, peak: 16.0, mass: 2917 }
+            ]
+        );
+        assert!((idle.tried[0].gain - 40.463).abs() < 1e-3 && idle.tried[0].p <= 0.01, "{:?}", idle.tried);
+        assert!(
+            (idle.tried[1].gain - 9.595).abs() < 1e-3 && (0.2..0.5).contains(&idle.tried[1].p),
+            "{:?}",
+            idle.tried
+        );
+        let busy = Modes::of(&binned(IOZONE64), 7);
+        assert_eq!(busy.modes, [Mode { low: 6.0, high: 161.0, peak: 9.0, mass: 10_400 }]);
+        assert!((busy.tried[0].gain - 10.072).abs() < 1e-3 && busy.tried[0].p > 0.6, "{:?}", busy.tried);
+    }
+
+    #[test]
+    fn modes_move_with_their_events() {
+        let shifted = ticks(IDLE).into_iter().map(|(tick, count)| (tick + 5000, count));
+        let modes = Modes::of(&Counted::ticks(Meaning::default(), shifted, None).unwrap().binned(), 7).modes;
+        assert_eq!(
+            modes.iter().map(|mode| (mode.low, mode.peak)).collect::<Vec<_>>(),
+            [(5006.0, 5007.0), (5012.0, 5016.0)]
+        );
+    }
+
+    #[test]
+    fn too_few_events_have_no_modes_and_equal_ones_have_one() {
+        let of = |ticks: &[(i64, u64)]| {
+            Modes::of(&Counted::ticks(Meaning::default(), ticks.iter().copied(), None).unwrap().binned(), 7)
+                .modes
+                .len()
+        };
+        assert_eq!((of(&[]), of(&[(7, 1)]), of(&[(7, 900)]), of(&[(7, 1), (90, 1)])), (0, 0, 1, 0));
+        assert_eq!(of(&[(7, 900), (90, 900)]), 2);
+    }
+
+    #[test]
+    fn rare_modes_far_away_are_seen() {
+        let near = (0..40).map(|k: i64| (100 + k, 1000 - 40 * (k - 20).unsigned_abs()));
+        let far = (0..20).map(|k: i64| (5000 + k, 10));
+        let modes =
+            Modes::of(&Counted::ticks(Meaning::default(), near.chain(far), None).unwrap().binned(), 7).modes;
+        assert_eq!(modes.iter().map(|mode| mode.mass).collect::<Vec<_>>(), [24_000, 200]);
+    }
+}
