@@ -1,7 +1,7 @@
 //! A trial's arrivals in a record: what was asked, what left, what arrived.
 
 use crate::Count;
-use dropline_trial::{Fidelity, Kept, Spaced, Stamp};
+use dropline_trial::{Fidelity, Kept, SampledLateness, Spaced, Stamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +20,25 @@ pub struct ArrivalsLine {
     pub intended: Option<SpacedLine>,
     /// Departures.
     pub left: Option<SpacedLine>,
+    /// Departures by the kernel's stamps, of a sample of neighbouring packets: their gaps alone.
+    #[serde(default)]
+    pub left_sampled: Option<SpacedLine>,
+    /// How late that sample left.
+    #[serde(default)]
+    pub left_sampled_lateness: Option<SampledLatenessLine>,
     /// Arrivals at a receiver of ours.
     pub arrived: Option<SpacedLine>,
+}
+
+/// How much later than due the packets of a sample left by the kernel's stamps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SampledLatenessLine {
+    /// Packets of the sample.
+    pub packets: Count,
+    /// Median.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile.
+    pub p99_ns: Option<u64>,
 }
 
 /// A judgement of arrivals.
@@ -72,6 +89,12 @@ impl ArrivalsLine {
             rate_error: self.rate_error,
             intended: spaced(&self.intended),
             left: spaced(&self.left),
+            sampled: spaced(&self.left_sampled),
+            sampled_lateness: self.left_sampled_lateness.map(|line| SampledLateness {
+                packets: line.packets.0,
+                p50_ns: line.p50_ns,
+                p99_ns: line.p99_ns,
+            }),
             arrived: spaced(&self.arrived),
             send_cost_ns: self.send_cost_ns,
             ks_floor: self.ks_floor,
@@ -105,6 +128,12 @@ impl From<&Kept> for ArrivalsLine {
             ks_floor: kept.ks_floor,
             intended: line(&kept.intended),
             left: line(&kept.left),
+            left_sampled: line(&kept.sampled),
+            left_sampled_lateness: kept.sampled_lateness.map(|late| SampledLatenessLine {
+                packets: Count(late.packets),
+                p50_ns: late.p50_ns,
+                p99_ns: late.p99_ns,
+            }),
             arrived: line(&kept.arrived),
         }
     }

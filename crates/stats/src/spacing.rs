@@ -77,6 +77,15 @@ impl Spacing {
         self.windows.iter_mut().for_each(|window| window.event(at_ns));
     }
 
+    /// A gap by itself, as of a sample of neighbours: distributions know it, windows do not.
+    pub fn gap(&mut self, gap_ns: u64) {
+        self.first_ns.get_or_insert(0);
+        self.last_ns += gap_ns;
+        self.gaps += 1;
+        self.squares += u128::from(gap_ns) * u128::from(gap_ns);
+        self.cells[cell_of(gap_ns)] += 1;
+    }
+
     /// How many events there were.
     pub fn count(&self) -> u64 {
         self.gaps + u64::from(self.first_ns.is_some())

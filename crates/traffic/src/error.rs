@@ -64,6 +64,16 @@ pub enum UdpError {
     /// No stream, or one without a share of the load.
     #[error("every stream needs a share of the load above 0, and there must be one")]
     Streams,
+    /// Each thread has streams of its own: fewer threads or more streams.
+    #[error(
+        "{threads} threads cannot share {streams} streams: each has streams of its own, and there is at least one of both"
+    )]
+    Threads {
+        /// Threads that send, or that receive.
+        threads: usize,
+        /// Streams of the profile.
+        streams: usize,
+    },
     /// The user wants to stop.
     #[error("interrupted")]
     Interrupted,

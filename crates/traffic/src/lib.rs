@@ -5,33 +5,49 @@
 //! code is in `sys/` alone. Start reading at [`measurer`], then `sender` and `receiver`; the
 //! target is in [`responder`] and `desk`.
 
+mod clock_join;
+pub mod control;
+pub mod cost;
 mod counting;
 pub mod datagrams;
 mod desk;
 pub mod error;
+mod exchange;
 mod flight;
+mod frame;
+mod lane;
 pub mod limit;
+pub mod means;
 pub mod measurer;
+pub mod placement;
 pub mod probe;
 pub mod progress;
 mod receiver;
 pub mod responder;
+mod sampling;
 mod schedule;
 mod seen;
 mod sender;
 mod spread;
 mod stamps;
+mod starved;
 mod sys;
 mod tally;
 pub mod target;
+mod ways;
 pub mod whereabouts;
 
 pub use counting::{AtSocket, TargetSocket};
 pub use error::{BindError, UdpError};
+pub use flight::ClockStep;
 pub use limit::generator_limit;
+pub use means::{Means, ReceiveMeans, SendMeans};
 pub use measurer::{MeasurerOptions, UdpMeasurer};
+pub use placement::{Cpus, Priority};
 pub use probe::{Probe, probe};
 pub use progress::Progress;
 pub use responder::{Responder, ResponderCounts, RunningResponder};
+pub use sender::Trains;
 pub use target::{Reply, UdpTarget};
+pub use ways::Sources;
 pub use whereabouts::Whereabouts;

@@ -1,9 +1,11 @@
 //! Does the target answer, and how soon?
 
 use crate::counting::Counting;
-use crate::measurer::{connect, salt};
+use crate::frame::Head;
+use crate::measurer::salt;
 use crate::receiver::{Whose, nothing_as_none};
-use crate::sys::{ReceiveBatch, SendBatch, report_refusals, wait_readable};
+use crate::sys::{Exit, ReceiveBatch, SendBatch, report_refusals, wait_readable};
+use crate::ways::connect;
 use crate::{Reply, UdpError, UdpTarget};
 use dropline_payload::{Message, Tags, Verdict};
 use dropline_trial::TrafficProfile;
@@ -39,7 +41,7 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
         Counting::find(&socket, target, whose, stop)?;
         return Ok(Probe { round_trip_ns: None });
     }
-    let mut batch = SendBatch::new(payload as usize);
+    let mut batch = SendBatch::new(payload as usize, 1, Head::default());
     let mut replies = ReceiveBatch::new(dropline_payload::QUERY_BYTES);
     let mut sent = Vec::new();
     let mut round_trips = Vec::new();
@@ -48,9 +50,9 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
         let meaning = |error| UdpError::of_socket(error, target.address, index + 1, payload);
         let packet = Message::Packet { tag: whose.tag(), index, reply_wanted: true };
         batch.clear();
-        batch.push(packet.header());
+        batch.push(packet.header(), None);
         sent.push(Instant::now());
-        batch.send(&socket, 0).map_err(meaning)?;
+        batch.send(&Exit::Each(&socket), 0).map_err(|refused| meaning(refused.error))?;
         if let Some((answered, reply)) = reply(index, &socket, &mut replies, whose, stop, meaning)? {
             round_trips.push(reply.duration_since(sent[answered]).as_nanos() as u64);
         }

@@ -1,11 +1,15 @@
-//! The receiver of one trial: every reply is judged by its tag and counted once.
+//! A receiver of one trial: every reply is judged by its tag and counted once.
 
+use crate::clock_join::ClockJoin;
 use crate::flight::Flight;
+use crate::means::ReceiveMeans;
+use crate::sampling::{Sample, Stamped};
 use crate::seen::Seen;
-use crate::sys::{BATCH, ReceiveBatch, wait_readable};
+use crate::sys::{BATCH, Queued, ReceiveBatch, errno_name, hear_queued, wait_and_hear};
 use dropline_payload::{Tag, Tags, Verdict};
-use dropline_stats::Histogram;
+use dropline_stats::{Histogram, Spacing};
 use dropline_trial::Drain;
+use dropline_trial::packets::ReturnTimes;
 use std::io;
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -13,11 +17,19 @@ use std::time::Duration;
 /// Takes replies from one socket a stream.
 pub(crate) struct Receiver<'a> {
     sockets: &'a [UdpSocket],
+    /// For each socket, the sender of its stream.
+    senders: &'a [usize],
     batch: &'a mut ReceiveBatch,
     whose: Whose,
+    means: ReceiveMeans,
+    /// Whether a target that reports itself gone was there at the start.
+    was_there: bool,
     /// By stream: the index that would be next in order (RFC 4737 §3).
     next_expected: Vec<u64>,
     last_reply_ns: u64,
+    join: ClockJoin,
+    log: Option<&'a mut ReturnTimes>,
+    arrived: &'a mut Spacing,
     counts: Received,
 }
 
@@ -44,7 +56,6 @@ impl Whose {
 }
 
 /// What came back.
-#[derive(Default)]
 pub(crate) struct Received {
     pub(crate) seen: Seen,
     pub(crate) forwarded: u64,
@@ -53,8 +64,28 @@ pub(crate) struct Received {
     pub(crate) late: u64,
     pub(crate) foreign: u64,
     pub(crate) without_delay: u64,
+    /// Replies that the kernel stamped, and ones that it did not.
+    pub(crate) stamped: u64,
+    pub(crate) unstamped: u64,
     pub(crate) delay: Histogram,
     pub(crate) service_delay: Histogram,
+    /// Departures with the kernel's stamps.
+    pub(crate) sample: Sample,
+    /// What was met where the two clocks were joined.
+    pub(crate) join: ClockJoin,
+    /// Reports that the target, or the way to it, is gone.
+    pub(crate) unreachable: Option<Reports>,
+}
+
+/// Reports of the network about packets that had left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reports {
+    /// What the first of them said.
+    pub(crate) error: String,
+    /// When it came, in ns after the start.
+    pub(crate) at_ns: u64,
+    /// How many there were.
+    pub(crate) reports: u64,
 }
 
 /// The longest wait without a look at whether the user wants to stop.
@@ -66,15 +97,40 @@ const TURNS: usize = 16;
 /// Batches that are taken before a trial; a socket that is filled faster than that is beyond help.
 const LARGEST_BACKLOG: usize = 4096;
 
+/// Looks at an empty socket between two at everything else, of a receiver that spins.
+const SPINS: u32 = 256;
+
+/// What a receiver works with.
+pub(crate) struct Tools<'a> {
+    pub(crate) batch: &'a mut ReceiveBatch,
+    pub(crate) log: Option<&'a mut ReturnTimes>,
+    pub(crate) arrived: &'a mut Spacing,
+    /// Room for packets that are expected.
+    pub(crate) expected: u64,
+}
+
 impl<'a> Receiver<'a> {
-    pub(crate) fn new(sockets: &'a [UdpSocket], batch: &'a mut ReceiveBatch, whose: Whose) -> Self {
+    pub(crate) fn new(
+        sockets: &'a [UdpSocket],
+        senders: &'a [usize],
+        tools: Tools<'a>,
+        whose: Whose,
+        means: ReceiveMeans,
+        was_there: bool,
+    ) -> Self {
         Self {
             next_expected: vec![0; sockets.len()],
             sockets,
-            batch,
+            senders,
+            batch: tools.batch,
             whose,
+            means,
+            was_there,
             last_reply_ns: 0,
-            counts: Received::default(),
+            join: ClockJoin::default(),
+            log: tools.log,
+            arrived: tools.arrived,
+            counts: Received::with_room(tools.expected),
         }
     }
 
@@ -82,7 +138,7 @@ impl<'a> Receiver<'a> {
     pub(crate) fn clear_backlog(&mut self) -> io::Result<()> {
         for socket in self.sockets {
             // What the network said about an earlier trial is not this one's.
-            socket.take_error()?;
+            let _ = hear_queued(socket, |_| {});
             for _ in 0..LARGEST_BACKLOG {
                 let Some(count) = nothing_as_none(self.batch.receive(socket))? else { break };
                 for at in 0..count {
@@ -97,13 +153,14 @@ impl<'a> Receiver<'a> {
     /// Receives until the drain ends, or at once when the sender finished and no reply is awaited.
     ///
     /// # Errors
-    /// What the network reported; the trial is halted then.
+    /// What the network reported of a target that was never there; the trial is halted then.
     pub(crate) fn run(
         mut self,
         flight: &Flight<'_>,
         end_ns: u64,
         drain: Option<Drain>,
     ) -> io::Result<Received> {
+        self.join.observe(flight.now_ns(), flight.real_ns());
         while !flight.is_halted() {
             let now = flight.now_ns();
             let longest = match (flight.finished_ns(), drain) {
@@ -114,14 +171,59 @@ impl<'a> Receiver<'a> {
                     left => left,
                 },
             };
-            let taken = wait_readable(self.sockets, longest.min(LONGEST_WAIT))
-                .and_then(|ready| if ready { self.take(flight) } else { Ok(()) });
-            if let Err(error) = taken {
+            let taken = match self.means.spins() && drain.is_some() {
+                true => self.spin(flight),
+                false => self.wait(longest.min(LONGEST_WAIT), flight),
+            };
+            if let Err(error) = taken.or_else(|error| self.report(error, flight)) {
                 flight.halt();
                 return Err(error);
             }
         }
+        // What was stamped last may have been read by nobody yet.
+        self.hear(flight);
+        self.counts.join = self.join;
         Ok(self.counts)
+    }
+
+    /// Sleeps until something is there.
+    fn wait(&mut self, longest: Duration, flight: &Flight<'_>) -> io::Result<()> {
+        let (join, counts, senders) = (&mut self.join, &mut self.counts, self.senders);
+        let ready = wait_and_hear(self.sockets, longest, |socket, queued| {
+            counts.hear(queued, senders[socket], join, flight);
+        })?;
+        if ready { self.take(flight).map(|_| ()) } else { Ok(()) }
+    }
+
+    /// Asks all the time.
+    fn spin(&mut self, flight: &Flight<'_>) -> io::Result<()> {
+        for _ in 0..SPINS {
+            if !self.take(flight)? {
+                std::hint::spin_loop();
+            }
+        }
+        self.hear(flight);
+        Ok(())
+    }
+
+    /// Takes what waits in the error queues. Errors among it are in the next answer of a socket too.
+    fn hear(&mut self, flight: &Flight<'_>) {
+        for (socket, &sender) in self.sockets.iter().zip(self.senders) {
+            let (join, counts) = (&mut self.join, &mut self.counts);
+            if let Err(error) = hear_queued(socket, |queued| counts.hear(queued, sender, join, flight)) {
+                self.counts.report(&error, flight.now_ns());
+            }
+        }
+    }
+
+    /// A target that was there and is gone is a result; one that never was there is an error.
+    fn report(&mut self, error: io::Error, flight: &Flight<'_>) -> io::Result<()> {
+        let gone = crate::error::ends_trial(&error) && error.raw_os_error() != Some(libc::EMSGSIZE);
+        if !gone || !(self.was_there || flight.forwarded() > 0) {
+            return Err(error);
+        }
+        self.counts.report(&error, flight.now_ns());
+        Ok(())
     }
 
     /// How long the drain may still last.
@@ -130,22 +232,27 @@ impl<'a> Receiver<'a> {
         let left = drain.longest.saturating_sub(since(finished));
         match drain.quiet {
             None => left,
-            Some(_) if self.counts.forwarded >= flight.offered() => Duration::ZERO,
+            Some(_) if flight.forwarded() >= flight.offered() => Duration::ZERO,
             Some(quiet) => left.min(quiet.saturating_sub(since(self.last_reply_ns.max(finished)))),
         }
     }
 
-    fn take(&mut self, flight: &Flight<'_>) -> io::Result<()> {
+    /// Takes what is there; whether there was anything.
+    fn take(&mut self, flight: &Flight<'_>) -> io::Result<bool> {
+        let before = self.counts.forwarded;
+        let mut any = false;
         for stream in 0..self.sockets.len() {
             for _ in 0..TURNS {
                 let Some(count) = nothing_as_none(self.batch.receive(&self.sockets[stream]))? else { break };
+                any = true;
                 let now = flight.now_ns();
-                let sent_below = flight.next_index();
+                self.join.observe(now, flight.real_ns());
+                let sent_below = flight.next_index(self.senders[stream]);
                 for at in 0..count {
                     match self.whose.judge(self.batch.packet(at)) {
                         Verdict::Ours { index } if index < sent_below => {
                             self.last_reply_ns = now;
-                            self.count_reply(stream, index, now, flight);
+                            self.count_reply(stream, index, at, now, flight);
                         }
                         other => self.counts.count_stray(other),
                     }
@@ -155,13 +262,14 @@ impl<'a> Receiver<'a> {
                 }
             }
         }
-        if let Some(progress) = flight.progress {
-            progress.set_forwarded(self.counts.forwarded);
+        let forwarded = self.counts.forwarded - before;
+        if forwarded > 0 {
+            flight.add_forwarded(forwarded);
         }
-        Ok(())
+        Ok(any)
     }
 
-    fn count_reply(&mut self, stream: usize, index: u64, now: u64, flight: &Flight<'_>) {
+    fn count_reply(&mut self, stream: usize, index: u64, at: usize, now: u64, flight: &Flight<'_>) {
         let counts = &mut self.counts;
         if !counts.seen.insert(index) {
             counts.duplicated += 1;
@@ -174,10 +282,27 @@ impl<'a> Receiver<'a> {
         } else {
             *next = index + 1;
         }
-        match flight.stamps.of(index) {
+        let times = flight.stamps.of(index);
+        let earliest = times.map_or(0, |(_, departed)| departed);
+        let stamp = self.batch.stamp(at).map(|stamp| flight.stamped(stamp));
+        let back = match stamp.and_then(|stamp| self.join.trial_ns(stamp, earliest, now)) {
+            Some(back) => {
+                counts.stamped += 1;
+                back
+            }
+            None => {
+                counts.unstamped += 1;
+                now
+            }
+        };
+        self.arrived.event(back);
+        if let Some(log) = &mut self.log {
+            log.note(index, back);
+        }
+        match times {
             Some((due, departed)) => {
-                counts.delay.record(now.saturating_sub(due));
-                counts.service_delay.record(now.saturating_sub(departed));
+                counts.delay.record(back.saturating_sub(due));
+                counts.service_delay.record(back.saturating_sub(departed));
             }
             None => counts.without_delay += 1,
         }
@@ -185,6 +310,25 @@ impl<'a> Receiver<'a> {
 }
 
 impl Received {
+    fn with_room(expected: u64) -> Self {
+        Self {
+            seen: Seen::with_room(expected),
+            forwarded: 0,
+            duplicated: 0,
+            reordered: 0,
+            late: 0,
+            foreign: 0,
+            without_delay: 0,
+            stamped: 0,
+            unstamped: 0,
+            delay: Histogram::new(),
+            service_delay: Histogram::new(),
+            sample: Sample::new(),
+            join: ClockJoin::default(),
+            unreachable: None,
+        }
+    }
+
     /// Counts what is not a reply to this trial.
     fn count_stray(&mut self, verdict: Verdict) {
         match verdict {
@@ -193,6 +337,50 @@ impl Received {
             Verdict::Counted { .. } => {}
             Verdict::Ours { .. } | Verdict::Foreign => self.foreign += 1,
         }
+    }
+
+    /// Takes the kernel's stamp of a departure.
+    fn hear(&mut self, queued: Queued, sender: usize, join: &mut ClockJoin, flight: &Flight<'_>) {
+        let Queued::Left { number, stamp_ns } = queued else { return };
+        let (now, end) = (flight.now_ns(), flight.next_index(sender));
+        // The number is the low half of the index; the packet is one of the latest.
+        let back = (end as u32).wrapping_sub(number);
+        let Some(index) = end.checked_sub(u64::from(back)) else { return };
+        join.observe(now, flight.real_ns());
+        if let Some((due_ns, departed)) = flight.stamps.of(index)
+            && let Some(left_ns) = join.trial_ns(flight.stamped(stamp_ns), departed, now)
+        {
+            self.sample.push(Stamped { index, due_ns, left_ns });
+        }
+    }
+
+    fn report(&mut self, error: &io::Error, at_ns: u64) {
+        let first = || Reports { error: errno_name(error), at_ns, reports: 0 };
+        self.unreachable.get_or_insert_with(first).reports += 1;
+    }
+
+    /// Adds what another receiver of the same trial received.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.seen.merge(other.seen);
+        self.forwarded += other.forwarded;
+        self.duplicated += other.duplicated;
+        self.reordered += other.reordered;
+        self.late += other.late;
+        self.foreign += other.foreign;
+        self.without_delay += other.without_delay;
+        self.stamped += other.stamped;
+        self.unstamped += other.unstamped;
+        self.delay.merge(&other.delay);
+        self.service_delay.merge(&other.service_delay);
+        self.sample.merge(&other.sample);
+        self.join.merge(&other.join);
+        self.unreachable = match (self.unreachable.take(), other.unreachable) {
+            (Some(a), Some(b)) => {
+                let reports = a.reports + b.reports;
+                Some(Reports { reports, ..if a.at_ns <= b.at_ns { a } else { b } })
+            }
+            (a, b) => a.or(b),
+        };
     }
 }
 

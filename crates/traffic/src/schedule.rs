@@ -37,9 +37,14 @@ impl Schedule {
         self.taken += 1;
     }
 
-    /// Uses a moment in which nothing is due.
-    pub(crate) fn draw_ahead(&mut self) {
-        self.draw(DRAW);
+    /// Uses a moment in which nothing is due; whether there was something to draw.
+    pub(crate) fn draw_ahead(&mut self) -> bool {
+        let before = self.ahead.len();
+        // Not for a handful: the moment is short.
+        if before + DRAW <= AHEAD {
+            self.draw(DRAW);
+        }
+        self.ahead.len() > before
     }
 
     /// How many departures there are in all. Counts what is left; of more than five million random ones,

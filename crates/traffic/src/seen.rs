@@ -11,7 +11,27 @@ pub(crate) struct Seen {
 const CHUNK_WORDS: usize = 1024;
 const CHUNK_BITS: u64 = 64 * CHUNK_WORDS as u64;
 
+/// Room is made beforehand for at most this many packets: 64 MiB.
+const MOST_EXPECTED: u64 = 1 << 29;
+
 impl Seen {
+    /// An empty set with room for indices below `expected`; it grows beyond where it must.
+    pub(crate) fn with_room(expected: u64) -> Self {
+        let chunks = expected.min(MOST_EXPECTED).div_ceil(CHUNK_BITS) as usize;
+        // Written, so that no page is touched for the first time while packets move.
+        Self { chunks: (0..chunks).map(|_| Box::new([0; CHUNK_WORDS])).collect() }
+    }
+
+    /// Adds all of another set.
+    pub(crate) fn merge(&mut self, other: Self) {
+        for (at, chunk) in other.chunks.into_iter().enumerate() {
+            match self.chunks.get_mut(at) {
+                Some(own) => own.iter_mut().zip(chunk.iter()).for_each(|(own, other)| *own |= other),
+                None => self.chunks.push(chunk),
+            }
+        }
+    }
+
     /// Whether `index` is new.
     pub(crate) fn insert(&mut self, index: u64) -> bool {
         let chunk = (index / CHUNK_BITS) as usize;
@@ -61,6 +81,9 @@ mod tests {
             for index in indices {
                 prop_assert_eq!(seen.insert(index), twin.insert(index));
             }
+            let mut merged = Seen::with_room(start);
+            merged.merge(seen);
+            let seen = merged;
             for range in [start..start + length, 0..64, 0..100_000] {
                 prop_assert_eq!(seen.count(range.clone()), twin.range(range).count() as u64);
             }

@@ -1,23 +1,37 @@
-//! The sender of one trial: packets leave when they are due, or as soon after as can be.
+//! A sender of one trial: packets leave when they are due, or as soon after as can be.
 
 use crate::error::ends_trial;
 use crate::flight::Flight;
+use crate::lane::Lane;
+use crate::placement::{Placement, Rank};
+use crate::sampling::Sampling;
 use crate::schedule::Schedule;
-use crate::spread::Spread;
-use crate::sys::{BATCH, SendBatch, errno_name, sharpen_sleep};
+use crate::spread::Turns;
+use crate::starved::Wait;
+use crate::sys::{BATCH, Exit, Refused, errno_name, sharpen_sleep};
 use dropline_payload::{Message, Tag};
 use dropline_stats::Histogram;
+use dropline_trial::Departed;
+use dropline_trial::packets::DepartureTimes;
 use std::collections::BTreeMap;
 use std::io;
-use std::net::UdpSocket;
+use std::ops::Range;
 use std::time::Duration;
 
-/// Sends over one socket a stream. Deadlines are absolute; it sleeps until shortly before the next one
-/// and stays awake from there; what is due leaves together.
+/// Sends over one exit a stream. Deadlines are absolute; it sleeps until shortly before the next one and stays
+/// awake from there; what is due leaves together.
 pub(crate) struct Sender<'a> {
-    pub(crate) sockets: &'a [UdpSocket],
+    /// Among the senders of the trial.
+    pub(crate) number: usize,
+    /// The streams that are its own.
+    pub(crate) streams: Range<usize>,
+    /// An exit for each of its streams.
+    pub(crate) exits: Vec<Exit<'a>>,
+    /// A lane for each of its streams.
     pub(crate) lanes: &'a mut [Lane],
-    pub(crate) spread: &'a Spread,
+    /// Whose turn it is, of all streams.
+    pub(crate) turns: Turns<'a>,
+    pub(crate) placement: &'a Placement,
     pub(crate) tag: Tag,
     pub(crate) reply_wanted: bool,
     /// When the trial ends; the last packet is due before.
@@ -26,41 +40,59 @@ pub(crate) struct Sender<'a> {
     pub(crate) give_up_ns: u64,
     /// Parts of the trial to count apart: how many, and how long each is.
     pub(crate) slices: Option<(u32, u64)>,
-}
-
-/// One stream's packets that are due, and how late each of them is.
-pub(crate) struct Lane {
-    batch: SendBatch,
-    late_ns: Vec<u64>,
-}
-
-impl Lane {
-    /// For packets with `payload` bytes.
-    pub(crate) fn new(payload: usize) -> Self {
-        Self { batch: SendBatch::new(payload), late_ns: Vec::with_capacity(BATCH) }
-    }
-
-    fn clear(&mut self) {
-        self.batch.clear();
-        self.late_ns.clear();
-    }
+    /// Packets whose departure the kernel stamps.
+    pub(crate) sampling: Sampling,
+    /// Keeps each packet's times.
+    pub(crate) log: Option<&'a mut DepartureTimes>,
+    /// Is told all departures.
+    pub(crate) departed: Option<&'a mut Departed>,
 }
 
 /// What was sent.
 pub(crate) struct Sent {
     pub(crate) offered: u64,
     pub(crate) refused: BTreeMap<String, u64>,
+    /// Of the refused, those because the target or the way to it was gone.
+    pub(crate) unreachable: Option<Unreachable>,
     pub(crate) lateness: Histogram,
     /// Packets the schedule had.
     pub(crate) intended: u64,
     /// Where each slice begins, and the end of the last.
     pub(crate) marks: Vec<Mark>,
+    /// The cheapest send of one packet by itself.
+    pub(crate) send_cost_ns: Option<u64>,
+    /// Trains that were sent, and packets in them.
+    pub(crate) trains: Trains,
+    /// How often it had to give up going first for want of pauses.
+    pub(crate) demoted: u64,
+    /// How long it waited for a CPU; `None` where that is not known.
+    pub(crate) waited: Option<Duration>,
     /// What ended it early.
     pub(crate) error: Option<io::Error>,
 }
 
+/// The target was there, and then it was not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unreachable {
+    /// The first error that said so.
+    pub(crate) error: String,
+    /// When, in ns after the start.
+    pub(crate) at_ns: u64,
+    /// Packets that could not leave for it.
+    pub(crate) packets: u64,
+}
+
+/// Packets that left as one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trains {
+    /// How many.
+    pub trains: u64,
+    /// Packets in them.
+    pub packets: u64,
+}
+
 /// A moment between two packets.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Mark {
     /// The next packet's index.
     pub(crate) index: u64,
@@ -69,12 +101,14 @@ pub(crate) struct Mark {
 }
 
 /// How long before a deadline sleep ends and waiting awake begins: a wake-up takes about this long.
-const AWAKE: Duration = Duration::from_micros(40);
+const AWAKE_NS: u64 = 40_000;
+/// The same where nobody can be in the way of the wake-up: half the CPU time for the same result.
+const AWAKE_FIRST_NS: u64 = 20_000;
 /// How long before a deadline the CPU is no longer offered to others.
 ///
 /// Until then whoever shares it, the target or our own receiver on a small machine, has its turn now and
 /// not when the sender's time slice is used up, 3 ms later. With nobody there a turn costs 0.3 us.
-const SPIN: Duration = Duration::from_micros(4);
+const SPIN_NS: u64 = 4_000;
 /// The longest sleep without a look at whether the user wants to stop.
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 /// Departures are drawn ahead when there is this much time.
@@ -83,46 +117,63 @@ const SLACK_NS: u64 = 10_000;
 impl Sender<'_> {
     /// Offers the whole schedule, or what there is time for.
     pub(crate) fn run(mut self, mut schedule: Schedule, flight: &Flight<'_>) -> Sent {
-        sharpen_sleep();
         let _guard = HaltOnPanic(flight);
+        sharpen_sleep();
+        let mut rank = self.placement.settle_sender(self.number);
         let slices = self.slices.map_or(0, |(count, _)| count as usize);
-        let mut sent = Sent {
-            offered: 0,
-            refused: BTreeMap::new(),
-            lateness: Histogram::new(),
-            intended: 0,
-            marks: Vec::with_capacity(slices + 1),
-            error: None,
-        };
-        let mut refused = BTreeMap::new();
-        let mut index = 0;
+        let mut sent = Sent::with_slices(slices);
+        let mut refused = RefusedBy::new();
         // A trial that ended in an error may have left packets behind.
         self.lanes.iter_mut().for_each(Lane::clear);
         while !flight.until_start().is_zero() && !flight.is_halted() {
             std::thread::sleep(flight.until_start().min(LONGEST_SLEEP));
         }
-        while let Some(due) = schedule.due() {
-            let now = wait_until(due, &mut schedule, flight);
+        let wait = Wait::begin();
+        let mut index = 0;
+        let mut now = flight.now_ns();
+        loop {
+            index = self.pass_over_others(index, &mut schedule);
+            let Some(due) = schedule.due() else { break };
+            now = wait_until(due, now, &mut schedule, flight, &mut rank);
             if now > self.give_up_ns || flight.is_halted() {
                 break;
             }
             self.mark_slices(now, Mark { index, offered: sent.offered }, &mut sent.marks);
             index = self.gather(index, now, &mut schedule, flight);
-            flight.publish(index);
-            let outcome = self.flush(&mut sent, &mut refused);
-            flight.set_offered(sent.offered);
-            if let Err(error) = outcome {
-                sent.error = Some(error);
-                flight.halt();
-                break;
-            }
+            flight.publish(self.number, index);
+            now = match self.flush(now, &mut sent, &mut refused, flight) {
+                Ok(now) => now,
+                Err(error) => {
+                    sent.error = Some(error);
+                    flight.halt();
+                    break;
+                }
+            };
+            flight.set_offered(self.number, sent.offered);
+            rank.look(now);
         }
-        wait_until(self.end_ns, &mut schedule, flight);
+        wait_until(self.end_ns, now, &mut schedule, flight, &mut rank);
+        sent.waited = wait.so_far();
         flight.finish();
         sent.marks.resize(slices + 1, Mark { index, offered: sent.offered });
         sent.refused = refused.into_values().map(|(error, count)| (errno_name(&error), count)).collect();
+        sent.demoted = rank.demoted;
         sent.intended = schedule.intended();
         sent
+    }
+
+    /// Leaves out packets of streams that other senders have.
+    fn pass_over_others(&mut self, mut index: u64, schedule: &mut Schedule) -> u64 {
+        while !self.streams.contains(&self.turns.stream()) {
+            let Some(due) = schedule.due() else { break };
+            if let Some(log) = &mut self.log {
+                log.push(due, None, self.turns.stream() as u16);
+            }
+            schedule.take();
+            self.turns.take();
+            index += 1;
+        }
+        index
     }
 
     /// Begins the slices that have begun by `now`; what leaves after the last one's end belongs to it.
@@ -135,52 +186,194 @@ impl Sender<'_> {
 
     /// Gives every packet that is due to its stream; returns the index of the next one.
     fn gather(&mut self, mut index: u64, now: u64, schedule: &mut Schedule, flight: &Flight<'_>) -> u64 {
-        for _ in 0..BATCH {
+        let mut gathered = 0;
+        while gathered < BATCH {
             let Some(due) = schedule.due().filter(|&due| due <= now) else { break };
-            let packet = Message::Packet { tag: self.tag, index, reply_wanted: self.reply_wanted };
-            flight.stamps.note(index, due, now);
-            let lane = &mut self.lanes[self.spread.stream_of(index)];
-            lane.batch.push(packet.header());
-            lane.late_ns.push(now - due);
+            let stream = self.turns.stream();
+            if let Some(log) = &mut self.log {
+                log.push(due, None, stream as u16);
+            }
+            if self.streams.contains(&stream) {
+                let packet = Message::Packet { tag: self.tag, index, reply_wanted: self.reply_wanted };
+                flight.stamps.note(index, due, now);
+                let lane = &mut self.lanes[stream - self.streams.start];
+                lane.push(packet.header(), index, due, self.sampling.asks(index));
+                gathered += 1;
+                if lane.is_full() {
+                    gathered = BATCH;
+                }
+            }
             schedule.take();
+            self.turns.take();
             index += 1;
         }
         index
     }
 
-    /// Sends what was gathered. A packet that the system refuses is counted by the reason and not
-    /// offered; a reason that every packet would meet ends the trial.
-    fn flush(&mut self, sent: &mut Sent, refused: &mut Refused) -> io::Result<()> {
-        for (lane, socket) in self.lanes.iter_mut().zip(self.sockets) {
+    /// Sends what was gathered and returns the time it is then. A packet that the system refuses is counted
+    /// by the reason and not offered; a reason that every packet would meet ends the trial.
+    fn flush(
+        &mut self,
+        mut now: u64,
+        sent: &mut Sent,
+        refused: &mut RefusedBy,
+        flight: &Flight<'_>,
+    ) -> io::Result<u64> {
+        for (lane, exit) in self.lanes.iter_mut().zip(&mut self.exits) {
             let mut first = 0;
-            while first < lane.batch.len() {
-                match lane.batch.send(socket, first) {
+            while first < lane.len() {
+                let outcome = lane.send(exit, first);
+                let after = flight.now_ns();
+                match outcome {
                     Ok(count) => {
-                        lane.late_ns[first..first + count].iter().for_each(|&ns| sent.lateness.record(ns));
-                        sent.offered += count as u64;
+                        let call = Call { began_ns: now, ended_ns: after, first, count };
+                        note_departures(
+                            lane,
+                            exit,
+                            call,
+                            sent,
+                            self.departed.as_deref_mut(),
+                            self.log.as_deref_mut(),
+                        );
                         first += count;
                     }
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) if ends_trial(&error) || (sent.offered == 0 && is_forbidden(&error)) => {
-                        return Err(error);
+                    Err(Refused { error, .. }) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(Refused { error, packets }) if packets > 1 && is_no_train(&error) => {
+                        // The way does not take trains after all.
+                        if let Exit::Train(socket) = *exit {
+                            *exit = Exit::Many(socket);
+                        }
                     }
-                    Err(error) => {
-                        refused.entry(error.raw_os_error()).or_insert((error, 0)).1 += 1;
-                        first += 1;
+                    Err(Refused { error, packets }) => {
+                        let was_there = !self.reply_wanted || flight.forwarded() > 0;
+                        match ends_trial(&error) {
+                            true if !was_there || error.raw_os_error() == Some(libc::EMSGSIZE) => {
+                                return Err(error);
+                            }
+                            true => sent.unreachable(&error, after, packets as u64),
+                            false if sent.offered == 0 && error.kind() == io::ErrorKind::PermissionDenied => {
+                                return Err(error);
+                            }
+                            false => {}
+                        }
+                        refused.entry(error.raw_os_error()).or_insert((error, 0)).1 += packets as u64;
+                        first += packets;
                     }
                 }
+                now = after;
             }
             lane.clear();
         }
-        Ok(())
+        Ok(now)
     }
 }
 
-/// Packets that the system did not take, by its error number.
-type Refused = BTreeMap<Option<i32>, (io::Error, u64)>;
+/// A system call that took packets.
+#[derive(Clone, Copy)]
+struct Call {
+    began_ns: u64,
+    ended_ns: u64,
+    first: usize,
+    count: usize,
+}
 
-fn is_forbidden(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::PermissionDenied
+/// Packets that left one by one in a call share its time evenly; those of a train left at once.
+fn note_departures(
+    lane: &Lane,
+    exit: &Exit<'_>,
+    call: Call,
+    sent: &mut Sent,
+    mut departed: Option<&mut Departed>,
+    mut log: Option<&mut DepartureTimes>,
+) {
+    let Call { began_ns, ended_ns, first, count } = call;
+    let took = ended_ns.saturating_sub(began_ns);
+    let each = match exit {
+        Exit::Train(_) if count > 1 => {
+            sent.trains.trains += 1;
+            sent.trains.packets += count as u64;
+            0
+        }
+        _ => {
+            let each = took / count as u64;
+            sent.send_cost_ns = Some(sent.send_cost_ns.map_or(each, |least| least.min(each)));
+            each
+        }
+    };
+    let mut left = began_ns;
+    for packet in lane.packets(first, count) {
+        sent.lateness.record(left.saturating_sub(packet.due_ns));
+        if let Some(departed) = &mut departed {
+            departed.packet(packet.due_ns, left);
+        }
+        if let Some(log) = &mut log {
+            log.left(packet.index, left);
+        }
+        left += each;
+    }
+    sent.offered += count as u64;
+}
+
+/// Packets that the system did not take, by its error number.
+type RefusedBy = BTreeMap<Option<i32>, (io::Error, u64)>;
+
+/// What says that trains cannot be sent this way, not that packets cannot.
+fn is_no_train(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EIO | libc::EMSGSIZE | libc::EOPNOTSUPP))
+}
+
+impl Sent {
+    fn with_slices(slices: usize) -> Self {
+        Self {
+            offered: 0,
+            refused: BTreeMap::new(),
+            unreachable: None,
+            lateness: Histogram::new(),
+            intended: 0,
+            marks: Vec::with_capacity(slices + 1),
+            send_cost_ns: None,
+            trains: Trains::default(),
+            demoted: 0,
+            waited: None,
+            error: None,
+        }
+    }
+
+    fn unreachable(&mut self, error: &io::Error, at_ns: u64, packets: u64) {
+        let unreachable = self.unreachable.get_or_insert_with(|| Unreachable {
+            error: errno_name(error),
+            at_ns,
+            packets: 0,
+        });
+        unreachable.packets += packets;
+    }
+
+    /// Adds what another sender of the same trial sent.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.offered += other.offered;
+        for (error, count) in other.refused {
+            *self.refused.entry(error).or_default() += count;
+        }
+        self.unreachable = match (self.unreachable.take(), other.unreachable) {
+            (Some(a), Some(b)) => {
+                let packets = a.packets + b.packets;
+                Some(Unreachable { packets, ..if a.at_ns <= b.at_ns { a } else { b } })
+            }
+            (a, b) => a.or(b),
+        };
+        self.lateness.merge(&other.lateness);
+        self.intended = self.intended.max(other.intended);
+        for (mark, others) in self.marks.iter_mut().zip(&other.marks) {
+            mark.index = mark.index.max(others.index);
+            mark.offered += others.offered;
+        }
+        self.send_cost_ns = self.send_cost_ns.into_iter().chain(other.send_cost_ns).min();
+        self.trains.trains += other.trains.trains;
+        self.trains.packets += other.trains.packets;
+        self.demoted += other.demoted;
+        self.waited = self.waited.max(other.waited);
+        self.error = self.error.take().or(other.error);
+    }
 }
 
 /// The receiver waits for the end of the sending time, which a sender that panicked does not announce.
@@ -194,31 +387,41 @@ impl Drop for HaltOnPanic<'_> {
     }
 }
 
-/// Waits until `due` and returns the time it is then; returns early when the trial is halted.
-fn wait_until(due: u64, schedule: &mut Schedule, flight: &Flight<'_>) -> u64 {
+/// Waits until `due` and returns the time it is then; returns early when the trial is halted. It was `now`
+/// a moment ago.
+fn wait_until(due: u64, mut now: u64, schedule: &mut Schedule, flight: &Flight<'_>, rank: &mut Rank) -> u64 {
     loop {
-        let now = flight.now_ns();
         let left = due.saturating_sub(now);
         if left == 0 || flight.is_halted() {
             return now;
         }
-        if left > SLACK_NS {
-            schedule.draw_ahead();
+        if left > SLACK_NS && schedule.draw_ahead() {
+            now = flight.now_ns();
+            continue;
         }
-        let left = Duration::from_nanos(due.saturating_sub(flight.now_ns()));
-        if left > AWAKE {
-            std::thread::sleep((left - AWAKE).min(LONGEST_SLEEP));
-        } else if left > SPIN {
+        let awake = if rank.first { AWAKE_FIRST_NS } else { AWAKE_NS };
+        if left > awake {
+            std::thread::sleep(Duration::from_nanos(left - awake).min(LONGEST_SLEEP));
+            let woken = flight.now_ns();
+            rank.slept(woken.saturating_sub(now));
+            rank.look(woken);
+            now = woken;
+            continue;
+        }
+        if left > SPIN_NS && !rank.first {
             std::thread::yield_now();
         } else {
             std::hint::spin_loop();
         }
+        now = flight.now_ns();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::placement::{Cpus, Priority};
+    use crate::spread::Spread;
     use crate::stamps::Stamps;
     use dropline_trial::{Arrival, Part, Rate, TrialInput};
     use std::sync::atomic::AtomicBool;
@@ -228,16 +431,23 @@ mod tests {
     fn a_sender_that_panics_does_not_leave_the_receiver_waiting() {
         let input = TrialInput { load: Rate::from_millipps(1_000_000), duration: Duration::from_secs(1) };
         let (stamps, stop) = (Stamps::new(1), AtomicBool::new(false));
-        let flight = Flight::new(Instant::now(), &stamps, &stop, None);
+        let flight = Flight::new(Instant::now(), 1, &stamps, &stop, None, None);
+        let spread = Spread::new(&[Part::whole("1")]).unwrap();
         let sender = Sender {
-            sockets: &[],
+            number: 0,
+            streams: 0..1,
+            exits: Vec::new(),
             lanes: &mut [],
-            spread: &Spread::new(&[Part::whole("1")]).unwrap(),
+            turns: spread.turns(),
+            placement: &Placement::new(&Cpus::Free, Priority::Ordinary, 1),
             tag: Tag(1),
             reply_wanted: true,
             end_ns: 1_000_000_000,
             give_up_ns: 2_000_000_000,
             slices: None,
+            sampling: Sampling::none(),
+            log: None,
+            departed: None,
         };
         let schedule = Schedule::new(Arrival::constant().departures(input, 7));
         std::thread::scope(|scope| {

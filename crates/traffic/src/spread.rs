@@ -29,18 +29,39 @@ impl Spread {
             .collect();
         // The golden section leaves the gaps between visits as even as can be.
         let golden = (length as f64 * 0.618_033_988_749_895) as u64;
-        let step = (golden.max(1)..).find(|&step| divisor(step, length) == 1)?;
+        let step = (golden.max(1)..).find(|&step| divisor(step, length) == 1)? % length;
         Some(Self { ends, step })
     }
 
-    /// The stream of packet `index`.
-    pub(crate) fn stream_of(&self, index: u64) -> usize {
-        let [.., length] = self.ends[..] else { return 0 };
-        if self.ends.len() == 1 {
-            return 0;
+    /// The streams of all packets in order, from packet 0 on; without a division.
+    pub(crate) fn turns(&self) -> Turns<'_> {
+        Turns { spread: self, place: 0 }
+    }
+}
+
+/// Whose turn it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Turns<'a> {
+    spread: &'a Spread,
+    place: u64,
+}
+
+impl Turns<'_> {
+    /// The stream of the next packet, again and again until [`take`](Self::take).
+    pub(crate) fn stream(&self) -> usize {
+        match self.spread.ends.len() {
+            1 => 0,
+            _ => self.spread.ends.partition_point(|&end| end <= self.place),
         }
-        let place = (u128::from(index) * u128::from(self.step) % u128::from(length)) as u64;
-        self.ends.partition_point(|&end| end <= place)
+    }
+
+    /// The next packet has its stream.
+    pub(crate) fn take(&mut self) {
+        let length = self.spread.ends.last().copied().unwrap_or(1);
+        self.place += self.spread.step;
+        while self.place >= length {
+            self.place -= length;
+        }
     }
 }
 
@@ -58,6 +79,16 @@ mod tests {
         Spread::new(&parts)
     }
 
+    fn first(spread: &Spread, packets: usize) -> Vec<usize> {
+        let mut turns = spread.turns();
+        let next = |_| {
+            let stream = turns.stream();
+            turns.take();
+            stream
+        };
+        (0..packets).map(next).collect()
+    }
+
     #[test]
     fn streams_without_a_share_are_refused() {
         assert!(spread(&[]).is_none());
@@ -67,19 +98,18 @@ mod tests {
     #[test]
     fn one_to_three_takes_turns() {
         let spread = spread(&[100, 300]).unwrap();
-        let turns: Vec<usize> = (0..8).map(|index| spread.stream_of(index)).collect();
-        assert_eq!(turns, [0, 1, 1, 1, 0, 1, 1, 1]);
+        assert_eq!(first(&spread, 8), [0, 1, 1, 1, 0, 1, 1, 1]);
     }
 
     proptest! {
         #[test]
         fn every_round_gives_each_stream_its_share(
-            shares in prop::collection::vec(1u32..20, 1..8), round in 0u64..1 << 40,
+            shares in prop::collection::vec(1u32..20, 1..8), round in 0usize..5,
         ) {
             let spread = spread(&shares).unwrap();
-            let length: u64 = shares.iter().map(|&share| u64::from(share)).sum();
+            let length: usize = shares.iter().map(|&share| share as usize).sum();
             let mut counts = vec![0; shares.len()];
-            (round * length..(round + 1) * length).for_each(|index| counts[spread.stream_of(index)] += 1);
+            first(&spread, (round + 1) * length)[round * length..].iter().for_each(|&stream| counts[stream] += 1);
             prop_assert_eq!(counts, shares);
         }
     }

@@ -34,6 +34,36 @@ pub enum Caveat {
         /// Mean time between departures that was asked for, in ns.
         intended_idt_ns: u64,
     },
+    /// The generator wanted a CPU and did not get one: what was late or missing is this machine's doing.
+    GeneratorStarved {
+        /// How long the sender waited for a CPU, in ns.
+        waited_ns: u64,
+    },
+    /// The target was there and then was not: it died, or the way to it ended. What the system refused for
+    /// that was not offered.
+    TargetUnreachable {
+        /// What the system said first.
+        error: String,
+        /// When it said so, in ns after the trial's start.
+        at_ns: u64,
+        /// Packets that were refused.
+        refused: u64,
+        /// Reports about packets that had left.
+        reports: u64,
+    },
+    /// The clock that stamps packets was set during the trial.
+    ClockStepped {
+        /// How often.
+        steps: u64,
+        /// By how much at most, either way, in ns.
+        largest_ns: u64,
+    },
+    /// The kernel did not stamp some replies, or stamped them when the clock was set: their delay was taken by
+    /// the program.
+    StampsMissing {
+        /// How many.
+        packets: u64,
+    },
     /// Replies came too late for their send time to be known any more; they have no delay.
     DelayUnknown {
         /// How many.
@@ -119,6 +149,10 @@ impl Caveat {
             Self::GeneratorLost { .. } => "generator_lost",
             Self::MoreThanOffered { .. } => "more_than_offered",
             Self::ArrivalsNotKept { .. } => "arrivals_not_kept",
+            Self::GeneratorStarved { .. } => "generator_starved",
+            Self::TargetUnreachable { .. } => "target_unreachable",
+            Self::ClockStepped { .. } => "clock_stepped",
+            Self::StampsMissing { .. } => "stamps_missing",
             Self::DelayUnknown { .. } => "delay_unknown",
             Self::PacketsLeftOut { .. } => "packets_left_out",
             Self::ForeignPackets { .. } => "foreign_packets",
@@ -157,6 +191,29 @@ impl fmt::Display for Caveat {
                  are {} us apart",
                 lateness_p99_ns / 1000,
                 intended_idt_ns / 1000
+            ),
+            Self::GeneratorStarved { waited_ns } => write!(
+                f,
+                "the generator waited {} ms for a CPU that others kept busy: its lateness is not the \
+                 target's doing; free a CPU for it, or let it go first (CAP_SYS_NICE)",
+                waited_ns / 1_000_000
+            ),
+            Self::TargetUnreachable { error, at_ns, refused, reports } => write!(
+                f,
+                "{:.1} s after the start the target, or the way to it, was gone ({error}): {refused} packets \
+                 were refused for it and not offered, {reports} reports came about packets that had left",
+                *at_ns as f64 / 1e9
+            ),
+            Self::ClockStepped { steps, largest_ns } => write!(
+                f,
+                "the clock was set {steps} times during the trial, by up to {} us: packets stamped just then \
+                 have the program's stamps",
+                largest_ns / 1000
+            ),
+            Self::StampsMissing { packets } => write!(
+                f,
+                "{packets} replies have no kernel stamp that can be believed: their delay was taken when they \
+                 were read"
             ),
             Self::DelayUnknown { packets } => {
                 write!(f, "{packets} replies came so late that their delay is not known")

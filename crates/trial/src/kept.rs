@@ -13,6 +13,10 @@ pub struct Kept {
     pub intended: Option<Spaced>,
     /// Departures.
     pub left: Option<Spaced>,
+    /// Departures by the kernel's stamps, of a sample of neighbouring packets: their gaps alone.
+    pub sampled: Option<Spaced>,
+    /// How late that sample left.
+    pub sampled_lateness: Option<SampledLateness>,
     /// Arrivals at a receiver of ours.
     pub arrived: Option<Spaced>,
     /// The cheapest send measured in this session: no two packets that leave one by one are closer.
@@ -20,6 +24,17 @@ pub struct Kept {
     /// Kolmogorov's distance that a sender reaches at best whose packets are never closer than the cost of
     /// a send: the share of gaps that should be shorter.
     pub ks_floor: Option<f64>,
+}
+
+/// How much later than due the packets of a sample left by the kernel's stamps, in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampledLateness {
+    /// Packets of the sample.
+    pub packets: u64,
+    /// Median.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile.
+    pub p99_ns: Option<u64>,
 }
 
 /// Numbers about the gaps of a stream of packets.
@@ -135,6 +150,8 @@ pub struct Observed<'a> {
     pub offered: u64,
     /// When they left, and where that was taken.
     pub left: Option<(&'a Departed, Stamp)>,
+    /// Gaps between neighbours that the kernel stamped when they left, and how late those packets were.
+    pub sampled: Option<(&'a Spacing, SampledLateness)>,
     /// When they arrived at a receiver of ours, and where that was taken.
     pub arrived: Option<(&'a Spacing, Stamp)>,
     /// The cheapest send measured in this session.
@@ -158,6 +175,8 @@ impl Kept {
             rate_error: observed.left.and_then(|(departed, _)| rate_error(input, observed, departed)),
             intended: asked.and_then(|_| spaced(&schedule, Stamp::App)),
             left: observed.left.and_then(|(departed, stamp)| spaced(departed.spacing(), stamp)),
+            sampled: observed.sampled.and_then(|(spacing, _)| spaced(spacing, Stamp::Kernel)),
+            sampled_lateness: observed.sampled.map(|(_, lateness)| lateness).filter(|late| late.packets > 0),
             arrived: observed.arrived.and_then(|(spacing, stamp)| spaced(spacing, stamp)),
             send_cost_ns: observed.send_cost_ns,
             ks_floor: asked

@@ -19,7 +19,7 @@ pub mod written;
 
 pub use arrival::{Arrival, ArrivalError, ClosedLoop, Departures, Pace, Think};
 pub use caveat::Caveat;
-pub use kept::{Departed, Fidelity, GapLaw, Kept, Observed, Spaced};
+pub use kept::{Departed, Fidelity, GapLaw, Kept, Observed, SampledLateness, Spaced};
 pub use measurer::Measurer;
 pub use packets::{DepartureTimes, PacketTime, PacketTimes, ReturnTimes};
 pub use profile::{Drain, Packet, Part, TrafficProfile};

@@ -101,6 +101,24 @@ impl PacketTimes {
         (0..self.len()).filter_map(|index| self.get(index))
     }
 
+    /// Adds what other threads of the same trial noted: each notes all packets as due, and its own as left or back.
+    pub fn merge(&mut self, other: &Self) {
+        let (sent, others) = (&mut self.departures, &other.departures);
+        let first = |own: &mut u64, other: u64| *own = (*own).min(other);
+        sent.left_ns.iter_mut().zip(&others.left_ns).for_each(|(own, &other)| first(own, other));
+        let known = sent.len();
+        if others.len() > known {
+            sent.due_ns.extend_from_slice(&others.due_ns[known..]);
+            sent.left_ns.extend_from_slice(&others.left_ns[known..]);
+            sent.stream.extend_from_slice(&others.stream[known..]);
+            sent.payload_bytes.extend(others.payload_bytes.get(known..).unwrap_or_default());
+        }
+        sent.left_out = sent.left_out.max(others.left_out);
+        if let (Some(back), Some(others)) = (&mut self.returns, &other.returns) {
+            back.back_ns.iter_mut().zip(&others.back_ns).for_each(|(own, &other)| first(own, other));
+        }
+    }
+
     /// Forgets all packets and keeps the room.
     pub fn clear(&mut self) {
         let used = self.len();
@@ -155,6 +173,14 @@ impl DepartureTimes {
             self.payload_bytes.push(payload_bytes);
         }
         self.push(due_ns, left_ns, stream);
+    }
+
+    /// Notes that packet `index`, which was noted as due, has left.
+    pub fn left(&mut self, index: u64, left_ns: u64) {
+        let place = usize::try_from(index).ok().and_then(|index| self.left_ns.get_mut(index));
+        if let Some(place) = place {
+            *place = left_ns;
+        }
     }
 
     /// Counts packets that had no room.
@@ -219,6 +245,23 @@ mod tests {
         back.note(0, 5);
         back.note(0, 9);
         assert_eq!(times.get(0).unwrap().back_ns, Some(5));
+    }
+
+    #[test]
+    fn threads_put_their_notes_together() {
+        let (mut even, mut odd) = (PacketTimes::with_room(8, true), PacketTimes::with_room(8, true));
+        for index in 0..5u64 {
+            let left = |own: bool| own.then_some(10 * index + 1);
+            if index < 4 {
+                even.departures.push(10 * index, left(index % 2 == 0), (index % 2) as u16);
+            }
+            odd.departures.push(10 * index, left(index % 2 == 1), (index % 2) as u16);
+        }
+        odd.returns.as_mut().unwrap().note(2, 99);
+        even.merge(&odd);
+        let left: Vec<Option<u64>> = even.iter().map(|packet| packet.left_ns).collect();
+        assert_eq!(left, [Some(1), Some(11), Some(21), Some(31), None], "nobody sent the last");
+        assert_eq!(even.get(2).unwrap().back_ns, Some(99));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::{Kind, Opened, Opening, parameters};
 use crate::{Failure, nearest};
 use dropline_traffic::{MeasurerOptions, Probe, Reply, UdpError, UdpMeasurer, UdpTarget, Whereabouts, probe};
-use dropline_trial::{Measurer, Rate, TrafficProfile, Trial, TrialInput};
+use dropline_trial::{Measurer, PacketTimes, Rate, TrafficProfile, Trial, TrialInput};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -47,8 +47,12 @@ pub(super) fn open(
     consent(address)?;
     let target = UdpTarget { address, reply: if reply { Reply::Echo } else { Reply::None } };
     let Probe { round_trip_ns } = probe(target, profile, &opening.stop).map_err(|why| failure(&why))?;
-    let options = MeasurerOptions { slices: opening.slices, ..MeasurerOptions::default() };
-    let measurer =
+    let options = MeasurerOptions {
+        slices: opening.slices,
+        keep_packets: (opening.keep_packets > 0).then_some(opening.keep_packets),
+        ..MeasurerOptions::default()
+    };
+    let mut measurer =
         UdpMeasurer::new(target, profile.clone(), options, opening.first_trial, opening.stop, None)
             .map_err(|why| failure(&why))?;
     let note = match round_trip_ns {
@@ -57,9 +61,7 @@ pub(super) fn open(
     };
     Ok(Opened {
         note: Some(note),
-        generator: Some(
-            "sendmmsg and recvmmsg, a thread each, sleeping then spinning to each departure".into(),
-        ),
+        generator: Some(measurer.means().map_err(|why| failure(&why))?),
         reply_buffer_bytes: Some(measurer.receive_buffer_bytes()),
         measurer: Box::new(Udp(measurer)),
     })
@@ -101,7 +103,9 @@ pub(super) fn consent(address: SocketAddr) -> Result<(), Failure> {
 fn failure(why: &UdpError) -> Failure {
     let failure = match why {
         UdpError::Interrupted => return Failure::interrupted(),
-        UdpError::Directions(_) | UdpError::Streams | UdpError::TooLong { .. } => Failure::usage(why),
+        UdpError::Directions(_) | UdpError::Streams | UdpError::Threads { .. } | UdpError::TooLong { .. } => {
+            Failure::usage(why)
+        }
         _ => Failure::environment(why),
     };
     match why {
@@ -130,5 +134,9 @@ impl Measurer for Udp {
 
     fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
         self.0.measure(input).map_err(|why| failure(&why))
+    }
+
+    fn take_packets(&mut self) -> Option<PacketTimes> {
+        self.0.take_packets()
     }
 }

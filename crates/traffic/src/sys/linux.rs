@@ -1,9 +1,8 @@
-//! Linux: batches of packets, exact drop counts; addresses and short datagrams are next door.
+//! Linux: options and counters of sockets, waiting; batches, stamps, CPUs and addresses are next door.
 
-use super::BATCH;
-use dropline_payload::{HEADER_BYTES, filler};
+use super::{BATCH, Exit, Queued, Refused};
 use std::io;
-use std::mem::{MaybeUninit, size_of};
+use std::mem::size_of;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::time::Duration;
@@ -11,159 +10,43 @@ use std::time::Duration;
 #[path = "linux_addresses.rs"]
 mod addresses;
 
+#[path = "linux_cpus.rs"]
+mod cpus;
+
 #[path = "linux_datagrams.rs"]
 mod datagrams;
 
+#[path = "linux_frames.rs"]
+mod frames;
+
+#[path = "linux_netlink.rs"]
+mod netlink;
+
+#[path = "linux_receive.rs"]
+mod receive;
+
+#[path = "linux_send.rs"]
+mod send;
+
+#[path = "linux_stamping.rs"]
+mod stamping;
+
 pub(crate) use addresses::{addresses_elsewhere, leads_off_this_machine, local_addresses};
+pub(crate) use cpus::{allowed_cpus, prefer, real_time, run_on};
 pub(crate) use datagrams::{InBatch, OutBatch};
-
-/// Packets of one stream that leave in one system call: a header each, one filler for all.
-pub(crate) struct SendBatch {
-    headers: Vec<[u8; HEADER_BYTES]>,
-    filler: Vec<u8>,
-    parts: Vec<[libc::iovec; 2]>,
-    messages: Vec<libc::mmsghdr>,
-}
-
-// SAFETY: the raw pointers in `parts` and `messages` are written anew by every `send`, from vectors that
-// the same value owns, and are not read between calls.
-unsafe impl Send for SendBatch {}
-
-impl SendBatch {
-    /// Packets with `payload` bytes, at least the header's.
-    pub(crate) fn new(payload: usize) -> Self {
-        Self {
-            headers: Vec::with_capacity(BATCH),
-            filler: filler(payload.saturating_sub(HEADER_BYTES)),
-            // SAFETY: both are plain C structures for which all zeroes is a value.
-            parts: vec![unsafe { MaybeUninit::zeroed().assume_init() }; BATCH],
-            // SAFETY: as above.
-            messages: vec![unsafe { MaybeUninit::zeroed().assume_init() }; BATCH],
-        }
-    }
-
-    /// Adds a packet; at most [`BATCH`] fit.
-    pub(crate) fn push(&mut self, header: [u8; HEADER_BYTES]) {
-        assert!(self.headers.len() < BATCH, "a batch holds {BATCH} packets");
-        self.headers.push(header);
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.headers.len()
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.headers.clear();
-    }
-
-    /// Sends the packets from `first` on over a connected socket without waiting; returns how many left.
-    /// An error is about packet `first` alone: it did not leave.
-    pub(crate) fn send(&mut self, socket: &UdpSocket, first: usize) -> io::Result<usize> {
-        let count = self.headers.len() - first;
-        for at in 0..count {
-            self.parts[at] = [
-                libc::iovec { iov_base: self.headers[first + at].as_ptr() as *mut _, iov_len: HEADER_BYTES },
-                libc::iovec { iov_base: self.filler.as_ptr() as *mut _, iov_len: self.filler.len() },
-            ];
-            let header = &mut self.messages[at].msg_hdr;
-            header.msg_iov = self.parts[at].as_mut_ptr();
-            header.msg_iovlen = 2;
-        }
-        send_messages(socket, &mut self.messages[..count])
-    }
-}
-
-/// Buffers for packets that arrive together.
-pub(crate) struct ReceiveBatch {
-    /// What is kept of each packet; the rest is cut off.
-    keep: usize,
-    bytes: Vec<u8>,
-    sources: Vec<libc::sockaddr_storage>,
-    parts: Vec<libc::iovec>,
-    messages: Vec<libc::mmsghdr>,
-    replies: Vec<libc::mmsghdr>,
-}
-
-// SAFETY: the raw pointers point into vectors that the same value owns and never resizes.
-unsafe impl Send for ReceiveBatch {}
-
-impl ReceiveBatch {
-    /// Keeps the first `keep` bytes of each packet.
-    pub(crate) fn new(keep: usize) -> Self {
-        // SAFETY: plain C structures for which all zeroes is a value.
-        let zeroed: libc::mmsghdr = unsafe { MaybeUninit::zeroed().assume_init() };
-        // SAFETY: as above.
-        let source: libc::sockaddr_storage = unsafe { MaybeUninit::zeroed().assume_init() };
-        Self {
-            keep,
-            bytes: vec![0; keep * BATCH],
-            sources: vec![source; BATCH],
-            parts: vec![libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH],
-            messages: vec![zeroed; BATCH],
-            replies: vec![zeroed; BATCH],
-        }
-    }
-
-    /// Takes what waits at the socket, at most [`BATCH`] packets, without waiting: `WouldBlock` if
-    /// there is none.
-    pub(crate) fn receive(&mut self, socket: &UdpSocket) -> io::Result<usize> {
-        let bytes = self.bytes.as_mut_ptr();
-        for at in 0..BATCH {
-            // SAFETY: `bytes` holds `keep` bytes for each of the `BATCH` packets.
-            let iov_base = unsafe { bytes.add(at * self.keep) }.cast();
-            self.parts[at] = libc::iovec { iov_base, iov_len: self.keep };
-            let header = &mut self.messages[at].msg_hdr;
-            header.msg_iov = &raw mut self.parts[at];
-            header.msg_iovlen = 1;
-            header.msg_name = (&raw mut self.sources[at]).cast();
-            header.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
-        }
-        // SAFETY: every message points to one part of `keep` bytes and to room for an address, all owned
-        // by `self` and alive during the call.
-        let received = unsafe {
-            libc::recvmmsg(
-                socket.as_raw_fd(),
-                self.messages.as_mut_ptr(),
-                BATCH as libc::c_uint,
-                libc::MSG_DONTWAIT,
-                std::ptr::null_mut(),
-            )
-        };
-        usize::try_from(received).map_err(|_| io::Error::last_os_error())
-    }
-
-    /// Bytes of packet `at` of the last `receive`, as far as they were kept.
-    pub(crate) fn packet(&self, at: usize) -> &[u8] {
-        let length = (self.messages[at].msg_len as usize).min(self.keep);
-        &self.bytes[at * self.keep..][..length]
-    }
-
-    /// Where packet `at` came from.
-    pub(crate) fn source(&self, at: usize) -> Option<SocketAddr> {
-        socket_address(&self.sources[at])
-    }
-
-    /// Sends the `chosen` packets back to where they came from, unchanged, from the `first` of them on;
-    /// returns how many left. An error is about the first alone.
-    pub(crate) fn echo(&mut self, socket: &UdpSocket, chosen: &[usize], first: usize) -> io::Result<usize> {
-        let count = chosen.len() - first;
-        for (reply, &at) in self.replies.iter_mut().zip(&chosen[first..]) {
-            let length = (self.messages[at].msg_len as usize).min(self.keep);
-            self.parts[at].iov_len = length;
-            *reply = self.messages[at];
-            reply.msg_hdr.msg_flags = 0;
-        }
-        send_messages(socket, &mut self.replies[..count])
-    }
-}
+pub(crate) use frames::FrameSocket;
+pub(crate) use netlink::{link_to, neighbour};
+pub(crate) use receive::ReceiveBatch;
+pub(crate) use send::SendBatch;
+pub(crate) use stamping::{can_stamp_departures, stamp_packets, wait_for_stamps};
 
 /// Sends without waiting; how many left, or why the first did not.
-fn send_messages(socket: &UdpSocket, messages: &mut [libc::mmsghdr]) -> io::Result<usize> {
+fn send_messages(socket: RawFd, messages: &mut [libc::mmsghdr]) -> io::Result<usize> {
     // SAFETY: the callers filled every message with pointers into vectors they own, which outlive the
     // call; the kernel only reads what they point to.
     let sent = unsafe {
         libc::sendmmsg(
-            socket.as_raw_fd(),
+            socket,
             messages.as_mut_ptr(),
             messages.len() as libc::c_uint,
             libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL,
@@ -199,6 +82,18 @@ fn socket_address(storage: &libc::sockaddr_storage) -> Option<SocketAddr> {
 /// # Errors
 /// What the network reported about an earlier packet, such as a closed port.
 pub(crate) fn wait_readable(sockets: &[UdpSocket], longest: Duration) -> io::Result<bool> {
+    wait_and_hear(sockets, longest, |_, _| {})
+}
+
+/// The same; what waits in the error queues is passed on, with the number of its socket.
+///
+/// # Errors
+/// As above.
+pub(crate) fn wait_and_hear(
+    sockets: &[UdpSocket],
+    longest: Duration,
+    mut hear: impl FnMut(usize, Queued),
+) -> io::Result<bool> {
     const FEW: usize = 8;
     let ask = |socket: &UdpSocket| libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let mut few = [libc::pollfd { fd: -1, events: 0, revents: 0 }; FEW];
@@ -221,26 +116,26 @@ pub(crate) fn wait_readable(sockets: &[UdpSocket], longest: Duration) -> io::Res
         let error = io::Error::last_os_error();
         return if error.kind() == io::ErrorKind::Interrupted { Ok(false) } else { Err(error) };
     }
-    for (socket, answer) in sockets.iter().zip(&*asked) {
+    let mut readable = false;
+    for (at, (socket, answer)) in sockets.iter().zip(&*asked).enumerate() {
+        readable |= answer.revents & libc::POLLIN != 0;
         if answer.revents & libc::POLLERR != 0 {
-            let error = socket.take_error()?;
-            empty_error_queue(socket.as_raw_fd());
-            if let Some(error) = error {
-                return Err(error);
-            }
+            hear_queued(socket, |queued| hear(at, queued))?;
         }
     }
-    Ok(ready > 0)
+    Ok(readable)
 }
 
-/// Errors wait in a queue of their own once [`report_refusals`] was asked for; their number is in
-/// `SO_ERROR` already.
-fn empty_error_queue(socket: RawFd) {
-    let mut byte = [0u8; 1];
-    // SAFETY: the buffer is one byte long, as the call is told.
-    while unsafe { libc::recv(socket, byte.as_mut_ptr().cast(), 1, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT) }
-        >= 0
-    {}
+/// Empties the socket's error queue.
+///
+/// # Errors
+/// What the network reported, of which the queue holds a copy since [`report_refusals`].
+pub(crate) fn hear_queued(socket: &UdpSocket, mut hear: impl FnMut(Queued)) -> io::Result<()> {
+    let error = socket.take_error()?;
+    while let Some(queued) = stamping::next_queued(socket.as_raw_fd()) {
+        hear(queued);
+    }
+    error.map_or(Ok(()), Err)
 }
 
 /// Asks to be told when the sending queue of an interface drops a packet (`ENOBUFS`), which otherwise
@@ -250,6 +145,12 @@ pub(crate) fn report_refusals(socket: &UdpSocket) -> io::Result<()> {
         SocketAddr::V4(_) => set_option(socket, libc::IPPROTO_IP, libc::IP_RECVERR, 1),
         SocketAddr::V6(_) => set_option(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVERR, 1),
     }
+}
+
+/// Lets trains that arrive stay together (udp(7), `UDP_GRO`); whoever receives tells the packets apart.
+pub(crate) fn keep_trains(socket: &UdpSocket) -> io::Result<()> {
+    const UDP_GRO: i32 = 104;
+    set_option(socket, libc::SOL_UDP, UDP_GRO, 1)
 }
 
 /// Asks for a receive buffer of `bytes`, beyond the system's limit where that is allowed; returns what
@@ -284,10 +185,14 @@ fn memory_information(socket: &UdpSocket) -> Option<[u32; 9]> {
 }
 
 fn set_option(socket: &UdpSocket, level: i32, name: i32, value: libc::c_int) -> io::Result<()> {
+    set_raw_option(socket.as_raw_fd(), level, name, value)
+}
+
+fn set_raw_option(socket: RawFd, level: i32, name: i32, value: libc::c_int) -> io::Result<()> {
     // SAFETY: the value is an integer of the length given.
     let result = unsafe {
         libc::setsockopt(
-            socket.as_raw_fd(),
+            socket,
             level,
             name,
             (&raw const value).cast(),

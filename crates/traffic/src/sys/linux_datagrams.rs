@@ -124,6 +124,6 @@ impl<const LENGTH: usize> OutBatch<LENGTH> {
             header.msg_iov = &raw mut self.parts[at];
             header.msg_iovlen = 1;
         }
-        send_messages(socket, &mut self.messages[..count])
+        send_messages(socket.as_raw_fd(), &mut self.messages[..count])
     }
 }

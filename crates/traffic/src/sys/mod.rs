@@ -1,8 +1,8 @@
 //! What the operating system does for traffic, with one signature for every system.
 //!
-//! `linux.rs` moves packets in batches and knows what a socket dropped; `portable.rs` uses the standard
-//! library alone and is built and tested on Linux too (`--features portable`). The only unsafe code of
-//! this crate is here.
+//! `linux.rs` and the files beside it move packets in batches, trains and frames, know what a socket dropped
+//! and when the kernel met a packet; `portable.rs` uses the standard library alone and is built and tested on
+//! Linux too (`--features portable`). The only unsafe code of this crate is here.
 
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 #[path = "linux.rs"]
@@ -14,10 +14,50 @@ mod imp;
 mod imp;
 
 pub(crate) use imp::{
-    InBatch, OutBatch, ReceiveBatch, SendBatch, addresses_elsewhere, errno_name, leads_off_this_machine,
-    local_addresses, receive_drops, receive_memory, report_refusals, set_receive_buffer, sharpen_sleep,
-    wait_readable,
+    FrameSocket, InBatch, OutBatch, ReceiveBatch, SendBatch, addresses_elsewhere, allowed_cpus,
+    can_stamp_departures, errno_name, hear_queued, keep_trains, leads_off_this_machine, link_to,
+    local_addresses, neighbour, prefer, real_time, receive_drops, receive_memory, report_refusals, run_on,
+    set_receive_buffer, sharpen_sleep, stamp_packets, wait_and_hear, wait_for_stamps, wait_readable,
 };
+
+use std::io;
+use std::net::UdpSocket;
 
 /// Most packets that move in one system call: 32 to 64 reach the full rate, more gain nothing.
 pub(crate) const BATCH: usize = 64;
+
+/// What waited in a socket's error queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    any(not(target_os = "linux"), feature = "portable"),
+    expect(dead_code, reason = "nothing waits there")
+)]
+pub(crate) enum Queued {
+    /// The packet of this number left at this time of the settable clock.
+    Left { number: u32, stamp_ns: i64 },
+    /// What the network reported: its error is in `SO_ERROR` too.
+    Error,
+}
+
+/// How packets leave.
+pub(crate) enum Exit<'a> {
+    /// One system call each.
+    Each(&'a UdpSocket),
+    /// Many in one system call.
+    Many(&'a UdpSocket),
+    /// Those that are due together as one long packet, which the kernel cuts up.
+    Train(&'a UdpSocket),
+    /// As Ethernet frames of our own.
+    Frames(&'a FrameSocket),
+    /// Not at all: what a sender costs without the system.
+    Nowhere,
+}
+
+/// Packets that the system did not take.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    /// Why not.
+    pub(crate) error: io::Error,
+    /// How many, from the first that was to be sent.
+    pub(crate) packets: usize,
+}

@@ -1,7 +1,8 @@
 //! Every system: the standard library alone. Packets move one by one, and what the own socket dropped
 //! is not known.
 
-use super::BATCH;
+use super::{BATCH, Exit, Queued, Refused};
+use crate::frame::{Head, Link};
 use dropline_payload::{HEADER_BYTES, filler};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -12,36 +13,115 @@ use std::time::{Duration, Instant};
 pub(crate) struct SendBatch {
     headers: Vec<[u8; HEADER_BYTES]>,
     packet: Vec<u8>,
+    room: usize,
 }
 
 impl SendBatch {
-    /// Packets with `payload` bytes, at least the header's.
-    pub(crate) fn new(payload: usize) -> Self {
+    /// Packets with `payload` bytes, at least the header's, and `room` for at most [`BATCH`] of them.
+    pub(crate) fn new(payload: usize, room: usize, _: Head) -> Self {
         let mut packet = vec![0; HEADER_BYTES];
         packet.extend(filler(payload.saturating_sub(HEADER_BYTES)));
-        Self { headers: Vec::with_capacity(BATCH), packet }
+        let room = room.clamp(1, BATCH);
+        Self { headers: Vec::with_capacity(room), packet, room }
     }
 
-    /// Adds a packet; at most [`BATCH`] fit.
-    pub(crate) fn push(&mut self, header: [u8; HEADER_BYTES]) {
-        assert!(self.headers.len() < BATCH, "a batch holds {BATCH} packets");
+    /// Adds a packet; nobody stamps it.
+    pub(crate) fn push(&mut self, header: [u8; HEADER_BYTES], _: Option<u32>) {
+        assert!(self.headers.len() < self.room, "a batch holds {} packets", self.room);
         self.headers.push(header);
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.headers.len()
+    pub(crate) fn is_full(&self) -> bool {
+        self.headers.len() == self.room
     }
 
     pub(crate) fn clear(&mut self) {
         self.headers.clear();
     }
 
-    /// Sends the packets from `first` on over a connected socket without waiting; returns how many left.
-    /// An error is about packet `first` alone: it did not leave.
-    pub(crate) fn send(&mut self, socket: &UdpSocket, first: usize) -> io::Result<usize> {
+    /// Sends packet `first` without waiting, whatever the means: one call each is all there is.
+    pub(crate) fn send(&mut self, exit: &Exit<'_>, first: usize) -> Result<usize, Refused> {
         self.packet[..HEADER_BYTES].copy_from_slice(&self.headers[first]);
-        socket.send(&self.packet).map(|_| 1)
+        match exit {
+            Exit::Each(socket) | Exit::Many(socket) | Exit::Train(socket) => {
+                socket.send(&self.packet).map(|_| 1).map_err(|error| Refused { error, packets: 1 })
+            }
+            Exit::Frames(socket) => match **socket {},
+            Exit::Nowhere => Ok(self.headers.len() - first),
+        }
     }
+}
+
+/// There are none.
+#[derive(Debug)]
+pub(crate) enum FrameSocket {}
+
+impl FrameSocket {
+    pub(crate) fn open(_: u32) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Not known.
+pub(crate) fn link_to(_: IpAddr) -> io::Result<Link> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Not known.
+pub(crate) fn neighbour(_: &Link) -> io::Result<[u8; 6]> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// The kernel's stamps are not to be had.
+pub(crate) fn stamp_packets(_: &UdpSocket) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Nothing to wait for.
+pub(crate) fn wait_for_stamps() {}
+
+/// It does not.
+pub(crate) fn can_stamp_departures() -> bool {
+    false
+}
+
+/// Trains cannot be kept together.
+pub(crate) fn keep_trains(_: &UdpSocket) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// As many as the system says there are.
+pub(crate) fn allowed_cpus() -> Vec<usize> {
+    (0..std::thread::available_parallelism().map_or(1, usize::from)).collect()
+}
+
+/// Threads stay wherever the system puts them.
+pub(crate) fn run_on(_: &[usize]) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Nobody goes first.
+pub(crate) fn real_time(_: bool) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Nobody is preferred.
+pub(crate) fn prefer() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Waits like [`wait_readable`]; nothing else is heard.
+pub(crate) fn wait_and_hear(
+    sockets: &[UdpSocket],
+    longest: Duration,
+    _: impl FnMut(usize, Queued),
+) -> io::Result<bool> {
+    wait_readable(sockets, longest)
+}
+
+/// What the network reported.
+pub(crate) fn hear_queued(socket: &UdpSocket, _: impl FnMut(Queued)) -> io::Result<()> {
+    socket.take_error()?.map_or(Ok(()), Err)
 }
 
 /// Buffers for packets that arrive together.
@@ -56,6 +136,21 @@ impl ReceiveBatch {
     /// Keeps the first `keep` bytes of each packet.
     pub(crate) fn new(keep: usize) -> Self {
         Self { keep, bytes: vec![0; keep * BATCH], packets: Vec::with_capacity(BATCH) }
+    }
+
+    /// The same: nobody stamps them.
+    pub(crate) fn with_stamps(keep: usize) -> Self {
+        Self::new(keep)
+    }
+
+    /// For packets of any length: trains come apart.
+    pub(crate) fn with_trains() -> Self {
+        Self::new(65_535)
+    }
+
+    /// Nobody stamped it.
+    pub(crate) fn stamp(&self, _: usize) -> Option<i64> {
+        None
     }
 
     /// Takes what waits at the socket, at most [`BATCH`] packets, without waiting: `WouldBlock` if

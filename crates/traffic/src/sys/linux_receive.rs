@@ -1,0 +1,179 @@
+//! Packets that arrive together, with the kernel's stamps, and cut apart where they came as a train.
+
+use super::{BATCH, send_messages, socket_address};
+use crate::control::{controls, software_stamp};
+use std::io;
+use std::mem::{MaybeUninit, size_of};
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd as _;
+
+/// Buffers for packets that arrive together.
+pub(crate) struct ReceiveBatch {
+    /// What is kept of each message; the rest is cut off.
+    keep: usize,
+    bytes: Vec<u8>,
+    sources: Vec<libc::sockaddr_storage>,
+    parts: Vec<libc::iovec>,
+    messages: Vec<libc::mmsghdr>,
+    /// Room for control messages; none are asked for while this is empty.
+    controls: Vec<Room>,
+    /// Messages of the last call, whose lengths are not those of their buffers any more.
+    used: usize,
+    pieces: Vec<Piece>,
+    replies: Vec<libc::mmsghdr>,
+    reply_parts: Vec<libc::iovec>,
+}
+
+/// A packet in the buffer of a message.
+#[derive(Clone, Copy)]
+struct Piece {
+    message: usize,
+    start: usize,
+    length: usize,
+}
+
+/// A stamp (three times) and the length of a train's packets.
+type Room = [u64; 12];
+
+/// Packets that one call can bring: trains of at most this many.
+const LONGEST_TRAIN: usize = 128;
+/// linux/udp.h.
+const UDP_GRO: i32 = 104;
+
+// SAFETY: the raw pointers point into vectors that the same value owns and never resizes.
+unsafe impl Send for ReceiveBatch {}
+
+impl ReceiveBatch {
+    /// Keeps the first `keep` bytes of each packet.
+    pub(crate) fn new(keep: usize) -> Self {
+        Self::build(keep, false, BATCH)
+    }
+
+    /// The same, with the kernel's stamps where the socket takes them.
+    pub(crate) fn with_stamps(keep: usize) -> Self {
+        Self::build(keep, true, BATCH)
+    }
+
+    /// For sockets that leave trains together: whole messages are kept, packets are told apart here.
+    pub(crate) fn with_trains() -> Self {
+        Self::build(65_535, true, BATCH * LONGEST_TRAIN)
+    }
+
+    fn build(keep: usize, controls: bool, pieces: usize) -> Self {
+        // SAFETY: plain C structures for which all zeroes is a value.
+        let message: libc::mmsghdr = unsafe { MaybeUninit::zeroed().assume_init() };
+        // SAFETY: as above.
+        let source: libc::sockaddr_storage = unsafe { MaybeUninit::zeroed().assume_init() };
+        let none = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        let mut batch = Self {
+            keep,
+            bytes: vec![0; keep * BATCH],
+            sources: vec![source; BATCH],
+            parts: vec![none; BATCH],
+            messages: vec![message; BATCH],
+            controls: if controls { vec![Room::default(); BATCH] } else { Vec::new() },
+            used: BATCH,
+            pieces: Vec::with_capacity(pieces),
+            replies: vec![message; BATCH],
+            reply_parts: vec![none; BATCH],
+        };
+        for (at, bytes) in batch.bytes.chunks_exact_mut(keep).enumerate() {
+            batch.parts[at] = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: keep };
+            let header = &mut batch.messages[at].msg_hdr;
+            header.msg_iov = &raw mut batch.parts[at];
+            header.msg_iovlen = 1;
+            header.msg_name = (&raw mut batch.sources[at]).cast();
+            if controls {
+                header.msg_control = batch.controls[at].as_mut_ptr().cast();
+            }
+        }
+        batch
+    }
+
+    /// Takes what waits at the socket, at most [`BATCH`] messages, without waiting: `WouldBlock` if
+    /// there is none. Returns how many packets they are.
+    pub(crate) fn receive(&mut self, socket: &UdpSocket) -> io::Result<usize> {
+        let room = if self.controls.is_empty() { 0 } else { size_of::<Room>() };
+        for message in &mut self.messages[..self.used] {
+            message.msg_hdr.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+            message.msg_hdr.msg_controllen = room;
+        }
+        self.used = 0;
+        self.pieces.clear();
+        // SAFETY: every message points to one part of `keep` bytes, to room for an address and, where its
+        // length is not zero, to room for control messages: all in vectors that `self` owns, that keep their
+        // place since `build`, and that are alive during the call.
+        let received = unsafe {
+            libc::recvmmsg(
+                socket.as_raw_fd(),
+                self.messages.as_mut_ptr(),
+                BATCH as libc::c_uint,
+                libc::MSG_DONTWAIT,
+                std::ptr::null_mut(),
+            )
+        };
+        self.used = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
+        (0..self.used).for_each(|message| self.cut(message));
+        Ok(self.pieces.len())
+    }
+
+    /// Tells the packets of a message apart.
+    fn cut(&mut self, message: usize) {
+        let length = (self.messages[message].msg_len as usize).min(self.keep);
+        let start = message * self.keep;
+        let train = self
+            .control(message, libc::SOL_UDP, UDP_GRO)
+            .and_then(|data| Some(i32::from_ne_bytes(data.get(..4)?.try_into().ok()?)))
+            .and_then(|each| usize::try_from(each).ok())
+            .filter(|&each| each > 0 && each < length);
+        let Some(each) = train else { return self.pieces.push(Piece { message, start, length }) };
+        for at in (0..length).step_by(each) {
+            self.pieces.push(Piece { message, start: start + at, length: each.min(length - at) });
+        }
+    }
+
+    /// When the kernel took packet `at` in, by its settable clock; `None` if it was not asked, or did not say.
+    pub(crate) fn stamp(&self, at: usize) -> Option<i64> {
+        self.control(self.pieces[at].message, libc::SOL_SOCKET, libc::SCM_TIMESTAMPING)
+            .and_then(software_stamp)
+    }
+
+    fn control(&self, message: usize, level: i32, kind: i32) -> Option<&[u8]> {
+        let room = self.controls.get(message)?;
+        let length = (self.messages[message].msg_hdr.msg_controllen).min(size_of::<Room>());
+        // SAFETY: words are bytes, and `length` is at most that of the room.
+        let bytes = unsafe { std::slice::from_raw_parts(room.as_ptr().cast::<u8>(), length) };
+        controls(bytes)
+            .find(|control| (control.level, control.kind) == (level, kind))
+            .map(|control| control.data)
+    }
+
+    /// Bytes of packet `at` of the last `receive`, as far as they were kept.
+    pub(crate) fn packet(&self, at: usize) -> &[u8] {
+        let Piece { start, length, .. } = self.pieces[at];
+        &self.bytes[start..start + length]
+    }
+
+    /// Where packet `at` came from.
+    pub(crate) fn source(&self, at: usize) -> Option<SocketAddr> {
+        socket_address(&self.sources[self.pieces[at].message])
+    }
+
+    /// Sends the `chosen` packets back to where they came from, unchanged, from the `first` of them on;
+    /// returns how many left. An error is about the first alone.
+    pub(crate) fn echo(&mut self, socket: &UdpSocket, chosen: &[usize], first: usize) -> io::Result<usize> {
+        let count = (chosen.len() - first).min(BATCH);
+        for (at, &packet) in chosen[first..first + count].iter().enumerate() {
+            let Piece { message, start, length } = self.pieces[packet];
+            let bytes = self.bytes[start..start + length].as_mut_ptr();
+            self.reply_parts[at] = libc::iovec { iov_base: bytes.cast(), iov_len: length };
+            let reply = &mut self.replies[at].msg_hdr;
+            *reply = self.messages[message].msg_hdr;
+            reply.msg_iov = &raw mut self.reply_parts[at];
+            reply.msg_control = std::ptr::null_mut();
+            reply.msg_controllen = 0;
+            reply.msg_flags = 0;
+        }
+        send_messages(socket.as_raw_fd(), &mut self.replies[..count])
+    }
+}
