@@ -28,7 +28,7 @@ pub fn of_sending(packets: u64, keep: bool) -> Duration {
     let mut log = keep.then(|| PacketTimes::with_room(packets as usize, false));
     let mut lanes = [Lane::new(64, 1, Head::default())];
     let mut departed = Departed::new();
-    let schedule = Schedule::new(Arrival::Constant.departures(input, 1));
+    let schedule = Schedule::new(Arrival::constant().departures(input, 1));
     let sender = Sender {
         number: 0,
         streams: 0..1,
