@@ -60,6 +60,7 @@ pub(crate) enum Verb {
     Fit(FitArgs),
     Report(ReportArgs),
     Export(ExportArgs),
+    Compare(CompareArgs),
     Measure(Box<MeasureArgs>),
     Heartbeat(HeartbeatArgs),
     Experiment(ExperimentArgs),
@@ -301,6 +302,34 @@ pub(crate) struct FitArgs {
     /// How often the intervals shall hold the truth.
     #[arg(long, value_name = "RATIO", default_value = "95%")]
     pub(crate) level: String,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Say whether B is better or worse than A: typically, at a high percentile, and in how many are long.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline compare before.jsonl after.jsonl --above 200us
+  dropline compare iozone64.tsv iozone32.tsv --above 42us
+  dropline compare idle.hlog loaded.hlog --smallest-effect 5% --json
+
+Each of the three is improved, regressed, equivalent (smaller than the smallest effect that matters) or
+no evidence. Exit code 1: something regressed.")]
+pub(crate) struct CompareArgs {
+    /// A and B: records, or files that fit reads.
+    #[arg(required = true, num_args = 1..=2, value_names = ["A", "B"])]
+    pub(crate) targets: Vec<String>,
+    /// An event longer than this is long [default: A's 99th percentile].
+    #[arg(long, value_name = "TIME")]
+    pub(crate) above: Option<String>,
+    /// Smallest change that matters, as a share of A [default: 2%, and no less than a tick].
+    #[arg(long, value_name = "RATIO")]
+    pub(crate) smallest_effect: Option<String>,
+    /// The high percentile.
+    #[arg(long, value_name = "RATIO", default_value = "99%")]
+    pub(crate) percentile: String,
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,

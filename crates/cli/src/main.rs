@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Verb::Serve(args) => verbs::serve::run(&args),
         Verb::Fit(args) => verbs::fit::run(&args),
         Verb::Report(args) => verbs::report::run(&args),
+        Verb::Compare(args) => verbs::compare::run(&args),
         Verb::Export(args) => verbs::export::run(&args),
         Verb::Measure(args) => verbs::measure::run(&args),
         Verb::Heartbeat(args) => verbs::heartbeat::run(&args),

@@ -1,12 +1,13 @@
 //! What the flags mean: words in, plans out.
 
-use crate::args::{SearchArgs, TrafficArgs, TrialArgs};
+use crate::args::{CompareArgs, SearchArgs, TrafficArgs, TrialArgs};
 use dropline::algorithms::{Goal, Limits, Preset, mdr};
 use dropline::goals::WrittenGoal;
 use dropline::measured::profile::PacketError;
 use dropline::measured::{
     Drain, LoadRange, Packet, PacketTimes, Part, Rate, Ratio, TrafficProfile, TrialInput, written,
 };
+use dropline::statistics::compare::Questions;
 use dropline::{AlgorithmPlan, Failure, SearchPlan, Target, TrialPlan, arriving};
 use std::time::Duration;
 
@@ -246,6 +247,21 @@ fn rate(flag: &str, text: &str, packet: Packet) -> Result<Rate, Failure> {
 /// A written quantity, with a usage error that names the flag.
 pub(crate) fn read<T>(flag: &str, value: Result<T, written::WrittenError>) -> Result<T, Failure> {
     value.map_err(|why| Failure::usage(format!("{flag}: {why}")))
+}
+
+/// What a comparison asks. Times are in units of `unit_ns`.
+pub(crate) fn questions(args: &CompareArgs, unit_ns: u64) -> Result<Questions, Failure> {
+    let percentile = read("--percentile", written::ratio(&args.percentile))?.as_f64();
+    if !(percentile > 0.5 && percentile < 1.0) {
+        return Err(Failure::usage("--percentile is above 50% and below 100%, as 99.9%"));
+    }
+    let above = args.above.as_deref().map(|text| read("--above", written::duration(text))).transpose()?;
+    let share = args.smallest_effect.as_deref().map(|text| read("--smallest-effect", written::ratio(text)));
+    Ok(Questions {
+        percentile,
+        above: above.map(|time| time.as_nanos() as f64 / unit_ns as f64),
+        smallest_effect: share.transpose()?.map(|share| share.as_f64()),
+    })
 }
 
 /// How long an exec: program may stay silent.

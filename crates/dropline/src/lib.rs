@@ -6,6 +6,7 @@
 
 pub mod arriving;
 pub mod clock;
+pub mod comparing;
 pub mod doctor;
 pub mod environment;
 pub mod experiment;
@@ -30,6 +31,7 @@ pub mod watching;
 pub use dropline_record as record;
 pub use dropline_report as report;
 pub use dropline_search as algorithms;
+pub use dropline_stats as statistics;
 pub use dropline_trial as measured;
 pub use failure::Failure;
 pub use nearest::nearest;

@@ -5,6 +5,7 @@
 //! Start reading at [`record`], then [`packets`], [`header`], [`trial_line`], [`result_line`].
 
 pub mod arrivals_line;
+pub mod compared;
 pub mod count;
 pub mod environment;
 pub mod fit;
@@ -20,6 +21,7 @@ pub mod watched_line;
 pub use dropline_stats::{Histogram, sample};
 
 pub use arrivals_line::{ArrivalsLine, FidelityWord, SpacedLine};
+pub use compared::Compared;
 pub use count::Count;
 pub use environment::Environment;
 pub use fit::Fit;

@@ -17,4 +17,4 @@ mod text;
 pub use csv::csv;
 pub use html::{Graph, html, study_html, svgs};
 pub use style::{Color, Style};
-pub use text::{fit_text, study_text, text, text_many};
+pub use text::{compared_text, fit_text, study_text, text, text_many};

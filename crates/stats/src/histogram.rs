@@ -118,6 +118,11 @@ impl Histogram {
         self.inner.iter_recorded().map(|cell| (cell.value_iterated_to(), cell.count_at_value()))
     }
 
+    /// The occupied cells, ascending: (lowest value of the cell in ns, highest, count).
+    pub fn ranges(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
+        self.cells().map(|(highest, count)| (self.inner.lowest_equivalent(highest), highest, count))
+    }
+
     /// HdrHistogram's V2 deflate format in base64, as other tools read it.
     pub fn to_v2_deflate(&self) -> String {
         let mut bytes = Vec::new();

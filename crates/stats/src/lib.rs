@@ -7,6 +7,7 @@
 
 pub mod binned;
 mod chance;
+pub mod compare;
 pub mod counted;
 pub mod families;
 pub mod histogram;

@@ -4,6 +4,7 @@ use crate::{Binned, Counted, Meaning};
 
 pub(crate) const IDLE: &str = include_str!("../../../experiments/audio-2004/idle.tsv");
 pub(crate) const IOZONE64: &str = include_str!("../../../experiments/audio-2004/iozone64.tsv");
+pub(crate) const IOZONE32: &str = include_str!("../../../experiments/audio-2004/iozone32.tsv");
 
 /// The ticks of such a file.
 pub(crate) fn ticks(text: &str) -> Vec<(i64, u64)> {

@@ -6,10 +6,12 @@
 mod beta;
 mod gamma;
 mod normal;
+mod student;
 
 pub use beta::{beta_quantile, beta_ratio, binomial_quantile};
 pub use gamma::{gamma_quantile, gamma_tails, ln_gamma};
 pub use normal::{normal_quantile, normal_tails};
+pub use student::{student_beyond, student_quantile};
 
 /// ln F and ln (1 − F) at one point.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -67,6 +67,12 @@ impl Page {
         self.end_line();
     }
 
+    /// A painted line; it must fit.
+    pub(super) fn line(&mut self, painted: &str) {
+        self.text.push_str(painted);
+        self.end_line();
+    }
+
     /// Text that wraps beneath itself.
     pub(super) fn hanging(&mut self, before: &str, ink: Ink, text: &str) {
         let indent = before.chars().count();

@@ -1,5 +1,6 @@
 //! A record as text for a terminal, the answer first.
 
+mod compared;
 mod fit;
 mod layout;
 mod many;
@@ -7,6 +8,7 @@ mod search;
 mod study;
 mod trial;
 
+pub use compared::compared_text;
 pub use fit::fit_text;
 pub use many::text_many;
 pub(crate) use many::{change_words, irregular_words};

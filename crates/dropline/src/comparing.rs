@@ -1,0 +1,195 @@
+//! `compare`: two sets of delays, three questions.
+
+pub mod side;
+
+use dropline_record::compared::{BlockLine, QuestionLine, SideLine, SpreadLine, TailLine, WidthLine};
+use dropline_record::fit::CellLine;
+use dropline_record::{CaveatLine, Compared, Count};
+use dropline_stats::compare::{Answer, Comparison, Design, Overall, Questions, Verdict, WidthRatio};
+use dropline_stats::{Binned, Meaning};
+use side::{Pair, Side};
+
+/// What the intervals are.
+const ESTIMATOR: &str = "differences of grouped quantiles, with the spread of batch means along each curve (Woodruff) and \
+     Student's t; ratio of counts by the exact conditional binomial on counts divided by their variance inflation; Holm \
+     over the three questions";
+/// Neighbouring batches more alike than this are said.
+const ALIKE: f64 = 0.3;
+/// Blocks of a heat map, at most.
+const DRAWN: usize = 100;
+
+/// Compares B with A.
+pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
+    let Pair { a, b, interleaved, seed } = pair;
+    let unit_ns = a.meaning.unit_ns;
+    let blocks = |side: &Side| -> Vec<Binned> {
+        let meaning = Meaning { unit_ns, ..side.meaning };
+        side.blocks.iter().map(|block| block.clone().with_meaning(meaning).binned()).collect()
+    };
+    let (of_a, of_b) = (blocks(a), blocks(b));
+    let design = if *interleaved { Design::Interleaved } else { Design::Apart };
+    let found = Comparison::of(&of_a, &of_b, design, questions);
+    let needed = [&found.core, &found.high_percentile, &found.tail_mass]
+        .into_iter()
+        .filter_map(|answer| answer.needed);
+    let times = needed.reduce(f64::max);
+    let seconds = a.seconds.zip(b.seconds).map(|(a, b)| a + b);
+    Compared {
+        verdict: overall(found.verdict).into(),
+        core: question(&found.core),
+        high_percentile: question(&found.high_percentile),
+        percentile: questions.percentile,
+        tail_mass: TailLine {
+            question: question(&found.tail_mass),
+            threshold: found.threshold,
+            above_a: Count(found.above.0 as u64),
+            above_b: Count(found.above.1 as u64),
+            farther: found.farther,
+        },
+        p_b_slower: found.b_slower,
+        spread: SpreadLine {
+            quartiles: width(&found.quartiles),
+            standard_deviation: width(&found.deviation),
+        },
+        modes: None,
+        deff_limit: found.deff_limit,
+        design: match found.design {
+            Design::Whole => "independent".into(),
+            Design::Apart => "apart".into(),
+            Design::Interleaved => "interleaved".into(),
+        },
+        level: 0.95,
+        unit_ns,
+        a: side_line(a, &of_a),
+        b: side_line(b, &of_b),
+        more_s: times.zip(seconds).map(|(times, seconds)| (times - 1.0) * seconds),
+        seed: *seed,
+        estimator: ESTIMATOR.into(),
+        caveats: caveats(pair, &found, questions),
+    }
+}
+
+fn question(answer: &Answer) -> QuestionLine {
+    QuestionLine {
+        estimate: answer.estimate,
+        low: answer.low,
+        high: answer.high,
+        relative: answer.relative,
+        smallest_effect: answer.smallest_effect,
+        verdict: match answer.verdict {
+            Verdict::Improved => "improved".into(),
+            Verdict::Regressed => "regressed".into(),
+            Verdict::Equivalent => "equivalent".into(),
+            Verdict::NoEvidence => "no_evidence".into(),
+        },
+        detectable: answer.detectable,
+        of_a: answer.of_a,
+        of_b: answer.of_b,
+        by_chance: answer.by_chance,
+        deff_limit: answer.deff_limit,
+        needed: answer.needed,
+    }
+}
+
+fn overall(verdict: Overall) -> &'static str {
+    match verdict {
+        Overall::Improved => "improved",
+        Overall::Regressed => "regressed",
+        Overall::Mixed => "mixed",
+        Overall::Equivalent => "equivalent",
+        Overall::NoEvidence => "no_evidence",
+    }
+}
+
+fn width(ratio: &WidthRatio) -> WidthLine {
+    let WidthRatio { of_a, of_b, estimate, low, high } = *ratio;
+    WidthLine { of_a, of_b, estimate, low, high }
+}
+
+fn side_line(side: &Side, blocks: &[Binned]) -> SideLine {
+    let mut cells: Vec<CellLine> = blocks
+        .iter()
+        .flat_map(Binned::cells)
+        .map(|cell| CellLine { low: cell.low, high: cell.high, count: Count(cell.count) })
+        .collect();
+    cells.sort_by(|x, y| x.low.total_cmp(&y.low).then(x.high.total_cmp(&y.high)));
+    cells.dedup_by(|next, kept| {
+        let same = next.low == kept.low && next.high == kept.high;
+        if same {
+            kept.count.0 += next.count.0;
+        }
+        same
+    });
+    let index = |low: f64| cells.partition_point(|cell| cell.low < low) as u64;
+    let together = blocks.len().div_ceil(DRAWN);
+    let over_time = blocks.chunks(together.max(1)).filter(|_| blocks.len() > 1).map(|part| {
+        let mut counts = std::collections::BTreeMap::<u64, u64>::new();
+        for cell in part.iter().flat_map(Binned::cells) {
+            *counts.entry(index(cell.low)).or_default() += cell.count;
+        }
+        BlockLine {
+            count: Count(counts.values().sum()),
+            cells: counts.into_iter().map(|(index, count)| (index, Count(count))).collect(),
+        }
+    });
+    SideLine {
+        source: side.name.clone(),
+        count: Count(blocks.iter().map(Binned::count).sum()),
+        blocks: blocks.len() as u64,
+        duration_s: side.seconds,
+        over_time: over_time.collect(),
+        histogram: cells,
+    }
+}
+
+fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<CaveatLine> {
+    let mut caveats: Vec<CaveatLine> = Vec::new();
+    let mut say = |code: &str, text: String| {
+        caveats.push(CaveatLine { code: code.into(), text, numbers: serde_json::Map::new() });
+    };
+    for side in [&pair.a, &pair.b] {
+        side.notes.iter().for_each(|note| say("import", format!("{}: {note}", side.name)));
+    }
+    if !pair.interleaved {
+        say(
+            "not_interleaved",
+            "not interleaved: the two were recorded apart; what differs between sessions is not in these intervals"
+                .into(),
+        );
+    }
+    if found.design == Design::Whole {
+        let limit = found.deff_limit.map_or(String::new(), |limit| {
+            format!(": the verdict stands as long as they vary less than {limit:.1} times as much")
+        });
+        say(
+            "independence_assumed",
+            format!("no time slices: intervals take the events as independent{limit}"),
+        );
+    }
+    if let Some(alike) = found.likeness.filter(|alike| *alike > ALIKE) {
+        say(
+            "alike_slices",
+            format!(
+                "neighbouring batches are alike (correlation {alike:.2}): they were put together and their intervals \
+                 widened; measure longer"
+            ),
+        );
+    }
+    let disagree =
+        found.farther.zip(found.tail_mass.estimate).filter(|(far, near)| (far - 1.0) * (near - 1.0) < 0.0);
+    if let Some((far, near)) = disagree {
+        say(
+            "tail_disagrees",
+            format!(
+                "the tail depends on where it begins: x{near:.2} above A's 99th percentile, x{far:.2} above its 99.9th; \
+                 say what matters with --above"
+            ),
+        );
+    } else if questions.above.is_none() && found.threshold.is_some() {
+        say(
+            "threshold_chosen",
+            "nobody said what is long: events above A's 99th percentile are taken for it; say it with --above".into(),
+        );
+    }
+    caveats
+}

@@ -1,0 +1,179 @@
+//! One side of a comparison, read from a file.
+
+use crate::{Failure, import, keeper};
+use dropline_record::{Purpose, Record, TrialLine};
+use dropline_stats::{CountError, Counted, Event, Histogram, Meaning, Rounding};
+use std::path::Path;
+
+/// Two sides, and how they stand to one another.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// What is compared with.
+    pub a: Side,
+    /// What is compared.
+    pub b: Side,
+    /// Whether block k of A is a neighbour of block k of B.
+    pub interleaved: bool,
+    /// Chance of the order of the turns.
+    pub seed: Option<u64>,
+}
+
+/// Delays in blocks.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// What it is.
+    pub name: String,
+    /// What a value stands for.
+    pub meaning: Meaning,
+    /// In the order in which they were measured; one where there are no slices.
+    pub blocks: Vec<Counted>,
+    /// How long was measured.
+    pub seconds: Option<f64>,
+    /// Where its meaning was guessed.
+    pub notes: Vec<String>,
+}
+
+/// Two files.
+///
+/// # Errors
+/// If one cannot be read, holds no delays, or both count different things.
+pub fn read(a: &Path, b: &Path) -> Result<Pair, Failure> {
+    let (a, b) = (side(a)?, side(b)?);
+    if a.meaning.event != b.meaning.event {
+        return Err(Failure::usage(format!(
+            "{} and {} count different things: {} and {}",
+            a.name,
+            b.name,
+            words(a.meaning.event),
+            words(b.meaning.event)
+        ))
+        .advice("a maximum of several events is longer than an event: measure both alike"));
+    }
+    Ok(Pair { a, b, interleaved: false, seed: None })
+}
+
+/// What two turns measured: a record whose trials are of two targets.
+///
+/// # Errors
+/// If the record is no such one.
+pub fn read_turns(path: &Path) -> Result<Pair, Failure> {
+    turns(&keeper::read_record(path)?, &name(path))
+}
+
+/// The two sides of a record whose trials are of two targets.
+///
+/// # Errors
+/// If it is no such record.
+pub fn turns(record: &Record, name: &str) -> Result<Pair, Failure> {
+    let first = record.trials.first().map(|trial| trial.target.as_str()).unwrap_or_default();
+    let (a, b): (Vec<_>, Vec<_>) = record.trials.iter().partition(|trial| trial.target == first);
+    if record.header.verb != "compare" {
+        return Err(Failure::usage(format!("{name} holds one side only"))
+            .advice("compare two files:  dropline compare A B"));
+    }
+    // A turn that was cut off leaves the other side one block longer.
+    let turns = a.len().min(b.len());
+    let of = |trials: &[&TrialLine], word: &str| of_trials(word, &trials[..turns]);
+    let second = b.first().map(|trial| trial.target.as_str()).unwrap_or_default();
+    Ok(Pair {
+        a: of(&a, first)?,
+        b: of(&b, second)?,
+        interleaved: true,
+        seed: Some(record.header.profile.seed),
+    })
+}
+
+fn side(path: &Path) -> Result<Side, Failure> {
+    let name = name(path);
+    let record = looks_like_a_record(path).then(|| keeper::read_record(path)).transpose()?;
+    let side = match record {
+        Some(record) => {
+            let trials: Vec<&TrialLine> =
+                record.trials.iter().filter(|trial| trial.purpose == Purpose::Trial).collect();
+            if trials.is_empty() {
+                return Err(Failure::usage(format!("{name} holds no trial at one load")).advice(
+                    "measure one:  dropline trial TARGET --load 10kpps --duration 60s -o before.jsonl",
+                ));
+            }
+            of_trials(&name, &trials)?
+        }
+        None => {
+            let mut read = import::read(path)?;
+            if read.len() > 1 {
+                let names: Vec<&str> = read.iter().map(|one| one.name.as_str()).collect();
+                return Err(Failure::usage(format!(
+                    "{name} holds {} distributions: {}",
+                    read.len(),
+                    names.join(", ")
+                ))
+                .advice("compare takes files of one each"));
+            }
+            let one = read.remove(0);
+            Side {
+                name,
+                meaning: one.counted.meaning(),
+                blocks: vec![one.counted],
+                seconds: None,
+                notes: one.notes,
+            }
+        }
+    };
+    if side.blocks.iter().all(|block| block.count() == 0) {
+        return Err(Failure::environment(format!(
+            "{} holds no events: there is nothing to compare",
+            side.name
+        )));
+    }
+    Ok(side)
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn looks_like_a_record(path: &Path) -> bool {
+    use std::io::Read as _;
+    let mut first = [0; 64];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read(&mut first)).unwrap_or(0);
+    String::from_utf8_lossy(&first[..read]).trim_start().starts_with("{\"line\":\"header\"")
+}
+
+/// Each trial is a block.
+fn of_trials(name: &str, trials: &[&TrialLine]) -> Result<Side, Failure> {
+    let wrong = |why: &dyn std::fmt::Display| Failure::environment(format!("{name}: {why}"));
+    let meaning = recorded();
+    let mut blocks = Vec::new();
+    for trial in trials {
+        let trial = trial.trial().map_err(|why| wrong(&why))?;
+        let histogram = trial
+            .delay
+            .histogram
+            .as_ref()
+            .ok_or_else(|| wrong(&format!("trial {} measured no delays", trial.number)))?;
+        blocks.push(counted(histogram, meaning).map_err(|why| wrong(&why))?);
+    }
+    let seconds = trials.iter().map(|trial| trial.duration_s).sum();
+    Ok(Side { name: name.into(), meaning, blocks, seconds: Some(seconds), notes: Vec::new() })
+}
+
+/// What our own recorder counts: each event, whole nanoseconds in its cells, said in microseconds.
+fn recorded() -> Meaning {
+    Meaning { unit_ns: 1000, quantum_ns: 1.0, rounding: Rounding::Floor, event: Event::Each }
+}
+
+fn counted(histogram: &Histogram, meaning: Meaning) -> Result<Counted, CountError> {
+    let tick = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    Counted::ranges(
+        meaning,
+        histogram.ranges().map(|(low, high, count)| (tick(low), tick(high), count)),
+        None,
+    )
+}
+
+fn words(event: Event) -> String {
+    match event {
+        Event::Each => "each event".into(),
+        Event::MaximumOf(k) => format!("the largest of {k} events"),
+        Event::Unknown => "events that the file does not explain".into(),
+    }
+}

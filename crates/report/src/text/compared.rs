@@ -1,0 +1,237 @@
+//! A comparison on a terminal: the verdict first.
+
+use super::fit::unit;
+use super::layout::Page;
+use crate::number::{JOIN, count, percent, three};
+use crate::style::{Ink, Style};
+use dropline_record::Compared;
+use dropline_record::compared::{QuestionLine, WidthLine};
+
+/// The answer of `compare` as text. Ends with a newline.
+pub fn compared_text(compared: &Compared, style: Style) -> String {
+    let mut page = Page::new(style);
+    page.paragraph(Ink::Strong, &format!("{}   {}", headline(&compared.verdict), story(compared)));
+    page.gap();
+    let rows = [typical(compared), high(compared), tail(compared)];
+    let width =
+        |cell: fn(&Row) -> &String| rows.iter().map(|row| cell(row).chars().count()).max().unwrap_or(0);
+    let (name, change, interval) =
+        (width(|row| &row.name), width(|row| &row.change), width(|row| &row.interval));
+    for row in &rows {
+        let ink = match row.verdict.as_str() {
+            "regressed" => Ink::Lost,
+            "improved" => Ink::Strong,
+            _ => Ink::Plain,
+        };
+        let facts = format!("{:name$}  {:change$}  {:interval$}   ", row.name, row.change, row.interval);
+        let verdict = page.style.paint(ink, &spoken(&row.verdict));
+        page.line(&format!("{}{verdict}{}", page.style.plain(&facts), page.style.plain(&row.note)));
+    }
+    if let Some(words) = spread(compared) {
+        page.line(&page.style.plain(&format!("{:name$}  {words}", "spread")));
+    }
+    if let Some(modes) = &compared.modes {
+        let say = |modes: &[dropline_record::compared::ModeLine]| {
+            let each = modes.iter().map(|mode| format!("{} ({})", three(mode.peak), percent(mode.mass)));
+            each.collect::<Vec<_>>().join(", ")
+        };
+        page.line(&page.style.plain(&format!(
+            "{:name$}  peaks at {} → {}",
+            "modes",
+            say(&modes.a),
+            say(&modes.b)
+        )));
+    }
+    page.gap();
+    page.fact("A", &side(&compared.a));
+    page.fact("B", &side(&compared.b));
+    if let Some(slower) = compared.p_b_slower {
+        page.fact("", &format!("an event of B is longer than one of A in {} of pairs", percent(slower)));
+    }
+    if let Some(limit) = compared.deff_limit {
+        page.fact(
+            "",
+            &format!(
+                "the verdict holds while events vary less than {}{JOIN}times as much as known",
+                three(limit)
+            ),
+        );
+    }
+    page.caveats(&compared.caveats);
+    if let Some(more) = longer(compared) {
+        page.fact("", &more);
+    }
+    page.into_text()
+}
+
+struct Row {
+    name: String,
+    change: String,
+    interval: String,
+    verdict: String,
+    note: String,
+}
+
+fn headline(verdict: &str) -> String {
+    spoken(verdict).to_uppercase()
+}
+
+fn spoken(verdict: &str) -> String {
+    verdict.replace('_', " ")
+}
+
+/// `typical faster, slow path more often`.
+fn story(compared: &Compared) -> String {
+    let core = match compared.core.verdict.as_str() {
+        "improved" => Some("typical faster"),
+        "regressed" => Some("typical slower"),
+        _ => None,
+    };
+    let high = match compared.high_percentile.verdict.as_str() {
+        "improved" => Some(format!("{} lower", percentile(compared))),
+        "regressed" => Some(format!("{} higher", percentile(compared))),
+        _ => None,
+    };
+    let tail = match compared.tail_mass.question.verdict.as_str() {
+        "improved" => Some("slow path less often"),
+        "regressed" => Some("slow path more often"),
+        _ => None,
+    };
+    let found: Vec<String> =
+        core.map(String::from).into_iter().chain(high).chain(tail.map(String::from)).collect();
+    match (found.is_empty(), compared.verdict.as_str()) {
+        (false, _) => found.join(", "),
+        (true, "equivalent") => "no difference that matters".into(),
+        (true, _) => "these events do not show a difference, and do not rule one out".into(),
+    }
+}
+
+fn percentile(compared: &Compared) -> String {
+    format!("p{}", (compared.percentile * 1e6).round() / 1e4)
+}
+
+fn typical(compared: &Compared) -> Row {
+    difference(&compared.core, "typical", "median ", compared.unit_ns)
+}
+
+fn high(compared: &Compared) -> Row {
+    difference(&compared.high_percentile, &percentile(compared), "", compared.unit_ns)
+}
+
+fn difference(line: &QuestionLine, name: &str, what: &str, unit_ns: u64) -> Row {
+    let unit = unit(unit_ns);
+    let relative =
+        line.relative.map_or(String::new(), |share| format!(" ({}{JOIN}%)", signed(share * 100.0)));
+    Row {
+        name: name.into(),
+        change: line.estimate.map_or_else(
+            || "too few events".into(),
+            |shift| format!("{what}{}{JOIN}{unit}{relative}", signed(shift)),
+        ),
+        interval: interval(line, signed),
+        verdict: line.verdict.clone(),
+        note: note(line, |effect| format!("{}{JOIN}{unit}", three(effect))),
+    }
+}
+
+fn tail(compared: &Compared) -> Row {
+    let tail = &compared.tail_mass;
+    let line = &tail.question;
+    let unit = unit(compared.unit_ns);
+    let change = match (line.of_a, line.of_b) {
+        (Some(a), Some(b)) => {
+            let ratio = line.estimate.map_or(String::new(), |ratio| format!("  x{}", three(ratio)));
+            format!("{} → {}{ratio}", percent(a), percent(b))
+        }
+        _ => "no events".into(),
+    };
+    Row {
+        name: tail.threshold.map_or_else(|| "tail".into(), |at| format!("above {}{JOIN}{unit}", three(at))),
+        change,
+        interval: interval(line, three),
+        verdict: line.verdict.clone(),
+        note: if line.estimate.is_some() {
+            note(line, |ratio| format!("x{}", three(ratio)))
+        } else {
+            String::new()
+        },
+    }
+}
+
+/// What an undecided question still allows, or why a difference found is none that matters.
+fn note(line: &QuestionLine, words: impl Fn(f64) -> String) -> String {
+    match (line.verdict.as_str(), line.low, line.high) {
+        ("no_evidence", Some(low), Some(high)) if line.estimate.is_some() => {
+            let ratio = line
+                .of_a
+                .zip(line.of_b)
+                .zip(line.estimate)
+                .is_some_and(|((a, b), e)| (b - a - e).abs() > 1e-9);
+            if ratio {
+                format!("   could be {} to {}", words(low), words(high))
+            } else if low > 0.0 || high < 0.0 {
+                format!("   a difference, but perhaps less than {}", words(line.smallest_effect))
+            } else {
+                format!("   could be {} either way", words(high.abs().max(low.abs())))
+            }
+        }
+        ("equivalent", _, _) => format!("   within {}", words(line.smallest_effect)),
+        _ => String::new(),
+    }
+}
+
+fn interval(line: &QuestionLine, words: impl Fn(f64) -> String) -> String {
+    if line.low.is_none() && line.high.is_none() {
+        return String::new();
+    }
+    let end = |end: Option<f64>| end.map_or_else(|| "\u{2013}".into(), &words);
+    format!("[{},{JOIN}{}]", end(line.low), end(line.high))
+}
+
+fn spread(compared: &Compared) -> Option<String> {
+    let unit = unit(compared.unit_ns);
+    let say = |name: &str, width: &WidthLine| {
+        let (a, b, ratio) = (width.of_a?, width.of_b?, width.estimate?);
+        let interval = match (width.low, width.high) {
+            (Some(low), Some(high)) => format!(" [{},{JOIN}{}]", three(low), three(high)),
+            _ => String::new(),
+        };
+        Some(format!("{name} {} → {}{JOIN}{unit}  x{}{interval}", three(a), three(b), three(ratio)))
+    };
+    let words: Vec<String> = [
+        say("between quartiles", &compared.spread.quartiles),
+        say("standard deviation", &compared.spread.standard_deviation),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!words.is_empty()).then(|| words.join("   "))
+}
+
+fn side(side: &dropline_record::compared::SideLine) -> String {
+    let blocks = if side.blocks > 1 { format!(" in {} blocks", side.blocks) } else { String::new() };
+    let time =
+        side.duration_s.map_or(String::new(), |seconds| format!(", {}", crate::number::seconds(seconds)));
+    format!("{}   {} events{blocks}{time}", side.source, count(side.count.0))
+}
+
+/// What to do about an undecided question.
+fn longer(compared: &Compared) -> Option<String> {
+    let questions = [&compared.core, &compared.high_percentile, &compared.tail_mass.question];
+    let times = questions.iter().filter_map(|line| line.needed).reduce(f64::max)?;
+    Some(match compared.more_s {
+        Some(more) if more < 1e6 => {
+            let time = if more >= 120.0 {
+                format!("{}{JOIN}more minutes", three((more / 60.0).ceil()))
+            } else {
+                format!("{}{JOIN}more seconds", three(more.ceil()))
+            };
+            format!("{time} would decide it:  dropline compare --abba A B --duration TIME")
+        }
+        _ => format!("about {} times as many events would decide it", three(times.ceil())),
+    })
+}
+
+fn signed(value: f64) -> String {
+    if value > 0.0 { format!("+{}", three(value)) } else { three(value) }
+}

@@ -1,0 +1,141 @@
+//! A distribution function from counted cells, straight inside each.
+
+use crate::{Binned, Cell};
+
+/// Cumulative counts of some events.
+#[derive(Clone, Debug)]
+pub(super) struct Curve {
+    cells: Vec<Cell>,
+    /// Events below each cell.
+    below: Vec<u64>,
+    count: u64,
+    censored: bool,
+}
+
+impl Curve {
+    /// Of all events of several parts, which were counted in the same cells.
+    pub(super) fn of<'a>(parts: impl IntoIterator<Item = &'a Binned>) -> Self {
+        let (mut cells, mut count, mut censored) = (Vec::new(), 0, false);
+        for part in parts {
+            cells.extend_from_slice(part.cells());
+            count += part.count();
+            censored |= part.above().is_some();
+        }
+        Self::summed(cells, count, censored)
+    }
+
+    /// Of all events of several curves.
+    pub(super) fn together(curves: &[Self]) -> Self {
+        let cells = curves.iter().flat_map(|curve| curve.cells.iter().copied()).collect();
+        let count = curves.iter().map(|curve| curve.count).sum();
+        Self::summed(cells, count, curves.iter().any(|curve| curve.censored))
+    }
+
+    fn summed(mut cells: Vec<Cell>, count: u64, censored: bool) -> Self {
+        cells.sort_by(|a, b| a.low.total_cmp(&b.low).then(a.high.total_cmp(&b.high)));
+        cells.dedup_by(|next, kept| {
+            let same = next.low == kept.low && next.high == kept.high;
+            if same {
+                kept.count += next.count;
+            }
+            same
+        });
+        let below = cells
+            .iter()
+            .scan(0, |below, cell| {
+                let before = *below;
+                *below += cell.count;
+                Some(before)
+            })
+            .collect();
+        Self { cells, below, count, censored }
+    }
+
+    /// Events, those of unknown length included.
+    pub(super) fn count(&self) -> f64 {
+        self.count as f64
+    }
+
+    /// Whether the length of some is not known.
+    pub(super) fn is_censored(&self) -> bool {
+        self.censored
+    }
+
+    pub(super) fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// Events below the cell with this index.
+    pub(super) fn below_cell(&self, index: usize) -> f64 {
+        self.below[index] as f64
+    }
+
+    /// Events below `x`; a cell that `x` cuts is taken as even.
+    pub(super) fn below(&self, x: f64) -> f64 {
+        let after = self.cells.partition_point(|cell| cell.low <= x);
+        let Some(at) = after.checked_sub(1) else { return 0.0 };
+        let cell = &self.cells[at];
+        let share = ((x - cell.low) / (cell.high - cell.low)).min(1.0);
+        self.below[at] as f64 + share * cell.count as f64
+    }
+
+    /// Events whose recorded value is above `x`.
+    pub(super) fn above(&self, x: f64) -> f64 {
+        let first = self.cells.partition_point(|cell| cell.value <= x);
+        (self.count - self.below.get(first).copied().unwrap_or_else(|| self.known())) as f64
+    }
+
+    /// The grouped quantile: where the curve crosses `p`. `None` outside (0, 1), and among events of unknown length.
+    pub(super) fn quantile(&self, p: f64) -> Option<f64> {
+        let rank = p * self.count();
+        if p <= 0.0 || p >= 1.0 || self.cells.is_empty() || rank > self.known() as f64 {
+            return None;
+        }
+        let at = self.below.partition_point(|below| (*below as f64) < rank) - 1;
+        let cell = &self.cells[at];
+        Some(cell.low + (rank - self.below[at] as f64) / cell.count as f64 * (cell.high - cell.low))
+    }
+
+    /// The smallest recorded value that a share `p` of the events does not exceed (type 1).
+    pub(super) fn recorded_quantile(&self, p: f64) -> Option<f64> {
+        let rank = ((p * self.count() - 1e-9).ceil()).max(1.0);
+        if rank > self.known() as f64 {
+            return None;
+        }
+        let at = self.below.partition_point(|below| (*below as f64) < rank) - 1;
+        Some(self.cells[at].value)
+    }
+
+    /// Events of known length.
+    fn known(&self) -> u64 {
+        self.cells.last().map_or(0, |last| self.below[self.below.len() - 1] + last.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::references::{IDLE, binned};
+
+    #[test]
+    fn grouped_quantiles_are_those_of_the_reference() {
+        let curve = Curve::of([&binned(IDLE)]);
+        for (p, value) in
+            [(0.01, 5.546079), (0.5, 7.416822), (0.75, 12.828), (0.99, 23.963415), (0.999, 41.8)]
+        {
+            assert!((curve.quantile(p).unwrap() - value).abs() < 1e-6, "{p}");
+            assert!((curve.below(value) / curve.count() - p).abs() < 1e-4, "{p}");
+        }
+        assert_eq!((curve.recorded_quantile(0.99), curve.recorded_quantile(0.999)), (Some(24.0), Some(42.0)));
+        assert_eq!((curve.above(42.0), curve.above(46.5)), (9.0, 7.0));
+        assert_eq!((curve.quantile(0.0), curve.quantile(1.0)), (None, None));
+    }
+
+    #[test]
+    fn parts_together_are_the_whole() {
+        let whole = binned(IDLE);
+        let curve = Curve::of([&whole.up_to(11.0), &whole.beyond(11.0)]);
+        assert_eq!(curve.count(), 10_400.0);
+        assert_eq!(curve.quantile(0.9), Curve::of([&whole]).quantile(0.9));
+    }
+}

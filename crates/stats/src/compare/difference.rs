@@ -1,0 +1,130 @@
+//! By how much a quantile of B is above that of A.
+
+use super::Design;
+use super::judgement::Pivot;
+use super::resampled::Resampled;
+use super::sides::{Side, Sides, Spread, correlation};
+use crate::special::{normal_quantile, normal_tails};
+
+/// A difference of quantiles and how it is distributed, given what each side says of its own.
+///
+/// The share of events below a side's quantile has a standard error: that of batch means, or of independent events.
+/// Moving the share by so many of them moves the quantile along the curve (Woodruff 1952). Both sides are moved by
+/// all amounts, each as likely as it is for a normal error; where batches are paired, with their correlation. Quantiles of
+/// independent events are resampled instead. An interval of few batches reads the distribution where Student's t says.
+#[derive(Debug)]
+pub(super) struct Difference {
+    of_a: Option<f64>,
+    of_b: Option<f64>,
+    freedom: f64,
+    /// Differences, ascending, and the probability of a smaller one.
+    below: Vec<(f64, f64)>,
+}
+
+/// Fewer events than this beyond a quantile cannot bear it.
+const BORNE_BY: f64 = 5.0;
+/// Standard errors that a side is moved by, to either side, and the step.
+const FARTHEST: i32 = 50;
+const STEP: f64 = 0.16;
+
+impl Difference {
+    pub(super) fn of(sides: &Sides, p: f64) -> Self {
+        let unknown = Self { of_a: None, of_b: None, freedom: 1.0, below: Vec::new() };
+        let quantile = |side: &Side| side.whole.quantile(p);
+        let (Some(a), Some(b)) = (quantile(&sides.a), quantile(&sides.b)) else { return unknown };
+        let (of_a, of_b) = (sides.a.spread_of_share(a, p), sides.b.spread_of_share(b, p));
+        let borne = |spread: Spread| p.min(1.0 - p) * p * (1.0 - p) / spread.variance >= BORNE_BY;
+        if !borne(of_a) || !borne(of_b) {
+            return unknown;
+        }
+        let together = match sides.design {
+            Design::Interleaved => {
+                correlation(&sides.a.residuals(a), &sides.b.residuals(b)).clamp(-0.95, 0.95)
+            }
+            Design::Apart | Design::Whole => 0.0,
+        };
+        let again = |side: &Side, spread: Spread| {
+            (sides.design == Design::Whole).then(|| Resampled::of(&side.whole, p, spread.variance.sqrt()))
+        };
+        let (a_again, b_again) = (again(&sides.a, of_a), again(&sides.b, of_b));
+        let moved = |side: &Side, spread: Spread, again: Option<&Resampled>, errors: f64| {
+            let along = side.whole.quantile(p + errors * spread.variance.sqrt());
+            let along = along.unwrap_or(f64::INFINITY.copysign(errors));
+            match again.map(|again| (again.at(errors), again.farthest(errors))) {
+                Some((Some(sample), _)) => sample,
+                Some((None, Some(farthest))) if errors < 0.0 => along.min(farthest),
+                Some((None, Some(farthest))) => along.max(farthest),
+                Some((None, None)) | None => along,
+            }
+        };
+        let steps = || (-FARTHEST..=FARTHEST).map(|step| f64::from(step) * STEP);
+        let weight = |errors: f64| (-errors * errors / 2.0).exp();
+        let apart = (1.0 - together * together).sqrt();
+        let mut differences: Vec<(f64, f64)> = Vec::new();
+        for first in steps() {
+            let of_a = moved(&sides.a, of_a, a_again.as_ref(), first);
+            for second in steps() {
+                let of_b = moved(&sides.b, of_b, b_again.as_ref(), together * first + apart * second);
+                differences.push((of_b - of_a, weight(first) * weight(second)));
+            }
+        }
+        differences.retain(|(difference, _)| !difference.is_nan());
+        differences.sort_by(|x, y| x.0.total_cmp(&y.0));
+        let total: f64 = differences.iter().map(|(_, weight)| weight).sum();
+        let mut sum = 0.0;
+        let below = differences
+            .into_iter()
+            .map(|(difference, weight)| {
+                sum += weight / total;
+                (difference, sum - weight / total / 2.0)
+            })
+            .collect();
+        Self { of_a: Some(a), of_b: Some(b), freedom: of_a.freedom.min(of_b.freedom), below }
+    }
+
+    /// The quantiles themselves.
+    pub(super) fn of_each(&self) -> (Option<f64>, Option<f64>) {
+        (self.of_a, self.of_b)
+    }
+
+    fn at(&self, probability: f64) -> Option<f64> {
+        let after = self.below.partition_point(|(_, below)| *below < probability);
+        let (low, high) = (self.below.get(after.checked_sub(1)?)?, self.below.get(after)?);
+        let share = (probability - low.1) / (high.1 - low.1);
+        let value = if share > 0.0 { low.0 + share * (high.0 - low.0) } else { low.0 };
+        value.is_finite().then_some(value)
+    }
+}
+
+impl Pivot for Difference {
+    fn estimate(&self) -> Option<f64> {
+        Some(self.of_b? - self.of_a?)
+    }
+
+    fn ends(&self, reach: f64) -> (Option<f64>, Option<f64>) {
+        let tail = normal_tails(-reach).probability();
+        (self.at(tail), self.at(1.0 - tail))
+    }
+
+    fn freedom(&self) -> f64 {
+        self.freedom
+    }
+
+    fn reach_to(&self, value: f64) -> f64 {
+        let after = self.below.partition_point(|(difference, _)| *difference < value);
+        let probability = self.below.get(after).map_or(1.0, |(_, below)| *below);
+        if probability <= 0.0 || probability >= 1.0 {
+            f64::INFINITY
+        } else {
+            normal_quantile(probability).abs()
+        }
+    }
+
+    fn scaled(&self, value: f64) -> f64 {
+        value
+    }
+
+    fn unscaled(&self, value: f64) -> f64 {
+        value
+    }
+}

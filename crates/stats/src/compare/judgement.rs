@@ -1,0 +1,152 @@
+//! From intervals to verdicts: one a question, corrected for asking several.
+
+use super::sides::known_reach;
+use crate::special::{normal_quantile, student_beyond, student_quantile};
+
+/// Something estimated, with an interval that reaches so many standard errors.
+pub(super) trait Pivot {
+    fn estimate(&self) -> Option<f64>;
+    /// Ends of the interval that reaches this many standard errors; `None` where the events do not bound it.
+    fn ends(&self, reach: f64) -> (Option<f64>, Option<f64>);
+    /// Degrees of freedom of the standard error.
+    fn freedom(&self) -> f64;
+    /// How many standard errors an interval reaches that just holds this value.
+    fn reach_to(&self, value: f64) -> f64;
+    /// To the scale on which the interval is about even, no change being 0.
+    fn scaled(&self, value: f64) -> f64;
+    /// Back.
+    fn unscaled(&self, value: f64) -> f64;
+    /// By how much more the variance might be before no change is in the 95 % interval.
+    fn inflation_limit(&self) -> Option<f64> {
+        let estimate = self.scaled(self.estimate()?);
+        let (low, high) = self.ends(student_quantile(self.freedom(), 0.975));
+        let toward =
+            if estimate > 0.0 { estimate - self.scaled(low?) } else { self.scaled(high?) - estimate };
+        Some((estimate / toward).powi(2)).filter(|limit| limit.is_finite())
+    }
+}
+
+/// What a question came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// B is better by more than the smallest effect that matters.
+    Improved,
+    /// B is worse by more than that.
+    Regressed,
+    /// What difference there may be is smaller than what matters.
+    Equivalent,
+    /// The events do not say.
+    NoEvidence,
+}
+
+/// One question and its answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Answer {
+    /// Of A and of B themselves, where there are such numbers.
+    pub of_a: Option<f64>,
+    /// As of A.
+    pub of_b: Option<f64>,
+    /// B − A, or B / A.
+    pub estimate: Option<f64>,
+    /// Lower end of the 95 % interval; `None` where the events do not bound it.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// The estimate as a share of A.
+    pub relative: Option<f64>,
+    /// Smallest effect that matters: a difference, or a share.
+    pub smallest_effect: f64,
+    /// Of three questions together (Holm 1979).
+    pub verdict: Verdict,
+    /// The effect that as many events as these would show in 80 of 100 comparisons.
+    pub detectable: Option<f64>,
+    /// How often events without a difference beyond the smallest effect look like these, corrected for the number
+    /// of questions.
+    pub by_chance: Option<f64>,
+    /// By how much more the events may vary than is known before no change is possible; of a difference found.
+    pub deff_limit: Option<f64>,
+    /// How many times as many events would decide; of a question that is undecided.
+    pub needed: Option<f64>,
+}
+
+/// Chance that any of several questions finds a difference that is none.
+const LEVEL: f64 = 0.05;
+/// How surely a detectable effect is detected.
+const POWER: f64 = 0.8;
+
+/// Answers a question, but for its verdict: B better is a smaller value.
+pub(super) fn answer(
+    pivot: &dyn Pivot,
+    of: (Option<f64>, Option<f64>),
+    smallest_effect: f64,
+    zone: f64,
+) -> Answer {
+    let reach = student_quantile(pivot.freedom(), 1.0 - LEVEL / 2.0);
+    let estimate = pivot.estimate();
+    let (low, high) = pivot.ends(reach);
+    let scaled =
+        |value: Option<f64>| value.map(|value| pivot.scaled(value)).filter(|value| value.is_finite());
+    let half = scaled(high).zip(scaled(low)).map(|(high, low)| (high - low) / 2.0);
+    let detectable = half.map(|half| pivot.unscaled(half * (1.0 + normal_quantile(POWER) / known_reach())));
+    let center = scaled(estimate);
+    let needed = half.zip(center).and_then(|(half, center)| {
+        let aim = (center.abs() - zone).abs().max(zone / 2.0);
+        (aim > 0.0).then(|| (half / aim).powi(2)).filter(|times| *times > 1.0)
+    });
+    Answer {
+        of_a: of.0,
+        of_b: of.1,
+        estimate,
+        low,
+        high,
+        relative: None,
+        smallest_effect,
+        verdict: Verdict::NoEvidence,
+        detectable,
+        by_chance: chance(pivot, zone),
+        deff_limit: pivot.inflation_limit().filter(|limit| *limit > 1.0),
+        needed,
+    }
+}
+
+/// The smallest level at which the interval leaves the zone around no change.
+fn chance(pivot: &dyn Pivot, zone: f64) -> Option<f64> {
+    let estimate = match (pivot.estimate(), pivot.ends(known_reach())) {
+        (Some(estimate), _) => pivot.scaled(estimate),
+        // No event of A and some of B: as much larger as it can be.
+        (None, (Some(low), _)) if low > 0.0 => f64::INFINITY,
+        _ => return None,
+    };
+    if estimate.abs() <= zone {
+        return Some(1.0);
+    }
+    let reach = pivot.reach_to(pivot.unscaled(zone.copysign(estimate)));
+    Some(student_beyond(pivot.freedom(), reach))
+}
+
+/// Gives each answer its verdict. `zones` are the smallest effects on each question's own scale, as (low, high).
+pub(super) fn judge(answers: &mut [&mut Answer], zones: &[(f64, f64)]) {
+    let mut order: Vec<usize> =
+        (0..answers.len()).filter(|&index| answers[index].by_chance.is_some()).collect();
+    order.sort_by(|&i, &j| {
+        answers[i].by_chance.unwrap_or(1.0).total_cmp(&answers[j].by_chance.unwrap_or(1.0))
+    });
+    let mut corrected = 0.0f64;
+    for (rank, &index) in order.iter().enumerate() {
+        let own = answers[index].by_chance.unwrap_or(1.0);
+        corrected = corrected.max(own * (order.len() - rank) as f64).min(1.0);
+        answers[index].by_chance = Some(corrected);
+    }
+    for (answer, zone) in answers.iter_mut().zip(zones) {
+        let different = answer.by_chance.is_some_and(|chance| chance <= LEVEL);
+        answer.verdict = match (answer.low, answer.high) {
+            (Some(low), _) if different && low > zone.1 => Verdict::Regressed,
+            (_, Some(high)) if different && high < zone.0 => Verdict::Improved,
+            (Some(low), Some(high)) if low > zone.0 && high < zone.1 => Verdict::Equivalent,
+            _ => Verdict::NoEvidence,
+        };
+        let found = matches!(answer.verdict, Verdict::Improved | Verdict::Regressed);
+        answer.deff_limit = answer.deff_limit.filter(|_| found);
+        answer.needed = answer.needed.filter(|_| answer.verdict == Verdict::NoEvidence);
+    }
+}

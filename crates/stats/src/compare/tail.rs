@@ -1,0 +1,111 @@
+//! How many times as often B is above a threshold as A.
+
+use super::Design;
+use super::judgement::Pivot;
+use super::sides::{KNOWN, Side, Sides, known_reach, spread};
+use crate::special::{beta_quantile, student_beyond};
+
+/// A ratio of tail masses and what is needed for its interval at any level.
+///
+/// Given all events above the threshold, how many of them are B's is binomial: the interval is the exact one of
+/// that (Clopper and Pearson 1934), of counts divided by how much more they vary than independent ones would.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tail {
+    above: (f64, f64),
+    count: (f64, f64),
+    /// Variance inflation; at least 1.
+    inflation: f64,
+    freedom: f64,
+}
+
+/// An interval that reaches farther has a level that no double tells from 1.
+const FARTHEST: f64 = 37.0;
+
+impl Tail {
+    pub(super) fn of(sides: &Sides, threshold: f64) -> Self {
+        let (a, b) = (&sides.a, &sides.b);
+        let above = (a.whole.above(threshold), b.whole.above(threshold));
+        let count = (a.whole.count(), b.whole.count());
+        let mut tail = Self { above, count, inflation: 1.0, freedom: KNOWN };
+        if sides.design == Design::Whole || above.0 == 0.0 || above.1 == 0.0 {
+            return tail;
+        }
+        let residuals = |side: &Side, above: f64, count: f64| -> Vec<f64> {
+            side.batches.iter().map(|batch| batch.above(threshold) / above - batch.count() / count).collect()
+        };
+        let (of_a, of_b) = (residuals(a, above.0, count.0), residuals(b, above.1, count.1));
+        let (variance, freedom) = if sides.design == Design::Interleaved {
+            let paired: Vec<f64> = of_b.iter().zip(&of_a).map(|(b, a)| b - a).collect();
+            let found = spread(&paired);
+            (found.variance, found.freedom)
+        } else {
+            let (of_a, of_b) = (spread(&of_a), spread(&of_b));
+            (of_a.variance + of_b.variance, of_a.freedom.min(of_b.freedom))
+        };
+        tail.inflation = (variance / (1.0 / above.0 + 1.0 / above.1)).max(1.0);
+        tail.freedom = freedom;
+        tail
+    }
+
+    /// Share of A's events, of B's.
+    pub(super) fn shares(&self) -> (f64, f64) {
+        (self.above.0 / self.count.0, self.above.1 / self.count.1)
+    }
+
+    /// Events above, of A, of B.
+    pub(super) fn above(&self) -> (f64, f64) {
+        self.above
+    }
+}
+
+impl Pivot for Tail {
+    fn estimate(&self) -> Option<f64> {
+        let (a, b) = self.shares();
+        (a > 0.0).then(|| b / a)
+    }
+
+    fn ends(&self, reach: f64) -> (Option<f64>, Option<f64>) {
+        let half = student_beyond(KNOWN, reach) / 2.0;
+        if half <= 0.0 || self.above.0 + self.above.1 == 0.0 {
+            return (None, None);
+        }
+        let (a, b) = (self.above.0 / self.inflation, self.above.1 / self.inflation);
+        let odds = |share: f64| share / (1.0 - share) * self.count.0 / self.count.1;
+        let low = if b > 0.0 { Some(odds(beta_quantile(b, a + 1.0, half))) } else { Some(0.0) };
+        let high = (a > 0.0).then(|| odds(beta_quantile(b + 1.0, a, 1.0 - half)));
+        (low.filter(|end| end.is_finite()), high.filter(|end| end.is_finite()))
+    }
+
+    fn freedom(&self) -> f64 {
+        self.freedom
+    }
+
+    fn reach_to(&self, value: f64) -> f64 {
+        let above = self.estimate().is_none_or(|estimate| estimate > value);
+        let holds = |reach: f64| {
+            let (low, high) = self.ends(reach);
+            if above { low.is_none_or(|low| low <= value) } else { high.is_none_or(|high| high >= value) }
+        };
+        let (mut short, mut long) = (0.0, FARTHEST);
+        for _ in 0..40 {
+            let middle = (short + long) / 2.0;
+            if holds(middle) { long = middle } else { short = middle }
+        }
+        short
+    }
+
+    fn scaled(&self, value: f64) -> f64 {
+        value.ln()
+    }
+
+    fn unscaled(&self, value: f64) -> f64 {
+        value.exp()
+    }
+
+    /// By Wald's standard error of the logarithm, which the exact interval approaches.
+    fn inflation_limit(&self) -> Option<f64> {
+        let ratio = self.estimate().filter(|ratio| *ratio > 0.0)?;
+        let variance = self.inflation * (1.0 / self.above.0 + 1.0 / self.above.1);
+        Some((ratio.ln() / known_reach()).powi(2) / variance)
+    }
+}
