@@ -1,5 +1,6 @@
 //! What a target did during a trial, as it is kept: a column for each thing that was looked at.
 
+use crate::Count;
 use dropline_trial::{Look, Watched};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,8 +24,10 @@ pub struct WatchedLine {
     pub looks: u64,
     /// Largest memory in use that a look saw at the socket.
     pub largest_queued_bytes: Option<u64>,
-    /// CPU time a packet received: an upper bound of the service time.
-    pub cpu_ns_a_packet: Option<f64>,
+    /// CPU time of the process from the first look to the last.
+    pub cpu_ns_total: Option<u64>,
+    /// Packets that its program took meanwhile, by its own count, or those forwarded.
+    pub packets: Count,
     /// When the looks were taken, from the trial's epoch.
     pub at_ns: Vec<i64>,
     /// Memory that waiting packets are charged for.
@@ -53,7 +56,8 @@ impl WatchedLine {
             look_cost: Duration::from_nanos(self.look_cost_ns),
             looks: self.looks,
             largest_queued_bytes: self.largest_queued_bytes,
-            cpu_ns_a_packet: self.cpu_ns_a_packet,
+            cpu_ns: self.cpu_ns_total,
+            packets: self.packets.0,
             samples: self
                 .at_ns
                 .iter()
@@ -85,7 +89,8 @@ impl From<&Watched> for WatchedLine {
             look_cost_ns: watched.look_cost.as_nanos() as u64,
             looks: watched.looks,
             largest_queued_bytes: watched.largest_queued_bytes,
-            cpu_ns_a_packet: watched.cpu_ns_a_packet,
+            cpu_ns_total: watched.cpu_ns,
+            packets: Count(watched.packets),
             at_ns: watched.samples.iter().map(|look| look.at_ns).collect(),
             queued_bytes: column(|look| look.queued_bytes),
             drops: column(|look| look.drops),

@@ -83,11 +83,11 @@ impl Asker<'_> {
     }
 
     /// Waits until the target is through with the trial's packets, or for as long as the drain may last,
-    /// and counts them.
+    /// and counts them; returns what the target itself counted.
     ///
     /// # Errors
     /// If the target is gone, or the user wants to stop.
-    pub(crate) fn count(&self, before: &Before, trial: &mut Trial) -> Result<(), UdpError> {
+    pub(crate) fn count(&self, before: &Before, trial: &mut Trial) -> Result<Option<Counts>, UdpError> {
         let until = Instant::now() + self.longest;
         match (self.counting, before) {
             (Counting::AtSocket(net), Before::Dropped(before)) => {
@@ -108,9 +108,13 @@ impl Asker<'_> {
                     ),
                 });
             }
-            _ => trial.forwarded = self.settled(until)?.served,
+            _ => {
+                let counts = self.settled(until)?;
+                trial.forwarded = counts.served;
+                return Ok(Some(counts));
+            }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// The target's answer, once it has nothing waiting and two answers are equal.
@@ -145,8 +149,19 @@ pub(crate) fn ask(
     whose: Whose,
     stop: &AtomicBool,
 ) -> Result<Option<Counts>, UdpError> {
+    ask_times(QUERIES, socket, target, whose, stop)
+}
+
+/// The same with so many queries until nobody is taken to answer.
+pub(crate) fn ask_times(
+    queries: u64,
+    socket: &UdpSocket,
+    target: UdpTarget,
+    whose: Whose,
+    stop: &AtomicBool,
+) -> Result<Option<Counts>, UdpError> {
     let mut batch = ReceiveBatch::new(QUERY_BYTES);
-    for number in 1..=QUERIES {
+    for number in 1..=queries {
         let query = Message::CountQuery { tag: whose.tag(), number };
         let meaning = |error: io::Error| UdpError::of_socket(error, target.address, number, 0);
         match socket.send(&query.encode()) {
@@ -184,6 +199,12 @@ pub struct AtSocket {
     pub drops: u64,
     /// Memory that waiting packets are charged for.
     pub waiting_bytes: u64,
+    /// How many sockets they are.
+    pub count: usize,
+    /// The number of one of them, among all files of its kind.
+    pub inode: u64,
+    /// Differs when they are not the same sockets any more.
+    pub identity: u64,
 }
 
 /// The socket of this machine that takes what is sent to a target.
@@ -215,16 +236,22 @@ impl AtSocket {
     /// Reads `udp` and `udp6` in `net`; `None` if no socket takes what is sent to `target`.
     fn read(net: &Path, target: SocketAddr) -> Option<Self> {
         let table = |name| std::fs::read_to_string(net.join(name)).unwrap_or_default();
-        Self::of_tables(&table("udp"), &table("udp6"), target)
+        Self::of_table(&(table("udp") + &table("udp6")), target)
     }
 
     /// A socket bound to the address itself is preferred to one bound to all.
-    fn of_tables(udp: &str, udp6: &str, target: SocketAddr) -> Option<Self> {
-        let rows = || udp.lines().chain(udp6.lines()).filter_map(Row::read);
+    pub(crate) fn of_table(table: &str, target: SocketAddr) -> Option<Self> {
+        let rows = || table.lines().filter_map(Row::read);
         let target_ip = target.ip().to_canonical();
         let sum = |takes: &dyn Fn(IpAddr) -> bool| {
             rows().filter(|row| row.port == target.port() && takes(row.ip)).map(|row| row.counts).reduce(
-                |a, b| Self { drops: a.drops + b.drops, waiting_bytes: a.waiting_bytes + b.waiting_bytes },
+                |a, b| Self {
+                    drops: a.drops.saturating_add(b.drops),
+                    waiting_bytes: a.waiting_bytes.saturating_add(b.waiting_bytes),
+                    count: a.count + b.count,
+                    inode: a.inode.min(b.inode),
+                    identity: a.identity.rotate_left(1) ^ b.identity,
+                },
             )
         };
         sum(&|ip| ip.to_canonical() == target_ip)
@@ -240,7 +267,7 @@ struct Row {
 }
 
 impl Row {
-    /// Fields 2 (local address), 5 (queues) and 13 (drops), counted from 1.
+    /// Fields 2 (local address), 5 (queues), 10 (inode) and 13 (drops), counted from 1.
     fn read(line: &str) -> Option<Self> {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let (address, port) = fields.get(1)?.split_once(':')?;
@@ -258,11 +285,12 @@ impl Row {
         };
         let (_, waiting) = fields.get(4)?.split_once(':')?;
         let waiting_bytes = u64::from_str_radix(waiting, 16).ok()?;
+        let inode = fields.get(9)?.parse().ok()?;
         let drops = fields.get(12)?.parse().ok()?;
         Some(Self {
             ip,
             port: u16::from_str_radix(port, 16).ok()?,
-            counts: AtSocket { drops, waiting_bytes },
+            counts: AtSocket { drops, waiting_bytes, count: 1, inode, identity: inode },
         })
     }
 }
@@ -294,7 +322,7 @@ mod tests {
 ";
 
     fn drops(target: &str) -> Option<u64> {
-        AtSocket::of_tables(UDP, UDP6, target.parse().unwrap()).map(|socket| socket.drops)
+        AtSocket::of_table(&[UDP, UDP6].concat(), target.parse().unwrap()).map(|socket| socket.drops)
     }
 
     #[test]
@@ -306,7 +334,7 @@ mod tests {
         assert_eq!(drops("[::1]:7009"), Some(3));
         assert_eq!(drops("127.0.0.1:7010"), Some(4), "a socket for both families");
         assert_eq!(drops("127.0.0.1:7011"), None);
-        let waiting = AtSocket::of_tables(UDP, UDP6, "127.0.0.1:7007".parse().unwrap());
+        let waiting = AtSocket::of_table(&[UDP, UDP6].concat(), "127.0.0.1:7007".parse().unwrap());
         assert_eq!(waiting.unwrap().waiting_bytes, 832);
     }
 

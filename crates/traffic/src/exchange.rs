@@ -1,5 +1,6 @@
 //! One trial's packets out and back: the threads, and what they found out, put together.
 
+use crate::evidence::Evidence;
 use crate::flight::Flight;
 use crate::lane::Lane;
 use crate::measurer::grace;
@@ -14,7 +15,7 @@ use crate::sys::ReceiveBatch;
 use crate::ways::Ways;
 use crate::{MeasurerOptions, Progress, ReceiveMeans, Reply, SendMeans, UdpError, UdpTarget};
 use dropline_stats::Spacing;
-use dropline_trial::{Departed, PacketTimes, TrafficProfile, TrialInput};
+use dropline_trial::{Departed, PacketTimes, TrafficProfile, TrialInput, Watched};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, ScopedJoinHandle};
@@ -33,6 +34,7 @@ pub(crate) struct Exchange<'a> {
     pub(crate) receive: ReceiveMeans,
     pub(crate) send: SendMeans,
     pub(crate) stamps_departures: bool,
+    pub(crate) evidence: Option<&'a mut Evidence>,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) progress: Option<&'a Progress>,
 }
@@ -47,6 +49,8 @@ pub(crate) struct Exchanged {
     pub(crate) departed: Option<Departed>,
     /// Arrivals of replies in their order; as above.
     pub(crate) arrived: Option<Spacing>,
+    /// What the target did meanwhile, where it is watched.
+    pub(crate) watched: Option<Watched>,
 }
 
 /// From the call to the first departure: the senders' threads start meanwhile.
@@ -117,16 +121,18 @@ impl Exchange<'_> {
         }
         let schedules: Vec<Schedule> =
             (0..sending.len()).map(|_| Schedule::new(self.profile.arrival.departures(input, seed))).collect();
-        let flight = Flight::new(
-            Instant::now() + LEAD,
-            sending.len(),
-            self.stamps,
-            self.stop,
-            self.progress,
-            self.options.clock_step,
-        );
+        let epoch = Instant::now() + LEAD;
+        let flight =
+            Flight::new(epoch, sending.len(), self.stamps, self.stop, self.progress, self.options.clock_step);
         let drain = echo.then_some(self.profile.drain);
-        let (sent, received) = std::thread::scope(|scope| {
+        let (watching, ended) = (self.evidence.and_then(Evidence::watching), AtomicBool::new(false));
+        let (sent, received, watched) = std::thread::scope(|scope| {
+            let watching = watching.and_then(|watch| {
+                let watch = || watch(epoch, &ended);
+                Builder::new().name("watcher".into()).spawn_scoped(scope, watch).ok()
+            });
+            let watcher = watching.as_ref().map(|watching| watching.thread().clone());
+            let last_look = LastLook { ended: &ended, watcher };
             let mut threads: Vec<ScopedJoinHandle<'_, Sent>> = Vec::new();
             for (sender, schedule) in sending.into_iter().zip(schedules) {
                 let flight = &flight;
@@ -141,7 +147,8 @@ impl Exchange<'_> {
             let mut sent = threads.into_iter().map(join);
             let mut all = sent.next().expect("there is at least one sender");
             sent.for_each(|other| all.merge(other));
-            Ok((all, received))
+            drop(last_look);
+            Ok((all, received, watching.map(join)))
         })?;
         if self.stop.load(Ordering::Relaxed) {
             return Err(UdpError::Interrupted);
@@ -155,7 +162,22 @@ impl Exchange<'_> {
         let departed = if one_sender { departed.pop() } else { packets.as_ref().and_then(departed_of) };
         let arrived = if receivers == 1 { arrived.pop() } else { packets.as_ref().and_then(arrived_of) };
         let arrived = arrived.filter(|_| echo);
-        Ok(Exchanged { sent: Sent { error: None, ..sent }, received, packets, departed, arrived })
+        Ok(Exchanged { sent: Sent { error: None, ..sent }, received, packets, departed, arrived, watched })
+    }
+}
+
+/// Lets the watcher take its last look, whatever ends the trial.
+struct LastLook<'a> {
+    ended: &'a AtomicBool,
+    watcher: Option<std::thread::Thread>,
+}
+
+impl Drop for LastLook<'_> {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Release);
+        if let Some(watcher) = &self.watcher {
+            watcher.unpark();
+        }
     }
 }
 

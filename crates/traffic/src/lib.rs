@@ -8,10 +8,12 @@
 mod clock_join;
 pub mod control;
 pub mod cost;
+pub mod counters;
 mod counting;
 pub mod datagrams;
 mod desk;
 pub mod error;
+mod evidence;
 mod exchange;
 mod flight;
 mod frame;
@@ -37,8 +39,10 @@ pub mod target;
 mod ways;
 pub mod whereabouts;
 
+pub use counters::Counters;
 pub use counting::{AtSocket, TargetSocket};
 pub use error::{BindError, UdpError};
+pub use evidence::Watching;
 pub use flight::ClockStep;
 pub use limit::generator_limit;
 pub use means::{Means, ReceiveMeans, SendMeans};

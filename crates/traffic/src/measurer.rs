@@ -1,11 +1,12 @@
 //! Trials on a UDP target.
 
 use crate::counting::Counting;
+use crate::evidence::{Evidence, Watching};
 use crate::exchange::{Exchange, Exchanged};
 use crate::flight::ClockStep;
 use crate::means::{Leaving, Means};
 use crate::placement::Placement;
-use crate::receiver::{Received, Whose};
+use crate::receiver::{Received, Whose, take_late};
 use crate::seen::Seen;
 use crate::sender::{Mark, Sent, Trains};
 use crate::spread::Spread;
@@ -59,6 +60,10 @@ pub struct UdpMeasurer {
     send_cost_ns: Option<u64>,
     packets: Option<PacketTimes>,
     trains: Trains,
+    /// What says where packets were lost, from the first trial on.
+    evidence: Option<Evidence>,
+    /// Replies that were taken after the last trial's drain.
+    strays: u64,
 }
 
 /// What can be set about the measuring, as opposed to the traffic.
@@ -74,6 +79,8 @@ pub struct MeasurerOptions {
     pub means: Means,
     /// Where the streams' packets come from.
     pub sources: Sources,
+    /// How a target on this machine is watched.
+    pub watching: Watching,
     /// For tests: the clock that stamps packets is set meanwhile.
     pub clock_step: Option<ClockStep>,
 }
@@ -88,6 +95,7 @@ impl Default for MeasurerOptions {
             keep_packets: None,
             means: Means::default(),
             sources: Sources::default(),
+            watching: Watching::default(),
             clock_step: None,
         }
     }
@@ -155,6 +163,8 @@ impl UdpMeasurer {
             send_cost_ns: None,
             packets: None,
             trains: Trains::default(),
+            evidence: None,
+            strays: 0,
             ways,
             target,
             profile,
@@ -227,6 +237,7 @@ impl UdpMeasurer {
             receive: self.receive,
             send: leaving.means,
             stamps_departures,
+            evidence: self.evidence.as_mut(),
             stop: &self.stop,
             progress: self.progress.as_deref(),
         };
@@ -240,19 +251,19 @@ impl UdpMeasurer {
         self.ways.sockets.iter().map(|socket| receive_drops(socket).unwrap_or(0)).collect()
     }
 
-    fn count_replies(&self, trial: &mut Trial, received: Received, marks: &[Mark], drops: &[u32]) {
+    fn count_replies(&self, trial: &mut Trial, received: &mut Received, marks: &[Mark], drops: &[u32]) {
         trial.forwarded = received.forwarded;
         trial.duplicated = Some(received.duplicated);
         trial.reordered = Some(received.reordered);
-        trial.late = Some(received.late);
+        trial.late = Some(received.late + self.strays);
         trial.generator_lost =
             self.drops().iter().zip(drops).map(|(now, then)| u64::from(now.wrapping_sub(*then))).sum();
         let by_kernel = received.stamped > 0;
         trial.stamp = Some(if by_kernel { Stamp::Kernel } else { Stamp::App });
         trial.delay_kind = Some(DelayKind::RoundTrip);
         trial.slices = slices(trial.input.duration, marks, &received.seen);
-        trial.delay = measured(received.delay);
-        trial.service_delay = measured(received.service_delay);
+        trial.delay = measured(std::mem::take(&mut received.delay));
+        trial.service_delay = measured(std::mem::take(&mut received.service_delay));
         if trial.generator_lost > 0 {
             trial.caveats.push(Caveat::GeneratorLost { dropped: trial.generator_lost });
         }
@@ -324,8 +335,10 @@ impl Measurer for UdpMeasurer {
             Reply::Echo => None,
             Reply::None => Some(self.counting(whose)?.before()?),
         };
+        let counters = self.evidence()?.before();
         let drops = self.drops();
-        let Exchanged { sent, received, packets, departed, arrived } = self.exchange(input, seed, whose)?;
+        let Exchanged { sent, mut received, packets, departed, arrived, watched } =
+            self.exchange(input, seed, whose)?;
 
         let mut trial = Trial::new(number, input, seed);
         trial.intended = (!self.profile.arrival.paces_itself()).then_some(sent.intended);
@@ -349,17 +362,33 @@ impl Measurer for UdpMeasurer {
         trial.refused = sent.refused;
         trial.lateness = measured(sent.lateness);
         self.packets = packets;
+        let mut counted = match &before {
+            None => {
+                self.count_replies(&mut trial, &mut received, &sent.marks, &drops);
+                None
+            }
+            Some(before) => self.counting(whose)?.count(before, &mut trial)?,
+        };
+        let gathered = self.evidence()?.after(counters, watched);
         match before {
             None => {
-                self.count_replies(&mut trial, received, &sent.marks, &drops);
                 self.check_that_it_answers(&trial)?;
+                if trial.lost() > 0 {
+                    let stop = Arc::clone(&self.stop);
+                    counted = self.evidence()?.ask(whose, &stop);
+                }
             }
-            Some(before) => {
-                let after = self.counting(whose)?;
-                after.count(&before, &mut trial)?;
+            // What never came to the socket was not read there.
+            Some(_) if counted.is_none() => {
+                let read = self.evidence()?.read_by_programs(&gathered);
+                trial.forwarded = trial.forwarded.min(read.unwrap_or(u64::MAX));
             }
+            Some(_) => {}
         }
         self.rest()?;
+        let late = self.take_late(whose, &mut received.seen);
+        let trains = self.trains.trains > 0;
+        self.evidence()?.account(gathered, counted, late, trains, &mut trial);
         trial.elapsed = begun.elapsed();
         Ok(trial)
     }
@@ -399,6 +428,26 @@ impl UdpMeasurer {
             let (steps, largest_ns) = (received.join.steps, received.join.largest_step_ns);
             trial.caveats.push(Caveat::ClockStepped { steps, largest_ns });
         }
+    }
+
+    /// What says where packets were lost.
+    fn evidence(&mut self) -> Result<&mut Evidence, UdpError> {
+        if self.evidence.is_none() {
+            let source = self.ways.sockets[0].local_addr().map_err(UdpError::system("reading an address"))?;
+            let (packet, watching) = (self.profile.packet, self.options.watching);
+            self.evidence = Some(Evidence::open(source, self.target, packet, watching));
+        }
+        Ok(self.evidence.as_mut().expect("was opened above"))
+    }
+
+    /// Takes what came back after the drain; returns how many of this trial's packets were among it.
+    fn take_late(&mut self, whose: Whose, seen: &mut Seen) -> u64 {
+        if self.target.reply == Reply::None {
+            return 0;
+        }
+        let late = take_late(&self.ways.sockets, &mut self.batches[0], whose, seen);
+        self.strays = late.strays + late.ours;
+        late.ours
     }
 
     fn counting(&mut self, whose: Whose) -> Result<crate::counting::Asker<'_>, UdpError> {

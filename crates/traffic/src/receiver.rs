@@ -55,6 +55,15 @@ impl Whose {
     }
 }
 
+/// What came back after the drain.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Late {
+    /// Packets of this trial that had not come back before.
+    pub(crate) ours: u64,
+    /// Packets of earlier ones.
+    pub(crate) strays: u64,
+}
+
 /// What came back.
 pub(crate) struct Received {
     pub(crate) seen: Seen,
@@ -382,6 +391,30 @@ impl Received {
             (a, b) => a.or(b),
         };
     }
+}
+
+/// Takes what arrived after the drain.
+pub(crate) fn take_late(
+    sockets: &[UdpSocket],
+    batch: &mut ReceiveBatch,
+    whose: Whose,
+    seen: &mut Seen,
+) -> Late {
+    let mut late = Late::default();
+    for socket in sockets {
+        for _ in 0..LARGEST_BACKLOG {
+            // What the network reports now is no news about the trial.
+            let Ok(Some(count)) = nothing_as_none(batch.receive(socket)) else { break };
+            for at in 0..count {
+                match whose.judge(batch.packet(at)) {
+                    Verdict::Ours { index } => late.ours += u64::from(seen.insert(index)),
+                    Verdict::Late => late.strays += 1,
+                    Verdict::Counted { .. } | Verdict::Foreign => {}
+                }
+            }
+        }
+    }
+    late
 }
 
 /// `None` if there was nothing to receive.

@@ -23,11 +23,21 @@ pub struct Watched {
     pub looks: u64,
     /// Largest memory in use that a look saw at the socket, in bytes.
     pub largest_queued_bytes: Option<u64>,
-    /// CPU time a packet that the target received, in ns: an upper bound of its service time, as the
-    /// kernel's share and waking up are in it.
-    pub cpu_ns_a_packet: Option<f64>,
+    /// CPU time of the process from the first look to the last, all threads, in ns.
+    pub cpu_ns: Option<u64>,
+    /// Packets that its program took meanwhile, by its own count, or those forwarded.
+    pub packets: u64,
     /// In order of time. Looks that say nothing their neighbours do not say are left out.
     pub samples: Vec<Look>,
+}
+
+impl Watched {
+    /// CPU time a packet, in ns: an upper bound of the service time, as the kernel's share, waking up and
+    /// waiting awake are in it. `None` if no packet was taken, or the process was not to be seen.
+    pub fn cpu_ns_a_packet(&self) -> Option<f64> {
+        let cpu_ns = self.cpu_ns.filter(|_| self.packets > 0)?;
+        Some(cpu_ns as f64 / self.packets as f64)
+    }
 }
 
 /// One look at a target.

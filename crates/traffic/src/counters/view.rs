@@ -1,0 +1,238 @@
+//! One network namespace, kept open: its tables and netlink sockets, read without entering it again.
+
+use super::links::{self, Link, Qdisc, Route, Side};
+use super::netlink::{Attributes, Netlink, Request, word};
+use super::tables::Tables;
+use dropline_account::Stack;
+use std::fs::File;
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+/// An open namespace.
+#[derive(Debug)]
+pub(super) struct View {
+    /// The number of its file: the same namespace has the same.
+    pub(super) id: u64,
+    /// The namespace itself; `None` if only its tables may be read.
+    file: Option<File>,
+    netlink: Option<Netlink>,
+    filter: Option<Netlink>,
+    snmp: Option<File>,
+    netstat: Option<File>,
+    snmp6: Option<File>,
+    sockstat: Vec<File>,
+    udp: Vec<File>,
+}
+
+impl View {
+    /// The namespace of the calling thread.
+    ///
+    /// # Errors
+    /// If there is no `/proc`.
+    pub(super) fn here() -> io::Result<Self> {
+        let file = File::open("/proc/thread-self/ns/net")?;
+        let id = file.metadata()?.ino();
+        let mut view = Self::tables_in(Path::new("/proc/thread-self/net"), id);
+        view.file = Some(file);
+        view.netlink = Netlink::open(libc::NETLINK_ROUTE).ok();
+        view.filter = Netlink::open(libc::NETLINK_NETFILTER).ok();
+        Ok(view)
+    }
+
+    /// The namespace that a file stands for, entered on a thread of its own.
+    ///
+    /// # Errors
+    /// If this user may not enter it, or it is none.
+    pub(super) fn of_file(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        std::thread::scope(|scope| {
+            let inside = scope.spawn(|| {
+                enter(&file)?;
+                Self::here()
+            });
+            inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// The tables of a process's namespace, `/proc/…/net`: all that a user may read who may not enter it.
+    ///
+    /// # Errors
+    /// If they may not be read either.
+    pub(super) fn of_process(net: &Path) -> io::Result<Self> {
+        let id = std::fs::metadata(net.join("snmp"))?.ino();
+        Ok(Self::tables_in(net, id))
+    }
+
+    fn tables_in(net: &Path, id: u64) -> Self {
+        let open = |name: &str| File::open(net.join(name)).ok();
+        Self {
+            id,
+            file: None,
+            netlink: None,
+            filter: None,
+            snmp: open("snmp"),
+            netstat: open("netstat"),
+            snmp6: open("snmp6"),
+            sockstat: [open("sockstat"), open("sockstat6")].into_iter().flatten().collect(),
+            udp: [open("udp"), open("udp6")].into_iter().flatten().collect(),
+        }
+    }
+
+    /// Does `work` on a thread inside.
+    ///
+    /// # Errors
+    /// If it cannot be entered.
+    pub(super) fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+        let file = self.file.as_ref().ok_or(io::ErrorKind::PermissionDenied)?;
+        std::thread::scope(|scope| {
+            let inside = scope.spawn(|| enter(file).map(|()| work()));
+            inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Counters of IP and UDP.
+    pub(super) fn stack(&self) -> Stack {
+        let text = |file: &Option<File>| file.as_ref().map(whole).unwrap_or_default();
+        Tables {
+            snmp: text(&self.snmp),
+            netstat: text(&self.netstat),
+            snmp6: text(&self.snmp6),
+            sockstat: self.sockstat.iter().map(whole).collect(),
+        }
+        .stack()
+    }
+
+    /// The table of UDP sockets, both versions.
+    pub(super) fn sockets(&self) -> String {
+        self.udp.iter().map(whole).collect()
+    }
+
+    /// Its interfaces; `None` if they are not to be seen.
+    pub(super) fn links(&mut self) -> Option<Vec<Link>> {
+        links::links(self.netlink.as_mut()?).ok()
+    }
+
+    /// Its queueing disciplines; `None` if they are not to be seen.
+    pub(super) fn qdiscs(&mut self) -> Option<Vec<Qdisc>> {
+        links::qdiscs(self.netlink.as_mut()?).ok()
+    }
+
+    /// The way from here to an address; `None` if there is none.
+    pub(super) fn route(&mut self, address: IpAddr) -> Option<Route> {
+        links::route(self.netlink.as_mut()?, address).ok()?
+    }
+
+    /// Whether the next hop towards `address` is known by its hardware address; `None` if it needs none.
+    pub(super) fn neighbour_found(&mut self, address: IpAddr) -> Option<bool> {
+        let route = self.route(address)?;
+        links::neighbour(self.netlink.as_mut()?, route.through?, route.gateway.unwrap_or(address))
+    }
+
+    /// The number that another namespace has here.
+    pub(super) fn number_of(&mut self, other: &Self) -> Option<u32> {
+        let file = other.file.as_ref()?.as_raw_fd();
+        links::namespace_number(self.netlink.as_mut()?, u32::try_from(file).ok()?)
+    }
+
+    /// Whether a firewall rule, a queueing discipline or a program stands before the IP layer; `None` if the
+    /// firewall's may not be seen.
+    pub(super) fn hooked(&mut self, links: &[Link], qdiscs: &[Qdisc]) -> Option<bool> {
+        let others =
+            links.iter().any(|link| link.program) || qdiscs.iter().any(|qdisc| qdisc.side == Side::Arriving);
+        if others {
+            return Some(true);
+        }
+        early_chains(self.filter.as_mut()?)
+    }
+}
+
+/// Files that stand for the namespaces of this machine, one each, as far as this user sees them.
+pub(super) fn namespaces() -> Vec<PathBuf> {
+    let named = entries("/run/netns").map(|name| Path::new("/run/netns").join(name));
+    let processes = entries("/proc")
+        .filter(|name| name.as_encoded_bytes().first().is_some_and(u8::is_ascii_digit))
+        .map(|pid| Path::new("/proc").join(pid).join("ns/net"));
+    let mut seen = Vec::new();
+    named
+        .chain(processes)
+        .filter(|path| {
+            let Ok(id) = path.metadata().map(|file| file.ino()) else { return false };
+            let new = !seen.contains(&id);
+            if new {
+                seen.push(id);
+            }
+            new
+        })
+        .collect()
+}
+
+fn entries(directory: &str) -> impl Iterator<Item = std::ffi::OsString> {
+    std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name())
+}
+
+fn enter(file: &File) -> io::Result<()> {
+    let kind = rustix::thread::LinkNameSpaceType::Network;
+    Ok(rustix::thread::move_into_link_name_space(file.as_fd(), Some(kind))?)
+}
+
+/// What a file of the kernel says now. Empty if it does not say it any more.
+pub(super) fn whole(file: &File) -> String {
+    let mut bytes = Vec::new();
+    let mut part = [0; 8192];
+    while let Ok(length @ 1..) = file.read_at(&mut part, bytes.len() as u64) {
+        bytes.extend_from_slice(&part[..length]);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Whether a firewall has chains that packets pass before the IP layer; `None` if that may not be seen.
+fn early_chains(netlink: &mut Netlink) -> Option<bool> {
+    /// The subsystem of nftables, and its request for chains.
+    const CHAINS: u16 = (10 << 8) | 4;
+    const OF_DEVICES: u8 = 5;
+    const OF_BOTH_VERSIONS: u8 = 1;
+    const INGRESS: u32 = 5;
+    let mut early = false;
+    let asked = netlink.ask(&Request::all(CHAINS, &[0; 4]), |message| {
+        // The family is the first byte; a chain's hook is its attribute 4, the number of that in 1.
+        let hook = Attributes::find(message.body, 4, 4).and_then(|hook| Attributes::find(hook, 0, 1));
+        let number = hook.and_then(|number| word(number, 0)).map(u32::from_be);
+        early |= match message.body.first() {
+            Some(&OF_DEVICES) => hook.is_some(),
+            Some(&OF_BOTH_VERSIONS) => number == Some(INGRESS),
+            _ => false,
+        };
+    });
+    match asked {
+        Ok(()) => Some(early),
+        // A kernel without nftables has no such chains.
+        Err(why) if matches!(why.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) => Some(false),
+        Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_read_whole_and_again() {
+        let file = File::open("/proc/net/snmp").unwrap();
+        let (first, second) = (whole(&file), whole(&file));
+        assert!(
+            first.contains("Udp:")
+                && first.ends_with('\n')
+                && second.lines().count() == first.lines().count()
+        );
+    }
+
+    #[test]
+    fn this_namespace_is_among_those_of_the_machine() {
+        let here = View::here().unwrap();
+        let found = namespaces().iter().any(|path| path.metadata().is_ok_and(|file| file.ino() == here.id));
+        assert!(found);
+    }
+}
