@@ -6,7 +6,10 @@
 
 pub mod answer;
 pub mod goal;
+pub mod heartbeat;
+pub mod heartbeat_report;
 pub mod histogram;
+pub mod http;
 pub mod message;
 pub mod packets;
 pub mod quantity;

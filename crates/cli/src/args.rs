@@ -395,13 +395,17 @@ Example:
   dropline experiment search-cost --html search-cost.html
 
 Experiments:
-  search-cost   what MDR costs beside binary search and RFC 9971, as in the tables of 2018")]
+  heartbeat-server   CPU, loss and round trip of heartbeat serve beside a server with the original's habits
+  search-cost        what MDR costs beside binary search and RFC 9971, as in the tables of 2018")]
 pub(crate) struct ExperimentArgs {
     /// Which one.
     pub(crate) name: String,
-    /// Runs of each search beyond the six of the tables, for the spread.
-    #[arg(long, value_name = "N", default_value_t = 40)]
-    pub(crate) runs: u32,
+    /// How often everything is repeated [default: heartbeat-server 5, search-cost 40].
+    #[arg(long, value_name = "N")]
+    pub(crate) runs: Option<u32>,
+    /// Do everything only a little: shows that it works, proves nothing (heartbeat-server).
+    #[arg(long)]
+    pub(crate) small: bool,
     /// Write the page to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,

@@ -162,3 +162,14 @@ fn what_cannot_be_is_refused_before_anything_is_sent() {
         assert_eq!(bench.run(words).code, Some(2), "{words:?}");
     }
 }
+
+#[test]
+fn the_servers_experiment_runs_and_accounts_for_every_packet() {
+    let bench = Bench::new();
+    let study = bench.done(&["experiment", "heartbeat-server", "--runs=1", "--small", "--json"]).json();
+    let promises = study["tables"][0]["rows"].as_array().unwrap();
+    assert_eq!(promises.len(), 5, "{study}");
+    assert_eq!(promises[0][1], "1 of 1", "sent = stored + rejected + requests + dropped");
+    let account = &study["tables"][2]["rows"][0];
+    assert_eq!((account[3].as_str(), account[4].as_str()), (Some("1000"), Some("100")), "{account}");
+}

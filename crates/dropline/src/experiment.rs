@@ -1,5 +1,6 @@
 //! The project's own experiments: a question each, with its rival.
 
+pub mod heartbeat_server;
 pub mod search_cost;
 
 use crate::{Failure, nearest};
@@ -20,14 +21,16 @@ pub struct Found {
 /// How much of it to run.
 #[derive(Clone, Debug)]
 pub struct Effort {
-    /// Runs of each cell.
-    pub runs: u32,
+    /// Runs of each cell; `None`: as many as the experiment needs.
+    pub runs: Option<u32>,
+    /// Whether everything is done only a little: it shows that the experiment works and proves nothing.
+    pub small: bool,
     /// Set when the user wants to stop.
     pub stop: Arc<AtomicBool>,
 }
 
 /// Names of the experiments.
-pub const NAMES: [&str; 1] = ["search-cost"];
+pub const NAMES: [&str; 2] = ["heartbeat-server", "search-cost"];
 
 /// Runs the experiment of this name; `progress` is told what it is at.
 ///
@@ -35,6 +38,7 @@ pub const NAMES: [&str; 1] = ["search-cost"];
 /// If there is none of this name, or the user wants to stop.
 pub fn run(name: &str, effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
     match name {
+        "heartbeat-server" => heartbeat_server::run(effort, progress),
         "search-cost" => search_cost::run(effort, progress),
         _ => Err(Failure::usage(format!("there is no experiment {name:?}{}", nearest(name, &NAMES)))
             .advice(format!("there are {}", NAMES.join(", ")))),

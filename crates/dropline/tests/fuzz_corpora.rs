@@ -9,10 +9,13 @@ use std::path::{Path, PathBuf};
 /// A reader's name, and what must hold of it for any bytes.
 type Check = (&'static str, fn(&[u8]));
 
-const CHECKS: [Check; 9] = [
+const CHECKS: [Check; 12] = [
     ("answer", fuzz::answer::check),
     ("goal", fuzz::goal::check),
+    ("heartbeat", fuzz::heartbeat::check),
+    ("heartbeat_report", fuzz::heartbeat_report::check),
     ("histogram", fuzz::histogram::check),
+    ("http", fuzz::http::check),
     ("message", fuzz::message::check),
     ("packets", fuzz::packets::check),
     ("quantity", fuzz::quantity::check),
@@ -41,6 +44,31 @@ fn whatever_was_fuzzed_is_still_read_as_promised() {
         for file in files {
             let bytes = std::fs::read(&file).unwrap();
             assert!(std::panic::catch_unwind(|| check(&bytes)).is_ok(), "{} is not", file.display());
+        }
+    }
+}
+
+/// Inputs beyond the corpus for each reader of what any host on the network may send.
+const MORE: u64 = 250_000;
+
+#[test]
+fn a_million_datagrams_made_up_here_are_read_as_promised() {
+    let checks: [fn(&[u8]); 4] =
+        [fuzz::heartbeat::check, fuzz::heartbeat_report::check, fuzz::http::check, fuzz::message::check];
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut chance = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let mut bytes = Vec::new();
+    for check in checks {
+        for _ in 0..MORE {
+            let length = (chance() >> 32) % 64;
+            bytes.clear();
+            bytes.extend((0..length).map(|_| (chance() >> 24) as u8));
+            check(&bytes);
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::sys::{BATCH, InBatch, OutBatch, receive_drops, set_receive_buffer};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
 
 /// Most datagrams that leave together.
 pub const MOST: usize = BATCH;
@@ -96,6 +97,11 @@ pub fn socket_drops(socket: &UdpSocket) -> Option<u32> {
     receive_drops(socket)
 }
 
+/// Time since 1970 as of the system's last tick, a few milliseconds ago at most: the cheapest clock there is.
+pub fn coarse_now() -> Duration {
+    crate::sys::coarse_now()
+}
+
 /// The name of a system error, such as `ENOBUFS`.
 pub fn errno_name(error: &io::Error) -> String {
     crate::sys::errno_name(error)
@@ -104,7 +110,6 @@ pub fn errno_name(error: &io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn datagrams_arrive_in_order_with_their_source_and_are_cut_where_asked() {
@@ -140,5 +145,11 @@ mod tests {
         inside.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
         let error = Inbox::new(4, 9).receive(&inside).unwrap_err();
         assert!(matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut));
+    }
+
+    #[test]
+    fn the_coarse_clock_is_the_clock() {
+        let fine = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        assert!(coarse_now().abs_diff(fine) < Duration::from_secs(1));
     }
 }

@@ -7,7 +7,7 @@ use dropline::experiment::{self, Effort};
 use dropline::{Failure, report};
 
 pub(crate) fn run(args: &ExperimentArgs) -> Result<u8, Failure> {
-    let effort = Effort { runs: args.runs, stop: stop_on_signals()? };
+    let effort = Effort { runs: args.runs, small: args.small, stop: stop_on_signals()? };
     let found = experiment::run(&args.name, &effort, &mut |at| eprintln!("{at}"))?;
     if let Some(path) = &args.html {
         out::write(path, &report::study_html(&found.study, &found.graphs))?;

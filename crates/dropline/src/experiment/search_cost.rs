@@ -17,6 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+/// Runs of each cell when the user does not say how many, for the spread.
+const RUNS: u32 = 40;
 /// Runs behind each cell of the published tables.
 const PUBLISHED_RUNS: usize = 6;
 const FINAL_SECONDS: [u64; 3] = [10, 30, 60];
@@ -136,7 +138,7 @@ struct Cell {
 /// # Errors
 /// If the user wants to stop.
 pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
-    let runs = (effort.runs as usize).max(PUBLISHED_RUNS);
+    let runs = (effort.runs.unwrap_or(RUNS) as usize).max(PUBLISHED_RUNS);
     let mut cells = Vec::new();
     let mut graphs = Vec::new();
     for (row, suite) in SUITES.iter().enumerate() {

@@ -1,11 +1,11 @@
-//! The server: a socket, a gate and a table, in a thread of its own.
+//! The server: a socket, a gate and a table, in one thread.
 
 use super::gate::{Gate, Limits, Network, Refusal};
 use super::table::{Rejection, Table};
 use super::wire::{PACKET_BYTES, REQUEST, VARIABLES};
 use crate::Failure;
 use dropline_traffic::BindError;
-use dropline_traffic::datagrams::{Inbox, errno_name, receive_buffer, socket_drops};
+use dropline_traffic::datagrams::{Inbox, coarse_now, errno_name, receive_buffer, socket_drops};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
@@ -13,7 +13,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// What a server shall be like.
 #[derive(Clone, Debug)]
@@ -82,11 +82,11 @@ pub struct Kept {
 }
 
 impl Server {
-    /// Listens and serves until stopped.
+    /// Listens; packets wait until it serves.
     ///
     /// # Errors
     /// If it cannot listen there.
-    pub fn start(self) -> Result<RunningServer, Failure> {
+    pub fn listen(self) -> Result<ListeningServer, Failure> {
         let listen = self.listen;
         let (socket, reserved) = self.open().map_err(|why| match why.kind() {
             io::ErrorKind::AddrInUse => Failure::environment(BindError::InUse(listen))
@@ -98,21 +98,28 @@ impl Server {
         })?;
         let address = socket.local_addr().map_err(Failure::environment)?;
         let gate = Gate::new(address, self.monitors, self.limits);
-        let work = Arc::new(Work {
-            address,
-            begun: Instant::now(),
-            stop: AtomicBool::new(false),
-            desk: Mutex::new(Desk::new(gate, reserved, self.senders)),
-            socket,
-        });
-        let thread = {
-            let work = Arc::clone(&work);
-            std::thread::Builder::new()
-                .name("heartbeats".into())
-                .spawn(move || work.serve(self.batch))
-                .map_err(|why| Failure::environment(format!("cannot start a thread: {why}")))?
-        };
-        Ok(RunningServer { work, thread: Some(thread) })
+        let desk = Mutex::new(Desk::new(gate, reserved, self.senders));
+        let work = Arc::new(Work { address, begun: Instant::now(), desk, socket });
+        Ok(ListeningServer { work, batch: self.batch })
+    }
+
+    /// Listens and serves in a thread of its own until stopped.
+    ///
+    /// # Errors
+    /// If it cannot listen there.
+    pub fn start(self) -> Result<RunningServer, Failure> {
+        let listening = self.listen()?;
+        let view = listening.view();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::Builder::new()
+            .name("heartbeats".into())
+            .spawn(move || {
+                // A broken socket shows in the counts: they say how often reading it failed.
+                let _ = listening.serve(&stopped);
+            })
+            .map_err(|why| Failure::environment(format!("cannot start a thread: {why}")))?;
+        Ok(RunningServer { view, stop, thread: Some(thread) })
     }
 
     /// The socket, and the receive buffer it got.
@@ -129,37 +136,65 @@ const LOOK_AT_STOP: Duration = Duration::from_millis(100);
 /// Enough of a packet to see that it is too long.
 const KEPT_BYTES: usize = PACKET_BYTES + 1;
 
+/// A server whose packets wait.
+#[derive(Debug)]
+pub struct ListeningServer {
+    work: Arc<Work>,
+    batch: usize,
+}
+
+impl ListeningServer {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.work.address
+    }
+
+    /// What can be asked of it, also while it serves.
+    pub fn view(&self) -> ServerView {
+        ServerView { work: Arc::clone(&self.work) }
+    }
+
+    /// Serves in this thread until `stop` is set. One thread is all it takes, so a process that does
+    /// nothing else pays for no other.
+    ///
+    /// # Errors
+    /// If its socket is broken.
+    pub fn serve(&self, stop: &AtomicBool) -> Result<(), Failure> {
+        if self.work.serve(self.batch, stop) {
+            Ok(())
+        } else {
+            Err(Failure::environment("the socket cannot be read any more"))
+        }
+    }
+}
+
 /// A server at work; dropping it stops it.
 #[derive(Debug)]
 pub struct RunningServer {
-    work: Arc<Work>,
+    view: ServerView,
+    stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl RunningServer {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.work.address
+        self.view.work.address
     }
 
     /// What can be asked of it while it runs.
     pub fn view(&self) -> ServerView {
-        ServerView { work: Arc::clone(&self.work) }
+        self.view.clone()
     }
 
     /// Stops it and says what it did.
     pub fn stop(mut self) -> ServerCounts {
         self.close();
-        self.view().counts()
-    }
-
-    /// Whether it still serves: it ends by itself only when its socket is broken.
-    pub fn is_serving(&self) -> bool {
-        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+        self.view.counts()
     }
 
     fn close(&mut self) {
-        self.work.stop.store(true, Ordering::Relaxed);
+        self.stop.store(true, Ordering::Relaxed);
         if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join)
             && !std::thread::panicking()
         {
@@ -199,12 +234,9 @@ struct Work {
     address: SocketAddr,
     socket: UdpSocket,
     begun: Instant,
-    stop: AtomicBool,
     desk: Mutex<Desk>,
 }
 
-/// Two packets that are read within this time of one another were both waiting.
-const TOGETHER: Duration = Duration::from_micros(5);
 /// In a row without a packet between them, these errors mean that the socket is broken.
 const ERRORS_IN_A_ROW: u32 = 1000;
 
@@ -213,13 +245,15 @@ impl Work {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Serves until `stop` is set; false if the socket is broken.
+    ///
     /// A packet that comes alone is read with the cheapest call there is; once they come one behind the
     /// other, many are taken at a time, until one comes alone again.
-    fn serve(&self, batch: usize) {
+    fn serve(&self, batch: usize, stop: &AtomicBool) -> bool {
         let mut inbox = Inbox::new(batch.max(1), KEPT_BYTES);
         let mut single = [0; KEPT_BYTES];
-        let (mut together, mut last, mut errors) = (false, Duration::ZERO, 0);
-        while !self.stop.load(Ordering::Relaxed) && errors < ERRORS_IN_A_ROW {
+        let (mut together, mut errors, mut pace) = (false, 0, Pace::default());
+        while !stop.load(Ordering::Relaxed) {
             let received = if together {
                 inbox.receive(&self.socket).map(|count| (count, None))
             } else {
@@ -228,19 +262,21 @@ impl Work {
             match received {
                 Ok((count, one)) => {
                     errors = 0;
-                    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                    let now = coarse_now();
                     let seconds = now.as_secs();
                     let mut desk = self.desk();
                     match one {
                         Some((length, source)) => {
                             desk.take(&single[..length], || Some(source), seconds, self);
+                            together = batch > 1 && pace.is_crowded(now);
                         }
-                        None => (0..count).for_each(|at| {
-                            desk.take(inbox.datagram(at), || inbox.source(at), seconds, self);
-                        }),
+                        None => {
+                            (0..count).for_each(|at| {
+                                desk.take(inbox.datagram(at), || inbox.source(at), seconds, self);
+                            });
+                            together = count > 1;
+                        }
                     }
-                    together = batch > 1 && (count > 1 || (!together && now.abs_diff(last) < TOGETHER));
-                    last = now;
                 }
                 Err(error) => match error.kind() {
                     io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
@@ -250,10 +286,34 @@ impl Work {
                     _ => {
                         errors += 1;
                         self.desk().receive_errors += 1;
+                        if errors == ERRORS_IN_A_ROW {
+                            return false;
+                        }
                     }
                 },
             }
         }
+        true
+    }
+}
+
+/// How many packets came one by one since the coarse clock moved, which it does every few milliseconds.
+#[derive(Debug, Default)]
+struct Pace {
+    tick: Duration,
+    packets: u32,
+}
+
+impl Pace {
+    /// So many between two ticks are worth a look at how many wait.
+    const MANY: u32 = 16;
+
+    /// Whether another packet at `now` makes them many; the count then begins anew.
+    fn is_crowded(&mut self, now: Duration) -> bool {
+        let before = if self.tick == now { self.packets } else { 0 };
+        self.tick = now;
+        self.packets = (before + 1) % Self::MANY;
+        self.packets == 0
     }
 }
 
@@ -365,5 +425,20 @@ impl Desk {
             receive_errors: self.receive_errors,
             receive_buffer_bytes: self.receive_buffer_bytes,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_are_many_when_sixteen_come_between_two_ticks() {
+        let ms = Duration::from_millis;
+        let mut pace = Pace::default();
+        let spread = (0..100).filter(|at| pace.is_crowded(ms(4 * (at / 15)))).count();
+        assert_eq!(spread, 0, "fifteen a tick are not");
+        let crowded = (0..32).filter(|_| pace.is_crowded(ms(1000))).count();
+        assert_eq!(crowded, 2, "and it is looked at again after sixteen more");
     }
 }

@@ -79,8 +79,8 @@ fn batch(socket: &UdpSocket, server: SocketAddr) -> Result<(), ServerError> {
     Err(ServerError::Silent(server))
 }
 
-/// CPU time of all threads so far.
-fn cpu_ns(process: u32) -> Result<u64, ServerError> {
+/// CPU time of all threads of a process so far.
+pub(crate) fn cpu_ns(process: u32) -> Result<u64, ServerError> {
     let unknown = |_| ServerError::Process(process);
     let mut sum = 0;
     for task in std::fs::read_dir(format!("/proc/{process}/task")).map_err(unknown)? {

@@ -165,6 +165,14 @@ pub(crate) fn set_receive_buffer(socket: &UdpSocket, bytes: usize) -> io::Result
     Ok(reserved[0] as usize)
 }
 
+/// Time since 1970 as of the kernel's last tick.
+pub(crate) fn coarse_now() -> Duration {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the clock exists since Linux 2.6.32, and the kernel writes one timespec to where it may.
+    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME_COARSE, &raw mut now) };
+    Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), u32::try_from(now.tv_nsec).unwrap_or(0))
+}
+
 /// Packets that this socket had no room for since it was opened (`SO_MEMINFO`, modulo 2³²).
 pub(crate) fn receive_drops(socket: &UdpSocket) -> Option<u32> {
     memory_information(socket).map(|memory| memory[SK_MEMINFO_DROPS])

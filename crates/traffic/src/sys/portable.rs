@@ -289,6 +289,11 @@ pub(crate) fn receive_memory(_: &UdpSocket) -> Option<u32> {
 /// Sleeps end when the system lets them.
 pub(crate) fn sharpen_sleep() {}
 
+/// The standard library has one clock of the calendar.
+pub(crate) fn coarse_now() -> Duration {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
+}
+
 /// What kind of error it is, in the standard library's word where it has one.
 pub(crate) fn errno_name(error: &io::Error) -> String {
     match (error.kind(), error.raw_os_error()) {

@@ -11,7 +11,6 @@ use dropline::heartbeat::watch::{Answers, Content, Http};
 use dropline::measured::written;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Keep the last heartbeat of each variable and answer requests with a report.
@@ -66,7 +65,7 @@ pub(crate) fn run(args: &HeartbeatServeArgs) -> Result<u8, Failure> {
         .ok_or_else(|| Failure::usage(format!("--listen {:?} is no ADDR:PORT", args.listen)))?;
     let buffer = plan::read("--buffer", written::bytes(&args.buffer))?;
     let monitors = if args.allow.is_empty() { Network::LOOPBACK.to_vec() } else { args.allow.clone() };
-    let running = Server {
+    let server = Server {
         listen,
         monitors,
         senders: (!args.from.is_empty()).then(|| args.from.clone()),
@@ -74,9 +73,9 @@ pub(crate) fn run(args: &HeartbeatServeArgs) -> Result<u8, Failure> {
         buffer,
         batch: usize::from(args.batch),
     }
-    .start()?;
-    out::print(&format!("listening udp {}", running.address()))?;
-    let view = running.view();
+    .listen()?;
+    out::print(&format!("listening udp {}", server.address()))?;
+    let view = server.view();
     let metrics = args.metrics.map(|listen| {
         let answers: Arc<Answers> = Arc::new(move |path: &str| {
             (path == "/metrics").then(|| Content {
@@ -90,7 +89,7 @@ pub(crate) fn run(args: &HeartbeatServeArgs) -> Result<u8, Failure> {
     if let Some(metrics) = &metrics {
         eprintln!("metrics at http://{}/metrics", metrics.address());
     }
-    let reserved = running.view().counts().receive_buffer_bytes;
+    let reserved = server.view().counts().receive_buffer_bytes;
     eprintln!(
         "receive buffer {reserved} B of {} asked for, about {} heartbeats",
         2 * buffer,
@@ -99,23 +98,17 @@ pub(crate) fn run(args: &HeartbeatServeArgs) -> Result<u8, Failure> {
     if !listen.ip().is_loopback() {
         eprintln!(
             "whoever can send to {} can set its variables: heartbeats carry no key (--from NETWORK)",
-            running.address()
+            server.address()
         );
     }
-    while !stop.load(Ordering::Relaxed) && running.is_serving() {
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    let ended_by_itself = !running.is_serving();
-    let counts = running.stop();
+    let served = server.serve(&stop);
+    let counts = server.view().counts();
     if args.json {
         out::print_json(&counts)?;
     } else {
         out::print(&text(&counts))?;
     }
-    if ended_by_itself {
-        return Err(Failure::environment("the socket cannot be read any more"));
-    }
-    Ok(DONE)
+    served.map(|()| DONE)
 }
 
 /// What Linux charges a waiting heartbeat for, in bytes.

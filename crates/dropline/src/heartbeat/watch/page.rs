@@ -130,7 +130,7 @@ fn serve(mut connection: TcpStream, answers: &Answers) -> io::Result<()> {
 }
 
 /// The whole answer to a request.
-fn answer(request: &str, answers: &Answers) -> String {
+pub fn answer(request: &str, answers: &Answers) -> String {
     let mut lines = request.lines();
     let mut words = lines.next().unwrap_or_default().split(' ');
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
