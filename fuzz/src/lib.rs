@@ -16,6 +16,7 @@ pub mod quantity;
 pub mod record;
 pub mod search;
 pub mod target;
+pub mod trace;
 
 /// The bytes as text; damaged text is read with its damage marked, as from a file.
 fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {

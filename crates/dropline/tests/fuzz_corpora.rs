@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// A reader's name, and what must hold of it for any bytes.
 type Check = (&'static str, fn(&[u8]));
 
-const CHECKS: [Check; 12] = [
+const CHECKS: [Check; 13] = [
     ("answer", fuzz::answer::check),
     ("goal", fuzz::goal::check),
     ("heartbeat", fuzz::heartbeat::check),
@@ -22,6 +22,7 @@ const CHECKS: [Check; 12] = [
     ("record", fuzz::record::check),
     ("search", fuzz::search::check),
     ("target", fuzz::target::check),
+    ("trace", fuzz::trace::check),
 ];
 
 fn files(directory: &Path) -> Vec<PathBuf> {
