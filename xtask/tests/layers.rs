@@ -16,7 +16,7 @@ const MAY_KNOW: [(&str, &[&str]); 15] = [
     ("dropline-trial", &["dropline-stats"]),
     ("dropline-sim", &["dropline-trial"]),
     ("dropline-search", &["dropline-trial"]),
-    ("dropline-record", &["dropline-search", "dropline-stats", "dropline-trial"]),
+    ("dropline-record", &["dropline-account", "dropline-search", "dropline-stats", "dropline-trial"]),
     ("dropline-report", &["dropline-record"]),
     ("dropline-traffic", &["dropline-account", "dropline-payload", "dropline-stats", "dropline-trial"]),
     (

@@ -3,20 +3,26 @@
 //!
 //! Owns the [`Place`]s that a packet can be lost at, [`account()`], which splits a trial's loss into them, and
 //! [`replay()`]. It never reads a counter: `traffic` does, and hands in what it read.
-//! Start reading at [`place`], then [`counters`] and [`accounting`]; [`replay`](mod@replay) for the models.
+//! Start reading at [`place`], then [`counters`] and [`accounting`]; [`replay`](mod@replay) for the models and
+//! [`explanation`] for what they say together.
 
 pub mod accounting;
 pub mod buffer;
 pub mod counters;
+pub mod explanation;
 pub mod ledger;
+pub mod losses;
 pub mod place;
 pub mod queue;
+pub mod remedy;
 pub mod replay;
+pub mod served;
 pub mod stalls;
 
 pub use accounting::{Account, Outcome, TargetCounts, account};
 pub use buffer::{Family, Room, packets_held, truesize};
 pub use counters::{Device, Role, Snapshot, Space, Stack, TargetSockets};
+pub use explanation::{Evidence, Explanation, explain};
 pub use ledger::Ledger;
 pub use place::{Place, Site, Way};
 pub use queue::{md1k_loss, mm1k_loss};

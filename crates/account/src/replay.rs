@@ -46,6 +46,8 @@ pub struct Server {
 pub enum Service {
     /// The same for each.
     Fixed(u64),
+    /// As measured, each from a moment on until the next one's: when, in ns and in order, and how long.
+    Course(Arc<[(u64, u64)]>),
     /// As measured, drawn again in runs of 32 neighbours: slow phases stay together.
     Drawn(Arc<[u64]>),
 }
@@ -165,7 +167,7 @@ impl<'a> Run<'a> {
         while taken < self.server.batch.max(1) && self.waiting.read() {
             taken += 1;
             match self.server.queue {
-                None => work += self.draws.next(),
+                None => work += self.draws.next(at),
                 Some(room) => self.enqueue(room, at),
             }
         }
@@ -185,7 +187,8 @@ impl<'a> Run<'a> {
 
     /// A worker takes a packet from the queue and serves it.
     fn take(&mut self, taker: usize, at: u64) {
-        self.takers[taker] = self.queued.pop_front().map(|_| self.server.stalls.done(at, self.draws.next()));
+        self.takers[taker] =
+            self.queued.pop_front().map(|_| self.server.stalls.done(at, self.draws.next(at)));
     }
 }
 
@@ -217,9 +220,16 @@ impl<'a> Draws<'a> {
         Self { service, chance: seed::generator(seed), next: 0, left: 0 }
     }
 
-    fn next(&mut self) -> u64 {
+    /// The time that a service begun at `at` takes; they are begun in order of time.
+    fn next(&mut self, at: u64) -> u64 {
         match self.service {
             Service::Fixed(ns) => *ns,
+            Service::Course(course) => {
+                while course.get(self.next + 1).is_some_and(|(from, _)| *from <= at) {
+                    self.next += 1;
+                }
+                course.get(self.next).map_or(0, |(_, ns)| *ns)
+            }
             Service::Drawn(measured) if measured.is_empty() => 0,
             Service::Drawn(measured) => {
                 if self.left == 0 {

@@ -37,6 +37,12 @@ impl Stalls {
         self.running_from(at_ns) == at_ns
     }
 
+    /// Whether a stall ended at most `within_ns` before.
+    pub fn ended_within(&self, at_ns: u64, within_ns: u64) -> bool {
+        let before = self.first_ending_after(at_ns).checked_sub(1);
+        before.is_some_and(|index| at_ns - self.intervals[index].1 <= within_ns)
+    }
+
     /// The first moment from `at_ns` on at which the server ran.
     pub fn running_from(&self, at_ns: u64) -> u64 {
         match self.intervals[self.first_ending_after(at_ns)..].first() {

@@ -58,6 +58,7 @@ pub(crate) enum Verb {
     Trial(Box<TrialArgs>),
     Serve(ServeArgs),
     Fit(FitArgs),
+    Explain(ExplainArgs),
     Report(ReportArgs),
     Export(ExportArgs),
     Compare(CompareArgs),
@@ -330,6 +331,23 @@ pub(crate) struct CompareArgs {
     /// The high percentile.
     #[arg(long, value_name = "RATIO", default_value = "99%")]
     pub(crate) percentile: String,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Say where each lost packet went, why, and what would help.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline trial udp://127.0.0.1:7007 --load 20kpps --arrival poisson -o lossy.jsonl
+  dropline explain lossy.jsonl
+
+It needs the times of each packet, which trial keeps beside its record (lossy.jsonl.packets), and
+replays them against the target's buffer, service time and stalls.")]
+pub(crate) struct ExplainArgs {
+    /// The record of a trial.
+    pub(crate) file: PathBuf,
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,

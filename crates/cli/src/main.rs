@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         Verb::Trial(args) => verbs::trial::run(&args, words),
         Verb::Serve(args) => verbs::serve::run(&args),
         Verb::Fit(args) => verbs::fit::run(&args),
+        Verb::Explain(args) => verbs::explain::run(&args),
         Verb::Report(args) => verbs::report::run(&args),
         Verb::Compare(args) => verbs::compare::run(&args),
         Verb::Export(args) => verbs::export::run(&args),

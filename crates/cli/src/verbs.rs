@@ -3,6 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod experiment;
+pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod fit;
 pub(crate) mod heartbeat;

@@ -183,3 +183,15 @@ fn a_scenario_with_an_unknown_key_shows_its_line() {
     assert_eq!(ended.code, Some(2));
     assert!(ended.errors.contains("s.toml:2") && ended.errors.contains("\"arrival\""), "{}", ended.errors);
 }
+
+#[test]
+fn what_cannot_be_explained_says_how_it_could() {
+    let bench = Bench::new();
+    bench.done(&["trial", "sim:hard", "--load", "10Mpps", "--duration", "1s", "-q", "-o", "r.jsonl"]);
+    let error = bench.run(&["explain", "r.jsonl"]);
+    let again = "dropline trial sim:hard --load 10000000pps --arrival constant --duration 1s";
+    assert!(error.code == Some(4) && error.errors.contains(again), "{}", error.errors);
+    bench.write("r.jsonl.packets", "no packets");
+    let error = bench.run(&["explain", "r.jsonl"]);
+    assert!(error.code == Some(4) && error.errors.contains("no file of packet times"), "{}", error.errors);
+}

@@ -10,6 +10,7 @@ pub mod comparing;
 pub mod doctor;
 pub mod environment;
 pub mod experiment;
+pub mod explaining;
 pub mod fail_if;
 pub mod failure;
 pub mod fitting;

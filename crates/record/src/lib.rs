@@ -18,6 +18,7 @@ pub mod study;
 pub mod trial_line;
 pub mod watched_line;
 
+pub use dropline_account::{Explanation, explanation, losses, remedy};
 pub use dropline_stats::{Histogram, sample};
 
 pub use arrivals_line::{ArrivalsLine, FidelityWord, SpacedLine};

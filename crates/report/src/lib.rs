@@ -7,6 +7,7 @@
 mod arrivals;
 mod comparison;
 mod csv;
+mod explained;
 mod finding;
 mod html;
 mod number;
@@ -17,4 +18,4 @@ mod text;
 pub use csv::csv;
 pub use html::{Graph, html, study_html, svgs};
 pub use style::{Color, Style};
-pub use text::{compared_text, fit_text, study_text, text, text_many};
+pub use text::{compared_text, explain_text, fit_text, study_text, text, text_many};

@@ -131,6 +131,16 @@ fn poisson_arrivals_lose_what_the_exact_queue_says() {
 }
 
 #[test]
+fn a_course_of_services_is_followed_in_time() {
+    // 1000 ns until 50 us, then 3000: arrivals each 1000 ns lose two in three from there on.
+    let slower = Service::Course([(0, 1000), (50_000, 3000)].into());
+    let found =
+        replay(small((0..110).map(|n| n * 1000)), &Server { service: slower, ..server(Room::Packets(1)) }, 7);
+    assert!(!found.seen[..51].iter().any(|seen| seen.lost));
+    assert_eq!(found.seen[53..110].iter().filter(|seen| seen.lost).count(), 38);
+}
+
+#[test]
 fn drawn_exponential_services_lose_what_the_exact_queue_says() {
     let services: Vec<u64> = {
         let input = TrialInput { load: Rate::pps(1e6).unwrap(), duration: Duration::from_millis(200) };

@@ -1,6 +1,7 @@
 //! A record as text for a terminal, the answer first.
 
 mod compared;
+mod explain;
 mod fit;
 mod layout;
 mod many;
@@ -9,6 +10,7 @@ mod study;
 mod trial;
 
 pub use compared::compared_text;
+pub use explain::explain_text;
 pub use fit::fit_text;
 pub use many::text_many;
 pub(crate) use many::{change_words, irregular_words};

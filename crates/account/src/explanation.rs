@@ -1,0 +1,381 @@
+//! Why a trial lost packets: what was seen, a replay that must come out at the measured loss, and what would
+//! have changed it.
+
+use crate::losses::Losses;
+use crate::remedy::{Change, Doubt, Predicted, Remedy, equally_apart, remedies};
+use crate::served::Served;
+use crate::{
+    Arriving, Family, Place, Room, Server, Service, Site, Stalls, md1k_loss, mm1k_loss, packets_held, replay,
+    truesize,
+};
+use dropline_stats::spacing::Spacing;
+use dropline_trial::{LostAt, PacketTimes, Watched};
+use serde::Serialize;
+
+mod course;
+mod watching;
+
+pub use course::{Course, Moment, Quantile};
+pub use watching::{ServerSeen, ServiceFrom};
+
+/// What is known of a trial whose losses are to be explained.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'a> {
+    /// Its packets.
+    pub packets: &'a PacketTimes,
+    /// UDP payload of those that have no length of their own.
+    pub payload_bytes: u32,
+    /// What they came under.
+    pub family: Family,
+    /// Packets that left.
+    pub offered: u64,
+    /// Packets that the target lost.
+    pub lost: u64,
+    /// Where, if that was accounted for.
+    pub lost_at: Option<&'a LostAt>,
+    /// What the target did meanwhile, if it was watched.
+    pub watched: Option<&'a Watched>,
+    /// How long packets were sent.
+    pub duration_ns: u64,
+    /// Chance of the replays.
+    pub seed: u64,
+}
+
+/// Why packets were lost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// Packets that left.
+    pub offered: u64,
+    /// Packets lost.
+    pub lost: u64,
+    /// Where.
+    pub lost_at: Option<LostAt>,
+    /// Packets whose times were looked at.
+    pub looked_at: u64,
+    /// When; null if none was lost, or it is not known when.
+    pub when: Option<Losses>,
+    /// How the packets arrived.
+    pub arrivals: ArrivalsSeen,
+    /// What the server did; null if nothing says.
+    pub server: Option<ServerSeen>,
+    /// What was full.
+    pub buffer: Option<BufferSeen>,
+    /// Mean service time × packets a second (ρ).
+    pub load: Option<f64>,
+    /// The models beside what was measured.
+    pub model: Option<Model>,
+    /// What it was, if the replay says.
+    pub cause: Option<Cause>,
+    /// What could be changed, the most effective first.
+    pub remedies: Vec<Remedy>,
+    /// What this explanation lacks.
+    pub lacks: Vec<Lack>,
+    /// Times, for pictures.
+    #[serde(skip)]
+    pub course: Course,
+}
+
+/// How packets arrived at the target, from when they left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ArrivalsSeen {
+    /// Packets a second.
+    pub rate_pps: Option<f64>,
+    /// Coefficient of variation of the gaps.
+    pub variation: Option<f64>,
+    /// Index of dispersion for counts in windows of 1, 10 and 100 ms.
+    pub dispersion: [Option<f64>; 3],
+    /// Most packets that waited, as the replay has it.
+    pub largest_backlog: Option<u64>,
+}
+
+/// What was full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BufferSeen {
+    /// The socket's buffer, or the server's own queue.
+    pub own_queue: bool,
+    /// Memory of the socket's buffer, the doubled SO_RCVBUF; null where it was not seen.
+    pub bytes: Option<u64>,
+    /// What a packet is charged.
+    pub truesize_bytes: u32,
+    /// Packets that fit.
+    pub packets: u64,
+    /// Fewest packets that fill it while it drains: the kernel gives room back a quarter at a time.
+    pub draining_packets: u64,
+    /// Whether the number was found from the backlog of the lost packets.
+    pub inferred: bool,
+}
+
+/// The models beside what was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Model {
+    /// Lost at the place that the models are of.
+    pub measured: u64,
+    /// The replay of the arrivals, with the server's stalls.
+    pub replay: Predicted,
+    /// Poisson arrivals and one service time for all.
+    pub md1k: Option<f64>,
+    /// Poisson arrivals and exponential service.
+    pub mm1k: Option<f64>,
+}
+
+impl Model {
+    /// How far the replay is from what was measured, as a share of it; `None` if nothing was lost.
+    pub fn error(&self) -> Option<f64> {
+        (self.measured > 0).then(|| self.replay.lost as f64 / self.measured as f64 - 1.0)
+    }
+}
+
+/// What made the packets be lost: what removes four fifths of the replayed loss when it is taken away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// Packets came together: the same number at equal distances would not be lost.
+    Arrivals,
+    /// More packets than can be served.
+    Load,
+    /// The server did nothing though it had work.
+    Stalls,
+    /// The arrivals and the stalls together, neither alone.
+    Together,
+}
+
+/// What an explanation lacks, and so may be wrong about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lack {
+    /// The memory of the target's socket was not seen: its size is taken from the backlog of lost packets.
+    BufferNotSeen,
+    /// Nobody saw packets come back: not known which were lost, when each was served, when the server stalled.
+    NoReplies,
+    /// Packets after the first ones were not kept.
+    PacketsLeftOut,
+    /// The file of packets was cut off.
+    PacketsMissing,
+    /// Too few packets waited: the service time is not known.
+    ServiceNotKnown,
+    /// The target was not watched: why it stalled is not known.
+    StallsUnexplained,
+    /// Packets left when their system call began; the kernel may have been later.
+    LeftByApp,
+    /// A part of the loss is elsewhere than where packets wait: no model has it.
+    ElsewhereLost,
+}
+
+/// Backlogs of lost packets up to this share say how much fits: the rest is late stamps.
+const FULL: f64 = 0.9;
+/// What removes this share of the loss is its cause.
+const CAUSE: f64 = 0.8;
+
+/// Explains a trial's loss.
+pub fn explain(evidence: &Evidence<'_>) -> Explanation {
+    let packets = evidence.packets;
+    let arrivals = arrivals(evidence);
+    let served = Served::of(packets);
+    let server_seen = ServerSeen::of(evidence, served.as_ref());
+    let stalls = server_seen.as_ref().map(|server| &server.intervals);
+    let lost_times = watching::lost_times(evidence);
+    let when = Losses::of(&lost_times, evidence.duration_ns, stalls);
+    let buffer = buffer(evidence);
+    let rate_pps = rate(&arrivals);
+    let load = server_seen.as_ref().zip(rate_pps).map(|(server, rate)| server.service_ns * rate / 1e9);
+    let mut explanation = Explanation {
+        offered: evidence.offered,
+        lost: evidence.lost,
+        lost_at: evidence.lost_at.cloned(),
+        looked_at: packets.len() as u64,
+        when,
+        arrivals: seen_arrivals(&arrivals, rate_pps),
+        server: server_seen,
+        buffer,
+        load,
+        model: None,
+        cause: None,
+        remedies: Vec::new(),
+        lacks: lacks(evidence, served.as_ref(), buffer),
+        course: Course::default(),
+    };
+    let replayed = explanation.server.as_ref().zip(buffer).map(|(seen, buffer)| {
+        let server = server(seen, buffer, evidence.family);
+        let error = seen.service_error_ns / seen.service_ns.max(1.0);
+        (server, Doubt::of(error, arrivals.len(), evidence.seed))
+    });
+    let found = replayed.as_ref().map(|(server, _)| replay(arrivals.iter().copied(), server, evidence.seed));
+    explanation.course = Course::of(
+        evidence,
+        &arrivals,
+        found.as_ref(),
+        explanation.when.as_ref(),
+        explanation.server.as_ref(),
+    );
+    if let (Some((server, doubt)), Some(found)) = (replayed, found) {
+        explanation.arrivals.largest_backlog = Some(found.largest_backlog);
+        let replay = doubt.predict(&arrivals, &server);
+        let measured = measured_by_model(evidence);
+        let exact = |loss: fn(f64, u32) -> Option<f64>| {
+            let room = u32::try_from(buffer?.packets + 1).ok()?;
+            Some(loss(load?, room)? * arrivals.len() as f64)
+        };
+        let model = Model { measured, replay, md1k: exact(md1k_loss), mm1k: exact(mm1k_loss) };
+        explanation.model = Some(model);
+        if measured > 0 {
+            explanation.remedies = remedies(&arrivals, &server, doubt);
+            explanation.cause = cause(&arrivals, &server, replay.lost, load, evidence.seed);
+        }
+    }
+    explanation
+}
+
+/// Packets as they arrived at the target, in order of time.
+fn arrivals(evidence: &Evidence<'_>) -> Vec<Arriving> {
+    let mut arrivals: Vec<Arriving> = evidence
+        .packets
+        .iter()
+        .filter_map(|packet| {
+            let payload_bytes = packet.payload_bytes.map_or(evidence.payload_bytes, u32::from);
+            Some(Arriving { at_ns: packet.left_ns?, payload_bytes })
+        })
+        .collect();
+    arrivals.sort_by_key(|packet| packet.at_ns);
+    arrivals
+}
+
+fn rate(arrivals: &[Arriving]) -> Option<f64> {
+    let span = arrivals.last()?.at_ns - arrivals.first()?.at_ns;
+    (span > 0).then(|| (arrivals.len() - 1) as f64 * 1e9 / span as f64)
+}
+
+fn seen_arrivals(arrivals: &[Arriving], rate_pps: Option<f64>) -> ArrivalsSeen {
+    let mut spacing = Spacing::new();
+    arrivals.iter().for_each(|packet| spacing.event(packet.at_ns));
+    ArrivalsSeen {
+        rate_pps,
+        variation: spacing.variation(),
+        dispersion: spacing.dispersion(),
+        largest_backlog: None,
+    }
+}
+
+/// Lost where packets wait, which is what the models are of; all of the loss where no place is known.
+fn measured_by_model(evidence: &Evidence<'_>) -> u64 {
+    match evidence.lost_at {
+        None => evidence.lost,
+        Some(lost_at) => [Place::ReceiveBuffer, Place::ServiceQueue]
+            .into_iter()
+            .filter_map(|place| lost_at.get(&Site::out(place).key()))
+            .sum(),
+    }
+}
+
+/// What was full: the server's own queue if more was lost there, else its socket's buffer.
+fn buffer(evidence: &Evidence<'_>) -> Option<BufferSeen> {
+    let at = |place: Place| {
+        evidence.lost_at.and_then(|lost_at| lost_at.get(&Site::out(place).key())).copied().unwrap_or(0)
+    };
+    let own_queue = at(Place::ServiceQueue) > at(Place::ReceiveBuffer);
+    let truesize_bytes = truesize(usual_payload(evidence), evidence.family);
+    let bytes = evidence.watched.and_then(|watched| watched.buffer_bytes);
+    let (packets, inferred) = match bytes {
+        Some(bytes) if !own_queue => (packets_held(bytes, truesize_bytes), false),
+        _ => (backlog_of_the_lost(evidence.packets)?, true),
+    };
+    let draining_packets = if own_queue { packets } else { packets - packets / 4 };
+    Some(BufferSeen { own_queue, bytes, truesize_bytes, packets, draining_packets, inferred })
+}
+
+/// Median payload.
+fn usual_payload(evidence: &Evidence<'_>) -> u32 {
+    let mut lengths: Vec<u16> = evidence.packets.iter().filter_map(|packet| packet.payload_bytes).collect();
+    lengths.sort_unstable();
+    lengths.get(lengths.len() / 2).map_or(evidence.payload_bytes, |&length| u32::from(length))
+}
+
+/// Packets that waited when others were lost: nine in ten lost packets found at most so many.
+fn backlog_of_the_lost(packets: &PacketTimes) -> Option<u64> {
+    packets.returns.as_ref()?;
+    let mut found: Vec<u64> = course::backlogs(packets)
+        .into_iter()
+        .filter(|moment| moment.lost)
+        // One of them was being served.
+        .map(|moment| u64::from(moment.backlog).saturating_sub(1))
+        .collect();
+    if found.is_empty() {
+        return None;
+    }
+    found.sort_unstable();
+    Some(found[((found.len() - 1) as f64 * FULL) as usize].max(1))
+}
+
+fn server(seen: &ServerSeen, buffer: BufferSeen, family: Family) -> Server {
+    let room = match (buffer.own_queue, buffer.bytes) {
+        (_, Some(buffer_bytes)) => Room::Linux { buffer_bytes },
+        (true, None) => Room::Unlimited,
+        (false, None) => Room::Linux { buffer_bytes: buffer.packets * u64::from(buffer.truesize_bytes) },
+    };
+    Server {
+        room,
+        family,
+        queue: buffer.own_queue.then_some(buffer.packets),
+        workers: 1,
+        batch: if buffer.own_queue { 64 } else { 1 },
+        wake_ns: seen.wake_ns,
+        read_ns: 0,
+        service: if seen.services.is_empty() {
+            Service::Fixed(seen.service_ns as u64)
+        } else {
+            Service::Course(seen.services.as_slice().into())
+        },
+        stalls: seen.intervals.clone(),
+    }
+}
+
+/// What takes most of the loss with it when it is taken away.
+fn cause(arrivals: &[Arriving], server: &Server, lost: u64, load: Option<f64>, seed: u64) -> Option<Cause> {
+    if lost == 0 {
+        return None;
+    }
+    let least = lost as f64 * (1.0 - CAUSE);
+    let removes = |arrivals: &[Arriving], server: &Server| {
+        replay(arrivals.iter().copied(), server, seed).lost() as f64 <= least
+    };
+    let running = Server { stalls: Stalls::default(), ..server.clone() };
+    let apart = equally_apart(arrivals);
+    match (removes(arrivals, &running), removes(&apart, server)) {
+        (true, _) => Some(Cause::Stalls),
+        (false, true) => Some(Cause::Arrivals),
+        (false, false) if load.is_some_and(|load| load >= 1.0) => Some(Cause::Load),
+        (false, false) => removes(&apart, &running).then_some(Cause::Together),
+    }
+}
+
+fn lacks(evidence: &Evidence<'_>, served: Option<&Served>, buffer: Option<BufferSeen>) -> Vec<Lack> {
+    let packets = evidence.packets;
+    let elsewhere = evidence.lost.saturating_sub(measured_by_model(evidence));
+    let known = [
+        (Lack::NoReplies, packets.returns.is_none()),
+        (Lack::PacketsLeftOut, packets.left_out() > 0),
+        (Lack::ServiceNotKnown, packets.returns.is_some() && served.is_none()),
+        (Lack::BufferNotSeen, buffer.is_none_or(|buffer| buffer.inferred && !buffer.own_queue)),
+        (
+            Lack::StallsUnexplained,
+            evidence.watched.is_none() && served.is_some_and(|served| served.stalls.total_ns() > 0),
+        ),
+        (Lack::ElsewhereLost, elsewhere * 50 > evidence.lost),
+        (Lack::LeftByApp, packets.departures.stamp == dropline_trial::Stamp::App),
+    ];
+    known.into_iter().filter(|(_, is)| *is).map(|(lack, _)| lack).collect()
+}
+
+impl Explanation {
+    /// Whether a change would spare half of the replayed loss or more, even in its worst case.
+    pub fn helps(&self, remedy: &Remedy) -> bool {
+        self.model.is_some_and(|model| remedy.lost.high * 2 <= model.replay.lost)
+    }
+
+    /// What a change would lose, if it was tried.
+    pub fn with(&self, wanted: impl Fn(Change) -> bool) -> Option<Predicted> {
+        self.remedies.iter().find(|remedy| wanted(remedy.change)).map(|remedy| remedy.lost)
+    }
+}
+
+#[cfg(test)]
+mod tests;

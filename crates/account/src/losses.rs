@@ -1,0 +1,179 @@
+//! When packets were lost: in bursts, or spread over the trial.
+
+use crate::Stalls;
+use serde::Serialize;
+
+/// When packets were lost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Losses {
+    /// Packets lost.
+    pub lost: u64,
+    /// How they lie in time.
+    pub shape: Shape,
+    /// Bursts: losses less than a millisecond apart.
+    pub bursts: u64,
+    /// Median of the packets that a burst lost.
+    pub median_burst: u64,
+    /// The burst that lost most.
+    pub longest: Burst,
+    /// Most packets lost one right after the other.
+    pub longest_run: u64,
+    /// Index of dispersion of the losses in windows of 1, 10 and 100 ms: 1 if chance alone spread them.
+    pub dispersion: [Option<f64>; 3],
+    /// Lost while the server did nothing, or within a millisecond after; `None` where that was not seen.
+    pub while_stalled: Option<u64>,
+}
+
+/// Losses that belong together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Burst {
+    /// First loss.
+    pub from_ns: u64,
+    /// Last loss.
+    pub to_ns: u64,
+    /// Packets lost.
+    pub packets: u64,
+}
+
+/// How losses lie in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// Nearly every 10 ms has its losses.
+    AllTheTime,
+    /// Together, with times without loss between.
+    Bursts,
+    /// As chance spreads them.
+    Spread,
+}
+
+/// Losses further apart are two bursts.
+const APART_NS: u64 = 1_000_000;
+
+impl Losses {
+    /// From the times of the lost packets, in order, the positions they had among all packets, and the time
+    /// in which packets were sent; `None` if none was lost.
+    pub fn of(lost: &[(u64, usize)], duration_ns: u64, stalls: Option<&Stalls>) -> Option<Self> {
+        let (&(first_ns, _), _) = lost.split_first()?;
+        let mut bursts = vec![Burst { from_ns: first_ns, to_ns: first_ns, packets: 0 }];
+        let (mut run, mut longest_run, mut expected) = (0u64, 0u64, usize::MAX);
+        for &(at_ns, position) in lost {
+            let last = bursts.last_mut().expect("there is a first one");
+            if at_ns.saturating_sub(last.to_ns) > APART_NS {
+                bursts.push(Burst { from_ns: at_ns, to_ns: at_ns, packets: 1 });
+            } else {
+                last.to_ns = at_ns;
+                last.packets += 1;
+            }
+            run = if position == expected { run + 1 } else { 1 };
+            expected = position + 1;
+            longest_run = longest_run.max(run);
+        }
+        let mut sizes: Vec<u64> = bursts.iter().map(|burst| burst.packets).collect();
+        sizes.sort_unstable();
+        let dispersion =
+            [1_000_000, 10_000_000, 100_000_000].map(|window| dispersion(lost, duration_ns, window));
+        let windows = duration_ns.div_ceil(10_000_000).max(1) as usize;
+        let mut with_loss: Vec<u64> = lost.iter().map(|(at_ns, _)| at_ns / 10_000_000).collect();
+        with_loss.dedup();
+        let shape = if with_loss.len() * 10 >= windows * 9 && lost.len() >= 10 * windows {
+            Shape::AllTheTime
+        } else if lost.len() > 2 && dispersion[1].is_some_and(|index| index > 2.0) {
+            Shape::Bursts
+        } else {
+            Shape::Spread
+        };
+        let during = |stalls: &Stalls| {
+            let near = |at_ns: u64| !stalls.runs_at(at_ns) || stalls.ended_within(at_ns, APART_NS);
+            lost.iter().filter(|(at_ns, _)| near(*at_ns)).count() as u64
+        };
+        Some(Self {
+            lost: lost.len() as u64,
+            shape,
+            bursts: bursts.len() as u64,
+            median_burst: sizes[sizes.len() / 2],
+            longest: bursts.iter().copied().max_by_key(|burst| burst.packets).unwrap_or_default(),
+            longest_run,
+            dispersion,
+            while_stalled: stalls.map(during),
+        })
+    }
+}
+
+/// Variance over mean of the losses in windows; `None` with fewer than two whole windows.
+fn dispersion(lost: &[(u64, usize)], duration_ns: u64, window: u64) -> Option<f64> {
+    let windows = duration_ns / window;
+    if windows < 2 {
+        return None;
+    }
+    let mut squares = 0.0;
+    let mut sum = 0.0;
+    let in_windows = lost.iter().map(|(at_ns, _)| at_ns / window).filter(|&index| index < windows);
+    let mut counts: std::collections::BTreeMap<u64, f64> = std::collections::BTreeMap::new();
+    in_windows.for_each(|index| *counts.entry(index).or_default() += 1.0);
+    for count in counts.values() {
+        sum += count;
+        squares += count * count;
+    }
+    let n = windows as f64;
+    let mean = sum / n;
+    (sum > 0.0).then(|| (squares - n * mean * mean) / (n - 1.0) / mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(lost: &[(u64, usize)], stalls: Option<&Stalls>) -> Losses {
+        Losses::of(lost, 1_000_000_000, stalls).unwrap()
+    }
+
+    #[test]
+    fn losses_together_are_a_burst_and_losses_apart_are_spread() {
+        let burst: Vec<(u64, usize)> =
+            (0..100u64).map(|n| (500_000_000 + n * 10_000, 1000 + n as usize)).collect();
+        let found = of(&burst, None);
+        assert_eq!((found.shape, found.bursts, found.longest_run), (Shape::Bursts, 1, 100));
+        assert_eq!(found.longest, Burst { from_ns: 500_000_000, to_ns: 500_990_000, packets: 100 });
+        let spread: Vec<(u64, usize)> = (0..50u64).map(|n| (n * 20_000_000, n as usize * 7)).collect();
+        let found = of(&spread, None);
+        assert_eq!((found.shape, found.bursts, found.longest_run), (Shape::Spread, 50, 1));
+    }
+
+    #[test]
+    fn losses_in_every_hundredth_of_a_second_are_lost_all_the_time() {
+        let lost: Vec<(u64, usize)> = (0..100_000u64).map(|n| (n * 10_000, n as usize * 2)).collect();
+        assert_eq!(of(&lost, None).shape, Shape::AllTheTime);
+    }
+
+    #[test]
+    fn losses_are_laid_to_the_stall_they_fell_into() {
+        let stalls = Stalls::new(vec![(100_000_000, 103_000_000)]);
+        let lost = [(102_000_000, 5), (103_500_000, 6), (105_000_000, 7)];
+        assert_eq!(of(&lost, Some(&stalls)).while_stalled, Some(2));
+        assert_eq!(of(&lost, None).while_stalled, None);
+    }
+
+    #[test]
+    fn no_loss_has_no_time() {
+        assert_eq!(Losses::of(&[], 1_000_000_000, None), None);
+    }
+
+    #[test]
+    fn counts_that_chance_spread_have_a_dispersion_of_one() {
+        let mut state = 1u64;
+        let lost: Vec<(u64, usize)> = {
+            let mut times: Vec<u64> = (0..5000)
+                .map(|_| {
+                    state =
+                        state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    (state >> 33) % 1_000_000_000
+                })
+                .collect();
+            times.sort_unstable();
+            times.into_iter().enumerate().map(|(position, at)| (at, position * 3)).collect()
+        };
+        let index = of(&lost, None).dispersion[0].unwrap();
+        assert!((0.8..1.2).contains(&index), "{index}");
+    }
+}

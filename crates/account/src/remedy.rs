@@ -1,0 +1,275 @@
+//! What would lose fewer packets: the replay once more, with one thing changed.
+
+use crate::{Arriving, Room, Server, Service, Stalls, replay};
+use dropline_trial::seed;
+use rand::Rng as _;
+use serde::Serialize;
+
+/// A loss that a replay predicts, with what it leaves open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Predicted {
+    /// Median of the replays.
+    pub lost: u64,
+    /// Least of 95 % of them.
+    pub low: u64,
+    /// Most of 95 % of them.
+    pub high: u64,
+}
+
+/// Something that could be changed, and what would be lost then.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Remedy {
+    /// What is changed.
+    #[serde(flatten)]
+    pub change: Change,
+    /// What would be lost.
+    pub lost: Predicted,
+}
+
+/// What is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum Change {
+    /// A larger buffer at the socket.
+    Buffer {
+        /// How many times as large.
+        times: u32,
+        /// SO_RCVBUF to ask for.
+        rcvbuf_bytes: u64,
+    },
+    /// A longer queue of the server's own.
+    Queue {
+        /// How many times as long.
+        times: u32,
+        /// Packets.
+        packets: u64,
+    },
+    /// Several packets with one system call, at 1 us saved for each packet but the first.
+    Batch {
+        /// At most.
+        packets: u32,
+    },
+    /// One worker more, with a CPU to run on.
+    Worker,
+    /// A CPU that nobody else uses: no stalls.
+    OwnCpu,
+    /// Every other packet.
+    HalfTheLoad,
+    /// As many packets, equally far apart.
+    ConstantArrivals,
+}
+
+/// What is uncertain about a server that was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Doubt {
+    /// Standard error of its mean service time over the mean.
+    pub(crate) service: f64,
+    /// Replays.
+    pub(crate) runs: u64,
+    /// Chance.
+    pub(crate) seed: u64,
+}
+
+/// Cost of the system call that a batch saves.
+const READ_NS: u64 = 1_000;
+/// Packets that a batch takes at most.
+const BATCH: u32 = 32;
+/// The largest change of a buffer that is tried.
+const LARGEST: u32 = 64;
+/// Services in whose neighbourhood measured times are exchanged.
+const NEIGHBOURS: usize = 16;
+
+impl Doubt {
+    /// As many replays as are affordable, nine at least.
+    pub(crate) fn of(service: f64, packets: usize, seed: u64) -> Self {
+        /// Replayed packets that take about a tenth of a second.
+        const AFFORDABLE: usize = 1_500_000;
+        let runs = (AFFORDABLE / packets.max(1)).clamp(9, 49) as u64;
+        Self { service, runs, seed }
+    }
+
+    /// The loss, replayed with what is uncertain drawn anew: the mean service time within its error, each
+    /// service time among its neighbours', waking up by half of itself.
+    pub(crate) fn predict(self, arrivals: &[Arriving], server: &Server) -> Predicted {
+        let mut losses: Vec<u64> = (0..self.runs)
+            .map(|run| {
+                let drawn = self.drawn(server, run);
+                replay(arrivals.iter().copied(), &drawn, seed::of_trial(self.seed, run)).lost()
+            })
+            .collect();
+        losses.sort_unstable();
+        let at = |share: f64| losses[((losses.len() - 1) as f64 * share).round() as usize];
+        Predicted { lost: at(0.5), low: at(0.025), high: at(0.975) }
+    }
+
+    fn drawn(self, server: &Server, run: u64) -> Server {
+        let mut chance = seed::generator(seed::of_trial(self.seed ^ 0x5eed, run));
+        // Twelve uniform numbers are as good a normal one as is needed here.
+        let normal: f64 = (0..12).map(|_| chance.random::<f64>()).sum::<f64>() - 6.0;
+        let factor = (1.0 + self.service * normal).max(0.1);
+        let scaled = |ns: u64| (ns as f64 * factor) as u64;
+        let service = match &server.service {
+            Service::Course(course) => Service::Course(
+                (0..course.len())
+                    .map(|at| {
+                        let low = at.saturating_sub(NEIGHBOURS);
+                        let high = (at + NEIGHBOURS).min(course.len() - 1);
+                        (course[at].0, scaled(course[chance.random_range(low..=high)].1))
+                    })
+                    .collect(),
+            ),
+            Service::Drawn(measured) => Service::Drawn(measured.iter().map(|&ns| scaled(ns)).collect()),
+            Service::Fixed(ns) => Service::Fixed(scaled(*ns)),
+        };
+        let wake_ns = (server.wake_ns as f64 * chance.random_range(0.5..1.5)) as u64;
+        Server { service, wake_ns, ..server.clone() }
+    }
+}
+
+/// Everything that can be tried on a server, the most effective first.
+pub(crate) fn remedies(arrivals: &[Arriving], server: &Server, doubt: Doubt) -> Vec<Remedy> {
+    let mut found: Vec<Remedy> = Vec::new();
+    let mut tried = |change: Change, arrivals: &[Arriving], server: &Server| {
+        found.push(Remedy { change, lost: doubt.predict(arrivals, server) });
+    };
+    if let Some((change, larger)) = more_room(arrivals, server) {
+        tried(change, arrivals, &larger);
+    }
+    let batched = batched(server);
+    tried(Change::Batch { packets: BATCH }, arrivals, &batched);
+    tried(Change::Worker, arrivals, &Server { workers: server.workers + 1, ..server.clone() });
+    if server.stalls.total_ns() > 0 {
+        tried(Change::OwnCpu, arrivals, &Server { stalls: Stalls::default(), ..server.clone() });
+    }
+    tried(Change::HalfTheLoad, &half(arrivals, doubt.seed), server);
+    tried(Change::ConstantArrivals, &equally_apart(arrivals), server);
+    found.sort_by_key(|remedy| (remedy.lost.lost, remedy.lost.high));
+    found
+}
+
+/// The smallest buffer or queue, in doublings, that loses nothing, or the largest that is tried.
+fn more_room(arrivals: &[Arriving], server: &Server) -> Option<(Change, Server)> {
+    let larger = |times: u32| -> Option<(Change, Server)> {
+        match (server.queue, server.room) {
+            (Some(queue), _) => {
+                let packets = queue * u64::from(times);
+                Some((Change::Queue { times, packets }, Server { queue: Some(packets), ..server.clone() }))
+            }
+            (None, Room::Linux { buffer_bytes }) => {
+                let buffer_bytes = buffer_bytes * u64::from(times);
+                // The kernel doubles what is asked for.
+                let change = Change::Buffer { times, rcvbuf_bytes: buffer_bytes / 2 };
+                Some((change, Server { room: Room::Linux { buffer_bytes }, ..server.clone() }))
+            }
+            (None, _) => None,
+        }
+    };
+    let mut times = 2;
+    loop {
+        let (change, server) = larger(times)?;
+        if times == LARGEST || replay(arrivals.iter().copied(), &server, 0).lost() == 0 {
+            return Some((change, server));
+        }
+        times *= 2;
+    }
+}
+
+/// The system call paid once a batch.
+fn batched(server: &Server) -> Server {
+    let less = |ns: u64| ns.saturating_sub(READ_NS);
+    let service = match &server.service {
+        Service::Course(course) => Service::Course(course.iter().map(|&(at, ns)| (at, less(ns))).collect()),
+        Service::Drawn(measured) => Service::Drawn(measured.iter().map(|&ns| less(ns)).collect()),
+        Service::Fixed(ns) => Service::Fixed(less(*ns)),
+    };
+    Server { service, batch: BATCH, read_ns: READ_NS, ..server.clone() }
+}
+
+/// Each packet stays with a chance of one half: a Poisson process stays one.
+fn half(arrivals: &[Arriving], chance: u64) -> Vec<Arriving> {
+    let mut chance = seed::generator(chance);
+    arrivals.iter().copied().filter(|_| chance.random::<bool>()).collect()
+}
+
+pub(crate) fn equally_apart(arrivals: &[Arriving]) -> Vec<Arriving> {
+    let (Some(first), Some(last)) = (arrivals.first(), arrivals.last()) else { return Vec::new() };
+    let span = u128::from(last.at_ns - first.at_ns);
+    let gaps = (arrivals.len() as u128 - 1).max(1);
+    arrivals
+        .iter()
+        .enumerate()
+        .map(|(n, packet)| Arriving { at_ns: first.at_ns + (span * n as u128 / gaps) as u64, ..*packet })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Family;
+
+    fn server() -> Server {
+        Server {
+            room: Room::Linux { buffer_bytes: 64 * 832 },
+            family: Family::V4,
+            queue: None,
+            workers: 1,
+            batch: 1,
+            wake_ns: 30_000,
+            read_ns: 0,
+            service: Service::Fixed(40_000),
+            stalls: Stalls::default(),
+        }
+    }
+
+    /// 128 packets each 20 ms, for a second.
+    fn ticks() -> Vec<Arriving> {
+        (0..50u64)
+            .flat_map(|tick| (0..128).map(move |n| tick * 20_000_000 + n * 100))
+            .map(|at_ns| Arriving { at_ns, payload_bytes: 16 })
+            .collect()
+    }
+
+    fn lost(found: &[Remedy], wanted: impl Fn(Change) -> bool) -> Predicted {
+        found.iter().find(|remedy| wanted(remedy.change)).unwrap().lost
+    }
+
+    #[test]
+    fn a_burst_is_cured_by_a_buffer_and_by_equal_gaps_and_not_by_batches() {
+        let doubt = Doubt::of(0.01, 6400, 7);
+        let base = doubt.predict(&ticks(), &server());
+        assert_eq!((base.lost, base.low, base.high), (3200, 3200, 3200));
+        let found = remedies(&ticks(), &server(), doubt);
+        assert_eq!(found[0].lost.high, 0);
+        let buffer = found.iter().find(|remedy| matches!(remedy.change, Change::Buffer { .. })).unwrap();
+        assert_eq!(buffer.change, Change::Buffer { times: 2, rcvbuf_bytes: 64 * 832 });
+        assert_eq!(lost(&found, |change| change == Change::ConstantArrivals).high, 0);
+        assert!(lost(&found, |change| matches!(change, Change::Batch { .. })).lost > 3000);
+        assert!(lost(&found, |change| change == Change::HalfTheLoad).lost < 700);
+        assert!(!found.iter().any(|remedy| remedy.change == Change::OwnCpu), "it never stalled");
+    }
+
+    #[test]
+    fn a_stall_is_cured_by_a_cpu_of_its_own() {
+        let steady: Vec<Arriving> =
+            (0..10_000).map(|n| Arriving { at_ns: n * 100_000, payload_bytes: 16 }).collect();
+        let stalled = Server { stalls: Stalls::new(vec![(500_000_000, 520_000_000)]), ..server() };
+        let doubt = Doubt::of(0.01, steady.len(), 7);
+        let base = doubt.predict(&steady, &stalled).lost;
+        // Six more while the first quarter of the buffer is read and not yet given back.
+        assert!((140..=144).contains(&base), "200 arrive, 64 find room: {base}");
+        let found = remedies(&steady, &stalled, doubt);
+        assert_eq!(lost(&found, |change| change == Change::OwnCpu).high, 0);
+        assert!(lost(&found, |change| change == Change::ConstantArrivals).lost >= base - 1);
+    }
+
+    #[test]
+    fn what_is_uncertain_about_the_service_widens_the_interval() {
+        let fast: Vec<Arriving> =
+            (0..10_000).map(|n| Arriving { at_ns: n * 30_000, payload_bytes: 16 }).collect();
+        let sure = Doubt { service: 0.0, runs: 25, seed: 7 }.predict(&fast, &server());
+        let unsure = Doubt { service: 0.05, runs: 25, seed: 7 }.predict(&fast, &server());
+        assert!(sure.high - sure.low <= 2, "{sure:?}");
+        assert!(unsure.high - unsure.low > 500, "{unsure:?}");
+        assert!(unsure.low < sure.lost && sure.lost < unsure.high);
+    }
+}

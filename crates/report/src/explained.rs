@@ -1,0 +1,265 @@
+//! What an explanation says, in words: for terminal and page alike.
+
+use crate::number::{self, JOIN, count, nanoseconds, percent, plural};
+use dropline_record::explanation::{BufferSeen, Cause, Explanation, Lack, ServerSeen, ServiceFrom};
+use dropline_record::losses::Shape;
+use dropline_record::remedy::{Change, Predicted};
+
+/// A fact: its name, and the words.
+pub(crate) type Fact = (&'static str, String);
+
+/// The answer in a sentence.
+pub(crate) fn sentence(found: &Explanation) -> String {
+    let offered = count(found.offered);
+    if found.lost == 0 {
+        return format!("None of {offered} packets was lost: there is nothing to explain.");
+    }
+    let lost = format!("{} of {offered} packets were lost", count(found.lost));
+    let places: Vec<(&String, u64)> = found
+        .lost_at
+        .iter()
+        .flatten()
+        .filter(|(_, packets)| **packets > 0)
+        .map(|(place, packets)| (place, *packets))
+        .collect();
+    match places.as_slice() {
+        [] => format!("{lost}; where was not accounted for."),
+        [(place, _)] if place.as_str() == "unexplained" => format!("{lost}; no counter says where."),
+        [(place, _)] => format!("{lost}, all at {}.", place_words(place)),
+        several => {
+            let most = several.iter().max_by_key(|(_, packets)| *packets).expect("there are several");
+            let share = most.1 as f64 / found.lost.max(1) as f64;
+            format!("{lost}, {} of them at {}.", percent(share), place_words(most.0))
+        }
+    }
+}
+
+/// A place as a person says it.
+fn place_words(place: &str) -> String {
+    let (name, way) = match place.strip_prefix("return_") {
+        Some(name) => (name, " on the way back"),
+        None => (place, ""),
+    };
+    let name = match name {
+        "receive_buffer" => "the receive buffer of the target's socket".into(),
+        "service_queue" => "the target's own queue".into(),
+        "unexplained" => "a place that no counter names".into(),
+        other => other.replace('_', " "),
+    };
+    format!("{name}{way}")
+}
+
+/// What was seen, a line a fact.
+pub(crate) fn facts(found: &Explanation) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    if let Some(lost_at) = &found.lost_at {
+        let mut places: Vec<(String, u64)> =
+            lost_at.iter().map(|(place, packets)| (place.replace('_', " "), *packets)).collect();
+        places.sort_by_key(|(place, packets)| (place == "unexplained", std::cmp::Reverse(*packets)));
+        let words = places.iter().map(|(place, packets)| format!("{place}{JOIN}{}", count(*packets)));
+        facts.push(("lost at", words.collect::<Vec<_>>().join(", ")));
+    }
+    facts.extend(when(found).map(|words| ("when", words)));
+    facts.push(("arrivals", arrivals(found)));
+    facts.extend(found.server.as_ref().map(|server| ("server", server_words(server))));
+    facts.extend(found.server.as_ref().and_then(stalls).map(|words| ("stalls", words)));
+    facts.extend(found.buffer.map(|buffer| ("buffer", buffer_words(buffer))));
+    facts.extend(load(found).map(|words| ("load", words)));
+    facts.extend(model(found).map(|words| ("model", words)));
+    facts.extend(cause(found).map(|words| ("cause", words)));
+    facts
+}
+
+fn when(found: &Explanation) -> Option<String> {
+    let when = found.when.as_ref()?;
+    let longest = when.longest;
+    let mut words = match when.shape {
+        Shape::AllTheTime => "all the time: nearly every 10 ms loses some".to_owned(),
+        Shape::Bursts if when.bursts == 1 => {
+            format!(
+                "in one burst of {} in {}",
+                plural(longest.packets, "packet"),
+                nanoseconds(longest.to_ns - longest.from_ns)
+            )
+        }
+        Shape::Bursts => format!(
+            "in {}, half of them of {} or more, the longest {} in {}",
+            plural(when.bursts, "burst"),
+            plural(when.median_burst, "packet"),
+            plural(longest.packets, "packet"),
+            nanoseconds(longest.to_ns - longest.from_ns)
+        ),
+        Shape::Spread => "spread, as chance would".to_owned(),
+    };
+    if let Some(stalled) = when.while_stalled.filter(|stalled| *stalled > 0) {
+        let share = stalled as f64 / when.lost.max(1) as f64;
+        words.push_str(&format!("; {} of them while the target did nothing, or just after", percent(share)));
+    }
+    if let Some(index) = when.dispersion[1] {
+        words.push_str(&format!("; dispersion over 10{JOIN}ms {}", number::three(index)));
+    }
+    Some(words)
+}
+
+fn arrivals(found: &Explanation) -> String {
+    let seen = &found.arrivals;
+    let index = |value: Option<f64>| value.map_or_else(|| "\u{2013}".into(), number::three);
+    let rate = seen.rate_pps.map_or_else(String::new, |rate| format!("{}{JOIN}pps, ", number::three(rate)));
+    let [one, ten, hundred] = seen.dispersion.map(index);
+    let backlog = seen
+        .largest_backlog
+        .map_or_else(String::new, |backlog| format!("; up to {} waited", plural(backlog, "packet")));
+    format!("{rate}dispersion over 1, 10, 100{JOIN}ms {one} / {ten} / {hundred} (Poisson 1){backlog}")
+}
+
+fn server_words(server: &ServerSeen) -> String {
+    let who = match (&server.name, server.pid) {
+        (Some(name), Some(pid)) => format!("{name} (pid{JOIN}{pid}), "),
+        _ => String::new(),
+    };
+    let from = match server.service_from {
+        ServiceFrom::Replies => "between replies to packets that waited",
+        ServiceFrom::Cpu => "CPU time a packet: it may be less",
+    };
+    let wake = match server.wake_ns {
+        0 => String::new(),
+        ns => format!("; idle, it needs {} more to wake", nanoseconds(ns)),
+    };
+    format!(
+        "{who}{} a packet ({from}; \u{b1}{JOIN}{}){wake}",
+        nanoseconds(server.service_ns as u64),
+        nanoseconds((2.0 * server.service_error_ns) as u64)
+    )
+}
+
+/// What the server did while it had work and answered nothing.
+fn stalls(server: &ServerSeen) -> Option<String> {
+    let [shortest, longest] = server.stall_range_ns?;
+    let range = if server.stalls == 1 {
+        format!("of {}", nanoseconds(longest))
+    } else {
+        format!(
+            "of {} to {}, {} in all",
+            nanoseconds(shortest),
+            nanoseconds(longest),
+            nanoseconds(server.stalled_ns)
+        )
+    };
+    let share = |ns: Option<u64>| ns.map(|ns| ns as f64 / server.stalled_ns.max(1) as f64);
+    let shares = [
+        ("it could have run and had no CPU", share(server.not_scheduled_ns)),
+        ("it ran and answered nothing", share(server.busy_ns)),
+        ("it slept or waited for something else", share(server.paused_ns)),
+    ];
+    let why: Vec<String> = shares
+        .into_iter()
+        .filter_map(|(words, share)| {
+            Some(format!("{} {words}", percent(share.filter(|share| *share > 0.05)?)))
+        })
+        .collect();
+    let why = if why.is_empty() { String::new() } else { format!(": {}", number::listed(&why)) };
+    Some(format!("{} {range} with packets waiting{why}", plural(server.stalls, "time")))
+}
+
+fn buffer_words(buffer: BufferSeen) -> String {
+    let packets = plural(buffer.packets, "packet");
+    if buffer.own_queue {
+        return format!("the target's own queue holds {packets}, by what waited when others were lost");
+    }
+    let draining = format!("{} to {} while draining", count(buffer.draining_packets), count(buffer.packets));
+    match (buffer.bytes, buffer.inferred) {
+        (Some(bytes), _) => format!(
+            "{} is {packets} of this size (each is charged {}), {draining}",
+            number::bytes(bytes),
+            number::bytes(buffer.truesize_bytes.into())
+        ),
+        (None, _) => format!("{packets} by what waited when others were lost, {draining}"),
+    }
+}
+
+fn load(found: &Explanation) -> Option<String> {
+    let (load, server) = (found.load?, found.server.as_ref()?);
+    let most = number::three(1e9 / server.service_ns.max(1.0));
+    let full = if load >= 1.0 { ": more than it can serve" } else { "" };
+    Some(format!("rho {} at {most}{JOIN}pps served at most{full}", number::three(load)))
+}
+
+fn model(found: &Explanation) -> Option<String> {
+    let model = found.model?;
+    let error = model.error().map_or_else(String::new, |error| {
+        format!(" ({}{})", if error >= 0.0 { "+" } else { "\u{2212}" }, percent(error.abs()))
+    });
+    let exact = |name: &str, lost: Option<f64>| {
+        lost.map(|lost| format!(";  {name}: {}", count(lost.round() as u64))).unwrap_or_default()
+    };
+    Some(format!(
+        "replay of the arrivals with the target's stalls: {} lost{error} {}; measured {}{}{}",
+        count(model.replay.lost),
+        interval(model.replay),
+        count(model.measured),
+        exact("M/D/1/K", model.md1k),
+        exact("M/M/1/K", model.mm1k)
+    ))
+}
+
+/// Least and most of 95 % of the replays.
+pub(crate) fn interval(predicted: Predicted) -> String {
+    format!("[{}, {}]", count(predicted.low), count(predicted.high))
+}
+
+fn cause(found: &Explanation) -> Option<String> {
+    let lost = |wanted: Change| found.with(|change| change == wanted).map(|found| count(found.lost));
+    let constant = lost(Change::ConstantArrivals);
+    let mut words = match found.cause? {
+        Cause::Arrivals => "the arrivals: they come together, and more wait than the buffer holds".to_owned(),
+        Cause::Load => "the load: packets come faster than they are served".to_owned(),
+        Cause::Stalls => "the target's stalls: packets come and nobody reads them".to_owned(),
+        Cause::Together => "the arrivals and the target's stalls together".to_owned(),
+    };
+    if let Some(constant) = constant {
+        words.push_str(&format!("; as many packets at equal distances would lose {constant}"));
+    }
+    Some(words)
+}
+
+/// A change in words: what, and how to make it.
+pub(crate) fn change_words(change: Change) -> (String, &'static str) {
+    match change {
+        Change::Buffer { times, rcvbuf_bytes } => {
+            (format!("buffer \u{d7}{times} (SO_RCVBUF {rcvbuf_bytes})"), "")
+        }
+        Change::Queue { times, packets } => (format!("queue \u{d7}{times} ({packets} packets)"), ""),
+        Change::Batch { packets } => {
+            (format!("batch: up to {packets} packets a read"), "if a system call costs 1 us of each packet")
+        }
+        Change::Worker => ("one worker more".into(), "if it has a CPU to run on"),
+        Change::OwnCpu => ("target on a CPU of its own".into(), "if others on its CPU make it stall"),
+        Change::HalfTheLoad => ("half the load".into(), "every other packet, by chance"),
+        Change::ConstantArrivals => ("constant arrivals".into(), "as many packets, equally far apart"),
+    }
+}
+
+/// What an explanation lacks, in words, with what to do.
+pub(crate) fn lack_words(lack: Lack) -> &'static str {
+    match lack {
+        Lack::BufferNotSeen => {
+            "the target's buffer was not seen; its size is taken from what waited when packets were lost"
+        }
+        Lack::NoReplies => {
+            "nobody saw packets come back: which were lost and how long each took is not known, only how many, \
+             and the target's CPU time"
+        }
+        Lack::PacketsLeftOut => "only the first packets were kept: what came later is not in the models",
+        Lack::PacketsMissing => "the file of packets was cut off: what is missing is not in the models",
+        Lack::ServiceNotKnown => "too few packets waited for another: the service time is not known",
+        Lack::StallsUnexplained => {
+            "the target was not watched: why it stalled is not known; on this machine, and allowed to see its \
+             process, dropline watches it"
+        }
+        Lack::LeftByApp => {
+            "packets are taken to arrive when their send began, by our own clock: a sender that lost its CPU \
+             meanwhile sent later"
+        }
+        Lack::ElsewhereLost => "part of the loss is at a place where nothing waits: no queue model has it",
+    }
+}

@@ -1,0 +1,69 @@
+//! Why packets were lost, on a terminal.
+
+use super::layout::{Columns, Page, Row, Side};
+use super::search::head;
+use crate::explained::{change_words, facts, interval, lack_words, sentence};
+use crate::number::count;
+use crate::style::{Ink, Style};
+use dropline_record::{Explanation, Record};
+
+/// An explanation as text: the answer first, then when, where and why, then what would help and what not.
+/// Ends with a newline.
+pub fn explain_text(record: &Record, found: &Explanation, style: Style) -> String {
+    let mut page = Page::new(style);
+    page.paragraph(Ink::Strong, &sentence(found));
+    page.gap();
+    for (name, words) in facts(found) {
+        page.fact(name, &words);
+    }
+    changes(&mut page, found, true, "what would help (replayed)");
+    changes(&mut page, found, false, "what would not");
+    page.gap();
+    head(&mut page, record);
+    let lacks: Vec<&str> = found.lacks.iter().map(|lack| lack_words(*lack)).collect();
+    let caveats: Vec<String> = record.caveats().into_iter().map(|caveat| caveat.text).collect();
+    if !lacks.is_empty() || !caveats.is_empty() {
+        page.gap();
+    }
+    for text in lacks.into_iter().chain(caveats.iter().map(String::as_str)) {
+        page.hanging("! ", Ink::Strong, text);
+    }
+    page.into_text()
+}
+
+/// The changes that help, or that do not, and what would be lost then.
+fn changes(page: &mut Page, found: &Explanation, helping: bool, title: &str) {
+    let rows: Vec<Row> = found
+        .remedies
+        .iter()
+        .filter(|remedy| found.helps(remedy) == helping)
+        .map(|remedy| {
+            let (words, condition) = change_words(remedy.change);
+            let ink = if helping { Ink::Strong } else { Ink::Lost };
+            Row {
+                cells: vec![
+                    (words, Ink::Plain),
+                    (count(remedy.lost.lost), ink),
+                    (interval(remedy.lost), Ink::Plain),
+                    (condition.into(), Ink::Faint),
+                ],
+                note: None,
+            }
+        })
+        .collect();
+    if rows.is_empty() {
+        return;
+    }
+    page.gap();
+    let head = |word: &str, side: Side| (word.to_owned(), side);
+    page.columns(&Columns {
+        heads: vec![
+            head(title, Side::Left),
+            head("lost", Side::Right),
+            head("95 % of replays", Side::Left),
+            head("", Side::Left),
+        ],
+        rows,
+        keep: 2,
+    });
+}
