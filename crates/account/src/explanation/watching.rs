@@ -60,7 +60,7 @@ struct Spent {
 impl ServerSeen {
     pub(super) fn of(evidence: &Evidence<'_>, served: Option<&Served>) -> Option<Self> {
         let watched = evidence.watched;
-        let cpu_ns = watched.and_then(|watched| watched.cpu_ns_a_packet).filter(|ns| *ns > 0.0);
+        let cpu_ns = watched.and_then(|watched| watched.cpu_ns_a_packet()).filter(|ns| *ns > 0.0);
         let (service_ns, service_error_ns, service_from) = match (served, cpu_ns) {
             (Some(served), _) => (served.mean_ns, served.error_ns, ServiceFrom::Replies),
             // Waking up and the kernel's part are in it: it may be a quarter less.
