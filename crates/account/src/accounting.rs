@@ -9,6 +9,9 @@ use crate::{Device, Ledger, Place, Role, Site, Snapshot, Space, Way};
 use dropline_trial::{Caveat, LostAt};
 use std::collections::BTreeMap;
 
+/// Frames with which the kernel asks for a hardware address before it gives up, and some.
+const QUESTIONS: u64 = 8;
+
 /// What the measurer knows of a trial's packets without any counter of the kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
@@ -162,8 +165,8 @@ impl Hearing<'_> {
                 self.take(Site::out(Place::ReceiveBuffer), full.unwrap_or(0));
             }
         }
-        // After what the socket dropped: it had no room for it, so it does not wait there.
-        self.take(Site::out(Place::Unread), self.outcome.unread);
+        // After what the socket dropped; their number is found from the memory that they take.
+        self.ledger.claim(Site::out(Place::Unread), self.outcome.unread);
     }
 
     /// Places with a counter of their own.
@@ -218,7 +221,10 @@ impl Hearing<'_> {
                 self.take(Site::back(Place::Netfilter), forbidden.saturating_sub(refused));
                 self.take(Site::back(Place::NoRoute), space.stack.out_no_routes);
             }
-            self.take_way(Place::Netfilter, space.arrives(), space.stack.vanished_inside());
+            self.take_difference(Place::Netfilter, space.arrives(), space.stack.vanished_inside());
+            if space.hooked == Some(true) {
+                self.take_difference(Place::Ingress, space.arrives(), space.vanished_before());
+            }
         }
         let backlog = self.grown.backlog_drops.unwrap_or(0);
         // The backlog is the machine's; what the interfaces of these namespaces dropped on arrival is ours.
@@ -252,16 +258,14 @@ impl Hearing<'_> {
             let way = space.departs().unwrap_or(Way::Out);
             if space.devices().any(|device| !device.up || device.carrier_changes > 0) {
                 self.infer(Site { way, place: Place::LinkDown }, stuck, Inference::Down);
-            } else if space.neighbour_found == Some(false) {
-                self.infer(Site { way, place: Place::Neighbour }, stuck, Inference::Neighbour);
+            } else if space.neighbour_found == Some(false) && stuck > 0 {
+                // The few frames that left are the kernel's own questions.
+                let asked = left.min(QUESTIONS);
+                self.infer(Site { way, place: Place::Neighbour }, stuck + asked, Inference::Neighbour);
             }
-            if space.hooked != Some(false) {
-                let alone = devices.iter().filter(|device| device.own);
-                let arrived: u64 =
-                    alone.map(|device| device.received.saturating_sub(device.other_host)).sum();
+            if space.hooked.is_none() {
                 let way = space.arrives().unwrap_or(Way::Out);
-                let before = arrived.saturating_sub(space.stack.received);
-                self.infer(Site { way, place: Place::Ingress }, before, Inference::Arrivals);
+                self.infer(Site { way, place: Place::Ingress }, space.vanished_before(), Inference::Arrivals);
             }
         }
     }
@@ -317,6 +321,14 @@ impl Hearing<'_> {
         }
     }
 
+    /// A difference of two counters is no count of drops: what it has beyond the loss says nothing.
+    fn take_difference(&mut self, place: Place, way: Option<Way>, packets: u64) {
+        match way {
+            Some(way) => self.ledger.claim(Site { way, place }, packets),
+            None => self.ledger.claim_either(place, packets),
+        };
+    }
+
     fn take_either(&mut self, place: Place, packets: u64) {
         self.over += packets - self.ledger.claim_either(place, packets);
     }
@@ -333,6 +345,13 @@ impl Space {
     /// The interfaces that the trial's packets pass.
     fn devices(&self) -> impl Iterator<Item = &Device> {
         self.devices.iter().flatten().filter(|device| device.on_path)
+    }
+
+    /// Packets that arrived at interfaces and not at the IP layer; ARP and the like are among them.
+    fn vanished_before(&self) -> u64 {
+        let alone = self.devices.iter().flatten().filter(|device| device.own);
+        let arrived: u64 = alone.map(|device| device.received.saturating_sub(device.other_host)).sum();
+        arrived.saturating_sub(self.stack.received).saturating_sub(self.stack.received_otherwise)
     }
 
     /// Which way packets go that arrive here; `None` if both.

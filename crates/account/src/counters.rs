@@ -23,7 +23,7 @@ pub struct Space {
     pub id: u64,
     /// What it is to the trial.
     pub role: Role,
-    /// Counters of its IP and UDP layers, versions 4 and 6 added up.
+    /// Counters of its IP and UDP layers.
     pub stack: Stack,
     /// Its interfaces; `None` where they are not to be seen.
     pub devices: Option<Vec<Device>>,
@@ -48,7 +48,8 @@ pub enum Role {
     Between,
 }
 
-/// Counters of the IP and UDP layers of one namespace (`/proc/net/snmp`, `netstat`, `snmp6`).
+/// Counters of the IP and UDP layers of one namespace (`/proc/net/snmp`, `netstat`, `snmp6`), of the IP version
+/// that the trial's packets have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stack {
     /// Udp.InDatagrams: read by programs.
@@ -67,6 +68,8 @@ pub struct Stack {
     pub memory_errors: u64,
     /// Ip.InReceives.
     pub received: u64,
+    /// The same of the other IP version.
+    pub received_otherwise: u64,
     /// Ip.InDelivers.
     pub delivered: u64,
     /// Ip.ForwDatagrams.
@@ -156,6 +159,7 @@ impl Stack {
             checksum_errors: grew(|s| s.checksum_errors),
             memory_errors: grew(|s| s.memory_errors),
             received: grew(|s| s.received),
+            received_otherwise: grew(|s| s.received_otherwise),
             delivered: grew(|s| s.delivered),
             forwarded: grew(|s| s.forwarded),
             header_errors: grew(|s| s.header_errors),

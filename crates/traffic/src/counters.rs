@@ -134,7 +134,7 @@ impl Counters {
 impl Seat {
     fn read(&mut self, source: IpAddr, target: IpAddr) -> Space {
         // Tables first: what netlink asks for takes longer.
-        let stack = self.view.stack();
+        let stack = self.view.stack(tables::Version::of(target));
         let links = self.view.links();
         let qdiscs = self.view.qdiscs();
         let (links, known) = (links.as_deref(), qdiscs.as_deref().unwrap_or_default());

@@ -3,7 +3,8 @@
 use crate::receiver::{Whose, nothing_as_none};
 use crate::sys::{ReceiveBatch, receive_memory, wait_readable};
 use crate::whereabouts::Whereabouts;
-use crate::{UdpError, UdpTarget};
+use crate::{Counters, UdpError, UdpTarget};
+use dropline_account::TargetSockets;
 use dropline_payload::{Counts, Message, QUERY_BYTES, Verdict};
 use dropline_trial::{Caveat, Packet, Trial};
 use std::io;
@@ -16,8 +17,8 @@ use std::time::{Duration, Instant};
 pub(crate) enum Counting {
     /// It answers count queries.
     Asked,
-    /// Its socket is on this machine: `udp` and `udp6` in this directory show it.
-    AtSocket(PathBuf),
+    /// Its socket is on this machine, and the tables of its namespace show it.
+    AtSocket(Box<Counters>),
 }
 
 /// Queries that are sent before a target is taken for one that does not answer them.
@@ -41,15 +42,13 @@ impl Counting {
         if ask(socket, target, whose, stop)?.is_some() {
             return Ok(Self::Asked);
         }
-        let net = match Whereabouts::of(target.address.ip()) {
-            Whereabouts::Here => PathBuf::from("/proc/thread-self/net"),
-            Whereabouts::OtherNamespace { net: Some(net) } => net,
-            Whereabouts::OtherNamespace { net: None } | Whereabouts::Elsewhere => {
-                return Err(UdpError::NotCounted { target: target.address });
-            }
-        };
         let not_counted = UdpError::NotCounted { target: target.address };
-        AtSocket::read(&net, target.address).map(|_| Self::AtSocket(net)).ok_or(not_counted)
+        let Ok(source) = socket.local_addr() else { return Err(not_counted) };
+        let counters = Counters::open(source.ip(), target.address);
+        match counters.target_sockets() {
+            Some(_) => Ok(Self::AtSocket(Box::new(counters))),
+            None => Err(not_counted),
+        }
     }
 }
 
@@ -78,7 +77,7 @@ impl Asker<'_> {
     pub(crate) fn before(&self) -> Result<Before, UdpError> {
         match self.counting {
             Counting::Asked => Ok(Before::Nothing),
-            Counting::AtSocket(net) => Ok(Before::Dropped(self.look(net)?.drops)),
+            Counting::AtSocket(counters) => Ok(Before::Dropped(self.look(counters)?.drops)),
         }
     }
 
@@ -90,11 +89,11 @@ impl Asker<'_> {
     pub(crate) fn count(&self, before: &Before, trial: &mut Trial) -> Result<Option<Counts>, UdpError> {
         let until = Instant::now() + self.longest;
         match (self.counting, before) {
-            (Counting::AtSocket(net), Before::Dropped(before)) => {
-                let mut now = self.look(net)?;
+            (Counting::AtSocket(counters), Before::Dropped(before)) => {
+                let mut now = self.look(counters)?;
                 while now.waiting_bytes > 0 && Instant::now() < until {
                     self.pause()?;
-                    now = self.look(net)?;
+                    now = self.look(counters)?;
                 }
                 let waiting = now.waiting_bytes.div_ceil(charge_of(self.packet));
                 let dropped = now.drops.saturating_sub(*before);
@@ -132,8 +131,8 @@ impl Asker<'_> {
         }
     }
 
-    fn look(&self, net: &Path) -> Result<AtSocket, UdpError> {
-        AtSocket::read(net, self.target.address).ok_or(UdpError::NotCounted { target: self.target.address })
+    fn look(&self, counters: &Counters) -> Result<TargetSockets, UdpError> {
+        counters.target_sockets().ok_or(UdpError::NotCounted { target: self.target.address })
     }
 
     fn pause(&self) -> Result<(), UdpError> {

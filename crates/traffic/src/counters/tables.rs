@@ -1,6 +1,7 @@
 //! The kernel's tables of counters, as text: `/proc/net/snmp`, `netstat`, `snmp6`, `sockstat`, `softnet_stat`.
 
 use dropline_account::Stack;
+use std::net::IpAddr;
 
 /// Text of one namespace's tables; what could not be read is empty.
 #[derive(Clone, Debug, Default)]
@@ -16,15 +17,21 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Both IP versions added up. A counter that this kernel does not have is 0, as it never counts.
-    pub fn stack(&self) -> Stack {
-        let v4 = |name: &str| paired(&self.snmp, name);
-        let more = |name: &str| paired(&self.netstat, name);
-        let v6 = |name: &str| single(&self.snmp6, name);
+    /// Counters of one IP version. One that this kernel does not have is 0, as it never counts.
+    pub fn stack(&self, version: Version) -> Stack {
+        // The other version always has something to do: neighbours, routers, multicast.
+        let ours = |of: Version, count: u64| if of == version { count } else { 0 };
+        let v4 = |name: &str| ours(Version::V4, paired(&self.snmp, name));
+        let more = |name: &str| ours(Version::V4, paired(&self.netstat, name));
+        let v6 = |name: &str| ours(Version::V6, single(&self.snmp6, name));
         let both = |protocol: &str, name: &str| {
             v4(&format!("{protocol}: {name}")).saturating_add(v6(&format!("{protocol}6{name}")))
         };
         Stack {
+            received_otherwise: match version {
+                Version::V4 => single(&self.snmp6, "Ip6InReceives"),
+                Version::V6 => paired(&self.snmp, "Ip: InReceives"),
+            },
             udp_read: both("Udp", "InDatagrams"),
             no_ports: both("Udp", "NoPorts"),
             in_errors: both("Udp", "InErrors"),
@@ -46,7 +53,7 @@ impl Tables {
             fragments: both("Ip", "ReasmReqds"),
             reassembled: both("Ip", "ReasmOKs"),
             reassembly_failures: both("Ip", "ReasmFails"),
-            incomplete: self.incomplete(),
+            incomplete: self.incomplete(version),
             transmitted: both("Ip", "OutTransmits"),
             out_discards: both("Ip", "OutDiscards"),
             out_no_routes: both("Ip", "OutNoRoutes"),
@@ -54,12 +61,29 @@ impl Tables {
     }
 
     /// Packets of which fragments wait: the lines `FRAG: inuse 3 memory 4608` and `FRAG6: …`.
-    fn incomplete(&self) -> u64 {
-        let of = |line: &str| {
-            let rest = line.strip_prefix("FRAG: inuse ").or_else(|| line.strip_prefix("FRAG6: inuse "))?;
-            rest.split_whitespace().next()?.parse::<u64>().ok()
+    fn incomplete(&self, version: Version) -> u64 {
+        let name = match version {
+            Version::V4 => "FRAG: inuse ",
+            Version::V6 => "FRAG6: inuse ",
         };
-        self.sockstat.lines().filter_map(of).fold(0, u64::saturating_add)
+        let of = |line: &str| line.strip_prefix(name)?.split_whitespace().next()?.parse::<u64>().ok();
+        self.sockstat.lines().find_map(of).unwrap_or(0)
+    }
+}
+
+/// A version of the internet protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+impl Version {
+    /// That of the packets to an address.
+    pub fn of(address: IpAddr) -> Self {
+        if address.to_canonical().is_ipv4() { Self::V4 } else { Self::V6 }
     }
 }
 
@@ -116,15 +140,15 @@ mod tests {
     }
 
     #[test]
-    fn both_ip_versions_are_added_up() {
-        let stack = tables().stack();
-        assert_eq!((stack.received, stack.delivered, stack.transmitted), (111, 90, 80));
-        assert_eq!(
-            (stack.udp_read, stack.no_ports, stack.incomplete),
-            (7, 5, 4),
-            "UDP-Lite is another protocol"
-        );
+    fn each_ip_version_has_its_own() {
+        let stack = tables().stack(Version::V4);
+        assert_eq!((stack.received, stack.delivered, stack.transmitted), (100, 90, 80));
+        assert_eq!((stack.udp_read, stack.no_ports), (7, 3), "UDP-Lite is another protocol");
+        assert_eq!((stack.incomplete, stack.received_otherwise), (3, 11));
         assert_eq!((stack.rp_filtered, stack.in_no_routes), (5, 6));
+        let stack = tables().stack(Version::V6);
+        assert_eq!((stack.received, stack.no_ports, stack.incomplete), (11, 2, 1));
+        assert_eq!((stack.rp_filtered, stack.received_otherwise), (0, 100));
     }
 
     #[test]
@@ -141,7 +165,7 @@ mod tests {
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.send_to(b"x", socket.local_addr().unwrap()).unwrap();
         socket.recv(&mut [0; 8]).unwrap();
-        let stack = Tables { snmp: read("snmp"), ..Tables::default() }.stack();
+        let stack = Tables { snmp: read("snmp"), ..Tables::default() }.stack(Version::V4);
         assert!(stack.received > 0 && stack.delivered > 0 && stack.udp_read > 0 && stack.transmitted > 0);
         assert!(backlog_drops(&read("softnet_stat")).is_some());
     }
@@ -160,7 +184,7 @@ mod tests {
                 snmp6: torn(&whole.snmp6),
                 sockstat: torn(&whole.sockstat),
             };
-            let _ = torn.stack();
+            let _ = (torn.stack(Version::V4), torn.stack(Version::V6));
             let _ = backlog_drops(&torn.snmp);
         }
     }

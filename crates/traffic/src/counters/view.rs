@@ -2,7 +2,7 @@
 
 use super::links::{self, Link, Qdisc, Route, Side};
 use super::netlink::{Attributes, Netlink, Request, word};
-use super::tables::Tables;
+use super::tables::{Tables, Version};
 use dropline_account::Stack;
 use std::fs::File;
 use std::io;
@@ -94,7 +94,7 @@ impl View {
     }
 
     /// Counters of IP and UDP.
-    pub(super) fn stack(&self) -> Stack {
+    pub(super) fn stack(&self, version: Version) -> Stack {
         let text = |file: &Option<File>| file.as_ref().map(whole).unwrap_or_default();
         Tables {
             snmp: text(&self.snmp),
@@ -102,7 +102,7 @@ impl View {
             snmp6: text(&self.snmp6),
             sockstat: self.sockstat.iter().map(whole).collect(),
         }
-        .stack()
+        .stack(version)
     }
 
     /// The table of UDP sockets, both versions.

@@ -1,0 +1,43 @@
+//! What no counter counts: named as what remains, with a caveat.
+
+use super::*;
+
+#[test]
+fn what_waits_for_a_neighbour_is_the_remainder() {
+    let Some(lab) = built(Pair::new()) else { return };
+    // Nobody has this address.
+    let mut scene = Scene::of_strangers(&lab.client, lab.client_address, Ipv4Addr::new(10, 9, 0, 77));
+    let account = scene.account(None, |scene| scene.send(200));
+    assert_eq!((at(&account), codes(&account)), (vec![("neighbour", 200)], vec!["place_inferred"]));
+    assert_eq!(scene.counters.unseen().len(), 1, "and the other side is not to be seen");
+}
+
+#[test]
+fn a_peer_that_is_down_is_the_remainder() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let target = bound(&lab.target, lab.target_address, PORT);
+    let mut scene = Scene::of_pair(&lab);
+    lab.target.ip(&["link", "set", "dev", Pair::FAR, "down"]).unwrap();
+    let account = scene.account(Some(&target), |scene| scene.send(200));
+    assert_eq!(codes(&account), ["place_inferred"]);
+    let link_down = account.lost_at["link_down"];
+    assert_eq!(
+        (link_down + account.lost_at["unexplained"], account.lost_at["unexplained"]),
+        (200, 0),
+        "{account:?}"
+    );
+}
+
+#[test]
+fn a_socket_that_is_closed_takes_what_waits_with_it() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let target = bound(&lab.target, lab.target_address, PORT);
+    let mut scene = Scene::of_pair(&lab);
+    let account = scene.account(None, |scene| {
+        let outcome = scene.send(50);
+        std::thread::sleep(Duration::from_millis(10));
+        drop(target);
+        Outcome { closed: true, ..outcome }
+    });
+    assert_eq!((at(&account), codes(&account)), (vec![("unread", 50)], vec!["place_inferred"]));
+}

@@ -1,0 +1,135 @@
+//! Whole trials: the measurer says where.
+
+use super::*;
+
+fn trial_of(
+    client: &Namespace,
+    target: UdpTarget,
+    options: &MeasurerOptions,
+    pps: f64,
+    packets: u64,
+) -> Trial {
+    let drain = Drain {
+        longest: Duration::from_millis(500),
+        quiet: Some(Duration::from_millis(100)),
+        rest: Duration::ZERO,
+    };
+    let packet = Packet::of_payload(PAYLOAD as u32).unwrap();
+    let profile = TrafficProfile { packet, drain, ..TrafficProfile::default() };
+    let load = Rate::pps(pps).unwrap();
+    let input = TrialInput { load, duration: Duration::from_secs_f64(packets as f64 / pps) };
+    client
+        .run(|| {
+            let mut measurer =
+                UdpMeasurer::new(target, profile, options.clone(), 1, Arc::default(), None).unwrap();
+            measurer.measure(input).unwrap()
+        })
+        .unwrap()
+}
+
+fn responder(
+    namespace: &Namespace,
+    address: Ipv4Addr,
+    more: Responder,
+) -> dropline_traffic::RunningResponder {
+    let listen = SocketAddr::from((address, PORT));
+    namespace.run(|| Responder { listen, ..more }.start().unwrap()).unwrap()
+}
+
+fn echo(address: Ipv4Addr) -> UdpTarget {
+    UdpTarget { address: (address, PORT).into(), reply: Reply::Echo }
+}
+
+fn lost(trial: &Trial) -> Vec<(&str, u64)> {
+    places(trial.lost_at.as_ref().unwrap())
+}
+
+#[test]
+fn a_queue_that_refuses_our_sends_loses_nothing() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let _responder = responder(&lab.target, lab.target_address, Responder::default());
+    Bottleneck { rate: "1mbit", burst_bytes: 2_000, limit_bytes: 2_000 }.at(&lab.client, Pair::NEAR).unwrap();
+    let means = Means { send: SendMeans::Send, ..Means::default() };
+    let options = MeasurerOptions { means, ..MeasurerOptions::default() };
+    let trial = trial_of(&lab.client, echo(lab.target_address), &options, 10_000.0, 2_000);
+    assert!(trial.refused["ENOBUFS"] > 500, "{:?}", trial.refused);
+    assert_eq!(trial.offered + trial.refused.values().sum::<u64>(), 2_000);
+    assert_eq!((lost(&trial), trial.lost()), (vec![], 0));
+}
+
+#[test]
+fn a_full_service_queue_is_the_targets_own_word() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let slow = Responder { service_time: Duration::from_millis(1), queue: 16, ..Responder::default() };
+    let responder = responder(&lab.target, lab.target_address, slow);
+    let options = MeasurerOptions::default();
+    let trial = trial_of(&lab.client, echo(lab.target_address), &options, 10_000.0, 1_000);
+    assert!(trial.lost() > 300, "{:?}", trial.lost_at);
+    assert_eq!(lost(&trial), [("service_queue", trial.lost())]);
+    assert_eq!(responder.counts().dropped_queue, trial.lost());
+}
+
+#[test]
+fn replies_that_are_lost_are_lost_on_the_way_back() {
+    let Some(lab) = built(Bridged::new()) else { return };
+    let _responder = responder(&lab.target, lab.target_address, Responder::default());
+    let options = MeasurerOptions::default();
+    let trial = |namespace: &Namespace, device| {
+        Bottleneck { rate: "1mbit", burst_bytes: 2_000, limit_bytes: 2_000 }.at(namespace, device).unwrap();
+        let trial = trial_of(&lab.client, echo(lab.target_address), &options, 10_000.0, 1_000);
+        namespace.tc(&["qdisc", "del", "dev", device, "root"]).unwrap();
+        assert!(trial.lost() > 200, "{:?}", trial.lost_at);
+        trial
+    };
+    for (namespace, device) in [(&lab.target, Pair::FAR), (&lab.bridge, Bridged::TO_CLIENT)] {
+        let trial = trial(namespace, device);
+        assert_eq!(lost(&trial), [("return_qdisc", trial.lost())], "{device}");
+    }
+    lab.client
+        .nft(&format!(
+            "table inet dropline {{ chain in {{ type filter hook input priority 0; udp sport {PORT} \
+             numgen inc mod 4 0 drop; }}; }}"
+        ))
+        .unwrap();
+    let trial = trial_of(&lab.client, echo(lab.target_address), &options, 10_000.0, 1_000);
+    // One of the answers may be that to the probing query.
+    assert!((240..=260).contains(&trial.lost()), "{:?}", trial.lost_at);
+    assert_eq!(lost(&trial), [("return_netfilter", trial.lost())]);
+}
+
+#[test]
+fn a_stranger_that_does_not_read_is_watched_while_its_buffer_fills() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let target = bound(&lab.target, lab.target_address, PORT);
+    let one_way = UdpTarget { address: target.local_addr().unwrap(), reply: Reply::None };
+    let watching = Watching { every: Some(Duration::from_millis(1)), keep: true, pid: None };
+    let options = MeasurerOptions { watching, ..MeasurerOptions::default() };
+    let trial = trial_of(&lab.client, one_way, &options, 50_000.0, 3_000);
+    let watched = trial.watched.as_ref().expect("is on this machine");
+    assert_eq!(watched.buffer_bytes, Some(212_992));
+    let last = watched.samples.last().unwrap();
+    assert!(last.queued_bytes > Some(211_000) && watched.largest_queued_bytes >= last.queued_bytes);
+    // Five count queries, which it did not read either, wait or were dropped too.
+    let places = trial.lost_at.as_ref().unwrap();
+    let dropped = places["receive_buffer"];
+    assert!(last.drops.is_some_and(|drops| (dropped..=dropped + 5).contains(&drops)), "{last:?} {places:?}");
+    assert_eq!((dropped + places["unread"], places["unexplained"]), (trial.offered, 0));
+    drop(target);
+}
+
+#[test]
+fn trains_into_a_small_buffer_are_counted_in_packets() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let target = bound(&lab.target, lab.target_address, PORT);
+    let means = Means { send: SendMeans::Gso, ..Means::default() };
+    let options = MeasurerOptions { means, ..MeasurerOptions::default() };
+    let one_way = UdpTarget { address: target.local_addr().unwrap(), reply: Reply::None };
+    let trial = trial_of(&lab.client, one_way, &options, 400_000.0, 8_000);
+    let places = trial.lost_at.as_ref().unwrap();
+    // Packets cut out of a train are charged for more than ones that came alone.
+    assert!((200..=256).contains(&places["unread"]), "{places:?}");
+    assert_eq!((places["receive_buffer"] + places["unread"], places["unexplained"]), (trial.offered, 0));
+    let doubts =
+        trial.caveats.iter().filter(|caveat| ["counters_shared", "place_inferred"].contains(&caveat.code()));
+    assert_eq!(doubts.count(), 0);
+}
