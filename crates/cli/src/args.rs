@@ -66,6 +66,8 @@ pub(crate) enum Verb {
     Heartbeat(HeartbeatArgs),
     Experiment(ExperimentArgs),
     Doctor(DoctorArgs),
+    #[command(hide = true)]
+    Client(ClientArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -284,6 +286,16 @@ pub(crate) struct ServeArgs {
     /// Workers that take the service time in parallel.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) workers: usize,
+    /// Stay on this CPU.
+    #[arg(long, value_name = "N")]
+    pub(crate) cpu: Option<u32>,
+    /// Go before normal processes, at this priority of SCHED_FIFO (root or CAP_SYS_NICE).
+    #[arg(long, value_name = "PRIORITY")]
+    pub(crate) fifo: Option<u8>,
+    /// With --queue 0: write when each packet was read and served to this file at the end, in ns of the
+    /// monotonic clock.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) times: Option<PathBuf>,
     /// Print the counts as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
@@ -441,6 +453,13 @@ pub(crate) struct DoctorArgs {
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Be one client of a closed loop; started by trials, with words that they write.
+#[derive(Args, Debug)]
+pub(crate) struct ClientArgs {
+    /// The plan.
+    pub(crate) words: Vec<String>,
 }
 
 /// Print a shell's completion script.

@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Verb::Heartbeat(args) => verbs::heartbeat::run(&args),
         Verb::Experiment(args) => verbs::experiment::run(&args),
         Verb::Doctor(args) => verbs::doctor::run(&args),
+        Verb::Client(args) => verbs::client::run(&args),
         Verb::Completions(args) => verbs::manual::completions(&args),
         Verb::Man(args) => verbs::manual::man(&args),
     };

@@ -64,6 +64,9 @@ pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
     let profile = profiles.remove(0);
     let asked = args.load.as_deref().map(|text| rate("--load", text, profile.packet)).transpose()?;
     let load = arriving::load(&profile.arrival, asked)?;
+    if !target.takes_clients() {
+        arriving::scheduled(&profile.arrival)?;
+    }
     let duration = read("--duration", written::positive_duration(&args.duration))?;
     let keeps = !args.no_packets && args.keep.output.as_deref() != Some("-".as_ref());
     let keep_packets = if keeps { PacketTimes::ROOM } else { 0 };

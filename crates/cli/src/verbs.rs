@@ -1,5 +1,6 @@
 //! A file a verb: what it does with its flags, its result on stdout, its exit code.
 
+pub(crate) mod client;
 pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod experiment;

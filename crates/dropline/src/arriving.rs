@@ -52,6 +52,18 @@ pub fn searchable(arrival: &Arrival) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses processes without a schedule, for targets that processes cannot send to.
+///
+/// # Errors
+/// If the process is a closed loop.
+pub fn scheduled(arrival: &Arrival) -> Result<(), Failure> {
+    if matches!(arrival.pace(), Pace::Closed(_)) {
+        return Err(Failure::usage(format!("--arrival: {arrival} is made of processes that send packets"))
+            .advice("they need a udp:// target"));
+    }
+    Ok(())
+}
+
 /// Departure times of a `RECORD.packets`, or of a text with a number of nanoseconds a line.
 fn times(name: &str) -> Result<Vec<u64>, String> {
     /// More is no recording that could be held in memory twice.

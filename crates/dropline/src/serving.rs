@@ -1,10 +1,10 @@
-//! The verb `serve`: the embedded target.
+//! The verb `serve`: the embedded target; and the clients of a closed loop.
 
 use crate::Failure;
-use dropline_traffic::{BindError, Responder, ResponderCounts, RunningResponder};
+use dropline_traffic::{BindError, ClientPlan, ClientProgram, Responder, ResponderCounts, RunningResponder};
 use serde::Serialize;
 
-pub use dropline_traffic::Responder as Service;
+pub use dropline_traffic::{Responder as Service, Seat};
 
 /// Starts the responder.
 ///
@@ -19,6 +19,35 @@ pub fn serve(service: Responder) -> Result<RunningResponder, Failure> {
             .advice("ports below 1024 need a privilege; take a higher one: --listen"),
         _ => Failure::environment(&why),
     })
+}
+
+/// Moves this process to a CPU and a priority.
+///
+/// # Errors
+/// If the system does not allow it.
+pub fn take(seat: Seat) -> Result<(), Failure> {
+    seat.take().map_err(|why| {
+        Failure::environment(why).advice("leave --cpu and --fifo out, or run as root (CAP_SYS_NICE)")
+    })
+}
+
+/// Runs one client by its plan, and writes what it did.
+///
+/// # Errors
+/// If the words are no plan, or the system does not let it run.
+pub fn client(words: &[String], out: &mut impl std::io::Write) -> Result<(), Failure> {
+    let plan = ClientPlan::from_words(words).map_err(Failure::usage)?;
+    plan.run(out).map_err(Failure::environment)
+}
+
+/// This program, as the clients of a closed loop.
+///
+/// # Errors
+/// If the system does not say where it is.
+pub fn client_program() -> Result<ClientProgram, Failure> {
+    let path = std::env::current_exe()
+        .map_err(|why| Failure::environment(format!("where this program is cannot be found: {why}")))?;
+    Ok(ClientProgram { path, words: vec!["client".into()] })
 }
 
 /// What a responder did, as it is printed.

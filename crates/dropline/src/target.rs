@@ -131,6 +131,11 @@ impl Target {
         matches!(self.kind, Kind::Heartbeat { .. } | Kind::Udp { .. })
     }
 
+    /// Whether clients that pace themselves can be sent to it.
+    pub fn takes_clients(&self) -> bool {
+        matches!(self.kind, Kind::Udp { .. })
+    }
+
     /// Whether the measurer sends the load over several directions itself.
     pub fn takes_directions(&self) -> bool {
         !self.is_udp()

@@ -1,7 +1,7 @@
 //! The threads of a responder and what they share: socket, queue, counts.
 
 use crate::receiver::nothing_as_none;
-use crate::sys::{BATCH, ReceiveBatch, receive_drops, sharpen_sleep, wait_readable};
+use crate::sys::{BATCH, ReceiveBatch, monotonic_ns, receive_drops, sharpen_sleep, wait_readable};
 use crate::tally::Tally;
 use crate::{Responder, ResponderCounts};
 use dropline_payload::{Message, Tag, message::decode};
@@ -22,6 +22,8 @@ pub(crate) struct Desk {
     queue: Mutex<Queue>,
     filled: Condvar,
     closed: AtomicBool,
+    /// Read and served, by the machine's monotonic clock.
+    times: Mutex<Vec<[u64; 2]>>,
 }
 
 #[derive(Debug, Default)]
@@ -88,6 +90,7 @@ impl Desk {
             queue: Mutex::default(),
             filled: Condvar::new(),
             closed: AtomicBool::new(false),
+            times: Mutex::new(Vec::with_capacity(config.keep_times)),
         }
     }
 
@@ -258,11 +261,28 @@ impl Desk {
             match sorted {
                 Sorted::Query { tag, number } => self.answer_queries(&[(source, tag, number)]),
                 Sorted::Request(origin) => {
+                    let read_ns = monotonic_ns();
                     add(&self.counters.received, 1);
                     self.serve(&bytes[..length], source, origin);
+                    self.keep_times(read_ns);
                 }
             }
         }
+    }
+
+    /// Notes that a packet read then is served now, if there is room.
+    fn keep_times(&self, read_ns: u64) {
+        if self.config.keep_times > 0 {
+            let mut times = lock(&self.times);
+            if times.len() < self.config.keep_times {
+                times.push([read_ns, monotonic_ns()]);
+            }
+        }
+    }
+
+    /// The times kept so far.
+    pub(crate) fn times(&self) -> Vec<[u64; 2]> {
+        lock(&self.times).clone()
     }
 
     /// Takes the service time, then answers.

@@ -74,6 +74,9 @@ pub enum UdpError {
         /// Streams of the profile.
         streams: usize,
     },
+    /// A closed loop needs a program to start as its clients, and this measurer was given none.
+    #[error("this measurer has no program for the clients of a closed loop")]
+    NoClients,
     /// The user wants to stop.
     #[error("interrupted")]
     Interrupted,

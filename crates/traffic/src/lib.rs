@@ -5,7 +5,9 @@
 //! code is in `sys/` alone. Start reading at [`measurer`], then `sender` and `receiver`; the
 //! target is in [`responder`] and `desk`.
 
+pub mod client;
 mod clock_join;
+pub mod closed_loop;
 pub mod control;
 pub mod cost;
 pub mod counters;
@@ -28,6 +30,7 @@ mod receiver;
 pub mod responder;
 mod sampling;
 mod schedule;
+pub mod seat;
 mod seen;
 mod sender;
 mod spread;
@@ -39,6 +42,8 @@ pub mod target;
 mod ways;
 pub mod whereabouts;
 
+pub use client::{ClientPace, ClientPlan, ClientReply, ClientReport};
+pub use closed_loop::{ClientProgram, Crowd, Gathered, RunningClients};
 pub use counters::Counters;
 pub use counting::{AtSocket, TargetSocket};
 pub use error::{BindError, UdpError};
@@ -51,6 +56,7 @@ pub use placement::{Cpus, Priority};
 pub use probe::{Probe, probe};
 pub use progress::Progress;
 pub use responder::{Responder, ResponderCounts, RunningResponder};
+pub use seat::{Seat, SeatError};
 pub use sender::Trains;
 pub use target::{Reply, UdpTarget};
 pub use ways::Sources;

@@ -1,5 +1,7 @@
 //! Trials on a UDP target.
 
+use crate::client::{ClientPace, ClientReply};
+use crate::closed_loop::{ClientProgram, Crowd};
 use crate::counting::Counting;
 use crate::evidence::{Evidence, Watching};
 use crate::exchange::{Exchange, Exchanged};
@@ -13,12 +15,12 @@ use crate::spread::Spread;
 use crate::stamps::Stamps;
 use crate::sys::{ReceiveBatch, allowed_cpus, can_stamp_departures, receive_drops, wait_for_stamps};
 use crate::ways::{Sources, Wanted, Ways};
-use crate::{Progress, ReceiveMeans, Reply, UdpError, UdpTarget, probe};
+use crate::{Progress, ReceiveMeans, Reply, Seat, UdpError, UdpTarget, probe};
 use dropline_payload::Tags;
 use dropline_stats::Histogram;
 use dropline_trial::{
-    Caveat, Delay, DelayKind, Fidelity, Kept, Measurer, Observed, PacketTimes, Slice, Stamp, TrafficProfile,
-    Trial, TrialInput,
+    Caveat, ClosedLoop, Delay, DelayKind, Fidelity, Kept, Measurer, Observed, Pace, PacketTimes, Slice,
+    Stamp, TrafficProfile, Trial, TrialInput,
 };
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::SocketAddr;
@@ -64,6 +66,8 @@ pub struct UdpMeasurer {
     evidence: Option<Evidence>,
     /// Replies that were taken after the last trial's drain.
     strays: u64,
+    /// What is a client of a closed loop when it is started.
+    clients: Option<ClientProgram>,
 }
 
 /// What can be set about the measuring, as opposed to the traffic.
@@ -166,12 +170,41 @@ impl UdpMeasurer {
             evidence: None,
             strays: 0,
             ways,
+            clients: None,
             target,
             profile,
             options,
             stop,
             progress,
         })
+    }
+
+    /// Lets it perform closed loops, whose clients are this program.
+    pub fn with_clients(self, program: ClientProgram) -> Self {
+        Self { clients: Some(program), ..self }
+    }
+
+    /// A trial of clients that pace themselves, but for the counts of a one-way target.
+    fn measure_clients(&self, closed: ClosedLoop, whose: Whose, trial: &mut Trial) -> Result<(), UdpError> {
+        let program = self.clients.as_ref().ok_or(UdpError::NoClients)?;
+        let reply = match (self.target.reply, closed.waits) {
+            (Reply::None, _) => ClientReply::None,
+            (Reply::Echo, false) => ClientReply::Counted,
+            (Reply::Echo, true) => ClientReply::Awaited,
+        };
+        let crowd = Crowd {
+            target: self.target.address,
+            tag: whose.tag().0,
+            paces: vec![ClientPace::Think(closed.think); closed.clients as usize],
+            reply,
+            payload: self.profile.packet.payload_bytes(),
+            seed: trial.seed,
+            duration: trial.input.duration,
+            seat: Seat::default(),
+        };
+        let running = crowd.start(program).map_err(UdpError::system("starting the clients"))?;
+        running.gather(&self.stop)?.fill(trial, &self.profile.arrival, reply);
+        Ok(())
     }
 
     /// Receive buffer that the system really reserved at each reply socket, in bytes.
@@ -336,6 +369,21 @@ impl Measurer for UdpMeasurer {
             Reply::None => Some(self.counting(whose)?.before()?),
         };
         let counters = self.evidence()?.before();
+        if let Pace::Closed(closed) = self.profile.arrival.pace() {
+            let mut trial = Trial::new(number, input, seed);
+            self.measure_clients(closed, whose, &mut trial)?;
+            let stop = Arc::clone(&self.stop);
+            let counted = match &before {
+                Some(before) => self.counting(whose)?.count(before, &mut trial)?,
+                None if trial.lost() > 0 => self.evidence()?.ask(whose, &stop),
+                None => None,
+            };
+            let gathered = self.evidence()?.after(counters, None);
+            self.rest()?;
+            self.evidence()?.account(gathered, counted, 0, false, &mut trial);
+            trial.elapsed = begun.elapsed();
+            return Ok(trial);
+        }
         let drops = self.drops();
         let Exchanged { sent, mut received, packets, departed, arrived, watched } =
             self.exchange(input, seed, whose)?;

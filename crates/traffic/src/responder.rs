@@ -29,6 +29,8 @@ pub struct Responder {
     pub buffer: Option<u64>,
     /// Packets that can be served at once.
     pub workers: usize,
+    /// Packets whose times of reading and of being served are kept; only with a queue of 0.
+    pub keep_times: usize,
 }
 
 impl Default for Responder {
@@ -42,6 +44,7 @@ impl Default for Responder {
             queue: 256,
             buffer: Some(8 << 20),
             workers: 1,
+            keep_times: 0,
         }
     }
 }
@@ -127,6 +130,12 @@ impl RunningResponder {
     /// What it did so far.
     pub fn counts(&self) -> ResponderCounts {
         self.desk.counts()
+    }
+
+    /// When each packet was read from the socket and when it was served, in ns by the machine's monotonic
+    /// clock; as far as they are kept.
+    pub fn times(&self) -> Vec<[u64; 2]> {
+        self.desk.times()
     }
 
     /// Stops it and says what it did. What still waits is not served any more.

@@ -1,5 +1,6 @@
 //! Chance, derived: no two trials share it, and a resumed search gets the same again.
 
+use rand::Rng as _;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 
@@ -11,6 +12,12 @@ pub fn of_trial(seed: u64, number: u64) -> u64 {
 /// The generator of a seed. ChaCha8: its values are fixed across versions and platforms.
 pub fn generator(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
+}
+
+/// Numbers in [0, 1), each equally likely, without end.
+pub fn uniforms(seed: u64) -> impl Iterator<Item = f64> {
+    let mut chance = generator(seed);
+    std::iter::repeat_with(move || chance.random())
 }
 
 fn mix(value: u64) -> u64 {

@@ -5,7 +5,7 @@ use crate::args::ServeArgs;
 use crate::{output as out, plan};
 use dropline::Failure;
 use dropline::measured::written;
-use dropline::serving::{Served, Service, serve};
+use dropline::serving::{Seat, Served, Service, serve, take};
 use std::net::ToSocketAddrs as _;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -20,6 +20,10 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
         .ok_or_else(|| Failure::usage(format!("--listen {:?} is no ADDR:PORT", args.listen)))?;
     let buffer =
         args.buffer.as_deref().map(|text| plan::read("--buffer", written::bytes(text))).transpose()?;
+    if args.times.is_some() && args.queue > 0 {
+        return Err(Failure::usage("--times needs --queue 0: workers that read from the socket themselves"));
+    }
+    take(Seat { cpu: args.cpu, fifo: args.fifo })?;
     let running = serve(Service {
         listen,
         service_time: plan::read("--service-time", written::duration(&args.service_time))?,
@@ -27,6 +31,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
         queue: args.queue,
         buffer,
         workers: args.workers,
+        keep_times: if args.times.is_some() { MOST_TIMES } else { 0 },
     })?;
     out::print(&format!("listening udp {}", running.address()))?;
     if !listen.ip().is_loopback() {
@@ -34,6 +39,11 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
     }
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(50));
+    }
+    if let Some(path) = &args.times {
+        let lines: Vec<String> =
+            running.times().iter().map(|[read, served]| format!("{read} {served}")).collect();
+        out::write(path, &(lines.join("\n") + "\n"))?;
     }
     let served = Served::from(running.stop());
     if args.json {
@@ -43,6 +53,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
     }
     Ok(DONE)
 }
+
+/// Packets whose times `--times` keeps: 32 MB.
+const MOST_TIMES: usize = 2 << 20;
 
 fn text(served: &Served) -> String {
     let mut lines =

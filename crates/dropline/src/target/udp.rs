@@ -54,7 +54,8 @@ pub(super) fn open(
     };
     let mut measurer =
         UdpMeasurer::new(target, profile.clone(), options, opening.first_trial, opening.stop, None)
-            .map_err(|why| failure(&why))?;
+            .map_err(|why| failure(&why))?
+            .with_clients(crate::serving::client_program()?);
     let note = match round_trip_ns {
         Some(ns) => format!("echo, answers in {} us", ns.div_ceil(1000)),
         None => "one way, counted at its socket".into(),

@@ -13,12 +13,23 @@ mod imp;
 #[path = "portable.rs"]
 mod imp;
 
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
+#[path = "linux_process.rs"]
+#[expect(unsafe_code, reason = "the system calls that the standard library does not have")]
+mod process;
+
+#[cfg(not(all(target_os = "linux", not(feature = "portable"))))]
+#[path = "portable_process.rs"]
+mod process;
+
 pub(crate) use imp::{
     FrameSocket, InBatch, OutBatch, ReceiveBatch, SendBatch, addresses_elsewhere, allowed_cpus,
     can_stamp_departures, coarse_now, errno_name, hear_queued, keep_trains, leads_off_this_machine, link_to,
     local_addresses, neighbour, prefer, real_time, receive_drops, receive_memory, report_refusals, run_on,
     set_receive_buffer, sharpen_sleep, stamp_packets, wait_and_hear, wait_for_stamps, wait_readable,
 };
+
+pub(crate) use process::{end_with_parent, go_first, monotonic_ns, sleep_for, sleep_until_ns};
 
 use std::io;
 use std::net::UdpSocket;

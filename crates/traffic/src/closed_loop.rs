@@ -1,0 +1,225 @@
+//! Many clients that pace themselves, each a process of its own.
+
+use crate::client::{ClientPace, ClientPlan, ClientReply, ClientReport};
+use crate::sys::monotonic_ns;
+use crate::{Seat, UdpError};
+use dropline_stats::Histogram;
+use dropline_trial::{Delay, DelayKind, Departed, Kept, Observed, Stamp, Trial};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Read as _};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The program that is a client when it is started with these words and then those of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientProgram {
+    /// The program.
+    pub path: PathBuf,
+    /// Its first words.
+    pub words: Vec<OsString>,
+}
+
+/// What all clients of a trial share.
+#[derive(Clone, Debug)]
+pub struct Crowd {
+    /// Where they send.
+    pub target: SocketAddr,
+    /// Tag of the trial.
+    pub tag: u32,
+    /// When each sends, by its number.
+    pub paces: Vec<ClientPace>,
+    /// What comes back.
+    pub reply: ClientReply,
+    /// UDP payload in bytes.
+    pub payload: u32,
+    /// Chance of the trial.
+    pub seed: u64,
+    /// How long they send.
+    pub duration: Duration,
+    /// Where they run.
+    pub seat: Seat,
+}
+
+/// What all clients did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Gathered {
+    /// When packets left, ascending, by the machine's monotonic clock.
+    pub left_ns: Vec<u64>,
+    /// When they began, by the same clock.
+    pub from_ns: u64,
+    /// Replies, each counted once.
+    pub forwarded: u64,
+    /// Further copies.
+    pub duplicated: u64,
+    /// Sends that the system refused, by errno name.
+    pub refused: BTreeMap<String, u64>,
+    /// From leaving to the reply.
+    pub delay: Histogram,
+}
+
+/// Clients at work; dropping them ends them.
+#[derive(Debug)]
+pub struct RunningClients {
+    children: Vec<Child>,
+    from_ns: u64,
+    until_ns: u64,
+}
+
+/// From the start of the first client to its first packet, and more for each further client: a process is
+/// started in about a millisecond, several on a busy machine.
+const LEAD: Duration = Duration::from_millis(100);
+const LEAD_EACH: Duration = Duration::from_millis(4);
+/// How long after its end a client may take to say what it did.
+const GRACE: Duration = Duration::from_secs(20);
+
+impl Crowd {
+    /// Starts all clients. They begin together, when the last one has had time to start.
+    ///
+    /// # Errors
+    /// If the system does not start them.
+    pub fn start(&self, program: &ClientProgram) -> io::Result<RunningClients> {
+        let clients = u32::try_from(self.paces.len()).unwrap_or(u32::MAX);
+        let from_ns = monotonic_ns() + (LEAD + LEAD_EACH * clients).as_nanos() as u64;
+        let until_ns = from_ns + self.duration.as_nanos() as u64;
+        let mut running =
+            RunningClients { children: Vec::with_capacity(self.paces.len()), from_ns, until_ns };
+        for (pace, number) in self.paces.iter().zip(0..) {
+            let plan = ClientPlan {
+                target: self.target,
+                tag: self.tag,
+                number,
+                clients,
+                payload: self.payload,
+                pace: pace.clone(),
+                reply: self.reply,
+                seed: self.seed,
+                from_ns,
+                until_ns,
+                seat: self.seat,
+            };
+            let mut command = Command::new(&program.path);
+            command.args(&program.words).args(plan.to_words());
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+            running.children.push(command.spawn()?);
+        }
+        Ok(running)
+    }
+}
+
+impl RunningClients {
+    /// When they begin to send, by the machine's monotonic clock.
+    pub fn from_ns(&self) -> u64 {
+        self.from_ns
+    }
+
+    /// Waits for their end and adds up what they did.
+    ///
+    /// # Errors
+    /// If the user wants to stop, or a client did not say what it did.
+    pub fn gather(mut self, stop: &AtomicBool) -> Result<Gathered, UdpError> {
+        while monotonic_ns() < self.until_ns {
+            if stop.load(Ordering::Relaxed) {
+                return Err(UdpError::Interrupted);
+            }
+            let left = Duration::from_nanos(self.until_ns.saturating_sub(monotonic_ns()));
+            std::thread::sleep(left.min(Duration::from_millis(50)));
+        }
+        let readers: Vec<_> =
+            self.children.iter_mut().filter_map(|child| child.stdout.take()).map(read_all).collect();
+        let deadline = monotonic_ns() + GRACE.as_nanos() as u64;
+        let mut gathered = Gathered { from_ns: self.from_ns, ..Gathered::default() };
+        for reader in readers {
+            while !reader.is_finished() {
+                if stop.load(Ordering::Relaxed) {
+                    return Err(UdpError::Interrupted);
+                }
+                if monotonic_ns() > deadline {
+                    return Err(no_report());
+                }
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            let bytes = reader.join().unwrap_or_default();
+            let report = ClientReport::read(&bytes).ok_or_else(no_report)?;
+            gathered.add(report);
+        }
+        for child in &mut self.children {
+            let _ = child.wait();
+        }
+        gathered.left_ns.sort_unstable();
+        Ok(gathered)
+    }
+}
+
+impl Drop for RunningClients {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            // One that ended already is only waited for.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Gathered {
+    fn add(&mut self, report: ClientReport) {
+        self.left_ns.extend(report.left_ns);
+        self.forwarded += report.forwarded;
+        self.duplicated += report.duplicated;
+        for (name, count) in report.refused {
+            *self.refused.entry(name).or_default() += count;
+        }
+        self.delay.merge(&report.delay);
+    }
+
+    /// Packets that left.
+    pub fn offered(&self) -> u64 {
+        self.left_ns.len() as u64
+    }
+
+    /// Fills in a trial that intended nothing: its load is what it came to. Replies are counted where they
+    /// were asked for.
+    pub(crate) fn fill(self, trial: &mut Trial, arrival: &dropline_trial::Arrival, reply: ClientReply) {
+        trial.intended = None;
+        trial.offered = self.offered();
+        let millipps = u128::from(trial.offered) * 1_000_000_000_000 / trial.input.duration.as_nanos().max(1);
+        trial.input.load = dropline_trial::Rate::from_millipps(u64::try_from(millipps).unwrap_or(u64::MAX));
+        trial.duration = trial.input.duration;
+        let mut departed = Departed::new();
+        for left in self.left_ns.iter().map(|left| left.saturating_sub(self.from_ns)) {
+            departed.packet(left, left);
+        }
+        let observed =
+            Observed { offered: trial.offered, left: Some((&departed, Stamp::App)), ..Observed::default() };
+        trial.kept = Some(Kept::of(arrival, trial.input, trial.seed, &observed));
+        trial.refused = self.refused;
+        trial.stamp = Some(Stamp::App);
+        if reply != ClientReply::None {
+            trial.forwarded = self.forwarded;
+            trial.duplicated = Some(self.duplicated);
+            trial.delay_kind = Some(DelayKind::RoundTrip);
+            if self.delay.count() > 0 {
+                trial.service_delay = Delay { histogram: Some(self.delay), ..Delay::default() };
+            }
+        }
+    }
+}
+
+fn read_all(mut pipe: std::process::ChildStdout) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was cut is seen when it is read.
+        let _ = pipe.read_to_end(&mut bytes);
+        bytes
+    })
+}
+
+fn no_report() -> UdpError {
+    UdpError::System {
+        doing: "running the clients",
+        source: io::Error::other("a client process ended without saying what it did"),
+    }
+}

@@ -1,0 +1,40 @@
+//! Where a process runs, and who waits for whom.
+
+use crate::sys;
+use std::io;
+
+/// A CPU and a priority for a process that is being started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seat {
+    /// The CPU it stays on; `None` leaves it to the system.
+    pub cpu: Option<u32>,
+    /// Its priority under `SCHED_FIFO`; `None` leaves the normal one.
+    pub fifo: Option<u8>,
+}
+
+/// Why a process did not get its seat.
+#[derive(Debug, thiserror::Error)]
+pub enum SeatError {
+    /// There is no such CPU here, or it is not this process's to use.
+    #[error("cannot run on CPU {0}: {1}")]
+    Cpu(u32, io::Error),
+    /// The system does not let us go first: it takes root or CAP_SYS_NICE.
+    #[error("cannot run at SCHED_FIFO priority {0}: {1}")]
+    Fifo(u8, io::Error),
+}
+
+impl Seat {
+    /// Moves this process there, and all that it starts from now on.
+    ///
+    /// # Errors
+    /// If the system does not allow it.
+    pub fn take(self) -> Result<(), SeatError> {
+        if let Some(cpu) = self.cpu {
+            sys::run_on(&[cpu as usize]).map_err(|why| SeatError::Cpu(cpu, why))?;
+        }
+        if let Some(priority) = self.fifo {
+            sys::go_first(priority).map_err(|why| SeatError::Fifo(priority, why))?;
+        }
+        Ok(())
+    }
+}
