@@ -19,6 +19,8 @@ pub struct Outcome {
     pub offered: u64,
     /// Packets that came back in time, or that arrived where nothing comes back.
     pub forwarded: u64,
+    /// Whether nothing comes back.
+    pub one_way: bool,
     /// Replies that our own sockets dropped.
     pub generator_lost: u64,
     /// Of the trial's packets, those that came back after its drain.
@@ -98,6 +100,7 @@ impl Inference {
 pub fn account(outcome: &Outcome, grown: &Snapshot) -> Account {
     let lost = outcome.offered.saturating_sub(outcome.forwarded).saturating_sub(outcome.generator_lost);
     let ledger = match outcome.target {
+        None if outcome.one_way => Ledger::apart(lost, lost),
         None => Ledger::new(lost),
         // What was not read by the target, was dropped by it, or still waits there, was lost on the way out.
         Some(TargetCounts { served, .. }) => Ledger::apart(lost, outcome.offered.saturating_sub(served)),
@@ -107,6 +110,7 @@ pub fn account(outcome: &Outcome, grown: &Snapshot) -> Account {
     hearing.target_sockets();
     hearing.stacks();
     hearing.queues();
+    hearing.differences();
     hearing.remainders();
     hearing.reasons();
     hearing.close()
@@ -193,7 +197,7 @@ impl Hearing<'_> {
         }
     }
 
-    /// Queueing disciplines, send buffers, firewalls, the per-CPU backlog.
+    /// Queueing disciplines, send buffers, the per-CPU backlog.
     fn queues(&mut self) {
         for space in &self.grown.spaces {
             let mut dropped = 0;
@@ -221,10 +225,6 @@ impl Hearing<'_> {
                 self.take(Site::back(Place::Netfilter), forbidden.saturating_sub(refused));
                 self.take(Site::back(Place::NoRoute), space.stack.out_no_routes);
             }
-            self.take_difference(Place::Netfilter, space.arrives(), space.stack.vanished_inside());
-            if space.hooked == Some(true) {
-                self.take_difference(Place::Ingress, space.arrives(), space.vanished_before());
-            }
         }
         let backlog = self.grown.backlog_drops.unwrap_or(0);
         // The backlog is the machine's; what the interfaces of these namespaces dropped on arrival is ours.
@@ -232,6 +232,25 @@ impl Hearing<'_> {
         let arrived: u64 =
             self.grown.spaces.iter().flat_map(Space::devices).map(|device| device.receive_drops).sum();
         self.take_either(Place::Softnet, if seen { backlog.min(arrived) } else { backlog });
+    }
+
+    /// Rules that drop packets leave a difference between two counters. So do a few packets that nobody wanted,
+    /// of groups that were not joined: hence after all that is counted, and the largest first.
+    fn differences(&mut self) {
+        let mut differences = Vec::new();
+        for space in &self.grown.spaces {
+            differences.push((space.stack.vanished_inside(), Place::Netfilter, space.arrives()));
+            if space.hooked == Some(true) {
+                differences.push((space.vanished_before(), Place::Ingress, space.arrives()));
+            }
+        }
+        differences.sort_by_key(|(packets, ..)| std::cmp::Reverse(*packets));
+        for (packets, place, way) in differences {
+            match way {
+                Some(way) => self.ledger.claim(Site { way, place }, packets),
+                None => self.ledger.claim_either(place, packets),
+            };
+        }
     }
 
     /// What no counter counts, and can be what remains.
@@ -319,14 +338,6 @@ impl Hearing<'_> {
             Some(way) => self.take(Site { way, place }, packets),
             None => self.take_either(place, packets),
         }
-    }
-
-    /// A difference of two counters is no count of drops: what it has beyond the loss says nothing.
-    fn take_difference(&mut self, place: Place, way: Option<Way>, packets: u64) {
-        match way {
-            Some(way) => self.ledger.claim(Site { way, place }, packets),
-            None => self.ledger.claim_either(place, packets),
-        };
     }
 
     fn take_either(&mut self, place: Place, packets: u64) {

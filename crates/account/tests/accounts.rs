@@ -164,6 +164,25 @@ fn a_reason_names_what_no_counter_explains() {
 }
 
 #[test]
+fn a_packet_that_nobody_wanted_takes_no_place_from_what_was_counted() {
+    // One report to a multicast group that we did not join; it has no counter anywhere.
+    let near = space(Role::Near, Stack { received: 1, ..Stack::default() }, vec![]);
+    let port = Device { leaves: Some(Way::Out), queue_drops: Some(7), ..device("port") };
+    let far = space(Role::Far, Stack { received: 100, delivered: 97, ..Stack::default() }, vec![]);
+    let spaces = vec![near, space(Role::Between, Stack::default(), vec![port]), far];
+    let account = account(&echo(110, 100), &Snapshot { spaces, ..Snapshot::default() });
+    assert_eq!((at(&account), codes(&account)), (vec![("netfilter", 3), ("qdisc", 7)], vec![]));
+}
+
+#[test]
+fn where_nothing_comes_back_nothing_is_lost_on_the_way_back() {
+    let near = space(Role::Near, Stack { no_ports: 9, ..Stack::default() }, vec![]);
+    let grown = Snapshot { spaces: vec![near], ..Snapshot::default() };
+    let outcome = Outcome { one_way: true, ..echo(100, 95) };
+    assert_eq!(at(&account(&outcome, &grown)), [("unexplained", 5)]);
+}
+
+#[test]
 fn without_loss_there_is_nothing_to_doubt() {
     let stack = Stack { no_ports: 9, in_errors: 9, ..Stack::default() };
     let grown = Snapshot { spaces: vec![space(Role::Far, stack, vec![])], ..Snapshot::default() };
@@ -266,8 +285,8 @@ fn snapshot() -> impl Strategy<Value = Snapshot> {
 fn outcome() -> impl Strategy<Value = Outcome> {
     let counts = prop::array::uniform3(counter())
         .prop_map(|[received, served, dropped_queue]| TargetCounts { received, served, dropped_queue });
-    (prop::array::uniform7(counter()), prop::option::of(counts), any::<[bool; 2]>()).prop_map(
-        |(c, target, [closed, trains])| Outcome {
+    (prop::array::uniform7(counter()), prop::option::of(counts), any::<[bool; 3]>()).prop_map(
+        |(c, target, [closed, trains, one_way])| Outcome {
             offered: c[0],
             forwarded: c[1],
             generator_lost: c[2],
@@ -278,6 +297,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
             unread: c[6],
             closed,
             trains,
+            one_way,
         },
     )
 }

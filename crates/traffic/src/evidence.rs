@@ -145,6 +145,7 @@ impl Evidence {
         let outcome = Outcome {
             offered: trial.offered,
             forwarded: trial.forwarded,
+            one_way: self.target.reply == crate::Reply::None,
             generator_lost: trial.generator_lost,
             late,
             refused: trial.refused.values().sum(),

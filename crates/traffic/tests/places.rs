@@ -110,7 +110,7 @@ impl<'a> Scene<'a> {
 
     fn send_from(&self, socket: &UdpSocket, packets: u64, payload: usize) -> Outcome {
         let bytes = vec![0; payload];
-        let mut outcome = Outcome::default();
+        let mut outcome = Outcome { one_way: true, ..Outcome::default() };
         for _ in 0..packets {
             match socket.send_to(&bytes, self.target) {
                 Ok(_) => outcome.offered += 1,

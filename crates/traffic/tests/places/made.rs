@@ -35,7 +35,7 @@ fn send_broken(scene: &Scene<'_>, packets: u64) -> Outcome {
     for _ in 0..packets {
         raw.send_to(&bytes, &SocketAddr::new(scene.target.ip(), 0).into()).unwrap();
     }
-    Outcome { offered: packets, ..Outcome::default() }
+    Outcome { offered: packets, one_way: true, ..Outcome::default() }
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn four_causes_at_once_close_too() {
             slowly(&mut offered, &|| scene.send_from(&open, 8, PAYLOAD));
         }
         slowly(&mut offered, &|| scene.send_from(&open, 400, PAYLOAD));
-        Outcome { offered, ..Outcome::default() }
+        Outcome { offered, one_way: true, ..Outcome::default() }
     });
     assert_eq!((account.lost_at["checksum"], account.lost_at["netfilter"]), (40, 40), "{account:?}");
     assert!(account.lost_at["qdisc"] > 100 && account.lost_at["receive_buffer"] > 50, "{account:?}");
