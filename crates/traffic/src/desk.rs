@@ -1,9 +1,9 @@
 //! The threads of a responder and what they share: socket, queue, counts.
 
 use crate::receiver::nothing_as_none;
-use crate::sys::{BATCH, ReceiveBatch, monotonic_ns, receive_drops, sharpen_sleep, wait_readable};
+use crate::sys::{BATCH, ReceiveBatch, monotonic_ns, receive_drops, run_on, sharpen_sleep, wait_readable};
 use crate::tally::Tally;
-use crate::{Responder, ResponderCounts};
+use crate::{ReceiveMeans, Responder, ResponderCounts};
 use dropline_payload::{Message, Tag, message::decode};
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -75,7 +75,7 @@ enum Sorted {
 }
 
 /// How soon the threads see that they are to stop.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Longest UDP payload.
 const LONGEST: usize = 65_535;
 
@@ -92,6 +92,11 @@ impl Desk {
             closed: AtomicBool::new(false),
             times: Mutex::new(Vec::with_capacity(config.keep_times)),
         }
+    }
+
+    /// Where packets come in.
+    pub(crate) fn socket(&self) -> &UdpSocket {
+        &self.sockets[0]
     }
 
     /// Lets the threads end.
@@ -122,16 +127,29 @@ impl Desk {
 
     /// The receiving thread.
     pub(crate) fn receive_all(&self) {
-        let mut batch = ReceiveBatch::new(LONGEST);
-        let mut requests = Vec::with_capacity(BATCH);
+        if let Some(cpu) = self.config.cpu {
+            // A CPU that is not there leaves the thread where it is.
+            let _ = run_on(&[cpu]);
+        }
+        let spins = self.config.receive.spins();
+        let mut batch = match self.config.receive {
+            ReceiveMeans::Gro => ReceiveBatch::with_trains(),
+            _ => ReceiveBatch::new(LONGEST),
+        };
+        let mut requests = Vec::with_capacity(batch.most());
         let mut queries = Vec::with_capacity(BATCH);
-        let mut chosen = Vec::with_capacity(BATCH);
+        let mut chosen = Vec::with_capacity(batch.most());
         while !self.closed.load(Ordering::Relaxed) {
             // An error here is about a reply that was not wanted, and ends nothing.
-            if !wait_readable(&self.sockets, LOOK_EVERY).unwrap_or(true) {
+            let received = match spins {
+                true => batch.receive(&self.sockets[0]),
+                false => batch.receive_or_wait(&self.sockets[0], LOOK_EVERY),
+            };
+            let count = nothing_as_none(received).ok().flatten().unwrap_or(0);
+            if count == 0 {
+                std::hint::spin_loop();
                 continue;
             }
-            let count = nothing_as_none(batch.receive(&self.sockets[0])).ok().flatten().unwrap_or(0);
             self.read(&batch, count, &mut requests, &mut queries);
             if self.config.service_time.is_zero() {
                 self.answer_at_once(&mut batch, &requests, &mut chosen);

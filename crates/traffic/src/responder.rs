@@ -1,8 +1,8 @@
 //! The embedded target: echoes what it receives, at the pace it is told to have.
 
-use crate::BindError;
-use crate::desk::Desk;
-use crate::sys::set_receive_buffer;
+use crate::desk::{Desk, LOOK_EVERY};
+use crate::sys::{keep_trains, let_wait, set_receive_buffer};
+use crate::{BindError, ReceiveMeans};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -31,6 +31,10 @@ pub struct Responder {
     pub workers: usize,
     /// Packets whose times of reading and of being served are kept; only with a queue of 0.
     pub keep_times: usize,
+    /// How packets are taken from the socket; by default it sleeps until some are there.
+    pub receive: ReceiveMeans,
+    /// The CPU of the receiving thread; `None`: wherever the system puts it.
+    pub cpu: Option<usize>,
 }
 
 impl Default for Responder {
@@ -45,6 +49,8 @@ impl Default for Responder {
             buffer: Some(8 << 20),
             workers: 1,
             keep_times: 0,
+            receive: ReceiveMeans::Auto,
+            cpu: None,
         }
     }
 }
@@ -83,6 +89,9 @@ impl Responder {
         let bind = |error| BindError::of_bind(error, self.listen);
         let socket = UdpSocket::bind(self.listen).map_err(bind)?;
         socket.set_nonblocking(true).map_err(bind)?;
+        if self.receive == ReceiveMeans::Gro {
+            keep_trains(&socket).map_err(BindError::system("asking for whole trains"))?;
+        }
         let receive_buffer_bytes = match self.buffer {
             Some(bytes) => set_receive_buffer(&socket, usize::try_from(bytes).unwrap_or(usize::MAX))
                 .map_err(BindError::system("setting the receive buffer"))?,
@@ -95,6 +104,9 @@ impl Responder {
         let mut running =
             RunningResponder { desk, receive_buffer_bytes: receive_buffer_bytes as u64, threads: Vec::new() };
         let from_socket = self.queue == 0 && !self.service_time.is_zero();
+        if !from_socket && !self.receive.spins() {
+            let_wait(running.desk.socket(), LOOK_EVERY).map_err(bind)?;
+        }
         if !from_socket {
             running.start_thread("receiver", Desk::receive_all)?;
         }

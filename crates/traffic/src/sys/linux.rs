@@ -31,6 +31,9 @@ mod send;
 #[path = "linux_stamping.rs"]
 mod stamping;
 
+#[path = "linux_tap.rs"]
+mod tap;
+
 pub(crate) use addresses::{addresses_elsewhere, leads_off_this_machine, local_addresses};
 pub(crate) use cpus::{allowed_cpus, prefer, real_time, run_on};
 pub(crate) use datagrams::{InBatch, OutBatch};
@@ -39,6 +42,7 @@ pub(crate) use netlink::{link_to, neighbour};
 pub(crate) use receive::ReceiveBatch;
 pub(crate) use send::SendBatch;
 pub(crate) use stamping::{can_stamp_departures, stamp_packets, wait_for_stamps};
+pub(crate) use tap::open_tap;
 
 /// Sends without waiting; how many left, or why the first did not.
 fn send_messages(socket: RawFd, messages: &mut [libc::mmsghdr]) -> io::Result<usize> {
@@ -136,6 +140,12 @@ pub(crate) fn hear_queued(socket: &UdpSocket, mut hear: impl FnMut(Queued)) -> i
         hear(queued);
     }
     error.map_or(Ok(()), Err)
+}
+
+/// Lets calls that receive wait by themselves, `longest` at most.
+pub(crate) fn let_wait(socket: &UdpSocket, longest: Duration) -> io::Result<()> {
+    socket.set_nonblocking(false)?;
+    socket.set_read_timeout(Some(longest))
 }
 
 /// Asks to be told when the sending queue of an interface drops a packet (`ENOBUFS`), which otherwise

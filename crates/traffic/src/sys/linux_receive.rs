@@ -1,11 +1,12 @@
 //! Packets that arrive together, with the kernel's stamps, and cut apart where they came as a train.
 
-use super::{BATCH, send_messages, socket_address};
+use super::{BATCH, send_messages, socket_address, wait_readable};
 use crate::control::{controls, software_stamp};
 use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd as _;
+use std::time::Duration;
 
 /// Buffers for packets that arrive together.
 pub(crate) struct ReceiveBatch {
@@ -22,6 +23,14 @@ pub(crate) struct ReceiveBatch {
     pieces: Vec<Piece>,
     replies: Vec<libc::mmsghdr>,
     reply_parts: Vec<libc::iovec>,
+}
+
+/// What is asked for beside a message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Controls {
+    None,
+    Stamps,
+    Trains,
 }
 
 /// A packet in the buffer of a message.
@@ -46,20 +55,22 @@ unsafe impl Send for ReceiveBatch {}
 impl ReceiveBatch {
     /// Keeps the first `keep` bytes of each packet.
     pub(crate) fn new(keep: usize) -> Self {
-        Self::build(keep, false, BATCH)
+        Self::build(keep, Controls::None)
     }
 
     /// The same, with the kernel's stamps where the socket takes them.
     pub(crate) fn with_stamps(keep: usize) -> Self {
-        Self::build(keep, true, BATCH)
+        Self::build(keep, Controls::Stamps)
     }
 
     /// For sockets that leave trains together: whole messages are kept, packets are told apart here.
     pub(crate) fn with_trains() -> Self {
-        Self::build(65_535, true, BATCH * LONGEST_TRAIN)
+        Self::build(65_535, Controls::Trains)
     }
 
-    fn build(keep: usize, controls: bool, pieces: usize) -> Self {
+    fn build(keep: usize, wanted: Controls) -> Self {
+        let controls = wanted != Controls::None;
+        let pieces = if wanted == Controls::Trains { BATCH * LONGEST_TRAIN } else { BATCH };
         // SAFETY: plain C structures for which all zeroes is a value.
         let message: libc::mmsghdr = unsafe { MaybeUninit::zeroed().assume_init() };
         // SAFETY: as above.
@@ -90,9 +101,32 @@ impl ReceiveBatch {
         batch
     }
 
+    /// Most packets of one call.
+    pub(crate) fn most(&self) -> usize {
+        self.pieces.capacity()
+    }
+
     /// Takes what waits at the socket, at most [`BATCH`] messages, without waiting: `WouldBlock` if
     /// there is none. Returns how many packets they are.
     pub(crate) fn receive(&mut self, socket: &UdpSocket) -> io::Result<usize> {
+        self.take(socket, libc::MSG_DONTWAIT)
+    }
+
+    /// The same, but waits for the first of them, `longest` at most: in one system call where the socket waits.
+    pub(crate) fn receive_or_wait(&mut self, socket: &UdpSocket, longest: Duration) -> io::Result<usize> {
+        match self.take(socket, libc::MSG_WAITFORONE) {
+            // A socket that does not wait by itself, or has waited already.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                match wait_readable(std::slice::from_ref(socket), longest)? {
+                    true => self.take(socket, libc::MSG_DONTWAIT),
+                    false => Err(error),
+                }
+            }
+            taken => taken,
+        }
+    }
+
+    fn take(&mut self, socket: &UdpSocket, flags: libc::c_int) -> io::Result<usize> {
         let room = if self.controls.is_empty() { 0 } else { size_of::<Room>() };
         for message in &mut self.messages[..self.used] {
             message.msg_hdr.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
@@ -108,7 +142,7 @@ impl ReceiveBatch {
                 socket.as_raw_fd(),
                 self.messages.as_mut_ptr(),
                 BATCH as libc::c_uint,
-                libc::MSG_DONTWAIT,
+                flags,
                 std::ptr::null_mut(),
             )
         };

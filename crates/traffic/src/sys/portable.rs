@@ -148,6 +148,19 @@ impl ReceiveBatch {
         Self::new(65_535)
     }
 
+    /// Most packets of one call.
+    pub(crate) fn most(&self) -> usize {
+        BATCH
+    }
+
+    /// The same as [`receive`](Self::receive), but waits for the first of them, `longest` at most.
+    pub(crate) fn receive_or_wait(&mut self, socket: &UdpSocket, longest: Duration) -> io::Result<usize> {
+        match wait_readable(std::slice::from_ref(socket), longest)? {
+            true => self.receive(socket),
+            false => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+
     /// Nobody stamped it.
     pub(crate) fn stamp(&self, _: usize) -> Option<i64> {
         None
@@ -262,6 +275,16 @@ pub(crate) fn wait_readable(sockets: &[UdpSocket], longest: Duration) -> io::Res
         }
         std::thread::sleep(LOOK_EVERY);
     }
+}
+
+/// Receiving waits by asking again and again.
+pub(crate) fn let_wait(_: &UdpSocket, _: Duration) -> io::Result<()> {
+    Ok(())
+}
+
+/// There is none.
+pub(crate) fn open_tap(_: &str, _: usize) -> io::Result<UdpSocket> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Nothing to ask for: a queue that drops silently is counted as loss.

@@ -4,6 +4,7 @@ mod odd_target;
 
 mod counts;
 mod errors;
+mod means;
 mod one_way;
 mod responder;
 
