@@ -248,7 +248,7 @@ fn rate(flag: &str, text: &str, packet: Packet) -> Result<Rate, Failure> {
 }
 
 /// A written quantity, with a usage error that names the flag.
-pub(crate) fn read<T>(flag: &str, value: Result<T, written::WrittenError>) -> Result<T, Failure> {
+pub(crate) fn read<T, E: std::fmt::Display>(flag: &str, value: Result<T, E>) -> Result<T, Failure> {
     value.map_err(|why| Failure::usage(format!("{flag}: {why}")))
 }
 
