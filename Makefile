@@ -1,4 +1,4 @@
-.PHONY: help demo test test-embedded fuzz bench-search bench-traffic bench-trace
+.PHONY: help demo test test-embedded fuzz bench-pacing bench-search bench-traffic bench-trace
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -17,8 +17,13 @@ test-embedded: ## c/heartbeat on nine machines: size, stack, instructions, cycle
 bench-search: ## what it costs each algorithm to decide on a trial
 	cargo bench --package dropline-search --bench deciding
 
-bench-traffic: ## our sender and receiver beside a plain loop of send and recv
-	cargo bench --package dropline-traffic --bench loopback
+bench-traffic: ## datagrams a second beside iperf3, qperf, nuttcp, mgen, D-ITG, sockperf (root; two CPUs)
+	cargo xtask setup rivals
+	cargo bench --package dropline-traffic --bench traffic
+
+bench-pacing: ## constant and Poisson loads beside iperf3, mgen, D-ITG, sockperf (root; two CPUs)
+	cargo xtask setup rivals
+	cargo bench --package dropline-traffic --bench pacing
 
 bench-trace: ## what a tracepoint costs, beside a read of the clock
 	cargo bench --package dropline-trace --bench event

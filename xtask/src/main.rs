@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
-cargo xtask setup PART   install what a part needs: embedded, fuzz, test
+cargo xtask setup PART   install what a part needs: embedded, fuzz, rivals, test
 cargo xtask demo         the main job on embedded parts, in under three minutes
 cargo xtask test         everything in the default build
 cargo xtask embedded     c/heartbeat on its machines: budgets, rules, mutations

@@ -34,6 +34,17 @@ const FUZZ: [(&str, &str); 2] = [
     ("libclang-rt-14-dev", "/usr/lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.fuzzer-x86_64.a"),
 ];
 
+/// Traffic generators of others for `make bench-traffic` and `make bench-pacing`.
+const RIVALS: [(&str, &str); 7] = [
+    ("d-itg", "/usr/bin/ITGSend"),
+    ("iperf3", "/usr/bin/iperf3"),
+    ("iproute2", "/sbin/ip"),
+    ("mgen", "/usr/bin/mgen"),
+    ("nuttcp", "/usr/bin/nuttcp"),
+    ("qperf", "/usr/bin/qperf"),
+    ("sockperf", "/usr/bin/sockperf"),
+];
+
 /// Keeps a freshly installed server from being started.
 const POLICY: &str = "/usr/sbin/policy-rc.d";
 
@@ -44,8 +55,9 @@ pub(crate) fn run(part: &str) -> Done {
             browser()
         }
         "embedded" => packages(&EMBEDDED),
+        "rivals" => packages(&RIVALS),
         "fuzz" => packages(&FUZZ),
-        _ => Err(format!("there is no part {part:?}; there are embedded, fuzz and test")),
+        _ => Err(format!("there is no part {part:?}; there are embedded, fuzz, rivals and test")),
     }
 }
 
