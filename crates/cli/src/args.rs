@@ -300,9 +300,6 @@ pub(crate) struct ServeArgs {
     /// spares the sender the wake-up and keeps a CPU busy) or gro (spin, and take trains whole).
     #[arg(long, value_name = "MEANS", default_value = "block")]
     pub(crate) receive: String,
-    /// CPU of the thread that takes packets from the socket [default: wherever the system puts it].
-    #[arg(long, value_name = "N")]
-    pub(crate) cpu: Option<usize>,
     /// Print the counts as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
