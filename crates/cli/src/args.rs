@@ -216,6 +216,40 @@ pub(crate) struct TrafficArgs {
     /// How long an exec: program may stay silent beyond a trial's duration.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) patience: String,
+    #[command(flatten)]
+    pub(crate) moving: MovingArgs,
+}
+
+/// How packets of ours are moved.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Generator")]
+pub(crate) struct MovingArgs {
+    /// How packets leave: auto, send, sendmmsg, gso (those due together as one train, cut up by the kernel) or
+    /// packet (frames of our own past the queueing discipline; needs CAP_NET_RAW).
+    #[arg(long, value_name = "MEANS", default_value = "auto")]
+    pub(crate) send: String,
+    /// How replies are received: auto, block, spin or gro (spin, trains stay whole).
+    #[arg(long, value_name = "MEANS", default_value = "auto")]
+    pub(crate) receive: String,
+    /// Threads that send; each has streams of its own.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) senders: usize,
+    /// Threads that receive; each has streams of its own.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) receivers: usize,
+    /// CPUs of senders and receivers, as 0/1 or 0,2/1,3; auto (the last one for the sender where it may go
+    /// first), or free.
+    #[arg(long, value_name = "CPUS", default_value = "auto")]
+    pub(crate) cpus: String,
+    /// Do not let the sender go first (SCHED_FIFO) where that is allowed.
+    #[arg(long)]
+    pub(crate) ordinary_priority: bool,
+    /// Addresses of this machine that the streams have in turn: 127.0.0.1-127.0.0.8, or a list.
+    #[arg(long, value_name = "ADDRESSES")]
+    pub(crate) source_addresses: Option<String>,
+    /// Source port of the first stream; each further one has the next.
+    #[arg(long, value_name = "PORT")]
+    pub(crate) source_port: Option<u16>,
 }
 
 /// Where the result goes.

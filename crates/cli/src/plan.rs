@@ -7,8 +7,10 @@ use dropline::measured::profile::PacketError;
 use dropline::measured::{
     Drain, LoadRange, Packet, PacketTimes, Part, Rate, Ratio, TrafficProfile, TrialInput, written,
 };
+use dropline::moving::{Means, Moving, Priority, Sources};
 use dropline::statistics::compare::Questions;
 use dropline::{AlgorithmPlan, Failure, SearchPlan, Target, TrialPlan, arriving};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 /// The traffic profile, once for each frame size.
@@ -248,6 +250,57 @@ fn rate(flag: &str, text: &str, packet: Packet) -> Result<Rate, Failure> {
 }
 
 /// A written quantity, with a usage error that names the flag.
+/// How packets of ours are moved.
+pub(crate) fn moving(traffic: &TrafficArgs) -> Result<Moving, Failure> {
+    let args = &traffic.moving;
+    let priority = if args.ordinary_priority { Priority::Ordinary } else { Priority::Auto };
+    let addresses = match &args.source_addresses {
+        Some(words) => addresses(words).ok_or_else(|| {
+            Failure::usage(format!(
+                "--source-addresses {words:?}: write addresses as 127.0.0.1-127.0.0.8 or 127.0.0.1,127.0.0.9"
+            ))
+        })?,
+        None => Vec::new(),
+    };
+    Ok(Moving {
+        means: Means {
+            send: read("--send", args.send.parse())?,
+            receive: read("--receive", args.receive.parse())?,
+            senders: Some(args.senders),
+            receivers: Some(args.receivers),
+            cpus: read("--cpus", args.cpus.parse())?,
+            priority,
+        },
+        sources: Sources { addresses, first_port: args.source_port },
+    })
+}
+
+/// `A-B` or `A,B,C`: at most 65 536 addresses.
+fn addresses(words: &str) -> Option<Vec<IpAddr>> {
+    let mut all = Vec::new();
+    for word in words.split(',') {
+        let (first, last) = word.split_once('-').unwrap_or((word, word));
+        match (first.parse().ok()?, last.parse().ok()?) {
+            (IpAddr::V4(first), IpAddr::V4(last))
+                if last.to_bits().checked_sub(first.to_bits())? < 65_536 =>
+            {
+                all.extend(
+                    (first.to_bits()..=last.to_bits()).map(|bits| IpAddr::from(Ipv4Addr::from_bits(bits))),
+                );
+            }
+            (IpAddr::V6(first), IpAddr::V6(last))
+                if last.to_bits().checked_sub(first.to_bits())? < 65_536 =>
+            {
+                all.extend(
+                    (first.to_bits()..=last.to_bits()).map(|bits| IpAddr::from(Ipv6Addr::from_bits(bits))),
+                );
+            }
+            _ => return None,
+        }
+    }
+    Some(all)
+}
+
 pub(crate) fn read<T, E: std::fmt::Display>(flag: &str, value: Result<T, E>) -> Result<T, Failure> {
     value.map_err(|why| Failure::usage(format!("{flag}: {why}")))
 }

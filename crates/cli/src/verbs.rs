@@ -54,6 +54,7 @@ fn conditions(traffic: &TrafficArgs, command_line: Vec<String>) -> Result<Condit
         patience: plan::patience(traffic)?,
         slices: traffic.slices,
         generator_limit: None,
+        moving: plan::moving(traffic)?,
     })
 }
 

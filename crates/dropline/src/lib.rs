@@ -33,6 +33,7 @@ pub use dropline_record as record;
 pub use dropline_report as report;
 pub use dropline_search as algorithms;
 pub use dropline_stats as statistics;
+pub use dropline_traffic as moving;
 pub use dropline_trial as measured;
 pub use failure::Failure;
 pub use nearest::nearest;

@@ -8,6 +8,7 @@ use dropline_record::{
     TrialLine, schema,
 };
 use dropline_search::Search;
+use dropline_traffic::Moving;
 use dropline_trial::{Rate, TrialInput};
 use std::path::Path;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ pub struct Conditions {
     pub slices: Option<u32>,
     /// What the generator was measured to offer.
     pub generator_limit: Option<Rate>,
+    /// How packets of ours are moved.
+    pub moving: Moving,
 }
 
 /// A search that ended, or was ended.
@@ -117,6 +120,7 @@ fn opening(conditions: &Conditions, first_trial: u64) -> Opening {
         patience: conditions.patience,
         slices: conditions.slices,
         keep_packets: 0,
+        moving: conditions.moving.clone(),
     }
 }
 

@@ -7,6 +7,7 @@ mod simulated;
 mod udp;
 
 use crate::Failure;
+use dropline_traffic::Moving;
 use dropline_trial::written;
 use dropline_trial::{LoadRange, Measurer, Rate, TrafficProfile};
 use std::fmt;
@@ -62,6 +63,8 @@ pub struct Opening {
     pub slices: Option<u32>,
     /// Packets whose times are kept one by one, where the measurer can give them; 0 keeps none.
     pub keep_packets: usize,
+    /// How packets of ours are moved.
+    pub moving: Moving,
 }
 
 impl Target {

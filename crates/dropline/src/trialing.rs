@@ -40,6 +40,7 @@ pub fn trial(
         patience: conditions.patience,
         slices: conditions.slices,
         keep_packets: plan.keep_packets,
+        moving: conditions.moving.clone(),
     };
     let mut opened = plan.target.open(&plan.profile, opening)?;
     let mut environment = environment::capture(&conditions.command_line);

@@ -37,6 +37,7 @@ fn conditions() -> Conditions {
         patience: Duration::from_secs(20),
         slices: None,
         generator_limit: None,
+        moving: dropline::moving::Moving::default(),
     }
 }
 

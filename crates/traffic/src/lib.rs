@@ -52,7 +52,7 @@ pub use error::{BindError, UdpError};
 pub use evidence::Watching;
 pub use flight::ClockStep;
 pub use limit::generator_limit;
-pub use means::{Means, ReceiveMeans, SendMeans};
+pub use means::{Means, Moving, ReceiveMeans, SendMeans};
 pub use measurer::{MeasurerOptions, UdpMeasurer};
 pub use placement::{Cpus, Priority};
 pub use probe::{Probe, probe};

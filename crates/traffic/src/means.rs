@@ -141,6 +141,15 @@ pub struct Means {
     pub priority: Priority,
 }
 
+/// All that is chosen about moving packets, as opposed to the packets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moving {
+    /// How, by how many threads, where.
+    pub means: Means,
+    /// Where the streams' packets come from.
+    pub sources: crate::Sources,
+}
+
 /// What a load asks of the way to the target.
 pub(crate) struct Asked {
     pub(crate) payload: usize,

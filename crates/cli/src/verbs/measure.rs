@@ -19,6 +19,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
         patience: plan::patience(&args.traffic)?,
         slices: args.traffic.slices,
         keep_packets: 0,
+        moving: plan::moving(&args.traffic)?,
     };
     let mut opened = target.open(&profiles.remove(0), opening)?;
     for line in std::io::stdin().lock().lines() {

@@ -203,6 +203,7 @@ fn one(
         patience: Duration::ZERO,
         slices: None,
         generator_limit: None,
+        moving: dropline_traffic::Moving::default(),
     };
     Ok(search(&plan, &Output::Nowhere, &conditions, &mut Unwatched)?.record)
 }

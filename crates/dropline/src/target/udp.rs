@@ -50,6 +50,8 @@ pub(super) fn open(
     let options = MeasurerOptions {
         slices: opening.slices,
         keep_packets: (opening.keep_packets > 0).then_some(opening.keep_packets),
+        means: opening.moving.means,
+        sources: opening.moving.sources,
         ..MeasurerOptions::default()
     };
     let mut measurer =
