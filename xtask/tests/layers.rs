@@ -7,7 +7,7 @@ use std::process::Command;
 use tree::{root, sources};
 
 /// What each crate may depend on, of ours.
-const MAY_KNOW: [(&str, &[&str]); 15] = [
+const MAY_KNOW: [(&str, &[&str]); 16] = [
     ("dropline-account", &["dropline-stats", "dropline-trial"]),
     ("dropline-heartbeat", &[]),
     ("dropline-lab", &[]),
@@ -32,10 +32,12 @@ const MAY_KNOW: [(&str, &[&str]); 15] = [
             "dropline-stats",
             "dropline-traffic",
             "dropline-trial",
+            "dropline-wakeup",
         ],
     ),
     ("dropline-trace", &[]),
     ("dropline-cli", &["dropline"]),
+    ("dropline-wakeup", &["dropline-stats", "dropline-trial"]),
     ("xtask", &[]),
 ];
 
@@ -43,8 +45,8 @@ const MAY_KNOW: [(&str, &[&str]); 15] = [
 const PURE: [&str; 8] = ["account", "payload", "record", "report", "search", "sim", "stats", "trial"];
 
 /// Where unsafe code may stand.
-const MAY_BE_UNSAFE: [&str; 3] =
-    ["crates/heartbeat/src/sys", "crates/trace/src/sys", "crates/traffic/src/sys"];
+const MAY_BE_UNSAFE: [&str; 4] =
+    ["crates/heartbeat/src/sys", "crates/trace/src/sys", "crates/traffic/src/sys", "crates/wakeup/src/sys"];
 
 #[test]
 fn crates_know_only_what_the_architecture_allows() {

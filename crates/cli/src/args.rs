@@ -13,6 +13,7 @@ Targets:
   sim:NAME?capacity=9Mpps      a simulated system with known truth, in virtual time
                                (hard consistent soft noisy dips inconsistent lossless dead, and more)
   exec:COMMAND                 another program performs the trials, one JSON object a line
+  wakeup:?threads=2            a timer: how late its threads wake up (priority, cpus, policy, slack, stop)
   replay:RECORD                stored trials answered again
 
 Units: 100kpps 1.5Mpps 80Mbit/s   250ms 10s 5min   64B 4KiB   0.005 0.5%";
@@ -162,6 +163,7 @@ Examples:
   dropline trial udp://127.0.0.1:7007 --load 20kpps --arrival 64*onoff:on=10ms,off=90ms
   dropline trial udp://127.0.0.1:7007 --arrival ticks:n=128,period=20ms
   dropline trial sim:soft --load 9Mpps --fail-if 'loss_ratio>0.1%'
+  dropline trial wakeup: --load 1kHz --duration 60s --background 'find / -xdev' --stop-above 500us
 
 {TARGETS}
 
@@ -179,6 +181,12 @@ pub(crate) struct TrialArgs {
     /// Do not keep each packet's times beside the record; `explain` needs them.
     #[arg(long)]
     pub(crate) no_packets: bool,
+    /// Run this command beside the trial, without a shell; may be repeated.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) background: Vec<String>,
+    /// End the trial at the first wake-up that is later than this (wakeup:).
+    #[arg(long, value_name = "TIME")]
+    pub(crate) stop_above: Option<String>,
     #[command(flatten)]
     pub(crate) traffic: TrafficArgs,
     #[command(flatten)]
@@ -365,11 +373,14 @@ Examples:
   dropline compare before.jsonl after.jsonl --above 200us
   dropline compare iozone64.tsv iozone32.tsv --above 42us
   dropline compare idle.hlog loaded.hlog --smallest-effect 5% --json
+  dropline compare --abba udp://127.0.0.1:7007 udp://127.0.0.1:7008 --load 20kpps --duration 10min
+  dropline compare --abba wakeup: 'wakeup:?policy=other' --duration 5min -o turns.jsonl
+  dropline compare turns.jsonl
 
 Each of the three is improved, regressed, equivalent (smaller than the smallest effect that matters) or
 no evidence. Exit code 1: something regressed.")]
 pub(crate) struct CompareArgs {
-    /// A and B: records, or files that fit reads.
+    /// A and B: records, or files that fit reads; one record of turns; with --abba two targets.
     #[arg(required = true, num_args = 1..=2, value_names = ["A", "B"])]
     pub(crate) targets: Vec<String>,
     /// An event longer than this is long [default: A's 99th percentile].
@@ -381,6 +392,26 @@ pub(crate) struct CompareArgs {
     /// The high percentile.
     #[arg(long, value_name = "RATIO", default_value = "99%")]
     pub(crate) percentile: String,
+    /// A and B are targets: measure both, in turns A B B A or B A A B, drawn anew each time.
+    #[arg(long)]
+    pub(crate) abba: bool,
+    /// Of all turns together.
+    #[arg(long, value_name = "TIME", default_value = "10min", help_heading = "Turns")]
+    pub(crate) duration: String,
+    /// Load offered to either [default: wakeup: 1kHz].
+    #[arg(long, value_name = "RATE", help_heading = "Turns")]
+    pub(crate) load: Option<String>,
+    /// The record of the turns [default: dropline-DATE.jsonl; - keeps none].
+    #[arg(short, long, value_name = "FILE", help_heading = "Turns")]
+    pub(crate) output: Option<PathBuf>,
+    /// No progress on stderr.
+    #[arg(short, long, help_heading = "Turns")]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) traffic: TrafficArgs,
+    /// Write the page to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
@@ -463,12 +494,13 @@ Example:
   dropline experiment search-cost --html search-cost.html
 
 Experiments:
+  aa-compare         does compare cry wolf, and does it see what is there? beside Welch's t and Mann-Whitney
   heartbeat-server   CPU, loss and round trip of heartbeat serve beside a server with the original's habits
   search-cost        what MDR costs beside binary search and RFC 9971, as in the tables of 2018")]
 pub(crate) struct ExperimentArgs {
     /// Which one.
     pub(crate) name: String,
-    /// How often everything is repeated [default: heartbeat-server 5, search-cost 40].
+    /// How often everything is repeated [default: aa-compare 2000, heartbeat-server 5, search-cost 40].
     #[arg(long, value_name = "N")]
     pub(crate) runs: Option<u32>,
     /// Do everything only a little: shows that it works, proves nothing (heartbeat-server).

@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         Verb::Fit(args) => verbs::fit::run(&args),
         Verb::Explain(args) => verbs::explain::run(&args),
         Verb::Report(args) => verbs::report::run(&args),
-        Verb::Compare(args) => verbs::compare::run(&args),
+        Verb::Compare(args) => verbs::compare::run(&args, words),
         Verb::Export(args) => verbs::export::run(&args),
         Verb::Measure(args) => verbs::measure::run(&args),
         Verb::Heartbeat(args) => verbs::heartbeat::run(&args),

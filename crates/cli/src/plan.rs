@@ -2,6 +2,7 @@
 
 use crate::args::{CompareArgs, SearchArgs, TrafficArgs, TrialArgs};
 use dropline::algorithms::{Goal, Limits, Preset, mdr};
+use dropline::comparing::turns::Turns;
 use dropline::goals::WrittenGoal;
 use dropline::measured::profile::PacketError;
 use dropline::measured::{
@@ -58,7 +59,10 @@ pub(crate) fn profiles(
 
 /// One trial.
 pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
-    let target = Target::parse(args.target.as_deref().unwrap_or_default())?;
+    let mut target = Target::parse(args.target.as_deref().unwrap_or_default())?;
+    if let Some(text) = &args.stop_above {
+        target = target.stopping_above(read("--stop-above", written::positive_duration(text))?)?;
+    }
     let mut profiles = profiles(&args.traffic, &target, None)?;
     if profiles.len() > 1 {
         return Err(Failure::usage("--frame: a trial has one frame size; several are for search"));
@@ -303,6 +307,28 @@ fn addresses(words: &str) -> Option<Vec<IpAddr>> {
 
 pub(crate) fn read<T, E: std::fmt::Display>(flag: &str, value: Result<T, E>) -> Result<T, Failure> {
     value.map_err(|why| Failure::usage(format!("{flag}: {why}")))
+}
+
+/// Two targets in turns.
+pub(crate) fn turns(args: &CompareArgs) -> Result<Turns, Failure> {
+    let [a, b] = args.targets.as_slice() else { return Err(Failure::usage("--abba needs two targets")) };
+    let targets = [Target::parse(a)?, Target::parse(b)?];
+    if targets[0].load_unit() != targets[1].load_unit() {
+        return Err(Failure::usage(format!("{a} and {b} have loads of different things")));
+    }
+    let mut profiles = profiles(&args.traffic, &targets[0], None)?;
+    if profiles.len() > 1 {
+        return Err(Failure::usage("--frame: a comparison has one frame size"));
+    }
+    let profile = profiles.remove(0);
+    let load = match &args.load {
+        Some(text) => rate("--load", text, profile.packet)?,
+        None => targets[0].default_load().ok_or_else(|| {
+            Failure::usage("--abba needs --load, such as --load 10kpps, which both targets are offered")
+        })?,
+    };
+    let duration = read("--duration", written::positive_duration(&args.duration))?;
+    Ok(Turns { targets, profile, load, duration })
 }
 
 /// What a comparison asks. Times are in units of `unit_ns`.

@@ -1,11 +1,17 @@
 //! `compare`: two sets of delays, three questions.
 
 pub mod side;
+pub mod turns;
 
-use dropline_record::compared::{BlockLine, QuestionLine, SideLine, SpreadLine, TailLine, WidthLine};
+use dropline_record::compared::{
+    BlockLine, ModeLine, ModesLine, QuestionLine, ShiftLine, SideLine, SpreadLine, TailLine, WidthLine,
+};
 use dropline_record::fit::CellLine;
 use dropline_record::{CaveatLine, Compared, Count};
-use dropline_stats::compare::{Answer, Comparison, Design, Overall, Questions, Verdict, WidthRatio};
+use dropline_stats::compare::{
+    Answer, Comparison, Design, Overall, Questions, Shift, Verdict, WidthRatio, shifts,
+};
+use dropline_stats::modes::{Mode, Modes};
 use dropline_stats::{Binned, Meaning};
 use side::{Pair, Side};
 
@@ -13,6 +19,10 @@ use side::{Pair, Side};
 const ESTIMATOR: &str = "differences of grouped quantiles, with the spread of batch means along each curve (Woodruff) and \
      Student's t; ratio of counts by the exact conditional binomial on counts divided by their variance inflation; Holm \
      over the three questions";
+/// Where the shift function is read.
+const QUANTILES: [f64; 13] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999];
+/// Chance of the bootstrap behind the number of modes.
+const MODES_SEED: u64 = 2004;
 /// Neighbouring batches more alike than this are said.
 const ALIKE: f64 = 0.3;
 /// Blocks of a heat map, at most.
@@ -51,7 +61,11 @@ pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
             quartiles: width(&found.quartiles),
             standard_deviation: width(&found.deviation),
         },
-        modes: None,
+        shift: shifts(&of_a, &of_b, design, &QUANTILES)
+            .into_iter()
+            .map(|Shift { p, estimate, low, high }| ShiftLine { p, estimate, low, high })
+            .collect(),
+        modes: modes(&of_a, &of_b),
         deff_limit: found.deff_limit,
         design: match found.design {
             Design::Whole => "independent".into(),
@@ -67,6 +81,22 @@ pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
         estimator: ESTIMATOR.into(),
         caveats: caveats(pair, &found, questions),
     }
+}
+
+/// Peaks of both sides; `None` where either has too few events.
+fn modes(a: &[Binned], b: &[Binned]) -> Option<ModesLine> {
+    let of = |blocks: &[Binned]| {
+        let whole = Binned::together(blocks);
+        let found = Modes::of(&whole, MODES_SEED).modes;
+        let line = |mode: &Mode| ModeLine {
+            low: mode.low,
+            high: mode.high,
+            peak: mode.peak,
+            mass: mode.mass as f64 / whole.count() as f64,
+        };
+        (!found.is_empty()).then(|| found.iter().map(line).collect::<Vec<_>>())
+    };
+    Some(ModesLine { a: of(a)?, b: of(b)? })
 }
 
 fn question(answer: &Answer) -> QuestionLine {

@@ -1,5 +1,6 @@
 //! The project's own experiments: a question each, with its rival.
 
+pub mod aa_compare;
 pub mod heartbeat_server;
 pub mod search_cost;
 
@@ -30,7 +31,7 @@ pub struct Effort {
 }
 
 /// Names of the experiments.
-pub const NAMES: [&str; 2] = ["heartbeat-server", "search-cost"];
+pub const NAMES: [&str; 3] = ["aa-compare", "heartbeat-server", "search-cost"];
 
 /// Runs the experiment of this name; `progress` is told what it is at.
 ///
@@ -39,6 +40,7 @@ pub const NAMES: [&str; 2] = ["heartbeat-server", "search-cost"];
 pub fn run(name: &str, effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
     match name {
         "heartbeat-server" => heartbeat_server::run(effort, progress),
+        "aa-compare" => aa_compare::run(effort, progress),
         "search-cost" => search_cost::run(effort, progress),
         _ => Err(Failure::usage(format!("there is no experiment {name:?}{}", nearest(name, &NAMES)))
             .advice(format!("there are {}", NAMES.join(", ")))),

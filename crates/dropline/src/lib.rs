@@ -5,6 +5,7 @@
 //! Start reading at [`searching`], then [`target`].
 
 pub mod arriving;
+pub mod background;
 pub mod clock;
 pub mod comparing;
 pub mod doctor;

@@ -113,7 +113,8 @@ pub fn resume(
     Ok(run.run())
 }
 
-fn opening(conditions: &Conditions, first_trial: u64) -> Opening {
+/// What a measurer is told, no packet's times being kept.
+pub(crate) fn opening(conditions: &Conditions, first_trial: u64) -> Opening {
     Opening {
         first_trial,
         stop: Arc::clone(&conditions.stop),
@@ -144,7 +145,7 @@ fn header(plan: &SearchPlan, conditions: &Conditions, opened: &Opened) -> Header
         started: clock::now_utc(),
         target: plan.target.to_string(),
         target_note: opened.note.clone(),
-        load_unit: "packets".into(),
+        load_unit: plan.target.load_unit().into(),
         load_is: load_is(&plan.profile),
         profile: ProfileLine::from(&plan.profile),
         search: Some(plan.line()),

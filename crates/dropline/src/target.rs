@@ -5,6 +5,7 @@ mod heartbeat;
 pub mod replay;
 mod simulated;
 mod udp;
+mod wakeup;
 
 use crate::Failure;
 use dropline_traffic::Moving;
@@ -33,6 +34,7 @@ enum Kind {
     Replay { path: PathBuf },
     Sim(Simulation),
     Udp { host: String, port: u16, reply: bool },
+    Wakeup(dropline_wakeup::Settings),
 }
 
 /// A target that is ready to be measured.
@@ -73,7 +75,8 @@ impl Target {
     /// # Errors
     /// If the word names no kind of target, or a part of it is wrong.
     pub fn parse(word: &str) -> Result<Self, Failure> {
-        const KINDS: &str = "udp://HOST:PORT, heartbeat://HOST:PORT, sim:NAME, exec:COMMAND or replay:RECORD";
+        const KINDS: &str =
+            "udp://HOST:PORT, heartbeat://HOST:PORT, sim:NAME, wakeup:, exec:COMMAND or replay:RECORD";
         let kind = if let Some(rest) = word.strip_prefix("udp://") {
             udp::parse(rest)?
         } else if let Some(rest) = word.strip_prefix("sim:") {
@@ -85,6 +88,8 @@ impl Target {
             Kind::Exec { command }
         } else if let Some(rest) = word.strip_prefix("heartbeat://") {
             heartbeat::parse(rest)?
+        } else if let Some(rest) = word.strip_prefix("wakeup:") {
+            Kind::Wakeup(wakeup::parse(rest)?)
         } else if let Some(rest) = word.strip_prefix("replay:") {
             Kind::Replay { path: rest.into() }
         } else {
@@ -115,6 +120,7 @@ impl Target {
             }),
             Kind::Sim(simulation) => Ok(simulation.open(profile, &opening)),
             Kind::Udp { host, port, reply } => udp::open(host, *port, *reply, profile, opening),
+            Kind::Wakeup(settings) => wakeup::open(settings, profile, &opening),
         }
     }
 
@@ -125,8 +131,39 @@ impl Target {
                 let range: LoadRange = simulation.range();
                 (range.min(), Some(range.max()))
             }
+            Kind::Wakeup(_) => (Rate::from_millipps(1_000_000), Some(Rate::from_millipps(100_000_000))),
             _ => (Rate::from_millipps(1_000_000), None),
         }
+    }
+
+    /// What one of a load is: `packets`, `wakeups`, `cycles`.
+    pub fn load_unit(&self) -> &'static str {
+        match self.kind {
+            Kind::Wakeup(_) => "wakeups",
+            _ => "packets",
+        }
+    }
+
+    /// The load that is offered when nobody says, where there is a usual one.
+    pub fn default_load(&self) -> Option<Rate> {
+        matches!(self.kind, Kind::Wakeup(_)).then(|| Rate::from_millipps(1_000_000))
+    }
+
+    /// The same target, measured until something is later than this.
+    ///
+    /// # Errors
+    /// If it is one that cannot be stopped so.
+    pub fn stopping_above(mut self, limit: Duration) -> Result<Self, Failure> {
+        match &mut self.kind {
+            Kind::Wakeup(settings) => settings.stop_above = Some(limit),
+            _ => {
+                return Err(Failure::usage(format!(
+                    "--stop-above is for wakeup: targets, not {}",
+                    self.word
+                )));
+            }
+        }
+        Ok(self)
     }
 
     /// Whether packets of this machine's generator are sent.

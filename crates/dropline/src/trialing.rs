@@ -51,7 +51,7 @@ pub fn trial(
         started: clock::now_utc(),
         target: plan.target.to_string(),
         target_note: opened.note,
-        load_unit: "packets".into(),
+        load_unit: plan.target.load_unit().into(),
         load_is: load_is(&plan.profile),
         profile: ProfileLine::from(&plan.profile),
         search: None,

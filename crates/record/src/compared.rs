@@ -22,6 +22,8 @@ pub struct Compared {
     pub p_b_slower: Option<f64>,
     /// How wide each is.
     pub spread: SpreadLine,
+    /// The difference at quantiles from low to high, each with its own interval.
+    pub shift: Vec<ShiftLine>,
     /// Ranges of values with a peak each, of A and of B; null where they were not looked for.
     pub modes: Option<ModesLine>,
     /// By how much more the events may vary than is known before the verdict changes: 1 is no room.
@@ -89,6 +91,19 @@ pub struct TailLine {
     pub above_b: Count,
     /// The ratio above A's 99.9th percentile, where nobody gave a threshold.
     pub farther: Option<f64>,
+}
+
+/// The difference at one quantile.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ShiftLine {
+    /// In (0, 1).
+    pub p: f64,
+    /// B − A.
+    pub estimate: f64,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
 }
 
 /// How many times as wide B is as A.

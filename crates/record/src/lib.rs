@@ -17,6 +17,7 @@ pub mod schema;
 pub mod study;
 pub mod trial_line;
 pub mod watched_line;
+pub mod woken_line;
 
 pub use dropline_account::{Explanation, explanation, losses, remedy};
 pub use dropline_stats::{Histogram, sample};
@@ -35,3 +36,4 @@ pub use trial_line::{
     BoundsLine, CaveatLine, DelayLine, NegativeLine, PacketsLine, Purpose, SliceLine, TrialLine,
 };
 pub use watched_line::WatchedLine;
+pub use woken_line::WokenLine;

@@ -1,6 +1,6 @@
 //! A line of a record: one trial and what the search knew after it.
 
-use crate::{ArrivalsLine, Count, WatchedLine};
+use crate::{ArrivalsLine, Count, WatchedLine, WokenLine};
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
 use dropline_trial::{Caveat, Delay, DelayKind, Rate, Slice, Stamp, Trial, TrialInput};
@@ -88,6 +88,9 @@ pub struct TrialLine {
     /// What the target did meanwhile, where it is on this machine and could be looked at.
     #[serde(default)]
     pub watched: Option<WatchedLine>,
+    /// Threads and conditions of a trial of wake-ups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub woken: Option<WokenLine>,
     /// The file beside the record that keeps each packet's times, where one was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketsLine>,
@@ -227,6 +230,7 @@ impl TrialLine {
             slices: trial.slices.iter().map(SliceLine::from).collect(),
             lost_at: trial.lost_at.as_ref().map(counts),
             watched: trial.watched.as_ref().map(WatchedLine::from),
+            woken: trial.woken.as_ref().map(WokenLine::from),
             packets: None,
             caveats: trial.caveats.iter().map(CaveatLine::from).collect(),
             bounds: Vec::new(),
@@ -285,6 +289,7 @@ impl TrialLine {
                 .collect(),
             lost_at: self.lost_at.as_ref().map(plain),
             watched: self.watched.as_ref().map(WatchedLine::watched),
+            woken: self.woken.as_ref().map(WokenLine::woken).transpose()?,
             caveats: self
                 .caveats
                 .iter()
@@ -296,6 +301,14 @@ impl TrialLine {
 }
 
 impl DelayLine {
+    /// All values again.
+    ///
+    /// # Errors
+    /// If the histogram in it is broken.
+    pub fn values(&self) -> Result<Histogram, HistogramError> {
+        Histogram::from_v2_deflate(&self.histogram)
+    }
+
     /// The line of a set of delays; `None` when none was measured.
     pub fn of(delay: &Delay) -> Option<Self> {
         let histogram = delay.histogram.as_ref()?;

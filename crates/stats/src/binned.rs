@@ -29,6 +29,23 @@ impl Binned {
         Self { cells, above, quantum, count }
     }
 
+    /// All events of several sets, in one unit; cells that both have are one.
+    pub fn together(parts: &[Self]) -> Self {
+        let mut cells: Vec<Cell> = parts.iter().flat_map(|part| part.cells.iter().copied()).collect();
+        cells.sort_by(|a, b| a.low.total_cmp(&b.low).then(a.high.total_cmp(&b.high)));
+        cells.dedup_by(|next, kept| {
+            let same = next.low == kept.low && next.high == kept.high;
+            if same {
+                kept.count += next.count;
+            }
+            same
+        });
+        let above = parts.iter().filter_map(|part| part.above);
+        let above = above.reduce(|(from, count), (other, more)| (from.min(other), count + more));
+        let quantum = parts.iter().map(|part| part.quantum).fold(0.0, f64::max);
+        Self::new(cells, above, quantum)
+    }
+
     /// The occupied cells.
     pub fn cells(&self) -> &[Cell] {
         &self.cells

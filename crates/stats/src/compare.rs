@@ -154,6 +154,30 @@ impl Comparison {
     }
 }
 
+/// By how much one quantile of B is above that of A.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shift {
+    /// Which quantile, in (0, 1).
+    pub p: f64,
+    /// B − A.
+    pub estimate: f64,
+    /// Lower end of its own 95 % interval; `None` where the events do not bound it.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+}
+
+/// The shift function (Doksum 1974): the difference at each of these quantiles that the events can bear.
+pub fn shifts(a: &[Binned], b: &[Binned], design: Design, quantiles: &[f64]) -> Vec<Shift> {
+    let sides = Sides::of(a, b, design);
+    let shift = |&p: &f64| {
+        let pivot = Difference::of(&sides, p);
+        let found = answer(&pivot, pivot.of_each(), 0.0, 0.0);
+        Some(Shift { p, estimate: found.estimate?, low: found.low, high: found.high })
+    };
+    quantiles.iter().filter_map(shift).collect()
+}
+
 /// A given threshold is asked of all events. A's own percentile is read off one half of A and asked of the other.
 fn tail(sides: &Sides, questions: &Questions) -> (Option<Tail>, Option<f64>, Option<f64>) {
     if let Some(above) = questions.above {

@@ -131,6 +131,41 @@ pub enum Caveat {
         /// What it takes.
         need: String,
     },
+    /// Threads that should have had a real-time policy did not get it.
+    NotRealTime {
+        /// What the system said.
+        why: String,
+    },
+    /// The kernel may make timers later to save power: that is in every delay.
+    TimerSlack {
+        /// By so much.
+        ns: u64,
+    },
+    /// Real-time threads may not run all the time.
+    RealTimeThrottled {
+        /// So long, all together, in us.
+        runtime_us: u64,
+        /// Of each so long, in us.
+        period_us: u64,
+    },
+    /// Another system decides when this one runs.
+    Virtualized {
+        /// What it says it is.
+        by: String,
+    },
+    /// Memory of the program may be away when it is needed.
+    MemoryNotLocked,
+    /// CPUs may fall asleep deeply between wake-ups.
+    CpusMaySleep,
+    /// The trial ended early, at a wake-up that was too late.
+    StoppedAtSpike {
+        /// How late, in ns.
+        late_ns: i64,
+        /// Which, from 0, within its thread.
+        number: u64,
+        /// On which CPU.
+        cpu: u32,
+    },
     /// What a target's own program reported, or a record of an older version held.
     #[serde(untagged)]
     Reported {
@@ -163,6 +198,13 @@ impl Caveat {
             Self::CountersShared { .. } => "counters_shared",
             Self::PlaceInferred { .. } => "place_inferred",
             Self::PlacesUnseen { .. } => "places_unseen",
+            Self::NotRealTime { .. } => "not_real_time",
+            Self::TimerSlack { .. } => "timer_slack",
+            Self::RealTimeThrottled { .. } => "real_time_throttled",
+            Self::Virtualized { .. } => "virtualized",
+            Self::MemoryNotLocked => "memory_not_locked",
+            Self::CpusMaySleep => "cpus_may_sleep",
+            Self::StoppedAtSpike { .. } => "stopped_at_spike",
             Self::Reported { code, .. } => code,
         }
     }
@@ -268,6 +310,39 @@ impl fmt::Display for Caveat {
             Self::PlacesUnseen { what, need } => {
                 write!(f, "{what} could not be looked at for lost packets: {need}")
             }
+            Self::NotRealTime { why } => write!(
+                f,
+                "the threads have no real-time policy ({why}): run as root, or give the program CAP_SYS_NICE"
+            ),
+            Self::TimerSlack { ns } => write!(
+                f,
+                "timers may expire {} us late to save power, and that is in every delay: slack=1ns in the target \
+                 takes it out",
+                ns / 1000
+            ),
+            Self::RealTimeThrottled { runtime_us, period_us } => write!(
+                f,
+                "real-time threads may run for {} of each {} ms together: a busy one is stopped for the rest \
+                 (kernel.sched_rt_runtime_us)",
+                runtime_us / 1000,
+                period_us / 1000
+            ),
+            Self::Virtualized { by } => write!(
+                f,
+                "this machine runs on {by}, which decides when it runs: what it took is steal time, and not all of \
+                 it is seen"
+            ),
+            Self::MemoryNotLocked => f.write_str(
+                "memory could not be kept in RAM: a page that has to be fetched is a late wake-up (RLIMIT_MEMLOCK)",
+            ),
+            Self::CpusMaySleep => f.write_str(
+                "CPUs may sleep deeply between wake-ups: /dev/cpu_dma_latency could not be held (needs root)",
+            ),
+            Self::StoppedAtSpike { late_ns, number, cpu } => write!(
+                f,
+                "stopped at wake-up {number} on CPU {cpu}, which was {} us late: the trial is shorter than asked",
+                late_ns / 1000
+            ),
             Self::Reported { text, .. } => f.write_str(text),
         }
     }

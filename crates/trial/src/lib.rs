@@ -15,6 +15,7 @@ pub mod ratio;
 pub mod seed;
 pub mod trial;
 pub mod watched;
+pub mod woken;
 pub mod written;
 
 pub use arrival::{Arrival, ArrivalError, ClosedLoop, Departures, Pace, Think};
@@ -27,3 +28,4 @@ pub use rate::{LoadRange, Rate};
 pub use ratio::Ratio;
 pub use trial::{Delay, DelayKind, LostAt, Slice, Stamp, Trial, TrialInput};
 pub use watched::{Look, Watched};
+pub use woken::Woken;

@@ -1,6 +1,6 @@
 //! One trial: what was asked, what was counted.
 
-use crate::{Caveat, Kept, Rate, Ratio, Watched};
+use crate::{Caveat, Kept, Rate, Ratio, Watched, Woken};
 use dropline_stats::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -65,6 +65,8 @@ pub struct Trial {
     pub lost_at: Option<LostAt>,
     /// What the target did meanwhile, where it is on this machine and could be looked at.
     pub watched: Option<Watched>,
+    /// Threads and conditions of a trial of wake-ups.
+    pub woken: Option<Woken>,
     /// Doubts about this trial.
     pub caveats: Vec<Caveat>,
 }
@@ -95,6 +97,7 @@ impl Trial {
             slices: Vec::new(),
             lost_at: None,
             watched: None,
+            woken: None,
             caveats: Vec::new(),
         }
     }

@@ -1,25 +1,57 @@
 //! `dropline compare`.
 
-use super::{DONE, FAILED, style};
+use super::{DONE, FAILED, conditions, style};
 use crate::args::CompareArgs;
-use crate::output as out;
-use crate::plan;
+use crate::progress::Progress;
+use crate::{output as out, plan};
 use dropline::comparing::{self, side};
-use dropline::{Failure, report};
+use dropline::keeper::Output;
+use dropline::{Failure, clock, report};
 
-pub(crate) fn run(args: &CompareArgs) -> Result<u8, Failure> {
-    let pair = match args.targets.as_slice() {
-        [a, b] => side::read(a.as_ref(), b.as_ref())?,
-        [turns] => side::read_turns(turns.as_ref())?,
-        _ => return Err(Failure::usage("compare takes two files, or a record of turns")),
+pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure> {
+    let (pair, failure) = match (args.abba, args.targets.as_slice()) {
+        (true, [_, _]) => measured(args, words)?,
+        (false, [a, b]) => (side::read(a.as_ref(), b.as_ref())?, None),
+        (false, [turns]) => (side::read_turns(turns.as_ref())?, None),
+        _ => {
+            return Err(Failure::usage(
+                "--abba needs two targets: compare --abba TARGET_A TARGET_B --duration 10min",
+            ));
+        }
     };
     let questions = plan::questions(args, pair.a.meaning.unit_ns)?;
     let compared = comparing::compare(&pair, &questions);
+    if let Some(path) = &args.html {
+        out::write(path, &report::compared_html(&compared))?;
+        eprintln!("page  {}", path.display());
+    }
     if args.json {
         out::print_json(&compared)?;
     } else {
         out::print(&report::compared_text(&compared, style()))?;
     }
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
     let worse = matches!(compared.verdict.as_str(), "regressed" | "mixed");
     Ok(if worse { FAILED } else { DONE })
+}
+
+/// Measures both in turns; what was measured before it ended early is compared too.
+fn measured(args: &CompareArgs, words: Vec<String>) -> Result<(side::Pair, Option<Failure>), Failure> {
+    let turns = plan::turns(args)?;
+    let output = match &args.output {
+        Some(path) if path.as_os_str() == "-" => Output::Nowhere,
+        Some(path) => Output::File(path.clone()),
+        None => Output::File(format!("dropline-{}.jsonl", clock::now_compact()).into()),
+    };
+    let mut progress = Progress::new(args.quiet, false);
+    let taken = turns.take(&output, &conditions(&args.traffic, words)?, &mut progress);
+    progress.clear();
+    let taken = taken?;
+    match (side::turns(&taken.record, "what was measured"), taken.failure) {
+        (Ok(pair), failure) => Ok((pair, failure)),
+        (Err(_), Some(failure)) => Err(failure),
+        (Err(why), None) => Err(why),
+    }
 }

@@ -4,6 +4,7 @@ use super::{INVALID, conditions, conditions_to_fail, output, style, verdict};
 use crate::args::TrialArgs;
 use crate::progress::Progress;
 use crate::{output as out, plan};
+use dropline::background::Background;
 use dropline::record::Record;
 use dropline::{Failure, report};
 
@@ -12,8 +13,13 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
     let plan = plan::trial(args)?;
     let conditions = conditions(&args.traffic, words)?;
     let mut progress = Progress::new(args.keep.quiet, false);
+    let mut background = Background::start(&args.background)?;
     let done = dropline::trial(&plan, &output(&args.keep, 0, 1), &conditions, &mut progress);
     progress.clear();
+    if background.ended() > 0 {
+        eprintln!("a --background command had ended before the trial did");
+    }
+    drop(background);
     let record = done?;
     if args.keep.json {
         out::print_json(&record.to_object())?;

@@ -65,22 +65,21 @@ pub fn read_turns(path: &Path) -> Result<Pair, Failure> {
 /// # Errors
 /// If it is no such record.
 pub fn turns(record: &Record, name: &str) -> Result<Pair, Failure> {
-    let first = record.trials.first().map(|trial| trial.target.as_str()).unwrap_or_default();
-    let (a, b): (Vec<_>, Vec<_>) = record.trials.iter().partition(|trial| trial.target == first);
     if record.header.verb != "compare" {
         return Err(Failure::usage(format!("{name} holds one side only"))
             .advice("compare two files:  dropline compare A B"));
     }
+    let (a, b): (Vec<_>, Vec<_>) =
+        record.trials.iter().partition(|trial| trial.phase.as_deref() == Some("A"));
     // A turn that was cut off leaves the other side one block longer.
     let turns = a.len().min(b.len());
-    let of = |trials: &[&TrialLine], word: &str| of_trials(word, &trials[..turns]);
-    let second = b.first().map(|trial| trial.target.as_str()).unwrap_or_default();
-    Ok(Pair {
-        a: of(&a, first)?,
-        b: of(&b, second)?,
-        interleaved: true,
-        seed: Some(record.header.profile.seed),
-    })
+    if turns == 0 {
+        return Err(Failure::environment(format!(
+            "{name} holds no turn of both sides: there is nothing to compare"
+        )));
+    }
+    let of = |trials: &[&TrialLine]| of_trials(&trials[0].target, &trials[..turns]);
+    Ok(Pair { a: of(&a)?, b: of(&b)?, interleaved: true, seed: Some(record.header.profile.seed) })
 }
 
 fn side(path: &Path) -> Result<Side, Failure> {

@@ -1,5 +1,6 @@
 //! A record as one self-contained page: no network, readable without a script.
 
+mod compared;
 mod facts;
 mod figure;
 mod goals;
@@ -9,6 +10,7 @@ mod single;
 mod study;
 mod trials;
 
+pub use compared::compared_html;
 pub use study::{Graph, study_html};
 
 use crate::finding::Finding;

@@ -4,11 +4,13 @@ pub(crate) mod canvas;
 pub(crate) mod scale;
 
 mod axes;
+mod compared;
 mod delay;
 mod loss;
 mod search_time;
 mod slices;
 
+pub(crate) use compared::compared;
 pub(crate) use delay::{delays, trial_delay};
 pub(crate) use loss::{LoadAxis, loss};
 pub(crate) use search_time::{View, common_view, search_time, time_span};

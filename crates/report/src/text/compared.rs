@@ -72,7 +72,8 @@ struct Row {
     note: String,
 }
 
-fn headline(verdict: &str) -> String {
+/// The verdict in capitals.
+pub(crate) fn headline(verdict: &str) -> String {
     spoken(verdict).to_uppercase()
 }
 
@@ -81,7 +82,7 @@ fn spoken(verdict: &str) -> String {
 }
 
 /// `typical faster, slow path more often`.
-fn story(compared: &Compared) -> String {
+pub(crate) fn story(compared: &Compared) -> String {
     let core = match compared.core.verdict.as_str() {
         "improved" => Some("typical faster"),
         "regressed" => Some("typical slower"),

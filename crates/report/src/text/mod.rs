@@ -8,10 +8,13 @@ mod many;
 mod search;
 mod study;
 mod trial;
+mod woken;
 
 pub use compared::compared_text;
+pub(crate) use compared::{headline, story};
 pub use explain::explain_text;
 pub use fit::fit_text;
+pub(crate) use fit::unit;
 pub use many::text_many;
 pub(crate) use many::{change_words, irregular_words};
 pub use study::study_text;

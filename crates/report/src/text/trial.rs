@@ -20,6 +20,10 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     counts(page, record, trial);
     page.gap();
     arrivals(page, trial);
+    if let Some(woken) = &trial.woken {
+        page.gap();
+        super::woken::write(page, woken);
+    }
     page.gap();
     head(page, record);
     page.fact("a load is", &record.header.load_is);

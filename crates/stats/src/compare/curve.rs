@@ -31,6 +31,17 @@ impl Curve {
         Self::summed(cells, count, curves.iter().any(|curve| curve.censored))
     }
 
+    /// Of all events but those of a part of them.
+    pub(super) fn without(&self, part: &Self) -> Self {
+        let mut left_out = part.cells.iter().peekable();
+        let cells = self.cells.iter().filter_map(|cell| {
+            let same = left_out.next_if(|out| out.low == cell.low && out.high == cell.high);
+            let count = cell.count - same.map_or(0, |out| out.count);
+            (count > 0).then_some(Cell { count, ..*cell })
+        });
+        Self::indexed(cells.collect(), self.count - part.count, self.censored)
+    }
+
     fn summed(mut cells: Vec<Cell>, count: u64, censored: bool) -> Self {
         cells.sort_by(|a, b| a.low.total_cmp(&b.low).then(a.high.total_cmp(&b.high)));
         cells.dedup_by(|next, kept| {
@@ -40,6 +51,11 @@ impl Curve {
             }
             same
         });
+        Self::indexed(cells, count, censored)
+    }
+
+    /// Of cells in order, each once.
+    fn indexed(cells: Vec<Cell>, count: u64, censored: bool) -> Self {
         let below = cells
             .iter()
             .scan(0, |below, cell| {
@@ -137,5 +153,7 @@ mod tests {
         let curve = Curve::of([&whole.up_to(11.0), &whole.beyond(11.0)]);
         assert_eq!(curve.count(), 10_400.0);
         assert_eq!(curve.quantile(0.9), Curve::of([&whole]).quantile(0.9));
+        let rest = curve.without(&Curve::of([&whole.beyond(11.0)]));
+        assert_eq!((rest.count(), rest.recorded_quantile(0.999)), (7483.0, Some(11.0)));
     }
 }

@@ -23,9 +23,11 @@ pub(super) struct Difference {
 
 /// Fewer events than this beyond a quantile cannot bear it.
 const BORNE_BY: f64 = 5.0;
-/// Standard errors that a side is moved by, to either side, and the step.
-const FARTHEST: i32 = 50;
-const STEP: f64 = 0.16;
+/// Standard errors that a side is moved by, to either side, and the steps.
+const FARTHEST: f64 = 8.0;
+/// Resampled quantiles are steps themselves: they are looked at more finely.
+const STEP: f64 = 0.25;
+const FINE_STEP: f64 = 0.16;
 
 impl Difference {
     pub(super) fn of(sides: &Sides, p: f64) -> Self {
@@ -57,7 +59,9 @@ impl Difference {
                 Some((None, None)) | None => along,
             }
         };
-        let steps = || (-FARTHEST..=FARTHEST).map(|step| f64::from(step) * STEP);
+        let step = if sides.design == Design::Whole { FINE_STEP } else { STEP };
+        let most = (FARTHEST / step) as i32;
+        let steps = || (-most..=most).map(|index| f64::from(index) * step);
         let weight = |errors: f64| (-errors * errors / 2.0).exp();
         let apart = (1.0 - together * together).sqrt();
         let mut differences: Vec<(f64, f64)> = Vec::new();

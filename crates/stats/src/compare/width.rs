@@ -88,18 +88,7 @@ impl Width {
 
     /// Logarithms of the width without each batch.
     fn without_each(self, side: &Side) -> Option<Vec<f64>> {
-        (0..side.batches.len())
-            .map(|left_out| {
-                let others: Vec<Curve> = side
-                    .batches
-                    .iter()
-                    .enumerate()
-                    .filter(|(index, _)| *index != left_out)
-                    .map(|(_, batch)| batch.clone())
-                    .collect();
-                Some(self.of(&Curve::together(&others))?.ln())
-            })
-            .collect()
+        side.batches.iter().map(|batch| Some(self.of(&side.whole.without(batch))?.ln())).collect()
     }
 }
 

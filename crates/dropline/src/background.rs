@@ -1,0 +1,78 @@
+//! Load beside a measurement: commands that run while it runs.
+
+use crate::Failure;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+
+/// Programs that are ended with the measurement.
+#[derive(Debug, Default)]
+pub struct Background {
+    children: Vec<Child>,
+}
+
+impl Background {
+    /// Starts each command, split by POSIX rules, without a shell; what they print is thrown away.
+    ///
+    /// # Errors
+    /// If a command is none, or cannot be started; those that were started are ended.
+    pub fn start(commands: &[String]) -> Result<Self, Failure> {
+        let mut started = Self::default();
+        for text in commands {
+            let words = shlex::split(text).filter(|words| !words.is_empty()).ok_or_else(|| {
+                Failure::usage(format!(
+                    "--background {text:?} is no command: a quote is open, or it is empty"
+                ))
+            })?;
+            let child = Command::new(&words[0])
+                .args(&words[1..])
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .process_group(0)
+                .spawn()
+                .map_err(|why| {
+                    Failure::environment(format!("--background: {} cannot be started: {why}", words[0]))
+                })?;
+            started.children.push(child);
+        }
+        Ok(started)
+    }
+
+    /// Commands that ended by themselves before the measurement did.
+    pub fn ended(&mut self) -> usize {
+        self.children.iter_mut().filter_map(|child| child.try_wait().ok().flatten()).count()
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            // The group, for programs that start others; the child itself where that is refused.
+            let group = format!("-{}", child.id());
+            let ended = Command::new("kill").args(["-9", "--", &group]).stderr(Stdio::null()).status();
+            if !ended.is_ok_and(|status| status.success()) {
+                let _ = child.kill();
+            }
+            let _ = child.wait();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn background_load_is_gone_when_the_measurement_is() {
+        let background =
+            Background::start(&["sleep 1000".into(), "sh -c 'sleep 1000 & wait'".into()]).unwrap();
+        let groups: Vec<u32> = background.children.iter().map(Child::id).collect();
+        drop(background);
+        for group in groups {
+            let running = std::fs::read_to_string(format!("/proc/{group}/stat"));
+            assert!(running.is_err(), "{group}");
+        }
+        assert_eq!(Background::start(&["'open".into()]).unwrap_err().exit_code(), 2);
+        assert_eq!(Background::start(&["/nowhere/at/all".into()]).unwrap_err().exit_code(), 4);
+    }
+}

@@ -1,0 +1,109 @@
+//! The page of a comparison: the verdict, its three answers, both distributions on the same axes.
+
+use super::figure::figures;
+use super::goals::caveats;
+use super::shell::shell;
+use crate::number::{count, percent, three};
+use crate::plot;
+use crate::text::{self, unit};
+use dropline_record::Compared;
+use dropline_record::compared::{QuestionLine, SideLine, WidthLine};
+use maud::{Markup, html};
+
+/// A comparison as one self-contained page.
+pub fn compared_html(compared: &Compared) -> String {
+    let plots = plot::compared(compared);
+    let (pair, wide): (Vec<_>, Vec<_>) = plots.into_iter().partition(|plot| plot.name != "heat");
+    let content = html! {
+        p.about { b { (compared.b.source) } " against " b { (compared.a.source) } "  ·  dropline compare" }
+        h1 { (text::headline(&compared.verdict)) ": " (text::story(compared)) "." }
+        (answers(compared))
+        (caveats(&compared.caveats, None))
+        (figures(&pair, true))
+        (figures(&wide, false))
+        section {
+            h2 { "How wide each is" }
+            (spread(compared))
+        }
+        section {
+            h2 { "What was compared" }
+            div.scroll { table.study {
+                thead { tr { th.l scope="col" { "side" } th scope="col" { "events" } th scope="col" { "blocks" } th scope="col" { "seconds" } } }
+                tbody { (side("A", &compared.a)) (side("B", &compared.b)) }
+            } }
+            p.about { "Intervals hold the truth at " (percent(compared.level)) "; they rest on " (compared.design) " samples. " (compared.estimator) "." }
+        }
+    };
+    shell(&format!("compare {} {}", compared.a.source, compared.b.source), &content).into_string()
+}
+
+fn answers(compared: &Compared) -> Markup {
+    let unit = unit(compared.unit_ns);
+    let tail = &compared.tail_mass;
+    let high = format!("p{}", (compared.percentile * 1e6).round() / 1e4);
+    let above =
+        tail.threshold.map_or_else(|| "tail".into(), |at| format!("share above {} {unit}", three(at)));
+    html! {
+        div.scroll { table.goals.comparison {
+            thead { tr {
+                th.l scope="col" { "question" } th scope="col" { "A" } th scope="col" { "B" } th scope="col" { "change" }
+                th scope="col" { "95 % interval" } th.w scope="col" { "matters from" } th.l scope="col" { "verdict" }
+            } }
+            tbody {
+                (row(&format!("median, {unit}"), &compared.core, three, three))
+                (row(&format!("{high}, {unit}"), &compared.high_percentile, three, three))
+                (row(&above, &tail.question, percent, |ratio| format!("x{}", three(ratio))))
+            }
+        } }
+    }
+}
+
+fn row(name: &str, line: &QuestionLine, of: fn(f64) -> String, change: fn(f64) -> String) -> Markup {
+    let or_dash =
+        |value: Option<f64>, words: fn(f64) -> String| value.map_or_else(|| "\u{2013}".into(), words);
+    html! {
+        tr data-verdict=(line.verdict) {
+            td.l.name { (name) }
+            td { (or_dash(line.of_a, of)) }
+            td { (or_dash(line.of_b, of)) }
+            td { b { (or_dash(line.estimate, change)) } }
+            td { "[" (or_dash(line.low, change)) ", " (or_dash(line.high, change)) "]" }
+            td.w { (three(line.smallest_effect)) }
+            td.l { @if line.verdict == "regressed" { span.irregular { (line.verdict) } } @else { (line.verdict.replace('_', " ")) } }
+        }
+    }
+}
+
+fn spread(compared: &Compared) -> Markup {
+    let unit = unit(compared.unit_ns);
+    let row = |name: &str, width: &WidthLine| {
+        let words = |value: Option<f64>| value.map_or_else(|| "\u{2013}".into(), three);
+        html! {
+            tr {
+                td.l.name { (name) ", " (unit) }
+                td { (words(width.of_a)) } td { (words(width.of_b)) }
+                td { "x" (words(width.estimate)) } td { "[" (words(width.low)) ", " (words(width.high)) "]" }
+            }
+        }
+    };
+    html! {
+        div.scroll { table.study {
+            thead { tr { th.l scope="col" { "width" } th scope="col" { "A" } th scope="col" { "B" } th scope="col" { "B / A" } th scope="col" { "95 % interval" } } }
+            tbody {
+                (row("between quartiles", &compared.spread.quartiles))
+                (row("standard deviation", &compared.spread.standard_deviation))
+            }
+        } }
+    }
+}
+
+fn side(name: &str, side: &SideLine) -> Markup {
+    html! {
+        tr {
+            td.l.name { (name) ", " (side.source) }
+            td { (count(side.count.0)) }
+            td { (side.blocks) }
+            td { (side.duration_s.map_or_else(|| "\u{2013}".into(), three)) }
+        }
+    }
+}

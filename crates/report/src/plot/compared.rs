@@ -1,0 +1,245 @@
+//! The plots of a comparison: both distributions on the same axes, what moved by how much, both over time.
+
+use super::axes::{Frame, widest};
+use super::canvas::{Anchor, Canvas, Drawing, Path};
+use super::scale::Scale;
+use super::{Numbers, Plot, Reading, Room};
+use crate::number::{count, percent, three};
+use crate::text::unit;
+use dropline_record::compared::{ShiftLine, SideLine};
+use dropline_record::{Compared, Count};
+
+/// Rows of the heat map.
+const ROWS: usize = 36;
+/// Shades of a cell, from few events to many.
+const SHADES: usize = 5;
+
+/// All plots that the comparison bears.
+pub(crate) fn compared(compared: &Compared) -> Vec<Plot> {
+    let plots = [tails(compared), shift(compared), heat(compared)];
+    plots.into_iter().flatten().collect()
+}
+
+/// (value, share of events that are longer), at the upper edge of each cell.
+fn beyond(side: &SideLine) -> Vec<(f64, f64)> {
+    let all = side.count.0 as f64;
+    let mut left = all;
+    side.histogram
+        .iter()
+        .map(|cell| {
+            left -= cell.count.0 as f64;
+            (cell.high, left / all)
+        })
+        .filter(|(value, share)| *value > 0.0 && *share > 0.0)
+        .collect()
+}
+
+fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let ends = values.fold((f64::INFINITY, 0.0f64), |(low, high), value| (low.min(value), high.max(value)));
+    (ends.0 < ends.1).then_some(ends)
+}
+
+fn tails(compared: &Compared) -> Option<Plot> {
+    let curves = [beyond(&compared.a), beyond(&compared.b)];
+    let (low, high) = ends(curves.iter().flatten().map(|(value, _)| *value))?;
+    let (least, _) = ends(curves.iter().flatten().map(|(_, share)| *share).chain([1.0]))?;
+    let unit = unit(compared.unit_ns);
+    let draw = |room: Room| {
+        let mut canvas = Canvas::new(room.width(), if room == Room::Narrow { 260.0 } else { 340.0 });
+        let frame = Frame { left: 64.0, right: canvas.width - 12.0, top: 30.0, bottom: canvas.height - 44.0 };
+        let x = Scale::logarithmic((low, high), (frame.left, frame.right));
+        let y = Scale::logarithmic((least, 1.0), (frame.bottom, frame.top));
+        canvas.text("tick", Anchor::Start, 0.0, 12.0, "share of events that are longer");
+        let rows: Vec<_> = y.ticks(7).into_iter().map(|tick| (tick, percent(tick))).collect();
+        frame.rows(&mut canvas, &y, &rows);
+        let columns: Vec<_> = x.ticks(8).into_iter().map(|tick| (tick, three(tick))).collect();
+        frame.columns(&mut canvas, &x, &columns, true);
+        frame.name_columns(&mut canvas, &format!("{unit}, log"));
+        if let Some(at) = compared.tail_mass.threshold.filter(|at| x.shows(*at)) {
+            canvas.line("phase", (x.at(at), frame.top), (x.at(at), frame.bottom));
+        }
+        for (index, curve) in curves.iter().enumerate() {
+            let mut path = Path::default();
+            for (position, (value, share)) in curve.iter().enumerate() {
+                if position == 0 {
+                    path.start(&canvas, x.at(*value), y.at(*share))
+                } else {
+                    path.line(&canvas, x.at(*value), y.at(*share))
+                }
+            }
+            canvas.path(&format!("curve s{index}"), &path);
+            let place = frame.right - 14.0;
+            canvas.text(
+                &format!("name t{index}"),
+                Anchor::End,
+                place,
+                frame.top + 14.0 + 16.0 * index as f64,
+                ["A", "B"][index],
+            );
+        }
+        canvas.finish(Vec::new())
+    };
+    let tail = &compared.tail_mass;
+    let title = match (tail.threshold, tail.question.of_a, tail.question.of_b) {
+        (Some(at), Some(a), Some(b)) => {
+            format!("{} of A and {} of B are longer than {} {unit}", percent(a), percent(b), three(at))
+        }
+        _ => "How many events are longer".into(),
+    };
+    Some(Plot {
+        name: "tails",
+        desc: format!("Share of events longer than each value. {title}."),
+        title,
+        caption: "Both axes logarithmic: a straight line is a power law, a step a code path of its own."
+            .into(),
+        wide: draw(Room::Half),
+        narrow: draw(Room::Narrow),
+        numbers: Numbers::default(),
+    })
+}
+
+fn shift(compared: &Compared) -> Option<Plot> {
+    let shifts = &compared.shift;
+    let (first, last) = (shifts.first()?, shifts.last()?);
+    let unit = unit(compared.unit_ns);
+    let reach =
+        |line: &ShiftLine| [line.low.unwrap_or(line.estimate), line.high.unwrap_or(line.estimate), 0.0];
+    let low = shifts.iter().flat_map(reach).fold(f64::INFINITY, f64::min);
+    let high = shifts.iter().flat_map(reach).fold(f64::NEG_INFINITY, f64::max);
+    let (low, high) = if low < high { (low, high) } else { (low - 1.0, high + 1.0) };
+    let place = |p: f64| -(1.0 - p).ln();
+    let draw = |room: Room| {
+        let mut canvas = Canvas::new(room.width(), if room == Room::Narrow { 260.0 } else { 340.0 });
+        let y_of = |frame: &Frame| Scale::linear((low, high), (frame.bottom, frame.top));
+        let mut frame =
+            Frame { left: 58.0, right: canvas.width - 14.0, top: 30.0, bottom: canvas.height - 44.0 };
+        let rows: Vec<_> = y_of(&frame).ticks(7).into_iter().map(|tick| (tick, three(tick))).collect();
+        frame.left = widest(&rows) + 14.0;
+        let y = y_of(&frame);
+        let x = Scale::linear((place(first.p) - 0.05, place(last.p) + 0.05), (frame.left, frame.right));
+        canvas.text("tick", Anchor::Start, 0.0, 12.0, &format!("B \u{2212} A, {unit}"));
+        frame.rows(&mut canvas, &y, &rows);
+        let columns: Vec<_> = shifts.iter().map(|line| (place(line.p), name(line.p))).collect();
+        frame.columns(&mut canvas, &x, &columns, false);
+        frame.name_columns(&mut canvas, "percentile");
+        canvas.line("axis bold", (frame.left, y.at(0.0)), (frame.right, y.at(0.0)));
+        let mut marks = Vec::new();
+        for line in shifts {
+            let at = x.at(place(line.p));
+            let ink = if line.low.is_some_and(|low| low > 0.0) {
+                "s1"
+            } else if line.high.is_some_and(|high| high < 0.0) {
+                "s0"
+            } else {
+                "dash"
+            };
+            let (from, to) = (line.low.unwrap_or(low), line.high.unwrap_or(high));
+            canvas.line(&format!("whisker {ink}"), (at, y.at(from)), (at, y.at(to)));
+            let mut disc = Path::default();
+            disc.disc(&canvas, at, y.at(line.estimate), 3.5);
+            canvas.path("hollow", &disc);
+            marks.push((at, y.at(line.estimate)));
+        }
+        canvas.finish(marks)
+    };
+    let rows = shifts.iter().map(|line| {
+        let end = |end: Option<f64>| end.map_or_else(|| "\u{2013}".into(), three);
+        let interval = format!("[{}, {}]", end(line.low), end(line.high));
+        Reading {
+            words: format!("{}: {} {unit} {interval}", name(line.p), three(line.estimate)),
+            cells: vec![name(line.p), three(line.estimate), end(line.low), end(line.high)],
+        }
+    });
+    let slower = shifts.iter().filter(|line| line.low.is_some_and(|low| low > 0.0)).count();
+    let faster = shifts.iter().filter(|line| line.high.is_some_and(|high| high < 0.0)).count();
+    let title = format!("B is faster at {faster} and slower at {slower} of {} percentiles", shifts.len());
+    Some(Plot {
+        name: "shift",
+        desc: format!("The shift function. {title}."),
+        title,
+        caption: "Each with its own 95 % interval; below the line B is faster.".into(),
+        wide: draw(Room::Half),
+        narrow: draw(Room::Narrow),
+        numbers: Numbers {
+            heads: ["percentile", "B \u{2212} A", "lower", "upper"].map(String::from).into(),
+            rows: rows.collect(),
+        },
+    })
+}
+
+fn name(p: f64) -> String {
+    format!("p{}", (p * 1e6).round() / 1e4)
+}
+
+/// Blocks of A, then of B, each a column of the same cells.
+fn heat(compared: &Compared) -> Option<Plot> {
+    let sides = [&compared.a, &compared.b];
+    let columns: Vec<(usize, Vec<u64>)> = sides
+        .iter()
+        .enumerate()
+        .flat_map(|(index, side)| side.over_time.iter().map(move |block| (index, block)))
+        .map(|(index, block)| (index, row_counts(sides, index, &block.cells)))
+        .collect();
+    let (low, high) = edges(sides)?;
+    if columns.is_empty() {
+        return None;
+    }
+    let most = columns.iter().flat_map(|(_, counts)| counts).copied().max().unwrap_or(1).max(2) as f64;
+    let unit = unit(compared.unit_ns);
+    let draw = |room: Room| -> Drawing {
+        let mut canvas = Canvas::new(room.width(), if room == Room::Narrow { 260.0 } else { 340.0 });
+        let frame = Frame { left: 58.0, right: canvas.width - 12.0, top: 30.0, bottom: canvas.height - 44.0 };
+        let y = Scale::logarithmic((low, high), (frame.bottom, frame.top));
+        canvas.text("tick", Anchor::Start, 0.0, 12.0, &format!("{unit}, log"));
+        let ticks: Vec<_> = y.ticks(6).into_iter().map(|tick| (tick, three(tick))).collect();
+        frame.rows(&mut canvas, &y, &ticks);
+        let gap = 10.0;
+        let width = (frame.right - frame.left - gap) / columns.len() as f64;
+        let height = (frame.bottom - frame.top) / ROWS as f64;
+        for (column, (side, counts)) in columns.iter().enumerate() {
+            let left = frame.left + width * column as f64 + if *side == 1 { gap } else { 0.0 };
+            for (row, events) in counts.iter().enumerate().filter(|(_, events)| **events > 0) {
+                let share = (*events as f64).ln_1p() / most.ln_1p();
+                let shade = ((share * SHADES as f64).ceil() as usize).clamp(1, SHADES);
+                let bottom = frame.bottom - height * row as f64;
+                canvas.rect(&format!("f{side} h{shade}"), (left, left + width), (bottom, bottom - height));
+            }
+        }
+        let of_a = columns.iter().filter(|(side, _)| *side == 0).count() as f64;
+        canvas.text("name t0", Anchor::Start, frame.left, frame.bottom + 16.0, "A, over time");
+        canvas.text("name t1", Anchor::Start, frame.left + width * of_a + gap, frame.bottom + 16.0, "B");
+        canvas.finish(Vec::new())
+    };
+    let rows = sides.iter().flat_map(|side| {
+        side.over_time.iter().enumerate().map(|(index, block)| Reading {
+            words: String::new(),
+            cells: vec![side.source.clone(), (index + 1).to_string(), count(block.count.0)],
+        })
+    });
+    Some(Plot {
+        name: "heat",
+        title: "Both over time, block by block".into(),
+        desc: "How many events of each block fall in each range of values.".into(),
+        caption: "Darker is more events, by the logarithm of their number; a slanted band is drift, a dark spot an incident.".into(),
+        wide: draw(Room::Full),
+        narrow: draw(Room::Narrow),
+        numbers: Numbers { heads: ["side", "block", "events"].map(String::from).into(), rows: rows.collect() },
+    })
+}
+
+fn edges(sides: [&SideLine; 2]) -> Option<(f64, f64)> {
+    let cells = sides.iter().flat_map(|side| &side.histogram).filter(|cell| cell.low > 0.0);
+    ends(cells.flat_map(|cell| [cell.low, cell.high]))
+}
+
+fn row_counts(sides: [&SideLine; 2], side: usize, cells: &[(u64, Count)]) -> Vec<u64> {
+    let mut rows = vec![0; ROWS];
+    let Some((low, high)) = edges(sides) else { return rows };
+    let scale = Scale::logarithmic((low, high), (0.0, ROWS as f64));
+    for (index, events) in cells {
+        let Some(cell) = sides[side].histogram.get(*index as usize) else { continue };
+        let row = scale.clamped((cell.low + cell.high) / 2.0) as usize;
+        rows[row.min(ROWS - 1)] += events.0;
+    }
+    rows
+}

@@ -1,0 +1,353 @@
+//! A trial of wake-ups: threads sleep to a common schedule, the machine is looked at beside them.
+
+use crate::machine::{self, AwakeCpus, CpuTime};
+use crate::settings::{Policy, Settings};
+use crate::sleeper::{Orders, Part, Sleeper};
+use crate::sys;
+use dropline_stats::Histogram;
+use dropline_trial::woken::{Spike, WokenSlice, WokenThread};
+use dropline_trial::{Caveat, Delay, DelayKind, Measurer, Slice, Stamp, Trial, TrialInput, Woken, seed};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Slices of a trial, where nobody says.
+const SLICES: u32 = 40;
+/// No slice is shorter: the kernel counts time of CPUs in ticks of that length.
+const SHORTEST_SLICE: Duration = Duration::from_millis(10);
+/// From making the threads to the first wake-up.
+const LEAD_NS: i64 = 20_000_000;
+/// A timer slack above this is said: it is in every delay.
+const SLACK_SAID_NS: u64 = 1_000;
+
+/// Performs trials of wake-ups.
+#[derive(Debug)]
+pub struct WakeupMeasurer {
+    settings: Settings,
+    slices: Option<u32>,
+    seed: u64,
+    number: u64,
+    stop: Arc<AtomicBool>,
+}
+
+/// Why a trial of wake-ups could not be performed.
+#[derive(Debug, thiserror::Error)]
+pub enum WakeupError {
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
+    /// A CPU that was asked for is not there, or not for us.
+    #[error("CPU {cpu} is not among those that this program may use: {allowed:?}")]
+    NoCpu {
+        /// Asked for.
+        cpu: usize,
+        /// There are.
+        allowed: Vec<usize>,
+    },
+    /// Not one wake-up is due in the time.
+    #[error("not one wake-up is due in {0:?}: ask for a higher load or a longer trial")]
+    NoWakeup(Duration),
+    /// The system gives no threads, or does not say which CPUs there are.
+    #[error("the system refused: {0}")]
+    System(#[from] std::io::Error),
+}
+
+impl WakeupMeasurer {
+    /// `seed` is that of the profile; trials are numbered from `first_trial`.
+    pub fn new(
+        settings: Settings,
+        slices: Option<u32>,
+        seed: u64,
+        first_trial: u64,
+        stop: Arc<AtomicBool>,
+    ) -> Self {
+        Self { settings, slices, seed, number: first_trial, stop }
+    }
+
+    /// CPUs that threads are pinned to, in turn.
+    ///
+    /// # Errors
+    /// If one that was asked for may not be used.
+    pub fn cpus(&self) -> Result<Vec<usize>, WakeupError> {
+        let allowed = sys::allowed_cpus()?;
+        match &self.settings.cpus {
+            // The last first: the first ones serve most interrupts.
+            None => Ok(allowed.into_iter().rev().collect()),
+            Some(asked) => match asked.iter().find(|cpu| !allowed.contains(cpu)) {
+                Some(&cpu) => Err(WakeupError::NoCpu { cpu, allowed }),
+                None => Ok(asked.clone()),
+            },
+        }
+    }
+
+    fn orders(&self, input: TrialInput, cpus: &[usize]) -> Result<Vec<Orders>, WakeupError> {
+        let threads = u64::from(self.settings.threads.max(1));
+        let length_ns = u64::try_from(input.duration.as_nanos()).unwrap_or(u64::MAX);
+        let all = u128::from(input.load.as_millipps()) * u128::from(length_ns) / 1_000_000_000_000;
+        let count = u64::try_from(all).unwrap_or(u64::MAX) / threads;
+        if count == 0 {
+            return Err(WakeupError::NoWakeup(input.duration));
+        }
+        let longest = (input.duration.as_nanos() / SHORTEST_SLICE.as_nanos()).max(1) as u32;
+        let slices =
+            self.slices.unwrap_or(SLICES).clamp(1, longest).min(u32::try_from(count).unwrap_or(u32::MAX));
+        let epoch_ns = sys::now_ns() + LEAD_NS;
+        Ok((0..threads as usize)
+            .map(|thread| Orders {
+                policy: self.settings.policy,
+                cpu: cpus[thread % cpus.len()],
+                timer_slack_ns: (self.settings.timer_slack.as_nanos() as u64).max(1),
+                epoch_ns,
+                count,
+                length_ns,
+                slices: slices as usize,
+                stop_above_ns: self.settings.stop_above.map(|limit| limit.as_nanos() as i64),
+            })
+            .collect())
+    }
+}
+
+impl Measurer for WakeupMeasurer {
+    type Error = WakeupError;
+
+    fn measure(&mut self, input: TrialInput) -> Result<Trial, WakeupError> {
+        let begun = Instant::now();
+        let cpus = self.cpus()?;
+        let used: Vec<usize> = cpus.iter().copied().take(self.settings.threads.max(1) as usize).collect();
+        let awake = AwakeCpus::hold();
+        let locked = sys::lock_memory().is_ok();
+        let orders = self.orders(input, &cpus)?;
+        let sleepers: Vec<Sleeper> = orders.iter().map(Sleeper::new).collect();
+        let spiked = AtomicBool::new(false);
+        let (seen, times) = thread::scope(|scope| {
+            let threads: Vec<_> = orders
+                .iter()
+                .zip(sleepers)
+                .map(|(orders, sleeper)| {
+                    let (stop, spiked) = (&self.stop, &spiked);
+                    thread::Builder::new()
+                        .name("wakeup".into())
+                        .spawn_scoped(scope, move || sleeper.sleep(orders, stop, spiked))
+                })
+                .collect::<Result<_, _>>()?;
+            let times = look(&orders[0], &used, &self.stop, &spiked);
+            let seen =
+                threads.into_iter().map(|thread| thread.join().expect("a sleeper does not panic")).collect();
+            Ok::<(Vec<Sleeper>, _), WakeupError>((seen, times))
+        })?;
+        sys::unlock_memory();
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(WakeupError::Interrupted);
+        }
+        let mut trial = Trial::new(self.number, input, seed::of_trial(self.seed, self.number));
+        self.number += 1;
+        let setup = Setup { locked, awake: awake.is_some(), policy: self.settings.policy };
+        fill(&mut trial, &orders[0], seen, &times, &setup);
+        trial.elapsed = begun.elapsed();
+        Ok(trial)
+    }
+}
+
+/// What was prepared for the threads.
+struct Setup {
+    locked: bool,
+    awake: bool,
+    policy: Policy,
+}
+
+/// Looks at the CPUs' time at the end of each slice, from the epoch on.
+fn look(orders: &Orders, cpus: &[usize], stop: &AtomicBool, spiked: &AtomicBool) -> Vec<Option<CpuTime>> {
+    let mut times = Vec::with_capacity(orders.slices + 1);
+    for slice in 0..=orders.slices {
+        let at =
+            orders.epoch_ns + (u128::from(orders.length_ns) * slice as u128 / orders.slices as u128) as i64;
+        while sys::now_ns() < at && !stop.load(Ordering::Relaxed) && !spiked.load(Ordering::Relaxed) {
+            sys::sleep_until(at.min(sys::now_ns() + 50_000_000));
+        }
+        times.push(CpuTime::of(cpus));
+        if stop.load(Ordering::Relaxed) || spiked.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    times
+}
+
+fn fill(trial: &mut Trial, orders: &Orders, seen: Vec<Sleeper>, times: &[Option<CpuTime>], setup: &Setup) {
+    let due: u64 = seen.iter().map(|sleeper| sleeper.due).sum();
+    let mut all = Histogram::new();
+    let mut delay = Delay::default();
+    for sleeper in &seen {
+        if let Some(histogram) = &sleeper.delay.histogram {
+            all.merge(histogram);
+        }
+        delay.negative += sleeper.delay.negative;
+        delay.negative_min_ns =
+            [delay.negative_min_ns, sleeper.delay.negative_min_ns].into_iter().flatten().min();
+    }
+    let woken = all.count() + delay.negative;
+    delay.histogram = Some(all);
+    let first_spike = seen
+        .iter()
+        .filter_map(|sleeper| sleeper.spike.map(|spike| (sleeper.cpu, spike)))
+        .min_by_key(|(_, (n, _))| *n);
+    if let Some((_, (n, _))) = first_spike {
+        let length = u128::from(orders.length_ns) * u128::from(n + 1) / u128::from(orders.count);
+        trial.duration = Duration::from_nanos(length as u64);
+    }
+    trial.intended = Some(due);
+    trial.offered = due;
+    trial.forwarded = woken;
+    trial.stamp = Some(Stamp::App);
+    trial.delay_kind = Some(DelayKind::Lateness);
+    trial.delay = delay;
+    let parts: Vec<Part> = (0..orders.slices).map(|slice| together(&seen, slice)).collect();
+    let length = Duration::from_nanos(orders.length_ns / orders.slices as u64);
+    trial.slices = parts
+        .iter()
+        .map(|part| Slice { duration: length, offered: part.due, forwarded: part.woken })
+        .collect();
+    let slices = parts
+        .iter()
+        .enumerate()
+        .map(|(slice, part)| {
+            let spent = times.get(slice).copied().flatten().zip(times.get(slice + 1).copied().flatten());
+            let spent = spent.map(|(before, after)| after.since(before));
+            WokenSlice {
+                woken: part.woken,
+                missed: part.due - part.woken,
+                latest_ns: part.latest_ns,
+                irq: spent.map(|spent| spent.irq),
+                softirq: spent.map(|spent| spent.softirq),
+                steal: spent.map(|spent| spent.steal),
+            }
+        })
+        .collect();
+    let refused = seen.iter().find_map(|sleeper| sleeper.refused.as_ref().map(ToString::to_string));
+    let slack = seen.iter().filter_map(|sleeper| sleeper.timer_slack_ns).max();
+    let real_time = matches!(setup.policy, Policy::Fifo(_)) && refused.is_none();
+    let woken = Woken {
+        policy: match setup.policy {
+            Policy::Fifo(priority) if real_time => format!("SCHED_FIFO {priority}"),
+            _ => "SCHED_OTHER".into(),
+        },
+        memory_locked: setup.locked,
+        cpus_kept_awake: setup.awake,
+        timer_slack_ns: slack,
+        preempt_rt: machine::preempt_rt(),
+        throttling: machine::throttling(),
+        hypervisor: machine::hypervisor(),
+        spike: first_spike.map(|(cpu, (number, late_ns))| Spike { cpu: cpu as u32, number, late_ns }),
+        threads: seen
+            .into_iter()
+            .map(|sleeper| WokenThread {
+                cpu: sleeper.pinned.then_some(sleeper.cpu as u32),
+                missed: sleeper.due - sleeper.slices.iter().map(|part| part.woken).sum::<u64>(),
+                delay: sleeper.delay,
+            })
+            .collect(),
+        slices,
+    };
+    trial.caveats = caveats(&woken, refused, real_time);
+    trial.woken = Some(woken);
+}
+
+/// All threads in one slice.
+fn together(seen: &[Sleeper], slice: usize) -> Part {
+    let parts = seen.iter().filter_map(|sleeper| sleeper.slices.get(slice));
+    parts.fold(Part::default(), |sum, part| Part {
+        due: sum.due + part.due,
+        woken: sum.woken + part.woken,
+        latest_ns: sum.latest_ns.max(part.latest_ns),
+    })
+}
+
+fn caveats(woken: &Woken, refused: Option<String>, real_time: bool) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    if let Some(why) = refused {
+        caveats.push(Caveat::NotRealTime { why });
+    }
+    if let Some(ns) = woken.timer_slack_ns.filter(|ns| !real_time && *ns > SLACK_SAID_NS) {
+        caveats.push(Caveat::TimerSlack { ns });
+    }
+    if let Some((runtime, period)) = woken.throttling.filter(|_| real_time) {
+        caveats.push(Caveat::RealTimeThrottled {
+            runtime_us: runtime.as_micros() as u64,
+            period_us: period.as_micros() as u64,
+        });
+    }
+    if let Some(by) = &woken.hypervisor {
+        caveats.push(Caveat::Virtualized { by: by.clone() });
+    }
+    if !woken.memory_locked {
+        caveats.push(Caveat::MemoryNotLocked);
+    }
+    if !woken.cpus_kept_awake {
+        caveats.push(Caveat::CpusMaySleep);
+    }
+    if let Some(spike) = woken.spike {
+        caveats.push(Caveat::StoppedAtSpike { late_ns: spike.late_ns, number: spike.number, cpu: spike.cpu });
+    }
+    caveats
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dropline_trial::Rate;
+
+    fn measurer(settings: Settings) -> WakeupMeasurer {
+        WakeupMeasurer::new(settings, Some(4), 7, 1, Arc::default())
+    }
+
+    fn input(millipps: u64, ms: u64) -> TrialInput {
+        TrialInput { load: Rate::from_millipps(millipps), duration: Duration::from_millis(ms) }
+    }
+
+    #[test]
+    fn every_wake_up_is_served_or_missed_whatever_the_policy() {
+        for policy in [Policy::Fifo(10), Policy::Other] {
+            let settings = Settings { threads: 2, policy, ..Settings::default() };
+            let trial = measurer(settings).measure(input(400_000, 100)).unwrap();
+            assert_eq!((trial.intended, trial.offered), (Some(40), 40));
+            let woken = trial.woken.as_ref().unwrap();
+            let missed: u64 = woken.threads.iter().map(|thread| thread.missed).sum();
+            assert_eq!(trial.forwarded + missed, 40);
+            assert_eq!(trial.lost(), missed);
+            let counted = trial.delay.histogram.as_ref().unwrap().count() + trial.delay.negative;
+            assert_eq!(counted, trial.forwarded);
+            assert_eq!(trial.slices.iter().map(|slice| slice.offered).sum::<u64>(), 40);
+            assert_eq!((trial.slices.len(), woken.slices.len(), woken.threads.len()), (4, 4, 2));
+        }
+    }
+
+    #[test]
+    fn a_spike_ends_the_trial_and_is_named() {
+        // Every wake-up is later than this.
+        let settings = Settings {
+            stop_above: Some(Duration::from_nanos(1)),
+            policy: Policy::Other,
+            ..Settings::default()
+        };
+        let trial = measurer(settings).measure(input(1_000_000, 60_000)).unwrap();
+        let spike = trial.woken.as_ref().unwrap().spike.unwrap();
+        assert!(spike.late_ns > 1 && trial.forwarded >= 1 && trial.forwarded < 60_000);
+        assert!(trial.caveats.iter().any(|caveat| caveat.code() == "stopped_at_spike"));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let elsewhere = Settings { cpus: Some(vec![100_000]), ..Settings::default() };
+        assert!(matches!(
+            measurer(elsewhere).measure(input(1_000_000, 20)),
+            Err(WakeupError::NoCpu { cpu: 100_000, .. })
+        ));
+        assert!(matches!(
+            measurer(Settings::default()).measure(input(1_000, 20)),
+            Err(WakeupError::NoWakeup(_))
+        ));
+        let stopped = WakeupMeasurer::new(Settings::default(), None, 7, 1, Arc::new(AtomicBool::new(true)));
+        let mut stopped = stopped;
+        assert!(matches!(stopped.measure(input(1_000_000, 20)), Err(WakeupError::Interrupted)));
+    }
+}
