@@ -195,7 +195,8 @@ pub fn explain(evidence: &Evidence<'_>) -> Explanation {
         course: Course::default(),
     };
     let replayed = explanation.server.as_ref().zip(buffer).map(|(seen, buffer)| {
-        let server = server(seen, buffer, evidence.family);
+        let charged = truesize(usual_payload(evidence), evidence.family);
+        let server = server(seen, buffer, charged, evidence.family);
         let error = seen.service_error_ns / seen.service_ns.max(1.0);
         (server, Doubt::of(error, arrivals.len(), evidence.seed))
     });
@@ -275,8 +276,20 @@ fn buffer(evidence: &Evidence<'_>) -> Option<BufferSeen> {
     let truesize_bytes = truesize(usual_payload(evidence), evidence.family);
     let bytes = evidence.watched.and_then(|watched| watched.buffer_bytes);
     let (packets, inferred) = match bytes {
-        Some(bytes) if !own_queue => (packets_held(bytes, truesize_bytes), false),
-        _ => (backlog_of_the_lost(evidence.packets)?, true),
+        Some(bytes) if !own_queue => {
+            let held = packets_held(bytes, truesize_bytes);
+            // The packets of a train are charged a little more than those that come one by one.
+            let most = backlog_of_the_lost(evidence.packets, 1.0)
+                .filter(|most| (held * 9..held * 10).contains(&(most * 10)));
+            (most.unwrap_or(held), false)
+        }
+        _ => (backlog_of_the_lost(evidence.packets, FULL)?, true),
+    };
+    let truesize_bytes = match bytes.filter(|_| !own_queue) {
+        Some(bytes) if packets < packets_held(bytes, truesize_bytes) => {
+            u32::try_from(bytes / packets).unwrap_or(truesize_bytes)
+        }
+        _ => truesize_bytes,
     };
     let draining_packets = if own_queue { packets } else { packets - packets / 4 };
     Some(BufferSeen { own_queue, bytes, truesize_bytes, packets, draining_packets, inferred })
@@ -289,8 +302,8 @@ fn usual_payload(evidence: &Evidence<'_>) -> u32 {
     lengths.get(lengths.len() / 2).map_or(evidence.payload_bytes, |&length| u32::from(length))
 }
 
-/// Packets that waited when others were lost: nine in ten lost packets found at most so many.
-fn backlog_of_the_lost(packets: &PacketTimes) -> Option<u64> {
+/// Packets that waited when others were lost: this share of the lost packets found at most so many.
+fn backlog_of_the_lost(packets: &PacketTimes, share: f64) -> Option<u64> {
     packets.returns.as_ref()?;
     let mut found: Vec<u64> = course::backlogs(packets)
         .into_iter()
@@ -302,14 +315,15 @@ fn backlog_of_the_lost(packets: &PacketTimes) -> Option<u64> {
         return None;
     }
     found.sort_unstable();
-    Some(found[((found.len() - 1) as f64 * FULL) as usize].max(1))
+    Some(found[((found.len() - 1) as f64 * share) as usize].max(1))
 }
 
-fn server(seen: &ServerSeen, buffer: BufferSeen, family: Family) -> Server {
+/// `charged` is what the replay charges a packet; as many of them fit as were found to.
+fn server(seen: &ServerSeen, buffer: BufferSeen, charged: u32, family: Family) -> Server {
     let room = match (buffer.own_queue, buffer.bytes) {
-        (_, Some(buffer_bytes)) => Room::Linux { buffer_bytes },
+        (true, Some(buffer_bytes)) => Room::Linux { buffer_bytes },
         (true, None) => Room::Unlimited,
-        (false, None) => Room::Linux { buffer_bytes: buffer.packets * u64::from(buffer.truesize_bytes) },
+        (false, _) => Room::Linux { buffer_bytes: buffer.packets * u64::from(charged) },
     };
     Server {
         room,

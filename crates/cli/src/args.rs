@@ -60,6 +60,7 @@ pub(crate) enum Verb {
     Serve(ServeArgs),
     Fit(FitArgs),
     Explain(ExplainArgs),
+    Watch(WatchArgs),
     Report(ReportArgs),
     Export(ExportArgs),
     Compare(CompareArgs),
@@ -432,6 +433,38 @@ pub(crate) struct ExplainArgs {
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Watch traffic that is not ours, as it runs: arrivals, the socket's fill, drops, the service's pauses.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline watch --port 5000 --duration 10s -o seen.jsonl
+  dropline explain seen.jsonl
+
+Arrivals are seen with CAP_NET_RAW (root); without it the socket and its process alone. Nothing is sent.")]
+pub(crate) struct WatchArgs {
+    /// UDP port of the service, in this network namespace.
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
+    /// The process that is the service [default: the one that holds the socket].
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Option<u32>,
+    /// How long [default: until Ctrl-C].
+    #[arg(long, value_name = "TIME")]
+    pub(crate) duration: Option<String>,
+    /// Time between two looks at the socket.
+    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    pub(crate) every: String,
+    /// The record [default: dropline-DATE.jsonl; - keeps none].
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print one JSON object instead of the report.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress on stderr.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 /// Show records again: as text, JSON, a page, or its plots.

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Verb::Serve(args) => verbs::serve::run(&args),
         Verb::Fit(args) => verbs::fit::run(&args),
         Verb::Explain(args) => verbs::explain::run(&args),
+        Verb::Watch(args) => verbs::watch::run(&args, words),
         Verb::Report(args) => verbs::report::run(&args),
         Verb::Compare(args) => verbs::compare::run(&args, words),
         Verb::Export(args) => verbs::export::run(&args),

@@ -14,6 +14,7 @@ pub(crate) mod report;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod trial;
+pub(crate) mod watch;
 
 use crate::args::{KeepArgs, TrafficArgs};
 use crate::plan;
@@ -24,7 +25,7 @@ use dropline::report::{Color, Style};
 use dropline::{Conditions, Failure, clock};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -60,9 +61,14 @@ fn conditions(traffic: &TrafficArgs, command_line: Vec<String>) -> Result<Condit
 
 /// Where the record of measurement `index` of `count` goes.
 fn output(keep: &KeepArgs, index: u32, count: u32) -> Output {
-    let path = match &keep.output {
+    output_to(keep.output.as_deref(), index, count)
+}
+
+/// The same, from what `--output` says.
+fn output_to(named: Option<&Path>, index: u32, count: u32) -> Output {
+    let path = match named {
         Some(path) if path.as_os_str() == "-" => return Output::Nowhere,
-        Some(path) => path.clone(),
+        Some(path) => path.to_owned(),
         None => PathBuf::from(format!("dropline-{}.jsonl", clock::now_compact())),
     };
     if count == 1 {

@@ -75,6 +75,10 @@ fn not_kept(path: &Path, record: &Record, trial: &TrialLine) -> Failure {
             failure(&format!("the times of its packets were kept in {}, which is not there", line.file))
                 .advice("move it back beside the record")
         }
+        None if record.header.verb == "watch" => {
+            failure("its arrivals were not seen, and without them only drops are known")
+                .advice("listen in once more with CAP_NET_RAW, as root has it:  dropline watch --port PORT")
+        }
         None => {
             let load = trial.intended_load_pps;
             let arrival = &record.header.profile.arrival;

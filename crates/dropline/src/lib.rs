@@ -22,6 +22,7 @@ pub mod heartbeat_reliability;
 pub mod import;
 pub mod keeper;
 mod nearest;
+pub mod overhearing;
 pub mod plan;
 pub mod searching;
 pub mod serving;

@@ -78,7 +78,7 @@ pub fn trial(
 }
 
 /// Writes the times of each packet beside the record, before the record speaks of them.
-fn keep_packets(
+pub(crate) fn keep_packets(
     keeper: &mut Keeper,
     trial: &mut Trial,
     times: &PacketTimes,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Header {
     /// Version of this format: `dropline/1`.
     pub schema: String,
-    /// The verb that made the record: `search` or `trial`.
+    /// The verb that made the record: `search`, `trial` or `watch`.
     pub verb: String,
     /// When it began, RFC 3339 in UTC.
     pub started: String,
@@ -32,6 +32,13 @@ pub struct Header {
     pub generator_limit_pps: Option<f64>,
     /// The machine.
     pub environment: Environment,
+}
+
+impl Header {
+    /// Whether the record is of one trial that nothing was concluded from: made by `trial` or `watch`.
+    pub fn is_of_one_trial(&self) -> bool {
+        matches!(self.verb.as_str(), "trial" | "watch")
+    }
 }
 
 /// The traffic profile (RFC 9971): everything about the traffic but load and duration.

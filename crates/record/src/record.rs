@@ -102,10 +102,10 @@ impl Record {
 
     /// The same data as one object: the promised fields of `--json`.
     ///
-    /// For the verb `trial` that is the trial with the header's fields beside it.
+    /// For the verbs `trial` and `watch` that is the trial with the header's fields beside it.
     pub fn to_object(&self) -> Value {
         let mut object = Map::new();
-        if self.header.verb == "trial"
+        if self.header.is_of_one_trial()
             && let Some(trial) = self.trials.last()
         {
             merge(&mut object, trial);
@@ -130,8 +130,8 @@ impl Record {
     /// Doubts about the whole: the result's, those of a single trial, those of reading.
     pub fn caveats(&self) -> Vec<CaveatLine> {
         let mut caveats = self.reading.clone();
-        match (&self.result, self.header.verb.as_str(), self.trials.last()) {
-            (_, "trial", Some(trial)) => caveats.extend(trial.caveats.clone()),
+        match (&self.result, self.header.is_of_one_trial(), self.trials.last()) {
+            (_, true, Some(trial)) => caveats.extend(trial.caveats.clone()),
             (Some(result), _, _) => caveats.extend(result.caveats.clone()),
             _ => {}
         }

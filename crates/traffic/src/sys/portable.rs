@@ -62,6 +62,16 @@ impl FrameSocket {
     }
 }
 
+/// Packets on their way to others are not shown.
+pub(crate) fn tap_port(_: u16) -> io::Result<UdpSocket> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// There is no tap.
+pub(crate) fn tap_drops(_: &UdpSocket) -> io::Result<u32> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Not known.
 pub(crate) fn link_to(_: IpAddr) -> io::Result<Link> {
     Err(io::ErrorKind::Unsupported.into())

@@ -1,0 +1,91 @@
+//! `dropline watch`.
+
+use super::{DONE, output_to, stop_on_signals, style};
+use crate::args::WatchArgs;
+use crate::{output as out, plan};
+use console::Term;
+use dropline::measured::written;
+use dropline::overhearing::{Glimpse, WatchPlan, watch};
+use dropline::{Failure, report};
+use std::time::Duration;
+
+pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
+    let duration = args
+        .duration
+        .as_deref()
+        .map(|text| plan::read("--duration", written::positive_duration(text)))
+        .transpose()?;
+    let plan = WatchPlan {
+        port: args.port,
+        pid: args.pid,
+        duration,
+        every: plan::read("--every", written::positive_duration(&args.every))?,
+        command_line: words,
+    };
+    let output = output_to(args.output.as_deref(), 0, 1);
+    let stop = stop_on_signals()?;
+    let mut shown = Shown { term: (!args.quiet).then(Term::stderr), lines: 0 };
+    if !args.quiet && duration.is_none() {
+        eprintln!("Ctrl-C ends it and keeps what was heard");
+    }
+    let done = watch(&plan, &output, &stop, |glimpse| shown.show(glimpse));
+    shown.clear();
+    let record = done?;
+    if args.json {
+        out::print_json(&record.to_object())?;
+    } else {
+        out::print(&report::text(&record, style()))?;
+        if let dropline::keeper::Output::File(path) = &output {
+            out::print(&format!("record     {0}\nwhy        dropline explain {0}", path.display()))?;
+        }
+    }
+    Ok(DONE)
+}
+
+/// One line on stderr: redrawn on a terminal, now and then a new one elsewhere.
+struct Shown {
+    /// `None` shows nothing.
+    term: Option<Term>,
+    lines: u64,
+}
+
+/// Of glimpses that are not redrawn, one in so many is a line.
+const ONE_IN: u64 = 8;
+
+impl Shown {
+    fn show(&mut self, glimpse: &Glimpse) {
+        let Some(term) = &self.term else { return };
+        let words = words(glimpse);
+        if term.is_term() {
+            let _ = term.clear_line().and_then(|()| term.write_str(&words));
+        } else if self.lines.is_multiple_of(ONE_IN) {
+            let _ = term.write_line(&words);
+        }
+        self.lines += 1;
+    }
+
+    fn clear(&self) {
+        if let Some(term) = &self.term
+            && term.is_term()
+        {
+            let _ = term.clear_line();
+        }
+    }
+}
+
+fn words(glimpse: &Glimpse) -> String {
+    let index = |value: Option<f64>| value.map_or_else(|| "-".into(), |value| format!("{value:.2}"));
+    let arrivals = match glimpse.rate_pps {
+        Some(rate) => {
+            let [one, ten, hundred] = glimpse.dispersion.map(index);
+            format!("{rate:.0} pps, dispersion {one} / {ten} / {hundred}, ")
+        }
+        None => String::new(),
+    };
+    format!(
+        "{:>6.1} s   {arrivals}{} B wait, {} dropped",
+        Duration::as_secs_f64(&glimpse.elapsed),
+        glimpse.waiting_bytes,
+        glimpse.dropped
+    )
+}

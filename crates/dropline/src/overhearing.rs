@@ -1,0 +1,156 @@
+//! The verb `watch`: traffic that is not ours, listened in on while it runs, kept as a record.
+
+use crate::keeper::{Keeper, Output};
+use crate::trialing::keep_packets;
+use crate::{Failure, clock, environment};
+use dropline_account::{Place, Site};
+use dropline_record::{Header, ProfileLine, Purpose, Record, TrialLine, schema};
+use dropline_traffic::{OverhearError, Overheard, Port};
+use dropline_trial::{Caveat, LostAt, Packet, Rate, Stamp, TrafficProfile, Trial, TrialInput};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+pub use dropline_traffic::Glimpse;
+
+/// What is listened in on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WatchPlan {
+    /// UDP port of this network namespace.
+    pub port: u16,
+    /// The process that is the service, if not the one that holds the socket.
+    pub pid: Option<u32>,
+    /// How long; until stopped if not said.
+    pub duration: Option<Duration>,
+    /// Time between two looks at the socket.
+    pub every: Duration,
+    /// The command as it was typed, in words.
+    pub command_line: Vec<String>,
+}
+
+/// Listens in until the time is over or `stop` is set, and keeps what it heard.
+///
+/// # Errors
+/// If no socket is bound to the port, it goes away, or the record cannot be kept.
+pub fn watch(
+    plan: &WatchPlan,
+    output: &Output,
+    stop: &AtomicBool,
+    see: impl FnMut(&Glimpse),
+) -> Result<Record, Failure> {
+    let port = Port::open(plan.port, plan.pid, plan.every).map_err(|why| failure(&why))?;
+    let mut caveats: Vec<Caveat> = port.untapped().map(untapped).into_iter().collect();
+    let started = clock::now_utc();
+    let address = port.address();
+    let heard = port.listen(plan.duration, stop, see).map_err(|why| failure(&why))?;
+    caveats.extend(doubts(&heard));
+    let profile = TrafficProfile { packet: usual_packet(&heard), ..TrafficProfile::default() };
+    let header = Header {
+        schema: schema::CURRENT.into(),
+        verb: "watch".into(),
+        started,
+        target: format!("watch:{address}"),
+        target_note: heard.watched.name.as_ref().map(|name| format!("traffic of others to {name}")),
+        load_unit: "packets".into(),
+        load_is: "what arrives at the socket, from whomever".into(),
+        profile: ProfileLine { arrival: "overheard".into(), ..ProfileLine::from(&profile) },
+        search: None,
+        generator: None,
+        generator_limit_pps: None,
+        environment: environment::capture(&plan.command_line),
+    };
+    let mut trial = trial(&heard, caveats);
+    let mut keeper = Keeper::begin(output, &header)?;
+    let packets = match &heard.packets {
+        Some(times) => keep_packets(&mut keeper, &mut trial, times)?,
+        None => None,
+    };
+    let mut line = TrialLine::new(&trial, &header.target, "overheard", Purpose::Trial, Duration::ZERO);
+    line.packets = packets;
+    keeper.trial(&line)?;
+    let mut record = Record::begin(header);
+    record.trials.push(line);
+    Ok(record)
+}
+
+/// What was heard, in the words of a trial: what arrived was offered, what was not dropped was forwarded.
+fn trial(heard: &Overheard, caveats: Vec<Caveat>) -> Trial {
+    let dropped = heard.dropped;
+    let offered = heard.arrived.unwrap_or(heard.read_in_namespace + dropped).max(dropped);
+    let load = Rate::pps(offered as f64 / heard.duration.as_secs_f64().max(1e-9));
+    let input = TrialInput { load: load.unwrap_or(Rate::from_millipps(1)), duration: heard.duration };
+    let lost_at =
+        LostAt::from([(Site::out(Place::ReceiveBuffer).key(), dropped), (Site::UNEXPLAINED.key(), 0)]);
+    Trial {
+        offered,
+        forwarded: offered - dropped,
+        stamp: heard.packets.as_ref().map(|_| Stamp::Kernel),
+        lost_at: Some(lost_at),
+        watched: Some(heard.watched.clone()),
+        caveats,
+        ..Trial::new(1, input, 0)
+    }
+}
+
+/// The packet of the median payload; records hold no shorter ones than ours.
+fn usual_packet(heard: &Overheard) -> Packet {
+    let packets = heard.packets.iter().flat_map(|times| times.iter());
+    let mut lengths: Vec<u16> = packets.filter_map(|packet| packet.payload_bytes).collect();
+    lengths.sort_unstable();
+    let usual = lengths.get(lengths.len() / 2).map_or(Packet::SHORTEST, |&bytes| u32::from(bytes));
+    Packet::of_payload(usual.clamp(Packet::SHORTEST, Packet::LONGEST)).expect("is between the two")
+}
+
+fn doubts(heard: &Overheard) -> Vec<Caveat> {
+    let reported = |code: &str, text: String| Caveat::Reported { code: code.into(), text };
+    let mut doubts = Vec::new();
+    if heard.arrived.is_some_and(|arrived| arrived < heard.dropped) {
+        doubts.push(reported(
+            "trains_heard",
+            "more packets were dropped than arrived one by one: they come as trains (UDP_SEGMENT), of which each is \
+             heard as one long packet; numbers of packets and the buffer's size in packets are too low"
+                .into(),
+        ));
+    }
+    if heard.missed > 0 {
+        doubts.push(reported(
+            "arrivals_missed",
+            format!("{} packets arrived faster than they could be listened in on", heard.missed),
+        ));
+    }
+    if heard.clock_steps > 0 {
+        doubts.push(reported(
+            "clock_set",
+            format!("the clock that stamps packets was set {} times meanwhile", heard.clock_steps),
+        ));
+    }
+    if heard.watched.pid.is_none() {
+        doubts.push(reported(
+            "process_unseen",
+            "the process that holds the socket could not be seen, so nor could its CPU time and its waiting: \
+             run as its user or as root, or name it with --pid"
+                .into(),
+        ));
+    }
+    doubts
+}
+
+fn untapped(why: &std::io::Error) -> Caveat {
+    Caveat::Reported {
+        code: "arrivals_unseen".into(),
+        text: format!(
+            "arrivals were not seen ({why}): that takes CAP_NET_RAW, so run as root; counted instead were drops at \
+             the socket, and datagrams that all sockets of this network namespace read"
+        ),
+    }
+}
+
+fn failure(why: &OverhearError) -> Failure {
+    let failure = Failure::environment(why);
+    match why {
+        OverhearError::NoSocket(port) => failure.advice(format!(
+            "is the service running, and in this network namespace?  ss -lunp 'sport = :{port}'; in another one:  \
+             ip netns exec NAME dropline watch --port {port}"
+        )),
+        _ => failure,
+    }
+}
