@@ -253,7 +253,6 @@ fn rate(flag: &str, text: &str, packet: Packet) -> Result<Rate, Failure> {
     load.with(packet).map_err(|why| Failure::usage(format!("{flag} {text:?}: {why}")))
 }
 
-/// A written quantity, with a usage error that names the flag.
 /// How packets of ours are moved.
 pub(crate) fn moving(traffic: &TrafficArgs) -> Result<Moving, Failure> {
     let args = &traffic.moving;
@@ -305,6 +304,7 @@ fn addresses(words: &str) -> Option<Vec<IpAddr>> {
     Some(all)
 }
 
+/// A written quantity, with a usage error that names the flag.
 pub(crate) fn read<T, E: std::fmt::Display>(flag: &str, value: Result<T, E>) -> Result<T, Failure> {
     value.map_err(|why| Failure::usage(format!("{flag}: {why}")))
 }

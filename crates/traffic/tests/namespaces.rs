@@ -2,7 +2,9 @@
 //! are skipped, and fail where `CI` is `true`.
 #![cfg(all(target_os = "linux", not(feature = "portable")))]
 
-use dropline_traffic::{MeasurerOptions, Reply, Responder, UdpMeasurer, UdpTarget, Whereabouts};
+use dropline_traffic::{
+    Means, MeasurerOptions, Reply, Responder, SendMeans, UdpMeasurer, UdpTarget, Whereabouts,
+};
 use dropline_trial::{Caveat, Measurer as _, Rate, TrafficProfile, Trial, TrialInput};
 use std::io::{BufRead as _, BufReader, Lines, Read as _};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -59,6 +61,54 @@ fn a_strange_socket_in_another_namespace_is_counted_from_outside() {
     assert!(trial.offered > 0);
     assert_eq!(trial.forwarded, trial.offered);
     assert!(trial.caveats.iter().any(|caveat| caveat.code() == "counted_at_socket"));
+}
+
+#[test]
+fn frames_of_our_own_arrive_as_any_packets_and_are_counted_as_such() {
+    let Some(namespace) = Namespace::new(5, "veth") else { return };
+    let inside = namespace.start("serves_in_a_namespace");
+    let target = UdpTarget { address: inside.address, reply: Reply::Echo };
+    let profile = TrafficProfile { streams: dropline_trial::Part::equal(3), ..TrafficProfile::default() };
+    let measurer = |send| {
+        let means = Means { send, ..Means::default() };
+        let options = MeasurerOptions { means, ..MeasurerOptions::default() };
+        UdpMeasurer::new(target, profile.clone(), options, 1, Arc::default(), None).unwrap()
+    };
+    let input = TrialInput { load: Rate::pps(2_000.0).unwrap(), duration: Duration::from_millis(200) };
+    // Nothing was sent there yet: the neighbour's hardware address is not known.
+    assert!(measurer(SendMeans::Packet).measure(input).is_err());
+    measurer(SendMeans::Sendmmsg).measure(input).unwrap();
+    let mut framing = measurer(SendMeans::Packet);
+    assert!(framing.means().unwrap().contains("packet"));
+    let trial = framing.measure(input).unwrap();
+    assert!(trial.offered > 0);
+    assert_eq!((trial.forwarded, trial.lost()), (trial.offered, 0));
+}
+
+#[test]
+fn an_interface_that_goes_down_during_a_trial_is_said_and_is_not_the_targets_loss() {
+    let Some(namespace) = Namespace::new(6, "veth") else { return };
+    let target = namespace.start("serves_in_a_namespace");
+    let near = namespace.near.clone();
+    let down = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(150));
+        run(&["ip", "link", "set", &near, "down"], &[]).unwrap();
+    });
+    let input = TrialInput { load: Rate::pps(1_000.0).unwrap(), duration: Duration::from_millis(500) };
+    let target = UdpTarget { address: target.address, reply: Reply::Echo };
+    let options = MeasurerOptions::default();
+    let mut measurer =
+        UdpMeasurer::new(target, TrafficProfile::default(), options, 1, Arc::default(), None).unwrap();
+    let trial = measurer.measure(input).unwrap();
+    down.join().unwrap();
+    let gone = trial.caveats.iter().find_map(|caveat| match caveat {
+        Caveat::TargetUnreachable { refused, .. } => Some(*refused),
+        _ => None,
+    });
+    let refused: u64 = trial.refused.values().sum();
+    assert!(refused > 100, "{:?} {:?}", trial.refused, trial.caveats);
+    assert_eq!(gone, Some(refused));
+    assert!(trial.forwarded > 0 && trial.offered + refused <= trial.intended.unwrap());
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod odd_target;
 mod counts;
 mod errors;
 mod means;
+mod misbehaving;
 mod one_way;
 mod responder;
 

@@ -1,0 +1,134 @@
+//! Targets that die, restart, and answer what nobody asked; generators that get no CPU.
+
+use crate::odd_target::OddTarget;
+use crate::{echo, input, measurer, profile, undisturbed_trial};
+use dropline_traffic::{MeasurerOptions, Responder, UdpError, UdpMeasurer};
+use dropline_trial::{Caveat, Drain, Measurer as _, TrafficProfile, Trial};
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A responder that is there for a while, away for a while and, where `again`, there again.
+fn comes_and_goes(again: bool) -> (SocketAddr, std::thread::JoinHandle<()>) {
+    let first = Responder::default().start().unwrap();
+    let address = first.address();
+    let life = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(150));
+        drop(first);
+        std::thread::sleep(Duration::from_millis(100));
+        if again {
+            let second = Responder { listen: address, ..Responder::default() }.start().unwrap();
+            std::thread::sleep(Duration::from_millis(400));
+            drop(second);
+        }
+    });
+    (address, life)
+}
+
+fn gone(trial: &Trial) -> Option<(u64, u64)> {
+    trial.caveats.iter().find_map(|caveat| match caveat {
+        Caveat::TargetUnreachable { refused, reports, error, .. } => {
+            assert!(
+                error == "ECONNREFUSED" || error == "ConnectionRefused" || error.starts_with("errno"),
+                "{error}"
+            );
+            Some((*refused, *reports))
+        }
+        _ => None,
+    })
+}
+
+#[test]
+fn a_target_that_dies_during_a_trial_is_a_result_and_a_dead_one_an_error() {
+    let (address, life) = comes_and_goes(false);
+    let mut measurer = measurer(echo(address), profile()).unwrap();
+    let trial = measurer.measure(input(2_000.0, 400)).unwrap();
+    life.join().unwrap();
+    let (refused, reports) = gone(&trial).expect("the trial says that the target was gone");
+    assert!(refused + reports > 0);
+    assert!(trial.forwarded > 0 && trial.forwarded < trial.offered + refused);
+    assert_eq!(trial.refused.values().sum::<u64>(), refused, "a refused send was not offered");
+    assert!(trial.offered + refused <= trial.intended.unwrap());
+    assert!(matches!(measurer.measure(input(2_000.0, 400)), Err(UdpError::Closed { .. })));
+}
+
+#[test]
+fn a_target_that_restarts_during_a_trial_answers_again() {
+    let (address, life) = comes_and_goes(true);
+    let mut measurer = measurer(echo(address), profile()).unwrap();
+    let trial = measurer.measure(input(2_000.0, 500)).unwrap();
+    assert!(gone(&trial).is_some());
+    let before_it_died = 2_000 * 150 / 1_000;
+    assert!(trial.forwarded > before_it_died / 2, "{}", trial.forwarded);
+    life.join().unwrap();
+    assert!(trial.lost() < trial.offered, "it was not dead to the end");
+}
+
+#[test]
+fn answers_from_another_port_with_anothers_tag_or_twice_are_no_forwarded_packets() {
+    let elsewhere = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let trial = undisturbed_trial(|| {
+        let elsewhere = elsewhere.try_clone().unwrap();
+        let odd = OddTarget::start(move |socket, number, bytes, source| match number % 4 {
+            // As asked.
+            0 => drop(socket.send_to(bytes, source)),
+            1 => (0..2).for_each(|_| drop(socket.send_to(bytes, source))),
+            // The kernel keeps it from a socket that is connected to the target.
+            2 => drop(elsewhere.send_to(bytes, source)),
+            _ => {
+                let mut others = bytes.to_vec();
+                others[4] ^= 0x55;
+                drop(socket.send_to(&others, source));
+            }
+        });
+        measurer(echo(odd.address), profile())?.measure(input(2_000.0, 200))
+    });
+    assert_eq!((trial.offered, trial.forwarded, trial.duplicated), (400, 200, Some(100)));
+    assert_eq!(trial.lost(), 200);
+    let foreign = trial.caveats.iter().find_map(|caveat| match caveat {
+        Caveat::ForeignPackets { packets } => Some(*packets),
+        _ => None,
+    });
+    assert_eq!(foreign, Some(100), "another's tag is seen, another's port is not");
+}
+
+#[test]
+fn a_generator_without_a_cpu_says_so_and_blames_nobody_else() {
+    // More programs than CPUs, all busy, and a sender that is one of them.
+    let cpus = std::thread::available_parallelism().map_or(2, usize::from);
+    let done = Arc::new(AtomicBool::new(false));
+    let hogs: Vec<_> = (0..8 * cpus)
+        .map(|_| {
+            let done = Arc::clone(&done);
+            std::thread::spawn(move || {
+                while !done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            })
+        })
+        .collect();
+    // They end before the drain does, so that the target has its turn and answers what waits.
+    let ending = Arc::clone(&done);
+    let end = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(400));
+        ending.store(true, Ordering::Relaxed);
+    });
+    let responder = Responder::default().start().unwrap();
+    let mut options = MeasurerOptions::default();
+    options.means.priority = dropline_traffic::Priority::Ordinary;
+    let drain =
+        Drain { quiet: Some(Duration::from_secs(5)), longest: Duration::from_secs(10), ..Drain::default() };
+    let profile = TrafficProfile { drain, ..profile() };
+    let target = echo(responder.address());
+    let mut measurer = UdpMeasurer::new(target, profile, options, 1, Arc::default(), None).unwrap();
+    let trial = measurer.measure(input(20_000.0, 300)).unwrap();
+    end.join().unwrap();
+    hogs.into_iter().for_each(|hog| hog.join().unwrap());
+    assert_eq!(trial.lost(), 0, "what did not leave is not the target's loss: {:?}", trial.caveats);
+    let codes: Vec<&str> = trial.caveats.iter().map(Caveat::code).collect();
+    assert!(codes.contains(&"generator_limited") || codes.contains(&"arrivals_not_kept"), "{codes:?}");
+    if cfg!(target_os = "linux") {
+        assert!(codes.contains(&"generator_starved"), "{codes:?}");
+    }
+}
