@@ -27,14 +27,20 @@ pub(crate) struct ClockJoin {
 
 /// The two clocks are read one after the other; a stamp may lie outside its window by this much.
 const READING_NS: i64 = 2_000;
+/// Both clocks are read within this time, unless somebody else had the CPU in between.
+const INTERRUPTED_NS: u64 = 20_000;
 /// A difference in the offset that no interrupted reading explains.
 const STEP_NS: u64 = 50_000;
 /// The kernel slews the settable clock by at most this (500 ppm), twice over.
 const SLEW_PER_NS: f64 = 1e-3;
 
 impl ClockJoin {
-    /// Both clocks were read now: `trial_ns` after the start, and what the settable one says.
-    pub(crate) fn observe(&mut self, trial_ns: u64, real_ns: i64) {
+    /// The settable clock was read between two readings of the other, in ns after the start. If much lies
+    /// between those, the thread was interrupted, and the reading says nothing.
+    pub(crate) fn observe(&mut self, trial_ns: u64, real_ns: i64, after_ns: u64) {
+        if self.offset_ns.is_some() && after_ns.saturating_sub(trial_ns) > INTERRUPTED_NS {
+            return;
+        }
         let offset = real_ns.saturating_sub(trial_ns as i64);
         if let Some(last) = self.offset_ns {
             let moved = offset.abs_diff(last);
@@ -82,7 +88,7 @@ mod tests {
     fn a_stamp_is_told_in_the_time_of_the_trial() {
         let mut join = ClockJoin::default();
         assert_eq!(join.trial_ns(EPOCH, 0, 10), None, "no clock was read yet");
-        join.observe(5_000, EPOCH + 5_000);
+        join.observe(5_000, EPOCH + 5_000, 5_000);
         assert_eq!(join.trial_ns(EPOCH + 4_000, 3_000, 5_000), Some(4_000));
         assert_eq!((join.steps, join.unknown), (0, 1));
     }
@@ -91,8 +97,8 @@ mod tests {
     fn a_step_between_stamp_and_reading_does_not_move_the_time() {
         for step in [-3_600_000_000_000, -1_000_000, 60_000, 1_000_000, 3_600_000_000_000] {
             let mut join = ClockJoin::default();
-            join.observe(1_000_000, EPOCH + 1_000_000);
-            join.observe(2_000_000, EPOCH + step + 2_000_000);
+            join.observe(1_000_000, EPOCH + 1_000_000, 1_000_000);
+            join.observe(2_000_000, EPOCH + step + 2_000_000, 2_000_100);
             let old = join.trial_ns(EPOCH + 1_500_000, 1_490_000, 2_000_000);
             let new = join.trial_ns(EPOCH + step + 1_900_000, 1_890_000, 2_000_000);
             assert_eq!((new, join.steps), (Some(1_900_000), 1), "{step}");
@@ -109,15 +115,24 @@ mod tests {
     fn a_clock_that_is_slewed_was_not_set() {
         let mut join = ClockJoin::default();
         for second in 0..100 {
-            join.observe(second * 1_000_000_000, EPOCH + second as i64 * 1_000_500_000);
+            let now = second * 1_000_000_000;
+            join.observe(now, EPOCH + second as i64 * 1_000_500_000, now);
         }
         assert_eq!(join.steps, 0);
     }
 
     #[test]
+    fn a_reading_that_was_interrupted_is_no_step() {
+        let mut join = ClockJoin::default();
+        join.observe(1_000_000, EPOCH + 1_000_000, 1_000_050);
+        join.observe(2_000_000, EPOCH + 5_000_000, 5_000_050);
+        assert_eq!((join.steps, join.trial_ns(EPOCH + 4_000_000, 0, 6_000_000)), (0, Some(4_000_000)));
+    }
+
+    #[test]
     fn a_stamp_of_no_known_moment_is_counted_and_not_used() {
         let mut join = ClockJoin::default();
-        join.observe(1_000_000, EPOCH + 1_000_000);
+        join.observe(1_000_000, EPOCH + 1_000_000, 1_000_000);
         assert_eq!(join.trial_ns(EPOCH + 7_000_000, 0, 1_000_000), None, "after it was read");
         assert_eq!(join.trial_ns(EPOCH + 100_000, 500_000, 1_000_000), None, "before its packet left");
         assert_eq!(join.unknown, 2);
@@ -134,7 +149,7 @@ mod tests {
             for (wait, step) in steps {
                 now += wait;
                 shift += step;
-                join.observe(now, EPOCH + shift + now as i64);
+                join.observe(now, EPOCH + shift + now as i64, now);
                 let taken = now.saturating_sub(age);
                 let window = (taken.saturating_sub(jitter), now);
                 if let Some(at) = join.trial_ns(EPOCH + shift + taken as i64, window.0, window.1) {

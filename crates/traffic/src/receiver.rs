@@ -169,7 +169,7 @@ impl<'a> Receiver<'a> {
         end_ns: u64,
         drain: Option<Drain>,
     ) -> io::Result<Received> {
-        self.join.observe(flight.now_ns(), flight.real_ns());
+        self.join.observe(flight.now_ns(), flight.real_ns(), flight.now_ns());
         while !flight.is_halted() {
             let now = flight.now_ns();
             let longest = match (flight.finished_ns(), drain) {
@@ -255,7 +255,7 @@ impl<'a> Receiver<'a> {
                 let Some(count) = nothing_as_none(self.batch.receive(&self.sockets[stream]))? else { break };
                 any = true;
                 let now = flight.now_ns();
-                self.join.observe(now, flight.real_ns());
+                self.join.observe(now, flight.real_ns(), flight.now_ns());
                 let sent_below = flight.next_index(self.senders[stream]);
                 for at in 0..count {
                     match self.whose.judge(self.batch.packet(at)) {
@@ -355,7 +355,7 @@ impl Received {
         // The number is the low half of the index; the packet is one of the latest.
         let back = (end as u32).wrapping_sub(number);
         let Some(index) = end.checked_sub(u64::from(back)) else { return };
-        join.observe(now, flight.real_ns());
+        join.observe(now, flight.real_ns(), flight.now_ns());
         if let Some((due_ns, departed)) = flight.stamps.of(index)
             && let Some(left_ns) = join.trial_ns(flight.stamped(stamp_ns), departed, now)
         {

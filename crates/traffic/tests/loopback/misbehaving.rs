@@ -9,30 +9,52 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A responder that is there for a while, away for a while and, where `again`, there again.
+/// A responder that answers some packets, is away for a while and, where `again`, there again.
 fn comes_and_goes(again: bool) -> (SocketAddr, std::thread::JoinHandle<()>) {
     let first = Responder::default().start().unwrap();
     let address = first.address();
     let life = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(150));
+        for _ in 0..1_000 {
+            if first.counts().answered >= ANSWERED {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
         drop(first);
         std::thread::sleep(Duration::from_millis(100));
         if again {
             let second = Responder { listen: address, ..Responder::default() }.start().unwrap();
-            std::thread::sleep(Duration::from_millis(400));
+            std::thread::sleep(Duration::from_millis(600));
             drop(second);
         }
     });
     (address, life)
 }
 
+/// Packets that it answers at least before it dies.
+const ANSWERED: u64 = 200;
+
+/// Again, where this machine kept our receiver from its CPU so long that the target died before an answer was
+/// read: then nobody knows that it was there.
+fn measured(again: bool) -> (UdpMeasurer, Trial) {
+    for _ in 0..20 {
+        let (address, life) = comes_and_goes(again);
+        let mut measurer = measurer(echo(address), profile()).unwrap();
+        let trial = measurer.measure(input(2_000.0, 500));
+        life.join().unwrap();
+        match trial {
+            Ok(trial) if gone(&trial).is_some() => return (measurer, trial),
+            Ok(_) | Err(UdpError::Closed { .. }) => {}
+            Err(other) => panic!("{other}"),
+        }
+    }
+    panic!("no trial in which the target died");
+}
+
 fn gone(trial: &Trial) -> Option<(u64, u64)> {
     trial.caveats.iter().find_map(|caveat| match caveat {
         Caveat::TargetUnreachable { refused, reports, error, .. } => {
-            assert!(
-                error == "ECONNREFUSED" || error == "ConnectionRefused" || error.starts_with("errno"),
-                "{error}"
-            );
+            assert!(error == "ECONNREFUSED" || error.starts_with("errno"), "{error}");
             Some((*refused, *reports))
         }
         _ => None,
@@ -41,10 +63,7 @@ fn gone(trial: &Trial) -> Option<(u64, u64)> {
 
 #[test]
 fn a_target_that_dies_during_a_trial_is_a_result_and_a_dead_one_an_error() {
-    let (address, life) = comes_and_goes(false);
-    let mut measurer = measurer(echo(address), profile()).unwrap();
-    let trial = measurer.measure(input(2_000.0, 400)).unwrap();
-    life.join().unwrap();
+    let (mut measurer, trial) = measured(false);
     let (refused, reports) = gone(&trial).expect("the trial says that the target was gone");
     assert!(refused + reports > 0);
     assert!(trial.forwarded > 0 && trial.forwarded < trial.offered + refused);
@@ -55,13 +74,8 @@ fn a_target_that_dies_during_a_trial_is_a_result_and_a_dead_one_an_error() {
 
 #[test]
 fn a_target_that_restarts_during_a_trial_answers_again() {
-    let (address, life) = comes_and_goes(true);
-    let mut measurer = measurer(echo(address), profile()).unwrap();
-    let trial = measurer.measure(input(2_000.0, 500)).unwrap();
-    assert!(gone(&trial).is_some());
-    let before_it_died = 2_000 * 150 / 1_000;
-    assert!(trial.forwarded > before_it_died / 2, "{}", trial.forwarded);
-    life.join().unwrap();
+    let (_, trial) = measured(true);
+    assert!(trial.forwarded >= ANSWERED, "{}", trial.forwarded);
     assert!(trial.lost() < trial.offered, "it was not dead to the end");
 }
 
