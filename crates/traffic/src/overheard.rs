@@ -235,7 +235,7 @@ impl Arrivals {
             let now_ns = epoch.elapsed().as_nanos() as u64;
             let real_ns =
                 SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as i64);
-            self.join.observe(now_ns, real_ns);
+            self.join.observe(now_ns, real_ns, epoch.elapsed().as_nanos() as u64);
             for at in 0..count {
                 let Some(payload_bytes) = payload_bytes(self.batch.packet(at)) else { continue };
                 let stamp = self.batch.stamp(at);
