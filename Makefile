@@ -1,4 +1,4 @@
-.PHONY: help demo test test-embedded fuzz bench-pacing bench-search bench-traffic bench-trace
+.PHONY: help demo test test-embedded fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -16,6 +16,9 @@ test-embedded: ## c/heartbeat on nine machines: size, stack, instructions, cycle
 
 bench-search: ## what it costs each algorithm to decide on a trial
 	cargo bench --package dropline-search --bench deciding
+
+bench-stats: ## recording one delay with every slice field, beside HdrHistogram
+	cargo bench --package dropline-stats --bench recording
 
 bench-traffic: ## datagrams a second beside iperf3, qperf, nuttcp, mgen, D-ITG, sockperf (root; two CPUs)
 	cargo xtask setup rivals

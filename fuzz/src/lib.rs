@@ -10,6 +10,7 @@ pub mod heartbeat;
 pub mod heartbeat_report;
 pub mod histogram;
 pub mod http;
+pub mod import;
 pub mod message;
 pub mod packets;
 pub mod quantity;

@@ -61,6 +61,7 @@ pub(crate) enum Verb {
     Fit(FitArgs),
     Explain(ExplainArgs),
     Watch(WatchArgs),
+    Import(ImportArgs),
     Report(ReportArgs),
     Export(ExportArgs),
     Compare(CompareArgs),
@@ -348,20 +349,62 @@ pub(crate) struct ServeArgs {
     pub(crate) json: bool,
 }
 
+/// Keep what another program measured as a record: exact values and counts, with what they mean.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  cyclictest -m -p 95 -a -i 1000 -l 100000 -h 400 -q > quiet.hist && dropline import quiet.hist -o quiet.jsonl
+  dropline import service.hlog -o service.jsonl
+  dropline import values.txt --from raw --unit us -o values.jsonl
+
+A malformed file is refused with its line; nothing of it is kept.")]
+pub(crate) struct ImportArgs {
+    /// What another program wrote.
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// The record.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}
+
+/// What a file does not say about itself.
+#[derive(Args, Debug)]
+pub(crate) struct SourceArgs {
+    /// Its format: tsv, cyclictest, cyclictest-json, hlog, fio, raw or record [default: looked at].
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) from: Option<String>,
+    /// The unit of its values, where it names none: ns, us, ms or s.
+    #[arg(long, value_name = "UNIT")]
+    pub(crate) unit: Option<String>,
+}
+
 /// Say what a distribution of delays is: percentiles, modes, families, tail, and how sure each is.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   dropline fit idle.tsv
+  dropline fit idle.tsv --above 42us --modes
   dropline fit idle.tsv --json
 
 A number is printed with an interval, or not at all.")]
 pub(crate) struct FitArgs {
-    /// A file of delays: a table of value and count.
+    /// A record, or a file that import reads.
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
     /// How often the intervals shall hold the truth.
     #[arg(long, value_name = "RATIO", default_value = "95%")]
     pub(crate) level: String,
+    /// The slow tail begins above this [default: the highest percentile that the events bear].
+    #[arg(long, value_name = "TIME")]
+    pub(crate) above: Option<String>,
+    /// Take the events apart into a mixture of code paths.
+    #[arg(long)]
+    pub(crate) modes: bool,
+    /// Chance of the draws that intervals and tests are simulated with.
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    pub(crate) seed: u64,
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
@@ -495,7 +538,8 @@ pub(crate) struct ReportArgs {
 pub(crate) struct ExportArgs {
     /// The record.
     pub(crate) record: PathBuf,
-    /// csv: a row a trial. schema: the JSON Schema of a record's lines.
+    /// csv: a row a trial, or a cell of what was imported. hlog: delays as HdrHistogram's log. openmetrics: delays as
+    /// a histogram. schema: the JSON Schema of a record's lines.
     #[arg(long, value_name = "FORMAT", default_value = "csv")]
     pub(crate) to: ExportFormat,
 }
@@ -503,6 +547,8 @@ pub(crate) struct ExportArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
     Csv,
+    Hlog,
+    Openmetrics,
     Schema,
 }
 

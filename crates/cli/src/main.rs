@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Verb::Fit(args) => verbs::fit::run(&args),
         Verb::Explain(args) => verbs::explain::run(&args),
         Verb::Watch(args) => verbs::watch::run(&args, words),
+        Verb::Import(args) => verbs::import::run(&args),
         Verb::Report(args) => verbs::report::run(&args),
         Verb::Compare(args) => verbs::compare::run(&args, words),
         Verb::Export(args) => verbs::export::run(&args),

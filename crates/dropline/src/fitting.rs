@@ -1,5 +1,7 @@
 //! `fit`: what one distribution says.
 
+mod shape;
+
 use crate::import::Imported;
 use dropline_record::fit::{CellLine, CensoredLine, MomentsLine, PercentileLine};
 use dropline_record::{CaveatLine, Count, Fit};
@@ -7,17 +9,25 @@ use dropline_stats::{Binned, Counted, Event, Moments, Percentile, Rounding, perc
 
 /// Percentiles that are stated, or refused with what they need.
 const PERCENTILES: [f64; 11] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
+/// More cells are put together before laws are fitted to them.
+const MOST_CELLS: usize = 600;
 
 /// How a distribution is looked at.
 #[derive(Clone, Debug)]
 pub struct FitPlan {
     /// How often intervals hold the truth, were the events independent.
     pub level: f64,
+    /// The tail begins above this, in nanoseconds; `None` takes the highest percentile that the events bear.
+    pub above_ns: Option<f64>,
+    /// Whether mixtures are fitted.
+    pub mixtures: bool,
+    /// Chance of the draws.
+    pub seed: u64,
 }
 
 impl Default for FitPlan {
     fn default() -> Self {
-        Self { level: 0.95 }
+        Self { level: 0.95, above_ns: None, mixtures: false, seed: 7 }
     }
 }
 
@@ -28,14 +38,7 @@ pub fn fit(source: &str, imported: &Imported, plan: &FitPlan) -> Fit {
     let meaning = counted.meaning();
     let name =
         if imported.name.is_empty() { source.to_owned() } else { format!("{source}, {}", imported.name) };
-    let mut caveats: Vec<CaveatLine> = imported.notes.iter().map(|note| caveat("import", note)).collect();
-    if counted.count() > 0 {
-        caveats.push(caveat(
-            "independence_assumed",
-            "no time slices: all intervals take the events as independent, and are too narrow where they are not",
-        ));
-    }
-    Fit {
+    let mut fit = Fit {
         source: name,
         count: Count(counted.count()),
         censored: binned.above().map(|(from, count)| CensoredLine { from, count: Count(count) }),
@@ -62,8 +65,72 @@ pub fn fit(source: &str, imported: &Imported, plan: &FitPlan) -> Fit {
             .iter()
             .map(|cell| CellLine { low: cell.low, high: cell.high, count: Count(cell.count) })
             .collect(),
-        caveats,
+        caveats: imported.notes.iter().map(|note| caveat("import", note)).collect(),
+        ..Fit::default()
+    };
+    if counted.count() > 0 {
+        match binned.stepped() {
+            Some(stepped) => {
+                fit.caveats.push(caveat(
+                    "stepped",
+                    &format!(
+                        "the values come in steps of {:.0} ns: laws, modes and tail take that as their tick",
+                        stepped.quantum() * meaning.unit_ns as f64
+                    ),
+                ));
+                shape::add(&mut fit, &stepped.coarse(MOST_CELLS), plan);
+            }
+            None => shape::add(&mut fit, &binned.coarse(MOST_CELLS), plan),
+        }
+        let doubts = doubts(&fit, counted, &binned);
+        fit.caveats.extend(doubts);
     }
+    fit
+}
+
+/// What stands between the numbers and their reader.
+fn doubts(fit: &Fit, counted: &Counted, binned: &Binned) -> Vec<CaveatLine> {
+    let mut doubts = vec![caveat(
+        "independence_assumed",
+        "no time slices: all intervals take the events as independent, and are too narrow where they are not",
+    )];
+    let mut counts: Vec<u64> = binned.cells().iter().map(|cell| cell.count).collect();
+    counts.sort_unstable();
+    let ten = counts.iter().rev().take(10).map(|&count| count as f64).sum::<f64>();
+    let share = ten / fit.count.0 as f64;
+    if counted.is_exact() && share > 0.5 && fit.distinct > 10 {
+        doubts.push(caveat(
+            "quantised",
+            &format!(
+                "quantised: {:.0} % of the events share 10 ticks of {} ns; differences below a tick are not resolved \
+                 for an event, though they are for the mean",
+                share * 100.0,
+                fit.quantum_ns
+            ),
+        ));
+    }
+    if binned.cells().len() > MOST_CELLS {
+        doubts.push(caveat(
+            "cells_merged",
+            &format!(
+                "{} different values: laws, modes and tail are fitted to neighbours put together; percentiles and \
+                 moments are not",
+                binned.cells().len()
+            ),
+        ));
+    }
+    if let Some(above) = fit.censored {
+        doubts.push(caveat(
+            "censored",
+            &format!(
+                "{} events are known only to be {} ns or longer: laws take that into account; moments, modes, PPCC \
+                 and the tail's shape cannot",
+                above.count.0,
+                above.from * fit.unit_ns as f64
+            ),
+        ));
+    }
+    doubts
 }
 
 fn percentile(binned: &Binned, p: f64, level: f64) -> PercentileLine {
@@ -98,4 +165,58 @@ fn moments(counted: &Counted, binned: &Binned) -> MomentsLine {
 
 fn caveat(code: &str, text: &str) -> CaveatLine {
     CaveatLine { code: code.into(), text: text.into(), numbers: serde_json::Map::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::{Format, Hints};
+
+    fn fitted(text: &str, format: Format) -> Fit {
+        let hints = Hints { unit_ns: Some(1000), ..Hints::default() };
+        fit("test", &format.parse(text, hints).unwrap()[0], &FitPlan::default())
+    }
+
+    #[test]
+    fn the_idle_machine_of_2004_is_no_single_code_path() {
+        let idle = fitted(include_str!("../../../experiments/audio-2004/idle.tsv"), Format::Tsv);
+        assert_eq!(
+            (idle.best.as_deref(), idle.verdict.as_deref()),
+            (Some("gamma_shifted"), Some("not_one_path"))
+        );
+        assert_eq!(idle.modes.iter().map(|mode| mode.mass.0).collect::<Vec<_>>(), [7483, 2917]);
+        let tail = idle.tail.unwrap();
+        assert_eq!((tail.threshold, tail.count.0, tail.gpd), (42.0, 9, None), "nine events bear no law");
+        assert_eq!(idle.normality.unwrap().verdict, "does_not_fit");
+    }
+
+    #[test]
+    fn whatever_is_counted_gets_an_answer_and_no_number_that_is_none() {
+        for text in [
+            "7 1\n",
+            "7 100000\n",
+            "6 1\n9 1\n",
+            "-5 10\n-2 40\n3 9\n9007199254740992 3\n",
+            "1 9007199254740993\n2 9007199254740993\n3 1152921504606846976\n4 7\n5 9\n",
+            "0 500\n1 300\n2 100\n",
+        ] {
+            let fit = fitted(text, Format::Tsv);
+            let json = serde_json::to_value(&fit).unwrap();
+            let back: Fit = serde_json::from_value(json.clone()).unwrap();
+            // JSON has no NaN and no infinity: they would be null where a number must stand.
+            assert_eq!(serde_json::to_value(&back).unwrap(), json, "{text}");
+        }
+        let many = fitted("1 9007199254740993\n2 9007199254740993\n3 5\n", Format::Tsv);
+        assert!(serde_json::to_string(&many).unwrap().contains(r#""count":"18014398509481991""#));
+    }
+
+    #[test]
+    fn events_of_unknown_length_leave_moments_without_a_number() {
+        let text = "000007 000400\n000008 000300\n000009 000200\n# Histogram Overflows: 00100\n";
+        let fit = fitted(text, Format::Cyclictest);
+        assert_eq!((fit.max, fit.moments.mean, fit.censored.unwrap().count.0), (None, None, 100));
+        let at = |p: f64| fit.percentiles.iter().find(|line| line.p == p).unwrap();
+        assert_eq!((at(0.5).value, at(0.95).value, at(0.95).needed), (Some(8.0), None, None));
+        assert!(fit.caveats.iter().any(|caveat| caveat.code == "censored"));
+    }
 }

@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod environment;
 pub mod experiment;
 pub mod explaining;
+pub mod exporting;
 pub mod fail_if;
 pub mod failure;
 pub mod fitting;

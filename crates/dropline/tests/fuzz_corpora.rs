@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 /// A reader's name, and what must hold of it for any bytes.
 type Check = (&'static str, fn(&[u8]));
 
-const CHECKS: [Check; 13] = [
+const CHECKS: [Check; 14] = [
     ("answer", fuzz::answer::check),
     ("goal", fuzz::goal::check),
     ("heartbeat", fuzz::heartbeat::check),
     ("heartbeat_report", fuzz::heartbeat_report::check),
     ("histogram", fuzz::histogram::check),
     ("http", fuzz::http::check),
+    ("import", fuzz::import::check),
     ("message", fuzz::message::check),
     ("packets", fuzz::packets::check),
     ("quantity", fuzz::quantity::check),

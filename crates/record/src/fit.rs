@@ -1,8 +1,13 @@
 //! What is said about one distribution: the promised fields of `dropline fit --json`.
 
+mod shape;
+
+pub use shape::*;
+
 use crate::{CaveatLine, Count};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The answer of `dropline fit`. Values, bounds, and parameters of location and scale are in units of `unit_ns`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +40,32 @@ pub struct Fit {
     pub percentiles: Vec<PercentileLine>,
     /// Mean, spread, shape.
     pub moments: MomentsLine,
+    /// The families of laws, the best by BIC first.
+    pub families: Vec<FamilyLine>,
+    /// The best of them.
+    pub best: Option<String>,
+    /// Whether that one holds.
+    pub best_holds: Option<HoldsLine>,
+    /// Is it normal?
+    pub normality: Option<NormalityLine>,
+    /// How straight the events lie on each family's quantiles.
+    pub ppcc: Option<PpccLine>,
+    /// `one_family`, `close`, `not_one_path`, `undecided`; null without events to tell by.
+    pub verdict: Option<String>,
+    /// The verdict in words.
+    pub verdict_text: Option<String>,
+    /// Peaks from low to high.
+    pub modes: Vec<ModeLine>,
+    /// How the number of modes was found.
+    pub modes_tried: Vec<ModesTriedLine>,
+    /// Components of the best mixture, where one was asked for.
+    pub mixture: Vec<ComponentLine>,
+    /// Mixtures by number of components.
+    pub mixtures_tried: Vec<MixtureTriedLine>,
+    /// What lies beyond a threshold.
+    pub tail: Option<TailLine>,
+    /// The name of each estimator.
+    pub estimators: BTreeMap<String, String>,
     /// The histogram: each occupied cell.
     pub histogram: Vec<CellLine>,
     /// Doubts.

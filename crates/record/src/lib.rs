@@ -7,6 +7,7 @@
 pub mod arrivals_line;
 pub mod compared;
 pub mod count;
+pub mod distribution;
 pub mod environment;
 pub mod fit;
 pub mod header;
@@ -25,6 +26,7 @@ pub use dropline_stats::{Histogram, sample};
 pub use arrivals_line::{ArrivalsLine, FidelityWord, SpacedLine};
 pub use compared::Compared;
 pub use count::Count;
+pub use distribution::DistributionLine;
 pub use environment::Environment;
 pub use fit::Fit;
 pub use header::{GoalLine, Header, MdrLine, PartLine, ProfileLine, SearchLine};

@@ -78,6 +78,12 @@ impl Record {
                 Ok(Line::Header(_)) => {
                     return Err(ReadError::Misplaced { line: number, what: "header" });
                 }
+                Ok(Line::Distribution(_)) => {
+                    return Err(ReadError::Misplaced {
+                        line: number,
+                        what: "kind of record: a distribution",
+                    });
+                }
                 Ok(Line::Trial(trial)) => record.trials.push(*trial),
                 Ok(Line::Result(_)) if record.result.is_some() => {
                     return Err(ReadError::Misplaced { line: number, what: "result" });

@@ -1,6 +1,6 @@
 //! The record's JSON Schema, made from its types.
 
-use crate::{Header, ResultLine, TrialLine};
+use crate::{DistributionLine, Header, ResultLine, TrialLine};
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,8 @@ pub const CURRENT: &str = "dropline/1";
 pub enum Line {
     /// The first line.
     Header(Box<Header>),
+    /// A distribution that was imported; such a file has no header.
+    Distribution(Box<DistributionLine>),
     /// One line a trial.
     Trial(Box<TrialLine>),
     /// The last line.

@@ -118,6 +118,36 @@ impl Binned {
         coarse
     }
 
+    /// The same events by the step that their values keep, where that is much wider than a tick: values of whole
+    /// microseconds in a histogram of nanoseconds, say. `None` where they keep none.
+    pub fn stepped(&self) -> Option<Self> {
+        let middle = |cell: &Cell| (cell.low + cell.high) / 2.0;
+        let first = middle(self.cells.first()?);
+        let step = self
+            .cells
+            .windows(2)
+            .map(|pair| middle(&pair[1]) - middle(&pair[0]))
+            .fold(f64::INFINITY, f64::min);
+        let widest = self.cells.iter().map(|cell| cell.high - cell.low).fold(0.0, f64::max);
+        if self.cells.len() < 5 || self.above.is_some() || step < 2.5 * widest.max(self.quantum) {
+            return None;
+        }
+        let steps = |cell: &Cell| ((middle(cell) - first) / step).round();
+        // The first spacing may be off by a cell's width: the whole span tells the step better.
+        let last = self.cells.last()?;
+        let step = (middle(last) - first) / steps(last);
+        let keeps =
+            |cell: &Cell| (middle(cell) - first - steps(cell) * step).abs() <= widest.max(self.quantum) * 1.5;
+        if !self.cells.iter().all(keeps) {
+            return None;
+        }
+        let cells = self.cells.iter().map(|cell| {
+            let at = first + steps(cell) * step;
+            Cell { value: cell.value, low: at - step / 2.0, high: at + step / 2.0, count: cell.count }
+        });
+        Some(Self::new(cells.collect(), None, step))
+    }
+
     fn merged(&self, share: f64) -> Self {
         let origin = self.cells.first().map_or(0.0, |cell| cell.low);
         let spread = self.cells.last().map_or(1.0, |cell| cell.high) - origin;
@@ -151,6 +181,18 @@ mod tests {
         assert_eq!(coarse.count(), fine.count());
         assert_eq!(coarse.cells().iter().map(|cell| cell.count).sum::<u64>(), fine.count());
         assert_eq!((coarse.cells()[0].low, coarse.cells().last().unwrap().high), (999.5, 8999.5));
+    }
+
+    #[test]
+    fn steps_wider_than_a_tick_are_seen() {
+        let of = |ticks: &[(i64, u64)]| {
+            Counted::ticks(Meaning::default(), ticks.iter().copied(), None).unwrap().binned().stepped()
+        };
+        let stepped = of(&[(6003, 9), (7003, 3), (8003, 1), (9007, 1), (12_007, 2), (16_007, 1)]).unwrap();
+        assert!((stepped.quantum() - 1000.0).abs() < 2.0, "{stepped:?}");
+        assert!((stepped.cells()[4].high - stepped.cells()[4].low - stepped.quantum()).abs() < 1e-6);
+        assert_eq!(of(&[(1, 1), (2, 1), (3, 1), (4, 1), (5, 1)]), None);
+        assert_eq!(of(&[(1000, 1), (2000, 1), (2700, 1), (4000, 1), (5000, 1)]), None);
     }
 
     #[test]

@@ -8,6 +8,8 @@ use crate::{Binned, Law};
 pub const ESTIMATOR: &str = "maximum likelihood of the intervals that the events are known to lie in";
 /// No shape of a gamma law is larger: it is normal there.
 const LARGEST_SHAPE: f64 = 1e7;
+/// The whole shape of Erlang is near that of gamma.
+const MOST_STEPS: usize = 20;
 
 /// A family of laws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -365,7 +367,7 @@ fn erlang(binned: &Binned, with_start: bool) -> Law {
     };
     let mut best = fit(shape.round().max(1.0));
     for step in [-1.0, 1.0] {
-        loop {
+        for _ in 0..MOST_STEPS {
             let Law::Gamma { shape, .. } = best.law else { unreachable!("erlang laws are gamma laws") };
             if shape + step < 1.0 {
                 break;

@@ -140,11 +140,20 @@ impl Histogram {
         let bytes = STANDARD.decode(text).map_err(|_| HistogramError::NotBase64)?;
         let mut histogram = Self::new();
         for cell in v2::Cells::of(&bytes)? {
-            let (value_ns, count) = cell?;
+            let (_, value_ns, count) = cell?;
             histogram.record_n(value_ns, count);
         }
         Ok(histogram)
     }
+}
+
+/// The cells of any histogram in HdrHistogram's V2 deflate format, in base64: lowest value, highest value, count.
+///
+/// # Errors
+/// If the text is not such a histogram.
+pub fn v2_deflate_cells(text: &str) -> Result<Vec<(u64, u64, u64)>, HistogramError> {
+    let bytes = STANDARD.decode(text).map_err(|_| HistogramError::NotBase64)?;
+    v2::Cells::of(&bytes)?.collect()
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ pub mod moments;
 pub mod normality;
 pub mod percentiles;
 pub mod ppcc;
+pub mod recorder;
 #[cfg(test)]
 mod references;
 pub mod sample;
@@ -37,4 +38,5 @@ pub use modes::{Mode, Modes};
 pub use moments::Moments;
 pub use normality::{Normality, Verdict};
 pub use percentiles::Percentile;
+pub use recorder::{Recorder, Slices};
 pub use spacing::Spacing;

@@ -44,7 +44,11 @@ pub(crate) fn minimum(
         if found.value <= best.value {
             best = found;
         }
-        if left == 0 || (!first && gain.is_finite() && gain < patience.tolerance.max(1e-9) * 10.0) {
+        if left == 0
+            || (!first
+                && gain.is_finite()
+                && gain < patience.tolerance.max(1e-9).max(1e-13 * best.value.abs()) * 10.0)
+        {
             return best;
         }
         scale = if first { 0.1 } else { (scale * 0.3f64).max(1e-3) };
@@ -72,7 +76,10 @@ fn descend(
         let (lowest, highest) = (corners[0].value, corners[n].value);
         let size = (0..n).map(|axis| (corners[n].at[axis] - corners[0].at[axis]).abs() / steps[axis].abs());
         let wide = size.fold(0.0, f64::max);
-        if *left == 0 || (highest - lowest <= tolerance && wide < 1e-2) || wide < 1e-9 {
+        if *left == 0
+            || (highest - lowest <= tolerance.max(1e-14 * lowest.abs()) && wide < 1e-2)
+            || wide < 1e-9
+        {
             return corners.swap_remove(0);
         }
         *left -= 1;

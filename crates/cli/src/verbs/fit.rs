@@ -1,17 +1,28 @@
 //! `dropline fit`.
 
-use super::{DONE, style};
+use super::{DONE, import, style};
 use crate::args::FitArgs;
 use crate::output as out;
 use crate::plan;
 use dropline::fitting::{FitPlan, fit};
-use dropline::{Failure, import, report};
+use dropline::measured::written;
+use dropline::{Failure, report};
 
 pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
-    let level = plan::level(&args.level)?;
-    let plan = FitPlan { level };
+    let above =
+        args.above.as_deref().map(|text| plan::read("--above", written::duration(text))).transpose()?;
+    let plan = FitPlan {
+        level: plan::level(&args.level)?,
+        above_ns: above.map(|above| above.as_nanos() as f64),
+        mixtures: args.modes,
+        seed: args.seed,
+    };
     let name = args.file.file_name().unwrap_or_default().to_string_lossy();
-    let fits: Vec<_> = import::read(&args.file)?.iter().map(|imported| fit(&name, imported, &plan)).collect();
+    let fits: Vec<_> = import::read(&args.file, &args.source)?
+        .1
+        .iter()
+        .map(|imported| fit(&name, imported, &plan))
+        .collect();
     match fits.as_slice() {
         [one] if args.json => out::print_json(one)?,
         several if args.json => out::print_json(&several)?,

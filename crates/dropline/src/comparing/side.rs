@@ -97,7 +97,7 @@ fn side(path: &Path) -> Result<Side, Failure> {
             of_trials(&name, &trials)?
         }
         None => {
-            let mut read = import::read(path)?;
+            let (_, mut read) = import::read(path, import::Hints::default(), &mut |_| {})?;
             if read.len() > 1 {
                 let names: Vec<&str> = read.iter().map(|one| one.name.as_str()).collect();
                 return Err(Failure::usage(format!(

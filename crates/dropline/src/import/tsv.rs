@@ -2,7 +2,7 @@
 //!
 //! A first line of words names the columns; `_ns`, `_us`, `_usecs`, `_ms` or `_s` at the first one's end is the unit.
 
-use super::{ImportError, Imported};
+use super::{ImportError, Imported, guessed};
 use dropline_stats::{Counted, Meaning};
 
 const PAIR: &str = "a value and a count, both whole numbers";
@@ -11,8 +11,9 @@ const PAIR: &str = "a value and a count, both whole numbers";
 ///
 /// # Errors
 /// If a line is not a value and a count, or there is none.
-pub fn parse(text: &str) -> Result<Imported, ImportError> {
-    let mut meaning = Meaning::default();
+pub fn parse(text: &str, unit_ns: Option<u64>) -> Result<Imported, ImportError> {
+    let of_unit = |unit_ns: u64| Meaning { unit_ns, quantum_ns: unit_ns as f64, ..Meaning::default() };
+    let mut meaning = of_unit(unit_ns.unwrap_or(1000));
     let mut notes = Vec::new();
     let mut ticks = Vec::new();
     let mut named = false;
@@ -30,13 +31,10 @@ pub fn parse(text: &str) -> Result<Imported, ImportError> {
                 (Ok(value), Ok(count)) => ticks.push((value, count)),
                 _ if ticks.is_empty() && !named && starts_with_letter(value) => {
                     named = true;
-                    match unit(value) {
-                        Some(unit_ns) => {
-                            meaning = Meaning { unit_ns, quantum_ns: unit_ns as f64, ..Meaning::default() };
-                        }
-                        None => {
-                            notes.push(format!("column {value:?} names no unit; microseconds were taken"))
-                        }
+                    match (unit_ns, unit(value)) {
+                        (Some(_), _) => {}
+                        (None, Some(unit_ns)) => meaning = of_unit(unit_ns),
+                        (None, None) => notes.push(guessed("microseconds")),
                     }
                 }
                 _ => return Err(ImportError::line(index + 1, line_text, PAIR)),
@@ -47,8 +45,8 @@ pub fn parse(text: &str) -> Result<Imported, ImportError> {
     if ticks.is_empty() {
         return Err(ImportError::Ends { expected: PAIR });
     }
-    if !named {
-        notes.push("no column names: microseconds were taken".into());
+    if !named && unit_ns.is_none() {
+        notes.push(guessed("microseconds"));
     }
     Ok(Imported { counted: Counted::ticks(meaning, ticks, None)?, name: String::new(), notes })
 }
@@ -74,21 +72,21 @@ mod tests {
 
     #[test]
     fn the_histograms_of_2004_are_read_whole() {
-        let idle = parse(include_str!("../../../../experiments/audio-2004/idle.tsv")).unwrap();
+        let idle = parse(include_str!("../../../../experiments/audio-2004/idle.tsv"), None).unwrap();
         assert_eq!((idle.counted.count(), idle.counted.sums()), (10_400, Some((104_669, 1_345_273))));
         assert_eq!((idle.counted.meaning().unit_ns, idle.notes.len()), (1000, 0));
     }
 
     #[test]
     fn a_mail_is_read_as_it_was_written() {
-        let mail = parse("Delay   Count\n-----   -----\n6       2257\n7       3210\n").unwrap();
+        let mail = parse("Delay   Count\n-----   -----\n6       2257\n7       3210\n", None).unwrap();
         assert_eq!(mail.counted.count(), 5467);
         assert_eq!(mail.notes.len(), 1, "the unit was guessed");
     }
 
     #[test]
     fn a_broken_line_is_named_and_nothing_is_imported() {
-        let broken = |text: &str| parse(text).unwrap_err().to_string();
+        let broken = |text: &str| parse(text, None).unwrap_err().to_string();
         assert_eq!(
             broken("delay_us\tcount\n6\t1\n7\tNaN\n"),
             "line 3: \"7\\tNaN\" where a value and a count, both whole numbers was expected"

@@ -1,9 +1,10 @@
 //! One distribution on a terminal.
 
-use super::layout::Page;
-use crate::number::{JOIN, count, three};
+use super::layout::{Columns, Page, Row, Side};
+use crate::number::{JOIN, count, fixed, percent, plural, three};
 use crate::style::{Ink, Style};
 use dropline_record::Fit;
+use dropline_record::fit::StraightLine;
 
 /// Rows of the histogram.
 const ROWS: f64 = 24.0;
@@ -21,8 +22,27 @@ pub fn fit_text(fit: &Fit, style: Style) -> String {
     if let Some(words) = moments(fit) {
         page.fact("mean", &words);
     }
+    if let Some(words) = shape(fit) {
+        page.fact("shape", &words);
+    }
+    if let Some(words) = &fit.verdict_text {
+        page.fact("fit", &format!("{words}{}", normal(fit)));
+    }
+    if let Some(words) = tail(fit) {
+        page.fact("tail", &words);
+    }
+    if let Some(words) = ppcc(fit) {
+        page.fact("ppcc", &words);
+    }
+    if !fit.mixture.is_empty() {
+        page.fact("mixture", &mixture(fit));
+    }
     page.gap();
     histogram(&mut page, fit);
+    if !fit.families.is_empty() {
+        page.gap();
+        page.columns(&families(fit));
+    }
     page.caveats(&fit.caveats);
     page.into_text()
 }
@@ -82,6 +102,159 @@ fn moments(fit: &Fit) -> Option<String> {
     Some(words)
 }
 
+/// `2 modes: 6–11 us (72 %, peak 7), 12–100 us (28 %, peak 16); slow tail above 42 us: 9 events, …`.
+fn shape(fit: &Fit) -> Option<String> {
+    let unit = unit(fit.unit_ns);
+    let modes: Vec<String> = fit
+        .modes
+        .iter()
+        .map(|mode| {
+            let share = percent(mode.mass.0 as f64 / fit.count.0 as f64);
+            format!(
+                "{}\u{2013}{}{JOIN}{unit} ({share}, peak{JOIN}{})",
+                three(mode.low),
+                three(mode.high),
+                three(mode.peak)
+            )
+        })
+        .collect();
+    let mut words = Vec::new();
+    if !modes.is_empty() {
+        words.push(format!("{}: {}", plural(modes.len() as u64, "mode"), modes.join(", ")));
+    }
+    if let Some(tail) = &fit.tail {
+        words.push(format!(
+            "slow tail above{JOIN}{}{JOIN}{unit}: {}, {} [{},{JOIN}{}]",
+            three(tail.threshold),
+            plural(tail.count.0, "event"),
+            percent(tail.ratio),
+            three(tail.low * 100.0),
+            three(tail.high * 100.0)
+        ));
+    }
+    (!words.is_empty()).then(|| words.join("; "))
+}
+
+/// `; normal 45 %`.
+fn normal(fit: &Fit) -> String {
+    match &fit.normality {
+        Some(normal) if fit.best.as_deref() != Some("normal") => {
+            let verdict = match normal.verdict.as_str() {
+                "fits" => "; a normal law fits too",
+                "close" => "; a normal law is close",
+                "undecided" => "; so few events could be normal",
+                _ => return format!("; not normal, by{JOIN}{}", percent(normal.total_variation)),
+            };
+            verdict.into()
+        }
+        _ => String::new(),
+    }
+}
+
+fn tail(fit: &Fit) -> Option<String> {
+    let tail = fit.tail.as_ref()?;
+    let Some(gpd) = tail.gpd else {
+        return (tail.count.0 > 0).then(|| {
+            format!(
+                "{} beyond {} bear no extreme-value law: that takes 30",
+                plural(tail.count.0, "event"),
+                three(tail.threshold)
+            )
+        });
+    };
+    let end = gpd.end.map_or_else(String::new, |end| format!(", no event beyond{JOIN}{}", three(end)));
+    let mut words = format!(
+        "generalised Pareto \u{3be}{JOIN}{} [{},{JOIN}{}]{end}",
+        fixed(gpd.xi, 2),
+        fixed(gpd.xi_low, 2),
+        fixed(gpd.xi_high, 2)
+    );
+    if let Some(shape) = &tail.shape {
+        let best = match shape.best.as_str() {
+            "uniform" => "flat".to_owned(),
+            "geometric" => "falling by a factor a tick".to_owned(),
+            _ => format!(
+                "a bump at{JOIN}{}{JOIN}\u{b1}{JOIN}{}",
+                three(shape.bump_mean),
+                three(shape.bump_deviation)
+            ),
+        };
+        words.push_str(&format!("; of flat, falling and bump most likely {best}"));
+    }
+    let ends = tail.stability.first().zip(tail.stability.last()).filter(|_| tail.stability.len() > 1);
+    if let Some((first, last)) = ends {
+        words.push_str(&format!(
+            "; \u{3be} goes from {} above{JOIN}{} to {} above{JOIN}{}",
+            fixed(first.xi, 2),
+            three(first.threshold),
+            fixed(last.xi, 2),
+            three(last.threshold)
+        ));
+    }
+    Some(words)
+}
+
+fn ppcc(fit: &Fit) -> Option<String> {
+    let ppcc = fit.ppcc.as_ref()?;
+    let best = ppcc.families.first()?;
+    let named = |name: &str| ppcc.families.iter().find(|line| line.name == name);
+    let said = |line: &StraightLine| {
+        let critical = line.critical.map_or_else(String::new, |critical| {
+            format!(" (5{JOIN}% of such laws are below{JOIN}{})", fixed(critical, 4))
+        });
+        let parameter = line.parameter.map_or_else(String::new, |value| format!("{JOIN}{}", fixed(value, 2)));
+        format!("{}{parameter} r{JOIN}{}{critical}", line.name.replace('_', " "), fixed(line.r, 4))
+    };
+    let mut words = vec![format!("straightest: {}", said(best))];
+    words.extend(
+        ["tukey_lambda", "normal"]
+            .iter()
+            .filter(|name| **name != best.name)
+            .filter_map(|name| Some(said(named(name)?))),
+    );
+    if let Some(lambda) = ppcc.core_lambda {
+        words.push(format!("without the tail Tukey's \u{3bb}{JOIN}{}", fixed(lambda, 2)));
+    }
+    Some(words.join("; "))
+}
+
+fn mixture(fit: &Fit) -> String {
+    let components: Vec<String> = fit
+        .mixture
+        .iter()
+        .map(|part| {
+            let sigma = if part.kind == "normal" { three(part.sigma) } else { percent(part.sigma) };
+            format!("{} at{JOIN}{}{JOIN}\u{b1}{JOIN}{sigma}", percent(part.weight), three(part.median))
+        })
+        .collect();
+    let kind = fit.mixture.first().map_or("", |part| part.kind.as_str());
+    format!(
+        "{} by BIC: {}",
+        plural(fit.mixture.len() as u64, &format!("{kind} component")),
+        components.join(", ")
+    )
+}
+
+fn families(fit: &Fit) -> Columns {
+    let heads = ["family", "elsewhere", "BIC", "ln L", "parameters"];
+    let rows = fit.families.iter().map(|line| {
+        let parameters: Vec<String> =
+            line.parameters.iter().map(|(name, value)| format!("{name}{JOIN}{}", three(*value))).collect();
+        Row {
+            cells: vec![
+                (line.name.clone(), Ink::Strong),
+                (percent(line.total_variation), Ink::Plain),
+                (fixed(line.bic, 1), Ink::Plain),
+                (fixed(line.log_likelihood, 1), Ink::Plain),
+                (parameters.join("  "), Ink::Faint),
+            ],
+            note: None,
+        }
+    });
+    let sides = [Side::Left, Side::Right, Side::Right, Side::Right, Side::Left];
+    Columns { heads: heads.map(String::from).into_iter().zip(sides).collect(), rows: rows.collect(), keep: 3 }
+}
+
 /// Rows of about equal ratio, each of whole ticks; bars of the logarithm of their counts.
 fn histogram(page: &mut Page, fit: &Fit) {
     let rows = rows(fit);
@@ -113,13 +286,13 @@ fn histogram(page: &mut Page, fit: &Fit) {
 }
 
 /// A row of the histogram.
-struct Row {
+struct Span {
     low: f64,
     high: f64,
     events: u64,
 }
 
-fn rows(fit: &Fit) -> Vec<Row> {
+fn rows(fit: &Fit) -> Vec<Span> {
     let (Some(first), Some(last)) = (fit.histogram.first(), fit.histogram.last()) else { return Vec::new() };
     let tick = fit.quantum_ns / fit.unit_ns as f64;
     let ratio = if first.low > 0.0 { (last.high / first.low).powf(1.0 / ROWS) } else { 1.0 };
@@ -134,7 +307,7 @@ fn rows(fit: &Fit) -> Vec<Row> {
         while let Some(cell) = cells.next_if(|cell| cell.low < high - tick * 1e-6) {
             events += cell.count.0;
         }
-        rows.push(Row { low, high, events });
+        rows.push(Span { low, high, events });
         low = high;
     }
     rows

@@ -1,7 +1,7 @@
 //! Held against the tables of an independent implementation, within the tolerances that come with them.
 
 use super::*;
-use crate::references::{IDLE, IOZONE64, binned, ticks};
+use crate::references::{IDLE, IOZONE16, IOZONE32, IOZONE64, binned, ticks};
 use crate::{Counted, Meaning, Rounding};
 
 /// One line of a table.
@@ -356,6 +356,25 @@ fn the_twelve_families_of_the_idle_machine_are_those_of_the_reference() {
 #[test]
 fn the_twelve_families_under_disk_load_are_those_of_the_reference() {
     hold(IOZONE64, &IOZONE64_ROWS, -28_303.382_311);
+}
+
+#[test]
+fn the_two_smaller_requests_are_nearest_to_extreme_values() {
+    for (data, xi, elsewhere, gamma, below_saturated) in
+        [(IOZONE32, 0.237, 0.231, 0.380, 1603.0), (IOZONE16, 0.306, 0.195, 0.297, 1281.0)]
+    {
+        let binned = binned(data);
+        let fitted = fit_all(&binned);
+        assert_eq!(fitted[0].family, Family::Gev);
+        assert!((fitted[0].law.parameters()[2].1 - xi).abs() < 6e-4, "{:?}", fitted[0].law);
+        assert!((fitted[0].distance.total_variation - elsewhere).abs() < 6e-4, "{:?}", fitted[0].distance);
+        let distance = crate::likelihood::saturated(&binned) - fitted[0].log_likelihood;
+        assert!((distance - below_saturated).abs() < 0.6, "{distance}");
+        let of = |family: Family| fitted.iter().find(|fitted| fitted.family == family).unwrap();
+        assert!((of(Family::Gamma).distance.total_variation - gamma).abs() < 6e-4);
+    }
+    let normal = Family::Normal.fit(&binned(IOZONE32)).unwrap();
+    assert!((normal.log_likelihood + 35_121.896_957).abs() < 1e-3);
 }
 
 fn with(rounding: Rounding, shift: i64, times: u64, data: &str) -> Binned {

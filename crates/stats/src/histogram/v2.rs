@@ -13,7 +13,7 @@ const PLAIN: u32 = 0x1c84_9313;
 /// Most significant digits that the format has.
 const MOST_DIGITS: u32 = 5;
 
-/// The occupied cells of a stored histogram, ascending: (highest value of the cell, count).
+/// The occupied cells of a stored histogram, ascending: (lowest value of the cell, highest, count).
 pub(super) struct Cells<'a> {
     numbers: BufReader<Take<ZlibDecoder<&'a [u8]>>>,
     layout: Layout,
@@ -46,7 +46,7 @@ impl<'a> Cells<'a> {
         Ok(Self { numbers: BufReader::new(plain.take(length.into())), layout, index: 0 })
     }
 
-    fn cell(&mut self) -> Result<Option<(u64, u64)>, HistogramError> {
+    fn cell(&mut self) -> Result<Option<(u64, u64, u64)>, HistogramError> {
         let beyond = || wrong("it has cells beyond all values");
         while let Some(number) = self.number()? {
             let index = self.index;
@@ -54,7 +54,11 @@ impl<'a> Cells<'a> {
             self.index = index.checked_add(step).ok_or_else(beyond)?;
             if number > 0 {
                 let highest = self.layout.highest(index).ok_or_else(beyond)?;
-                return Ok(Some((highest, number.unsigned_abs())));
+                let lowest = index
+                    .checked_sub(1)
+                    .and_then(|before| self.layout.highest(before))
+                    .map_or(0, |end| end + 1);
+                return Ok(Some((lowest, highest, number.unsigned_abs())));
             }
             if self.index > Layout::MOST_CELLS {
                 return Err(beyond());
@@ -86,7 +90,7 @@ impl<'a> Cells<'a> {
 }
 
 impl Iterator for Cells<'_> {
-    type Item = Result<(u64, u64), HistogramError>;
+    type Item = Result<(u64, u64, u64), HistogramError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.cell().transpose()
@@ -162,13 +166,13 @@ mod tests {
         stored
     }
 
-    fn read(stored: &[u8]) -> Result<Vec<(u64, u64)>, HistogramError> {
+    fn read(stored: &[u8]) -> Result<Vec<(u64, u64, u64)>, HistogramError> {
         Cells::of(stored)?.collect()
     }
 
     #[test]
     fn what_a_histogram_claims_and_has_not_costs_nothing() {
-        assert_eq!(read(&stored(None, &[2])), Ok(vec![(0, 1)]));
+        assert_eq!(read(&stored(None, &[2])), Ok(vec![(0, 0, 1)]));
         assert_eq!(read(&stored(Some(u32::MAX), &[2])), Err(wrong("it is cut off")), "4 GiB of cells");
         let back = [0xff; 9];
         let beyond = Err(wrong("it has cells beyond all values"));
@@ -190,7 +194,10 @@ mod tests {
             V2DeflateSerializer::new().serialize(&twin, &mut stored).unwrap();
             let read: Result<Vec<_>, _> = Cells::of(&stored).unwrap().collect();
             let cells: Vec<_> =
-                twin.iter_recorded().map(|cell| (cell.value_iterated_to(), cell.count_at_value())).collect();
+                twin.iter_recorded()
+                    .map(|cell| cell.value_iterated_to())
+                    .map(|value| (twin.lowest_equivalent(value), value, twin.count_at(value)))
+                    .collect();
             prop_assert_eq!(read.unwrap(), cells);
         }
     }

@@ -1,0 +1,46 @@
+//! `dropline import`.
+
+use super::DONE;
+use crate::args::{ImportArgs, SourceArgs};
+use crate::output as out;
+use dropline::import::{Format, Hints, Imported};
+use dropline::{Failure, exporting, import, nearest};
+use std::path::Path;
+
+pub(crate) fn run(args: &ImportArgs) -> Result<u8, Failure> {
+    let (format, imported) = read(&args.file, &args.source)?;
+    let name = args.file.file_name().unwrap_or_default().to_string_lossy();
+    exporting::keep(&args.output, &exporting::lines(&name, format, &imported))?;
+    for part in &imported {
+        let what = if part.name.is_empty() { String::new() } else { format!("{}: ", part.name) };
+        out::print(&format!("{what}{} events  {}", part.counted.count(), args.output.display()))?;
+        part.notes.iter().for_each(|note| eprintln!("! {note}"));
+    }
+    Ok(DONE)
+}
+
+/// Every distribution of a file, with progress on stderr.
+pub(crate) fn read(path: &Path, source: &SourceArgs) -> Result<(Format, Vec<Imported>), Failure> {
+    let format = source.from.as_deref().map(format).transpose()?;
+    let unit_ns = source.unit.as_deref().map(unit).transpose()?;
+    import::read(path, Hints { format, unit_ns }, &mut |at| eprintln!("{at}"))
+}
+
+fn format(word: &str) -> Result<Format, Failure> {
+    let words = Format::ALL.map(|(word, _)| word);
+    let found = Format::ALL.iter().find(|(known, _)| *known == word).map(|(_, format)| *format);
+    found.ok_or_else(|| {
+        Failure::usage(format!("--from: there is no format {word:?}{}", nearest(word, &words)))
+            .advice(format!("there are {}", words.join(", ")))
+    })
+}
+
+fn unit(word: &str) -> Result<u64, Failure> {
+    match word {
+        "ns" => Ok(1),
+        "us" => Ok(1000),
+        "ms" => Ok(1_000_000),
+        "s" => Ok(1_000_000_000),
+        _ => Err(Failure::usage(format!("--unit {word}: the units are ns, us, ms and s"))),
+    }
+}

@@ -1,0 +1,172 @@
+//! HdrHistogram's interval logs, versions 1.2 and 1.3: a line an interval, its histogram in V2 deflate and base64.
+
+use super::{ImportError, Imported, guessed};
+use dropline_stats::histogram::v2_deflate_cells;
+use dropline_stats::{Counted, Event, Histogram, Meaning, Rounding};
+use std::collections::BTreeMap;
+
+const INTERVAL: &str = "[Tag=…,]start, length, maximum and a histogram";
+
+/// Reads all intervals, those of a tag as one distribution. Values are nanoseconds unless another unit is named.
+///
+/// # Errors
+/// If a line is no interval, or its histogram is broken.
+pub fn parse(text: &str, unit_ns: Option<u64>) -> Result<Vec<Imported>, ImportError> {
+    let mut tags: BTreeMap<String, (usize, Vec<(i64, i64, u64)>)> = BTreeMap::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') || line.starts_with("\"StartTimestamp\"") {
+            continue;
+        }
+        let wrong = || ImportError::line(index + 1, line, INTERVAL);
+        let (tag, rest) = match line.strip_prefix("Tag=") {
+            Some(tagged) => tagged.split_once(',').ok_or_else(wrong)?,
+            None => ("", line),
+        };
+        let fields: Vec<&str> = rest.split(',').map(str::trim).collect();
+        let [start, length, maximum, histogram] = fields.as_slice() else { return Err(wrong()) };
+        let finite = |text: &str| text.parse::<f64>().ok().filter(|value| value.is_finite());
+        if [start, length, maximum].iter().any(|field| finite(field).is_none()) {
+            return Err(wrong());
+        }
+        let cells = v2_deflate_cells(histogram.trim_matches('"')).map_err(|_| wrong())?;
+        let (intervals, all) = tags.entry(tag.to_owned()).or_default();
+        *intervals += 1;
+        for (low, high, count) in cells {
+            let tick = |value: u64| i64::try_from(value).map_err(|_| wrong());
+            all.push((tick(low)?, tick(high)?, count));
+        }
+        // What came again adds up: a long log takes no more than its cells.
+        all.sort_unstable();
+        all.dedup_by(|next, kept| {
+            let same = (next.0, next.1) == (kept.0, kept.1);
+            if same {
+                kept.2 = kept.2.saturating_add(next.2);
+            }
+            same
+        });
+    }
+    if tags.is_empty() {
+        return Err(ImportError::Ends { expected: INTERVAL });
+    }
+    let unit = unit_ns.unwrap_or(1);
+    let meaning =
+        Meaning { unit_ns: unit, quantum_ns: unit as f64, rounding: Rounding::Round, event: Event::Unknown };
+    tags.into_iter()
+        .map(|(tag, (intervals, cells))| {
+            let mut notes = Vec::new();
+            if unit_ns.is_none() {
+                notes.push(guessed("nanoseconds"));
+            }
+            if intervals > 1 {
+                notes.push(format!("{intervals} intervals are put together"));
+            }
+            let counted = Counted::ranges(meaning, cells, None)?;
+            Ok(Imported { counted, name: if tag.is_empty() { tag } else { format!("tag {tag}") }, notes })
+        })
+        .collect()
+}
+
+/// The log of distributions, an interval each, in nanoseconds: with three digits, as other programs read it.
+///
+/// Events below zero, and events known only to be long, have no place in it: how many there were is told.
+pub fn write(distributions: &[(String, Counted)]) -> (String, u64) {
+    let mut log = String::from(
+        "#[Histogram log format version 1.3]\n#[StartTime: 0.000 (seconds since epoch)]\n\
+         \"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
+    );
+    let mut left_out = 0;
+    for (name, counted) in distributions {
+        let mut histogram = Histogram::new();
+        for (low, high, count) in counted.cells() {
+            let value = (low as f64 + high as f64) / 2.0 * counted.meaning().quantum_ns;
+            if value < 0.0 {
+                left_out += count;
+            } else {
+                histogram.record_n(value.round() as u64, count);
+            }
+        }
+        left_out += counted.above().map_or(0, |above| above.count);
+        let tag: String =
+            name.chars().map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '_' }).collect();
+        let tag = if tag.is_empty() { tag } else { format!("Tag={tag},") };
+        let maximum = histogram.max().unwrap_or(0) as f64 / 1e6;
+        log.push_str(&format!("{tag}0.000,1.000,{maximum:.3},{}\n", histogram.to_v2_deflate()));
+    }
+    (log, left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::serialization::Deserializer;
+    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+
+    fn counted(ticks: &[(i64, u64)]) -> Counted {
+        Counted::ticks(Meaning::default(), ticks.iter().copied(), None).unwrap()
+    }
+
+    #[test]
+    fn the_library_of_the_format_reads_what_is_written() {
+        let (log, left_out) = write(&[
+            ("thread 0".into(), counted(&[(6, 2257), (100, 1)])),
+            (String::new(), counted(&[(7, 3)])),
+        ]);
+        assert_eq!(left_out, 0);
+        let mut found = Vec::new();
+        for entry in IntervalLogIterator::new(log.as_bytes()) {
+            if let LogEntry::Interval(interval) = entry.unwrap() {
+                let bytes = base64::Engine::decode(
+                    &base64::engine::general_purpose::STANDARD,
+                    interval.encoded_histogram(),
+                )
+                .unwrap();
+                let histogram: hdrhistogram::Histogram<u64> =
+                    Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+                found.push((
+                    interval.tag().map(|tag| tag.as_str().to_owned()),
+                    histogram.len(),
+                    histogram.max(),
+                ));
+            }
+        }
+        assert_eq!(found, [(Some("thread_0".into()), 2258, 100_031), (None, 3, 7003)]);
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let (log, _) = write(&[("a".into(), counted(&[(6, 2257), (100, 1)]))]);
+        let read = parse(&log, None).unwrap();
+        assert_eq!((read[0].name.as_str(), read[0].counted.count()), ("tag a", 2258));
+        let cells: Vec<_> = read[0].counted.cells().collect();
+        assert!(cells[0].0 <= 6000 && cells[0].1 >= 6000 && cells[0].1 - cells[0].0 < 8, "{cells:?}");
+    }
+
+    #[test]
+    fn intervals_of_a_tag_add_up() {
+        let (log, _) = write(&[("a".into(), counted(&[(6, 2)]))]);
+        let line = log.lines().last().unwrap();
+        let twice = format!("{log}{line}\n");
+        let read = parse(&twice, Some(1)).unwrap();
+        assert_eq!((read.len(), read[0].counted.count(), read[0].notes.len()), (1, 4, 1));
+    }
+
+    #[test]
+    fn a_broken_interval_is_named() {
+        let (log, _) = write(&[("a".into(), counted(&[(6, 2)]))]);
+        let cut = &log[..log.len() - 9];
+        assert!(parse(cut, None).unwrap_err().to_string().starts_with("line 4"));
+        assert!(
+            parse(&log.replace("0.000,1.000", "NaN,1.000"), None)
+                .unwrap_err()
+                .to_string()
+                .starts_with("line 4")
+        );
+        assert!(
+            parse("#[Histogram log format version 1.3]\n", None)
+                .unwrap_err()
+                .to_string()
+                .starts_with("the file ends")
+        );
+    }
+}

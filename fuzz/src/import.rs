@@ -1,0 +1,22 @@
+//! Files that others wrote.
+
+use super::text;
+use dropline::exporting;
+use dropline::import::{Format, Hints};
+
+/// What is read has all of its events, and is stored and read again as it is.
+pub fn check(bytes: &[u8]) {
+    let text = &*text(bytes);
+    let looked_at = Format::of(text);
+    for format in Format::ALL.iter().map(|(_, format)| *format) {
+        let Ok(imported) = format.parse(text, Hints::default()) else { continue };
+        assert!(!imported.is_empty(), "a file without a distribution is an error");
+        for part in &imported {
+            let cells: u64 = part.counted.cells().map(|(_, _, count)| count).sum();
+            assert_eq!(cells + part.counted.above().map_or(0, |above| above.count), part.counted.count());
+            assert_eq!(part.counted.binned().count(), part.counted.count());
+        }
+        let stored = exporting::lines("fuzz", looked_at, &imported);
+        assert_eq!(Format::Record.parse(&stored, Hints::default()).as_ref(), Ok(&imported));
+    }
+}
