@@ -402,6 +402,9 @@ pub(crate) struct FitArgs {
     /// Take the events apart into a mixture of code paths.
     #[arg(long)]
     pub(crate) modes: bool,
+    /// Write the page with its plots to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Chance of the draws that intervals and tests are simulated with.
     #[arg(long, value_name = "N", default_value_t = 7)]
     pub(crate) seed: u64,
@@ -574,6 +577,7 @@ Example:
 
 Experiments:
   aa-compare         does compare cry wolf, and does it see what is there? beside Welch's t and Mann-Whitney
+  audio-2004         the delays of a thread of 2004: normal, gamma, or several code paths?
   heartbeat-server   CPU, loss and round trip of heartbeat serve beside a server with the original's habits
   search-cost        what MDR costs beside binary search and RFC 9971, as in the tables of 2018")]
 pub(crate) struct ExperimentArgs {

@@ -1,6 +1,7 @@
 //! The project's own experiments: a question each, with its rival.
 
 pub mod aa_compare;
+pub mod audio_2004;
 pub mod heartbeat_server;
 pub mod search_cost;
 
@@ -31,7 +32,7 @@ pub struct Effort {
 }
 
 /// Names of the experiments.
-pub const NAMES: [&str; 3] = ["aa-compare", "heartbeat-server", "search-cost"];
+pub const NAMES: [&str; 4] = ["aa-compare", "audio-2004", "heartbeat-server", "search-cost"];
 
 /// Runs the experiment of this name; `progress` is told what it is at.
 ///
@@ -39,10 +40,16 @@ pub const NAMES: [&str; 3] = ["aa-compare", "heartbeat-server", "search-cost"];
 /// If there is none of this name, or the user wants to stop.
 pub fn run(name: &str, effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
     match name {
+        "audio-2004" => audio_2004::run(effort, progress),
         "heartbeat-server" => heartbeat_server::run(effort, progress),
         "aa-compare" => aa_compare::run(effort, progress),
         "search-cost" => search_cost::run(effort, progress),
         _ => Err(Failure::usage(format!("there is no experiment {name:?}{}", nearest(name, &NAMES)))
             .advice(format!("there are {}", NAMES.join(", ")))),
     }
+}
+
+/// Distributions that an experiment is about, for its page.
+pub fn distributions(name: &str) -> Vec<dropline_record::Fit> {
+    if name == "audio-2004" { audio_2004::distributions() } else { Vec::new() }
 }

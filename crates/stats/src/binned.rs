@@ -185,14 +185,25 @@ mod tests {
 
     #[test]
     fn steps_wider_than_a_tick_are_seen() {
-        let of = |ticks: &[(i64, u64)]| {
-            Counted::ticks(Meaning::default(), ticks.iter().copied(), None).unwrap().binned().stepped()
+        let of = |ranges: &[(i64, i64, u64)]| {
+            Counted::ranges(Meaning::default(), ranges.iter().copied(), None).unwrap().binned().stepped()
         };
-        let stepped = of(&[(6003, 9), (7003, 3), (8003, 1), (9007, 1), (12_007, 2), (16_007, 1)]).unwrap();
+        let stepped = of(&[
+            (6000, 6003, 9),
+            (7000, 7003, 3),
+            (8000, 8007, 1),
+            (9000, 9007, 1),
+            (12_000, 12_007, 2),
+            (16_000, 16_015, 1),
+        ]);
+        let stepped = stepped.unwrap();
         assert!((stepped.quantum() - 1000.0).abs() < 2.0, "{stepped:?}");
         assert!((stepped.cells()[4].high - stepped.cells()[4].low - stepped.quantum()).abs() < 1e-6);
-        assert_eq!(of(&[(1, 1), (2, 1), (3, 1), (4, 1), (5, 1)]), None);
-        assert_eq!(of(&[(1000, 1), (2000, 1), (2700, 1), (4000, 1), (5000, 1)]), None);
+        assert_eq!(of(&[(1, 1, 1), (2, 2, 1), (3, 3, 1), (4, 4, 1), (5, 5, 1)]), None);
+        assert_eq!(
+            of(&[(1000, 1000, 1), (2000, 2000, 1), (2700, 2700, 1), (4000, 4000, 1), (5000, 5000, 1)]),
+            None
+        );
     }
 
     #[test]

@@ -35,6 +35,11 @@ pub(crate) fn multinomial(rng: &mut ChaCha8Rng, n: u64, chances: &[f64]) -> Vec<
         .collect()
 }
 
+/// `n` events drawn from cells of these probabilities; the same seed draws the same.
+pub fn drawn(seed: u64, n: u64, chances: &[f64]) -> Vec<u64> {
+    multinomial(&mut seeded(seed), n, chances)
+}
+
 /// How often a model gives a statistic of at least `seen`, from at most `most` draws.
 ///
 /// Besag and Clifford's sequential rule: it ends early after `enough` such draws, when the answer is no small number.

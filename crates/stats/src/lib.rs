@@ -6,7 +6,7 @@
 //! Start reading at [`counted`], then [`percentiles`].
 
 pub mod binned;
-mod chance;
+pub mod chance;
 pub mod compare;
 pub mod counted;
 pub mod families;

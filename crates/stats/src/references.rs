@@ -21,5 +21,4 @@ pub(crate) fn binned(text: &str) -> Binned {
 }
 
 /// Two whose tables are not printed beside them: what is known of them is in words.
-pub(crate) const IOZONE32: &str = include_str!("../../../experiments/audio-2004/iozone32.tsv");
 pub(crate) const IOZONE16: &str = include_str!("../../../experiments/audio-2004/iozone16.tsv");

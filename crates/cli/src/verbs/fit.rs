@@ -23,11 +23,17 @@ pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
         .iter()
         .map(|imported| fit(&name, imported, &plan))
         .collect();
+    if let Some(path) = &args.html {
+        out::write(path, &report::fit_html(&fits))?;
+    }
     match fits.as_slice() {
         [one] if args.json => out::print_json(one)?,
         several if args.json => out::print_json(&several)?,
         several => {
             for fit in several {
+                if several.len() > 1 {
+                    out::print(&format!("\n{}", fit.source))?;
+                }
                 out::print(&report::fit_text(fit, style()))?;
             }
         }

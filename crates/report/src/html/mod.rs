@@ -3,6 +3,7 @@
 mod compared;
 mod facts;
 mod figure;
+mod fit;
 mod goals;
 mod several;
 mod shell;
@@ -11,7 +12,8 @@ mod study;
 mod trials;
 
 pub use compared::compared_html;
-pub use study::{Graph, study_html};
+pub use fit::fit_html;
+pub use study::{Graph, study_html, study_page};
 
 use crate::finding::Finding;
 use crate::plot::{self, Plot, Room};

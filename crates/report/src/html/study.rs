@@ -6,7 +6,7 @@ use super::several::shared_loads;
 use super::shell::shell;
 use crate::finding::Finding;
 use crate::plot::{self, Plot, Room};
-use dropline_record::{Record, Study, Table};
+use dropline_record::{Fit, Record, Study, Table};
 use maud::{Markup, html};
 
 /// A search-time graph on the page of an experiment. All graphs of a page share the rate axis.
@@ -22,6 +22,11 @@ pub struct Graph {
 
 /// An experiment as one page: title, paragraphs, tables, caveats, graphs.
 pub fn study_html(study: &Study, graphs: &[Graph]) -> String {
+    study_page(study, graphs, &[])
+}
+
+/// As [`study_html`], with distributions and their plots at its end.
+pub fn study_page(study: &Study, graphs: &[Graph], fits: &[Fit]) -> String {
     let verb = if study.name.contains(' ') { "" } else { "experiment " };
     let content = html! {
         p.about { "dropline " (verb) b { (study.name) } }
@@ -30,6 +35,7 @@ pub fn study_html(study: &Study, graphs: &[Graph]) -> String {
         (caveats(&study.caveats, None))
         @for table in &study.tables { (section(table)) }
         (figures(&plots(graphs), true))
+        @for fit in fits { (super::fit::section(fit)) }
     };
     shell(&format!("{verb}{}", study.name), &content).into_string()
 }

@@ -6,12 +6,14 @@ pub(crate) mod scale;
 mod axes;
 mod compared;
 mod delay;
+mod distribution;
 mod loss;
 mod search_time;
 mod slices;
 
 pub(crate) use compared::compared;
 pub(crate) use delay::{delays, trial_delay};
+pub(crate) use distribution::distribution;
 pub(crate) use loss::{LoadAxis, loss};
 pub(crate) use search_time::{View, common_view, search_time, time_span};
 pub(crate) use slices::slices;
