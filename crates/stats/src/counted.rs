@@ -2,8 +2,8 @@
 
 use crate::binned::{Binned, Cell};
 
-/// Values beyond this are no delays: doubles no longer tell neighbours apart.
-pub const LARGEST_TICK: i64 = 1 << 53;
+/// Values beyond this are no delays: doubles no longer hold the edges of a tick.
+pub const LARGEST_TICK: i64 = 1 << 52;
 
 /// Values and how often each was seen, with what a value stands for.
 ///
@@ -70,7 +70,7 @@ pub enum CountError {
     #[error("the counts add up to more than 2^64")]
     TooMany,
     /// A value is too large to be told from its neighbours.
-    #[error("the value {0} is beyond 2^53 ticks")]
+    #[error("the value {0} is beyond 2^52 ticks")]
     TooLarge(i64),
 }
 

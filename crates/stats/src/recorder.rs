@@ -232,7 +232,7 @@ impl Recorder {
     /// The events by cell, for every estimator.
     ///
     /// # Errors
-    /// If a delay is beyond 2^53 ns: 104 days.
+    /// If a delay is beyond 2^52 ns: 52 days.
     pub fn counted(&self) -> Result<Counted, CountError> {
         let meaning = Meaning { unit_ns: 1, quantum_ns: 1.0, rounding: Rounding::Round, event: Event::Each };
         let tick = |value: u64| i64::try_from(value).unwrap_or(LARGEST_TICK + 1);

@@ -63,7 +63,15 @@ pub(super) fn add(fit: &mut Fit, binned: &Binned, plan: &FitPlan) {
 }
 
 fn add_laws(fit: &mut Fit, binned: &Binned, plan: &FitPlan) {
-    let fitted = families::fit_all(binned);
+    let mut fitted = families::fit_all(binned);
+    fitted.retain(|fitted| {
+        let distance = fitted.distance;
+        let numbers = [fitted.bic, distance.chi_square, distance.anderson_darling, distance.total_variation];
+        numbers
+            .iter()
+            .chain(fitted.parameters().iter().map(|(_, value)| value))
+            .all(|number| number.is_finite())
+    });
     fit.families = fitted.iter().map(family_line).collect();
     fit.normality = Normality::of(binned, plan.seed).map(|found| NormalityLine {
         verdict: found.verdict.word().into(),
@@ -203,12 +211,17 @@ fn ppcc_line(plot: &Plot, binned: &Binned, threshold: Option<f64>, plan: &FitPla
             }
         })
         .collect();
+    // A family whose quantiles leave the doubles has no plot.
+    families.retain(|line| [line.r, line.loc, line.scale].iter().all(|number| number.is_finite()));
     families.sort_by(|a, b| b.r.total_cmp(&a.r));
     let core = threshold.and_then(|threshold| Plot::of(&binned.up_to(threshold)));
     PpccLine {
         families,
-        over_lambda: plot.over_lambda(),
-        core_lambda: core.and_then(|core| core.straightest(Shape::Tukey).parameter),
+        over_lambda: plot.over_lambda().into_iter().filter(|(_, r)| r.is_finite()).collect(),
+        core_lambda: core
+            .map(|core| core.straightest(Shape::Tukey))
+            .filter(|line| line.r.is_finite())
+            .and_then(|line| line.parameter),
     }
 }
 
@@ -229,7 +242,7 @@ fn tail_line(binned: &Binned, threshold: f64, plan: &FitPlan) -> Option<TailLine
     }
     let mass = Mass::of(binned.count_above(threshold), binned.count(), plan.level)?;
     let borne = mass.count >= tail::FEWEST;
-    let excess = borne.then(|| Excess::of(binned, threshold)).flatten();
+    let excess = borne.then(|| Excess::of(binned, threshold)).flatten().filter(is_finite);
     let from = binned.cells().iter().map(|cell| cell.value).find(|&value| value > threshold);
     let shape = from.filter(|_| borne).and_then(|from| Some((from, TailShape::of(binned, from, plan.seed)?)));
     Some(TailLine {
@@ -252,6 +265,7 @@ fn tail_line(binned: &Binned, threshold: f64, plan: &FitPlan) -> Option<TailLine
         }),
         stability: if binned.above().is_some() { Vec::new() } else { stability(binned) }
             .into_iter()
+            .filter(|at| is_finite(&at.excess))
             .map(|at| StabilityLine {
                 threshold: at.threshold,
                 count: Count(at.count),
@@ -272,4 +286,10 @@ fn tail_line(binned: &Binned, threshold: f64, plan: &FitPlan) -> Option<TailLine
             uniform_p: found.uniform_p,
         }),
     })
+}
+
+/// Whether a law of the excess is one of numbers.
+fn is_finite(excess: &Excess) -> bool {
+    let numbers = [excess.sigma, excess.xi, excess.xi_low, excess.xi_high, excess.exponential, excess.hill];
+    numbers.iter().all(|number| number.is_finite()) && excess.end.is_none_or(f64::is_finite)
 }

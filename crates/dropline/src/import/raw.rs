@@ -186,8 +186,8 @@ mod tests {
                 format!("line 2: {bad:?} where a number such as 12 or 12.5 was expected")
             );
         }
-        assert!(broken("1\n9007199254740993\n").contains("beyond 2^53"));
-        assert!(broken("9007199254740992\n0.1\n").contains("beyond 2^53"));
+        assert!(broken("1\n4503599627370497\n").contains("beyond 2^52"));
+        assert!(broken("4503599627370496\n0.1\n").contains("beyond 2^52"));
         assert!(broken("# nothing\n").starts_with("the file ends"));
         assert!(broken(&"1".repeat(300)).starts_with("line 1"));
     }
