@@ -14,7 +14,7 @@ test-embedded: ## c/heartbeat on nine machines: size, stack, instructions, cycle
 	cargo xtask setup embedded
 	cargo xtask embedded
 
-bench-search: ## what it costs each algorithm to decide on a trial
+bench-search: ## what it costs each algorithm to decide on a trial, credible with 200 trials behind it too
 	cargo bench --package dropline-search --bench deciding
 
 bench-stats: ## recording one delay with every slice field, beside HdrHistogram

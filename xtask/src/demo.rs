@@ -16,11 +16,11 @@ const SEARCH: [&str; 13] = [
     "--max-load",
     "4kpps",
     "--goal",
-    "0,sum=5s,width=2%",
+    "0,width=2%",
     "--goal",
-    "0.5%,sum=5s,width=2%",
+    "0.5%,width=2%",
     "--budget",
-    "60s",
+    "40s",
     "--delay-at",
     "90%,50%",
     "--quiet",
@@ -35,7 +35,7 @@ pub(crate) fn run() -> Done {
     for arrival in ["constant", "poisson"] {
         let record = format!("demo/{arrival}.jsonl");
         let _ = std::fs::remove_file(root().join(&record));
-        println!("searching with {arrival} arrivals, a minute at most …");
+        println!("searching with {arrival} arrivals, 40 s at most …");
         let status = Command::new(&dropline)
             .args(["search", &service.target, "--arrival", arrival, "--output", &record])
             .args(SEARCH)

@@ -81,6 +81,7 @@ pub(crate) enum Verb {
 Examples:
   dropline search sim:consistent
   dropline search udp://127.0.0.1:7007 --goal 0 --goal 0.5% --arrival poisson
+  dropline search udp://127.0.0.1:7007 --budget 2min --level 99% --certify
   dropline search udp://127.0.0.1:7007 --algorithm mdr --goal 0,trial=10s --budget 5min
   dropline search exec:'./tester --port 1' --min-load 1kpps --max-load 10Mpps -o night.jsonl
   dropline search --resume night.jsonl
@@ -88,7 +89,11 @@ Examples:
 
 A goal is a loss ratio and any of its attributes (RFC 9971):
   --goal 0.5%,exceed=50%,trial=1s,initial=1s,sum=21s,width=0.5%
-Without goals: no loss, and 0.5 % loss, with algorithm mlr as preset csit.
+Without goals: no loss, and 0.5 % loss.
+
+The answer of credible is an interval that holds the truth with --level probability; it is narrow when it is
+within the goal's width, else wide: a larger --budget buys a narrower one. --certify goes on until RFC 9971
+calls the same goals regular, and prints both.
 
 {TARGETS}"))]
 pub(crate) struct SearchArgs {
@@ -102,7 +107,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "RATE", help_heading = "Search")]
     pub(crate) max_load: Option<String>,
     /// credible (intervals that hold the truth at a stated level), mlr (RFC 9971), mdr (multiple drop rate) or
-    /// binary (RFC 2544 bisection) [default: mlr].
+    /// binary (RFC 2544 bisection) [default: credible].
     #[arg(long, value_name = "NAME", help_heading = "Search")]
     pub(crate) algorithm: Option<String>,
     /// Goals of others: csit, rfc2544 or tst009; implies mlr.
@@ -117,6 +122,9 @@ pub(crate) struct SearchArgs {
     /// How often the intervals of credible shall hold the truth [default: 95%].
     #[arg(long, value_name = "RATIO", help_heading = "Search")]
     pub(crate) level: Option<String>,
+    /// Go on until the same goals are regular by RFC 9971, for at most 20 min more, and state both (credible).
+    #[arg(long, help_heading = "Search")]
+    pub(crate) certify: bool,
     /// Bound on the number of trials.
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub(crate) max_trials: Option<u64>,
@@ -572,18 +580,22 @@ pub(crate) struct MeasureArgs {
 /// Run one of the project's own experiments.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Example:
+Examples:
   dropline experiment search-cost --html search-cost.html
+  dropline experiment search-coverage --runs 200 --html search-coverage.html
 
 Experiments:
   aa-compare         does compare cry wolf, and does it see what is there? beside Welch's t and Mann-Whitney
   audio-2004         the delays of a thread of 2004: normal, gamma, or several code paths?
   heartbeat-server   CPU, loss and round trip of heartbeat serve beside a server with the original's habits
-  search-cost        what MDR costs beside binary search and RFC 9971, as in the tables of 2018")]
+  search-cost        what MDR costs beside binary search and RFC 9971, as in the tables of 2018
+  search-coverage    how often each search's answer holds the truth of simulated systems, how wide it is, what
+                     it costs; CSIT's library beside it when experiments/mlrsearch-rival is installed")]
 pub(crate) struct ExperimentArgs {
     /// Which one.
     pub(crate) name: String,
-    /// How often everything is repeated [default: aa-compare 2000, heartbeat-server 5, search-cost 40].
+    /// How often everything is repeated [default: aa-compare 2000, heartbeat-server 5, search-cost 40,
+    /// search-coverage 10].
     #[arg(long, value_name = "N")]
     pub(crate) runs: Option<u32>,
     /// Do everything only a little: shows that it works, proves nothing (heartbeat-server).

@@ -151,15 +151,14 @@ fn range(
 fn preset(args: &SearchArgs) -> Result<Option<Preset>, Failure> {
     match &args.preset {
         Some(word) => word.parse().map(Some).map_err(|why| Failure::usage(format!("--preset: {why}"))),
-        None if args.goal.is_empty() && args.algorithm.as_deref().is_none_or(|name| name == "mlr") => {
-            Ok(Some(Preset::Csit))
-        }
+        None if args.goal.is_empty() && args.algorithm.as_deref() == Some("mlr") => Ok(Some(Preset::Csit)),
         None => Ok(None),
     }
 }
 
 fn algorithm(args: &SearchArgs, preset: Option<Preset>) -> Result<AlgorithmPlan, Failure> {
-    let name = args.algorithm.as_deref().unwrap_or("mlr");
+    let implied = if args.preset.is_some() { "mlr" } else { "credible" };
+    let name = args.algorithm.as_deref().unwrap_or(implied);
     if args.preset.is_some() && name != "mlr" {
         return Err(Failure::usage(format!("--preset implies --algorithm mlr, not {name}")));
     }
@@ -179,7 +178,8 @@ fn algorithm(args: &SearchArgs, preset: Option<Preset>) -> Result<AlgorithmPlan,
             *intermediate_phases = args.mdr_phases.unwrap_or(*intermediate_phases);
             *doublings = args.mdr_doublings.unwrap_or(*doublings);
         }
-        AlgorithmPlan::Credible { level } => {
+        AlgorithmPlan::Credible { level, certify } => {
+            *certify = args.certify;
             if let Some(text) = &args.level {
                 *level = read("--level", written::ratio(text))?;
             }
@@ -188,6 +188,11 @@ fn algorithm(args: &SearchArgs, preset: Option<Preset>) -> Result<AlgorithmPlan,
     }
     if args.level.is_some() && !matches!(algorithm, AlgorithmPlan::Credible { .. }) {
         return Err(Failure::usage("--level needs --algorithm credible: the others state bounds"));
+    }
+    if args.certify && !matches!(algorithm, AlgorithmPlan::Credible { .. }) {
+        return Err(Failure::usage(
+            "--certify needs --algorithm credible: mlr states regular bounds by itself",
+        ));
     }
     let of_mdr = args.mdr_version.is_some() || args.mdr_phases.is_some() || args.mdr_doublings.is_some();
     if of_mdr && !matches!(algorithm, AlgorithmPlan::Mdr { .. }) {

@@ -1,6 +1,6 @@
 //! What a person sees while it runs: a block redrawn on a terminal, plain lines elsewhere. On stderr.
 
-use dropline::algorithms::Search;
+use dropline::algorithms::{Outlook, Search};
 use dropline::measured::{Rate, TrialInput};
 use dropline::record::record::trial_line;
 use dropline::record::{BoundsLine, Purpose, TrialLine};
@@ -87,9 +87,22 @@ impl Progress {
         text
     }
 
-    fn time(&self) -> String {
-        let of = self.budget.map_or(String::new(), |budget| format!(" of at most {} s", budget.as_secs()));
-        format!("\n  {:.0} s{of} of trials     Ctrl-C keeps what is known", self.spent.as_secs_f64())
+    fn time(&self, search: Option<&Search>) -> String {
+        let left = search.and_then(|search| self.left(search)).unwrap_or_else(|| {
+            let of =
+                self.budget.map_or(String::new(), |budget| format!(" of at most {} s", budget.as_secs()));
+            format!("{:.0} s{of} of trials", self.spent.as_secs_f64())
+        });
+        format!("\n  {left}     Ctrl-C keeps what is known")
+    }
+
+    /// Time until every interval is narrow or the budget is spent, and until the widest is half as wide.
+    fn left(&self, search: &Search) -> Option<String> {
+        let outlooks: Vec<Outlook> = search.belief()?.outlooks.into_iter().flatten().collect();
+        let widest = outlooks.iter().max_by(|one, other| one.width.total_cmp(&other.width))?;
+        let narrow_in = outlooks.iter().filter_map(|outlook| outlook.narrow_in).max().unwrap_or_default();
+        let budget = self.budget.map_or(Duration::MAX, |budget| budget.saturating_sub(self.spent));
+        Some(remaining(narrow_in, budget, widest.halved_in))
     }
 }
 
@@ -136,7 +149,7 @@ impl Watcher for Progress {
         match &self.block {
             Some(block) => {
                 let intervals = search.map_or(String::new(), |_| self.intervals(&line.bounds));
-                block.set_message(format!("  {lost}{intervals}{}", self.time()));
+                block.set_message(format!("  {lost}{intervals}{}", self.time(search)));
             }
             None => {
                 let load = Rate::from_millipps((line.intended_load_pps * 1000.0).round() as u64);
@@ -145,11 +158,23 @@ impl Watcher for Progress {
                     for (goal, bounds) in self.goals.iter().zip(&line.bounds) {
                         let _ = write!(text, "  {goal} {}", interval(bounds));
                     }
+                    if let Some(left) = search.and_then(|search| self.left(search)) {
+                        let _ = write!(text, "  {left}");
+                    }
                 }
                 self.say(&text);
             }
         }
     }
+}
+
+/// `about 14 s left, half as wide in 40 s`.
+fn remaining(narrow_in: Duration, budget: Duration, halved_in: Duration) -> String {
+    let left = narrow_in.min(budget).as_secs_f64();
+    if narrow_in <= budget {
+        return format!("about {left:.0} s left");
+    }
+    format!("about {left:.0} s left, half as wide in {:.0} s", halved_in.as_secs_f64())
 }
 
 /// `[177, 189] kpps`, with a question mark behind a bound that its trials do not bear out.
@@ -208,6 +233,16 @@ mod tests {
     #[test]
     fn small_losses_keep_two_digits() {
         assert_eq!([0.0, 0.00022, 0.0333, 0.5].map(percent), ["0", "0.022", "3.33", "50.0"]);
+    }
+
+    #[test]
+    fn what_is_left_is_the_budget_or_the_way_to_a_narrow_answer() {
+        let seconds = Duration::from_secs;
+        assert_eq!(remaining(seconds(14), seconds(30), seconds(9)), "about 14 s left");
+        assert_eq!(
+            remaining(seconds(290), seconds(12), seconds(72)),
+            "about 12 s left, half as wide in 72 s"
+        );
     }
 
     #[test]

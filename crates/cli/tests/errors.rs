@@ -156,7 +156,7 @@ fn a_full_disk_keeps_the_trials_that_fitted() {
     let kept = bench.read("kept.jsonl");
     assert!(kept.lines().count() >= 2 && kept.ends_with('\n'), "whole lines only");
     let resumed = bench.done(&["search", "--resume", "kept.jsonl", "-q", "--json"]);
-    assert_eq!(resumed.json()["goals"][0]["result"], "regular");
+    assert_eq!(resumed.json()["goals"][0]["result"], "narrow");
 }
 
 #[test]

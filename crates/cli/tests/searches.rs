@@ -46,7 +46,30 @@ fn the_json_object_has_the_promised_fields() {
     {
         assert!(json["trials"][0].get(field).is_some(), "trials[].{field} is missing");
     }
-    assert_eq!((goal["loss_ratio"].as_f64(), &goal["result"]), (Some(0.005), &Value::from("regular")));
+    assert_eq!((goal["loss_ratio"].as_f64(), &goal["result"]), (Some(0.005), &Value::from("narrow")));
+    assert_eq!((&json["algorithm"], goal["level"].as_f64()), (&Value::from("credible"), Some(0.95)));
+    assert!(goal["lower_pps"].as_f64() <= goal["median_pps"].as_f64());
+}
+
+#[test]
+fn a_certificate_adds_what_rfc_9971_says_of_the_same_goals() {
+    let bench = Bench::new();
+    let words = ["search", "sim:consistent", "--certify", "-q", "-o", "r.jsonl"];
+    let ended = bench.done(&[&words[..], &["--require", "regular"]].concat());
+    assert_eq!(ended.text.matches("by RFC 9971").count(), 2, "{}", ended.text);
+    let json = bench.done(&["report", "r.jsonl", "--json"]).json();
+    for goal in json["goals"].as_array().unwrap() {
+        let certified = &goal["certified"];
+        assert_eq!(
+            (&goal["result"], &certified["result"]),
+            (&Value::from("narrow"), &Value::from("regular"))
+        );
+        let (lower, upper) =
+            (certified["lower_pps"].as_f64().unwrap(), certified["upper_pps"].as_f64().unwrap());
+        assert!(lower < upper && 1.0 - lower / upper <= 0.005);
+    }
+    let mlr = bench.run(&["search", "sim:hard", "--algorithm=mlr", "--certify", "-q", "-o", "-"]);
+    assert_eq!(mlr.code, Some(2), "mlr is regular by itself: {}", mlr.errors);
 }
 
 #[test]
@@ -125,6 +148,9 @@ fn a_gate_turns_the_result_into_an_exit_code() {
         |words: &[&str]| bench.run(&[&["search", "sim:lossless", "-q", "-o", "-"], words].concat()).code;
     assert_eq!(required(&[]), Some(0), "at the maximum is an answer; the record says so");
     assert_eq!(required(&["--require", "regular"]), Some(1));
+    assert_eq!(required(&["--preset", "csit", "--require", "regular"]), Some(1));
+    let narrow = |target: &str| bench.run(&["search", target, "-q", "-o", "-", "--require", "narrow"]).code;
+    assert_eq!((narrow("sim:hard"), narrow("sim:noisy")), (Some(0), Some(1)));
 }
 
 #[test]
@@ -208,7 +234,7 @@ fn the_examples_of_exec_in_the_documents_work() {
     let json = bench.done(&words).json();
     let lower = json["goals"][0]["lower_pps"].as_f64().unwrap();
     let upper = json["goals"][0]["upper_pps"].as_f64().unwrap();
-    assert!(lower <= 1e6 && 1e6 <= upper && json["goals"][0]["result"] == "regular", "[{lower}, {upper}]");
+    assert!(lower <= 1e6 && 1e6 <= upper && json["goals"][0]["result"] == "narrow", "[{lower}, {upper}]");
 }
 
 #[test]

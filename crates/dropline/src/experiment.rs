@@ -4,10 +4,11 @@ pub mod aa_compare;
 pub mod audio_2004;
 pub mod heartbeat_server;
 pub mod search_cost;
+pub mod search_coverage;
 
 use crate::{Failure, nearest};
 use dropline_record::Study;
-use dropline_report::Graph;
+use dropline_report::{Calibration, Graph};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -18,6 +19,8 @@ pub struct Found {
     pub study: Study,
     /// Searches to draw.
     pub graphs: Vec<Graph>,
+    /// Stated levels against achieved ones.
+    pub calibrations: Vec<Calibration>,
 }
 
 /// How much of it to run.
@@ -32,7 +35,8 @@ pub struct Effort {
 }
 
 /// Names of the experiments.
-pub const NAMES: [&str; 4] = ["aa-compare", "audio-2004", "heartbeat-server", "search-cost"];
+pub const NAMES: [&str; 5] =
+    ["aa-compare", "audio-2004", "heartbeat-server", "search-cost", "search-coverage"];
 
 /// Runs the experiment of this name; `progress` is told what it is at.
 ///
@@ -44,6 +48,7 @@ pub fn run(name: &str, effort: &Effort, progress: &mut dyn FnMut(&str)) -> Resul
         "heartbeat-server" => heartbeat_server::run(effort, progress),
         "aa-compare" => aa_compare::run(effort, progress),
         "search-cost" => search_cost::run(effort, progress),
+        "search-coverage" => search_coverage::run(effort, progress),
         _ => Err(Failure::usage(format!("there is no experiment {name:?}{}", nearest(name, &NAMES)))
             .advice(format!("there are {}", NAMES.join(", ")))),
     }

@@ -1,7 +1,7 @@
 //! Conditions that turn a result into exit code 1: `--fail-if 'p99>200us'`, `--require regular`.
 
 use crate::{Failure, nearest};
-use dropline_record::{DelayLine, Record, ResultWord, TrialLine};
+use dropline_record::{AnswerLine, DelayLine, Record, ResultWord, TrialLine};
 use dropline_trial::written;
 use std::fmt;
 
@@ -133,7 +133,11 @@ impl fmt::Display for FailIf {
 pub fn unmet(required: ResultWord, record: &Record) -> Option<String> {
     let word = |word: ResultWord| format!("{word:?}").to_lowercase();
     let goals = record.result.as_ref().map(|result| result.goals.as_slice()).unwrap_or_default();
-    match goals.iter().find(|answer| answer.result != required) {
+    let is_met = |answer: &AnswerLine| {
+        answer.result == required
+            || answer.certified.as_ref().is_some_and(|certified| certified.result == required)
+    };
+    match goals.iter().find(|answer| !is_met(answer)) {
         Some(answer) => {
             let why =
                 answer.why.as_ref().map_or(String::new(), |why| format!(" ({})", why.replace('_', " ")));

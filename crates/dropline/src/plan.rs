@@ -4,13 +4,15 @@ use crate::{Failure, Target, nearest};
 use dropline_record::{GoalLine, MdrLine, ProfileLine, SearchLine};
 use dropline_search::mlr::EffectiveDuration;
 use dropline_search::{
-    Algorithm, Binary, Credible, Goal, Limits, Mdr, Mlr, Preset, Search, credible, mdr, mlr,
+    Algorithm, Binary, Certified, Credible, Goal, Limits, Mdr, Mlr, Preset, Search, credible, mdr, mlr,
 };
 use dropline_trial::{LoadRange, Ratio, TrafficProfile};
 use std::time::Duration;
 
 /// Time for an interval when the user gives none.
 const CREDIBLE_BUDGET: Duration = Duration::from_secs(36);
+/// Time beyond it for bounds that are regular by RFC 9971.
+const CERTIFY_BUDGET: Duration = Duration::from_secs(1200);
 
 /// Which algorithm, with its own settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub enum AlgorithmPlan {
     Credible {
         /// How often.
         level: Ratio,
+        /// Whether it goes on until RFC 9971 calls the same goals regular.
+        certify: bool,
     },
     /// Multiple drop rate search.
     Mdr {
@@ -49,7 +53,10 @@ impl AlgorithmPlan {
     pub fn parse(word: &str) -> Result<Self, Failure> {
         match word {
             "binary" => Ok(Self::Binary),
-            "credible" => Ok(Self::Credible { level: Ratio::from_billionths(950_000_000).expect("95 %") }),
+            "credible" => Ok(Self::Credible {
+                level: Ratio::from_billionths(950_000_000).expect("95 %"),
+                certify: false,
+            }),
             "mdr" => Ok(Self::Mdr { version: mdr::Version::Current, intermediate_phases: 2, doublings: 1 }),
             "mlr" => Ok(Self::Mlr { effective: EffectiveDuration::Trial }),
             _ => {
@@ -129,7 +136,7 @@ impl SearchPlan {
         let goals = self.goals.clone();
         let algorithm: Box<dyn Algorithm> = match self.algorithm {
             AlgorithmPlan::Binary => Box::new(Binary::new(&goals, self.range).map_err(Failure::usage)?),
-            AlgorithmPlan::Credible { level } => {
+            AlgorithmPlan::Credible { level, certify } => {
                 let config = credible::Config {
                     goals,
                     range: self.range,
@@ -137,7 +144,15 @@ impl SearchPlan {
                     level: level.as_f64(),
                     seed: self.profile.seed,
                 };
-                Box::new(Credible::new(config).map_err(Failure::usage)?)
+                let (goals, range) = (config.goals.clone(), config.range);
+                let interval = Credible::new(config).map_err(Failure::usage)?;
+                if certify {
+                    let config = mlr::Config { goals, range, effective: EffectiveDuration::Trial };
+                    let proof = Mlr::new(config).map_err(Failure::usage)?;
+                    Box::new(Certified::new(interval, proof, CERTIFY_BUDGET))
+                } else {
+                    Box::new(interval)
+                }
             }
             AlgorithmPlan::Mdr { version, intermediate_phases, doublings } => {
                 let config =
@@ -149,7 +164,17 @@ impl SearchPlan {
                 Box::new(Mlr::new(config).map_err(Failure::usage)?)
             }
         };
-        Ok(Search::new(algorithm, self.goals.clone(), self.limits))
+        Ok(Search::new(algorithm, self.goals.clone(), self.limits_in_all()))
+    }
+
+    /// The limits, with the time that a certificate may cost.
+    fn limits_in_all(&self) -> Limits {
+        match self.algorithm {
+            AlgorithmPlan::Credible { certify: true, .. } => {
+                Limits { budget: self.limits.budget.map(|budget| budget + CERTIFY_BUDGET), ..self.limits }
+            }
+            _ => self.limits,
+        }
     }
 
     /// The record's line of this plan.
@@ -167,9 +192,10 @@ impl SearchPlan {
             delay_at: self.delay_at.iter().map(|share| share.as_f64()).collect(),
             repetition: self.repetition,
             level: match self.algorithm {
-                AlgorithmPlan::Credible { level } => Some(level.as_f64()),
+                AlgorithmPlan::Credible { level, .. } => Some(level.as_f64()),
                 _ => None,
             },
+            certify: matches!(self.algorithm, AlgorithmPlan::Credible { certify: true, .. }),
             mdr: match self.algorithm {
                 AlgorithmPlan::Mdr { version, intermediate_phases, doublings } => Some(MdrLine {
                     version: version.name().into(),
@@ -187,6 +213,7 @@ impl SearchPlan {
         let differences = [
             ("algorithm", mine.algorithm != stored.algorithm || mine.mdr != stored.mdr),
             ("level", mine.level != stored.level),
+            ("certificate", mine.certify != stored.certify),
             ("effective duration", mine.effective_duration != stored.effective_duration),
             ("goals", mine.goals != stored.goals),
             ("lowest load", mine.min_load_pps != stored.min_load_pps),

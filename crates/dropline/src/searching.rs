@@ -4,8 +4,8 @@ use crate::keeper::{Keeper, Output};
 use crate::target::{AnyMeasurer, Opened, Opening};
 use crate::{Failure, SearchPlan, Watcher, clock, environment, failure};
 use dropline_record::{
-    AnswerLine, CaveatLine, DelayAtLine, GoalLine, Header, ProfileLine, Purpose, Record, ResultLine,
-    TrialLine, schema,
+    AnswerLine, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, GoalLine, Header, OutlookLine,
+    ProfileLine, Purpose, Record, ResultLine, TrialLine, schema,
 };
 use dropline_search::Search;
 use dropline_traffic::Moving;
@@ -261,11 +261,23 @@ impl Run<'_> {
 
     fn answers(&self) -> Vec<AnswerLine> {
         let outcomes = self.search.outcome();
-        self.plan
-            .goals
-            .iter()
-            .zip(&outcomes)
-            .map(|(goal, outcome)| AnswerLine::new(GoalLine::from(goal), outcome))
+        let mut certified = self
+            .search
+            .certified()
+            .unwrap_or_default()
+            .into_iter()
+            .map(|outcome| CertifiedLine::new(&outcome));
+        // A certificate's trials made no interval narrower.
+        let belief = self.search.belief().filter(|_| certified.len() == 0);
+        let mut outlooks = belief.map_or_else(Vec::new, |belief| belief.outlooks).into_iter();
+        let elapsed_s = self.search.spent().as_secs_f64();
+        let goals = self.plan.goals.iter().zip(&outcomes);
+        goals
+            .map(|(goal, outcome)| AnswerLine {
+                certified: certified.next(),
+                outlook: outlooks.next().flatten().and_then(|outlook| OutlookLine::new(&outlook, elapsed_s)),
+                ..AnswerLine::new(GoalLine::from(goal), outcome)
+            })
             .collect()
     }
 
@@ -278,6 +290,10 @@ impl Run<'_> {
             goals,
             interrupted,
             delay_at,
+            loss_curve: self
+                .search
+                .belief()
+                .map_or_else(Vec::new, |belief| belief.curve.iter().map(CurveLine::from).collect()),
             caveats,
         }
     }

@@ -41,7 +41,8 @@ impl SearchPlan {
 fn algorithm(stored: &SearchLine) -> Result<AlgorithmPlan, Failure> {
     let mut algorithm = AlgorithmPlan::parse(&stored.algorithm)?;
     match (&mut algorithm, &stored.mdr) {
-        (AlgorithmPlan::Credible { level }, _) => {
+        (AlgorithmPlan::Credible { level, certify }, _) => {
+            *certify = stored.certify;
             *level = ratio(stored.level.ok_or_else(|| unsound("no level"))?)?;
         }
         (AlgorithmPlan::Mlr { effective }, _) if stored.effective_duration == "elapsed_s" => {

@@ -102,6 +102,9 @@ pub struct SearchLine {
     /// How often the intervals shall hold the truth; null where the algorithm states bounds.
     #[serde(default)]
     pub level: Option<f64>,
+    /// Whether it went on until RFC 9971 calls the same goals regular.
+    #[serde(default)]
+    pub certify: bool,
     /// MDR's own settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mdr: Option<MdrLine>,

@@ -32,7 +32,9 @@ pub use fit::Fit;
 pub use header::{GoalLine, Header, MdrLine, PartLine, ProfileLine, SearchLine};
 pub use packets::{PacketFile, PacketFileError};
 pub use record::{ReadError, Record};
-pub use result_line::{AnswerLine, DelayAtLine, ResultLine, ResultWord};
+pub use result_line::{
+    AnswerLine, CertifiedLine, CurveLine, DelayAtLine, OutlookLine, ResultLine, ResultWord,
+};
 pub use study::{Study, Table};
 pub use trial_line::{
     BoundsLine, CaveatLine, DelayLine, NegativeLine, PacketsLine, Purpose, SliceLine, TrialLine,

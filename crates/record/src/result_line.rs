@@ -1,9 +1,10 @@
 //! The last line of a record: what the search answers.
 
 use crate::{CaveatLine, GoalLine};
-use dropline_search::{GoalOutcome, GoalResult, Irregular};
+use dropline_search::{CurvePoint, GoalOutcome, GoalResult, Irregular, Outlook};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// The last line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +20,9 @@ pub struct ResultLine {
     /// Delays after the search, where asked for.
     #[serde(default)]
     pub delay_at: Vec<DelayAtLine>,
+    /// What was believed of the loss at each load, where the algorithm has a model.
+    #[serde(default)]
+    pub loss_curve: Vec<CurveLine>,
     /// Doubts about the whole.
     pub caveats: Vec<CaveatLine>,
 }
@@ -44,8 +48,69 @@ pub struct AnswerLine {
     pub result: ResultWord,
     /// Why it is none: `at_maximum`, `below_minimum`, `generator_limited`, `unfinished`.
     pub why: Option<String>,
+    /// What a longer search would buy; null where nothing is to be bought, or it is not known.
+    #[serde(default)]
+    pub outlook: Option<OutlookLine>,
     /// A second statement by RFC 9971, where asked for.
-    pub certified: Option<serde_json::Value>,
+    pub certified: Option<CertifiedLine>,
+}
+
+/// What RFC 9971 says of the same goal, after as many trials as it needs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CertifiedLine {
+    /// Relevant lower bound; null when there is none.
+    pub lower_pps: Option<f64>,
+    /// Relevant upper bound; null when there is none.
+    pub upper_pps: Option<f64>,
+    /// Conditional throughput (RFC 9971 §4.8.3).
+    pub conditional_throughput_pps: Option<f64>,
+    /// `regular` or `irregular`.
+    pub result: ResultWord,
+    /// Why it is irregular.
+    #[serde(default)]
+    pub why: Option<String>,
+}
+
+/// What a longer search would buy, when widths fall with the square root of the trials.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OutlookLine {
+    /// A longer budget, in seconds.
+    pub budget_s: f64,
+    /// The width it would give.
+    pub width: f64,
+    /// The budget after which the width is that of the goal, in seconds.
+    pub narrow_budget_s: f64,
+}
+
+/// What is believed of the mean loss ratio at a load: 2.5, 50 and 97.5 % points.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
+pub struct CurveLine {
+    pub load_pps: f64,
+    pub low: f64,
+    pub median: f64,
+    pub high: f64,
+}
+
+impl From<&CurvePoint> for CurveLine {
+    fn from(point: &CurvePoint) -> Self {
+        let CurvePoint { load, low, median, high } = *point;
+        Self { load_pps: load.as_pps(), low, median, high }
+    }
+}
+
+impl OutlookLine {
+    /// Round budgets, in seconds.
+    const BUDGETS: [f64; 8] = [20.0, 36.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 3600.0];
+
+    /// What the next round budget buys a search that has spent `elapsed_s`; `None` where it is narrow.
+    pub fn new(outlook: &Outlook, elapsed_s: f64) -> Option<Self> {
+        let narrow_in = outlook.narrow_in?.as_secs_f64();
+        let longer = Self::BUDGETS.into_iter().find(|budget| *budget > 1.3 * elapsed_s);
+        let budget_s = longer.unwrap_or(2.0 * elapsed_s);
+        let more = Duration::try_from_secs_f64(budget_s - elapsed_s).ok()?;
+        Some(Self { budget_s, width: outlook.width_after(more), narrow_budget_s: elapsed_s + narrow_in })
+    }
 }
 
 /// Kind of an answer.
@@ -80,14 +145,7 @@ pub struct DelayAtLine {
 impl AnswerLine {
     /// The answer of a search to a goal.
     pub fn new(goal: GoalLine, outcome: &GoalOutcome) -> Self {
-        let (result, why) = match outcome.result {
-            GoalResult::Regular => (ResultWord::Regular, None),
-            GoalResult::Irregular(why) => (ResultWord::Irregular, Some(irregular(why).to_owned())),
-            GoalResult::Narrow { .. } => (ResultWord::Narrow, None),
-            GoalResult::Wide { .. } => (ResultWord::Wide, None),
-            GoalResult::AtMaximum { .. } => (ResultWord::AtMaximum, None),
-            GoalResult::BelowMinimum { .. } => (ResultWord::BelowMinimum, None),
-        };
+        let (result, why) = words(outcome.result);
         Self {
             goal,
             lower_pps: outcome.lower.map(dropline_trial::Rate::as_pps),
@@ -97,6 +155,7 @@ impl AnswerLine {
             conditional_throughput_pps: outcome.conditional_throughput_pps,
             result,
             why,
+            outlook: None,
             certified: None,
         }
     }
@@ -104,6 +163,31 @@ impl AnswerLine {
     /// The number to compare: median, else conditional throughput, else lower bound.
     pub fn headline_pps(&self) -> Option<f64> {
         self.median_pps.or(self.conditional_throughput_pps).or(self.lower_pps)
+    }
+}
+
+impl CertifiedLine {
+    /// The second statement of a search.
+    pub fn new(outcome: &GoalOutcome) -> Self {
+        let (result, why) = words(outcome.result);
+        Self {
+            lower_pps: outcome.lower.map(dropline_trial::Rate::as_pps),
+            upper_pps: outcome.upper.map(dropline_trial::Rate::as_pps),
+            conditional_throughput_pps: outcome.conditional_throughput_pps,
+            result,
+            why,
+        }
+    }
+}
+
+fn words(result: GoalResult) -> (ResultWord, Option<String>) {
+    match result {
+        GoalResult::Regular => (ResultWord::Regular, None),
+        GoalResult::Irregular(why) => (ResultWord::Irregular, Some(irregular(why).to_owned())),
+        GoalResult::Narrow { .. } => (ResultWord::Narrow, None),
+        GoalResult::Wide { .. } => (ResultWord::Wide, None),
+        GoalResult::AtMaximum { .. } => (ResultWord::AtMaximum, None),
+        GoalResult::BelowMinimum { .. } => (ResultWord::BelowMinimum, None),
     }
 }
 

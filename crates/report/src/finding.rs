@@ -224,6 +224,39 @@ impl<'a> Finding<'a> {
         }
     }
 
+    /// What a longer search would buy: `60 s would give 1.1 %, 0.5 % takes about 5 min`; `None` where the answer
+    /// is narrow, or nothing is known.
+    pub(crate) fn outlook(&self, answer: &AnswerLine) -> Option<String> {
+        let outlook = answer.outlook.as_ref()?;
+        let wide =
+            width(answer).map_or_else(String::new, |width| format!("{} wide; ", number::percent(width)));
+        let asked = number::percent(answer.goal.width);
+        let narrow = format!("{asked} takes about {}", number::seconds(round(outlook.narrow_budget_s)));
+        if outlook.narrow_budget_s <= outlook.budget_s {
+            return Some(format!("{wide}{narrow}"));
+        }
+        let (budget, then) = (number::seconds(outlook.budget_s), number::percent(round(outlook.width)));
+        Some(format!("{wide}{budget} would give {then}, {narrow}"))
+    }
+
+    /// What RFC 9971 says of a goal, where that was asked for: `regular, [a, b] Mpps, 9.0 Mpps conditional
+    /// throughput`.
+    pub(crate) fn certificate(&self, answer: &AnswerLine) -> Option<String> {
+        let certified = answer.certified.as_ref()?;
+        let word = match &certified.why {
+            Some(why) => format!("irregular: {}", why.replace('_', " ")),
+            None => word(serde_json::to_value(certified.result)).replace('_', " "),
+        };
+        let bounds = match (certified.lower_pps, certified.upper_pps) {
+            (None, None) => "no bounds".into(),
+            (lower, upper) => format!("{} {}", self.loads.interval(lower, upper), self.loads.unit),
+        };
+        let throughput = certified.conditional_throughput_pps.map_or_else(String::new, |load| {
+            format!(", conditional throughput {}", self.loads.with_unit(load))
+        });
+        Some(format!("{word}, {bounds}{throughput}"))
+    }
+
     /// The delays measured after the search: goal, share, trial.
     pub(crate) fn delays(&self) -> Vec<(usize, f64, &'a TrialLine)> {
         let measured = self.record.result.iter().flat_map(|result| &result.delay_at);
@@ -302,6 +335,12 @@ impl Standing {
 
 fn prefix(irregular: bool, join: &str) -> String {
     if irregular { format!("irregular{join}") } else { String::new() }
+}
+
+/// To two digits: an outlook is no better known.
+fn round(value: f64) -> f64 {
+    let step = 10f64.powf(value.abs().max(1e-9).log10().floor() - 1.0);
+    (value / step).round() * step
 }
 
 /// A word of the record as its JSON has it; empty when it is none.
@@ -470,6 +509,7 @@ fn cut_off(search: &SearchLine, trials: &[TrialLine]) -> Vec<AnswerLine> {
                 conditional_throughput_pps: None,
                 result: ResultWord::Irregular,
                 why: Some("unfinished".into()),
+                outlook: None,
                 certified: None,
             }
         })

@@ -121,6 +121,7 @@ fn answer() -> impl Strategy<Value = AnswerLine> {
                 level: loads.4,
                 result: if regular { ResultWord::Regular } else { ResultWord::Irregular },
                 why: why.map(str::to_owned),
+                outlook: None,
                 certified: None,
             }
         },
@@ -139,6 +140,7 @@ fn record() -> impl Strategy<Value = Record> {
             record.header.search = None;
         }
         record.result = result.map(|(goals, delay_at)| ResultLine {
+            loss_curve: Vec::new(),
             goals,
             delay_at: delay_at
                 .into_iter()

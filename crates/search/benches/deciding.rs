@@ -1,15 +1,16 @@
 //! What it costs to decide on a trial, with ten thousand trials behind it.
 //!
 //! Each algorithm is fed with simulated trials, search after search. `mlr` is also fed with a coin's, for goals
-//! that need a million trials: all ten thousand stay in one search. Beside them stands the least that any
-//! algorithm could do: a bisection of one pair of numbers.
+//! that need a million trials: all ten thousand stay in one search. `credible` is timed over whole searches, and in
+//! one that is not narrow after 200 trials. Beside them stands the least that any algorithm could do: a bisection
+//! of one pair of numbers.
 
 #![expect(clippy::disallowed_types, reason = "a bench reads the clock")]
 
 use dropline_search::mlr::{self, EffectiveDuration};
-use dropline_search::{Algorithm, Binary, Goal, Mdr, Mlr, Preset, mdr};
+use dropline_search::{Algorithm, Binary, Credible, Goal, Mdr, Mlr, Preset, credible, mdr};
 use dropline_sim::{Settings, Simulated, System, default_range};
-use dropline_trial::{LoadRange, Measurer as _, TrafficProfile, Trial, TrialInput, seed};
+use dropline_trial::{LoadRange, Measurer as _, Ratio, TrafficProfile, Trial, TrialInput, seed};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -40,6 +41,8 @@ fn main() {
         Contender { name: "mdr", run: || simulated(mdr) },
         Contender { name: "mlr", run: || simulated(mlr) },
         Contender { name: "mlr, a coin's trials", run: coin },
+        Contender { name: "credible", run: || whole_searches(40) },
+        Contender { name: "credible, 200 trials", run: behind_200 },
     ];
     let mut costs = vec![Vec::new(); contenders.len()];
     for _ in 0..REPETITIONS {
@@ -74,6 +77,49 @@ fn simulated(build: fn(&[Goal], LoadRange) -> Box<dyn Algorithm>) -> Cost {
         }
     }
     cost
+}
+
+/// Credible searches of their usual length.
+fn whole_searches(trials: u64) -> Cost {
+    let mut cost = Cost::default();
+    for seed in 1.. {
+        let mut search = credible("noisy", seed, Duration::from_secs(36));
+        cost.decide(search.0.as_mut(), trials, |input, _| {
+            let Ok(trial) = search.1.measure(input);
+            trial
+        });
+        if cost.decisions >= trials {
+            return cost;
+        }
+    }
+    cost
+}
+
+/// The next 20 decisions of a credible search with 200 trials behind it.
+fn behind_200() -> Cost {
+    let (mut algorithm, mut measurer) = credible("noisy", 1, Duration::from_secs(3600));
+    let mut answer = |input| {
+        let Ok(trial) = measurer.measure(input);
+        trial
+    };
+    for _ in 0..200 {
+        let input = algorithm.next_trial().expect("an hour is longer");
+        algorithm.record(&answer(input));
+    }
+    let mut cost = Cost::default();
+    cost.decide(algorithm.as_mut(), 20, |input, _| answer(input));
+    cost
+}
+
+/// A credible search for widths that noise does not allow, and what it searches.
+fn credible(system: &str, seed: u64, budget: Duration) -> (Box<dyn Algorithm>, Simulated) {
+    let finest = Ratio::from_billionths(1).expect("a ratio");
+    let goals = Preset::Csit.goals().into_iter().map(|goal| Goal { width: finest, ..goal }).collect();
+    let profile = TrafficProfile { seed, ..TrafficProfile::default() };
+    let settings = Settings { seed, ..Settings::default() };
+    let measurer = Simulated::new(System::named(system).expect("a simulated system"), settings, profile, 1);
+    let config = credible::Config { budget, seed, ..credible::Config::new(goals, default_range()) };
+    (Box::new(Credible::new(config).expect("legal goals")), measurer)
 }
 
 /// One search that a coin answers: half of all trials lose one packet in a hundred.

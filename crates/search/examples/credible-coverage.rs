@@ -1,13 +1,15 @@
 //! How often credible intervals hold the truth on simulated systems, how wide they are, what they cost.
 //!
 //! `cargo run --release -p dropline-search --example credible-coverage -- [SEEDS] [SYSTEM,…] [BUDGET_S] [LEVEL]`
-//! prints a line a system and goal; `--trace` behind it a line a trial. Seeds are 1001 and on.
+//! prints a line a system and goal; `--trace` behind it a line a trial, `--each` a line a search, `--from=SEED` begins
+//! at another seed than 1001.
 
 use dropline_search::credible::Config;
 use dropline_search::{Algorithm as _, Credible, GoalOutcome, GoalResult, Preset};
 use dropline_sim::{Settings, Simulated, System, default_range};
 use dropline_trial::{Caveat, Measurer as _, Rate, TrafficProfile};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 const FIRST_SEED: u64 = 1001;
@@ -22,6 +24,24 @@ struct Ended {
     trials: usize,
     answers: Vec<Answer>,
     caveats: Vec<Caveat>,
+}
+
+impl Ended {
+    /// Time, caveats, and of each goal whether its interval holds the truth, its ends and median as shares of that.
+    fn line(&self) -> String {
+        let codes: Vec<&str> = self.caveats.iter().map(Caveat::code).collect();
+        let mut line = format!("{:.1} s, {} trials, {}", self.seconds, self.trials, codes.join(" "));
+        for answer in &self.answers {
+            let share = |load: Option<Rate>| {
+                load.zip(answer.truth).map_or(f64::NAN, |(load, truth)| load.as_pps() / truth.as_pps())
+            };
+            let (lower, upper) = (share(answer.outcome.lower), share(answer.outcome.upper));
+            let verdict = if answer.holds() { "holds" } else { "MISSES" };
+            let median = share(answer.outcome.result.median());
+            let _ = write!(line, "; {verdict} {lower:.5} {median:.5} {upper:.5}");
+        }
+        line
+    }
 }
 
 impl Answer {
@@ -52,7 +72,10 @@ impl Answer {
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let trace = words.iter().any(|word| word == "--trace");
+    let flag = |name: &str| words.iter().any(|word| word == name);
+    let (trace, each) = (flag("--trace"), flag("--each"));
+    let from = words.iter().find_map(|word| word.strip_prefix("--from="));
+    let from = from.map_or(FIRST_SEED, |word| word.parse().expect("a seed"));
     let word = |index: usize| words.iter().filter(|word| !word.starts_with("--")).nth(index);
     let seeds: u64 = word(0).map_or(40, |word| word.parse().expect("a number of seeds"));
     let names = word(1).map_or("all", String::as_str);
@@ -64,9 +87,14 @@ fn main() {
     for system in
         System::all().filter(|system| names == "all" || names.split(',').any(|name| name == system.name()))
     {
-        let ended: Vec<Ended> = (FIRST_SEED..FIRST_SEED + seeds)
-            .map(|seed| search(system, seed, Duration::from_secs_f64(budget), level, trace))
-            .collect();
+        let mut ended: Vec<Ended> = Vec::new();
+        for seed in from..from + seeds {
+            let one = search(system, seed, Duration::from_secs_f64(budget), level, trace);
+            if each {
+                println!("{} {seed} {}", system.name(), one.line());
+            }
+            ended.push(one);
+        }
         rows(system, &ended);
     }
 }

@@ -1,6 +1,6 @@
 //! What every search algorithm answers.
 
-use crate::{Bounds, GoalOutcome};
+use crate::{Belief, Bounds, GoalOutcome};
 use dropline_trial::{Caveat, Trial, TrialInput};
 use std::fmt;
 
@@ -23,6 +23,16 @@ pub trait Algorithm: fmt::Debug + Send {
 
     /// What it would answer now, one a goal, in the order of the goals; irregular until it is done.
     fn outcome(&self) -> Vec<GoalOutcome>;
+
+    /// A second statement of the same goals by RFC 9971, one a goal in their order, where that was asked for.
+    fn certified(&self) -> Option<Vec<GoalOutcome>> {
+        None
+    }
+
+    /// What it believes beyond its answer, where it has a model: for people, not for decisions.
+    fn belief(&self) -> Option<Belief> {
+        None
+    }
 
     /// Doubts about the answer that it has now.
     fn caveats(&self) -> Vec<Caveat> {

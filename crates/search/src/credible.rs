@@ -16,7 +16,7 @@ mod model;
 mod normal;
 mod probe;
 
-use crate::{Algorithm, Bound, Bounds, Goal, GoalError, GoalOutcome, GoalResult};
+use crate::{Algorithm, Belief, Bound, Bounds, Goal, GoalError, GoalOutcome, GoalResult};
 use dropline_trial::{Caveat, LoadRange, Rate, Ratio, Trial, TrialInput, seed};
 use inquiry::Inquiry;
 use probe::Probe;
@@ -134,6 +134,18 @@ impl Credible {
         Ok(credible)
     }
 
+    /// Whether no trial is wanted any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.wanted.is_none()
+    }
+
+    /// Whether at least half of another trial is within the time of the inquiry at work; one trial always is.
+    fn has_time(&self, inquiry: &Inquiry) -> bool {
+        let half = (inquiry.duration() + self.waits) / 2;
+        let fresh = inquiry.is_untried() && self.spent < self.budget;
+        fresh || self.spent + half < self.share()
+    }
+
     /// Time that the inquiries up to the one at work may spend: by their trials' durations, less what the
     /// probes need.
     fn share(&self) -> Duration {
@@ -158,7 +170,7 @@ impl Credible {
 
     fn choose(&mut self) -> Option<TrialInput> {
         while let Some(inquiry) = self.inquiries.get(self.current) {
-            if self.spent < self.share()
+            if self.has_time(inquiry)
                 && let Some(input) = inquiry.next_trial()
             {
                 return Some(input);
@@ -243,6 +255,14 @@ impl Algorithm for Credible {
             let answers = inquiry.outcome().into_iter().zip(inquiry.goals());
             answers.map(|(outcome, goal)| self.lowered(outcome, goal)).collect()
         })
+    }
+
+    /// The curve is that of the inquiry with the longest trials that has one.
+    fn belief(&self) -> Option<Belief> {
+        let cost = self.spent.checked_div(u32::try_from(self.trials).ok()?)?;
+        let curve = self.inquiries.iter().rev().map(Inquiry::curve).find(|curve| !curve.is_empty())?;
+        let outlooks = self.in_order(|inquiry| inquiry.outlooks(cost));
+        Some(Belief { curve, outlooks })
     }
 
     fn caveats(&self) -> Vec<Caveat> {

@@ -6,7 +6,9 @@
 //! Start reading at [`search`], then [`goal`]; each algorithm is a file or a directory.
 
 pub mod algorithm;
+pub mod belief;
 pub mod binary;
+pub mod certified;
 pub mod credible;
 pub mod goal;
 pub mod mdr;
@@ -16,7 +18,9 @@ pub mod preset;
 pub mod search;
 
 pub use algorithm::Algorithm;
+pub use belief::{Belief, CurvePoint, Outlook};
 pub use binary::{Binary, BinaryError};
+pub use certified::Certified;
 pub use credible::{Credible, CredibleError};
 pub use goal::{Goal, GoalError};
 pub use mdr::{Mdr, MdrError};

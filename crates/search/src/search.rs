@@ -1,6 +1,6 @@
 //! An algorithm within its limits, fed with evidence only.
 
-use crate::{Algorithm, Bounds, Goal, GoalOutcome, GoalResult, Irregular};
+use crate::{Algorithm, Belief, Bounds, Goal, GoalOutcome, GoalResult, Irregular};
 use dropline_trial::{Caveat, Rate, Trial, TrialInput};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -96,6 +96,16 @@ impl Search {
     /// What is known now, a pair of bounds a goal.
     pub fn bounds(&self) -> Vec<Bounds> {
         self.algorithm.bounds()
+    }
+
+    /// A second statement by RFC 9971, one a goal, where the algorithm makes one.
+    pub fn certified(&self) -> Option<Vec<GoalOutcome>> {
+        self.algorithm.certified()
+    }
+
+    /// What is believed beyond the answer, where the algorithm has a model.
+    pub fn belief(&self) -> Option<Belief> {
+        self.algorithm.belief()
     }
 
     /// Doubts about what the search answers now.

@@ -10,10 +10,8 @@ pub(crate) fn run(args: &ExperimentArgs) -> Result<u8, Failure> {
     let effort = Effort { runs: args.runs, small: args.small, stop: stop_on_signals()? };
     let found = experiment::run(&args.name, &effort, &mut |at| eprintln!("{at}"))?;
     if let Some(path) = &args.html {
-        out::write(
-            path,
-            &report::study_page(&found.study, &found.graphs, &experiment::distributions(&args.name)),
-        )?;
+        let fits = experiment::distributions(&args.name);
+        out::write(path, &report::study_page(&found.study, &found.graphs, &fits, &found.calibrations))?;
     }
     if args.json {
         out::print_json(&found.study)?

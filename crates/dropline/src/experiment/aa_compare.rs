@@ -70,7 +70,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
     {
         different.push((memory, of(memory, Change::Median)?, of(memory, Change::Tail)?));
     }
-    Ok(Found { study: study(&same, &different, pairs), graphs: Vec::new() })
+    Ok(Found { study: study(&same, &different, pairs), graphs: Vec::new(), calibrations: Vec::new() })
 }
 
 /// Compares this many pairs.

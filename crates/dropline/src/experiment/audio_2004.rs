@@ -55,7 +55,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
     }
     progress("a simulation of spikes as events grow");
     let blending = blending(if effort.small { 100_000 } else { 5_000_000 });
-    Ok(Found { study: study(&runs, &blending), graphs: Vec::new() })
+    Ok(Found { study: study(&runs, &blending), graphs: Vec::new(), calibrations: Vec::new() })
 }
 
 /// What is said of each histogram, for the plots.

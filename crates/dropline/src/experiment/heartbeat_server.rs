@@ -89,7 +89,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
         progress(&format!("run {number} of {count}"));
         runs.push(once(&workshop, number, extent, effort)?);
     }
-    Ok(Found { study: study(&runs, extent), graphs: Vec::new() })
+    Ok(Found { study: study(&runs, extent), graphs: Vec::new(), calibrations: Vec::new() })
 }
 
 fn once(workshop: &Workshop, number: u32, extent: Extent, effort: &Effort) -> Result<Run, Failure> {

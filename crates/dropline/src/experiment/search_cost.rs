@@ -158,7 +158,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
         }
     }
     graphs.sort_by_key(|graph| graph.time_axis);
-    Ok(Found { study: study(&cells, runs), graphs })
+    Ok(Found { study: study(&cells, runs), graphs, calibrations: Vec::new() })
 }
 
 /// The six graphs of 2018, all of the inconsistent suite; those of 10 s share their time axis.

@@ -78,6 +78,32 @@ pub(super) fn goals(finding: &Finding) -> Markup {
     }
 }
 
+/// What a longer search would buy.
+pub(super) fn outlooks(finding: &Finding) -> Markup {
+    html! {
+        @for (index, answer) in finding.answers.iter().enumerate() {
+            @if let Some(outlook) = finding.outlook(answer) {
+                p.about data-outlook=(index) {
+                    "With more time, " b class=(format!("t{}", finding.inks[index])) { (finding.names[index]) } ": " (outlook) "."
+                }
+            }
+        }
+    }
+}
+
+/// What RFC 9971 says of the same goals, where that was asked for.
+pub(super) fn certificates(finding: &Finding) -> Markup {
+    html! {
+        @for (index, answer) in finding.answers.iter().enumerate() {
+            @if let Some(certificate) = finding.certificate(answer) {
+                p.about data-certified=(index) {
+                    "By RFC 9971, " b class=(format!("t{}", finding.inks[index])) { (finding.names[index]) } ": " (certificate) "."
+                }
+            }
+        }
+    }
+}
+
 /// What each answer that is none still says.
 fn irregular(finding: &Finding) -> Markup {
     let irregular = finding.answers.iter().zip(&finding.names).enumerate();

@@ -2,7 +2,7 @@
 
 use super::facts::{measured, started};
 use super::figure::figures;
-use super::goals::{caveats, goals, sentence};
+use super::goals::{caveats, certificates, goals, outlooks, sentence};
 use super::shell::shell;
 use super::trials::trials;
 use crate::finding::{self, Finding, Piece};
@@ -44,6 +44,8 @@ fn search(finding: &Finding) -> Markup {
         (sentence(&finding.sentence(), Some(finding)))
         p.lead { (finding.explanation()) }
         (goals(finding))
+        (outlooks(finding))
+        (certificates(finding))
         (caveats(&record.caveats(), Some(finding)))
         @if !record.trials.is_empty() {
             (figures(&[plot::search_time(finding, view, Room::Full, "")], false))

@@ -5,7 +5,7 @@ use super::goals::caveats;
 use super::several::shared_loads;
 use super::shell::shell;
 use crate::finding::Finding;
-use crate::plot::{self, Plot, Room};
+use crate::plot::{self, Calibration, Plot, Room};
 use dropline_record::{Fit, Record, Study, Table};
 use maud::{Markup, html};
 
@@ -22,17 +22,20 @@ pub struct Graph {
 
 /// An experiment as one page: title, paragraphs, tables, caveats, graphs.
 pub fn study_html(study: &Study, graphs: &[Graph]) -> String {
-    study_page(study, graphs, &[])
+    study_page(study, graphs, &[], &[])
 }
 
-/// As [`study_html`], with distributions and their plots at its end.
-pub fn study_page(study: &Study, graphs: &[Graph], fits: &[Fit]) -> String {
+/// As [`study_html`], with plots of how often intervals held the truth above its tables, and with distributions
+/// and their plots at its end.
+pub fn study_page(study: &Study, graphs: &[Graph], fits: &[Fit], calibrations: &[Calibration]) -> String {
+    let calibrated: Vec<Plot> = calibrations.iter().filter_map(plot::calibration).collect();
     let verb = if study.name.contains(' ') { "" } else { "experiment " };
     let content = html! {
         p.about { "dropline " (verb) b { (study.name) } }
         h1 { (study.title) }
         @for paragraph in &study.paragraphs { p.para { (paragraph) } }
         (caveats(&study.caveats, None))
+        (figures(&calibrated, calibrated.len() > 1))
         @for table in &study.tables { (section(table)) }
         (figures(&plots(graphs), true))
         @for fit in fits { (super::fit::section(fit)) }

@@ -20,6 +20,9 @@ pub(crate) fn loss(finding: &Finding, loads: LoadAxis, room: Room, label: &str) 
         finding.record.trials.iter().partition(|trial| (low..=high).contains(&trial.intended_load_pps));
     let title = labelled(label, title(&shown, loads));
     let mut caption = String::from("A disc a trial; bands: between the bounds of each goal.");
+    if finding.record.result.as_ref().is_some_and(|result| result.loss_curve.len() > 1) {
+        caption.push_str(" The line is the mean loss that is believed at each load, its band holds it with 95 % probability.");
+    }
     if !outside.is_empty() {
         let missing: Vec<String> =
             outside.iter().take(4).map(|trial| loads.short(trial.intended_load_pps)).collect();
@@ -123,6 +126,7 @@ fn draw(
     if low > 0.0 {
         break_mark(&mut canvas, frame);
     }
+    believed(&mut canvas, frame, &x, &y, finding);
     goals(&mut canvas, frame, &x, &y, finding, loads);
     let marks = discs(&mut canvas, &x, &y, trials, floor_y + LANE / 2.0);
     canvas.finish(marks)
@@ -137,6 +141,33 @@ fn decades(finding: &Finding, trials: &[&TrialLine]) -> (f64, f64) {
         .fold((1e-3f64, 1e-2f64), |(least, most), loss| (least.min(loss), most.max(loss)));
     let power = |exponent: f64| 10f64.powf(exponent.clamp(-12.0, 0.0));
     (power((least.log10() - 1e-9).floor()), power((most.log10() + 1e-9).ceil()))
+}
+
+/// The loss that was believed at each load, with the band that holds it with 95 % probability.
+fn believed(canvas: &mut Canvas, frame: Frame, x: &Scale, y: &Scale, finding: &Finding) {
+    let curve = finding.record.result.as_ref().map(|result| result.loss_curve.as_slice()).unwrap_or_default();
+    let shown: Vec<_> = curve.iter().filter(|point| x.shows(point.load_pps)).collect();
+    if shown.len() < 2 {
+        return;
+    }
+    // What is below the lowest decade runs along it.
+    let height = |loss: f64| if loss > 0.0 { y.clamped(loss) } else { y.clamped(y.low) };
+    let (mut band, mut line) = (Path::default(), Path::default());
+    let ends = shown.iter().map(|point| (point.load_pps, point.high));
+    let back = shown.iter().rev().map(|point| (point.load_pps, point.low));
+    for (index, (load, loss)) in ends.chain(back).enumerate() {
+        let (across, up) = (x.at(load), height(loss));
+        if index == 0 { band.start(canvas, across, up) } else { band.line(canvas, across, up) }
+    }
+    band.close();
+    for (index, point) in shown.iter().enumerate() {
+        let (across, up) = (x.at(point.load_pps), height(point.median));
+        if index == 0 { line.start(canvas, across, up) } else { line.line(canvas, across, up) }
+    }
+    canvas.path("band believed", &band);
+    canvas.path("axis bold", &line);
+    let words = "believed, 95 %";
+    canvas.text_if_free("tick", Anchor::End, frame.right - 4.0, frame.bottom - 34.0, words);
 }
 
 fn break_mark(canvas: &mut Canvas, frame: Frame) {

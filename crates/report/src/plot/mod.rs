@@ -4,6 +4,7 @@ pub(crate) mod canvas;
 pub(crate) mod scale;
 
 mod axes;
+mod calibration;
 mod compared;
 mod delay;
 mod distribution;
@@ -11,6 +12,8 @@ mod loss;
 mod search_time;
 mod slices;
 
+pub(crate) use calibration::calibration;
+pub use calibration::{Calibration, CalibrationLine};
 pub(crate) use compared::compared;
 pub(crate) use delay::{delays, trial_delay};
 pub(crate) use distribution::distribution;

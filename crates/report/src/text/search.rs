@@ -10,6 +10,14 @@ pub(super) fn write(page: &mut Page, finding: &Finding) {
     head(page, finding.record);
     page.gap();
     page.columns(&goals(finding));
+    for (name, answer) in finding.names.iter().zip(&finding.answers) {
+        if let Some(outlook) = finding.outlook(answer) {
+            page.hanging(&format!("  with more time, {name}   "), Ink::Faint, &outlook);
+        }
+        if let Some(certificate) = finding.certificate(answer) {
+            page.hanging(&format!("  by RFC 9971, {name}   "), Ink::Faint, &certificate);
+        }
+    }
     page.hanging("  ", Ink::Plain, &finding.cost());
     delays(page, finding);
     let lost_at = finding::lost_at(&finding.record.trials);

@@ -114,6 +114,7 @@ impl Made {
             }
         }
         record.result = Some(ResultLine {
+            loss_curve: Vec::new(),
             goals: answers,
             trial_seconds: record.trials.iter().map(|trial| trial.duration_s).sum(),
             elapsed_s: at.as_secs_f64(),
@@ -165,6 +166,7 @@ impl Made {
                 warm_up_s: if self.algorithm == "binary" { 5.0 } else { 0.0 },
                 delay_at: self.delay_at.clone(),
                 level: None,
+                certify: false,
                 repetition: None,
                 mdr: (self.algorithm == "mdr").then(|| MdrLine {
                     version: "current".into(),

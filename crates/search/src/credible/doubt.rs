@@ -14,14 +14,20 @@ const DRAWS: usize = 60;
 /// Random orders.
 const ORDERS: usize = 999;
 /// An order that is rarer than this among them is a doubt: of the tests together, less than 4 % by chance.
-const RARE_CHAIN: f64 = 0.018;
+const RARE_CHAIN: f64 = 0.02;
 const RARE_TREND: f64 = 0.008;
+/// The same of a warm-up that the first load, tried again, bears out.
+const RARE_AFTER_ALL: f64 = 0.2;
+/// States last longer than a trial: neighbours count, and others by e less in so many trials.
+const MEMORY: f64 = 1.5;
+/// Trials farther apart than this are strangers.
+const STRANGERS: usize = 6;
+/// A trial that was to lose nothing with this probability can tell nothing.
+const CERTAIN: f64 = 0.93;
 /// Trials below which no order is strange.
 const LEAST: usize = 6;
 /// The first trials count for less and less, by e in so many.
 const WARMING: f64 = 3.0;
-/// No random orders are drawn for what is within so many standard deviations of nothing.
-const STRANGE: f64 = 1.8;
 
 /// What is strange about the order of the trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -39,20 +45,29 @@ pub(super) struct Strange {
 }
 
 impl Doubt {
-    /// Looks at what a cloud has learned from.
-    pub(super) fn of(cloud: &Cloud) -> Self {
+    /// Looks at what a cloud has learned from; `faster` when the first load found a faster target later on.
+    pub(super) fn of(cloud: &Cloud, faster: bool) -> Self {
         let seen = cloud.seen();
         if seen.len() < LEAST {
             return Self::default();
         }
-        let surprises = surprises(&cloud.sample(DRAWS), seen);
-        let numbers: Vec<f64> = seen.iter().map(|one| one.number as f64).collect();
-        let early: Vec<f64> = numbers.iter().map(|number| libm::exp((1.0 - number) / WARMING)).collect();
+        let (numbers, surprises) = surprises(&cloud.sample(DRAWS), seen);
+        if surprises.len() < LEAST {
+            return Self::default();
+        }
+        let early: Vec<f64> =
+            numbers.iter().map(|number| libm::exp((numbers[0] - number) / WARMING)).collect();
         Self {
-            dependent: strange(&surprises, neighbours, false, RARE_CHAIN),
+            dependent: strange(&surprises, likeness, false, RARE_CHAIN)
+                .map(|strange| Strange { correlation: neighbours(&surprises), ..strange }),
             // A trial that lost more than expected found a slower target: a falling trend is one of losses.
             drift: strange(&surprises, |surprises| -correlation(surprises, &numbers), true, RARE_TREND),
-            warm_up: strange(&surprises, |surprises| correlation(surprises, &early), false, RARE_TREND),
+            warm_up: strange(
+                &surprises,
+                |surprises| correlation(surprises, &early),
+                false,
+                if faster { RARE_AFTER_ALL } else { RARE_TREND },
+            ),
         }
     }
 
@@ -79,26 +94,48 @@ impl Doubt {
     }
 }
 
-/// How much more each trial lost than was expected of it, as a normal number.
-fn surprises(draws: &[Shape], seen: &[Evidence]) -> Vec<f64> {
+/// How much more each trial lost than was expected of it, as a normal number, behind the trial's own; of those
+/// that could tell.
+fn surprises(draws: &[Shape], seen: &[Evidence]) -> (Vec<f64>, Vec<f64>) {
     let normal = Normal::tables();
     seen.iter()
-        .map(|one| {
+        .filter_map(|one| {
             let at_most = |lost: f64| -> f64 {
                 let chances =
                     draws.iter().map(|shape| shape.at_most(lost, one.packets, one.log_load, normal));
                 chances.sum::<f64>() / draws.len() as f64
             };
-            let below = if one.lost > 0.0 { at_most(one.lost - 1.0) } else { 0.0 };
-            let middle = 0.5 * (below + at_most(one.lost));
-            normal.quantile(middle).clamp(-3.0, 3.0)
+            let nothing = at_most(0.0);
+            if nothing > CERTAIN {
+                return None;
+            }
+            let middle = match one.lost {
+                lost if lost > 0.0 => 0.5 * (at_most(lost - 1.0) + at_most(lost)),
+                _ => 0.5 * nothing,
+            };
+            Some((one.number as f64, normal.quantile(middle).clamp(-3.0, 3.0)))
         })
-        .collect()
+        .unzip()
 }
 
 /// Correlation of each with the next.
 fn neighbours(surprises: &[f64]) -> f64 {
     correlation(&surprises[1..], &surprises[..surprises.len() - 1])
+}
+
+/// How alike trials are that were made soon after one another.
+fn likeness(surprises: &[f64]) -> f64 {
+    let mean = surprises.iter().sum::<f64>() / surprises.len() as f64;
+    let forget = libm::exp(-1.0 / MEMORY);
+    let mut sum = 0.0;
+    for (index, later) in surprises.iter().enumerate() {
+        let mut weight = 1.0;
+        for earlier in surprises[..index].iter().rev().take(STRANGERS) {
+            sum += weight * (later - mean) * (earlier - mean);
+            weight *= forget;
+        }
+    }
+    sum
 }
 
 /// Pearson's; 0 where one side does not vary.
@@ -115,12 +152,11 @@ fn correlation(one: &[f64], other: &[f64]) -> f64 {
     if scale > 1e-9 { both / scale } else { 0.0 }
 }
 
+/// What is rarer than `rare` among random orders; most others are told after a few of them.
 fn strange(surprises: &[f64], of: impl Fn(&[f64]) -> f64, either_side: bool, rare: f64) -> Option<Strange> {
     let correlation = of(surprises);
     let size = |value: f64| if either_side { value.abs() } else { value };
-    if size(correlation) * libm::sqrt(surprises.len() as f64) < STRANGE {
-        return None;
-    }
+    let too_many = (rare * (ORDERS + 1) as f64) as usize;
     let mut chance = seed::generator(surprises.len() as u64);
     let mut order = surprises.to_vec();
     let mut as_strange = 0;
@@ -129,6 +165,9 @@ fn strange(surprises: &[f64], of: impl Fn(&[f64]) -> f64, either_side: bool, rar
             order.swap(last, chance.random_range(0..=last));
         }
         as_strange += usize::from(size(of(&order)) >= size(correlation));
+        if as_strange >= too_many {
+            return None;
+        }
     }
     let by_chance = (as_strange + 1) as f64 / (ORDERS + 1) as f64;
     (by_chance < rare).then_some(Strange { correlation, by_chance })
@@ -142,12 +181,10 @@ mod tests {
     fn a_random_order_is_not_strange_and_a_sorted_one_is() {
         let mut chance = seed::generator(5);
         let noise: Vec<f64> = (0..24).map(|_| chance.random::<f64>()).collect();
-        assert_eq!(strange(&noise, neighbours, false, RARE_CHAIN), None);
+        assert_eq!(strange(&noise, likeness, false, RARE_CHAIN), None);
         let mut sorted = noise;
         sorted.sort_by(f64::total_cmp);
-        assert!(
-            strange(&sorted, neighbours, false, RARE_CHAIN).is_some_and(|strange| strange.correlation > 0.8)
-        );
+        assert!(strange(&sorted, likeness, false, RARE_CHAIN).is_some() && neighbours(&sorted) > 0.8);
     }
 
     #[test]

@@ -6,23 +6,41 @@ use super::doubt::Doubt;
 use super::locate::{Locate, Place};
 use super::model::Evidence;
 use super::normal::Normal;
-use crate::{Goal, GoalOutcome, GoalResult, Irregular};
+use crate::{CurvePoint, Goal, GoalOutcome, GoalResult, Irregular, Outlook};
 use dropline_trial::{Caveat, LoadRange, Rate, Ratio, Trial, TrialInput, seed};
 use std::time::Duration;
 
 /// Trials before an answer is believed to be narrow.
 const LEAST_TRIALS: usize = 6;
-/// Trials that are forgotten when the target had to warm up.
-const WARM_UP: usize = 4;
+/// The same where trials scatter by more than this: they may be alike for a while, and only time shows it.
+const LEAST_WHERE_THEY_SCATTER: usize = 20;
+const SCATTER: f64 = 8e-4;
+/// There an interval is never stated narrower than this share of the width asked for: slow states may hide.
+const NARROWEST: f64 = 0.9;
+/// So many trials have been made when it asks, in turn, whether the first half is to be forgotten, for the
+/// target had to warm up.
+const LOOKS_BACK: [usize; 2] = [12, 18];
+/// The first load was tried again, and found a faster target: so many trials later it forgets all before, and some
+/// after it.
+const LONGER: usize = 9;
+const STILL_COLD: usize = 2;
+/// What must be left then.
+const LEAST_TO_GO_ON: usize = 3;
 /// Loss above this share while looking around, and later, says nothing about the knee.
 const FAR_WHILE_LOCATING: f64 = 0.1;
 const FAR: f64 = 0.3;
+/// A first trial that forwarded less than the lower end by this, on a logarithmic scale, is made again.
+const SLOW: f64 = 0.03;
+/// And by so many standard deviations of the trials' capacities.
+const SLOW_SCATTERS: f64 = 8.0;
+/// Share of the way to the lower end that it must have come then to have been cold.
+const CATCHES_UP: f64 = 0.6;
 /// θ is looked for within this distance of where the first trials lead, on a logarithmic scale.
 const REACH: f64 = 0.5;
 /// A narrow answer is more often a lucky one: what is left out of an interval is so much less than what its
 /// level says, and falls with this power.
-const PRUDENCE: f64 = 1.6;
-const PRUDENCE_POWER: f64 = 1.56;
+const PRUDENCE: f64 = 3.1;
+const PRUDENCE_POWER: f64 = 1.7;
 
 /// A search for goals whose trials are equally long.
 #[derive(Debug)]
@@ -43,6 +61,19 @@ pub(super) struct Inquiry {
     doubt: Doubt,
     /// The doubt that made it forget the first trials.
     warmed_up: Option<Doubt>,
+    first: First,
+}
+
+/// The first load was far above the knee: when less came through than what turns out to be the capacity, it was
+/// overloaded, or still cold. The same load again tells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum First {
+    /// No trial yet, or one that says nothing.
+    Unknown,
+    /// What came through a second, as a logarithm.
+    Forwarded { load: Rate, log_pps: f64 },
+    /// Tried again, as which trial, and whether it found a faster target then.
+    Settled { faster: bool, number: usize },
 }
 
 #[derive(Debug)]
@@ -93,6 +124,7 @@ impl Inquiry {
             views: Vec::new(),
             doubt: Doubt::default(),
             warmed_up: None,
+            first: First::Unknown,
         }
     }
 
@@ -108,6 +140,10 @@ impl Inquiry {
         &self.goals
     }
 
+    pub(super) fn is_untried(&self) -> bool {
+        self.trials == 0
+    }
+
     pub(super) fn is_locating(&self) -> bool {
         matches!(self.stage, Stage::Locating(..))
     }
@@ -119,12 +155,11 @@ impl Inquiry {
                 Place::Open(load) => load,
                 _ => return None,
             },
-            Stage::Weighing(cloud) => {
-                if self.is_narrow() {
-                    return None;
-                }
-                self.best_load(cloud)?
-            }
+            Stage::Weighing(cloud) => match self.first_again() {
+                Some(load) => load,
+                None if self.is_narrow() => return None,
+                None => self.best_load(cloud)?,
+            },
             Stage::AtMaximum | Stage::BelowMinimum => return None,
         };
         Some(TrialInput { load, duration: self.duration() })
@@ -133,6 +168,7 @@ impl Inquiry {
     pub(super) fn record(&mut self, trial: &Trial) {
         self.trials += 1;
         self.note_ends(trial);
+        self.note_first(trial);
         if let Some(ceiling) = our_limit(trial) {
             self.cap(ceiling);
             return;
@@ -162,6 +198,36 @@ impl Inquiry {
         }
     }
 
+    fn note_first(&mut self, trial: &Trial) {
+        let load = trial.input.load;
+        let Some(loss) = trial.loss_ratio().filter(|&loss| loss < 1.0) else { return };
+        let log_pps = libm::log(load.as_pps() * (1.0 - loss));
+        if self.trials == 1 && loss > FAR_WHILE_LOCATING {
+            self.first = First::Forwarded { load, log_pps };
+        }
+        if let First::Forwarded { load: first, log_pps: before } = self.first
+            && self.trials > 1
+            && load == first
+            && let Some(view) = self.views.first()
+        {
+            let faster = log_pps > before + CATCHES_UP * (view.lower - before);
+            self.first = First::Settled { faster, number: self.trials };
+        }
+    }
+
+    /// The first load, when it has to be tried again.
+    fn first_again(&self) -> Option<Rate> {
+        let lowest = self.views.iter().map(|view| view.lower).fold(f64::INFINITY, f64::min);
+        let Stage::Weighing(cloud) = &self.stage else { return None };
+        let slow = SLOW.max(SLOW_SCATTERS * cloud.median_scatter());
+        match self.first {
+            First::Forwarded { load, log_pps } if load <= self.range.max() && log_pps < lowest - slow => {
+                Some(load)
+            }
+            _ => None,
+        }
+    }
+
     fn note_ends(&mut self, trial: &Trial) {
         for (goal, at_ends) in self.goals.iter().zip(&mut self.at_ends) {
             let vote = if trial.exceeds(goal.loss_ratio) { -1 } else { 1 };
@@ -188,15 +254,25 @@ impl Inquiry {
         }
     }
 
+    /// Number of the trial that showed that the first ones found a slower target.
+    fn cold_until(&self) -> Option<usize> {
+        match self.first {
+            First::Settled { faster: true, number } => Some(number),
+            _ => None,
+        }
+    }
+
     /// Once, when they look like those of a target that had to warm up.
     fn forget_the_first(&mut self) {
         let Stage::Weighing(cloud) = &self.stage else { return };
-        if self.warmed_up.is_some() || self.doubt.warm_up.is_none() {
-            return;
-        }
+        let forgotten = match self.cold_until() {
+            Some(number) if self.trials >= number + LONGER => number + STILL_COLD,
+            None if LOOKS_BACK.contains(&self.trials) && self.doubt.warm_up.is_some() => self.trials / 2,
+            _ => return,
+        };
         let (first, rest): (Vec<Evidence>, Vec<Evidence>) =
-            cloud.seen().iter().partition(|one| one.number <= WARM_UP);
-        if first.is_empty() || rest.len() < LEAST_TRIALS {
+            cloud.seen().iter().partition(|one| one.number <= forgotten);
+        if self.warmed_up.is_some() || first.is_empty() || rest.len() < LEAST_TO_GO_ON {
             return;
         }
         self.warmed_up = Some(self.doubt);
@@ -231,8 +307,9 @@ impl Inquiry {
         let normal = Normal::tables();
         let left_out = PRUDENCE * libm::pow(1.0 - self.level, PRUDENCE_POWER);
         let tail = 0.5 * left_out.min(1.0 - self.level);
-        self.doubt = Doubt::of(cloud);
+        self.doubt = Doubt::of(cloud, self.cold_until().is_some());
         let widening = self.doubt.widening();
+        let scatters = cloud.median_scatter() > SCATTER;
         self.views = self
             .goals
             .iter()
@@ -249,20 +326,29 @@ impl Inquiry {
                     })
                     .collect();
                 loads.sort_by(|one, other| one.0.total_cmp(&other.0));
+                let least = if scatters { 0.5 * NARROWEST * goal.width.as_f64() } else { 0.0 };
                 let [lower, median, upper] = [tail, 0.5, 1.0 - tail].map(|share| quantile(&loads, share));
                 View {
-                    lower: median - widening * (median - lower),
+                    lower: median - (widening * (median - lower)).max(least),
                     median,
-                    upper: median + widening * (upper - median),
+                    upper: median + (widening * (upper - median)).max(least),
                 }
             })
             .collect();
     }
 
     fn is_narrow(&self) -> bool {
-        self.trials >= LEAST_TRIALS
+        self.trials >= self.least_trials()
             && self.doubt.is_none()
+            && (self.cold_until().is_none() || self.warmed_up.is_some())
             && self.goals.iter().zip(&self.views).all(|(goal, view)| self.is_settled(goal, view))
+    }
+
+    fn least_trials(&self) -> usize {
+        match &self.stage {
+            Stage::Weighing(cloud) if cloud.median_scatter() > SCATTER => LEAST_WHERE_THEY_SCATTER,
+            _ => LEAST_TRIALS,
+        }
     }
 
     /// Whether a goal's interval is within its width, or beyond an end of the range.
@@ -324,6 +410,39 @@ impl Inquiry {
         }
         let at = |share: f64| ordered[((ordered.len() - 1) as f64 * share) as usize];
         Wish { loads, points: [at(0.1), at(0.5), at(0.9)], width: goal.width.as_f64() }
+    }
+
+    /// What is believed of the mean loss, from below the lowest interval to above the highest.
+    pub(super) fn curve(&self) -> Vec<CurvePoint> {
+        const POINTS: usize = 49;
+        const DRAWS: usize = 400;
+        let Stage::Weighing(cloud) = &self.stage else { return Vec::new() };
+        let draws = cloud.sample(DRAWS);
+        let lowest = self.views.iter().map(|view| view.lower).fold(f64::INFINITY, f64::min);
+        let highest = self.views.iter().map(|view| view.upper).fold(f64::NEG_INFINITY, f64::max);
+        let margin = (highest - lowest).max(1e-3);
+        let (min, max) = (libm::log(self.range.min().as_pps()), libm::log(self.range.max().as_pps()));
+        let (from, to) = ((lowest - margin).max(min), (highest + margin).min(max));
+        let point = |index: usize| {
+            let log_load = from + (to - from) * index as f64 / (POINTS - 1) as f64;
+            let mut losses: Vec<f64> = draws.iter().map(|shape| shape.mean_loss(log_load, 0.0)).collect();
+            losses.sort_by(f64::total_cmp);
+            let at = |share: f64| losses[((losses.len() - 1) as f64 * share) as usize];
+            let load = Rate::pps(libm::exp(log_load)).ok()?;
+            Some(CurvePoint { load, low: at(0.025), median: at(0.5), high: at(0.975) })
+        };
+        (0..POINTS).filter_map(point).collect()
+    }
+
+    /// How each interval would become narrower; `None` where there is none between two ends.
+    pub(super) fn outlooks(&self, cost: Duration) -> Vec<Option<Outlook>> {
+        let Stage::Weighing(cloud) = &self.stage else { return vec![None; self.goals.len()] };
+        let outlook = |(goal, view): (&Goal, &View)| {
+            let (lower, upper) = self.ends(view);
+            let width = width(lower?, upper?);
+            Some(Outlook::new(width, goal.width.as_f64(), cloud.seen().len(), cost))
+        };
+        self.goals.iter().zip(&self.views).map(outlook).collect()
     }
 
     /// The answer to each goal, in the order of [`indices`](Self::indices).

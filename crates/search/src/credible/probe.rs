@@ -6,71 +6,101 @@ use std::time::Duration;
 /// Shares of the lower end that are tried, in this order.
 const SHARES: [f64; 3] = [0.9, 0.7, 0.5];
 /// A probe is as long as this share of a full trial.
-const LENGTH: f64 = 0.5;
-/// How often the first loss must come again: once is not enough where one trial in six is a slow one.
-const CONFIRMATIONS: usize = 2;
+const LENGTH: f64 = 0.4;
+/// How many probes time is kept for.
+const USUAL: u32 = 3;
+/// Losses at one load before it is believed to lose: once is not enough where one trial in six is a slow one.
+const LOSSES: usize = 3;
+/// Losses at two loads are believed too.
+const LOADS: usize = 2;
 
 /// The probes below one lower end.
 ///
-/// A first loss may be one of the bad trials that a goal allows: it must come again before it is believed.
+/// A loss may be one of the bad trials that a goal allows: it must come again, there or elsewhere, before it is
+/// believed.
 #[derive(Debug)]
 pub(super) struct Probe {
-    wanted: Vec<TrialInput>,
-    /// Losses at the first lossy load, until they are believed.
-    suspicions: usize,
+    duration: Duration,
+    /// From the highest down.
+    places: Vec<Place>,
+}
+
+/// A load that is probed.
+#[derive(Debug)]
+struct Place {
+    load: Rate,
+    /// Nothing was lost the last time.
+    clean: bool,
+    /// And that says something: it was not only our own side that failed.
+    borne: bool,
     lossy: Vec<Trial>,
-    clean: Option<Rate>,
 }
 
 impl Probe {
     /// Below `lower`, the end found with trials of `duration`; none below `min`.
     pub(super) fn below(lower: Rate, duration: Duration, min: Rate) -> Self {
         let duration = duration.mul_f64(LENGTH).max(Duration::from_nanos(1));
-        let loads = SHARES.iter().rev().filter_map(|share| Rate::pps(lower.as_pps() * share).ok());
-        Self {
-            wanted: loads.filter(|&load| load >= min).map(|load| TrialInput { load, duration }).collect(),
-            suspicions: 0,
-            lossy: Vec::new(),
-            clean: None,
-        }
+        let loads = SHARES.iter().filter_map(|share| Rate::pps(lower.as_pps() * share).ok());
+        let place = |load| Place { load, clean: false, borne: false, lossy: Vec::new() };
+        Self { duration, places: loads.filter(|&load| load >= min).map(place).collect() }
     }
 
-    /// How long all of them take, when a full trial of `duration` waits so much longer.
+    /// How long they take, when a full trial of `duration` waits so much longer.
     pub(super) fn cost(duration: Duration, waits: Duration) -> Duration {
-        (waits + duration.mul_f64(LENGTH)) * SHARES.len() as u32
+        (waits + duration.mul_f64(LENGTH)) * USUAL
     }
 
+    /// Each load once, from the highest down; then those again that lost and are not believed.
     pub(super) fn next_trial(&self) -> Option<TrialInput> {
-        self.wanted.last().copied()
+        let fresh = self.places.iter().find(|place| !place.clean && place.lossy.is_empty());
+        let believed = self.is_believed();
+        let again = || self.places.iter().find(|place| !place.clean && !believed);
+        let suspect = self.places.iter().any(|place| !place.lossy.is_empty());
+        // A clean load below a suspicion: the suspicion first.
+        let place = match fresh {
+            Some(fresh) if suspect && !believed && self.has_clean_below_a_loss() => again().or(Some(fresh)),
+            Some(fresh) => Some(fresh),
+            None => again(),
+        };
+        place.map(|place| TrialInput { load: place.load, duration: self.duration })
+    }
+
+    fn has_clean_below_a_loss(&self) -> bool {
+        let lossy = self.places.iter().position(|place| !place.lossy.is_empty() && !place.clean);
+        lossy.is_some_and(|lossy| self.places[lossy..].iter().any(|place| place.clean))
     }
 
     pub(super) fn record(&mut self, trial: &Trial) {
-        if trial.lost() == 0 {
-            // What only our own side spoiled says nothing.
-            let clean = trial.offered > 0 && !trial.is_void_at(dropline_trial::Ratio::ZERO);
-            if clean && self.suspicions == 0 && self.clean.is_none() {
-                self.clean = Some(trial.input.load);
-            }
-            self.suspicions = 0;
-            self.wanted.pop();
-        } else if self.lossy.is_empty() && self.suspicions < CONFIRMATIONS {
-            self.suspicions += 1;
+        let Some(place) = self.places.iter_mut().find(|place| place.load == trial.input.load) else { return };
+        if trial.lost() > 0 {
+            place.lossy.push(trial.clone());
         } else {
-            self.suspicions = 0;
-            self.lossy.push(trial.clone());
-            self.clean = None;
-            self.wanted.pop();
+            // A loss that does not come again is forgotten.
+            place.clean = true;
+            place.borne = trial.offered > 0 && !trial.is_void_at(dropline_trial::Ratio::ZERO);
+            place.lossy.clear();
         }
+    }
+
+    fn is_believed(&self) -> bool {
+        let lossy = || self.places.iter().filter(|place| !place.lossy.is_empty());
+        lossy().count() >= LOADS || lossy().any(|place| place.lossy.len() >= LOSSES)
     }
 
     /// The lowest load that lost packets, and the highest below it that did not.
     pub(super) fn found(&self) -> Option<(Rate, Option<Rate>)> {
-        let lowest = self.lossy.last()?.input.load;
-        Some((lowest, self.clean.filter(|&clean| clean < lowest)))
+        let lowest = self.lowest()?.input.load;
+        let clean = self.places.iter().filter(|place| place.borne && place.load < lowest);
+        Some((lowest, clean.map(|place| place.load).max()))
+    }
+
+    fn lowest(&self) -> Option<&Trial> {
+        let lossy = self.places.iter().rev().find_map(|place| place.lossy.last());
+        lossy.filter(|_| self.is_believed())
     }
 
     pub(super) fn caveat(&self) -> Option<Caveat> {
-        self.lossy.last().map(|trial| Caveat::LossBelow {
+        self.lowest().map(|trial| Caveat::LossBelow {
             intended_load_pps: trial.input.load.as_pps(),
             offered: trial.offered,
             lost: trial.lost(),
@@ -103,23 +133,24 @@ mod tests {
     #[test]
     fn a_loss_that_does_not_come_again_is_forgotten() {
         let mut probe = probe();
-        assert_eq!(answer(&mut probe, &[1, 1, 0, 0, 0]), [900, 900, 900, 700, 500]);
+        assert_eq!(answer(&mut probe, &[1, 0, 1, 0, 0]), [900, 700, 900, 900, 500]);
         assert_eq!((probe.next_trial(), probe.found(), probe.caveat()), (None, None, None));
     }
 
     #[test]
     fn a_lossy_band_is_bracketed() {
         let mut probe = probe();
-        assert_eq!(answer(&mut probe, &[1, 3, 2, 0, 0]), [900, 900, 900, 700, 500]);
+        assert_eq!(answer(&mut probe, &[1, 0, 3, 2, 0]), [900, 700, 900, 900, 500]);
         let [upper, lower] = [900.0, 700.0].map(|pps| Rate::pps(pps).unwrap());
         assert_eq!(probe.found(), Some((upper, Some(lower))));
-        assert!(matches!(probe.caveat(), Some(Caveat::LossBelow { lost: 2, offered: 450, .. })));
+        assert!(matches!(probe.caveat(), Some(Caveat::LossBelow { lost: 2, offered: 360, .. })));
     }
 
     #[test]
     fn a_floor_has_nothing_clean_below() {
         let mut probe = probe();
-        assert_eq!(answer(&mut probe, &[1, 1, 1, 1, 1]), [900, 900, 900, 700, 500]);
+        assert_eq!(answer(&mut probe, &[1, 1, 1]), [900, 700, 500]);
+        assert_eq!(probe.next_trial(), None);
         assert_eq!(probe.found(), Some((Rate::pps(500.0).unwrap(), None)));
     }
 }

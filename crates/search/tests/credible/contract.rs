@@ -1,7 +1,9 @@
 //! What an answer says on simulated systems.
 
 use dropline_search::credible::Config;
-use dropline_search::{Algorithm as _, Credible, CredibleError, GoalOutcome, GoalResult, Preset};
+use dropline_search::{
+    Algorithm as _, Certified, Credible, CredibleError, GoalOutcome, GoalResult, Mlr, Preset, mlr,
+};
 use dropline_sim::{Settings, Simulated, System, default_range};
 use dropline_trial::{Caveat, Measurer as _, Rate, TrafficProfile};
 use std::time::Duration;
@@ -82,6 +84,60 @@ fn a_larger_budget_buys_a_narrower_interval() {
     };
     let (short, long) = (width(18), width(72));
     assert!(long < 0.7 * short, "{short} {long}");
+}
+
+#[test]
+fn a_certificate_is_regular_and_leaves_the_interval_as_it_was() {
+    let goals = Preset::Csit.goals();
+    let config = || Config { seed: 3, ..Config::new(goals.clone(), default_range()) };
+    let proof = mlr::Config {
+        goals: goals.clone(),
+        range: default_range(),
+        effective: mlr::EffectiveDuration::Trial,
+    };
+    let interval = Credible::new(config()).unwrap();
+    let mut certified = Certified::new(interval, Mlr::new(proof).unwrap(), Duration::from_secs(1200));
+    let mut alone = Credible::new(config()).unwrap();
+    let profile = TrafficProfile { seed: 3, ..TrafficProfile::default() };
+    let settings = Settings { seed: 3, ..Settings::default() };
+    let mut target = Simulated::new(System::named("consistent").unwrap(), settings, profile, 1);
+    let mut more = 0;
+    while let Some(input) = certified.next_trial() {
+        let Ok(trial) = target.measure(input);
+        match alone.next_trial() {
+            Some(wanted) => {
+                assert_eq!((input, certified.certified()), (wanted, None));
+                alone.record(&trial);
+            }
+            None => more += 1,
+        }
+        certified.record(&trial);
+    }
+    assert_eq!(certified.outcome(), alone.outcome());
+    let stated = certified.certified().unwrap();
+    assert!(stated.iter().all(|outcome| outcome.result == GoalResult::Regular), "{stated:?}");
+    assert!((14..60).contains(&more), "{more} trials more");
+}
+
+#[test]
+fn what_is_believed_of_the_loss_is_in_order_and_more_time_buys_less_width() {
+    let profile = TrafficProfile { seed: 4, ..TrafficProfile::default() };
+    let settings = Settings { seed: 4, ..Settings::default() };
+    let mut target = Simulated::new(System::named("noisy").unwrap(), settings, profile, 1);
+    let mut search = Credible::new(Config::new(Preset::Csit.goals(), default_range())).unwrap();
+    assert_eq!(search.belief(), None);
+    for _ in 0..14 {
+        let input = search.next_trial().unwrap();
+        let Ok(trial) = target.measure(input);
+        search.record(&trial);
+    }
+    let belief = search.belief().unwrap();
+    assert!(belief.curve.windows(2).all(|pair| pair[0].load < pair[1].load));
+    assert!(belief.curve.iter().all(|point| 0.0 <= point.low && point.low <= point.median));
+    assert!(belief.curve.iter().all(|point| point.median <= point.high && point.high <= 1.0));
+    for outlook in belief.outlooks.into_iter().flatten() {
+        assert!(outlook.width_after(Duration::from_secs(60)) < outlook.width && outlook.narrow_in.is_some());
+    }
 }
 
 #[test]
