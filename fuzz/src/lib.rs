@@ -11,6 +11,7 @@ pub mod heartbeat_report;
 pub mod histogram;
 pub mod http;
 pub mod import;
+pub mod kernel;
 pub mod message;
 pub mod packets;
 pub mod quantity;

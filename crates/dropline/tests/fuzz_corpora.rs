@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// A reader's name, and what must hold of it for any bytes.
 type Check = (&'static str, fn(&[u8]));
 
-const CHECKS: [Check; 14] = [
+const CHECKS: [Check; 15] = [
     ("answer", fuzz::answer::check),
     ("goal", fuzz::goal::check),
     ("heartbeat", fuzz::heartbeat::check),
@@ -17,6 +17,7 @@ const CHECKS: [Check; 14] = [
     ("histogram", fuzz::histogram::check),
     ("http", fuzz::http::check),
     ("import", fuzz::import::check),
+    ("kernel", fuzz::kernel::check),
     ("message", fuzz::message::check),
     ("packets", fuzz::packets::check),
     ("quantity", fuzz::quantity::check),

@@ -58,6 +58,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn more_packets_ask_for_no_more_memory() {
+        use crate::sys::allocations::during;
+        for keep in [false, true] {
+            let few = during(|| {
+                of_sending(1_000, keep);
+            });
+            let many = during(|| {
+                of_sending(100_000, keep);
+            });
+            assert_eq!(few, many, "the loop allocates");
+        }
+    }
+
+    #[test]
     fn every_packet_goes_through_the_loop() {
         assert!(of_sending(1_000, true) < Duration::from_secs(1));
     }

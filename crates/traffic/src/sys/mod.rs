@@ -22,6 +22,10 @@ mod process;
 #[path = "portable_process.rs"]
 mod process;
 
+#[cfg(test)]
+#[expect(unsafe_code, reason = "an allocator that counts")]
+pub(crate) mod allocations;
+
 pub(crate) use imp::{
     FrameSocket, InBatch, OutBatch, ReceiveBatch, SendBatch, addresses_elsewhere, allowed_cpus,
     can_stamp_departures, coarse_now, errno_name, hear_queued, keep_trains, leads_off_this_machine, let_wait,
