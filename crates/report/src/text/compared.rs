@@ -7,6 +7,9 @@ use crate::style::{Ink, Style};
 use dropline_record::Compared;
 use dropline_record::compared::{QuestionLine, WidthLine};
 
+/// Peaks of a side that are named, the heaviest.
+const SHOWN_MODES: usize = 4;
+
 /// The answer of `compare` as text. Ends with a newline.
 pub fn compared_text(compared: &Compared, style: Style) -> String {
     let mut page = Page::new(style);
@@ -32,8 +35,13 @@ pub fn compared_text(compared: &Compared, style: Style) -> String {
     }
     if let Some(modes) = &compared.modes {
         let say = |modes: &[dropline_record::compared::ModeLine]| {
-            let each = modes.iter().map(|mode| format!("{} ({})", three(mode.peak), percent(mode.mass)));
-            each.collect::<Vec<_>>().join(", ")
+            let mut heaviest = modes.to_vec();
+            heaviest.sort_by(|x, y| y.mass.total_cmp(&x.mass));
+            let left_out = heaviest.split_off(heaviest.len().min(SHOWN_MODES)).len();
+            heaviest.sort_by(|x, y| x.peak.total_cmp(&y.peak));
+            let each = heaviest.iter().map(|mode| format!("{} ({})", three(mode.peak), percent(mode.mass)));
+            let more = if left_out > 0 { format!(" and {left_out} smaller") } else { String::new() };
+            format!("{}{more}", each.collect::<Vec<_>>().join(", "))
         };
         page.line(&page.style.plain(&format!(
             "{:name$}  peaks at {} → {}",
