@@ -1,6 +1,7 @@
 //! The binary: flags in, exit code out. It decides nothing.
 
 mod args;
+mod live;
 mod output;
 mod plan;
 mod progress;

@@ -1,13 +1,15 @@
 //! What a person sees while it runs: a block redrawn on a terminal, plain lines elsewhere. On stderr.
 
+use crate::live::{LiveWords, live_words};
 use dropline::algorithms::{Outlook, Search};
 use dropline::measured::{Rate, TrialInput};
 use dropline::record::record::trial_line;
 use dropline::record::{BoundsLine, Purpose, TrialLine};
-use dropline::{Watcher, record};
+use dropline::{Live, Watcher, record};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Characters of a range bar and of a trial's bar.
@@ -19,6 +21,8 @@ pub(crate) struct Progress {
     /// The block on a terminal; `None` prints lines.
     block: Option<ProgressBar>,
     quiet: bool,
+    /// How far the trial is.
+    live: LiveWords,
     jsonl: bool,
     goals: Vec<String>,
     widths: Vec<f64>,
@@ -37,6 +41,7 @@ impl Progress {
         Self {
             block,
             quiet,
+            live: LiveWords::default(),
             jsonl,
             goals: Vec::new(),
             widths: Vec::new(),
@@ -121,13 +126,24 @@ impl Watcher for Progress {
         }
     }
 
+    fn live(&self) -> Option<Arc<Live>> {
+        Some(self.live.source())
+    }
+
     fn begins(&mut self, number: u64, input: TrialInput, phase: &str) {
-        let Some(block) = &self.block else { return };
+        let Some(block) = &self.block else {
+            if !self.quiet {
+                self.live.print_each_second(number);
+            }
+            return;
+        };
+        let live = self.live.source();
         let duration = input.duration;
         let fraction = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
             let share = (state.elapsed().as_secs_f64() / duration.as_secs_f64()).min(1.0);
             let full = (share * BAR as f64) as usize;
             let _ = write!(out, "{}{}", "█".repeat(full), "░".repeat(BAR - full));
+            let _ = write!(out, "  {}", live_words(&live));
         };
         let style = ProgressStyle::with_template("{prefix}   {fraction}{msg}").expect("a legal template");
         block.set_style(style.with_key("fraction", fraction));
@@ -137,6 +153,7 @@ impl Watcher for Progress {
     }
 
     fn ended(&mut self, line: &TrialLine, search: Option<&Search>) {
+        self.live.stop();
         self.spent += Duration::from_secs_f64(line.elapsed_s);
         if self.jsonl {
             let text = trial_line(line);

@@ -118,6 +118,7 @@ pub fn examine_target(target: &Target, stop: &Arc<AtomicBool>) -> Vec<Finding> {
         slices: None,
         keep_packets: 0,
         moving: dropline_traffic::Moving::default(),
+        live: None,
     };
     match target.open(&TrafficProfile::default(), opening) {
         Ok(opened) => {

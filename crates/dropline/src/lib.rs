@@ -42,6 +42,6 @@ pub use failure::Failure;
 pub use nearest::nearest;
 pub use plan::{AlgorithmPlan, SearchPlan};
 pub use searching::{Conditions, Finished, resume, search};
-pub use target::Target;
+pub use target::{Live, Target};
 pub use trialing::{TrialPlan, trial};
 pub use watching::{Unwatched, Watcher};

@@ -53,7 +53,7 @@ pub fn search(
 ) -> Result<Finished, Failure> {
     let search = plan.search()?;
     warm_up(plan, conditions, watcher)?;
-    let opened = plan.target.open(&plan.profile, opening(conditions, 1))?;
+    let opened = plan.target.open(&plan.profile, opening(conditions, 1, watcher))?;
     let header = header(plan, conditions, &opened);
     watcher.opened(&header.target, header.target_note.as_deref());
     let keeper = Keeper::begin(output, &header)?;
@@ -106,7 +106,7 @@ pub fn resume(
         at += trial.elapsed;
     }
     let next = record.trials.last().map_or(1, |line| line.number + 1);
-    let opened = plan.target.open(&plan.profile, opening(conditions, next))?;
+    let opened = plan.target.open(&plan.profile, opening(conditions, next, watcher))?;
     watcher.opened(&record.header.target, opened.note.as_deref());
     let record = Record { result: None, ..record };
     let run = Run { plan, search, record, keeper, measurer: opened.measurer, at, watcher };
@@ -114,7 +114,7 @@ pub fn resume(
 }
 
 /// What a measurer is told, no packet's times being kept.
-pub(crate) fn opening(conditions: &Conditions, first_trial: u64) -> Opening {
+pub(crate) fn opening(conditions: &Conditions, first_trial: u64, watcher: &dyn Watcher) -> Opening {
     Opening {
         first_trial,
         stop: Arc::clone(&conditions.stop),
@@ -122,6 +122,7 @@ pub(crate) fn opening(conditions: &Conditions, first_trial: u64) -> Opening {
         slices: conditions.slices,
         keep_packets: 0,
         moving: conditions.moving.clone(),
+        live: watcher.live(),
     }
 }
 
@@ -132,7 +133,7 @@ fn warm_up(plan: &SearchPlan, conditions: &Conditions, watcher: &mut dyn Watcher
     }
     let input = TrialInput { load: plan.range.max(), duration: plan.warm_up };
     watcher.begins(0, input, "warm-up");
-    let mut opened = plan.target.open(&plan.profile, opening(conditions, 0))?;
+    let mut opened = plan.target.open(&plan.profile, opening(conditions, 0, watcher))?;
     opened.measurer.measure(input).map(|_dropped| ())
 }
 

@@ -20,6 +20,9 @@ use std::time::Duration;
 pub use simulated::Simulation;
 pub use udp::generator_limit;
 
+/// How far the trial is that runs.
+pub use dropline_traffic::Progress as Live;
+
 /// A target: the system under test as the user names it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
@@ -67,6 +70,8 @@ pub struct Opening {
     pub keep_packets: usize,
     /// How packets of ours are moved.
     pub moving: Moving,
+    /// Told how far the trial is, where the measurer can tell.
+    pub live: Option<Arc<Live>>,
 }
 
 impl Target {

@@ -41,6 +41,7 @@ pub fn trial(
         slices: conditions.slices,
         keep_packets: plan.keep_packets,
         moving: conditions.moving.clone(),
+        live: watcher.live(),
     };
     let mut opened = plan.target.open(&plan.profile, opening)?;
     let mut environment = environment::capture(&conditions.command_line);

@@ -1,8 +1,10 @@
 //! Who is told what happens while it happens.
 
+use crate::target::Live;
 use dropline_record::TrialLine;
 use dropline_search::Search;
 use dropline_trial::TrialInput;
+use std::sync::Arc;
 
 /// Told of each step of a measurement: a terminal, a test, nobody.
 pub trait Watcher {
@@ -11,6 +13,11 @@ pub trait Watcher {
 
     /// The generator's own limit is being measured, or was.
     fn generator(&mut self, _limit_pps: Option<f64>) {}
+
+    /// Where a measurer shall tell how far the trial is; `None` if nobody wants to know.
+    fn live(&self) -> Option<Arc<Live>> {
+        None
+    }
 
     /// A trial begins.
     fn begins(&mut self, _number: u64, _input: TrialInput, _phase: &str) {}

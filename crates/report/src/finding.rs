@@ -452,6 +452,9 @@ pub(crate) fn lost_at<'a>(trials: impl IntoIterator<Item = &'a TrialLine>) -> Ve
         let sum = places.entry(place).or_default();
         *sum = sum.saturating_add(count.0);
     }
+    if places.values().all(|&count| count == 0) {
+        return Vec::new();
+    }
     let mut places: Vec<(String, u64)> =
         places.into_iter().map(|(place, count)| (place.replace('_', " "), count)).collect();
     places.sort_by_key(|(place, count)| (place == "unexplained", std::cmp::Reverse(*count)));

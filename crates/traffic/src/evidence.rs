@@ -5,7 +5,7 @@ use crate::counters::watch::Watch;
 use crate::counting::ask_times;
 use crate::receiver::Whose;
 use crate::ways::connect;
-use crate::{Counters, UdpTarget};
+use crate::{Counters, Progress, UdpTarget};
 use dropline_account::{Family, Outcome, Snapshot, TargetCounts, account, truesize};
 use dropline_payload::Counts;
 use dropline_trial::{Packet, Trial, Watched};
@@ -96,9 +96,12 @@ impl Evidence {
     }
 
     /// What looks at the target while the trial runs, on a thread of its own.
-    pub(crate) fn watching(&mut self) -> Option<impl FnOnce(Instant, &AtomicBool) -> Watched + Send> {
+    pub(crate) fn watching<'a>(
+        &'a mut self,
+        progress: Option<&'a Progress>,
+    ) -> Option<impl FnOnce(Instant, &AtomicBool) -> Watched + Send + 'a> {
         let (watch, counters) = (self.watch.as_mut()?, &self.counters);
-        Some(move |epoch: Instant, done: &AtomicBool| watch.run(counters, epoch, done))
+        Some(move |epoch: Instant, done: &AtomicBool| watch.run(counters, epoch, done, progress))
     }
 
     /// As soon as the drain has ended.

@@ -125,7 +125,8 @@ impl Exchange<'_> {
         let flight =
             Flight::new(epoch, sending.len(), self.stamps, self.stop, self.progress, self.options.clock_step);
         let drain = echo.then_some(self.profile.drain);
-        let (watching, ended) = (self.evidence.and_then(Evidence::watching), AtomicBool::new(false));
+        let (watching, ended) =
+            (self.evidence.and_then(|evidence| evidence.watching(self.progress)), AtomicBool::new(false));
         let (sent, received, watched) = std::thread::scope(|scope| {
             let watching = watching.and_then(|watch| {
                 let watch = || watch(epoch, &ended);

@@ -1,6 +1,6 @@
 //! How far the trial is, for whoever shows it while it runs.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Counters of the trial that runs. They may lag behind by a batch and are no result.
 #[derive(Debug, Default)]
@@ -8,6 +8,9 @@ pub struct Progress {
     trial: AtomicU64,
     offered: AtomicU64,
     forwarded: AtomicU64,
+    dropped: AtomicU64,
+    waiting_bytes: AtomicU64,
+    watched: AtomicBool,
 }
 
 impl Progress {
@@ -26,14 +29,29 @@ impl Progress {
         self.forwarded.load(Ordering::Relaxed)
     }
 
+    /// Packets that the target's socket did not take, and the memory that those waiting there are charged for;
+    /// `None` if the target is not watched.
+    pub fn at_target(&self) -> Option<(u64, u64)> {
+        self.watched
+            .load(Ordering::Relaxed)
+            .then(|| (self.dropped.load(Ordering::Relaxed), self.waiting_bytes.load(Ordering::Relaxed)))
+    }
+
     pub(crate) fn begin(&self, trial: u64) {
         self.offered.store(0, Ordering::Relaxed);
         self.forwarded.store(0, Ordering::Relaxed);
+        self.watched.store(false, Ordering::Relaxed);
         self.trial.store(trial, Ordering::Relaxed);
     }
 
     pub(crate) fn set_offered(&self, packets: u64) {
         self.offered.store(packets, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_at_target(&self, dropped: u64, waiting_bytes: u64) {
+        self.dropped.store(dropped, Ordering::Relaxed);
+        self.waiting_bytes.store(waiting_bytes, Ordering::Relaxed);
+        self.watched.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn set_forwarded(&self, packets: u64) {

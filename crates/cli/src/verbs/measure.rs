@@ -20,6 +20,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
         slices: args.traffic.slices,
         keep_packets: 0,
         moving: plan::moving(&args.traffic)?,
+        live: None,
     };
     let mut opened = target.open(&profiles.remove(0), opening)?;
     for line in std::io::stdin().lock().lines() {

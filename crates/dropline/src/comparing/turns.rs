@@ -94,7 +94,7 @@ impl Turns {
     }
 
     fn open(&self, side: usize, conditions: &Conditions) -> Result<Opened, Failure> {
-        self.targets[side].open(&self.profile, opening(conditions, 1))
+        self.targets[side].open(&self.profile, opening(conditions, 1, &crate::Unwatched))
     }
 
     fn header(&self, opened: &[Opened; 2], conditions: &Conditions) -> Header {

@@ -224,6 +224,7 @@ mod tests {
             slices: None,
             keep_packets: 0,
             moving: dropline_traffic::Moving::default(),
+            live: None,
         }
     }
 

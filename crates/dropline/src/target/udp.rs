@@ -2,11 +2,14 @@
 
 use super::{Kind, Opened, Opening, parameters};
 use crate::{Failure, nearest};
-use dropline_traffic::{MeasurerOptions, Probe, Reply, UdpError, UdpMeasurer, UdpTarget, Whereabouts, probe};
+use dropline_traffic::{
+    MeasurerOptions, Probe, Reply, UdpError, UdpMeasurer, UdpTarget, Watching, Whereabouts, probe,
+};
 use dropline_trial::{Measurer, PacketTimes, Rate, TrafficProfile, Trial, TrialInput};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// Reads `HOST:PORT` or `HOST:PORT?reply=none`.
 pub(super) fn parse(word: &str) -> Result<Kind, Failure> {
@@ -35,6 +38,9 @@ pub(super) fn parse(word: &str) -> Result<Kind, Failure> {
     Ok(Kind::Udp { host, port, reply })
 }
 
+/// Each millisecond, every look kept that says something.
+const CLOSELY: Watching = Watching { every: Some(Duration::from_millis(1)), keep: true, pid: None };
+
 /// Resolves the name, asks whether we may, probes.
 pub(super) fn open(
     host: &str,
@@ -49,13 +55,15 @@ pub(super) fn open(
     let Probe { round_trip_ns } = probe(target, profile, &opening.stop).map_err(|why| failure(&why))?;
     let options = MeasurerOptions {
         slices: opening.slices,
+        // A single trial is looked at closely: what is explained later must be seen now.
+        watching: if opening.keep_packets > 0 { CLOSELY } else { Watching::default() },
         keep_packets: (opening.keep_packets > 0).then_some(opening.keep_packets),
         means: opening.moving.means,
         sources: opening.moving.sources,
         ..MeasurerOptions::default()
     };
     let mut measurer =
-        UdpMeasurer::new(target, profile.clone(), options, opening.first_trial, opening.stop, None)
+        UdpMeasurer::new(target, profile.clone(), options, opening.first_trial, opening.stop, opening.live)
             .map_err(|why| failure(&why))?
             .with_clients(crate::serving::client_program()?);
     let note = match round_trip_ns {

@@ -3,6 +3,7 @@
 use super::Counters;
 use super::diag::{Diag, SocketState};
 use super::process::Process;
+use crate::Progress;
 use crate::counting::AtSocket;
 use dropline_trial::{Look, Watched};
 use std::net::SocketAddr;
@@ -64,8 +65,14 @@ impl Watch {
         }
     }
 
-    /// Looks until `done`; times run from `epoch`.
-    pub(crate) fn run(&mut self, counters: &Counters, epoch: Instant, done: &AtomicBool) -> Watched {
+    /// Looks until `done`, and tells `progress` what it sees; times run from `epoch`.
+    pub(crate) fn run(
+        &mut self,
+        counters: &Counters,
+        epoch: Instant,
+        done: &AtomicBool,
+        progress: Option<&Progress>,
+    ) -> Watched {
         let mut watched = Watched {
             pid: self.process.as_ref().map(|process| process.pid),
             name: self.process.as_ref().and_then(|process| process.name.clone()),
@@ -74,7 +81,7 @@ impl Watch {
         };
         let mut costs = Vec::new();
         let mut kept = Kept { looks: Vec::new(), last: None, quiet: 0 };
-        let mut first_cpu_ns = None;
+        let mut first = Look::default();
         loop {
             let begun = Instant::now();
             let (look, buffer_bytes) = self.look(counters, epoch, begun);
@@ -82,7 +89,10 @@ impl Watch {
             watched.largest_queued_bytes = watched.largest_queued_bytes.max(look.queued_bytes);
             watched.looks += 1;
             if watched.looks == 1 {
-                first_cpu_ns = look.cpu_ns;
+                first = look;
+            }
+            if let (Some(progress), Some(now), Some(then)) = (progress, look.drops, first.drops) {
+                progress.set_at_target(now.saturating_sub(then), look.queued_bytes.unwrap_or(0));
             }
             if self.keep {
                 kept.add(look, self.every);
@@ -92,7 +102,7 @@ impl Watch {
             }
             // The last look is after the last packet.
             if done.load(Ordering::Acquire) {
-                let grew = look.cpu_ns.zip(first_cpu_ns).map(|(now, then)| now.saturating_sub(then));
+                let grew = look.cpu_ns.zip(first.cpu_ns).map(|(now, then)| now.saturating_sub(then));
                 watched.cpu_ns = grew;
                 break;
             }
@@ -217,7 +227,7 @@ mod tests {
         for _ in 0..1000 {
             sender.send_to(&[0; 64], to).unwrap();
         }
-        let watched = watch.run(&counters, Instant::now(), &AtomicBool::new(true));
+        let watched = watch.run(&counters, Instant::now(), &AtomicBool::new(true), None);
         assert_eq!(
             (watched.looks, watched.pid),
             (1, None),
