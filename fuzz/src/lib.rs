@@ -5,6 +5,7 @@
 //! `corpus/`, so that what was found stays found.
 
 pub mod answer;
+pub mod counters;
 pub mod goal;
 pub mod heartbeat;
 pub mod heartbeat_report;

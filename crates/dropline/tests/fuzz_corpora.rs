@@ -11,6 +11,7 @@ type Check = (&'static str, fn(&[u8]));
 
 const CHECKS: [Check; 15] = [
     ("answer", fuzz::answer::check),
+    ("counters", fuzz::counters::check),
     ("goal", fuzz::goal::check),
     ("heartbeat", fuzz::heartbeat::check),
     ("heartbeat_report", fuzz::heartbeat_report::check),

@@ -134,7 +134,7 @@ impl Port {
         let epoch = Instant::now();
         let done = AtomicBool::new(false);
         let (watched, ended) = std::thread::scope(|scope| {
-            let watching = scope.spawn(|| watch.run(counters, epoch, &done));
+            let watching = scope.spawn(|| watch.run(counters, epoch, &done, None));
             let ended = hear(arrivals.as_mut(), counters, before.drops, (epoch, duration, stop), &mut see);
             done.store(true, Ordering::Release);
             watching.thread().unpark();

@@ -1,0 +1,24 @@
+//! What the kernel says of its counters: tables of text, messages of netlink.
+
+use super::text;
+use dropline_traffic::counters::diag::SocketState;
+use dropline_traffic::counters::links::{Link, Qdisc, Route};
+use dropline_traffic::counters::netlink::{Attributes, Messages};
+use dropline_traffic::counters::tables::{Tables, Version, backlog_drops};
+
+/// Any text has counters, which are 0 where it has none; any bytes have an end.
+pub fn check(bytes: &[u8]) {
+    let text = text(bytes).into_owned();
+    let _ = backlog_drops(&text);
+    let tables = Tables { snmp: text.clone(), netstat: text.clone(), snmp6: text.clone(), sockstat: text };
+    for version in [Version::V4, Version::V6] {
+        let stack = tables.stack(version);
+        assert_eq!(stack.since(&stack).vanished_inside(), 0, "nothing happened, nothing vanished");
+    }
+    for message in Messages::new(bytes) {
+        assert!(message.body.len() < bytes.len());
+        assert!(Attributes::behind(message.body, 0).all(|(_, value)| value.len() < message.body.len()));
+        let _ = Link::read(message).map(|link| link.stands_alone());
+        let _ = (Qdisc::read(message), Route::read(message), SocketState::read(message));
+    }
+}
