@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// A reader's name, and what must hold of it for any bytes.
 type Check = (&'static str, fn(&[u8]));
 
-const CHECKS: [Check; 15] = [
+const CHECKS: [Check; 16] = [
     ("answer", fuzz::answer::check),
     ("counters", fuzz::counters::check),
     ("goal", fuzz::goal::check),
