@@ -5,6 +5,7 @@ mod reliability;
 mod report;
 mod send;
 mod serve;
+mod study;
 mod watch;
 
 use clap::{Args, Subcommand};

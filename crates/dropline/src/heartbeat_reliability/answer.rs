@@ -17,6 +17,7 @@ const SEED_RATE: f64 = 4000.0;
 /// Distances shown in the comparison.
 const DISTANCES: u32 = 4;
 const DAY_S: f64 = 86_400.0;
+const KEYED_TAG: &str = "32-bit keyed tag";
 
 /// A bus, its senders and its monitor.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +67,8 @@ pub struct Reliability {
     pub all: Sharing,
     /// The checks side by side.
     pub checks: Vec<CheckLine>,
+    /// Undetected errors over the bit error rate.
+    pub curves: ErrorCurves,
     /// Bursts within the storable bits.
     pub bursts: Vec<Burst>,
     /// Length of the shortest burst that can pass.
@@ -139,6 +142,29 @@ pub struct CheckLine {
     pub undetected: Vec<ErrorLine>,
 }
 
+/// What passes each check, over the bit error rate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ErrorCurves {
+    /// Ten a decade from 10^-6 to 10^-2.
+    pub bit_error_rates: Vec<f64>,
+    /// A check's name, and the chance that a wrong frame passes at each rate.
+    pub undetected: Vec<(&'static str, Vec<f64>)>,
+}
+
+impl ErrorCurves {
+    fn of(weights: &[Weights]) -> Self {
+        let bit_error_rates: Vec<f64> =
+            (0..=40).map(|tenth| 10f64.powf(f64::from(tenth) / 10.0 - 6.0)).collect();
+        let over = |chance: &dyn Fn(f64) -> f64| bit_error_rates.iter().map(|p| chance(*p)).collect();
+        let counted = Check::ALL.iter().zip(weights);
+        let mut undetected: Vec<(&'static str, Vec<f64>)> = counted
+            .map(|(check, weights)| (check.name(), over(&|p| weights.undetected(p).counted)))
+            .collect();
+        undetected.push((KEYED_TAG, over(&random_tag_undetected)));
+        Self { bit_error_rates, undetected }
+    }
+}
+
 /// Undetected errors at one bit error rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ErrorLine {
@@ -193,6 +219,7 @@ impl Question {
                 tries_for_2_to_minus_40: tries_to_show(2_f64.powi(-40), self.level),
             },
             checks: self.lines(&weights),
+            curves: ErrorCurves::of(&weights),
             bursts: patterns.bursts(),
             shortest_burst_bits: patterns.shortest_burst(),
             swaps: Reordered::swaps(),
@@ -241,7 +268,7 @@ impl Question {
             })
             .collect();
         lines.push(CheckLine {
-            name: "32-bit keyed tag",
+            name: KEYED_TAG,
             bits: 32,
             minimum_distance: None,
             pairs: None,

@@ -4,6 +4,7 @@ use super::answer::{ErrorLine, Question, Reliability};
 use super::simulation::Simulation;
 use super::verdict::{Sentence, number, time};
 use dropline_record::{Study, Table};
+use dropline_report::{Curve, Curves};
 
 const SENTENCES: &str = "What the original's notes say";
 
@@ -42,6 +43,36 @@ impl Reliability {
                 self.tries(),
             ],
             caveats: Vec::new(),
+        }
+    }
+
+    /// What passes each check over the bit error rate, for a page.
+    pub fn plot(&self) -> Curves {
+        let named = |name: &str| self.curves.undetected.iter().find(|(check, _)| *check == name);
+        let at_most = |p: f64| self.curves.bit_error_rates.partition_point(|rate| *rate < p * 0.999);
+        let at = at_most(1e-4);
+        let title = match (self.curves.undetected.first(), named("CRC-16/CCITT")) {
+            (Some((name, sum)), Some((crc, code))) => format!(
+                "At a bit error rate of 10⁻⁴ {name} lets {} times as many wrong frames pass as {crc}, which is half \
+                 as long",
+                number((sum[at] / code[at]).round())
+            ),
+            _ => "Wrong frames that pass".into(),
+        };
+        Curves {
+            title,
+            caption: "The chance that a heartbeat arrives as another one and is stored; the formulas are in \
+                      METHODOLOGY.md. Lower is better; the three sums lie close together."
+                .into(),
+            x_name: "bit error rate".into(),
+            y_name: "chance that a wrong frame passes".into(),
+            x: self.curves.bit_error_rates.clone(),
+            curves: self
+                .curves
+                .undetected
+                .iter()
+                .map(|(name, y)| Curve { name: (*name).into(), y: y.clone() })
+                .collect(),
         }
     }
 
@@ -263,5 +294,14 @@ mod tests {
         assert_eq!(at_1e_3[..3], ["0.001", "0.062", "1.15e-8"]);
         assert_eq!(at_1e_3.last().unwrap(), "6.03 h");
         assert_eq!(found.sentences.len(), found.sentences_study().paragraphs.len());
+        let plot = found.plot();
+        assert_eq!((plot.x.len(), plot.curves.len()), (41, found.checks.len()));
+        // The curves go through the table's numbers.
+        for (curve, check) in plot.curves.iter().zip(&found.checks) {
+            for (at, line) in [(30, &check.undetected[0]), (0, &check.undetected[3])] {
+                let ratio = curve.y[at] / line.undetected.counted;
+                assert!((ratio - 1.0).abs() < 1e-9, "{}: {ratio}", curve.name);
+            }
+        }
     }
 }

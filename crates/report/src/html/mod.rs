@@ -13,7 +13,7 @@ mod trials;
 
 pub use compared::compared_html;
 pub use fit::fit_html;
-pub use study::{Graph, study_html, study_page};
+pub use study::{Graph, study_html, study_page, study_with_curves_html};
 
 use crate::finding::Finding;
 use crate::plot::{self, Plot, Room};

@@ -5,7 +5,7 @@ use super::goals::caveats;
 use super::several::shared_loads;
 use super::shell::shell;
 use crate::finding::Finding;
-use crate::plot::{self, Calibration, Plot, Room};
+use crate::plot::{self, Calibration, Curves, Plot, Room};
 use dropline_record::{Fit, Record, Study, Table};
 use maud::{Markup, html};
 
@@ -29,15 +29,25 @@ pub fn study_html(study: &Study, graphs: &[Graph]) -> String {
 /// and their plots at its end.
 pub fn study_page(study: &Study, graphs: &[Graph], fits: &[Fit], calibrations: &[Calibration]) -> String {
     let calibrated: Vec<Plot> = calibrations.iter().filter_map(plot::calibration).collect();
+    page(study, &calibrated, &plots(graphs), fits)
+}
+
+/// A study with curves: they come before its tables.
+pub fn study_with_curves_html(study: &Study, curves: &[Curves]) -> String {
+    let drawn: Vec<Plot> = curves.iter().filter_map(plot::curves).collect();
+    page(study, &drawn, &[], &[])
+}
+
+fn page(study: &Study, first: &[Plot], last: &[Plot], fits: &[Fit]) -> String {
     let verb = if study.name.contains(' ') { "" } else { "experiment " };
     let content = html! {
         p.about { "dropline " (verb) b { (study.name) } }
         h1 { (study.title) }
         @for paragraph in &study.paragraphs { p.para { (paragraph) } }
         (caveats(&study.caveats, None))
-        (figures(&calibrated, calibrated.len() > 1))
+        (figures(first, first.len() > 1))
         @for table in &study.tables { (section(table)) }
-        (figures(&plots(graphs), true))
+        (figures(last, true))
         @for fit in fits { (super::fit::section(fit)) }
     };
     shell(&format!("{verb}{}", study.name), &content).into_string()

@@ -6,15 +6,19 @@ pub(crate) mod scale;
 mod axes;
 mod calibration;
 mod compared;
+mod curves;
 mod delay;
 mod distribution;
 mod loss;
 mod search_time;
 mod slices;
 
-pub(crate) use calibration::calibration;
 pub use calibration::{Calibration, CalibrationLine};
+pub use curves::{Curve, Curves};
+
+pub(crate) use calibration::calibration;
 pub(crate) use compared::compared;
+pub(crate) use curves::curves;
 pub(crate) use delay::{delays, trial_delay};
 pub(crate) use distribution::distribution;
 pub(crate) use loss::{LoadAxis, loss};

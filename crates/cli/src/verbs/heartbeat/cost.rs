@@ -1,10 +1,10 @@
 //! `dropline heartbeat cost`.
 
-use crate::output as out;
-use crate::verbs::{DONE, stop_on_signals, style};
+use super::study::Findings;
+use crate::verbs::{DONE, stop_on_signals};
 use clap::Args;
+use dropline::Failure;
 use dropline::heartbeat_cost::{CostPlan, default_source, measure};
-use dropline::{Failure, report};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 
@@ -56,18 +56,14 @@ pub(super) fn run(args: &HeartbeatCostArgs) -> Result<u8, Failure> {
             eprintln!("{at}");
         }
     })?;
-    let study = found.study();
-    if let Some(path) = &args.html {
-        let mut page = study.clone();
-        page.tables.push(found.sentences_table());
-        out::write(path, &report::study_html(&page, &[]))?;
-    }
-    if args.json {
-        out::print_json(&found)?;
-    } else {
-        let sentences = report::study_text(&found.sentences_study(), style());
-        out::print(&format!("{}\n{sentences}", report::study_text(&study, style())))?;
-    }
+    let findings = Findings {
+        data: &found,
+        study: found.study(),
+        sentences_table: found.sentences_table(),
+        sentences: found.sentences_study(),
+        curves: &[],
+    };
+    findings.tell(args.html.as_deref(), args.json)?;
     Ok(DONE)
 }
 

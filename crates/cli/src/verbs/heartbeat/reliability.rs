@@ -1,13 +1,14 @@
 //! `dropline heartbeat reliability`.
 
-use crate::verbs::{DONE, INVALID, style};
-use crate::{output as out, plan};
+use super::study::Findings;
+use crate::plan;
+use crate::verbs::{DONE, INVALID};
 use clap::Args;
+use dropline::Failure;
 use dropline::heartbeat_reliability::chance::Polling;
 use dropline::heartbeat_reliability::payload::VARIABLES;
 use dropline::heartbeat_reliability::{Question, Reliability};
 use dropline::measured::written::{self, WrittenLoad};
-use dropline::{Failure, report};
 use std::path::PathBuf;
 
 /// Compute how far a heartbeat can be trusted: random frames, bit errors, swaps, polls.
@@ -61,18 +62,14 @@ pub(super) struct HeartbeatReliabilityArgs {
 pub(super) fn run(args: &HeartbeatReliabilityArgs) -> Result<u8, Failure> {
     let asked = question(args)?;
     let found = asked.answer();
-    let study = found.study(&asked);
-    if let Some(path) = &args.html {
-        let mut page = study.clone();
-        page.tables.push(found.sentences_table());
-        out::write(path, &report::study_html(&page, &[]))?;
-    }
-    if args.json {
-        out::print_json(&found)?;
-    } else {
-        let sentences = report::study_text(&found.sentences_study(), style());
-        out::print(&format!("{}\n{sentences}", report::study_text(&study, style())))?;
-    }
+    let findings = Findings {
+        data: &found,
+        study: found.study(&asked),
+        sentences_table: found.sentences_table(),
+        sentences: found.sentences_study(),
+        curves: &[found.plot()],
+    };
+    findings.tell(args.html.as_deref(), args.json)?;
     Ok(verdict(&found))
 }
 

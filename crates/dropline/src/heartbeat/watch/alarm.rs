@@ -1,6 +1,6 @@
 //! A command that is run for every alarm, without a shell.
 
-use super::monitor::Event;
+use super::event::Event;
 use crate::Failure;
 use std::process::{Child, Command, Stdio};
 

@@ -1,6 +1,7 @@
 //! What a watch shows: on the page, on the terminal, as JSON and as OpenMetrics text.
 
-use super::monitor::{Event, Monitor};
+use super::event::Event;
+use super::monitor::Monitor;
 use crate::heartbeat::metrics::Exposition;
 use crate::heartbeat::report::{Doubt, checksum_doubt};
 use crate::heartbeat::wire::UNSET;
