@@ -4,16 +4,20 @@ pub(crate) mod canvas;
 pub(crate) mod scale;
 
 mod axes;
+mod backlog;
 mod compared;
 mod delay;
 mod distribution;
+mod gaps;
 mod loss;
 mod search_time;
 mod slices;
 
+pub(crate) use backlog::backlog;
 pub(crate) use compared::compared;
 pub(crate) use delay::{delays, trial_delay};
 pub(crate) use distribution::distribution;
+pub(crate) use gaps::gaps;
 pub(crate) use loss::{LoadAxis, loss};
 pub(crate) use search_time::{View, common_view, search_time, time_span};
 pub(crate) use slices::slices;
