@@ -3,7 +3,7 @@
 mod tree;
 use tree::root;
 
-const DOCUMENTS: [&str; 9] = [
+const DOCUMENTS: [&str; 10] = [
     "README.md",
     "ARCHITECTURE.md",
     "GLOSSARY.md",
