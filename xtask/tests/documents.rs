@@ -3,7 +3,7 @@
 mod tree;
 use tree::root;
 
-const DOCUMENTS: [&str; 9] = [
+const DOCUMENTS: [&str; 10] = [
     "README.md",
     "ARCHITECTURE.md",
     "GLOSSARY.md",
@@ -12,6 +12,7 @@ const DOCUMENTS: [&str; 9] = [
     "CONTRIBUTING.md",
     "docs/exec.md",
     "docs/how-to-read-a-result.md",
+    "docs/lost-packets.md",
     "docs/rfc9971.md",
 ];
 

@@ -5,7 +5,7 @@ use crate::losses::Losses;
 use crate::remedy::{Change, Doubt, Predicted, Remedy, equally_apart, remedies};
 use crate::served::Served;
 use crate::{
-    Arriving, Family, Place, Room, Server, Service, Site, Stalls, md1k_loss, mm1k_loss, packets_held, replay,
+    Arriving, Place, Room, Server, Service, Site, Stalls, md1k_loss, mm1k_loss, packets_held, replay,
     truesize,
 };
 use dropline_stats::spacing::Spacing;
@@ -15,7 +15,8 @@ use serde::Serialize;
 mod course;
 mod watching;
 
-pub use course::{Course, Moment, Quantile};
+pub use crate::Family;
+pub use course::{Course, Moment, Part, Quantile};
 pub use watching::{ServerSeen, ServiceFrom};
 
 /// What is known of a trial whose losses are to be explained.

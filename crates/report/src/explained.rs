@@ -263,3 +263,15 @@ pub(crate) fn lack_words(lack: Lack) -> &'static str {
         Lack::ElsewhereLost => "part of the loss is at a place where nothing waits: no queue model has it",
     }
 }
+
+/// The title of the plot of what waited: what it was, where the replay says.
+pub(crate) fn cause_title(found: &Explanation) -> String {
+    match found.cause {
+        Some(Cause::Arrivals) => "Packets came together, more than the buffer holds",
+        Some(Cause::Load) => "Packets came faster than they are served",
+        Some(Cause::Stalls) => "Packets were lost while the target did nothing",
+        Some(Cause::Together) => "Packets came together while the target did nothing",
+        None => "What waited at the target",
+    }
+    .into()
+}

@@ -207,3 +207,64 @@ fn later_fields_are_shown_when_they_are_there() {
     assert!(page.contains("receive buffer"));
     assert!(shown.contains("95 % interval") && shown.contains("receive buffer"));
 }
+
+#[test]
+fn a_page_that_explains_a_loss_says_why_and_what_would_help() {
+    let (record, found) = explained();
+    let page = dropline_report::explained_html(&record, &found);
+    for words in
+        ["Why packets were lost", "What would help", "constant arrivals", "SO_RCVBUF", "1\u{202f}280"]
+    {
+        assert!(page.contains(words), "{words}");
+    }
+    let drawings = svgs_of(&page);
+    assert!(drawings.len() >= 4, "two plots, each twice: {}", drawings.len());
+    drawings.iter().for_each(|drawing| assert_sound(drawing));
+    let files = dropline_report::explained_svgs(&found);
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["backlog.svg", "gaps.svg"]);
+}
+
+#[test]
+fn an_explanation_on_a_terminal_begins_with_the_answer() {
+    let (record, found) = explained();
+    let said = dropline_report::explain_text(&record, &found, Style::default()).replace('\u{202f}', " ");
+    assert!(said.starts_with("1 280 of 2 560 packets were lost, all at the receive buffer"), "{said}");
+    let at = |words: &str| said.find(words).unwrap_or_else(|| panic!("{words} is not in\n{said}"));
+    assert!(
+        at("\nwhen") < at("\nbuffer")
+            && at("\nmodel") < at("what would help")
+            && at("what would help") < at("what would not")
+    );
+}
+
+/// 128 packets together each 20 ms at a server of 40 us with room for 64.
+fn explained() -> (Record, dropline_record::Explanation) {
+    use dropline_record::explanation::{Evidence, explain};
+    use dropline_trial::PacketTimes;
+    let mut packets = PacketTimes::with_room(2560, true);
+    for n in 0..2560u64 {
+        let (tick, place) = (n / 128 * 20_000_000, n % 128);
+        packets.departures.push(tick + place * 10, Some(tick + place * 100), 0);
+        if place < 64 {
+            packets.returns.as_mut().unwrap().note(n, tick + 34_000 + (place + 1) * 40_000);
+        }
+    }
+    let lost_at = [("receive_buffer".to_owned(), 1280u64)].into();
+    let evidence = Evidence {
+        packets: &packets,
+        payload_bytes: 64,
+        family: dropline_record::explanation::Family::V4,
+        offered: 2560,
+        lost: 1280,
+        lost_at: Some(&lost_at),
+        watched: None,
+        duration_ns: 400_000_000,
+        seed: 7,
+    };
+    let mut record = service();
+    record.header.verb = "trial".into();
+    record.header.search = None;
+    record.result = None;
+    (record, explain(&evidence))
+}

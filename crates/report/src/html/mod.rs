@@ -1,6 +1,7 @@
 //! A record as one self-contained page: no network, readable without a script.
 
 mod compared;
+mod explained;
 mod facts;
 mod figure;
 mod fit;
@@ -17,7 +18,7 @@ pub use study::{Graph, study_html, study_page, study_with_curves_html};
 
 use crate::finding::Finding;
 use crate::plot::{self, Plot, Room};
-use dropline_record::Record;
+use dropline_record::{Explanation, Record};
 
 /// Records as one page: a search or trial from answer to every trial, several searches side by side on a
 /// common rate axis.
@@ -27,6 +28,16 @@ pub fn html(records: &[Record]) -> String {
         many => several::page(many),
     };
     page.into_string()
+}
+
+/// A trial's record as a page, with the explanation of its loss.
+pub fn explained_html(record: &Record, found: &Explanation) -> String {
+    single::explained_page(record, found).into_string()
+}
+
+/// Each plot of an explanation as a file, as [`svgs`] has those of records.
+pub fn explained_svgs(found: &Explanation) -> Vec<(String, String)> {
+    explained::plots(found).into_iter().map(|plot| (format!("{}.svg", plot.name), plot.file())).collect()
 }
 
 /// Each plot of the records as a file: name and SVG that stands alone.

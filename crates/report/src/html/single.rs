@@ -1,5 +1,6 @@
 //! The page of one record.
 
+use super::explained::why;
 use super::facts::{measured, started};
 use super::figure::figures;
 use super::goals::{caveats, certificates, goals, outlooks, sentence};
@@ -8,15 +9,20 @@ use super::trials::trials;
 use crate::finding::{self, Finding, Piece};
 use crate::number::{self, Loads, percent};
 use crate::plot::{self, Plot, Room};
-use dropline_record::{DelayLine, Record, TrialLine};
+use dropline_record::{DelayLine, Explanation, Record, TrialLine};
 use maud::{Markup, html};
 
 pub(super) fn page(record: &Record) -> Markup {
     let title = format!("{} {}", record.header.verb, record.header.target);
     match Finding::of(record) {
         Some(finding) => shell(&title, &search(&finding)),
-        None => shell(&title, &trial(record)),
+        None => shell(&title, &trial(record, None)),
     }
+}
+
+/// A trial with the explanation of its loss.
+pub(super) fn explained_page(record: &Record, found: &Explanation) -> Markup {
+    shell(&format!("{} {}", record.header.verb, record.header.target), &trial(record, Some(found)))
 }
 
 /// What was measured, when: the first line of a page.
@@ -60,7 +66,7 @@ fn search(finding: &Finding) -> Markup {
     }
 }
 
-fn trial(record: &Record) -> Markup {
+fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
     let loads = Loads::of(&record.header.load_unit, [], finding::highest_load(record));
     let plots = trial_plots(record);
     html! {
@@ -74,6 +80,7 @@ fn trial(record: &Record) -> Markup {
                     section { h2 { "What was counted" } (counted(trial)) }
                     section { h2 { "Delays" } (delays(trial)) }
                 }
+                @if let Some(found) = found { (why(found)) }
                 (figures(&plots, plots.len() > 1))
             }
             None => { h1 { "No trial was finished." } (caveats(&record.caveats(), None)) }

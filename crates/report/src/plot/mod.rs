@@ -5,10 +5,12 @@ pub(crate) mod scale;
 
 mod axes;
 mod calibration;
+mod backlog;
 mod compared;
 mod curves;
 mod delay;
 mod distribution;
+mod gaps;
 mod loss;
 mod search_time;
 mod slices;
@@ -17,10 +19,12 @@ pub use calibration::{Calibration, CalibrationLine};
 pub use curves::{Curve, Curves};
 
 pub(crate) use calibration::calibration;
+pub(crate) use backlog::backlog;
 pub(crate) use compared::compared;
 pub(crate) use curves::curves;
 pub(crate) use delay::{delays, trial_delay};
 pub(crate) use distribution::distribution;
+pub(crate) use gaps::gaps;
 pub(crate) use loss::{LoadAxis, loss};
 pub(crate) use search_time::{View, common_view, search_time, time_span};
 pub(crate) use slices::slices;
