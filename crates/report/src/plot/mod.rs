@@ -5,6 +5,7 @@ pub(crate) mod scale;
 
 mod axes;
 mod calibration;
+mod chart;
 mod compared;
 mod curves;
 mod delay;
@@ -17,6 +18,7 @@ pub use calibration::{Calibration, CalibrationLine};
 pub use curves::{Curve, Curves};
 
 pub(crate) use calibration::calibration;
+pub(crate) use chart::chart;
 pub(crate) use compared::compared;
 pub(crate) use curves::curves;
 pub(crate) use delay::{delays, trial_delay};
