@@ -27,8 +27,8 @@ impl Fitted {
     pub(super) fn of(arrivals: &[u64], times: &[[u64; 2]]) -> Option<Self> {
         let mut busy: Vec<u64> = Vec::new();
         let mut served: Vec<u64> = Vec::new();
-        // After an idle server: when the packet came, when the server read it.
-        let mut woken: Vec<(u64, u64)> = Vec::new();
+        // When the server was through, when the next packet came after that, when it read one.
+        let mut woken: Vec<[u64; 3]> = Vec::new();
         let mut stalls: Vec<(u64, u64)> = Vec::new();
         let mut first = 0;
         for pair in times.windows(2) {
@@ -42,7 +42,7 @@ impl Fitted {
                 first += 1;
             }
             match arrivals.get(first) {
-                Some(&came) if came < next => woken.push((came, next)),
+                Some(&came) if came < next => woken.push([done, came, next]),
                 // Nothing came meanwhile: what it read had waited all the time.
                 _ => stalls.push((done, next)),
             }
@@ -53,10 +53,13 @@ impl Fitted {
             0 => usual,
             count => even.iter().sum::<u64>() / count,
         };
-        let mut wakes: Vec<u64> = woken.iter().map(|(came, read)| read - came).collect();
+        let mut wakes: Vec<u64> = woken.iter().map(|[_, came, read]| read - came).collect();
         let wake_ns = median(&mut wakes).unwrap_or(0);
         let quick_ns = lowest_tenth(&wakes).unwrap_or(0);
-        stalls.extend(woken.into_iter().filter(|(came, read)| read - came > quick_ns + STALL_NS));
+        // From when it was through, for packets may have waited then already; if none did, it had nothing to do
+        // until one came, and a stall before that changes nothing.
+        let slow = woken.into_iter().filter(|[_, came, read]| read - came > quick_ns + STALL_NS);
+        stalls.extend(slow.map(|[done, _, read]| (done, read)));
         let usual_serving = median(&mut served).unwrap_or(0);
         stalls.extend(times.iter().filter_map(|&[read, done]| {
             let over = done.saturating_sub(read).saturating_sub(usual_serving);
