@@ -87,7 +87,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
             Failure::environment(caveats.first().map_or("no run was performed", |caveat| &caveat.text))
         });
     }
-    Ok(Found { study: tables::study(&rows, &seen, caveats), graphs: Vec::new() })
+    Ok(Found { study: tables::study(&rows, &seen, caveats), graphs: Vec::new(), calibrations: Vec::new() })
 }
 
 /// The runs of a file that was kept; none of one that does not exist. A torn last line is performed again.

@@ -20,6 +20,8 @@ pub(super) struct Fitted {
 const BREATH_NS: u64 = 8_000;
 /// Longer than usual by more than this is a stall.
 const STALL_NS: u64 = 10_000;
+/// A wake-up later than the quick ones by more than this is one too: others had the CPU.
+const LATE_NS: u64 = 2_000;
 
 impl Fitted {
     /// From when packets arrived, and when the server read and had served each; both in order of time.
@@ -58,7 +60,7 @@ impl Fitted {
         let quick_ns = lowest_tenth(&wakes).unwrap_or(0);
         // From when it was through, for packets may have waited then already; if none did, it had nothing to do
         // until one came, and a stall before that changes nothing.
-        let slow = woken.into_iter().filter(|[_, came, read]| read - came > quick_ns + STALL_NS);
+        let slow = woken.into_iter().filter(|[_, came, read]| read - came > quick_ns + LATE_NS);
         stalls.extend(slow.map(|[done, _, read]| (done, read)));
         let usual_serving = median(&mut served).unwrap_or(0);
         stalls.extend(times.iter().filter_map(|&[read, done]| {
