@@ -338,6 +338,9 @@ pub(crate) struct ServeArgs {
     /// Workers that take the service time in parallel.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) workers: usize,
+    /// Stop when the standard input ends too: for programs that start it.
+    #[arg(long)]
+    pub(crate) until_eof: bool,
     /// Stay on this CPU.
     #[arg(long, value_name = "N")]
     pub(crate) cpu: Option<u32>,
@@ -583,24 +586,35 @@ pub(crate) struct MeasureArgs {
 Examples:
   dropline experiment search-cost --html search-cost.html
   dropline experiment search-coverage --runs 200 --html search-coverage.html
+  dropline experiment poisson-loss --keep runs.jsonl --html poisson-loss.html
 
 Experiments:
   aa-compare         does compare cry wolf, and does it see what is there? beside Welch's t and Mann-Whitney
   audio-2004         the delays of a thread of 2004: normal, gamma, or several code paths?
   heartbeat-server   CPU, loss and round trip of heartbeat serve beside a server with the original's habits
+  poisson-loss       why a server lost half as many packets: ticks, closed loops, true Poisson, and a replay
   search-cost        what MDR costs beside binary search and RFC 9971, as in the tables of 2018
   search-coverage    how often each search's answer holds the truth of simulated systems, how wide it is, what
                      it costs; CSIT's library beside it when experiments/mlrsearch-rival is installed")]
 pub(crate) struct ExperimentArgs {
     /// Which one.
     pub(crate) name: String,
-    /// How often everything is repeated [default: aa-compare 2000, heartbeat-server 5, search-cost 40,
-    /// search-coverage 10].
+    /// How often everything is repeated [default: aa-compare 2000, heartbeat-server 5, poisson-loss 5,
+    /// search-cost 40, search-coverage 10].
     #[arg(long, value_name = "N")]
     pub(crate) runs: Option<u32>,
-    /// Do everything only a little: shows that it works, proves nothing (heartbeat-server).
+    /// Do everything only a little: shows that it works, proves nothing (heartbeat-server, poisson-loss).
     #[arg(long)]
     pub(crate) small: bool,
+    /// Do all there is, however long it takes (poisson-loss: about two hours).
+    #[arg(long, conflicts_with = "small")]
+    pub(crate) full: bool,
+    /// Only the rows whose names hold this (poisson-loss), such as 'one CPU' or 'ticks of 20 ms'.
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) only: Option<String>,
+    /// Keep each run in this file as it ends, and do not repeat those that are in it (poisson-loss).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keep: Option<PathBuf>,
     /// Write the page to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,

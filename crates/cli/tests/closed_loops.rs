@@ -58,3 +58,31 @@ fn a_load_is_refused_and_a_search_too() {
     let simulated = bench.run(&["trial", "sim:hard", "--arrival", "yield:n=4", "-o", "-"]);
     assert_eq!(simulated.code, Some(2), "{}", simulated.errors);
 }
+
+#[test]
+fn what_clients_of_one_tick_lose_is_what_the_socket_dropped_and_runs_are_kept() {
+    let bench = Bench::new();
+    let words = [
+        "experiment",
+        "poisson-loss",
+        "--small",
+        "--only",
+        "ticks",
+        "--keep",
+        "runs",
+        "--html",
+        "page.html",
+        "--json",
+    ];
+    let study = bench.done(&words).json();
+    let run: Value = serde_json::from_str(bench.read("runs").trim()).unwrap();
+    assert!(count(&run["offered"]) > 0);
+    assert_eq!(count(&run["offered"]) - count(&run["received"]), count(&run["dropped"]), "{run}");
+    assert_eq!(study["name"], "poisson-loss");
+    assert!(!study["tables"].as_array().unwrap().is_empty());
+    assert!(bench.read("page.html").contains("ticks of 20 ms"));
+    // It is there already.
+    let again = bench.done(&words);
+    assert!(!again.errors.contains("run 1 of 1"), "{}", again.errors);
+    assert_eq!(bench.read("runs").lines().count(), 1);
+}

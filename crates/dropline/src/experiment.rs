@@ -3,12 +3,14 @@
 pub mod aa_compare;
 pub mod audio_2004;
 pub mod heartbeat_server;
+pub mod poisson_loss;
 pub mod search_cost;
 pub mod search_coverage;
 
 use crate::{Failure, nearest};
 use dropline_record::Study;
 use dropline_report::{Calibration, Graph};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -30,13 +32,19 @@ pub struct Effort {
     pub runs: Option<u32>,
     /// Whether everything is done only a little: it shows that the experiment works and proves nothing.
     pub small: bool,
+    /// Whether everything there is is done, however long it takes.
+    pub full: bool,
+    /// Only the rows whose names hold this.
+    pub only: Option<String>,
+    /// Where runs are kept as they end; those that are there already are not done again.
+    pub keep: Option<PathBuf>,
     /// Set when the user wants to stop.
     pub stop: Arc<AtomicBool>,
 }
 
 /// Names of the experiments.
-pub const NAMES: [&str; 5] =
-    ["aa-compare", "audio-2004", "heartbeat-server", "search-cost", "search-coverage"];
+pub const NAMES: [&str; 6] =
+    ["aa-compare", "audio-2004", "heartbeat-server", "poisson-loss", "search-cost", "search-coverage"];
 
 /// Runs the experiment of this name; `progress` is told what it is at.
 ///
@@ -47,6 +55,7 @@ pub fn run(name: &str, effort: &Effort, progress: &mut dyn FnMut(&str)) -> Resul
         "audio-2004" => audio_2004::run(effort, progress),
         "heartbeat-server" => heartbeat_server::run(effort, progress),
         "aa-compare" => aa_compare::run(effort, progress),
+        "poisson-loss" => poisson_loss::run(effort, progress),
         "search-cost" => search_cost::run(effort, progress),
         "search-coverage" => search_coverage::run(effort, progress),
         _ => Err(Failure::usage(format!("there is no experiment {name:?}{}", nearest(name, &NAMES)))

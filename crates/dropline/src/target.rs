@@ -4,7 +4,7 @@ pub mod exec;
 mod heartbeat;
 pub mod replay;
 mod simulated;
-mod udp;
+pub(crate) mod udp;
 mod wakeup;
 
 use crate::Failure;

@@ -35,7 +35,7 @@ pub use record::{ReadError, Record};
 pub use result_line::{
     AnswerLine, CertifiedLine, CurveLine, DelayAtLine, OutlookLine, ResultLine, ResultWord,
 };
-pub use study::{Study, Table};
+pub use study::{Chart, Study, Table};
 pub use trial_line::{
     BoundsLine, CaveatLine, DelayLine, NegativeLine, PacketsLine, Purpose, SliceLine, TrialLine,
 };

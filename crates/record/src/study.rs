@@ -15,8 +15,26 @@ pub struct Study {
     pub paragraphs: Vec<String>,
     /// The tables.
     pub tables: Vec<Table>,
+    /// Pictures of numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub charts: Vec<Chart>,
     /// Doubts.
     pub caveats: Vec<CaveatLine>,
+}
+
+/// Bars over an axis, and a line across where there is a limit to show.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Chart {
+    /// What it shows.
+    pub title: String,
+    /// The axis along, with its unit.
+    pub x: String,
+    /// The axis up, with its unit.
+    pub y: String,
+    /// From, to, and height of each bar.
+    pub bars: Vec<[f64; 3]>,
+    /// Height of the limit.
+    pub line: Option<f64>,
 }
 
 /// A table of an experiment. The first column names the row.

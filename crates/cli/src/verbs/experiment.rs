@@ -7,7 +7,14 @@ use dropline::experiment::{self, Effort};
 use dropline::{Failure, report};
 
 pub(crate) fn run(args: &ExperimentArgs) -> Result<u8, Failure> {
-    let effort = Effort { runs: args.runs, small: args.small, stop: stop_on_signals()? };
+    let effort = Effort {
+        runs: args.runs,
+        small: args.small,
+        full: args.full,
+        only: args.only.clone(),
+        keep: args.keep.clone(),
+        stop: stop_on_signals()?,
+    };
     let found = experiment::run(&args.name, &effort, &mut |at| eprintln!("{at}"))?;
     if let Some(path) = &args.html {
         let fits = experiment::distributions(&args.name);

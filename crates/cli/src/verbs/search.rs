@@ -165,6 +165,7 @@ fn frame_table(records: &[Record]) -> Study {
         row
     };
     Study {
+        charts: Vec::new(),
         name: "frame-sizes".into(),
         title: format!("{} by frame size", records[0].header.target),
         paragraphs: Vec::new(),

@@ -7,6 +7,7 @@ use dropline::Failure;
 use dropline::measured::written;
 use dropline::serving::{Seat, Served, Service, serve, take};
 use std::net::ToSocketAddrs as _;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -38,6 +39,13 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
     out::print(&format!("listening udp {}", running.address()))?;
     if !listen.ip().is_loopback() {
         eprintln!("others can send to {}: it echoes what they send, never more", running.address());
+    }
+    if args.until_eof {
+        let stop = Arc::clone(&stop);
+        std::thread::spawn(move || {
+            let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+            stop.store(true, Ordering::Relaxed);
+        });
     }
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(50));

@@ -136,6 +136,7 @@ fn study(same: &[(Memory, Cell)], different: &[(Memory, Cell, Cell)], pairs: u32
         ]
     });
     Study {
+        charts: Vec::new(),
         name: "aa-compare".into(),
         title: format!(
             "Two measurements of the same thing are called different in at most {:.1} % of {pairs} pairs",

@@ -100,6 +100,7 @@ fn percent(ratio: f64) -> String {
 fn study(runs: &[Run], blending: &[(u64, usize)]) -> Study {
     let counted: u64 = runs.iter().map(|run| run.fit.count.0).sum::<u64>() / runs.len() as u64;
     Study {
+        charts: Vec::new(),
         name: "audio-2004".into(),
         title: "The delays of 2004 are neither normal nor gamma: they are several code paths".into(),
         paragraphs: vec![
@@ -410,7 +411,8 @@ mod tests {
 
     #[test]
     fn each_claim_of_the_thread_is_answered_from_its_figures() {
-        let effort = Effort { runs: None, small: true, stop: Arc::default() };
+        let effort =
+            Effort { runs: None, small: true, full: false, only: None, keep: None, stop: Arc::default() };
         let study = run(&effort, &mut |_| {}).unwrap().study;
         let row = |begin: &str| {
             study.tables[0]

@@ -184,6 +184,7 @@ fn study(runs: &[Run], extent: Extent) -> Study {
     let bars = bars(runs);
     let met = bars.iter().filter(|bar| bar.met).count();
     Study {
+        charts: Vec::new(),
         name: "heartbeat-server".into(),
         title: format!("{met} of {} promises of the heartbeat server are kept in {} runs", bars.len(), runs.len()),
         paragraphs: vec![

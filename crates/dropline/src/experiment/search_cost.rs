@@ -215,6 +215,7 @@ fn study(cells: &[Cell], runs: usize) -> Study {
         mdr.0 / ndr.0 * 100.0
     };
     Study {
+        charts: Vec::new(),
         name: "search-cost".into(),
         title: format!("MDR finds both rates in {fraction:.0} % of the time of one binary search, at 30 s on a consistent system"),
         paragraphs: vec![

@@ -317,7 +317,14 @@ mod tests {
 
     #[test]
     fn a_stopped_experiment_says_so() {
-        let stopped = Effort { runs: Some(1), small: false, stop: Arc::new(AtomicBool::new(true)) };
+        let stopped = Effort {
+            runs: Some(1),
+            small: false,
+            full: false,
+            only: None,
+            keep: None,
+            stop: Arc::new(AtomicBool::new(true)),
+        };
         assert_eq!(run(&stopped, &mut |_| {}).unwrap_err().exit_code(), 130);
     }
 }

@@ -23,6 +23,7 @@ impl Cost {
         tables.push(self.time_table());
         tables.retain(|table| !table.rows.is_empty());
         Study {
+            charts: Vec::new(),
             name: "heartbeat cost".into(),
             title: self.title(),
             paragraphs: self.words(),

@@ -13,6 +13,7 @@ impl Reliability {
     pub fn study(&self, asked: &Question) -> Study {
         let seen = number(100.0 * self.polls.used_seen);
         Study {
+            charts: Vec::new(),
             name: "heartbeat reliability".into(),
             title: format!(
                 "A random frame is stored with 2^{:.0}: once in {} at {} frames a second",

@@ -111,7 +111,7 @@ pub(super) fn consent(address: SocketAddr) -> Result<(), Failure> {
     ))
 }
 
-fn failure(why: &UdpError) -> Failure {
+pub(crate) fn failure(why: &UdpError) -> Failure {
     let failure = match why {
         UdpError::Interrupted => return Failure::interrupted(),
         UdpError::Directions(_) | UdpError::Streams | UdpError::Threads { .. } | UdpError::TooLong { .. } => {

@@ -6,7 +6,7 @@ use super::several::shared_loads;
 use super::shell::shell;
 use crate::finding::Finding;
 use crate::plot::{self, Calibration, Curves, Plot, Room};
-use dropline_record::{Fit, Record, Study, Table};
+use dropline_record::{Chart, Fit, Record, Study, Table};
 use maud::{Markup, html};
 
 /// A search-time graph on the page of an experiment. All graphs of a page share the rate axis.
@@ -47,6 +47,7 @@ fn page(study: &Study, first: &[Plot], last: &[Plot], fits: &[Fit]) -> String {
         (caveats(&study.caveats, None))
         (figures(first, first.len() > 1))
         @for table in &study.tables { (section(table)) }
+        (figures(&charts(&study.charts), true))
         (figures(last, true))
         @for fit in fits { (super::fit::section(fit)) }
     };
@@ -85,6 +86,10 @@ fn section(table: &Table) -> Markup {
 /// The first cell names the row; sentences wrap, numbers do not.
 fn class(index: usize, cell: &str) -> Option<&'static str> {
     if cell.chars().count() > 60 { Some("l wrap") } else { (index == 0).then_some("l name") }
+}
+
+fn charts(charts: &[Chart]) -> Vec<Plot> {
+    charts.iter().filter_map(|chart| plot::chart(chart, Room::Half)).collect()
 }
 
 fn plots(graphs: &[Graph]) -> Vec<Plot> {

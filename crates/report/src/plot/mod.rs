@@ -6,6 +6,7 @@ pub(crate) mod scale;
 mod axes;
 mod calibration;
 mod backlog;
+mod chart;
 mod compared;
 mod curves;
 mod delay;
@@ -20,6 +21,7 @@ pub use curves::{Curve, Curves};
 
 pub(crate) use calibration::calibration;
 pub(crate) use backlog::backlog;
+pub(crate) use chart::chart;
 pub(crate) use compared::compared;
 pub(crate) use curves::curves;
 pub(crate) use delay::{delays, trial_delay};

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test shows some of it")]
 
 use dropline_record::{
-    AnswerLine, DelayAtLine, Environment, GoalLine, Header, MdrLine, ProfileLine, Purpose, Record,
+    AnswerLine, Chart, DelayAtLine, Environment, GoalLine, Header, MdrLine, ProfileLine, Purpose, Record,
     ResultLine, SearchLine, Study, Table, TrialLine, schema,
 };
 use dropline_search::{Algorithm, Binary, Goal, Limits, Mdr, Mlr, Preset, Search, mdr, mlr};
@@ -221,6 +221,13 @@ pub(crate) fn trial(load_pps: f64, seconds: u64) -> Record {
 pub(crate) fn study() -> Study {
     let row = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect();
     Study {
+        charts: vec![Chart {
+            title: "Backlog against K".into(),
+            x: "time, ms".into(),
+            y: "packets that wait".into(),
+            bars: vec![[0.0, 1.0, 12.0], [1.0, 2.0, 128.0]],
+            line: Some(64.0),
+        }],
         name: "search-cost".into(),
         title: "MDR finds both rates in about two fifths of the time of one bisection".into(),
         paragraphs: vec![

@@ -34,6 +34,7 @@ pub(super) fn study(ended: &[Ended], runs: u32, rival: bool) -> Study {
         "CSIT's library is not installed here: experiments/mlrsearch-rival says how."
     };
     Study {
+        charts: Vec::new(),
         name: "search-coverage".into(),
         title: format!(
             "Of intervals that state 95 %, {:.1} % hold the truth; bounds of other searches hold it on quiet systems",
