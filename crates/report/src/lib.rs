@@ -16,10 +16,10 @@ mod style;
 mod text;
 
 pub use csv::csv;
-pub use plot::{Calibration, CalibrationLine, Curve, Curves};
 pub use html::{
     Graph, compared_html, explained_html, explained_svgs, fit_html, html, study_html, study_page,
     study_with_curves_html, svgs,
 };
+pub use plot::{Calibration, CalibrationLine, Curve, Curves};
 pub use style::{Color, Style};
 pub use text::{compared_text, explain_text, fit_text, study_text, text, text_many};

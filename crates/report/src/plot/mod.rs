@@ -4,8 +4,8 @@ pub(crate) mod canvas;
 pub(crate) mod scale;
 
 mod axes;
-mod calibration;
 mod backlog;
+mod calibration;
 mod chart;
 mod compared;
 mod curves;
@@ -19,8 +19,8 @@ mod slices;
 pub use calibration::{Calibration, CalibrationLine};
 pub use curves::{Curve, Curves};
 
-pub(crate) use calibration::calibration;
 pub(crate) use backlog::backlog;
+pub(crate) use calibration::calibration;
 pub(crate) use chart::chart;
 pub(crate) use compared::compared;
 pub(crate) use curves::curves;
