@@ -64,7 +64,7 @@ pub(crate) enum Verb {
     Import(ImportArgs),
     Report(ReportArgs),
     Export(ExportArgs),
-    Compare(CompareArgs),
+    Compare(Box<CompareArgs>),
     Measure(Box<MeasureArgs>),
     Heartbeat(HeartbeatArgs),
     Experiment(ExperimentArgs),

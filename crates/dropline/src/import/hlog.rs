@@ -12,7 +12,9 @@ const INTERVAL: &str = "[Tag=…,]start, length, maximum and a histogram";
 /// # Errors
 /// If a line is no interval, or its histogram is broken.
 pub fn parse(text: &str, unit_ns: Option<u64>) -> Result<Vec<Imported>, ImportError> {
-    let mut tags: BTreeMap<String, (usize, Vec<(i64, i64, u64)>)> = BTreeMap::new();
+    /// How many intervals a tag had, and their cells: from, to, count.
+    type Tagged = (usize, Vec<(i64, i64, u64)>);
+    let mut tags: BTreeMap<String, Tagged> = BTreeMap::new();
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') || line.starts_with("\"StartTimestamp\"") {

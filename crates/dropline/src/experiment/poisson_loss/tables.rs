@@ -201,7 +201,8 @@ fn models(groups: &[(Row, Vec<&Observed>)]) -> Table {
 
 /// How far the models are off, where there is something to be off from.
 fn errors(groups: &[(Row, Vec<&Observed>)]) -> Table {
-    let models: [(&str, fn(&Observed) -> f64); 4] = [
+    type Model = (&'static str, fn(&Observed) -> f64);
+    let models: [Model; 4] = [
         ("M/D/1/K", |run| run.predicted.md1k.unwrap_or(0.0) * run.offered as f64),
         ("G/D/1/K", |run| run.predicted.plain as f64),
         ("lumps", |run| run.predicted.lumps as f64),
