@@ -73,7 +73,9 @@ fn without_a_queue_packets_wait_in_the_sockets_buffer_and_are_lost_there() {
     let trial = trial_on(echo(responder.address()), profile(), input(4_000.0, 250)).unwrap();
     let counts = responder.stop();
     assert_eq!((counts.dropped_queue, counts.waiting), (0, 0));
-    assert_eq!(counts.dropped_socket.map(|dropped| dropped + counts.answered), Some(trial.offered));
+    // The portable way cannot ask the kernel, and then says so instead of a number.
+    let counted = (!cfg!(feature = "portable")).then_some(trial.offered);
+    assert_eq!(counts.dropped_socket.map(|dropped| dropped + counts.answered), counted);
     assert_eq!((trial.forwarded, trial.lost()), (counts.answered, trial.offered - counts.answered));
     assert!(trial.lost() > trial.offered / 2, "{trial:?}");
 }
