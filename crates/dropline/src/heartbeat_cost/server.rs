@@ -114,9 +114,13 @@ mod tests {
 
     #[test]
     fn a_server_in_this_process_costs_cpu_and_every_datagram_is_counted() {
-        let cost = measure(answering(), std::process::id()).unwrap();
-        assert_eq!((cost.heartbeats, cost.requests), (20_000, 100));
-        assert!(cost.cpu_ns > 0 && cost.cpu_ns_each > 0.0);
+        // The threads of other tests that end meanwhile take their CPU time with them: then it is asked again.
+        let costly = (0..10).any(|_| {
+            let cost = measure(answering(), std::process::id()).unwrap();
+            assert_eq!((cost.heartbeats, cost.requests), (20_000, 100));
+            cost.cpu_ns > 0 && cost.cpu_ns_each > 0.0
+        });
+        assert!(costly);
     }
 
     #[test]
