@@ -76,6 +76,8 @@ enum Sorted {
 
 /// How soon the threads see that they are to stop.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Packets taken from a socket that is not served any more, at most: who still sends shall not keep it open.
+const MOST_WAITING: usize = 1 << 20;
 /// Longest UDP payload.
 const LONGEST: usize = 65_535;
 
@@ -157,6 +159,23 @@ impl Desk {
                 self.enqueue(&batch, &requests);
             }
             self.answer_queries(&queries);
+        }
+        self.count_what_waits();
+    }
+
+    /// Once closed: takes what the socket still holds, so that it is counted as waiting and not missing.
+    fn count_what_waits(&self) {
+        if self.socket().set_nonblocking(true).is_err() {
+            return;
+        }
+        let mut bytes = [0; dropline_payload::QUERY_BYTES];
+        for _ in 0..MOST_WAITING {
+            // Of a longer packet only its head is taken. An error ends it too: nothing more waits, or the
+            // socket is of no use.
+            let Ok((length, source)) = self.socket().recv_from(&mut bytes) else { break };
+            if let Sorted::Request(_) = self.sort(&bytes[..length], source, &mut lock(&self.tally)) {
+                add(&self.counters.received, 1);
+            }
         }
     }
 
@@ -286,6 +305,7 @@ impl Desk {
                 }
             }
         }
+        self.count_what_waits();
     }
 
     /// Notes that a packet read then is served now, if there is room.

@@ -72,12 +72,30 @@ fn without_a_queue_packets_wait_in_the_sockets_buffer_and_are_lost_there() {
     let responder = simple.start().unwrap();
     let trial = trial_on(echo(responder.address()), profile(), input(4_000.0, 250)).unwrap();
     let counts = responder.stop();
-    assert_eq!((counts.dropped_queue, counts.waiting), (0, 0));
+    assert_eq!((counts.dropped_queue, counts.waiting), (0, 0), "{counts:?}");
     // The portable way cannot ask the kernel, and then says so instead of a number.
     let counted = (!cfg!(feature = "portable")).then_some(trial.offered);
     assert_eq!(counts.dropped_socket.map(|dropped| dropped + counts.answered), counted);
     assert_eq!((trial.forwarded, trial.lost()), (counts.answered, trial.offered - counts.answered));
     assert!(trial.lost() > trial.offered / 2, "{trial:?}");
+}
+
+#[test]
+fn what_a_stopped_responder_left_in_its_socket_waited_and_is_not_missing() {
+    // With a queue and without one: the first packet keeps the only worker busy until long after the stop.
+    for queue in [0, 2] {
+        let service_time = Duration::from_millis(500);
+        let slow = Responder { service_time, sleep: true, queue, ..Responder::default() };
+        let responder = slow.start().unwrap();
+        let client = client(&responder);
+        for _ in 0..50 {
+            client.send(b"please").unwrap();
+        }
+        let counts = responder.stop();
+        assert_eq!(counts.received, 50, "{counts:?}");
+        assert_eq!(counts.answered + counts.dropped_queue + counts.waiting, 50, "{counts:?}");
+        assert!(counts.answered <= 1, "{counts:?}");
+    }
 }
 
 #[test]
