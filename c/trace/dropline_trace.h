@@ -9,6 +9,7 @@
  *
  *     dropline_tx(pipe, n);                 granule n (from 1) leaves the source of a pipe
  *     dropline_rx(pipe, n);                 granule n has reached its sink
+ *     dropline_in_flight(pipe, samples);    a sampler saw so many samples between both ends
  *     dropline_event(number, which, a, b);  an event of the program's own
  *     DROPLINE_PROBE("parse");              a place where an experimenter can add a delay
  *
@@ -54,6 +55,9 @@ struct dropline_probe {
 extern const uint32_t *dropline_recording;
 extern __thread struct dropline_local dropline_here;
 void dropline_settle(void);
+/* Joins the session that the environment names; 1 if tracepoints record now. The first event does it by itself; call it
+ * before the threads start, so that no event of theirs does. */
+int dropline_join(void);
 void dropline_probe_delay(struct dropline_probe *probe);
 uint64_t dropline_monotonic_ns(void);
 
@@ -112,6 +116,38 @@ static inline void dropline_tx(uint32_t pipe, uint64_t n)
 static inline void dropline_rx(uint32_t pipe, uint64_t n)
 {
     dropline_write(2, pipe, n, 0);
+}
+
+/* So many samples are in a pipe now, between its source and its sink. */
+static inline void dropline_in_flight(uint32_t pipe, uint64_t samples)
+{
+    dropline_write(4, pipe, samples, 0);
+}
+
+/* Counts samples at one end of a pipe: struct dropline_granules sent = DROPLINE_GRANULES(32768); */
+struct dropline_granules {
+    uint64_t size, left, n;
+};
+#define DROPLINE_GRANULES(samples) {(samples), (samples), 0}
+
+/* So many samples leave the source of a pipe; an event for each boundary of a granule that they cross. */
+static inline void dropline_tx_samples(struct dropline_granules *sent, uint32_t pipe, uint64_t samples)
+{
+    for (; samples >= sent->left; sent->left = sent->size) {
+        samples -= sent->left;
+        dropline_tx(pipe, ++sent->n);
+    }
+    sent->left -= samples;
+}
+
+/* So many samples have reached the sink of a pipe. */
+static inline void dropline_rx_samples(struct dropline_granules *received, uint32_t pipe, uint64_t samples)
+{
+    for (; samples >= received->left; received->left = received->size) {
+        samples -= received->left;
+        dropline_rx(pipe, ++received->n);
+    }
+    received->left -= samples;
 }
 
 /* An event of the program's own: `number` says which, below 2^32 - 16; the rest is the program's. */
@@ -229,6 +265,12 @@ static void dropline_ask(void)
     dropline_session = (struct dropline_head *)memory;
     __atomic_fetch_add(&dropline_session->attached, 1u, __ATOMIC_RELAXED);
     __atomic_store_n(&dropline_recording, &dropline_session->recording, __ATOMIC_RELEASE);
+}
+
+int dropline_join(void)
+{
+    pthread_once(&dropline_asked, dropline_ask);
+    return __atomic_load_n(__atomic_load_n(&dropline_recording, __ATOMIC_RELAXED), __ATOMIC_RELAXED) != 0;
 }
 
 /* A thread's first event: it takes a ring that nobody writes to. */

@@ -7,11 +7,12 @@ use std::process::Command;
 use tree::{root, sources};
 
 /// What each crate may depend on, of ours.
-const MAY_KNOW: [(&str, &[&str]); 16] = [
+const MAY_KNOW: [(&str, &[&str]); 17] = [
     ("dropline-account", &["dropline-stats", "dropline-trial"]),
     ("dropline-heartbeat", &[]),
     ("dropline-lab", &[]),
     ("dropline-stats", &[]),
+    ("dropline-passage", &["dropline-stats", "dropline-trial"]),
     ("dropline-payload", &[]),
     ("dropline-trial", &["dropline-stats"]),
     ("dropline-sim", &["dropline-trial"]),
@@ -25,11 +26,13 @@ const MAY_KNOW: [(&str, &[&str]); 16] = [
             "dropline-account",
             "dropline-heartbeat",
             "dropline-lab",
+            "dropline-passage",
             "dropline-record",
             "dropline-report",
             "dropline-search",
             "dropline-sim",
             "dropline-stats",
+            "dropline-trace",
             "dropline-traffic",
             "dropline-trial",
             "dropline-wakeup",
@@ -42,7 +45,8 @@ const MAY_KNOW: [(&str, &[&str]); 16] = [
 ];
 
 /// Crates that see no clock, socket, thread or file.
-const PURE: [&str; 8] = ["account", "payload", "record", "report", "search", "sim", "stats", "trial"];
+const PURE: [&str; 9] =
+    ["account", "passage", "payload", "record", "report", "search", "sim", "stats", "trial"];
 
 /// Where unsafe code may stand.
 const MAY_BE_UNSAFE: [&str; 4] =

@@ -9,7 +9,7 @@ pub struct Event {
     pub kind: Kind,
     /// Which pipe, or which of the program's own things.
     pub pipe: u32,
-    /// The granule that passed, from 1; of a program's own event, its first value.
+    /// The granule that passed, from 1; samples in flight; of a program's own event, its first value.
     pub n: u64,
     /// A further value of a program's own event; of others 0.
     pub extra: u64,
@@ -24,6 +24,8 @@ pub enum Kind {
     Rx,
     /// A probe was crossed: `pipe` is the probe, `n` the delay in ticks that was really added there.
     Crossing,
+    /// So many samples were in a pipe: `n` of them.
+    InFlight,
     /// An event of the program's own, with its number below 2³².
     Own(u32),
 }
@@ -37,6 +39,7 @@ impl Kind {
             Self::Tx => 1,
             Self::Rx => 2,
             Self::Crossing => 3,
+            Self::InFlight => 4,
             // 2³² − 16 numbers at most, so that the code fits its half word.
             Self::Own(number) => (Self::OWN + number as u64) & 0xffff_ffff,
         }
@@ -47,6 +50,7 @@ impl Kind {
             1 => Some(Self::Tx),
             2 => Some(Self::Rx),
             3 => Some(Self::Crossing),
+            4 => Some(Self::InFlight),
             own if own >= Self::OWN => Some(Self::Own((own - Self::OWN) as u32)),
             _ => None,
         }
@@ -80,6 +84,7 @@ mod tests {
             Just(Kind::Tx),
             Just(Kind::Rx),
             Just(Kind::Crossing),
+            Just(Kind::InFlight),
             (0..=u32::MAX - 16).prop_map(Kind::Own)
         ]
     }
@@ -96,7 +101,7 @@ mod tests {
 
     #[test]
     fn words_that_no_tracepoint_writes_are_no_event() {
-        for code in [0, 4, 15] {
+        for code in [0, 5, 15] {
             assert_eq!(Event::of_words([1, code, 1, 0]), None);
         }
     }

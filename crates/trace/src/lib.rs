@@ -5,6 +5,19 @@
 //! pipelines, statistics or any framework, and depends on nothing.
 //! Start reading at [`tx`], then `ring`; the collecting side is [`Session`].
 //!
+//! A source and a sink of a pipe, in the program that is measured:
+//!
+//! ```
+//! use dropline_trace::Granules;
+//! let (mut sent, mut received) = (Granules::of(32768), Granules::of(32768));
+//! // In the source, before the samples are handed on:
+//! sent.tx(0, 4096);
+//! // In the sink:
+//! received.rx(0, 4096);
+//! ```
+//!
+//! `dropline trial flowgraph:exec:COMMAND` starts the program with a session and correlates what it records.
+//!
 //! Off, a tracepoint is two loads and one branch that always goes the same way; with the feature `silent` it is nothing.
 //! On, it is one read of the clock and 32 bytes into the thread's own ring.
 #![cfg_attr(not(feature = "std"), no_std)]
@@ -12,6 +25,7 @@
 #[cfg(feature = "std")]
 pub mod ctf;
 mod event;
+mod granules;
 mod layout;
 #[cfg(feature = "std")]
 mod probe;
@@ -21,6 +35,7 @@ mod session;
 mod sys;
 
 pub use event::{Event, Kind};
+pub use granules::Granules;
 pub use layout::{Head, MAGIC, NAME_BYTES, PROBES, ProbeEntry, Shape};
 #[cfg(feature = "std")]
 pub use probe::Probe;
@@ -43,11 +58,28 @@ pub fn rx(pipe: u32, n: u64) {
     trace(Kind::Rx, pipe, n, 0);
 }
 
+/// So many samples are in `pipe` now, between its source and its sink: a sampler's event, against which the delays are
+/// checked (Little's law).
+#[cfg(feature = "std")]
+#[inline]
+pub fn in_flight(pipe: u32, samples: u64) {
+    trace(Kind::InFlight, pipe, samples, 0);
+}
+
 /// An event of the program's own: `number` says which, the rest is the program's.
 #[cfg(feature = "std")]
 #[inline]
 pub fn event(number: u32, which: u32, first: u64, second: u64) {
     trace(Kind::Own(number), which, first, second);
+}
+
+/// Joins the session that the environment names, where it names one, and says whether tracepoints record now.
+///
+/// The first event does this by itself; a program that calls it first, before its threads start, takes no page fault
+/// and loads no library in the middle of its work.
+#[cfg(feature = "std")]
+pub fn join() -> bool {
+    !cfg!(feature = "silent") && sys::local::join()
 }
 
 #[cfg(feature = "std")]

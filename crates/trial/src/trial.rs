@@ -1,6 +1,6 @@
 //! One trial: what was asked, what was counted.
 
-use crate::{Caveat, Kept, Rate, Ratio, Watched, Woken};
+use crate::{Caveat, Kept, Passages, Rate, Ratio, Watched, Woken};
 use dropline_stats::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -67,6 +67,8 @@ pub struct Trial {
     pub watched: Option<Watched>,
     /// Threads and conditions of a trial of wake-ups.
     pub woken: Option<Woken>,
+    /// Pipes of a trial of a pipeline.
+    pub passages: Option<Passages>,
     /// Doubts about this trial.
     pub caveats: Vec<Caveat>,
 }
@@ -98,6 +100,7 @@ impl Trial {
             lost_at: None,
             watched: None,
             woken: None,
+            passages: None,
             caveats: Vec::new(),
         }
     }

@@ -85,6 +85,8 @@ event { name = "dropline:crossing"; id = 3; stream_id = 0;
 	fields := struct { uint32_t probe; uint64_t delay_ticks; }; };
 event { name = "dropline:own"; id = 4; stream_id = 0;
 	fields := struct { uint32_t number; uint32_t which; uint64_t first; uint64_t second; }; };
+event { name = "dropline:in_flight"; id = 5; stream_id = 0;
+	fields := struct { uint32_t pipe; uint64_t samples; }; };
 "#;
 
 impl TraceWriter {
@@ -117,6 +119,7 @@ impl TraceWriter {
             Kind::Rx => 2,
             Kind::Crossing => 3,
             Kind::Own(_) => 4,
+            Kind::InFlight => 5,
         };
         stream.events.extend(code.to_le_bytes());
         stream.events.extend(ns.to_le_bytes());

@@ -47,6 +47,12 @@ pub(crate) fn is_on() -> bool {
     unsafe { &*RECORDING.load(Ordering::Relaxed) }.load(Ordering::Relaxed) != 0
 }
 
+/// Asks the environment, if nobody did; whether tracepoints record now.
+pub(crate) fn join() -> bool {
+    region();
+    is_on()
+}
+
 /// Stamps and writes an event.
 #[inline]
 pub(crate) fn write(kind: Kind, pipe: u32, n: u64, extra: u64) {
