@@ -16,7 +16,9 @@ pub fn check(bytes: &[u8]) {
         let again: Vec<Control<'_>> = controls(&room[..written]).collect();
         assert_eq!(again, [control]);
     }
-    if let Some(tapped) = Tapped::read(bytes) {
-        assert!(tapped.datagrams > 0 || tapped.payload_bytes == 0);
+    for link_bytes in [0, 14] {
+        if let Some(tapped) = Tapped::read(bytes, link_bytes) {
+            assert!(tapped.datagrams > 0 || tapped.payload_bytes == 0);
+        }
     }
 }

@@ -3,10 +3,9 @@
 use crate::keeper::{Keeper, Output};
 use crate::trialing::keep_packets;
 use crate::{Failure, clock, environment};
-use dropline_account::{Place, Site};
 use dropline_record::{Header, ProfileLine, Purpose, Record, TrialLine, schema};
 use dropline_traffic::{OverhearError, Overheard, Port};
-use dropline_trial::{Caveat, LostAt, Packet, Rate, Stamp, TrafficProfile, Trial, TrialInput};
+use dropline_trial::{Caveat, Packet, Rate, Stamp, TrafficProfile, Trial, TrialInput};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -38,11 +37,10 @@ pub fn watch(
     see: impl FnMut(&Glimpse),
 ) -> Result<Record, Failure> {
     let port = Port::open(plan.port, plan.pid, plan.every).map_err(|why| failure(&why))?;
-    let mut caveats: Vec<Caveat> = port.untapped().map(untapped).into_iter().collect();
     let started = clock::now_utc();
     let address = port.address();
     let heard = port.listen(plan.duration, stop, see).map_err(|why| failure(&why))?;
-    caveats.extend(doubts(&heard));
+    let caveats = doubts(&heard);
     let profile = TrafficProfile { packet: usual_packet(&heard), ..TrafficProfile::default() };
     let header = Header {
         schema: schema::CURRENT.into(),
@@ -72,19 +70,18 @@ pub fn watch(
     Ok(record)
 }
 
-/// What was heard, in the words of a trial: what arrived was offered, what was not dropped was forwarded.
+/// What was heard, in the words of a trial: what arrived was offered, what was not lost on its way to the program was
+/// forwarded.
 fn trial(heard: &Overheard, caveats: Vec<Caveat>) -> Trial {
-    let dropped = heard.dropped;
-    let offered = heard.arrived.unwrap_or(heard.read_in_namespace + dropped).max(dropped);
+    let lost: u64 = heard.account.lost_at.values().sum();
+    let offered = heard.arrived.unwrap_or(heard.read_in_namespace + heard.dropped).max(lost);
     let load = Rate::pps(offered as f64 / heard.duration.as_secs_f64().max(1e-9));
     let input = TrialInput { load: load.unwrap_or(Rate::from_millipps(1)), duration: heard.duration };
-    let lost_at =
-        LostAt::from([(Site::out(Place::ReceiveBuffer).key(), dropped), (Site::UNEXPLAINED.key(), 0)]);
     Trial {
         offered,
-        forwarded: offered - dropped,
+        forwarded: offered - lost,
         stamp: heard.packets.as_ref().map(|_| Stamp::Kernel),
-        lost_at: Some(lost_at),
+        lost_at: Some(heard.account.lost_at.clone()),
         watched: Some(heard.watched.clone()),
         caveats,
         ..Trial::new(1, input, 0)
@@ -102,15 +99,8 @@ fn usual_packet(heard: &Overheard) -> Packet {
 
 fn doubts(heard: &Overheard) -> Vec<Caveat> {
     let reported = |code: &str, text: String| Caveat::Reported { code: code.into(), text };
-    let mut doubts = Vec::new();
-    if heard.arrived.is_some_and(|arrived| arrived < heard.dropped) {
-        doubts.push(reported(
-            "trains_heard",
-            "more packets were dropped than arrived one by one: they come as trains (UDP_SEGMENT), of which each is \
-             heard as one long packet; numbers of packets and the buffer's size in packets are too low"
-                .into(),
-        ));
-    }
+    let mut doubts: Vec<Caveat> = heard.untapped.iter().map(untapped).collect();
+    doubts.extend(heard.account.caveats.iter().cloned());
     if heard.missed > 0 {
         doubts.push(reported(
             "arrivals_missed",

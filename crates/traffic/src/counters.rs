@@ -16,6 +16,7 @@ use crate::counting::AtSocket;
 use dropline_account::{Device, Role, Snapshot, Space, TargetSockets, Way};
 use dropline_trial::Caveat;
 use links::{Link, Qdisc, Side};
+use netlink::Netlink;
 use path::Path;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -30,6 +31,16 @@ pub struct Counters {
     places: Vec<Seat>,
     softnet: Option<File>,
     unseen: Vec<Caveat>,
+}
+
+/// Interfaces that belong to a bridge or a bond: what arrives at them for this host arrives there once more.
+pub(crate) fn shown_again() -> Vec<u32> {
+    let links = Netlink::open(libc::NETLINK_ROUTE).and_then(|mut netlink| links::links(&mut netlink));
+    let links = links.unwrap_or_default();
+    let shows_again = |link: &Link| ["bridge", "bond", "team"].contains(&link.kind.as_str());
+    let above = |index: u32| links.iter().find(|link| link.index == index);
+    let part = |link: &&Link| link.master.and_then(above).is_some_and(shows_again);
+    links.iter().filter(part).map(|link| link.index).collect()
 }
 
 /// One namespace on the way.

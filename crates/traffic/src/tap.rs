@@ -1,18 +1,21 @@
-//! Traffic that is not ours, as it arrives at an interface: a copy of each datagram's headers.
+//! Traffic that is not ours, as it arrives at interfaces: a copy of each datagram's headers.
 
+use crate::counters::shown_again;
 use crate::receiver::nothing_as_none;
 use crate::sys::{ReceiveBatch, open_tap, receive_drops, wait_for_stamps, wait_readable};
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-/// A copy of the datagrams that arrive at an interface for one UDP port, with the kernel's stamps.
+/// A copy of the datagrams that arrive for one UDP port, with the kernel's stamps.
 ///
 /// What is tapped goes on to whom it is for. Each copy costs its sender about as much as a tenth of a send.
 pub struct Tap {
     socket: UdpSocket,
     batch: ReceiveBatch,
-    port: u16,
+    /// Interfaces whose packets arrive at another one too.
+    shown_again: Vec<u32>,
 }
 
 /// A datagram that was tapped, or several that came as one train.
@@ -30,21 +33,29 @@ pub struct Tapped {
     pub datagrams: u32,
 }
 
-/// Bytes that are looked at: a virtio header, Ethernet with a tag, IPv6 and UDP.
+/// Bytes that are looked at: a virtio header, Ethernet, the longest of IP and UDP.
 const LOOKED_AT: usize = 128;
 
+impl fmt::Debug for Tap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tap").field("socket", &self.socket).finish_non_exhaustive()
+    }
+}
+
 impl Tap {
-    /// Taps what arrives at `interface` for `port`; copies wait in `buffer_bytes` until they are read.
+    /// Taps what arrives for `port` at `interface`, or at any interface of this network namespace; copies wait in
+    /// `buffer_bytes` until they are read.
     ///
     /// # Errors
     /// If the privilege lacks (`CAP_NET_RAW`), or there is no such interface.
-    pub fn open(interface: &str, port: u16, buffer_bytes: usize) -> io::Result<Self> {
-        let socket = open_tap(interface, buffer_bytes)?;
+    pub fn open(interface: Option<&str>, port: u16, buffer_bytes: usize) -> io::Result<Self> {
+        let shown_again = if interface.is_none() { shown_again() } else { Vec::new() };
+        let socket = open_tap(interface, port, buffer_bytes)?;
         wait_for_stamps();
-        Ok(Self { socket, batch: ReceiveBatch::with_stamps(LOOKED_AT), port })
+        Ok(Self { socket, batch: ReceiveBatch::with_stamps(LOOKED_AT), shown_again })
     }
 
-    /// Waits for copies, `longest` at most, and passes those on that are there; how many datagrams they are.
+    /// Waits for copies, `longest` at most, and passes those on that one call brings; how many datagrams they are.
     ///
     /// # Errors
     /// If the interface is gone.
@@ -53,14 +64,14 @@ impl Tap {
             return Ok(0);
         }
         let mut datagrams = 0;
-        while let Some(count) = nothing_as_none(self.batch.receive(&self.socket))? {
-            for at in 0..count {
-                let Some(mut tapped) = Tapped::read(self.batch.packet(at)) else { continue };
-                if tapped.target.port() == self.port {
-                    tapped.stamp_ns = self.batch.stamp(at);
-                    datagrams += u64::from(tapped.datagrams);
-                    each(tapped);
-                }
+        for at in 0..nothing_as_none(self.batch.receive(&self.socket))?.unwrap_or(0) {
+            let Some(entrance) = self.batch.entrance(at) else { continue };
+            if self.shown_again.contains(&entrance.interface) {
+                continue;
+            }
+            if let Some(tapped) = Tapped::read(self.batch.packet(at), entrance.header_bytes) {
+                datagrams += u64::from(tapped.datagrams);
+                each(Tapped { stamp_ns: self.batch.stamp(at), ..tapped });
             }
         }
         Ok(datagrams)
@@ -73,22 +84,18 @@ impl Tap {
 }
 
 impl Tapped {
-    /// Reads a frame with a virtio header before it; `None` if it is no UDP datagram from its beginning.
-    pub fn read(bytes: &[u8]) -> Option<Self> {
+    /// Reads a frame with a virtio header before it, and `link_bytes` of the link's own; `None` if it is no UDP
+    /// datagram from its beginning.
+    pub fn read(bytes: &[u8], link_bytes: usize) -> Option<Self> {
         const VIRTIO: usize = 10;
         const UDP: u8 = 17;
         /// virtio_net.h: a train of UDP datagrams.
         const UDP_TRAIN: u8 = 5;
         let short = |at: usize| Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
-        let mut kind = short(VIRTIO + 12)?;
-        let mut ip = VIRTIO + 14;
-        if kind == 0x8100 {
-            kind = short(ip + 2)?;
-            ip += 4;
-        }
-        let (source, target, udp) = match kind {
-            0x0800 => {
-                let length = usize::from(bytes.get(ip)? & 15) * 4;
+        let ip = VIRTIO + link_bytes;
+        let (source, target, udp) = match bytes.get(ip)? >> 4 {
+            4 => {
+                let length = usize::from(bytes[ip] & 15) * 4;
                 let is_first = short(ip + 6)? & 0x1fff == 0;
                 if *bytes.get(ip + 9)? != UDP || !is_first || length < 20 {
                     return None;
@@ -98,7 +105,7 @@ impl Tapped {
                 };
                 (address(ip + 12)?, address(ip + 16)?, ip + length)
             }
-            0x86dd => {
+            6 => {
                 if *bytes.get(ip + 6)? != UDP {
                     return None;
                 }
@@ -142,7 +149,7 @@ mod tests {
     #[test]
     fn a_datagram_and_a_train_are_told_apart() {
         let mut frame = frame();
-        let one = Tapped::read(&frame).unwrap();
+        let one = Tapped::read(&frame, 14).unwrap();
         assert_eq!(
             (one.source.to_string(), one.target.to_string()),
             ("10.0.0.1:1000".into(), "10.0.0.2:2000".into())
@@ -150,8 +157,20 @@ mod tests {
         assert_eq!((one.payload_bytes, one.datagrams), (128, 1));
         frame[1] = 5;
         frame[4..6].copy_from_slice(&50u16.to_ne_bytes());
-        let train = Tapped::read(&frame).unwrap();
+        let train = Tapped::read(&frame, 14).unwrap();
         assert_eq!((train.payload_bytes, train.datagrams), (50, 3), "the last one is shorter");
+    }
+
+    #[test]
+    fn a_link_without_a_header_of_its_own_is_read_as_one_with() {
+        let mut frame = frame();
+        let behind_ethernet = Tapped::read(&frame, 14);
+        frame.drain(10..24);
+        assert_eq!(Tapped::read(&frame, 0), behind_ethernet);
+        let mut v6 = vec![0; 10 + 40 + 8];
+        (v6[10], v6[16]) = (0x60, 17);
+        v6[54..56].copy_from_slice(&8u16.to_be_bytes());
+        assert_eq!(Tapped::read(&v6, 0).map(|empty| (empty.payload_bytes, empty.datagrams)), Some((0, 1)));
     }
 
     #[test]
@@ -159,19 +178,19 @@ mod tests {
         let spoilt = |at: usize, byte| {
             let mut frame = frame();
             frame[at] = byte;
-            Tapped::read(&frame)
+            Tapped::read(&frame, 14)
         };
         assert_eq!(spoilt(33, 6), None, "TCP");
-        assert_eq!(spoilt(23, 6), None, "ARP");
+        assert_eq!(spoilt(24, 0x00), None, "ARP");
         assert_eq!(spoilt(31, 1), None, "a later fragment has no ports");
         assert_eq!(spoilt(49, 7), None, "shorter than its header");
-        assert_eq!(Tapped::read(&frame()[..48]), None, "cut off");
+        assert_eq!(Tapped::read(&frame()[..48], 14), None, "cut off");
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_read_without_harm(bytes in prop::collection::vec(any::<u8>(), 0..128)) {
-            let _ = Tapped::read(&bytes);
+            let _ = (Tapped::read(&bytes, 0), Tapped::read(&bytes, 14));
         }
     }
 }

@@ -18,6 +18,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+#[path = "places/listened.rs"]
+mod listened;
+
 #[path = "places/made.rs"]
 mod made;
 

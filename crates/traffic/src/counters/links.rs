@@ -16,6 +16,8 @@ pub struct Link {
     pub up: bool,
     /// The interface it belongs to: a bridge.
     pub master: Option<u32>,
+    /// What it is, in the words of `ip link`; empty for one of hardware.
+    pub kind: String,
     /// The interface below it or at its other end.
     pub other: Option<u32>,
     /// The namespace of that one, as numbered here; `None` if it is this one.
@@ -144,6 +146,7 @@ impl Link {
                 3 => link.name = text(value),
                 5 => link.other = word(value, 0),
                 10 => link.master = word(value, 0),
+                18 => link.kind = Attributes::find(value, 0, 1).map(text).unwrap_or_default(),
                 // The statistics: 64 bits each.
                 23 => {
                     let count = |at: usize| double(value, 8 * at).unwrap_or(0);

@@ -22,9 +22,6 @@ mod frames;
 #[path = "linux_netlink.rs"]
 mod netlink;
 
-#[path = "linux_port.rs"]
-mod port;
-
 #[path = "linux_receive.rs"]
 mod receive;
 
@@ -42,7 +39,6 @@ pub(crate) use cpus::{allowed_cpus, prefer, real_time, run_on};
 pub(crate) use datagrams::{InBatch, OutBatch};
 pub(crate) use frames::FrameSocket;
 pub(crate) use netlink::{link_to, neighbour};
-pub(crate) use port::{tap_drops, tap_port};
 pub(crate) use receive::ReceiveBatch;
 pub(crate) use send::SendBatch;
 pub(crate) use stamping::{can_stamp_departures, stamp_packets, wait_for_stamps};

@@ -2,6 +2,7 @@
 
 use super::{BATCH, send_messages, socket_address, wait_readable};
 use crate::control::{controls, software_stamp};
+use crate::sys::Entrance;
 use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::net::{SocketAddr, UdpSocket};
@@ -191,6 +192,25 @@ impl ReceiveBatch {
     /// Where packet `at` came from.
     pub(crate) fn source(&self, at: usize) -> Option<SocketAddr> {
         socket_address(&self.sources[self.pieces[at].message])
+    }
+
+    /// Where frame `at` came in; `None` if the socket is no tap.
+    pub(crate) fn entrance(&self, at: usize) -> Option<Entrance> {
+        let storage: *const libc::sockaddr_storage = &raw const self.sources[self.pieces[at].message];
+        // SAFETY: the storage is as large as any address and aligned for it, and its family, which the kernel
+        // wrote, says which one it is; all fields are plain integers.
+        let address = unsafe {
+            if i32::from((*storage).ss_family) != libc::AF_PACKET {
+                return None;
+            }
+            &*storage.cast::<libc::sockaddr_ll>()
+        };
+        // Loopback writes one like Ethernet's; tunnels and mobile modems have none.
+        let header_bytes = match address.sll_hatype {
+            libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => 14,
+            _ => 0,
+        };
+        Some(Entrance { interface: u32::try_from(address.sll_ifindex).ok()?, header_bytes })
     }
 
     /// Sends the `chosen` packets back to where they came from, unchanged, from the `first` of them on;

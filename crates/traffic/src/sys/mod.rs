@@ -30,8 +30,8 @@ pub(crate) use imp::{
     FrameSocket, InBatch, OutBatch, ReceiveBatch, SendBatch, addresses_elsewhere, allowed_cpus,
     can_stamp_departures, coarse_now, errno_name, hear_queued, keep_trains, leads_off_this_machine, let_wait,
     link_to, local_addresses, neighbour, open_tap, prefer, real_time, receive_drops, receive_memory,
-    report_refusals, run_on, set_receive_buffer, sharpen_sleep, stamp_packets, tap_drops, tap_port,
-    wait_and_hear, wait_for_stamps, wait_readable,
+    report_refusals, run_on, set_receive_buffer, sharpen_sleep, stamp_packets, wait_and_hear,
+    wait_for_stamps, wait_readable,
 };
 
 pub(crate) use process::{end_with_parent, go_first, monotonic_ns, sleep_for, sleep_until_ns};
@@ -53,6 +53,16 @@ pub(crate) enum Queued {
     Left { number: u32, stamp_ns: i64 },
     /// What the network reported: its error is in `SO_ERROR` too.
     Error,
+}
+
+/// Where a tapped frame came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(any(not(target_os = "linux"), feature = "portable"), expect(dead_code, reason = "no frames"))]
+pub(crate) struct Entrance {
+    /// The interface's number.
+    pub(crate) interface: u32,
+    /// Bytes of the link's header before that of IP.
+    pub(crate) header_bytes: usize,
 }
 
 /// How packets leave.

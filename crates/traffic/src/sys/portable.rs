@@ -1,7 +1,7 @@
 //! Every system: the standard library alone. Packets move one by one, and what the own socket dropped
 //! is not known.
 
-use super::{BATCH, Exit, Queued, Refused};
+use super::{BATCH, Entrance, Exit, Queued, Refused};
 use crate::frame::{Head, Link};
 use dropline_payload::{HEADER_BYTES, filler};
 use std::io;
@@ -60,16 +60,6 @@ impl FrameSocket {
     pub(crate) fn open(_: u32) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
-}
-
-/// Packets on their way to others are not shown.
-pub(crate) fn tap_port(_: u16) -> io::Result<UdpSocket> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-/// There is no tap.
-pub(crate) fn tap_drops(_: &UdpSocket) -> io::Result<u32> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Not known.
@@ -202,6 +192,10 @@ impl ReceiveBatch {
 
     /// Sends the `chosen` packets back to where they came from, unchanged, from the `first` of them on;
     /// returns how many left. An error is about the first alone.
+    pub(crate) fn entrance(&self, _: usize) -> Option<Entrance> {
+        None
+    }
+
     pub(crate) fn echo(&mut self, socket: &UdpSocket, chosen: &[usize], first: usize) -> io::Result<usize> {
         let at = chosen[first];
         socket.send_to(self.packet(at), self.packets[at].1).map(|_| 1)
@@ -292,8 +286,8 @@ pub(crate) fn let_wait(_: &UdpSocket, _: Duration) -> io::Result<()> {
     Ok(())
 }
 
-/// There is none.
-pub(crate) fn open_tap(_: &str, _: usize) -> io::Result<UdpSocket> {
+/// Packets on their way to others are not shown.
+pub(crate) fn open_tap(_: Option<&str>, _: u16, _: usize) -> io::Result<UdpSocket> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

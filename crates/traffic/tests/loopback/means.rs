@@ -157,7 +157,7 @@ fn a_tap_sees_every_datagram_of_a_trial_with_its_stamp_trains_too() {
     use dropline_traffic::tap::Tap;
     let (trials, seen) = undisturbed(|| {
         let responder = Responder::default().start().unwrap();
-        let mut tap = match Tap::open("lo", responder.address().port(), 64 << 20) {
+        let mut tap = match Tap::open(Some("lo"), responder.address().port(), 64 << 20) {
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return Ok((vec![], None)),
             tap => tap.unwrap(),
         };

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn trial_of(
+pub(crate) fn trial_of(
     client: &Namespace,
     target: UdpTarget,
     options: &MeasurerOptions,
