@@ -1,4 +1,4 @@
-.PHONY: help demo test test-embedded fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
+.PHONY: help demo test test-embedded test-flowgraph fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -13,6 +13,10 @@ test: ## install what the tests need, then run everything in the default build
 test-embedded: ## c/heartbeat on nine machines: size, stack, instructions, cycles, rules
 	cargo xtask setup embedded
 	cargo xtask embedded
+
+test-flowgraph: ## FutureSDR and GNU Radio graphs, built and measured
+	cargo xtask setup flowgraph
+	cargo xtask flowgraph
 
 bench-search: ## what it costs each algorithm to decide on a trial, credible with 200 trials behind it too
 	cargo bench --package dropline-search --bench deciding

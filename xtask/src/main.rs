@@ -2,6 +2,7 @@
 
 mod demo;
 mod embedded;
+mod flowgraph;
 mod setup;
 mod test;
 
@@ -9,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
-cargo xtask setup PART   install what a part needs: embedded, fuzz, rivals, test
+cargo xtask setup PART   install what a part needs: embedded, flowgraph, fuzz, rivals, test
 cargo xtask demo         the main job on embedded parts, in under three minutes
 cargo xtask test         everything in the default build
 cargo xtask embedded     c/heartbeat on its machines: budgets, rules, mutations
+cargo xtask flowgraph    FutureSDR and GNU Radio graphs
 cargo xtask fuzz N       c/heartbeat under N made-up histories of packets";
 
 fn main() -> ExitCode {
@@ -22,6 +24,7 @@ fn main() -> ExitCode {
         ["setup", part] => setup::run(part),
         ["demo"] => demo::run(),
         ["embedded"] => embedded::run(),
+        ["flowgraph"] => flowgraph::test(),
         ["fuzz", inputs] => embedded::fuzz(inputs),
         ["test"] => test::run(),
         _ => Err(USAGE.into()),

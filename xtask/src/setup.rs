@@ -28,6 +28,16 @@ const EMBEDDED: [(&str, &str); 13] = [
     ("valgrind", "/usr/bin/valgrind"),
 ];
 
+/// GNU Radio and what builds with it, for `flowgraph:gnuradio`.
+const FLOWGRAPH: [(&str, &str); 6] = [
+    ("cmake", "/usr/bin/cmake"),
+    ("g++", "/usr/bin/g++"),
+    ("gnuradio-dev", "/usr/include/gnuradio/top_block.h"),
+    ("libspdlog-dev", "/usr/include/spdlog/spdlog.h"),
+    ("nlohmann-json3-dev", "/usr/include/nlohmann/json.hpp"),
+    ("pkg-config", "/usr/bin/pkg-config"),
+];
+
 /// A compiler with libFuzzer and its sanitizers, for `make fuzz`.
 const FUZZ: [(&str, &str); 2] = [
     ("clang", "/usr/bin/clang"),
@@ -55,9 +65,13 @@ pub(crate) fn run(part: &str) -> Done {
             browser()
         }
         "embedded" => packages(&EMBEDDED),
+        "flowgraph" => {
+            packages(&FLOWGRAPH)?;
+            crate::flowgraph::build()
+        }
         "rivals" => packages(&RIVALS),
         "fuzz" => packages(&FUZZ),
-        _ => Err(format!("there is no part {part:?}; there are embedded, fuzz, rivals and test")),
+        _ => Err(format!("there is no part {part:?}; there are embedded, flowgraph, fuzz, rivals and test")),
     }
 }
 
