@@ -228,7 +228,7 @@ pub(crate) struct TrafficArgs {
     /// Longest wait for packets after the last departure [default: 2s].
     #[arg(long, value_name = "TIME")]
     pub(crate) drain: Option<String>,
-    /// Count each trial in this many time slices too.
+    /// Time slices of each trial, none shorter than 10 ms [default: 40].
     #[arg(long, value_name = "N")]
     pub(crate) slices: Option<u32>,
     /// How long an exec: program may stay silent beyond a trial's duration.

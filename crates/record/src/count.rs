@@ -60,6 +60,51 @@ impl JsonSchema for Count {
     }
 }
 
+/// A sum that may pass 64 bits: a JSON integer, beyond 2⁵³ a string of digits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum(pub u128);
+
+impl Serialize for Sum {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match u64::try_from(self.0) {
+            Ok(sum) => Count(sum).serialize(serializer),
+            Err(_) => serializer.collect_str(&self.0),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Sum {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Digits;
+        impl Visitor<'_> for Digits {
+            type Value = Sum;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a sum: an integer of at least 0, or a string of digits")
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Sum, E> {
+                Ok(Sum(value.into()))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Sum, E> {
+                text.parse().map(Sum).map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+            }
+        }
+        deserializer.deserialize_any(Digits)
+    }
+}
+
+impl JsonSchema for Sum {
+    fn schema_name() -> Cow<'static, str> {
+        "Sum".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Count::json_schema(generator)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,6 +114,10 @@ mod tests {
         for (value, text) in [(7, "7"), (EXACT, "9007199254740992"), (EXACT + 1, "\"9007199254740993\"")] {
             assert_eq!(serde_json::to_string(&Count(value)).unwrap(), text);
             assert_eq!(serde_json::from_str::<Count>(text).unwrap(), Count(value));
+        }
+        for sum in [7, u128::from(EXACT) + 1, u128::MAX] {
+            let text = serde_json::to_string(&Sum(sum)).unwrap();
+            assert_eq!(serde_json::from_str::<Sum>(&text).unwrap(), Sum(sum), "{text}");
         }
         for bad in ["-1", "1.5", "\"x\"", "null"] {
             assert!(serde_json::from_str::<Count>(bad).is_err(), "{bad}");

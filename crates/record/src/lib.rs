@@ -15,6 +15,7 @@ pub mod packets;
 pub mod record;
 pub mod result_line;
 pub mod schema;
+pub mod slice_line;
 pub mod study;
 pub mod trial_line;
 pub mod watched_line;
@@ -25,7 +26,7 @@ pub use dropline_stats::{Histogram, sample};
 
 pub use arrivals_line::{ArrivalsLine, FidelityWord, SpacedLine};
 pub use compared::Compared;
-pub use count::Count;
+pub use count::{Count, Sum};
 pub use distribution::DistributionLine;
 pub use environment::Environment;
 pub use fit::Fit;
@@ -35,9 +36,8 @@ pub use record::{ReadError, Record};
 pub use result_line::{
     AnswerLine, CertifiedLine, CurveLine, DelayAtLine, OutlookLine, ResultLine, ResultWord,
 };
+pub use slice_line::{SliceDelayLine, SliceLine};
 pub use study::{Chart, Study, Table};
-pub use trial_line::{
-    BoundsLine, CaveatLine, DelayLine, NegativeLine, PacketsLine, Purpose, SliceLine, TrialLine,
-};
+pub use trial_line::{BoundsLine, CaveatLine, DelayLine, NegativeLine, PacketsLine, Purpose, TrialLine};
 pub use watched_line::WatchedLine;
 pub use woken_line::WokenLine;

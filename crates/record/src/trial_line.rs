@@ -1,9 +1,9 @@
 //! A line of a record: one trial and what the search knew after it.
 
-use crate::{ArrivalsLine, Count, WatchedLine, WokenLine};
+use crate::{ArrivalsLine, Count, SliceLine, WatchedLine, WokenLine};
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
-use dropline_trial::{Caveat, Delay, DelayKind, Rate, Slice, Stamp, Trial, TrialInput};
+use dropline_trial::{Caveat, Delay, DelayKind, Rate, Stamp, Trial, TrialInput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -139,17 +139,6 @@ pub struct NegativeLine {
     pub min: Option<i64>,
 }
 
-/// A part of a trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SliceLine {
-    /// Its length.
-    pub duration_s: f64,
-    /// Packets that left in it.
-    pub offered: Count,
-    /// Of those, how many came back.
-    pub forwarded: Count,
-}
-
 /// The times of each packet of a trial are in a file of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PacketsLine {
@@ -278,15 +267,7 @@ impl TrialLine {
             service_delay: delay(&self.service_delay_ns, NegativeLine::default())?,
             lateness: delay(&self.lateness_ns, NegativeLine::default())?,
             kept: self.arrivals.as_ref().map(ArrivalsLine::kept),
-            slices: self
-                .slices
-                .iter()
-                .map(|slice| Slice {
-                    duration: seconds(slice.duration_s),
-                    offered: slice.offered.0,
-                    forwarded: slice.forwarded.0,
-                })
-                .collect(),
+            slices: self.slices.iter().map(SliceLine::slice).collect::<Result<_, _>>()?,
             lost_at: self.lost_at.as_ref().map(plain),
             watched: self.watched.as_ref().map(WatchedLine::watched),
             woken: self.woken.as_ref().map(WokenLine::woken).transpose()?,
@@ -325,16 +306,6 @@ impl DelayLine {
     }
 }
 
-impl From<&Slice> for SliceLine {
-    fn from(slice: &Slice) -> Self {
-        Self {
-            duration_s: slice.duration.as_secs_f64(),
-            offered: Count(slice.offered),
-            forwarded: Count(slice.forwarded),
-        }
-    }
-}
-
 impl From<&Caveat> for CaveatLine {
     fn from(caveat: &Caveat) -> Self {
         let mut numbers = match serde_json::to_value(caveat) {
@@ -361,7 +332,7 @@ impl From<&Bounds> for BoundsLine {
 }
 
 /// Seconds of a line as a whole number of nanoseconds: exact for what was written from nanoseconds.
-fn seconds(value: f64) -> Duration {
+pub(crate) fn seconds(value: f64) -> Duration {
     Duration::from_nanos((value.max(0.0) * 1e9).round() as u64)
 }
 

@@ -96,7 +96,12 @@ fn trial() -> impl Strategy<Value = TrialLine> {
         slices: rest
             .3
             .into_iter()
-            .map(|(duration_s, offered, forwarded)| SliceLine { duration_s, offered, forwarded })
+            .map(|(duration_s, offered, forwarded)| SliceLine {
+                duration_s,
+                offered,
+                forwarded,
+                delay_ns: None,
+            })
             .collect(),
         purpose: if rest.4 { Purpose::Search } else { Purpose::DelayAt },
         ..REAL.trials[0].clone()

@@ -3,12 +3,12 @@
 //! 2⁷ cells a factor of two: a cell is at most 1/128 wide of its value, and values below 256 ns are exact. All of the
 //! 64 bits have their cell, so nothing is out of range; recording allocates nothing and never fails.
 
-use crate::counted::{CountError, Counted, Event, LARGEST_TICK, Meaning, Rounding};
+use crate::recorded::Recorded;
 
 /// Binary logarithm of the number of cells a factor of two.
 const PRECISION: u32 = 7;
 /// Cells of all 64-bit values.
-const CELLS: usize = ((64 - PRECISION as usize) << PRECISION) + (1 << PRECISION);
+pub(crate) const CELLS: usize = ((64 - PRECISION as usize) << PRECISION) + (1 << PRECISION);
 
 /// Delays of one slice of a trial.
 ///
@@ -36,10 +36,8 @@ pub struct Totals {
     pub negative: u64,
     /// The most negative.
     pub negative_min_ns: i64,
-    /// Events whose delay could not be kept.
-    pub drops: u64,
     /// Periods that passed without an event.
-    pub missed_periods: u64,
+    pub missed: u64,
     /// When the first event of the slice was due, from the trial's epoch; meaningless without one.
     first_ns: u64,
     /// When the last one was.
@@ -58,8 +56,7 @@ impl Default for Totals {
             most_ns: 0,
             negative: 0,
             negative_min_ns: 0,
-            drops: 0,
-            missed_periods: 0,
+            missed: 0,
             first_ns: u64::MAX,
             last_ns: 0,
             timed: 0,
@@ -92,7 +89,10 @@ impl Default for Recorder {
 
 impl std::fmt::Debug for Recorder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Recorder").field("totals", &self.totals).field("cells", &self.sparse()).finish()
+        f.debug_struct("Recorder")
+            .field("totals", &self.totals)
+            .field("cells", &self.recorded().cells)
+            .finish()
     }
 }
 
@@ -141,14 +141,9 @@ impl Recorder {
         self.totals.last_ns = self.totals.last_ns.max(due_ns);
     }
 
-    /// Counts events whose delay could not be kept.
-    pub fn drop_events(&mut self, events: u64) {
-        self.totals.drops += events;
-    }
-
     /// Counts periods that passed without an event.
     pub fn miss(&mut self, periods: u64) {
-        self.totals.missed_periods += periods;
+        self.totals.missed += periods;
     }
 
     /// What is known exactly.
@@ -167,8 +162,7 @@ impl Recorder {
         mine.most_ns = mine.most_ns.max(theirs.most_ns);
         mine.negative += theirs.negative;
         mine.negative_min_ns = mine.negative_min_ns.min(theirs.negative_min_ns);
-        mine.drops += theirs.drops;
-        mine.missed_periods += theirs.missed_periods;
+        mine.missed += theirs.missed;
         mine.first_ns = mine.first_ns.min(theirs.first_ns);
         mine.last_ns = mine.last_ns.max(theirs.last_ns);
         mine.timed += theirs.timed;
@@ -194,8 +188,7 @@ impl Recorder {
             most_ns: last.map_or(0, |cell| bounds(cell).1.min(now.most_ns)),
             negative: now.negative.checked_sub(before.negative)?,
             negative_min_ns: now.negative_min_ns,
-            drops: now.drops.checked_sub(before.drops)?,
-            missed_periods: now.missed_periods.checked_sub(before.missed_periods)?,
+            missed: now.missed.checked_sub(before.missed)?,
             first_ns: if before.timed > 0 { before.last_ns } else { now.first_ns },
             last_ns: now.last_ns,
             timed: now.timed.checked_sub(before.timed)?,
@@ -209,108 +202,41 @@ impl Recorder {
         self.totals = Totals::default();
     }
 
-    /// The occupied cells, ascending: (number of the cell, count). What is stored.
-    pub fn sparse(&self) -> Vec<(u32, u64)> {
+    /// What is kept of it: its occupied cells, and what is known exactly.
+    pub fn recorded(&self) -> Recorded {
+        let totals = &self.totals;
+        let span = totals.span_ns();
         let occupied = self.cells.iter().enumerate().filter(|(_, count)| **count > 0);
-        occupied.map(|(cell, &count)| (cell as u32, count)).collect()
-    }
-
-    /// From what was stored.
-    ///
-    /// `None` if a cell does not exist, or the counts are not those of the totals.
-    pub fn from_sparse(sparse: &[(u32, u64)], totals: Totals) -> Option<Self> {
-        let mut recorder = Self::new();
-        for &(cell, count) in sparse {
-            let cell = recorder.cells.get_mut(cell as usize)?;
-            *cell = cell.checked_add(count)?;
+        Recorded {
+            count: totals.count,
+            sum_ns: totals.sum_ns,
+            sum_squared_ns: totals.sum_squared_ns,
+            min_ns: totals.min_ns(),
+            max_ns: totals.max_ns(),
+            negative: totals.negative,
+            negative_min_ns: (totals.negative > 0).then_some(totals.negative_min_ns),
+            missed: totals.missed,
+            first_ns: span.map(|(first, _)| first),
+            last_ns: span.map(|(_, last)| last),
+            cells: occupied.map(|(cell, &count)| (cell as u32, count)).collect(),
         }
-        let count = sparse.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count))?;
-        recorder.totals = totals;
-        (count == totals.count).then_some(recorder)
-    }
-
-    /// The events by cell, for every estimator.
-    ///
-    /// # Errors
-    /// If a delay is beyond 2^52 ns: 52 days.
-    pub fn counted(&self) -> Result<Counted, CountError> {
-        let meaning = Meaning { unit_ns: 1, quantum_ns: 1.0, rounding: Rounding::Round, event: Event::Each };
-        let tick = |value: u64| i64::try_from(value).unwrap_or(LARGEST_TICK + 1);
-        let ranges = self.sparse().into_iter().map(|(cell, count)| {
-            let (low, high) = bounds(cell as usize);
-            // The extremes are known exactly.
-            (tick(low.max(self.totals.least_ns)), tick(high.min(self.totals.most_ns)), count)
-        });
-        Counted::ranges(meaning, ranges, None)
     }
 }
 
 /// The cell of a value: exact below 2⁸, then the first eight bits.
 #[inline]
-fn cell_of(value: u64) -> usize {
+pub(crate) fn cell_of(value: u64) -> usize {
     let above = (63 - PRECISION) as i32 - (value | 1 << PRECISION).leading_zeros() as i32;
     let shift = above as u32;
     ((shift as usize) << PRECISION) + (value >> shift) as usize
 }
 
 /// Lowest and highest value of a cell.
-fn bounds(cell: usize) -> (u64, u64) {
+pub(crate) fn bounds(cell: usize) -> (u64, u64) {
     let shift = (cell >> PRECISION).saturating_sub(1) as u32;
     let head = (cell - ((shift as usize) << PRECISION)) as u64;
     let low = head << shift;
     (low, low + ((1 << shift) - 1))
-}
-
-/// Consecutive slices of one trial.
-///
-/// A trial is cut into 40, each at least 10 ms long: the replicates of every interval, drift check and change point.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slices {
-    slice_ns: u64,
-    slices: Vec<Recorder>,
-}
-
-/// Slices of a trial.
-const SLICES: u64 = 40;
-/// The shortest, in nanoseconds.
-const SHORTEST_NS: u64 = 10_000_000;
-
-impl Slices {
-    /// For a trial of this duration; all memory is taken now.
-    pub fn of(duration_ns: u64) -> Self {
-        let slice_ns = (duration_ns.div_ceil(SLICES)).max(SHORTEST_NS);
-        let slices = duration_ns.div_ceil(slice_ns).max(1);
-        Self { slice_ns, slices: vec![Recorder::new(); slices as usize] }
-    }
-
-    /// Whether the trial is too short for 40 of them: a caveat.
-    pub fn are_few(&self) -> bool {
-        (self.slices.len() as u64) < SLICES
-    }
-
-    /// Length of a slice.
-    pub fn slice_ns(&self) -> u64 {
-        self.slice_ns
-    }
-
-    /// The slice of an event by when it was due; what was due later than the end belongs to the last.
-    pub fn due(&mut self, due_ns: u64) -> &mut Recorder {
-        let last = self.slices.len() - 1;
-        let slice = usize::try_from(due_ns / self.slice_ns).unwrap_or(last).min(last);
-        &mut self.slices[slice]
-    }
-
-    /// In order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Recorder> {
-        self.slices.iter()
-    }
-
-    /// The whole trial.
-    pub fn whole(&self) -> Recorder {
-        let mut whole = Recorder::new();
-        self.slices.iter().for_each(|slice| whole.merge(slice));
-        whole
-    }
 }
 
 #[cfg(test)]
@@ -336,7 +262,6 @@ mod tests {
     fn a_slice_without_delays_has_no_extremes() {
         let totals = *Recorder::new().totals();
         assert_eq!((totals.min_ns(), totals.max_ns(), totals.span_ns()), (None, None, None));
-        assert_eq!(Recorder::new().counted().unwrap().count(), 0);
     }
 
     #[test]
@@ -355,35 +280,9 @@ mod tests {
         recorder.record(u64::MAX);
         assert_eq!(recorder.totals().sum_ns, 2 * u128::from(u64::MAX));
         assert_eq!(recorder.totals().sum_squared_ns, u128::MAX, "two squares pass 2^128");
-        assert!(recorder.counted().is_err(), "2^64 ns are no delay to reckon with");
-    }
-
-    #[test]
-    fn short_trials_have_fewer_slices() {
-        assert_eq!(
-            (Slices::of(10_000_000_000).iter().len(), Slices::of(10_000_000_000).slice_ns()),
-            (40, 250_000_000)
-        );
-        let short = Slices::of(55_000_000);
-        assert_eq!((short.iter().len(), short.are_few()), (6, true));
-        assert_eq!(Slices::of(0).iter().len(), 1);
-        assert!(!Slices::of(400_000_000).are_few());
     }
 
     proptest! {
-        #[test]
-        fn the_sum_of_the_slices_is_the_whole(events in prop::collection::vec((0u64..1_000_000_000, any::<u32>()), 0..200)) {
-            let mut slices = Slices::of(1_000_000_000);
-            let mut whole = Recorder::new();
-            for &(due, delay) in &events {
-                for recorder in [slices.due(due), &mut whole] {
-                    recorder.record(delay.into());
-                    recorder.at(due);
-                }
-            }
-            prop_assert_eq!(slices.whole(), whole);
-        }
-
         #[test]
         fn what_was_recorded_since_is_what_was_recorded_since(
             first in prop::collection::vec(any::<u64>(), 0..50), later in prop::collection::vec(0u64..1 << 40, 0..50),
@@ -397,32 +296,11 @@ mod tests {
                 alone.record(delay);
             }
             let since = recorder.since(&earlier).unwrap();
-            prop_assert_eq!(since.sparse(), alone.sparse());
+            prop_assert_eq!(since.recorded().cells, alone.recorded().cells);
             prop_assert_eq!(since.totals().sum_squared_ns, alone.totals().sum_squared_ns);
             if !later.is_empty() && recorder != earlier {
                 prop_assert_eq!(earlier.since(&recorder), None);
             }
-        }
-
-        #[test]
-        fn storing_keeps_everything(delays in prop::collection::vec(any::<u64>(), 0..100)) {
-            let mut recorder = Recorder::new();
-            delays.iter().for_each(|&delay| recorder.record(delay));
-            let stored = Recorder::from_sparse(&recorder.sparse(), *recorder.totals());
-            prop_assert_eq!(stored, Some(recorder));
-        }
-
-        #[test]
-        fn percentiles_of_cells_are_those_of_the_delays_to_a_cell(
-            mut delays in prop::collection::vec(0u64..10_000_000, 30..300), p in 0.2f64..0.8,
-        ) {
-            let mut recorder = Recorder::new();
-            delays.iter().for_each(|&delay| recorder.record(delay));
-            delays.sort_unstable();
-            let rank = ((p * delays.len() as f64 - 1e-9).ceil() as usize).max(1);
-            let exact = delays[rank - 1] as f64;
-            let found = crate::Percentile::of(&recorder.counted().unwrap().binned(), p, 0.95).value.unwrap();
-            prop_assert!(found >= exact && found <= exact * (1.0 + 1.0 / 128.0), "{found} for {exact}");
         }
     }
 }

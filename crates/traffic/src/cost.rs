@@ -11,6 +11,7 @@ use crate::spread::Spread;
 use crate::stamps::Stamps;
 use crate::sys::Exit;
 use dropline_payload::Tag;
+use dropline_stats::Cut;
 use dropline_trial::{Arrival, Departed, PacketTimes, Part, Rate, TrialInput};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -40,7 +41,7 @@ pub fn of_sending(packets: u64, keep: bool) -> Duration {
         reply_wanted: false,
         end_ns: packets,
         give_up_ns: u64::MAX,
-        slices: None,
+        cut: Cut::of(0, None),
         sampling: Sampling::of(1e5),
         log: log.as_mut().map(|log| &mut log.departures),
         departed: Some(&mut departed),

@@ -14,7 +14,7 @@ use crate::stamps::Stamps;
 use crate::sys::ReceiveBatch;
 use crate::ways::Ways;
 use crate::{MeasurerOptions, Progress, ReceiveMeans, Reply, SendMeans, UdpError, UdpTarget};
-use dropline_stats::Spacing;
+use dropline_stats::{Cut, Spacing};
 use dropline_trial::{Departed, PacketTimes, TrafficProfile, TrialInput, Watched};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,6 +65,7 @@ impl Exchange<'_> {
         let (target, payload) = (self.target.address, self.profile.packet.payload_bytes());
         let meaning = |error, sent| UdpError::of_socket(error, target, sent, payload);
         let duration_ns = input.duration.as_nanos() as u64;
+        let cut = Cut::of(duration_ns, self.options.slices);
         let streams = self.profile.streams.len();
         let senders = self.options.means.senders.unwrap_or(1);
         let receivers = self.batches.len();
@@ -94,7 +95,7 @@ impl Exchange<'_> {
         for (((part, batch), log), arrived) in
             parts.zip(&mut *self.batches).zip(returns.drain(..)).zip(&mut arrived)
         {
-            let tools = Tools { batch, log, arrived, expected: if echo { expected } else { 0 } };
+            let tools = Tools { batch, log, arrived, cut, expected: if echo { expected } else { 0 } };
             let mut receiver = Receiver::new(part.0, part.1, tools, whose, self.receive, !echo);
             receiver.clear_backlog().map_err(|error| meaning(error, 0))?;
             receiving.push(receiver);
@@ -104,11 +105,7 @@ impl Exchange<'_> {
             echo,
             duration_ns,
             give_up_ns: duration_ns + grace(input.duration).as_nanos() as u64,
-            slices: self
-                .options
-                .slices
-                .filter(|&count| count > 0)
-                .map(|count| (count, (duration_ns / u64::from(count)).max(1))),
+            cut,
             sampling: match self.stamps_departures {
                 true => Sampling::of(input.load.as_pps()),
                 false => Sampling::none(),
@@ -188,7 +185,7 @@ struct Template {
     echo: bool,
     duration_ns: u64,
     give_up_ns: u64,
-    slices: Option<(u32, u64)>,
+    cut: Cut,
     sampling: Sampling,
 }
 
@@ -220,7 +217,7 @@ impl Template {
                     reply_wanted: self.echo,
                     end_ns: self.duration_ns,
                     give_up_ns: self.give_up_ns,
-                    slices: self.slices,
+                    cut: self.cut,
                     sampling: self.sampling,
                     log: None,
                     departed: None,

@@ -73,7 +73,7 @@ pub struct UdpMeasurer {
 /// What can be set about the measuring, as opposed to the traffic.
 #[derive(Clone, Debug)]
 pub struct MeasurerOptions {
-    /// Parts of equal length in which packets are also counted, by when they left.
+    /// Parts of equal length in which packets are also counted, by when they were due; 40 where nobody says.
     pub slices: Option<u32>,
     /// Receive buffer to ask for at each reply socket, in bytes.
     pub receive_buffer_bytes: u64,
@@ -90,7 +90,7 @@ pub struct MeasurerOptions {
 }
 
 impl Default for MeasurerOptions {
-    /// No slices, no times of single packets, means as fit, and room for twenty thousand small replies where
+    /// Slices as many as fit, no times of single packets, means as fit, and room for twenty thousand small replies where
     /// the system grants it.
     fn default() -> Self {
         Self {
@@ -294,7 +294,9 @@ impl UdpMeasurer {
         let by_kernel = received.stamped > 0;
         trial.stamp = Some(if by_kernel { Stamp::Kernel } else { Stamp::App });
         trial.delay_kind = Some(DelayKind::RoundTrip);
-        trial.slices = slices(trial.input.duration, marks, &received.seen);
+        trial.slices = slices(marks, received);
+        let fewer = received.slices.cut().fewer();
+        trial.caveats.extend(fewer.map(|(slices, wanted)| Caveat::FewSlices { slices, wanted }));
         trial.delay = measured(std::mem::take(&mut received.delay));
         trial.service_delay = measured(std::mem::take(&mut received.service_delay));
         if trial.generator_lost > 0 {
@@ -549,14 +551,17 @@ fn arrivals_not_kept(input: TrialInput, lateness: &Histogram, kept: &Kept) -> Op
 /// Lateness that is never called a failing.
 const EXCUSED: Duration = Duration::from_millis(1);
 
-fn slices(duration: Duration, marks: &[Mark], seen: &Seen) -> Vec<Slice> {
-    let count = marks.len().saturating_sub(1) as u32;
-    marks
-        .windows(2)
-        .map(|ends| Slice {
-            duration: duration / count,
+/// What was due in each slice, whenever it left and came back.
+fn slices(marks: &[Mark], received: &Received) -> Vec<Slice> {
+    let cut = received.slices.cut();
+    let end = marks.last().map_or(0, |end| end.index);
+    let parts = marks.windows(2).zip(received.slices.iter()).enumerate();
+    parts
+        .map(|(at, (ends, recorder))| Slice {
+            duration: Duration::from_nanos(cut.length_ns(at)),
             offered: ends[1].offered - ends[0].offered,
-            forwarded: seen.count(ends[0].index..ends[1].index),
+            forwarded: received.seen.count(ends[0].index.min(end)..ends[1].index.min(end)),
+            delay: Some(recorder.recorded()),
         })
         .collect()
 }

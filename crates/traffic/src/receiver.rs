@@ -7,7 +7,7 @@ use crate::sampling::{Sample, Stamped};
 use crate::seen::Seen;
 use crate::sys::{BATCH, Queued, ReceiveBatch, errno_name, hear_queued, wait_and_hear};
 use dropline_payload::{Tag, Tags, Verdict};
-use dropline_stats::{Histogram, Spacing};
+use dropline_stats::{Cut, Histogram, Slices, Spacing};
 use dropline_trial::Drain;
 use dropline_trial::packets::ReturnTimes;
 use std::io;
@@ -78,6 +78,8 @@ pub(crate) struct Received {
     pub(crate) unstamped: u64,
     pub(crate) delay: Histogram,
     pub(crate) service_delay: Histogram,
+    /// Delays by when packets were due.
+    pub(crate) slices: Slices,
     /// Departures with the kernel's stamps.
     pub(crate) sample: Sample,
     /// What was met where the two clocks were joined.
@@ -114,6 +116,8 @@ pub(crate) struct Tools<'a> {
     pub(crate) batch: &'a mut ReceiveBatch,
     pub(crate) log: Option<&'a mut ReturnTimes>,
     pub(crate) arrived: &'a mut Spacing,
+    /// How the trial is cut.
+    pub(crate) cut: Cut,
     /// Room for packets that are expected.
     pub(crate) expected: u64,
 }
@@ -139,7 +143,7 @@ impl<'a> Receiver<'a> {
             join: ClockJoin::default(),
             log: tools.log,
             arrived: tools.arrived,
-            counts: Received::with_room(tools.expected),
+            counts: Received::with_room(tools.expected, tools.cut),
         }
     }
 
@@ -311,6 +315,7 @@ impl<'a> Receiver<'a> {
         match times {
             Some((due, departed)) => {
                 counts.delay.record(back.saturating_sub(due));
+                counts.slices.record(due, back.cast_signed() - due.cast_signed());
                 counts.service_delay.record(back.saturating_sub(departed));
             }
             None => counts.without_delay += 1,
@@ -319,7 +324,7 @@ impl<'a> Receiver<'a> {
 }
 
 impl Received {
-    fn with_room(expected: u64) -> Self {
+    fn with_room(expected: u64, cut: Cut) -> Self {
         Self {
             seen: Seen::with_room(expected),
             forwarded: 0,
@@ -332,6 +337,7 @@ impl Received {
             unstamped: 0,
             delay: Histogram::new(),
             service_delay: Histogram::new(),
+            slices: Slices::new(cut),
             sample: Sample::new(),
             join: ClockJoin::default(),
             unreachable: None,
@@ -381,6 +387,7 @@ impl Received {
         self.unstamped += other.unstamped;
         self.delay.merge(&other.delay);
         self.service_delay.merge(&other.service_delay);
+        self.slices.merge(&other.slices);
         self.sample.merge(&other.sample);
         self.join.merge(&other.join);
         self.unreachable = match (self.unreachable.take(), other.unreachable) {

@@ -10,7 +10,7 @@ use crate::spread::Turns;
 use crate::starved::Wait;
 use crate::sys::{BATCH, Exit, Refused, errno_name, sharpen_sleep};
 use dropline_payload::{Message, Tag};
-use dropline_stats::Histogram;
+use dropline_stats::{Cut, Histogram};
 use dropline_trial::Departed;
 use dropline_trial::packets::DepartureTimes;
 use std::collections::BTreeMap;
@@ -38,8 +38,8 @@ pub(crate) struct Sender<'a> {
     pub(crate) end_ns: u64,
     /// What is not offered by then is not offered at all.
     pub(crate) give_up_ns: u64,
-    /// Parts of the trial to count apart: how many, and how long each is.
-    pub(crate) slices: Option<(u32, u64)>,
+    /// Parts of the trial to count apart.
+    pub(crate) cut: Cut,
     /// Packets whose departure the kernel stamps.
     pub(crate) sampling: Sampling,
     /// Keeps each packet's times.
@@ -57,7 +57,7 @@ pub(crate) struct Sent {
     pub(crate) lateness: Histogram,
     /// Packets the schedule had.
     pub(crate) intended: u64,
-    /// Where each slice begins, and the end of the last.
+    /// Where each slice begins, by when packets are due, and the end of the last.
     pub(crate) marks: Vec<Mark>,
     /// The cheapest send of one packet by itself.
     pub(crate) send_cost_ns: Option<u64>,
@@ -94,7 +94,7 @@ pub struct Trains {
 /// A moment between two packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Mark {
-    /// The next packet's index.
+    /// The next packet's index; the largest where the sender gave up before it.
     pub(crate) index: u64,
     /// Packets offered so far.
     pub(crate) offered: u64,
@@ -120,7 +120,7 @@ impl Sender<'_> {
         let _guard = HaltOnPanic(flight);
         sharpen_sleep();
         let mut rank = self.placement.settle_sender(self.number);
-        let slices = self.slices.map_or(0, |(count, _)| count as usize);
+        let slices = self.cut.slices();
         let mut sent = Sent::with_slices(slices);
         let mut refused = RefusedBy::new();
         // A trial that ended in an error may have left packets behind.
@@ -138,8 +138,8 @@ impl Sender<'_> {
             if now > self.give_up_ns || flight.is_halted() {
                 break;
             }
-            self.mark_slices(now, Mark { index, offered: sent.offered }, &mut sent.marks);
-            index = self.gather(index, now, &mut schedule, flight);
+            let slice_end = self.mark_slices(due, Mark { index, offered: sent.offered }, &mut sent.marks);
+            index = self.gather(index, now, slice_end, &mut schedule, flight);
             flight.publish(self.number, index);
             now = match self.flush(now, &mut sent, &mut refused, flight) {
                 Ok(now) => now,
@@ -155,7 +155,8 @@ impl Sender<'_> {
         wait_until(self.end_ns, now, &mut schedule, flight, &mut rank);
         sent.waited = wait.so_far();
         flight.finish();
-        sent.marks.resize(slices + 1, Mark { index, offered: sent.offered });
+        sent.marks.resize(slices, Mark { index: u64::MAX, offered: sent.offered });
+        sent.marks.push(Mark { index, offered: sent.offered });
         sent.refused = refused.into_values().map(|(error, count)| (errno_name(&error), count)).collect();
         sent.demoted = rank.demoted;
         sent.intended = schedule.intended();
@@ -176,19 +177,26 @@ impl Sender<'_> {
         index
     }
 
-    /// Begins the slices that have begun by `now`; what leaves after the last one's end belongs to it.
-    fn mark_slices(&self, now: u64, mark: Mark, marks: &mut Vec<Mark>) {
-        let Some((count, length_ns)) = self.slices else { return };
-        while marks.len() < count as usize && marks.len() as u64 * length_ns <= now {
+    /// Begins the slices that a packet which is `due` then is the first of; returns when the next one begins.
+    fn mark_slices(&self, due: u64, mark: Mark, marks: &mut Vec<Mark>) -> u64 {
+        while marks.len() < self.cut.slices() && self.cut.begin_ns(marks.len()) <= due {
             marks.push(mark);
         }
+        if marks.len() < self.cut.slices() { self.cut.begin_ns(marks.len()) } else { u64::MAX }
     }
 
-    /// Gives every packet that is due to its stream; returns the index of the next one.
-    fn gather(&mut self, mut index: u64, now: u64, schedule: &mut Schedule, flight: &Flight<'_>) -> u64 {
+    /// Gives every packet of the slice that is due to its stream; returns the index of the next one.
+    fn gather(
+        &mut self,
+        mut index: u64,
+        now: u64,
+        slice_end: u64,
+        schedule: &mut Schedule,
+        flight: &Flight<'_>,
+    ) -> u64 {
         let mut gathered = 0;
         while gathered < BATCH {
-            let Some(due) = schedule.due().filter(|&due| due <= now) else { break };
+            let Some(due) = schedule.due().filter(|&due| due <= now && due < slice_end) else { break };
             let stream = self.turns.stream();
             if let Some(log) = &mut self.log {
                 log.push(due, None, stream as u16);
@@ -363,9 +371,14 @@ impl Sent {
         };
         self.lateness.merge(&other.lateness);
         self.intended = self.intended.max(other.intended);
+        let ends = self.marks.last().map_or(0, |end| end.index);
         for (mark, others) in self.marks.iter_mut().zip(&other.marks) {
-            mark.index = mark.index.max(others.index);
+            // The first packet of a slice is the first of all senders'.
+            mark.index = mark.index.min(others.index);
             mark.offered += others.offered;
+        }
+        if let (Some(end), Some(others)) = (self.marks.last_mut(), other.marks.last()) {
+            end.index = ends.max(others.index);
         }
         self.send_cost_ns = self.send_cost_ns.into_iter().chain(other.send_cost_ns).min();
         self.trains.trains += other.trains.trains;
@@ -444,7 +457,7 @@ mod tests {
             reply_wanted: true,
             end_ns: 1_000_000_000,
             give_up_ns: 2_000_000_000,
-            slices: None,
+            cut: Cut::of(1_000_000_000, None),
             sampling: Sampling::none(),
             log: None,
             departed: None,

@@ -69,6 +69,13 @@ pub enum Caveat {
         /// How many.
         packets: u64,
     },
+    /// The trial was cut into fewer slices than it should be: none is shorter than 10 ms or without an event.
+    FewSlices {
+        /// How many it has.
+        slices: u64,
+        /// How many it should have.
+        wanted: u64,
+    },
     /// The trial had more packets than are kept one by one: `explain` sees the first of them alone.
     PacketsLeftOut {
         /// Packets whose times are kept.
@@ -189,6 +196,7 @@ impl Caveat {
             Self::ClockStepped { .. } => "clock_stepped",
             Self::StampsMissing { .. } => "stamps_missing",
             Self::DelayUnknown { .. } => "delay_unknown",
+            Self::FewSlices { .. } => "few_slices",
             Self::PacketsLeftOut { .. } => "packets_left_out",
             Self::ForeignPackets { .. } => "foreign_packets",
             Self::DependentTrials { .. } => "dependent_trials",
@@ -260,6 +268,10 @@ impl fmt::Display for Caveat {
             Self::DelayUnknown { packets } => {
                 write!(f, "{packets} replies came so late that their delay is not known")
             }
+            Self::FewSlices { slices, wanted } => write!(
+                f,
+                "the trial is short: it has {slices} time slices and not {wanted}, so less is known of how it varied"
+            ),
             Self::PacketsLeftOut { kept, left_out } => write!(
                 f,
                 "the times of the first {kept} packets are kept, those of the other {left_out} are not: a \

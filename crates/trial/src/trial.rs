@@ -1,7 +1,7 @@
 //! One trial: what was asked, what was counted.
 
 use crate::{Caveat, Kept, Passages, Rate, Ratio, Watched, Woken};
-use dropline_stats::Histogram;
+use dropline_stats::{Histogram, Recorded};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -179,10 +179,20 @@ pub struct Delay {
 pub struct Slice {
     /// Length of the part.
     pub duration: Duration,
-    /// Packets that left in it.
+    /// Packets that were due in it and left.
     pub offered: u64,
     /// Of those, how many came back.
     pub forwarded: u64,
+    /// How long they took from when they were due, where that was measured.
+    pub delay: Option<Recorded>,
+}
+
+impl Slice {
+    /// Packets that came back and whose delay is not known; `None` where delays were not measured.
+    pub fn drops(&self) -> Option<u64> {
+        let delay = self.delay.as_ref()?;
+        Some(self.forwarded.saturating_sub(delay.count).saturating_sub(delay.negative))
+    }
 }
 
 /// Where a time was taken (RFC 2330 §10.2).

@@ -4,7 +4,7 @@ use crate::machine::{self, AwakeCpus, CpuTime};
 use crate::settings::{Policy, Settings};
 use crate::sleeper::{Orders, Part, Sleeper};
 use crate::sys;
-use dropline_stats::Histogram;
+use dropline_stats::{Cut, Histogram, Recorder};
 use dropline_trial::woken::{Spike, WokenSlice, WokenThread};
 use dropline_trial::{Caveat, Delay, DelayKind, Measurer, Slice, Stamp, Trial, TrialInput, Woken, seed};
 use std::sync::Arc;
@@ -12,10 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Slices of a trial, where nobody says.
-const SLICES: u32 = 40;
-/// No slice is shorter: the kernel counts time of CPUs in ticks of that length.
-const SHORTEST_SLICE: Duration = Duration::from_millis(10);
+/// Recorders of all threads together; a slice of a thread has one, and one takes 60 000 bytes.
+const MOST_RECORDERS: u32 = 1280;
 /// From making the threads to the first wake-up.
 const LEAD_NS: i64 = 20_000_000;
 /// A timer slack above this is said: it is in every delay.
@@ -89,9 +87,9 @@ impl WakeupMeasurer {
         if count == 0 {
             return Err(WakeupError::NoWakeup(input.duration));
         }
-        let longest = (input.duration.as_nanos() / SHORTEST_SLICE.as_nanos()).max(1) as u32;
-        let slices =
-            self.slices.unwrap_or(SLICES).clamp(1, longest).min(u32::try_from(count).unwrap_or(u32::MAX));
+        let most = (MOST_RECORDERS / self.settings.threads.max(1)).max(1);
+        let most = most.min(u32::try_from(count).unwrap_or(u32::MAX));
+        let cut = Cut::of(length_ns, self.slices).at_most(most);
         let epoch_ns = sys::now_ns() + LEAD_NS;
         Ok((0..threads as usize)
             .map(|thread| Orders {
@@ -101,7 +99,7 @@ impl WakeupMeasurer {
                 epoch_ns,
                 count,
                 length_ns,
-                slices: slices as usize,
+                cut,
                 stop_above_ns: self.settings.stop_above.map(|limit| limit.as_nanos() as i64),
             })
             .collect())
@@ -158,10 +156,10 @@ struct Setup {
 
 /// Looks at the CPUs' time at the end of each slice, from the epoch on.
 fn look(orders: &Orders, cpus: &[usize], stop: &AtomicBool, spiked: &AtomicBool) -> Vec<Option<CpuTime>> {
-    let mut times = Vec::with_capacity(orders.slices + 1);
-    for slice in 0..=orders.slices {
-        let at =
-            orders.epoch_ns + (u128::from(orders.length_ns) * slice as u128 / orders.slices as u128) as i64;
+    let slices = orders.cut.slices();
+    let mut times = Vec::with_capacity(slices + 1);
+    for slice in 0..=slices {
+        let at = orders.epoch_ns + orders.cut.begin_ns(slice) as i64;
         while sys::now_ns() < at && !stop.load(Ordering::Relaxed) && !spiked.load(Ordering::Relaxed) {
             sys::sleep_until(at.min(sys::now_ns() + 50_000_000));
         }
@@ -201,12 +199,21 @@ fn fill(trial: &mut Trial, orders: &Orders, seen: Vec<Sleeper>, times: &[Option<
     trial.stamp = Some(Stamp::App);
     trial.delay_kind = Some(DelayKind::Lateness);
     trial.delay = delay;
-    let parts: Vec<Part> = (0..orders.slices).map(|slice| together(&seen, slice)).collect();
-    let length = Duration::from_nanos(orders.length_ns / orders.slices as u64);
+    // After a spike nothing is due.
+    let last = seen.iter().filter_map(|sleeper| sleeper.parts.iter().rposition(|part| part.due > 0)).max();
+    let cut = orders.cut;
+    let parts: Vec<Part> = (0..last.map_or(0, |last| last + 1)).map(|slice| together(&seen, slice)).collect();
     trial.slices = parts
         .iter()
-        .map(|part| Slice { duration: length, offered: part.due, forwarded: part.woken })
+        .enumerate()
+        .map(|(at, part)| Slice {
+            duration: Duration::from_nanos(cut.length_ns(at)),
+            offered: part.due,
+            forwarded: part.woken,
+            delay: Some(recorded(&seen, at).recorded()),
+        })
         .collect();
+    trial.caveats.extend(cut.fewer().map(|(slices, wanted)| Caveat::FewSlices { slices, wanted }));
     let slices = parts
         .iter()
         .enumerate()
@@ -242,24 +249,31 @@ fn fill(trial: &mut Trial, orders: &Orders, seen: Vec<Sleeper>, times: &[Option<
             .into_iter()
             .map(|sleeper| WokenThread {
                 cpu: sleeper.pinned.then_some(sleeper.cpu as u32),
-                missed: sleeper.due - sleeper.slices.iter().map(|part| part.woken).sum::<u64>(),
+                missed: sleeper.due - sleeper.parts.iter().map(|part| part.woken).sum::<u64>(),
                 delay: sleeper.delay,
             })
             .collect(),
         slices,
     };
-    trial.caveats = caveats(&woken, refused, real_time);
+    trial.caveats.extend(caveats(&woken, refused, real_time));
     trial.woken = Some(woken);
 }
 
 /// All threads in one slice.
 fn together(seen: &[Sleeper], slice: usize) -> Part {
-    let parts = seen.iter().filter_map(|sleeper| sleeper.slices.get(slice));
+    let parts = seen.iter().filter_map(|sleeper| sleeper.parts.get(slice));
     parts.fold(Part::default(), |sum, part| Part {
         due: sum.due + part.due,
         woken: sum.woken + part.woken,
         latest_ns: sum.latest_ns.max(part.latest_ns),
     })
+}
+
+/// What all threads recorded in one slice.
+fn recorded(seen: &[Sleeper], slice: usize) -> Recorder {
+    let mut all = Recorder::new();
+    seen.iter().filter_map(|sleeper| sleeper.slices.iter().nth(slice)).for_each(|one| all.merge(one));
+    all
 }
 
 fn caveats(woken: &Woken, refused: Option<String>, real_time: bool) -> Vec<Caveat> {

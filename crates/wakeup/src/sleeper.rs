@@ -2,7 +2,7 @@
 
 use crate::settings::Policy;
 use crate::sys;
-use dropline_stats::Histogram;
+use dropline_stats::{Cut, Histogram, Slices};
 use dropline_trial::Delay;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,7 +18,7 @@ pub(crate) struct Orders {
     pub(crate) count: u64,
     /// They are due at n · length ÷ count from the epoch.
     pub(crate) length_ns: u64,
-    pub(crate) slices: usize,
+    pub(crate) cut: Cut,
     pub(crate) stop_above_ns: Option<i64>,
 }
 
@@ -31,7 +31,8 @@ pub(crate) struct Sleeper {
     pub(crate) pinned: bool,
     pub(crate) timer_slack_ns: Option<u64>,
     pub(crate) delay: Delay,
-    pub(crate) slices: Vec<Part>,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) slices: Slices,
     /// Wake-ups that were due before it stopped.
     pub(crate) due: u64,
     /// The wake-up that ended it: its number, how late it was.
@@ -49,11 +50,12 @@ pub(crate) struct Part {
 impl Orders {
     /// When wake-up `n` is due, from its index: no error adds up.
     fn due_ns(&self, n: u64) -> i64 {
-        self.epoch_ns + (u128::from(n) * u128::from(self.length_ns) / u128::from(self.count)) as i64
+        self.epoch_ns + self.offset_ns(n) as i64
     }
 
-    fn slice_of(&self, n: u64) -> usize {
-        (u128::from(n) * self.slices as u128 / u128::from(self.count)) as usize
+    /// The same, from the epoch.
+    fn offset_ns(&self, n: u64) -> u64 {
+        (u128::from(n) * u128::from(self.length_ns) / u128::from(self.count)) as u64
     }
 }
 
@@ -66,7 +68,8 @@ impl Sleeper {
             pinned: false,
             timer_slack_ns: None,
             delay: Delay { histogram: Some(Histogram::new()), ..Delay::default() },
-            slices: vec![Part::default(); orders.slices],
+            parts: vec![Part::default(); orders.cut.slices()],
+            slices: Slices::new(orders.cut),
             due: 0,
             spike: None,
         }
@@ -98,10 +101,12 @@ impl Sleeper {
     }
 
     fn woke(&mut self, orders: &Orders, n: u64, late_ns: i64) {
-        let part = &mut self.slices[orders.slice_of(n)];
+        let offset_ns = orders.offset_ns(n);
+        let part = &mut self.parts[orders.cut.slice_of(offset_ns)];
         part.due += 1;
         part.woken += 1;
         part.latest_ns = Some(part.latest_ns.map_or(late_ns, |latest| latest.max(late_ns)));
+        self.slices.record(offset_ns, late_ns);
         match u64::try_from(late_ns) {
             Ok(late) => self.delay.histogram.iter_mut().for_each(|histogram| histogram.record(late)),
             Err(_) => {
@@ -116,7 +121,9 @@ impl Sleeper {
     fn next(&mut self, orders: &Orders, n: u64, now_ns: i64) -> u64 {
         let mut next = n + 1;
         while next < orders.count && orders.due_ns(next) <= now_ns {
-            self.slices[orders.slice_of(next)].due += 1;
+            let offset_ns = orders.offset_ns(next);
+            self.parts[orders.cut.slice_of(offset_ns)].due += 1;
+            self.slices.miss(offset_ns);
             next += 1;
         }
         next
@@ -135,7 +142,7 @@ mod tests {
             epoch_ns: 1_000,
             count: 7,
             length_ns: 1_000_000_000,
-            slices: 3,
+            cut: Cut::of(1_000_000_000, Some(3)),
             stop_above_ns: None,
         }
     }
@@ -146,7 +153,7 @@ mod tests {
         assert_eq!(orders.due_ns(0), 1_000);
         assert_eq!(orders.due_ns(7), 1_000_001_000);
         assert_eq!(orders.due_ns(3), 1_000 + 3_000_000_000 / 7);
-        assert_eq!([0, 2, 3, 6].map(|n| orders.slice_of(n)), [0, 0, 1, 2]);
+        assert_eq!([0, 2, 3, 6].map(|n| orders.cut.slice_of(orders.offset_ns(n))), [0, 0, 1, 2]);
     }
 
     #[test]
@@ -156,8 +163,10 @@ mod tests {
         sleeper.woke(&orders, 1, 300_000_000);
         let next = sleeper.next(&orders, 1, orders.due_ns(1) + 300_000_000);
         assert_eq!(next, 4, "two and three were due meanwhile");
-        let parts: Vec<_> = sleeper.slices.iter().map(|part| (part.due, part.woken)).collect();
+        let parts: Vec<_> = sleeper.parts.iter().map(|part| (part.due, part.woken)).collect();
         assert_eq!(parts, [(2, 1), (1, 0), (0, 0)]);
+        let missed: Vec<_> = sleeper.slices.iter().map(|slice| slice.totals().missed).collect();
+        assert_eq!(missed, [1, 1, 0]);
         assert_eq!(sleeper.next(&orders, 6, i64::MAX), 7, "nothing is due behind the end");
     }
 

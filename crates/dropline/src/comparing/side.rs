@@ -2,7 +2,8 @@
 
 use crate::{Failure, import, keeper};
 use dropline_record::{Purpose, Record, TrialLine};
-use dropline_stats::{CountError, Counted, Event, Histogram, Meaning, Rounding};
+use dropline_stats::{CountError, Counted, Event, Meaning, Rounding};
+use dropline_trial::{Slice, Trial};
 use std::path::Path;
 
 /// Two sides, and how they stand to one another.
@@ -78,7 +79,7 @@ pub fn turns(record: &Record, name: &str) -> Result<Pair, Failure> {
             "{name} holds no turn of both sides: there is nothing to compare"
         )));
     }
-    let of = |trials: &[&TrialLine]| of_trials(&trials[0].target, &trials[..turns]);
+    let of = |trials: &[&TrialLine]| of_trials(&trials[0].target, &trials[..turns], false);
     Ok(Pair { a: of(&a)?, b: of(&b)?, interleaved: true, seed: Some(record.header.profile.seed) })
 }
 
@@ -94,7 +95,7 @@ fn side(path: &Path) -> Result<Side, Failure> {
                     "measure one:  dropline trial TARGET --load 10kpps --duration 60s -o before.jsonl",
                 ));
             }
-            of_trials(&name, &trials)?
+            of_trials(&name, &trials, true)?
         }
         None => {
             let (_, mut read) = import::read(path, import::Hints::default(), &mut |_| {})?;
@@ -137,21 +138,29 @@ fn looks_like_a_record(path: &Path) -> bool {
     String::from_utf8_lossy(&first[..read]).trim_start().starts_with("{\"line\":\"header\"")
 }
 
-/// Each trial is a block.
-fn of_trials(name: &str, trials: &[&TrialLine]) -> Result<Side, Failure> {
+/// Each trial is a block, or each of its time slices where they are wanted and all trials have them.
+fn of_trials(name: &str, trials: &[&TrialLine], sliced: bool) -> Result<Side, Failure> {
     let wrong = |why: &dyn std::fmt::Display| Failure::environment(format!("{name}: {why}"));
     let meaning = recorded();
     let mut blocks = Vec::new();
-    for trial in trials {
-        let trial = trial.trial().map_err(|why| wrong(&why))?;
+    let trials: Vec<Trial> =
+        trials.iter().map(|trial| trial.trial().map_err(|why| wrong(&why))).collect::<Result<_, _>>()?;
+    let sliced = sliced && trials.iter().all(|trial| trial.slices.iter().any(has_delays));
+    for trial in &trials {
         let histogram = trial
             .delay
             .histogram
             .as_ref()
             .ok_or_else(|| wrong(&format!("trial {} measured no delays", trial.number)))?;
-        blocks.push(counted(histogram, meaning).map_err(|why| wrong(&why))?);
+        let recorded =
+            trial.slices.iter().filter(|slice| has_delays(slice)).filter_map(|slice| slice.delay.as_ref());
+        let found: Result<Vec<Counted>, CountError> = match sliced {
+            true => recorded.map(|slice| counted(slice.ranges(), meaning)).collect(),
+            false => counted(histogram.ranges(), meaning).map(|block| vec![block]),
+        };
+        blocks.extend(found.map_err(|why| wrong(&why))?);
     }
-    let seconds = trials.iter().map(|trial| trial.duration_s).sum();
+    let seconds = trials.iter().map(|trial| trial.duration.as_secs_f64()).sum();
     Ok(Side { name: name.into(), meaning, blocks, seconds: Some(seconds), notes: Vec::new() })
 }
 
@@ -160,13 +169,14 @@ fn recorded() -> Meaning {
     Meaning { unit_ns: 1000, quantum_ns: 1.0, rounding: Rounding::Floor, event: Event::Each }
 }
 
-fn counted(histogram: &Histogram, meaning: Meaning) -> Result<Counted, CountError> {
+/// Whether a slice is a replicate: nobody can be asked of an empty one.
+fn has_delays(slice: &Slice) -> bool {
+    slice.delay.as_ref().is_some_and(|delay| delay.count > 0)
+}
+
+fn counted(ranges: impl Iterator<Item = (u64, u64, u64)>, meaning: Meaning) -> Result<Counted, CountError> {
     let tick = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-    Counted::ranges(
-        meaning,
-        histogram.ranges().map(|(low, high, count)| (tick(low), tick(high), count)),
-        None,
-    )
+    Counted::ranges(meaning, ranges.map(|(low, high, count)| (tick(low), tick(high), count)), None)
 }
 
 fn words(event: Event) -> String {

@@ -324,7 +324,12 @@ impl Answer {
         }
         for slice in self.slices {
             let duration = time("a slice's duration_s", slice.duration_s)?;
-            trial.slices.push(Slice { duration, offered: slice.offered, forwarded: slice.forwarded });
+            trial.slices.push(Slice {
+                duration,
+                offered: slice.offered,
+                forwarded: slice.forwarded,
+                delay: None,
+            });
         }
         trial.caveats = self.caveats.into_iter().map(Caveat::from).collect();
         if self.forwarded > self.offered {

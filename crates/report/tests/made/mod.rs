@@ -211,6 +211,7 @@ pub(crate) fn trial(load_pps: f64, seconds: u64) -> Record {
             duration: input.duration / slices as u32,
             offered: each,
             forwarded: each - if slice == 17 || slice == 31 { trial.lost().min(each) / 2 } else { 0 },
+            delay: None,
         })
         .collect();
     let line = TrialLine::new(&trial, "udp://127.0.0.1:7007", "poisson", Purpose::Trial, Duration::ZERO);

@@ -2,7 +2,7 @@
 
 use crate::odd_target::OddTarget;
 use crate::{echo, input, measurer, profile, trial_on, undisturbed, undisturbed_trial};
-use dropline_traffic::{MeasurerOptions, Progress, Responder, UdpMeasurer};
+use dropline_traffic::{Means, MeasurerOptions, Progress, Responder, UdpMeasurer};
 use dropline_trial::{Arrival, Caveat, Drain, Measurer as _, Packet, Part, TrafficProfile};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -212,12 +212,33 @@ fn slices_add_up_to_the_trial_and_show_when_packets_were_lost() {
         with_options(target.address, options).measure(input(1_000.0, 200))
     });
     assert_eq!(trial.slices.len(), 4);
-    assert_eq!(trial.slices.iter().map(|slice| slice.offered).sum::<u64>(), 200);
-    assert_eq!(trial.slices.iter().map(|slice| slice.forwarded).sum::<u64>(), trial.forwarded);
+    // A packet is of the slice that it was due in, whenever it left and came back.
+    let counts: Vec<(u64, u64)> = trial.slices.iter().map(|slice| (slice.offered, slice.forwarded)).collect();
+    assert_eq!(counts, [(50, 50), (50, 50), (50, 50), (50, 0)]);
     assert_eq!(trial.slices.iter().map(|slice| slice.duration).sum::<Duration>(), trial.duration);
-    // A packet leaves in the slice it was due in or a later one, so the first ones lost nothing.
-    assert!(trial.slices[..3].iter().all(|slice| slice.offered == slice.forwarded), "{:?}", trial.slices);
-    assert_eq!(trial.slices[3].offered - trial.slices[3].forwarded, 50);
+    let delays: Vec<_> = trial.slices.iter().map(|slice| slice.delay.as_ref().unwrap()).collect();
+    assert_eq!(delays.iter().map(|delay| delay.count).collect::<Vec<_>>(), [50, 50, 50, 0]);
+    assert_eq!((delays[1].first_ns, delays[1].last_ns), (Some(50_000_000), Some(99_000_000)));
+    let longest = delays.iter().filter_map(|delay| delay.max_ns).max();
+    let whole = trial.delay.histogram.as_ref().unwrap();
+    assert!(longest <= whole.max() && whole.count() == 150, "{longest:?} {:?}", whole.max());
+}
+
+#[test]
+fn two_senders_agree_where_a_slice_begins() {
+    let streams = [1, 1, 1].map(|share| Part { name: share.to_string(), share }).to_vec();
+    let means = Means { senders: Some(2), ..Means::default() };
+    let trial = undisturbed_trial(|| {
+        let responder = Responder::default().start().unwrap();
+        let options = MeasurerOptions { slices: Some(4), means: means.clone(), ..MeasurerOptions::default() };
+        let profile = TrafficProfile { streams: streams.clone(), ..profile() };
+        UdpMeasurer::new(echo(responder.address()), profile, options, 12, Arc::default(), None)
+            .unwrap()
+            .measure(input(1_000.0, 200))
+    });
+    assert_eq!(trial.slices.iter().map(|slice| slice.offered).collect::<Vec<_>>(), [50; 4]);
+    assert_eq!(trial.slices.iter().map(|slice| slice.forwarded).sum::<u64>(), trial.forwarded);
+    assert!(trial.slices.iter().all(|slice| slice.forwarded <= 50), "{:?}", trial.slices);
 }
 
 #[test]
