@@ -34,16 +34,19 @@ pub(crate) fn flags(path: &Path, verb: &Command, typed: &ArgMatches) -> Result<V
         if matches!(typed.value_source(&id), Some(ValueSource::CommandLine)) {
             continue;
         }
-        for word in file.words(name, value)? {
-            match arg.get_long() {
-                None => flags.push(word),
-                Some(long) if matches!(arg.get_action(), clap::ArgAction::SetTrue) => {
-                    if word == "true" {
-                        flags.push(format!("--{long}"));
-                    }
-                }
-                Some(long) => flags.push(format!("--{long}={word}")),
+        if matches!(arg.get_action(), clap::ArgAction::SetTrue) {
+            match value.get_ref() {
+                DeValue::Boolean(true) => flags.push(format!("--{name}")),
+                DeValue::Boolean(false) => {}
+                _ => return Err(file.wrong(Some(value.span()), &format!("{name:?} is true or false"))),
             }
+            continue;
+        }
+        for word in file.words(name, value)? {
+            flags.push(match arg.get_long() {
+                None => word,
+                Some(long) => format!("--{long}={word}"),
+            });
         }
     }
     Ok(flags)
@@ -110,6 +113,7 @@ mod tests {
     use super::*;
     use crate::args::Cli;
     use clap::CommandFactory as _;
+    use proptest::prelude::*;
 
     fn read(text: &str, typed: &[&str]) -> Result<Vec<String>, Failure> {
         let directory = tempfile::tempdir().unwrap();
@@ -162,5 +166,50 @@ mod tests {
         assert!(text.contains("2 | arrivl = 'poisson'"), "{text}");
         let error = read("target = \n", &[]).unwrap_err();
         assert!(error.to_string().contains("scenario.toml:1:"), "{error}");
+    }
+
+    #[test]
+    fn a_switch_is_true_or_false_and_nothing_else() {
+        assert_eq!(read("json = true\n", &[]).unwrap(), ["--json"]);
+        assert_eq!(read("json = false\n", &[]).unwrap(), [""; 0]);
+        for other in ["'true'", "1", "[true]"] {
+            let error = read(&format!("json = {other}\n"), &[]).unwrap_err().to_string();
+            assert!(error.contains("scenario.toml:1:") && error.contains("true or false"), "{error}");
+        }
+    }
+
+    /// A value as it stands in the file, and as it would be typed.
+    fn value() -> impl Strategy<Value = (String, String)> {
+        let number = (-1_000_000_i64..1_000_000).prop_map(|number| (number.to_string(), number.to_string()));
+        let word = "[a-z0-9.:%?=,µ-]{0,12}".prop_map(|word| (format!("'{word}'"), word));
+        prop_oneof![number, word]
+    }
+
+    proptest! {
+        /// The twin: what stands in the file is what would be typed.
+        #[test]
+        fn any_value_of_a_key_is_the_flag_that_would_be_typed(
+            key in prop::sample::select(vec!["seed", "min-load", "arrival", "budget"]),
+            (written, typed) in value(),
+        ) {
+            prop_assert_eq!(read(&format!("{key} = {written}\n"), &[]).unwrap(), [format!("--{key}={typed}")]);
+        }
+
+        /// Errors have a line that the file has, whatever the file is.
+        #[test]
+        fn any_text_is_flags_or_an_error_with_a_line(
+            lines in prop::collection::vec(
+                "(target|seed|json|goal|\\[streams\\]|\\[\\[goal\\]\\]|[a-z-]{0,6}|\\PC{0,6}) ?(=|) ?('|\"|\\[|\\{|)\\PC{0,10}('|\"|\\]|\\}|)",
+                0..6,
+            ),
+        ) {
+            let text = lines.join("\n");
+            if let Err(error) = read(&text, &[]) {
+                let error = error.to_string();
+                let line = error.split("scenario.toml:").nth(1).and_then(|rest| rest.split(':').next());
+                let line: usize = line.unwrap().parse().unwrap();
+                prop_assert!((1..=lines.len().max(1) + 1).contains(&line), "{}", error);
+            }
+        }
     }
 }
