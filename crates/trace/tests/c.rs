@@ -41,7 +41,8 @@ fn every_event_of_a_c_and_of_a_cplusplus_program_arrives() {
     let c = compiled("c", "cc", &["-std=c11", "-D_GNU_SOURCE", "-Wpedantic", "-Wconversion"]);
     let cplusplus = compiled("cplusplus", "c++", &["-std=c++11", "-x", "c++"]);
     for program in [c, cplusplus] {
-        let mut session = session("all", 2, 256, WhenFull::DiscardNewest);
+        // Room for both threads in one ring: the second may find the first one's free again.
+        let mut session = session("all", 2, 512, WhenFull::DiscardNewest);
         session.start();
         play(&session, &program, "100");
         assert_eq!(session.counts(), Counts { recorded: 401, programs: 1, ..Counts::default() });
