@@ -4,12 +4,13 @@ use super::text;
 use dropline_traffic::counters::diag::SocketState;
 use dropline_traffic::counters::links::{Link, Qdisc, Route};
 use dropline_traffic::counters::netlink::{Attributes, Messages};
+use dropline_traffic::counters::reasons::Format;
 use dropline_traffic::counters::tables::{Tables, Version, backlog_drops};
 
 /// Any text has counters, which are 0 where it has none; any bytes have an end.
 pub fn check(bytes: &[u8]) {
     let text = text(bytes).into_owned();
-    let _ = backlog_drops(&text);
+    let _ = (backlog_drops(&text), Format::read(&text));
     let tables = Tables { snmp: text.clone(), netstat: text.clone(), snmp6: text.clone(), sockstat: text };
     for version in [Version::V4, Version::V6] {
         let stack = tables.stack(version);

@@ -1,18 +1,21 @@
-//! What a packet costs the sender beyond the system call.
+//! What a packet costs the sender, and its reply the receiver, beyond the system call.
 
+use crate::ReceiveMeans;
 use crate::flight::Flight;
 use crate::frame::Head;
 use crate::lane::Lane;
 use crate::placement::{Cpus, Placement, Priority};
+use crate::receiver::{Receiver, Tools, Whose};
 use crate::sampling::Sampling;
 use crate::schedule::Schedule;
 use crate::sender::Sender;
 use crate::spread::Spread;
 use crate::stamps::Stamps;
-use crate::sys::Exit;
-use dropline_payload::Tag;
-use dropline_stats::Cut;
+use crate::sys::{BATCH, Exit, ReceiveBatch, stamp_packets, wait_for_stamps, wait_readable};
+use dropline_payload::{HEADER_BYTES, Tag, Tags};
+use dropline_stats::{Cut, Spacing};
 use dropline_trial::{Arrival, Departed, PacketTimes, Part, Rate, TrialInput};
+use std::net::UdpSocket;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -38,7 +41,7 @@ pub fn of_sending(packets: u64, keep: bool) -> Duration {
         turns: spread.turns(),
         placement: &placement,
         tag: Tag(1),
-        reply_wanted: false,
+        reply_wanted: true,
         end_ns: packets,
         give_up_ns: u64::MAX,
         cut: Cut::of(0, None),
@@ -52,6 +55,48 @@ pub fn of_sending(packets: u64, keep: bool) -> Duration {
     let took = begun.elapsed();
     assert_eq!(sent.offered, packets, "every packet was sent");
     Duration::from_nanos((took.as_nanos() / u128::from(packets.max(1))) as u64)
+}
+
+/// Lets the receiver of a trial count `packets` replies, all in order, with all its judging, but calls nobody; how
+/// long each took, the making of its header included. With `keep`, the times of each packet are kept too.
+///
+/// Replies are those that one call brought over loopback, kernel's stamps included, under new indices.
+///
+/// # Panics
+/// If there is no loopback.
+pub fn of_receiving(packets: u64, keep: bool) -> Duration {
+    let open = || UdpSocket::bind("127.0.0.1:0").expect("loopback is there");
+    let (target, sockets) = (open(), [open()]);
+    sockets[0].set_nonblocking(true).expect("it is a socket");
+    let stamped = stamp_packets(&sockets[0]).is_ok();
+    if stamped {
+        wait_for_stamps();
+    }
+    let (stamps, stop) = (Stamps::new(1 << 20), AtomicBool::new(false));
+    let flight = Flight::new(Instant::now(), 1, &stamps, &stop, None, None);
+    flight.publish(0, packets);
+    let address = sockets[0].local_addr().expect("it is bound");
+    for _ in 0..BATCH {
+        target.send_to(&[0; HEADER_BYTES], address).expect("loopback is there");
+    }
+    let mut batch = ReceiveBatch::with_stamps(HEADER_BYTES);
+    let mut log = keep.then(|| PacketTimes::with_room(packets as usize, true));
+    let mut arrived = Spacing::new();
+    let tools = Tools {
+        batch: &mut batch,
+        log: log.as_mut().and_then(|log| log.returns.as_mut()),
+        arrived: &mut arrived,
+        cut: Cut::of(0, None),
+        expected: packets,
+    };
+    let whose = Whose { tags: Tags::new(1, 1), first: 0, number: 0 };
+    let receiver = Receiver::new(&sockets, &[0], tools, whose, ReceiveMeans::Spin, true);
+    wait_readable(&sockets, Duration::from_secs(1)).expect("it is a socket");
+    let begun = Instant::now();
+    let counted = receiver.judge_again(packets, &flight);
+    let took = begun.elapsed();
+    assert!(counted >= packets, "every packet was counted");
+    Duration::from_nanos((took.as_nanos() / u128::from(counted.max(1))) as u64)
 }
 
 #[cfg(test)]
@@ -68,12 +113,24 @@ mod tests {
             let many = during(|| {
                 of_sending(100_000, keep);
             });
-            assert_eq!(few, many, "the loop allocates");
+            assert_eq!(few, many, "the sender's loop allocates");
+            let few = during(|| {
+                of_receiving(1_000, keep);
+            });
+            // Up to what one piece of the set of seen packets holds, which is made before.
+            let many = during(|| {
+                of_receiving(60_000, keep);
+            });
+            assert_eq!(few, many, "the receiver's loop allocates");
         }
     }
 
     #[test]
     fn every_packet_goes_through_the_loop() {
-        assert!(of_sending(1_000, true) < Duration::from_secs(1));
+        for keep in [false, true] {
+            // Both say themselves if a packet is missing.
+            of_sending(1_000, keep);
+            of_receiving(1_000, keep);
+        }
     }
 }

@@ -8,6 +8,7 @@ pub mod links;
 pub mod netlink;
 mod path;
 mod process;
+pub mod reasons;
 pub mod tables;
 mod view;
 pub(crate) mod watch;
@@ -18,6 +19,7 @@ use dropline_trial::Caveat;
 use links::{Link, Qdisc, Side};
 use netlink::Netlink;
 use path::Path;
+use reasons::Reasons;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
@@ -30,6 +32,7 @@ pub struct Counters {
     target: SocketAddr,
     places: Vec<Seat>,
     softnet: Option<File>,
+    reasons: Option<Reasons>,
     unseen: Vec<Caveat>,
 }
 
@@ -61,8 +64,15 @@ impl Counters {
             target,
             places: Vec::new(),
             softnet: File::open("/proc/net/softnet_stat").ok(),
+            reasons: Reasons::open().ok(),
             unseen: Vec::new(),
         };
+        if counters.reasons.is_none() {
+            counters.miss(
+                "the kernel's own reasons for dropping packets (skb:kfree_skb)",
+                "that takes CAP_PERFMON and tracefs, as root has them, and would name what no counter counts",
+            );
+        }
         match View::here() {
             Ok(here) => counters.look_around(here),
             Err(_) => counters.miss("the counters of this machine", "there is no /proc to read them from"),
@@ -126,7 +136,8 @@ impl Counters {
         let spaces = self.places.iter_mut().map(|seat| seat.read(source, address)).collect();
         let softnet = self.softnet.as_ref().map(view::whole);
         let backlog_drops = softnet.and_then(|rows| tables::backlog_drops(&rows));
-        Snapshot { spaces, target, backlog_drops, reasons: None }
+        let reasons = self.reasons.as_ref().map(Reasons::read);
+        Snapshot { spaces, target, backlog_drops, reasons }
     }
 
     /// The sockets that take what is sent to the target; `None` if they are gone, or not to be seen.

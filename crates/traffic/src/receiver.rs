@@ -6,7 +6,7 @@ use crate::means::ReceiveMeans;
 use crate::sampling::{Sample, Stamped};
 use crate::seen::Seen;
 use crate::sys::{BATCH, Queued, ReceiveBatch, errno_name, hear_queued, wait_and_hear};
-use dropline_payload::{Tag, Tags, Verdict};
+use dropline_payload::{Message, Tag, Tags, Verdict};
 use dropline_stats::{Cut, Histogram, Slices, Spacing};
 use dropline_trial::Drain;
 use dropline_trial::packets::ReturnTimes;
@@ -258,18 +258,7 @@ impl<'a> Receiver<'a> {
             for _ in 0..TURNS {
                 let Some(count) = nothing_as_none(self.batch.receive(&self.sockets[stream]))? else { break };
                 any = true;
-                let now = flight.now_ns();
-                self.join.observe(now, flight.real_ns(), flight.now_ns());
-                let sent_below = flight.next_index(self.senders[stream]);
-                for at in 0..count {
-                    match self.whose.judge(self.batch.packet(at)) {
-                        Verdict::Ours { index } if index < sent_below => {
-                            self.last_reply_ns = now;
-                            self.count_reply(stream, index, at, now, flight);
-                        }
-                        other => self.counts.count_stray(other),
-                    }
-                }
+                self.judge(stream, count, flight);
                 if count < BATCH {
                     break;
                 }
@@ -280,6 +269,39 @@ impl<'a> Receiver<'a> {
             flight.add_forwarded(forwarded);
         }
         Ok(any)
+    }
+
+    /// Counts what the last call brought.
+    fn judge(&mut self, stream: usize, count: usize, flight: &Flight<'_>) {
+        let now = flight.now_ns();
+        self.join.observe(now, flight.real_ns(), flight.now_ns());
+        let sent_below = flight.next_index(self.senders[stream]);
+        for at in 0..count {
+            match self.whose.judge(self.batch.packet(at)) {
+                Verdict::Ours { index } if index < sent_below => {
+                    self.last_reply_ns = now;
+                    self.count_reply(stream, index, at, now, flight);
+                }
+                other => self.counts.count_stray(other),
+            }
+        }
+    }
+
+    /// Counts `packets` replies, which are those of the last call again and again under new indices: what a receiver
+    /// costs without the system. Returns how many were counted.
+    pub(crate) fn judge_again(mut self, packets: u64, flight: &Flight<'_>) -> u64 {
+        let Ok(count) = self.batch.receive(&self.sockets[0]) else { return 0 };
+        for first in (0..packets).step_by(count) {
+            for at in 0..count {
+                let index = first + at as u64;
+                flight.stamps.note(index, 0, 0);
+                let packet = Message::Packet { tag: self.whose.tag(), index, reply_wanted: true };
+                let header = packet.header();
+                self.batch.packet_mut(at)[..header.len()].copy_from_slice(&header);
+            }
+            self.judge(0, count, flight);
+        }
+        self.counts.forwarded
     }
 
     fn count_reply(&mut self, stream: usize, index: u64, at: usize, now: u64, flight: &Flight<'_>) {

@@ -203,9 +203,13 @@ impl Sender<'_> {
             }
             if self.streams.contains(&stream) {
                 let packet = Message::Packet { tag: self.tag, index, reply_wanted: self.reply_wanted };
-                flight.stamps.note(index, due, now);
+                let asked = self.sampling.asks(index);
+                // Nobody asks for the times of others.
+                if self.reply_wanted || asked.is_some() {
+                    flight.stamps.note(index, due, now);
+                }
                 let lane = &mut self.lanes[stream - self.streams.start];
-                lane.push(packet.header(), index, due, self.sampling.asks(index));
+                lane.push(packet.header(), index, due, asked);
                 gathered += 1;
                 if lane.is_full() {
                     gathered = BATCH;

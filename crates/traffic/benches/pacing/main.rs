@@ -15,7 +15,8 @@ use dropline_traffic::{
 };
 use dropline_trial::{Arrival, Measurer as _, Packet, Rate, TrafficProfile, TrialInput};
 use rivals::{
-    PAYLOAD, RECEIVER, REPETITIONS, SENDER, is_there, median, paired_ratio, start, start_as, wait_for_port,
+    PAYLOAD, RECEIVER, REPETITIONS, SENDER, is_there, is_wanted, median, paired_ratio, start, start_as,
+    wait_for_port, wait_for_traffic,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,8 +25,10 @@ use std::time::Duration;
 const PORT: u16 = 5001;
 /// Each contender sends this long.
 const SENDING: Duration = Duration::from_millis(1_000);
-/// Of what is tapped, the beginning is left out: programs start.
-const LEAD: Duration = Duration::from_millis(150);
+/// Of what is tapped, the beginning is left out, for programs start, and the end, for they are ended; this between
+/// them is looked at.
+const LOOKED_AT: Duration = Duration::from_millis(800);
+const TAIL: Duration = Duration::from_millis(50);
 /// Copies wait here while nobody reads them: the reader must not be in the way of who sends.
 const TAP_BYTES: usize = 512 << 20;
 
@@ -62,29 +65,35 @@ fn main() {
                 "none under SCHED_FIFO: it is not allowed here, so the machine's scheduling is in all figures",
         }
     );
-    for pps in [10_000.0] {
-        println!("\nconstant, {pps} pps");
-        println!(
-            "{:<22} {:>10} {:>12} {:>14} {:>14} {:>14}",
-            "", "rate error", "within 10 %", "late p50 us", "late p99 us", "variation"
-        );
-        for row in compete(&CONSTANT, pps) {
-            let of = |what: fn(&Seen) -> f64| median(&row.seen.iter().map(what).collect::<Vec<f64>>());
-            println!(
-                "{:<22} {:>9.3}% {:>11.2}% {:>14.2} {:>14.1} {:>14.3}",
-                row.name,
-                100.0 * of(|seen| seen.rate / seen.asked - 1.0),
-                100.0 * of(Seen::within_a_tenth),
-                of(|seen| seen.late_us(0.5)),
-                of(|seen| seen.late_us(0.99)),
-                of(|seen| seen.spacing.variation().unwrap_or(f64::NAN)),
-            );
+    if is_wanted("constant") {
+        constant(10_000.0);
+    }
+    for (part, pps) in [("poisson10", 10_000.0), ("poisson50", 50_000.0), ("poisson100", 100_000.0)] {
+        if is_wanted(part) {
+            poisson(pps);
         }
     }
-    println!("targets: 98 % of the gaps within 10 %, half of the packets less than 2 us late");
-    for pps in [10_000.0, 50_000.0, 100_000.0] {
-        poisson(pps);
+}
+
+fn constant(pps: f64) {
+    println!("\nconstant, {pps} pps");
+    println!(
+        "{:<22} {:>10} {:>12} {:>14} {:>14} {:>14}",
+        "", "rate error", "within 10 %", "late p50 us", "late p99 us", "variation"
+    );
+    for row in compete(&CONSTANT, pps) {
+        let of = |what: fn(&Seen) -> f64| median(&row.seen.iter().map(what).collect::<Vec<f64>>());
+        println!(
+            "{:<22} {:>9.3}% {:>11.2}% {:>14.2} {:>14.1} {:>14.3}",
+            row.name,
+            100.0 * of(|seen| seen.rate / seen.asked - 1.0),
+            100.0 * of(Seen::within_a_tenth),
+            of(|seen| seen.late_us(0.5)),
+            of(|seen| seen.late_us(0.99)),
+            of(|seen| seen.spacing.variation().unwrap_or(f64::NAN)),
+        );
     }
+    println!("targets: 98 % of the gaps within 10 %, half of the packets less than 2 us late");
 }
 
 fn poisson(pps: f64) {
@@ -141,8 +150,9 @@ struct Seen {
 
 impl Seen {
     fn new(asked: f64, times: &[i64]) -> Self {
-        let begin = times.first().copied().unwrap_or(0) + LEAD.as_nanos() as i64;
-        let end = begin + (SENDING - LEAD - Duration::from_millis(50)).as_nanos() as i64;
+        // From the end: some rivals send a few packets long before they begin.
+        let end = times.last().copied().unwrap_or(0) - TAIL.as_nanos() as i64;
+        let begin = end - LOOKED_AT.as_nanos() as i64;
         let times: Vec<i64> = times.iter().copied().filter(|&at| at >= begin && at < end).collect();
         let mut spacing = Spacing::new();
         times.iter().for_each(|&at| spacing.event((at - begin) as u64));
@@ -198,6 +208,7 @@ fn tapped(contender: &Contender, pps: f64) -> Vec<i64> {
     });
     let sending = (contender.send)(&namespace, pps);
     if !sending.is_empty() {
+        wait_for_traffic(&namespace);
         std::thread::sleep(SENDING + Duration::from_millis(200));
     }
     sending.into_iter().for_each(|program| program.end(Duration::ZERO));
@@ -272,7 +283,7 @@ fn iperf3(namespace: &Namespace, pps: f64) -> Vec<Started> {
     wait_for_port(namespace, "tcp6", PORT);
     let bits = pps * 8.0 * f64::from(PAYLOAD);
     vec![
-        first(namespace, &format!("iperf3 -c 127.0.0.1 -p {PORT} -u -b {bits} -l {PAYLOAD} -t 3")),
+        first(namespace, &format!("iperf3 -c 127.0.0.1 -p {PORT} -u -b {bits} -l {PAYLOAD} -t 5")),
         receiving,
     ]
 }
@@ -296,13 +307,13 @@ fn mgen(namespace: &Namespace, pattern: &str, pps: f64) -> Vec<Started> {
 }
 
 fn sockperf(namespace: &Namespace, pps: f64) -> Vec<Started> {
-    let words = format!("sockperf ul -i 127.0.0.1 -p {PORT} -m {PAYLOAD} --mps {pps} -t 3");
+    let words = format!("sockperf ul -i 127.0.0.1 -p {PORT} -m {PAYLOAD} --mps {pps} -t 5");
     vec![first(namespace, &words)]
 }
 
 fn ditg(namespace: &Namespace, pps: f64) -> Vec<Started> {
     let receiving = start(namespace, RECEIVER, "ITGRecv");
     wait_for_port(namespace, "tcp", 9000);
-    let words = format!("ITGSend -a 127.0.0.1 -rp {PORT} -T UDP -E {pps} -c {PAYLOAD} -t 3000");
+    let words = format!("ITGSend -a 127.0.0.1 -rp {PORT} -T UDP -E {pps} -c {PAYLOAD} -t 5000");
     vec![first(namespace, &words), receiving]
 }

@@ -12,6 +12,14 @@ pub(crate) const RECEIVER: u32 = 1;
 /// Bytes of payload.
 pub(crate) const PAYLOAD: u32 = 64;
 
+/// Whether a part of the bench is wanted: all are where none is named.
+///
+/// `cargo bench --bench traffic -- trains turns` names two.
+pub(crate) fn is_wanted(part: &str) -> bool {
+    let mut named = std::env::args().skip(1).filter(|word| !word.starts_with('-')).peekable();
+    named.peek().is_none() || named.any(|word| word == part)
+}
+
 /// A network namespace of its own, so that its counters are of one contender alone.
 ///
 /// # Panics
@@ -59,6 +67,36 @@ pub(crate) fn wait_for_port(namespace: &Namespace, table: &str, port: u16) {
     for _ in 0..100 {
         let text = namespace.run(|| std::fs::read_to_string(&path).unwrap_or_default()).unwrap_or_default();
         if text.contains(&wanted) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Datagrams that programs in the namespace have read, and ones that found no room at a socket, as the kernel counts.
+///
+/// # Panics
+/// If the namespace is gone.
+pub(crate) fn counted(namespace: &Namespace) -> (u64, u64) {
+    let read = || std::fs::read_to_string("/proc/thread-self/net/snmp").expect("procfs is mounted");
+    let text = namespace.run(read).expect("the namespace is there");
+    let mut lines = text.lines().filter(|line| line.starts_with("Udp:"));
+    let (names, values) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
+    let of = |name: &str| {
+        let pair = names.split(' ').zip(values.split(' ')).find(|(known, _)| *known == name);
+        pair.and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
+    };
+    (of("InDatagrams"), of("RcvbufErrors"))
+}
+
+/// Waits until programs read datagrams: some rivals first learn how fast the machine's clock is, which takes two
+/// seconds.
+pub(crate) fn wait_for_traffic(namespace: &Namespace) {
+    /// More than any rival needs to warm up.
+    const BEGUN: u64 = 200;
+    let before = counted(namespace).0;
+    for _ in 0..500 {
+        if counted(namespace).0 >= before + BEGUN {
             return;
         }
         std::thread::sleep(Duration::from_millis(10));

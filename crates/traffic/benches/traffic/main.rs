@@ -5,11 +5,9 @@
 //! of their own. What counts is what the kernel says that programs have read (Udp InDatagrams), not what a
 //! contender says of itself. Ours sends and counts as in any trial: tag, index, lateness, gaps, drops.
 
-mod counted;
 #[path = "../rivals/mod.rs"]
 mod rivals;
 
-use counted::rates;
 use dropline_lab::{Namespace, Start, Started};
 use dropline_traffic::round_trips::round_trips;
 use dropline_traffic::{
@@ -17,10 +15,13 @@ use dropline_traffic::{
     UdpMeasurer, UdpTarget,
 };
 use dropline_trial::{Drain, Measurer as _, Packet, Rate, TrafficProfile, TrialInput};
-use rivals::{PAYLOAD, RECEIVER, REPETITIONS, SENDER, is_there, median, paired_ratio, start, wait_for_port};
+use rivals::{
+    PAYLOAD, RECEIVER, REPETITIONS, SENDER, counted, is_there, is_wanted, median, paired_ratio, start,
+};
+use rivals::{wait_for_port, wait_for_traffic};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// From the start of a contender until it is counted, and how long it is.
 const LEAD: Duration = Duration::from_millis(400);
@@ -59,6 +60,18 @@ const ONE_AT_A_TIME: [Contender; 3] = [
 ];
 
 fn main() {
+    if is_wanted("unpaced") {
+        unpaced();
+    }
+    if is_wanted("turns") {
+        one_at_a_time();
+    }
+    if is_wanted("loops") {
+        loops();
+    }
+}
+
+fn unpaced() {
     println!(
         "datagrams of {PAYLOAD} B read a second, nothing paced; sender on CPU {SENDER}, receiver on CPU {RECEIVER}"
     );
@@ -68,6 +81,9 @@ fn main() {
     ratio("single datagrams", &rows[0], best, "target 1.3, stretch 1.5");
     ratio("trains, received as single datagrams", &rows[1], best, "target 5");
     println!();
+}
+
+fn one_at_a_time() {
     println!("requests of {PAYLOAD} B answered a second, one at a time");
     let rows = compete(&ONE_AT_A_TIME);
     // Each is read twice: by the target, and by who asked.
@@ -77,13 +93,20 @@ fn main() {
         ratio("spinning, beside qperf", &rows[1], &rows[2], "");
     }
     println!();
-    println!("what a packet costs our sender beyond the system call, in ns (target: below 30)");
-    for (name, keep) in [("counting", false), ("counting and keeping its times", true)] {
-        let costs: Vec<f64> = (0..REPETITIONS)
-            .map(|_| dropline_traffic::cost::of_sending(2_000_000, keep).as_nanos() as f64)
-            .collect();
-        println!("{name:<34} {:>10.0}", median(&costs));
-    }
+}
+
+fn loops() {
+    use dropline_traffic::cost::{of_receiving, of_sending};
+    let print = |what: &str, cost: &dyn Fn() -> Duration| {
+        let costs: Vec<f64> = (0..REPETITIONS).map(|_| cost().as_nanos() as f64).collect();
+        println!("{what:<44} {:>10.0}", median(&costs));
+    };
+    println!("what a packet costs beyond the system call, in ns (target: the sender's below 30)");
+    print("sender, counting", &|| of_sending(2_000_000, false));
+    print("sender, counting and keeping its times", &|| of_sending(2_000_000, true));
+    print("receiver of replies, counting", &|| of_receiving(2_000_000, false));
+    print("receiver of replies, keeping their times", &|| of_receiving(2_000_000, true));
+    println!("allocations in these loops                            0 (a test counts them)");
 }
 
 struct Row {
@@ -210,9 +233,20 @@ fn pair(namespace: &Namespace, receiver: &str, port: (&str, u16), sender: &str) 
     let receiving = start(namespace, RECEIVER, receiver);
     wait_for_port(namespace, port.0, port.1);
     let sending = start(namespace, SENDER, sender);
+    wait_for_traffic(namespace);
     let rates = rates(namespace, LEAD, LENGTH);
     end([sending, receiving]);
     rates
+}
+
+/// Datagrams a second that programs read, and that were dropped at sockets, after `lead` for `length`.
+fn rates(namespace: &Namespace, lead: Duration, length: Duration) -> (f64, f64) {
+    std::thread::sleep(lead);
+    let (began, before) = (Instant::now(), counted(namespace));
+    std::thread::sleep(length);
+    let (ended, after) = (Instant::now(), counted(namespace));
+    let rate = |after: u64, before: u64| (after - before) as f64 / (ended - began).as_secs_f64();
+    (rate(after.0, before.0), rate(after.1, before.1))
 }
 
 fn end(programs: impl IntoIterator<Item = Started>) {
@@ -220,22 +254,22 @@ fn end(programs: impl IntoIterator<Item = Started>) {
 }
 
 fn iperf3(namespace: &Namespace) -> (f64, f64) {
-    let sender = format!("iperf3 -c 127.0.0.1 -u -b 0 -l {PAYLOAD} -t 3");
+    let sender = format!("iperf3 -c 127.0.0.1 -u -b 0 -l {PAYLOAD} -t 5");
     pair(namespace, "iperf3 -s", ("tcp6", 5201), &sender)
 }
 
 fn qperf(namespace: &Namespace) -> (f64, f64) {
-    let sender = format!("qperf 127.0.0.1 -t 3 -m {PAYLOAD} udp_bw");
+    let sender = format!("qperf 127.0.0.1 -t 5 -m {PAYLOAD} udp_bw");
     pair(namespace, "qperf", ("tcp6", 19765), &sender)
 }
 
 fn qperf_in_turns(namespace: &Namespace) -> (f64, f64) {
-    let sender = format!("qperf 127.0.0.1 -t 3 -m {PAYLOAD} udp_lat");
+    let sender = format!("qperf 127.0.0.1 -t 5 -m {PAYLOAD} udp_lat");
     pair(namespace, "qperf", ("tcp6", 19765), &sender)
 }
 
 fn nuttcp(namespace: &Namespace) -> (f64, f64) {
-    let sender = format!("nuttcp -u -Ru -l{PAYLOAD} -T3 127.0.0.1");
+    let sender = format!("nuttcp -u -Ru -l{PAYLOAD} -T5 127.0.0.1");
     pair(namespace, "nuttcp -S --nofork", ("tcp6", 5000), &sender)
 }
 
@@ -251,12 +285,12 @@ fn mgen(namespace: &Namespace) -> (f64, f64) {
 }
 
 fn ditg(namespace: &Namespace) -> (f64, f64) {
-    let sender = format!("ITGSend -a 127.0.0.1 -T UDP -C 10000000 -c {PAYLOAD} -t 3000");
+    let sender = format!("ITGSend -a 127.0.0.1 -T UDP -C 10000000 -c {PAYLOAD} -t 5000");
     pair(namespace, "ITGRecv", ("tcp", 9000), &sender)
 }
 
 fn sockperf(namespace: &Namespace) -> (f64, f64) {
-    let sender = format!("sockperf tp -i 127.0.0.1 -p 11111 -m {PAYLOAD} -t 3");
+    let sender = format!("sockperf tp -i 127.0.0.1 -p 11111 -m {PAYLOAD} -t 5");
     pair(namespace, "sockperf sr -i 127.0.0.1 -p 11111", ("udp", 11111), &sender)
 }
 

@@ -34,6 +34,9 @@ mod stamping;
 #[path = "linux_tap.rs"]
 mod tap;
 
+#[path = "linux_tracepoint.rs"]
+mod tracepoint;
+
 pub(crate) use addresses::{addresses_elsewhere, leads_off_this_machine, local_addresses};
 pub(crate) use cpus::{allowed_cpus, prefer, real_time, run_on};
 pub(crate) use datagrams::{InBatch, OutBatch};
@@ -43,6 +46,7 @@ pub(crate) use receive::ReceiveBatch;
 pub(crate) use send::SendBatch;
 pub(crate) use stamping::{can_stamp_departures, stamp_packets, wait_for_stamps};
 pub(crate) use tap::open_tap;
+pub(crate) use tracepoint::count_tracepoint;
 
 /// Sends without waiting; how many left, or why the first did not.
 fn send_messages(socket: RawFd, messages: &mut [libc::mmsghdr]) -> io::Result<usize> {

@@ -13,6 +13,8 @@ use std::time::Duration;
 pub(crate) struct ReceiveBatch {
     /// What is kept of each message; the rest is cut off.
     keep: usize,
+    /// From the buffer of one message to the next. No power of two, for such buffers share a few lines of the cache.
+    stride: usize,
     bytes: Vec<u8>,
     sources: Vec<libc::sockaddr_storage>,
     parts: Vec<libc::iovec>,
@@ -47,6 +49,8 @@ type Room = [u64; 12];
 
 /// Packets that one call can bring: trains of at most this many.
 const LONGEST_TRAIN: usize = 128;
+/// Bytes.
+const CACHE_LINE: usize = 64;
 /// linux/udp.h.
 const UDP_GRO: i32 = 104;
 
@@ -72,6 +76,7 @@ impl ReceiveBatch {
     fn build(keep: usize, wanted: Controls) -> Self {
         let controls = wanted != Controls::None;
         let pieces = if wanted == Controls::Trains { BATCH * LONGEST_TRAIN } else { BATCH };
+        let stride = (keep.div_ceil(CACHE_LINE) | 1) * CACHE_LINE;
         // SAFETY: plain C structures for which all zeroes is a value.
         let message: libc::mmsghdr = unsafe { MaybeUninit::zeroed().assume_init() };
         // SAFETY: as above.
@@ -79,7 +84,8 @@ impl ReceiveBatch {
         let none = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         let mut batch = Self {
             keep,
-            bytes: vec![0; keep * BATCH],
+            stride,
+            bytes: vec![0; stride * BATCH],
             sources: vec![source; BATCH],
             parts: vec![none; BATCH],
             messages: vec![message; BATCH],
@@ -89,7 +95,7 @@ impl ReceiveBatch {
             replies: vec![message; BATCH],
             reply_parts: vec![none; BATCH],
         };
-        for (at, bytes) in batch.bytes.chunks_exact_mut(keep).enumerate() {
+        for (at, bytes) in batch.bytes.chunks_exact_mut(stride).enumerate() {
             batch.parts[at] = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: keep };
             let header = &mut batch.messages[at].msg_hdr;
             header.msg_iov = &raw mut batch.parts[at];
@@ -155,7 +161,7 @@ impl ReceiveBatch {
     /// Tells the packets of a message apart.
     fn cut(&mut self, message: usize) {
         let length = (self.messages[message].msg_len as usize).min(self.keep);
-        let start = message * self.keep;
+        let start = message * self.stride;
         let train = self
             .control(message, libc::SOL_UDP, UDP_GRO)
             .and_then(|data| Some(i32::from_ne_bytes(data.get(..4)?.try_into().ok()?)))
@@ -187,6 +193,12 @@ impl ReceiveBatch {
     pub(crate) fn packet(&self, at: usize) -> &[u8] {
         let Piece { start, length, .. } = self.pieces[at];
         &self.bytes[start..start + length]
+    }
+
+    /// The same, to be written to.
+    pub(crate) fn packet_mut(&mut self, at: usize) -> &mut [u8] {
+        let Piece { start, length, .. } = self.pieces[at];
+        &mut self.bytes[start..start + length]
     }
 
     /// Where packet `at` came from.

@@ -190,12 +190,18 @@ impl ReceiveBatch {
         Some(self.packets[at].1)
     }
 
-    /// Sends the `chosen` packets back to where they came from, unchanged, from the `first` of them on;
-    /// returns how many left. An error is about the first alone.
+    /// The same, to be written to.
+    pub(crate) fn packet_mut(&mut self, at: usize) -> &mut [u8] {
+        &mut self.bytes[at * self.keep..][..self.packets[at].0]
+    }
+
+    /// No socket is a tap.
     pub(crate) fn entrance(&self, _: usize) -> Option<Entrance> {
         None
     }
 
+    /// Sends the `chosen` packets back to where they came from, unchanged, from the `first` of them on;
+    /// returns how many left. An error is about the first alone.
     pub(crate) fn echo(&mut self, socket: &UdpSocket, chosen: &[usize], first: usize) -> io::Result<usize> {
         let at = chosen[first];
         socket.send_to(self.packet(at), self.packets[at].1).map(|_| 1)
@@ -284,6 +290,11 @@ pub(crate) fn wait_readable(sockets: &[UdpSocket], longest: Duration) -> io::Res
 /// Receiving waits by asking again and again.
 pub(crate) fn let_wait(_: &UdpSocket, _: Duration) -> io::Result<()> {
     Ok(())
+}
+
+/// Nothing is counted.
+pub(crate) fn count_tracepoint(_: u64, _: u32, _: &str) -> io::Result<std::fs::File> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Packets on their way to others are not shown.

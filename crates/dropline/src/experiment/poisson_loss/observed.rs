@@ -48,7 +48,7 @@ pub(super) struct Predicted {
     pub(super) plain: u64,
     /// The same with the kernel's rule: room comes back in quarters.
     pub(super) lumps: u64,
-    /// The same with the server's stalls.
+    /// The same with the service time of each packet and the server's stalls.
     pub(super) stalls: u64,
 }
 
@@ -84,7 +84,7 @@ impl Observed {
         arrivals.iter().for_each(|&at| spacing.event(at));
         let room = u64::from(row.room);
         let linux = Room::Linux { buffer_bytes: 2 * row.buffer_bytes() };
-        let run_model = |room, stalls: Stalls, wake_ns| {
+        let run_model = |room, service, stalls: Stalls, wake_ns| {
             let server = Server {
                 room,
                 family: Family::V4,
@@ -93,13 +93,17 @@ impl Observed {
                 batch: 1,
                 wake_ns,
                 read_ns: 0,
-                service: Service::Fixed(fitted.service_ns),
+                service,
                 stalls,
             };
             replay(arrivals.iter().map(|&at_ns| Arriving { at_ns, payload_bytes: PAYLOAD }), &server, 0)
         };
-        // A wake-up that took long is a stall; what is left is that of the quickest.
-        let with_stalls = |room| run_model(room, fitted.stalls.clone(), fitted.quick_ns);
+        // Each packet's own service time: a mean drifts away from when the server was through, and a packet that it
+        // still has when others take its CPU keeps a quarter of the buffer. A wake-up that took long is a stall; what
+        // is left is that of the quickest.
+        let course = || Service::Course(fitted.course.clone());
+        let with_stalls = |room| run_model(room, course(), fitted.stalls.clone(), fitted.quick_ns);
+        let even = || Service::Fixed(fitted.service_ns);
         let (full, endless) = (with_stalls(linux), with_stalls(Room::Unlimited));
         let rate = (arrivals.len() - 1) as f64 / (last - first).max(1) as f64;
         Some(Self {
@@ -117,8 +121,8 @@ impl Observed {
             largest_backlog: endless.largest_backlog,
             predicted: Predicted {
                 md1k: md1k_loss(rate * fitted.service_ns as f64, row.room + 1),
-                plain: run_model(Room::Packets(room), Stalls::default(), fitted.wake_ns).lost(),
-                lumps: run_model(linux, Stalls::default(), fitted.wake_ns).lost(),
+                plain: run_model(Room::Packets(room), even(), Stalls::default(), fitted.wake_ns).lost(),
+                lumps: run_model(linux, even(), Stalls::default(), fitted.wake_ns).lost(),
                 stalls: full.lost(),
             },
             moments: moments(arrivals, &full),

@@ -192,7 +192,8 @@ fn models(groups: &[(Row, Vec<&Observed>)]) -> Table {
         title: "What models predict".into(),
         note: "M/D/1/K: chance at this mean rate. G/D/1/K: this run's arrivals replayed with the measured service and \
                wake-up time. Lumps: the same with the kernel's rule that room comes back in quarters of the buffer. \
-               Stalls: the same with the times when the server had work and no CPU, from its own times."
+               Stalls: the same with each packet's service time, and the times when the server had work and no CPU, from \
+               its own times."
             .into(),
         columns: ["row", "lost", "M/D/1/K", "G/D/1/K", "lumps", "stalls", "service", "wake-up"].map(String::from).to_vec(),
         rows: rows.collect(),
@@ -201,12 +202,12 @@ fn models(groups: &[(Row, Vec<&Observed>)]) -> Table {
 
 /// How far the models are off, where there is something to be off from.
 fn errors(groups: &[(Row, Vec<&Observed>)]) -> Table {
-    type Model = (&'static str, fn(&Observed) -> f64);
+    type Model = (&'static str, fn(&Observed) -> Option<f64>);
     let models: [Model; 4] = [
-        ("M/D/1/K", |run| run.predicted.md1k.unwrap_or(0.0) * run.offered as f64),
-        ("G/D/1/K", |run| run.predicted.plain as f64),
-        ("lumps", |run| run.predicted.lumps as f64),
-        ("stalls", |run| run.predicted.stalls as f64),
+        ("M/D/1/K", |run| Some(run.predicted.md1k? * run.offered as f64)),
+        ("G/D/1/K", |run| Some(run.predicted.plain as f64)),
+        ("lumps", |run| Some(run.predicted.lumps as f64)),
+        ("stalls", |run| Some(run.predicted.stalls as f64)),
     ];
     let mut rows = Vec::new();
     for (name, layout) in [("one CPU", Layout::One), ("two CPUs", Layout::Two)] {
@@ -217,13 +218,15 @@ fn errors(groups: &[(Row, Vec<&Observed>)]) -> Table {
             .filter(|run| run.loss_ratio() > JUDGED_ABOVE)
             .collect();
         for (model, predicted) in models {
-            let errors: Vec<f64> =
-                judged.iter().map(|run| (predicted(run) / run.lost() as f64 - 1.0).abs()).collect();
+            let errors: Vec<f64> = judged
+                .iter()
+                .filter_map(|run| Some((predicted(run)? / run.lost() as f64 - 1.0).abs()))
+                .collect();
             let worst = errors.iter().copied().fold(f64::NAN, f64::max);
             let middle = sample::quantile(&errors, 0.5).unwrap_or(f64::NAN);
             rows.push(vec![
                 format!("{name}, {model}"),
-                judged.len().to_string(),
+                errors.len().to_string(),
                 percent(middle),
                 percent(worst),
             ]);
@@ -231,9 +234,10 @@ fn errors(groups: &[(Row, Vec<&Observed>)]) -> Table {
     }
     Table {
         title: "How far the predictions are off".into(),
-        note: "Relative error of the predicted loss, of each run that lost more than 1 %. What the replay lacks: a \
-               client's stamp is taken before its system call, some microseconds before the packet is at the \
-               socket; with room that comes back a quarter at a time, a few microseconds decide over K/4 packets."
+        note: "Relative error of the predicted loss, of each run that lost more than 1 %. The last model knows when the \
+               server ran and how long each packet took it, not what it read. What it lacks on two CPUs: a client's \
+               stamp is taken before its system call, a microsecond or two before the packet is at the socket; with \
+               room that comes back a quarter at a time, these decide over K/4 packets."
             .into(),
         columns: ["model", "runs", "median error", "largest error"].map(String::from).to_vec(),
         rows,
