@@ -17,8 +17,11 @@
  * Switched off, a tracepoint is two loads and a branch; with DROPLINE_TRACE_SILENT defined it is nothing. On, it is
  * one read of the clock and 32 bytes into the thread's own ring; it never waits, allocates or fails.
  *
+ * Where DROPLINE_LTTNG names LTTng's provider (c/trace/lttng), it is loaded and gets the same events: one program works
+ * with and without LTTng.
+ *
  * How a session lies in memory is stated in crates/trace/src/layout.rs; both follow it.
- * C11 or C++11 with the atomic builtins of GCC and clang; link with -pthread.
+ * C11 or C++11 with the atomic builtins of GCC and clang; link with -pthread (and -ldl before glibc 2.34).
  */
 #ifndef DROPLINE_TRACE_H
 #define DROPLINE_TRACE_H
@@ -43,7 +46,7 @@ struct dropline_local {
     struct dropline_counters *counters;
     uint64_t *slots;
     uint64_t head, tail, capacity;
-    int overwrites, counter_is_clock, settled;
+    int overwrites, counter_is_clock, settled, lttng_too;
 };
 
 struct dropline_probe {
@@ -58,6 +61,7 @@ void dropline_settle(void);
 /* Joins the session that the environment names; 1 if tracepoints record now. The first event does it by itself; call it
  * before the threads start, so that no event of theirs does. */
 int dropline_join(void);
+void dropline_to_lttng(uint64_t kind, uint32_t pipe, uint64_t n, uint64_t extra);
 void dropline_probe_delay(struct dropline_probe *probe);
 uint64_t dropline_monotonic_ns(void);
 
@@ -81,9 +85,13 @@ static inline void dropline_write(uint64_t kind, uint32_t pipe, uint64_t n, uint
     here = &dropline_here;
     if (__builtin_expect(here->slots == 0, 0)) {
         dropline_settle();
-        if (here->slots == 0)
+        if (here->slots == 0) {
+            dropline_to_lttng(kind, pipe, n, extra);
             return;
+        }
     }
+    if (__builtin_expect(here->lttng_too, 0))
+        dropline_to_lttng(kind, pipe, n, extra);
     ticks = dropline_ticks(here->counter_is_clock);
     if (here->overwrites) {
         __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -182,6 +190,7 @@ static inline void dropline_cross(struct dropline_probe *probe)
 #if defined(DROPLINE_TRACE_IMPLEMENTATION) && !defined(DROPLINE_TRACE_IMPLEMENTED)
 #define DROPLINE_TRACE_IMPLEMENTED
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -206,13 +215,15 @@ struct dropline_head {
 
 enum { DROPLINE_PAGE = 4096, DROPLINE_PROBES = 64, DROPLINE_ENTRY = 64, DROPLINE_COUNTERS = 256, DROPLINE_EVENT = 32 };
 
-static const uint32_t dropline_unasked = 1, dropline_off = 0;
+static const uint32_t dropline_unasked = 1, dropline_off = 0, dropline_ask_lttng = 1;
 const uint32_t *dropline_recording = &dropline_unasked;
 __thread struct dropline_local dropline_here;
 
 static struct dropline_head *dropline_session; /* NULL: none */
 static pthread_once_t dropline_asked = PTHREAD_ONCE_INIT;
 static pthread_key_t dropline_lease;
+static void (*dropline_lttng_writes)(uint64_t, uint32_t, uint64_t, uint64_t); /* NULL: without LTTng */
+static int (*dropline_lttng_is_recording)(void);
 static pthread_mutex_t dropline_probing = PTHREAD_MUTEX_INITIALIZER;
 
 uint64_t dropline_monotonic_ns(void)
@@ -244,6 +255,29 @@ static uint64_t dropline_bytes(const struct dropline_head *head)
     return all;
 }
 
+/* Loads LTTng's provider, if the environment names one that can be loaded. */
+static void dropline_load_lttng(void)
+{
+    const char *path = getenv("DROPLINE_LTTNG");
+    void *library = path == 0 ? 0 : dlopen(path, RTLD_NOW);
+    void *writes, *records;
+    if (library == 0)
+        return;
+    writes = dlsym(library, "dropline_lttng_write");
+    records = dlsym(library, "dropline_lttng_records");
+    if (writes == 0 || records == 0)
+        return;
+    /* ISO C has no conversion from data to function pointers; every system with dlsym has. */
+    __builtin_memcpy(&dropline_lttng_writes, &writes, sizeof writes);
+    __builtin_memcpy(&dropline_lttng_is_recording, &records, sizeof records);
+}
+
+void dropline_to_lttng(uint64_t kind, uint32_t pipe, uint64_t n, uint64_t extra)
+{
+    if (dropline_lttng_writes != 0)
+        dropline_lttng_writes(kind, pipe, n, extra);
+}
+
 static void dropline_ask(void)
 {
     const char *path = getenv("DROPLINE_TRACE");
@@ -251,6 +285,7 @@ static void dropline_ask(void)
     struct stat status;
     void *memory = MAP_FAILED;
     int file = path == 0 ? -1 : open(path, O_RDWR | O_CLOEXEC);
+    dropline_load_lttng();
     if (file >= 0) {
         if (read(file, &head, sizeof head) == (ssize_t)sizeof head && head.magic == 0x3145434152544c44u
             && head.when_full <= 1 && head.clock >= 1 && head.clock <= 2 && dropline_bytes(&head) != 0
@@ -259,7 +294,8 @@ static void dropline_ask(void)
         close(file);
     }
     if (memory == MAP_FAILED || pthread_key_create(&dropline_lease, dropline_give_back) != 0) {
-        __atomic_store_n(&dropline_recording, &dropline_off, __ATOMIC_RELEASE);
+        __atomic_store_n(&dropline_recording, dropline_lttng_writes != 0 ? &dropline_ask_lttng : &dropline_off,
+            __ATOMIC_RELEASE);
         return;
     }
     dropline_session = (struct dropline_head *)memory;
@@ -270,6 +306,8 @@ static void dropline_ask(void)
 int dropline_join(void)
 {
     pthread_once(&dropline_asked, dropline_ask);
+    if (dropline_session == 0 && dropline_lttng_is_recording != 0)
+        return dropline_lttng_is_recording();
     return __atomic_load_n(__atomic_load_n(&dropline_recording, __ATOMIC_RELAXED), __ATOMIC_RELAXED) != 0;
 }
 
@@ -296,6 +334,7 @@ void dropline_settle(void)
         dropline_here.capacity = dropline_session->capacity;
         dropline_here.overwrites = dropline_session->when_full == 1;
         dropline_here.counter_is_clock = dropline_session->clock == 1;
+        dropline_here.lttng_too = dropline_lttng_writes != 0;
         dropline_here.slots = (uint64_t *)(memory + end - each * (dropline_session->rings - ring));
         pthread_setspecific(dropline_lease, counters);
         return;

@@ -69,7 +69,15 @@ pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
     }
     let profile = profiles.remove(0);
     let asked = args.load.as_deref().map(|text| rate("--load", text, profile.packet)).transpose()?;
-    let load = arriving::load(&profile.arrival, asked)?;
+    let load = match (target.paces_itself(), asked) {
+        (false, _) => arriving::load(&profile.arrival, asked)?,
+        // What it comes to is known afterwards.
+        (true, None) => Rate::LOWEST,
+        (true, Some(_)) => {
+            return Err(Failure::usage(format!("--load: {target} runs at its own pace"))
+                .advice("leave --load out: what it moves is measured"));
+        }
+    };
     if !target.takes_clients() {
         arriving::scheduled(&profile.arrival)?;
     }
@@ -85,6 +93,10 @@ pub(crate) fn searches(
     generator_limit: &mut dyn FnMut(&TrafficProfile) -> Result<Rate, Failure>,
 ) -> Result<Vec<SearchPlan>, Failure> {
     let target = Target::parse(args.target.as_deref().unwrap_or_default())?;
+    if target.paces_itself() {
+        return Err(Failure::usage(format!("{target} runs at its own pace: there is no load to search"))
+            .advice("measure it with  dropline trial"));
+    }
     let preset = preset(args)?;
     let algorithm = algorithm(args, preset)?;
     let goals = goals(args, algorithm, preset)?;

@@ -36,6 +36,8 @@ const DONE: u8 = 0;
 const FAILED: u8 = 1;
 /// Measured, but not valid: the caveats say why.
 const INVALID: u8 = 3;
+/// Stopped by the user; what was measured is kept.
+const INTERRUPTED: u8 = 130;
 
 /// A flag that Ctrl-C sets; a second Ctrl-C ends the program at once.
 fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {

@@ -117,6 +117,7 @@ pub fn examine_target(target: &Target, stop: &Arc<AtomicBool>) -> Vec<Finding> {
         patience: Duration::from_secs(10),
         slices: None,
         keep_packets: 0,
+        keep_events: None,
         moving: dropline_traffic::Moving::default(),
         live: None,
     };

@@ -21,6 +21,16 @@ pub enum Output {
     Nowhere,
 }
 
+impl Output {
+    /// The file, where there is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Nowhere => None,
+        }
+    }
+}
+
 /// A record that grows on disk.
 #[derive(Debug)]
 pub struct Keeper {
@@ -144,6 +154,13 @@ pub fn read_record(path: &Path) -> Result<Record, Failure> {
 pub fn packets_beside(record: &Path) -> PathBuf {
     let mut name = record.as_os_str().to_owned();
     name.push(PacketFile::SUFFIX);
+    name.into()
+}
+
+/// Where the events of a pipeline are: a CTF trace.
+pub fn events_beside(record: &Path) -> PathBuf {
+    let mut name = record.as_os_str().to_owned();
+    name.push(".events");
     name.into()
 }
 

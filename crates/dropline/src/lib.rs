@@ -16,6 +16,7 @@ pub mod exporting;
 pub mod fail_if;
 pub mod failure;
 pub mod fitting;
+pub mod flowgraph;
 pub mod goals;
 pub mod heartbeat;
 pub mod heartbeat_cost;

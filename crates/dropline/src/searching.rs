@@ -121,6 +121,7 @@ pub(crate) fn opening(conditions: &Conditions, first_trial: u64, watcher: &dyn W
         patience: conditions.patience,
         slices: conditions.slices,
         keep_packets: 0,
+        keep_events: None,
         moving: conditions.moving.clone(),
         live: watcher.live(),
     }

@@ -1,6 +1,7 @@
 //! What the user wants measured: a word like a URL.
 
 pub mod exec;
+mod flowgraph;
 mod heartbeat;
 pub mod replay;
 mod simulated;
@@ -33,6 +34,7 @@ pub struct Target {
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     Exec { command: Vec<String> },
+    Flowgraph(crate::flowgraph::Settings),
     Heartbeat { host: String, port: u16 },
     Replay { path: PathBuf },
     Sim(Simulation),
@@ -68,6 +70,8 @@ pub struct Opening {
     pub slices: Option<u32>,
     /// Packets whose times are kept one by one, where the measurer can give them; 0 keeps none.
     pub keep_packets: usize,
+    /// Where events of a pipeline are kept as a trace, where they are.
+    pub keep_events: Option<PathBuf>,
     /// How packets of ours are moved.
     pub moving: Moving,
     /// Told how far the trial is, where the measurer can tell.
@@ -80,8 +84,8 @@ impl Target {
     /// # Errors
     /// If the word names no kind of target, or a part of it is wrong.
     pub fn parse(word: &str) -> Result<Self, Failure> {
-        const KINDS: &str =
-            "udp://HOST:PORT, heartbeat://HOST:PORT, sim:NAME, wakeup:, exec:COMMAND or replay:RECORD";
+        const KINDS: &str = "udp://HOST:PORT, heartbeat://HOST:PORT, sim:NAME, wakeup:, flowgraph:exec:COMMAND, exec:COMMAND or \
+             replay:RECORD";
         let kind = if let Some(rest) = word.strip_prefix("udp://") {
             udp::parse(rest)?
         } else if let Some(rest) = word.strip_prefix("sim:") {
@@ -91,6 +95,8 @@ impl Target {
                 Failure::usage(format!("{rest:?} is no command: a quote is open, or it is empty"))
             })?;
             Kind::Exec { command }
+        } else if let Some(rest) = word.strip_prefix("flowgraph:") {
+            Kind::Flowgraph(crate::flowgraph::Settings::parse(rest)?)
         } else if let Some(rest) = word.strip_prefix("heartbeat://") {
             heartbeat::parse(rest)?
         } else if let Some(rest) = word.strip_prefix("wakeup:") {
@@ -116,6 +122,7 @@ impl Target {
                 generator: None,
                 reply_buffer_bytes: None,
             }),
+            Kind::Flowgraph(settings) => Ok(flowgraph::open(settings, profile, opening)),
             Kind::Heartbeat { host, port } => heartbeat::open(host, *port, profile, opening),
             Kind::Replay { path } => Ok(Opened {
                 measurer: Box::new(replay::Replay::open(path)?),
@@ -141,9 +148,12 @@ impl Target {
         }
     }
 
-    /// What one of a load is: `packets`, `wakeups`, `cycles`.
+    /// What one of a load is: `packets`, `samples`, `wakeups`, `cycles`; `granules` where nobody says how many samples
+    /// they have.
     pub fn load_unit(&self) -> &'static str {
-        match self.kind {
+        match &self.kind {
+            Kind::Flowgraph(settings) if settings.meaning.granularity.is_some() => "samples",
+            Kind::Flowgraph(_) => "granules",
             Kind::Wakeup(_) => "wakeups",
             _ => "packets",
         }
@@ -169,6 +179,11 @@ impl Target {
             }
         }
         Ok(self)
+    }
+
+    /// Whether it decides itself how much it does: there is no load to offer, and none to search for.
+    pub fn paces_itself(&self) -> bool {
+        matches!(self.kind, Kind::Flowgraph(_))
     }
 
     /// Whether packets of this machine's generator are sent.
@@ -206,13 +221,20 @@ type Parameters<'a> = Vec<(&'a str, &'a str)>;
 
 /// Splits `rest?a=1&b=2` into the rest and its parameters.
 fn parameters(word: &str) -> Result<(&str, Parameters<'_>), Failure> {
-    let Some((rest, query)) = word.split_once('?') else { return Ok((word, Vec::new())) };
+    match word.split_once('?') {
+        Some((rest, parameters)) => Ok((rest, query(parameters)?)),
+        None => Ok((word, Vec::new())),
+    }
+}
+
+/// Splits `a=1&b=2`.
+pub(crate) fn query(query: &str) -> Result<Parameters<'_>, Failure> {
     let mut found = Vec::new();
     for part in query.split('&').filter(|part| !part.is_empty()) {
         let no_value = || Failure::usage(format!("{part:?} is no parameter; write NAME=VALUE"));
         found.push(part.split_once('=').ok_or_else(no_value)?);
     }
-    Ok((rest, found))
+    Ok(found)
 }
 
 /// A quantity in a target, with a usage error that names the parameter.

@@ -1,6 +1,6 @@
 //! The verb `trial`: one trial, kept.
 
-use crate::keeper::{Keeper, Output};
+use crate::keeper::{Keeper, Output, events_beside};
 use crate::searching::{Conditions, load_is};
 use crate::target::Opening;
 use crate::{Failure, Target, Watcher, clock, environment};
@@ -40,12 +40,17 @@ pub fn trial(
         patience: conditions.patience,
         slices: conditions.slices,
         keep_packets: plan.keep_packets,
+        keep_events: output.path().filter(|_| plan.keep_packets > 0).map(events_beside),
         moving: conditions.moving.clone(),
         live: watcher.live(),
     };
     let mut opened = plan.target.open(&plan.profile, opening)?;
     let mut environment = environment::capture(&conditions.command_line);
     environment.reply_buffer_bytes = opened.reply_buffer_bytes;
+    let mut profile = ProfileLine::from(&plan.profile);
+    if plan.target.paces_itself() {
+        profile.arrival = "own pace".into();
+    }
     let header = Header {
         schema: schema::CURRENT.into(),
         verb: "trial".into(),
@@ -54,7 +59,7 @@ pub fn trial(
         target_note: opened.note,
         load_unit: plan.target.load_unit().into(),
         load_is: load_is(&plan.profile),
-        profile: ProfileLine::from(&plan.profile),
+        profile,
         search: None,
         generator: opened.generator,
         generator_limit_pps: None,

@@ -114,6 +114,7 @@ impl Correlator {
             recorder: Recorder { foreign: self.foreign, ..Recorder::default() },
             timeline,
             slowest,
+            kept: None,
         }
     }
 

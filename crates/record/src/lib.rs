@@ -12,6 +12,7 @@ pub mod environment;
 pub mod fit;
 pub mod header;
 pub mod packets;
+pub mod passages_line;
 pub mod record;
 pub mod result_line;
 pub mod schema;
@@ -32,6 +33,7 @@ pub use environment::Environment;
 pub use fit::Fit;
 pub use header::{GoalLine, Header, MdrLine, PartLine, ProfileLine, SearchLine};
 pub use packets::{PacketFile, PacketFileError};
+pub use passages_line::PassagesLine;
 pub use record::{ReadError, Record};
 pub use result_line::{
     AnswerLine, CertifiedLine, CurveLine, DelayAtLine, OutlookLine, ResultLine, ResultWord,

@@ -1,6 +1,6 @@
 //! A line of a record: one trial and what the search knew after it.
 
-use crate::{ArrivalsLine, Count, SliceLine, WatchedLine, WokenLine};
+use crate::{ArrivalsLine, Count, PassagesLine, SliceLine, WatchedLine, WokenLine};
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
 use dropline_trial::{Caveat, Delay, DelayKind, Rate, Stamp, Trial, TrialInput};
@@ -91,6 +91,9 @@ pub struct TrialLine {
     /// Threads and conditions of a trial of wake-ups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub woken: Option<WokenLine>,
+    /// Pipes of a trial of a pipeline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passages: Option<PassagesLine>,
     /// The file beside the record that keeps each packet's times, where one was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketsLine>,
@@ -220,6 +223,7 @@ impl TrialLine {
             lost_at: trial.lost_at.as_ref().map(counts),
             watched: trial.watched.as_ref().map(WatchedLine::from),
             woken: trial.woken.as_ref().map(WokenLine::from),
+            passages: trial.passages.as_ref().map(PassagesLine::from),
             packets: None,
             caveats: trial.caveats.iter().map(CaveatLine::from).collect(),
             bounds: Vec::new(),
@@ -271,6 +275,7 @@ impl TrialLine {
             lost_at: self.lost_at.as_ref().map(plain),
             watched: self.watched.as_ref().map(WatchedLine::watched),
             woken: self.woken.as_ref().map(WokenLine::woken).transpose()?,
+            passages: self.passages.as_ref().map(PassagesLine::passages).transpose()?,
             caveats: self
                 .caveats
                 .iter()

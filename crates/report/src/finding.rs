@@ -412,6 +412,9 @@ pub(crate) fn labelled(label: &str, title: String) -> String {
 /// The traffic in words.
 pub(crate) fn traffic_words(record: &Record) -> String {
     let profile = &record.header.profile;
+    if profile.arrival == OWN_PACE {
+        return "at the program's own pace".into();
+    }
     let mut words = format!(
         "{} arrivals, {} payload ({} frames)",
         arrival_words(&profile.arrival),
@@ -425,6 +428,18 @@ pub(crate) fn traffic_words(record: &Record) -> String {
         words.push_str(&format!(", {}", number::plural(profile.directions.len() as u64, "direction")));
     }
     words
+}
+
+/// The arrival process of a target that nothing is offered to.
+const OWN_PACE: &str = "own pace";
+
+/// Between which two moments a trial's delays lie.
+pub(crate) fn delay_words(trial: &TrialLine) -> &'static str {
+    if trial.passages.is_some() && trial.intended.is_none() {
+        "from source to sink"
+    } else {
+        "from when each was due"
+    }
 }
 
 /// The waits of a trial, and how they differ from RFC 2544 §23.

@@ -11,6 +11,7 @@ mod explained;
 mod finding;
 mod html;
 mod number;
+mod passages;
 mod plot;
 mod style;
 mod text;

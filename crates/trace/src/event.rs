@@ -34,7 +34,7 @@ impl Kind {
     /// Kinds below are ours; a program's own follow.
     const OWN: u64 = 16;
 
-    const fn code(self) -> u64 {
+    pub(crate) const fn code(self) -> u64 {
         match self {
             Self::Tx => 1,
             Self::Rx => 2,

@@ -16,6 +16,9 @@
 //! received.rx(0, 4096);
 //! ```
 //!
+//! Where the environment's `DROPLINE_LTTNG` names LTTng's provider (`c/trace/lttng`), it is loaded and gets the same
+//! events: one program works with and without LTTng.
+//!
 //! `dropline trial flowgraph:exec:COMMAND` starts the program with a session and correlates what it records.
 //!
 //! Off, a tracepoint is two loads and one branch that always goes the same way; with the feature `silent` it is nothing.

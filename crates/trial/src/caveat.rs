@@ -173,6 +173,63 @@ pub enum Caveat {
         /// On which CPU.
         cpu: u32,
     },
+    /// The recorder of events had no room for some: their granules are at one end alone, or at none.
+    EventsMissing {
+        /// Events that are there.
+        recorded: u64,
+        /// Events that were to be recorded and are not.
+        missing: u64,
+    },
+    /// Granules arrived that were not seen to leave, and no recorder says that it lost an event.
+    PassagesUnmatched {
+        /// How many.
+        passages: u64,
+    },
+    /// Granules reached their sink before they left the source: the stamps are of clocks that differ.
+    StampsDisagree {
+        /// How many, by more than 50 ns.
+        passages: u64,
+        /// The most negative delay, in ns.
+        least_ns: i64,
+    },
+    /// The clock of the stamps changed its rate against CLOCK_MONOTONIC.
+    StampsDrift {
+        /// By so many parts in a million.
+        ppm: f64,
+    },
+    /// Granules were in a pipe, and nothing came out of it.
+    Stalled {
+        /// Which pipe.
+        pipe: u32,
+        /// For so long before the end, in ns.
+        silent_ns: u64,
+        /// So many granules.
+        in_flight: u64,
+    },
+    /// The first passages are unlike the rest, and are among the delays.
+    BeginningCounted {
+        /// Of all pipes.
+        passages: u64,
+    },
+    /// The program that was measured ended by itself, with an error.
+    ProgramFailed {
+        /// How.
+        status: String,
+    },
+    /// Only the first events are kept beside the record.
+    EventsLeftOut {
+        /// Kept.
+        kept: u64,
+        /// After them.
+        left_out: u64,
+    },
+    /// Parts of a trace are damaged, or not what it says of itself.
+    TraceDamaged {
+        /// How many.
+        packets: u64,
+    },
+    /// The user stopped the trial: it is shorter than asked.
+    Interrupted,
     /// What a target's own program reported, or a record of an older version held.
     #[serde(untagged)]
     Reported {
@@ -213,6 +270,16 @@ impl Caveat {
             Self::MemoryNotLocked => "memory_not_locked",
             Self::CpusMaySleep => "cpus_may_sleep",
             Self::StoppedAtSpike { .. } => "stopped_at_spike",
+            Self::EventsMissing { .. } => "events_missing",
+            Self::PassagesUnmatched { .. } => "passages_unmatched",
+            Self::StampsDisagree { .. } => "stamps_disagree",
+            Self::StampsDrift { .. } => "stamps_drift",
+            Self::Stalled { .. } => "stalled",
+            Self::BeginningCounted { .. } => "beginning_counted",
+            Self::ProgramFailed { .. } => "program_failed",
+            Self::EventsLeftOut { .. } => "events_left_out",
+            Self::TraceDamaged { .. } => "trace_damaged",
+            Self::Interrupted => "interrupted",
             Self::Reported { code, .. } => code,
         }
     }
@@ -355,6 +422,49 @@ impl fmt::Display for Caveat {
                 "stopped at wake-up {number} on CPU {cpu}, which was {} us late: the trial is shorter than asked",
                 late_ns / 1000
             ),
+            Self::EventsMissing { recorded, missing } => write!(
+                f,
+                "{missing} events are missing beside {recorded} that were recorded: there was no room for them; \
+                 give the recorder more (events=, rings= in the target), or a larger granularity"
+            ),
+            Self::PassagesUnmatched { passages } => write!(
+                f,
+                "{passages} granules arrived that were not seen to leave, though no recorder lost an event: does the \
+                 source trace every boundary that a call crosses, and is the ratio that of the graph?"
+            ),
+            Self::StampsDisagree { passages, least_ns } => write!(
+                f,
+                "{passages} granules arrived before they left, by up to {} ns: source and sink are stamped by clocks \
+                 that differ, or the source is traced after it hands on",
+                -least_ns
+            ),
+            Self::StampsDrift { ppm } => write!(
+                f,
+                "the clock of the stamps ran {ppm:+.0} ppm against CLOCK_MONOTONIC between the trial's begin and end"
+            ),
+            Self::Stalled { pipe, silent_ns, in_flight } => write!(
+                f,
+                "pipe {pipe} stalled: {in_flight} granules were in it and nothing came out for the last {} ms",
+                silent_ns / 1_000_000
+            ),
+            Self::BeginningCounted { passages } => write!(
+                f,
+                "the first passages, {passages} in all pipes, are unlike the rest and among the delays: \
+                 warm-up=auto in the target cuts them"
+            ),
+            Self::ProgramFailed { status } => {
+                write!(f, "the program ended with an error ({status}): what it had recorded until then is here")
+            }
+            Self::EventsLeftOut { kept, left_out } => write!(
+                f,
+                "the first {kept} events are kept, the other {left_out} are not: the numbers are of all of them, an \
+                 export is of the first"
+            ),
+            Self::TraceDamaged { packets } => write!(
+                f,
+                "{packets} parts of the trace are damaged, cut off or foreign: what could be read is here"
+            ),
+            Self::Interrupted => f.write_str("the trial was stopped before its time: it is shorter than asked"),
             Self::Reported { text, .. } => f.write_str(text),
         }
     }

@@ -17,6 +17,19 @@ pub struct Passages {
     pub timeline: Timeline,
     /// The longest, the longest first.
     pub slowest: Vec<Passage>,
+    /// The events themselves, where they are kept beside the record.
+    pub kept: Option<KeptEvents>,
+}
+
+/// Events that are kept as a CTF 1.8 trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeptEvents {
+    /// Directory of the trace, in the record's directory.
+    pub directory: String,
+    /// Events in it.
+    pub events: u64,
+    /// Events after them, for which there was no room.
+    pub left_out: u64,
 }
 
 /// One granule from source to sink, in ns of one clock.

@@ -19,6 +19,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
         patience: plan::patience(&args.traffic)?,
         slices: args.traffic.slices,
         keep_packets: 0,
+        keep_events: None,
         moving: plan::moving(&args.traffic)?,
         live: None,
     };

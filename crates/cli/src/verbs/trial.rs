@@ -1,6 +1,6 @@
 //! `dropline trial`.
 
-use super::{INVALID, conditions, conditions_to_fail, output, style, verdict};
+use super::{INTERRUPTED, INVALID, conditions, conditions_to_fail, output, style, verdict};
 use crate::args::TrialArgs;
 use crate::progress::Progress;
 use crate::{output as out, plan};
@@ -27,6 +27,7 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
         out::print(&report::text(&record, style()))?;
     }
     match verdict(&fail_if, std::slice::from_ref(&record)) {
+        _ if has(&record, &["interrupted"]) => Ok(INTERRUPTED),
         super::DONE if is_invalid(&record) => Ok(INVALID),
         code => Ok(code),
     }
@@ -34,6 +35,9 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
 
 /// Whether the trial says more about us than about the target.
 fn is_invalid(record: &Record) -> bool {
-    let codes = ["generator_limited", "generator_lost"];
+    has(record, &["generator_limited", "generator_lost", "events_missing", "stamps_disagree"])
+}
+
+fn has(record: &Record, codes: &[&str]) -> bool {
     record.trials.iter().flat_map(|line| &line.caveats).any(|caveat| codes.contains(&caveat.code.as_str()))
 }

@@ -223,6 +223,7 @@ mod tests {
             patience: Duration::from_secs(1),
             slices: None,
             keep_packets: 0,
+            keep_events: None,
             moving: dropline_traffic::Moving::default(),
             live: None,
         }

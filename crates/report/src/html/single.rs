@@ -4,6 +4,7 @@ use super::explained::why;
 use super::facts::{measured, started};
 use super::figure::figures;
 use super::goals::{caveats, certificates, goals, outlooks, sentence};
+use super::passages::{over_time, pipes};
 use super::shell::shell;
 use super::trials::trials;
 use crate::finding::{self, Finding, Piece};
@@ -81,7 +82,9 @@ fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
                     section { h2 { "Delays" } (delays(trial)) }
                 }
                 @if let Some(found) = found { (why(found)) }
-                (figures(&plots, plots.len() > 1))
+                @if let Some(passages) = &trial.passages { (pipes(passages)) }
+                (figures(&plots, plots.len() == 2))
+                @if let Some(passages) = &trial.passages { (over_time(passages)) }
             }
             None => { h1 { "No trial was finished." } (caveats(&record.caveats(), None)) }
         }
@@ -102,6 +105,14 @@ pub(super) fn trial_plots(record: &Record) -> Vec<Plot> {
 
 fn answer(trial: &TrialLine) -> Vec<Piece> {
     let plain = |text: String| Piece { text, goal: None };
+    if let (Some(_), Some(delay), 0) = (&trial.passages, &trial.delay_ns, trial.lost.0)
+        && let Some(p50) = delay.p50
+    {
+        let slow = delay
+            .p99
+            .map_or_else(String::new, |p99| format!(", one in 100 {} or longer", number::nanoseconds(p99)));
+        return vec![plain(format!("Half of the granules take {} or less{slow}.", number::nanoseconds(p50)))];
+    }
     let offered = number::count(trial.offered.0);
     vec![plain(match (trial.offered.0, trial.lost.0) {
         (0, _) => "No packet left the generator.".into(),
@@ -114,6 +125,13 @@ fn answer(trial: &TrialLine) -> Vec<Piece> {
 }
 
 fn explanation(trial: &TrialLine, loads: Loads) -> String {
+    if trial.passages.is_some() && trial.intended.is_none() {
+        let rate = loads.with_unit(trial.forwarding_rate_pps);
+        return format!(
+            "From source to sink; {rate} in {}, at the program's own pace.",
+            number::seconds(trial.duration_s)
+        );
+    }
     let intended = match trial.intended {
         Some(intended) if intended == trial.offered => "as intended".into(),
         Some(intended) => format!("{} were intended", number::count(intended.0)),
@@ -160,7 +178,14 @@ fn counted(trial: &TrialLine) -> Markup {
 
 fn delays(trial: &TrialLine) -> Markup {
     let kinds = [
-        ("delay, from when due", &trial.delay_ns),
+        (
+            if trial.passages.is_some() && trial.intended.is_none() {
+                "delay, source to sink"
+            } else {
+                "delay, from when due"
+            },
+            &trial.delay_ns,
+        ),
         ("delay, from when sent", &trial.service_delay_ns),
         ("lateness of sending", &trial.lateness_ns),
     ];

@@ -5,6 +5,7 @@ mod explain;
 mod fit;
 mod layout;
 mod many;
+mod passages;
 mod search;
 mod study;
 mod trial;

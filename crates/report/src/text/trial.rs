@@ -19,15 +19,23 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     };
     counts(page, record, trial);
     page.gap();
-    arrivals(page, trial);
+    if trial.intended.is_some() || trial.passages.is_none() {
+        arrivals(page, trial);
+    }
+    delays(page, trial);
+    if let Some(passages) = &trial.passages {
+        super::passages::write(page, passages);
+    }
     if let Some(woken) = &trial.woken {
         page.gap();
         super::woken::write(page, woken);
     }
     page.gap();
     head(page, record);
-    page.fact("a load is", &record.header.load_is);
-    page.fact("waits", &finding::waits_words(record));
+    if trial.passages.is_none() {
+        page.fact("a load is", &record.header.load_is);
+        page.fact("waits", &finding::waits_words(record));
+    }
 }
 
 fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
@@ -77,6 +85,7 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
                 number::percent(ratio)
             ),
         ),
+        None if trial.passages.is_some() => {}
         None => page.fact("missing", "not defined: the target paces this load"),
     }
 }
@@ -87,14 +96,18 @@ fn arrivals(page: &mut Page, trial: &TrialLine) {
         Some(lateness) => page.fact("lateness", &listed(lateness)),
         None => page.fact("lateness", "not measured"),
     }
+}
+
+fn delays(page: &mut Page, trial: &TrialLine) {
     match &trial.delay_ns {
         Some(delay) => {
             page.fact(
                 "delay",
                 &format!(
-                    "{}\u{a0}\u{a0} (n{JOIN}{}, from when each was due)",
+                    "{}\u{a0}\u{a0} (n{JOIN}{}, {})",
                     listed(delay),
-                    number::count(delay.count.0)
+                    number::count(delay.count.0),
+                    finding::delay_words(trial)
                 ),
             );
             if let Some(shape) = shape(delay, page.style) {

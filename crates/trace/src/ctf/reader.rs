@@ -162,6 +162,11 @@ impl Trace {
         u64::try_from(u128::from(ticks) * 1_000_000_000 / u128::from(hertz)).unwrap_or(u64::MAX)
     }
 
+    /// Name of its clock; `None` without one.
+    pub fn clock(&self) -> Option<&str> {
+        self.metadata.clocks.keys().next().map(String::as_str)
+    }
+
     /// Nanoseconds between 1970 and the zero of [`Passage::at_ns`]; `None` without a clock.
     pub fn offset_ns(&self) -> Option<i128> {
         self.metadata.clocks.values().next().map(|clock| clock.offset_ns)

@@ -1,6 +1,7 @@
 //! The ring that a thread writes to.
 
 use super::clock::Clock;
+use super::lttng::Provider;
 use super::region::Region;
 use crate::layout::Head;
 use crate::{Event, Kind, Writer};
@@ -16,7 +17,11 @@ static UNASKED: AtomicU32 = AtomicU32::new(1);
 /// The flag of a process without a session.
 static OFF: AtomicU32 = AtomicU32::new(0);
 
+/// The flag of a process that has LTTng's provider and no session of ours: LTTng itself knows whether it records.
+static ASK_LTTNG: AtomicU32 = AtomicU32::new(1);
+
 static REGION: OnceLock<Region> = OnceLock::new();
+static PROVIDER: OnceLock<Provider> = OnceLock::new();
 
 /// The variable that names a session's file.
 pub(crate) const VARIABLE: &str = "DROPLINE_TRACE";
@@ -32,6 +37,10 @@ enum Place {
     New,
     /// It has a ring.
     Home(Local),
+    /// It has a ring, and LTTng gets its events too.
+    Both(Local, Provider),
+    /// LTTng alone gets its events.
+    Away(Provider),
     /// There was no ring for it.
     Homeless(&'static Head),
 }
@@ -49,8 +58,10 @@ pub(crate) fn is_on() -> bool {
 
 /// Asks the environment, if nobody did; whether tracepoints record now.
 pub(crate) fn join() -> bool {
-    region();
-    is_on()
+    match (region(), PROVIDER.get()) {
+        (None, Some(provider)) => provider.records(),
+        _ => is_on(),
+    }
 }
 
 /// Stamps and writes an event.
@@ -74,9 +85,11 @@ pub(crate) fn write(kind: Kind, pipe: u32, n: u64, extra: u64) {
 pub(crate) fn region() -> Option<&'static Region> {
     static ASKED: Once = Once::new();
     ASKED.call_once(|| {
+        let provider = Provider::from_environment().map(|provider| PROVIDER.set(provider));
         let path = std::env::var_os(VARIABLE);
         match path.and_then(|path| Region::open(path.as_ref()).ok()) {
             Some(region) => attach(region),
+            None if provider.is_some() => drop(look_at(&UNASKED, &ASK_LTTNG)),
             // Unless the process was attached by hand meanwhile.
             None => drop(look_at(&UNASKED, &OFF)),
         }
@@ -99,30 +112,47 @@ fn look_at(from: &'static AtomicU32, to: &'static AtomicU32) -> Result<(), ()> {
     RECORDING.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).map(drop).map_err(drop)
 }
 
-/// A thread's first event: it takes a ring that nobody writes to.
+/// An event of a thread that has not a ring alone; its first one finds it a place.
 #[cold]
 fn settle(place: &mut Place, kind: Kind, pipe: u32, n: u64, extra: u64) {
-    let Some(region) = region() else { return };
-    let head = region.head();
-    if head.recording.load(Ordering::Relaxed) == 0 {
-        return;
-    }
     if let Place::New = place {
-        *place = match take_ring(region) {
-            Some(ring) => {
-                LEASE.with(|lease| lease.0.set(Some(ring)));
-                Place::Home(Local { writer: region.ring(ring).writer(), clock: region.clock() })
-            }
-            None => Place::Homeless(head),
-        };
+        let Some(found) = place_of_a_thread() else { return };
+        *place = found;
     }
     match place {
-        Place::Home(local) => {
+        Place::Home(local) | Place::Both(local, _) => {
             local.writer.write(Event { ticks: local.clock.ticks(), kind, pipe, n, extra });
         }
         Place::Homeless(head) => drop(head.homeless.fetch_add(1, Ordering::Relaxed)),
+        Place::Away(_) => {}
         Place::New => unreachable!("it has just been given a place"),
     }
+    let lttng = match place {
+        Place::Both(_, provider) | Place::Away(provider) => Some(&*provider),
+        Place::Homeless(_) => PROVIDER.get(),
+        Place::Home(_) | Place::New => None,
+    };
+    if let Some(provider) = lttng {
+        provider.write(kind, pipe, n, extra);
+    }
+}
+
+/// A ring that nobody writes to, or none; `None` while nothing records.
+fn place_of_a_thread() -> Option<Place> {
+    let region = region();
+    let provider = PROVIDER.get().copied();
+    let Some(region) = region else { return provider.map(Place::Away) };
+    let head = region.head();
+    if head.recording.load(Ordering::Relaxed) == 0 {
+        return None;
+    }
+    let Some(ring) = take_ring(region) else { return Some(Place::Homeless(head)) };
+    LEASE.with(|lease| lease.0.set(Some(ring)));
+    let local = Local { writer: region.ring(ring).writer(), clock: region.clock() };
+    Some(match provider {
+        Some(provider) => Place::Both(local, provider),
+        None => Place::Home(local),
+    })
 }
 
 fn take_ring(region: &Region) -> Option<u32> {

@@ -1,9 +1,14 @@
-//! Memory shared between programs, the cheapest honest clock, and the thread's own ring: the crate's unsafe
+//! Memory shared between programs, the cheapest honest clock, the thread's own ring, LTTng's library: the crate's unsafe
 //! code.
-#![expect(unsafe_code, reason = "shared memory, the processor's counter, and a thread's own ring")]
+#![expect(
+    unsafe_code,
+    reason = "shared memory, the processor's counter, a thread's own ring, a loaded library"
+)]
 
 pub(crate) mod clock;
 #[cfg(feature = "std")]
 pub(crate) mod local;
+#[cfg(feature = "std")]
+pub(crate) mod lttng;
 #[cfg(feature = "std")]
 pub(crate) mod region;

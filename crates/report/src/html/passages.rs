@@ -1,0 +1,63 @@
+//! Pipes of a trial of a pipeline on its page.
+
+use super::figure::figures;
+use crate::passages;
+use crate::plot::{self, Plot, Room};
+use dropline_record::PassagesLine;
+use maud::{Markup, html};
+
+/// Slowest passages that the page shows.
+const SHOWN: usize = 10;
+
+/// A row a pipe.
+pub(super) fn pipes(found: &PassagesLine) -> Markup {
+    html! {
+        section {
+            h2 { "Every pipe" }
+            div.scroll {
+                table {
+                    thead { tr { @for head in passages::HEADS { th scope="col" { (head) } } th.l scope="col" {} } }
+                    tbody {
+                        @for pipe in &found.pipes {
+                            tr {
+                                @for cell in passages::row(found, pipe) { td { (cell) } }
+                                td.l { (passages::note(found, pipe)) }
+                            }
+                        }
+                    }
+                }
+            }
+            p.about { "Recorder: " (passages::recorder(&found.recorder)) ". Granule: " (passages::granule(found)) "." }
+        }
+    }
+}
+
+/// Delay over time, the map, the slowest passages.
+pub(super) fn over_time(found: &PassagesLine) -> Markup {
+    let plots: Vec<Plot> =
+        [plot::lanes(found, Room::Full), plot::heat(found, Room::Full)].into_iter().flatten().collect();
+    html! {
+        (figures(&plots, false))
+        @if !found.slowest.is_empty() {
+            section {
+                h2 { "The slowest passages" }
+                div.scroll {
+                    table {
+                        thead {
+                            tr {
+                                @for head in ["pipe", "granule", "left, from the first arrival", "took"] {
+                                    th scope="col" { (head) }
+                                }
+                            }
+                        }
+                        tbody {
+                            @for passage in found.slowest.iter().take(SHOWN) {
+                                tr { @for cell in passages::slow(found, passage) { td { (cell) } } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
