@@ -1,4 +1,4 @@
-//! Samples through a channel, from a source's thread to a sink's: how long are they on their way?
+// Samples through a channel, from a source's thread to a sink's: how long are they on their way?
 
 use dropline_trace::Granules;
 use std::sync::mpsc::sync_channel;

@@ -125,3 +125,76 @@ fn stalled(pipe: &Pipe, span: Duration) -> Option<Caveat> {
     let in_flight = pipe.counts.in_flight;
     (long && in_flight > 0).then_some(Caveat::Stalled { pipe: pipe.number, silent_ns, in_flight })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dropline_passage::{Correlator, Settings};
+    use dropline_trial::TrialInput;
+
+    const MS: u64 = 1_000_000;
+
+    fn of(correlator: Correlator, ended_ns: Option<u64>, discarded: u64) -> Trial {
+        let mut passages = correlator.finish(ended_ns);
+        passages.recorder.discarded = discarded;
+        let collected = Collected { passages, span: Duration::from_millis(100), drift_ppm: 0.0 };
+        let input = TrialInput { load: Rate::LOWEST, duration: Duration::from_secs(1) };
+        trial(Trial::new(1, input, 7), collected, Ending::TimeOver, None, Duration::from_secs(1))
+    }
+
+    fn codes(trial: &Trial) -> Vec<&str> {
+        trial.caveats.iter().map(Caveat::code).collect()
+    }
+
+    /// Pipe 0 stands still after half of the time, pipe 1 goes on.
+    fn half_stalled() -> Correlator {
+        let mut correlator = Correlator::new(Settings { granularity: Some(100), ..Settings::default() });
+        for n in 1..=100 {
+            correlator.tx(1, n, n * MS);
+            correlator.rx(1, n, n * MS + 5000);
+            correlator.tx(0, n.min(53), n.min(53) * MS);
+            if n <= 50 {
+                correlator.rx(0, n, n * MS + 5000);
+            }
+        }
+        correlator
+    }
+
+    #[test]
+    fn a_pipe_that_stands_still_with_granules_in_it_is_said() {
+        let trial = of(half_stalled(), Some(101 * MS), 0);
+        let stalled: Vec<&Caveat> =
+            trial.caveats.iter().filter(|caveat| caveat.code() == "stalled").collect();
+        assert_eq!(stalled, [&Caveat::Stalled { pipe: 0, silent_ns: 51 * MS - 5000, in_flight: 3 }]);
+        assert!(
+            !codes(&of(half_stalled(), None, 0)).contains(&"stalled"),
+            "it is not known how long it was silent"
+        );
+    }
+
+    #[test]
+    fn what_is_on_its_way_is_neither_offered_nor_lost() {
+        let trial = of(half_stalled(), None, 0);
+        assert_eq!((trial.offered, trial.forwarded, trial.lost()), (15_000, 15_000, 0));
+        assert_eq!(trial.input.load, Rate::pps(150_000.0).unwrap());
+    }
+
+    #[test]
+    fn what_the_recorder_lost_is_not_the_pipelines_loss() {
+        let gaps = || {
+            let mut correlator = Correlator::new(Settings::default());
+            for n in 1..=100 {
+                correlator.tx(0, n, n * MS);
+                if n % 10 != 5 {
+                    correlator.rx(0, n, n * MS + 5000);
+                }
+            }
+            correlator
+        };
+        let lossy = of(gaps(), None, 0);
+        assert_eq!((lossy.offered, lossy.lost(), lossy.generator_lost), (100, 10, 0));
+        let full = of(gaps(), None, 4);
+        assert_eq!((full.offered, full.lost(), full.generator_lost), (100, 6, 4));
+        assert!(codes(&full).contains(&"events_missing") && !codes(&lossy).contains(&"events_missing"));
+    }
+}

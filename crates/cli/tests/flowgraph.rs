@@ -1,0 +1,160 @@
+//! Pipelines of a user's: programs with tracepoints, started and measured. Counts are asserted, never durations.
+
+mod command;
+
+use command::{Bench, Ended};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The thirty lines of Rust that the documents show.
+mod copy {
+    include!("../../trace/examples/copy.rs");
+
+    pub(super) fn run() {
+        main();
+    }
+}
+
+#[test]
+#[ignore = "a part that other tests play"]
+fn thirty_lines_of_rust() {
+    copy::run();
+}
+
+#[test]
+#[ignore = "a part that other tests play"]
+fn a_hundred_granules_and_an_abort() {
+    (1..=100).for_each(|n| {
+        dropline_trace::tx(4, n);
+        dropline_trace::rx(4, n);
+    });
+    std::process::abort();
+}
+
+#[test]
+#[ignore = "a part that other tests play"]
+fn a_source_that_traces_every_second_boundary() {
+    for n in 1..=100 {
+        if n % 2 == 0 {
+            dropline_trace::tx(0, n);
+        }
+        dropline_trace::rx(0, n);
+    }
+}
+
+/// A target that is this program in a part of its own.
+fn part(parameters: &str, name: &str) -> String {
+    let program = std::env::current_exe().unwrap();
+    format!("flowgraph:exec{parameters}:'{}' --exact {name} --ignored --quiet", program.display())
+}
+
+/// The thirty lines of C that the documents show, compiled.
+fn thirty_lines_of_c() -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../c/trace/copy.c");
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("copy-c");
+    let words =
+        ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-pthread", "-o"];
+    assert!(Command::new("cc").args(words).args([&program, &source]).status().unwrap().success());
+    program
+}
+
+fn trial(bench: &Bench, target: &str) -> Ended {
+    bench.run(&["trial", target, "--duration=60s", "--json", "-q", "-o", "r.jsonl"])
+}
+
+fn codes(json: &Value) -> Vec<&str> {
+    json["caveats"].as_array().unwrap().iter().map(|caveat| caveat["code"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn every_granule_of_thirty_lines_of_rust_and_of_c_is_followed() {
+    let c = format!("flowgraph:exec?granularity=32768:'{}'", thirty_lines_of_c().display());
+    for target in [part("?granularity=32768", "thirty_lines_of_rust"), c] {
+        let bench = Bench::new();
+        let ended = trial(&bench, &target);
+        assert_eq!(ended.code, Some(0), "{}", ended.errors);
+        let json = ended.json();
+        assert_eq!(
+            (&json["offered"], &json["forwarded"], &json["lost"]),
+            (&32_768_000.into(), &32_768_000.into(), &0.into())
+        );
+        assert_eq!((&json["intended"], &json["delay_kind"]), (&Value::Null, &"passage".into()));
+        let pipe = &json["passages"]["pipes"][0];
+        let counts = &pipe["counts"];
+        for (name, count) in
+            [("tx", 1000), ("rx", 1000), ("passed", 1000), ("without_tx", 0), ("clocks_disagree", 0)]
+        {
+            assert_eq!(counts[name], count, "{name}: {counts}");
+        }
+        assert_eq!(pipe["percentiles"].as_array().unwrap().len(), 5);
+        let slices = json["passages"]["timeline"]["lanes"][0]["slices"].as_array().unwrap();
+        assert_eq!(slices.iter().map(|slice| slice[1].as_u64().unwrap()).sum::<u64>(), 1000);
+        assert_eq!(json["passages"]["events"]["kept"], 2000);
+
+        // The events beside the record are a trace, which reads as they were measured.
+        let again = bench
+            .done(&["trial", "flowgraph:ctf?granularity=32768:r.jsonl.events", "--json", "-q", "-o", "-"])
+            .json();
+        assert_eq!(again["passages"]["pipes"], json["passages"]["pipes"]);
+        assert_eq!((&again["delay_ns"], &again["lost"]), (&json["delay_ns"], &json["lost"]));
+    }
+}
+
+#[test]
+fn a_ring_without_room_counts_what_it_could_not_take_and_the_trial_is_not_valid() {
+    let bench = Bench::new();
+    // Two events are all the room there is, so most are gone before anybody can look.
+    let ended = trial(&bench, &part("?events=2&rings=2", "thirty_lines_of_rust"));
+    let json = ended.json();
+    let recorder = &json["passages"]["recorder"];
+    let all: u64 =
+        ["recorded", "discarded", "homeless"].iter().map(|name| recorder[name].as_u64().unwrap()).sum();
+    assert_eq!(all, 2000, "{recorder}");
+    if recorder["recorded"] != 2000 {
+        assert_eq!((ended.code, codes(&json).contains(&"events_missing")), (Some(3), true), "{json}");
+        assert_eq!(json["lost"], 0, "what the recorder lost is not the pipeline's loss: {json}");
+    }
+}
+
+#[test]
+fn a_program_that_dies_leaves_what_it_had_recorded() {
+    let bench = Bench::new();
+    let json = trial(&bench, &part("", "a_hundred_granules_and_an_abort")).json();
+    assert_eq!(json["forwarded"], 100);
+    assert_eq!(json["passages"]["pipes"][0]["pipe"], 4);
+    assert!(codes(&json).contains(&"program_failed"), "{json}");
+}
+
+#[test]
+fn boundaries_that_a_source_does_not_trace_are_said() {
+    let bench = Bench::new();
+    let json = trial(&bench, &part("", "a_source_that_traces_every_second_boundary")).json();
+    let counts = &json["passages"]["pipes"][0]["counts"];
+    assert_eq!(
+        (&counts["passed"], &counts["before_start"], &counts["without_tx"]),
+        (&50.into(), &1.into(), &49.into())
+    );
+    assert!(codes(&json).contains(&"passages_unmatched"), "{json}");
+}
+
+#[test]
+fn a_program_that_records_nothing_is_an_error_that_says_what_to_do() {
+    let bench = Bench::new();
+    let ended = trial(&bench, "flowgraph:exec:true");
+    assert_eq!(ended.code, Some(4));
+    assert!(ended.errors.contains("dropline_trace.h"), "{}", ended.errors);
+    let ended = trial(&Bench::new(), "flowgraph:exec:/nowhere/at/all");
+    assert_eq!(ended.code, Some(4), "{}", ended.errors);
+    let ended = bench.run(&["trial", "flowgraph:ctf:/nowhere", "-q", "-o", "-"]);
+    assert_eq!(ended.code, Some(4), "{}", ended.errors);
+}
+
+#[test]
+fn a_program_at_its_own_pace_takes_no_load_and_is_not_searched() {
+    let bench = Bench::new();
+    let ended = bench.run(&["trial", "flowgraph:exec:true", "--load", "1Msps", "-q"]);
+    assert_eq!((ended.code, ended.errors.contains("its own pace")), (Some(2), true), "{}", ended.errors);
+    let ended = bench.run(&["search", "flowgraph:exec:true", "--max-load", "1Msps", "-q"]);
+    assert_eq!((ended.code, ended.errors.contains("no load to search")), (Some(2), true), "{}", ended.errors);
+}
