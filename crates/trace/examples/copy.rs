@@ -1,4 +1,4 @@
-// Samples through a channel, from a source's thread to a sink's: how long are they on their way?
+//! Samples through a channel, from a source's thread to a sink's: how long are they on their way?
 
 use dropline_trace::Granules;
 use std::sync::mpsc::sync_channel;
@@ -6,8 +6,7 @@ use std::sync::mpsc::sync_channel;
 const GRANULARITY: u64 = 32768;
 const BLOCK: u64 = 4096;
 
-fn main() {
-    let samples = std::env::args().nth(1).and_then(|word| word.parse().ok()).unwrap_or(32_768_000);
+pub(crate) fn copy(samples: u64) {
     dropline_trace::join();
     let (send, receive) = sync_channel::<Vec<f32>>(16);
     let source = std::thread::spawn(move || {
@@ -22,4 +21,8 @@ fn main() {
         received.rx(0, block.len() as u64);
     }
     source.join().expect("the source ends");
+}
+
+fn main() {
+    copy(std::env::args().nth(1).map_or(32_768_000, |word| word.parse().expect("a number of samples")));
 }
