@@ -595,24 +595,31 @@ Experiments:
   poisson-loss       why a server lost half as many packets: ticks, closed loops, true Poisson, and a replay
   search-cost        what MDR costs beside binary search and RFC 9971, as in the tables of 2018
   search-coverage    how often each search's answer holds the truth of simulated systems, how wide it is, what
-                     it costs; CSIT's library beside it when experiments/mlrsearch-rival is installed")]
+                     it costs; CSIT's library beside it when experiments/mlrsearch-rival is installed
+  search-real        the same of real systems: a token bucket in network namespaces (root), a service that sleeps, an
+                     echo beside a busy neighbour; 40 minutes, or --small")]
 pub(crate) struct ExperimentArgs {
     /// Which one.
     pub(crate) name: String,
     /// How often everything is repeated [default: aa-compare 2000, heartbeat-server 5, poisson-loss 5,
-    /// search-cost 40, search-coverage 10].
+    /// search-cost 40, search-coverage 10, search-real 20].
     #[arg(long, value_name = "N")]
     pub(crate) runs: Option<u32>,
-    /// Do everything only a little: shows that it works, proves nothing (heartbeat-server, poisson-loss).
+    /// Do everything only a little: shows that it works, proves nothing (heartbeat-server, poisson-loss,
+    /// search-real).
     #[arg(long)]
     pub(crate) small: bool,
     /// Do all there is, however long it takes (poisson-loss: about two hours).
     #[arg(long, conflicts_with = "small")]
     pub(crate) full: bool,
-    /// Only the rows whose names hold this (poisson-loss), such as 'one CPU' or 'ticks of 20 ms'.
+    /// Only the rows or systems whose names hold this (poisson-loss, search-real), such as 'one CPU' or 'bucket'.
     #[arg(long, value_name = "WORDS")]
     pub(crate) only: Option<String>,
-    /// Keep each run in this file as it ends, and do not repeat those that are in it (poisson-loss).
+    /// Time for each search (search-real) [default: 36s].
+    #[arg(long, value_name = "TIME")]
+    pub(crate) budget: Option<String>,
+    /// Keep each run in this file as it ends, and do not repeat those that are in it (poisson-loss,
+    /// search-real).
     #[arg(long, value_name = "FILE")]
     pub(crate) keep: Option<PathBuf>,
     /// Write the page to this file.

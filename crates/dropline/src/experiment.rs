@@ -3,9 +3,11 @@
 pub mod aa_compare;
 pub mod audio_2004;
 pub mod heartbeat_server;
+mod kept;
 pub mod poisson_loss;
 pub mod search_cost;
 pub mod search_coverage;
+pub mod search_real;
 
 use crate::{Failure, nearest};
 use dropline_record::Study;
@@ -13,6 +15,7 @@ use dropline_report::{Calibration, Graph};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// What an experiment found.
 #[derive(Clone, Debug)]
@@ -36,6 +39,8 @@ pub struct Effort {
     pub full: bool,
     /// Only the rows whose names hold this.
     pub only: Option<String>,
+    /// Time for each search; `None`: what a search has when nothing is said.
+    pub budget: Option<Duration>,
     /// Where runs are kept as they end; those that are there already are not done again.
     pub keep: Option<PathBuf>,
     /// Set when the user wants to stop.
@@ -43,8 +48,15 @@ pub struct Effort {
 }
 
 /// Names of the experiments.
-pub const NAMES: [&str; 6] =
-    ["aa-compare", "audio-2004", "heartbeat-server", "poisson-loss", "search-cost", "search-coverage"];
+pub const NAMES: [&str; 7] = [
+    "aa-compare",
+    "audio-2004",
+    "heartbeat-server",
+    "poisson-loss",
+    "search-cost",
+    "search-coverage",
+    "search-real",
+];
 
 /// Runs the experiment of this name; `progress` is told what it is at.
 ///
@@ -58,6 +70,7 @@ pub fn run(name: &str, effort: &Effort, progress: &mut dyn FnMut(&str)) -> Resul
         "poisson-loss" => poisson_loss::run(effort, progress),
         "search-cost" => search_cost::run(effort, progress),
         "search-coverage" => search_coverage::run(effort, progress),
+        "search-real" => search_real::run(effort, progress),
         _ => Err(Failure::usage(format!("there is no experiment {name:?}{}", nearest(name, &NAMES)))
             .advice(format!("there are {}", NAMES.join(", ")))),
     }

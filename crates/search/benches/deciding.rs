@@ -5,7 +5,11 @@
 //! one that is not narrow after 200 trials. Beside them stands the least that any algorithm could do: a bisection
 //! of one pair of numbers.
 
-#![expect(clippy::disallowed_types, reason = "a bench reads the clock")]
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "a bench reads the clock and its own size"
+)]
 
 use dropline_search::mlr::{self, EffectiveDuration};
 use dropline_search::{Algorithm, Binary, Credible, Goal, Mdr, Mlr, Preset, credible, mdr};
@@ -55,6 +59,11 @@ fn main() {
     println!("median of {REPETITIONS}, in us a trial (asking and recording):");
     for (contender, median) in contenders.iter().zip(&medians) {
         println!("{:<22} {median:>10.3} us {:>10.1} times the first", contender.name, median / medians[0]);
+    }
+    let trial = size_of::<Trial>();
+    match grown() {
+        Some(bytes) => println!("credible keeps {bytes:.0} bytes a trial; a trial has {trial}"),
+        None => println!("what credible keeps of a trial is not known: this system has no /proc"),
     }
 }
 
@@ -109,6 +118,35 @@ fn behind_200() -> Cost {
     let mut cost = Cost::default();
     cost.decide(algorithm.as_mut(), 20, |input, _| answer(input));
     cost
+}
+
+/// By how much this process grows with each trial of searches that all have a hundred behind them, in bytes.
+fn grown() -> Option<f64> {
+    const SEARCHES: u64 = 4;
+    const TRIALS: u64 = 150;
+    let mut searches: Vec<_> =
+        (1..=SEARCHES).map(|seed| credible("noisy", seed, Duration::from_secs(3600))).collect();
+    let mut feed = |trials: u64| {
+        for (algorithm, measurer) in &mut searches {
+            for _ in 0..trials {
+                let input = algorithm.next_trial().expect("an hour is longer");
+                let Ok(trial) = measurer.measure(input);
+                algorithm.record(&trial);
+            }
+        }
+        resident()
+    };
+    let before = feed(100)?;
+    let after = feed(TRIALS)?;
+    Some((after - before).max(0.0) / (SEARCHES * TRIALS) as f64)
+}
+
+/// Bytes of this process in memory (proc(5), `VmRSS`).
+fn resident() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: f64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(1024.0 * kibibytes)
 }
 
 /// A credible search for widths that noise does not allow, and what it searches.

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p dropline-search --example credible-coverage -- [SEEDS] [SYSTEM,…] [BUDGET_S] [LEVEL]`
 //! prints a line a system and goal; `--trace` behind it a line a trial, `--each` a line a search, `--from=SEED` begins
-//! at another seed than 1001.
+//! at another seed than 1001, `--overhead=SECONDS` has trials cost another time beyond their duration than 0.5 s.
 
 use dropline_search::credible::Config;
 use dropline_search::{Algorithm as _, Credible, GoalOutcome, GoalResult, Preset};
@@ -76,6 +76,9 @@ fn main() {
     let (trace, each) = (flag("--trace"), flag("--each"));
     let from = words.iter().find_map(|word| word.strip_prefix("--from="));
     let from = from.map_or(FIRST_SEED, |word| word.parse().expect("a seed"));
+    let overhead = words.iter().find_map(|word| word.strip_prefix("--overhead="));
+    let overhead =
+        overhead.map_or(Settings::OVERHEAD, |word| Duration::from_secs_f64(word.parse().expect("seconds")));
     let word = |index: usize| words.iter().filter(|word| !word.starts_with("--")).nth(index);
     let seeds: u64 = word(0).map_or(40, |word| word.parse().expect("a number of seeds"));
     let names = word(1).map_or("all", String::as_str);
@@ -89,7 +92,13 @@ fn main() {
     {
         let mut ended: Vec<Ended> = Vec::new();
         for seed in from..from + seeds {
-            let one = search(system, seed, Duration::from_secs_f64(budget), level, trace);
+            let one = search(
+                system,
+                Settings { seed, overhead, ..Settings::default() },
+                Duration::from_secs_f64(budget),
+                level,
+                trace,
+            );
             if each {
                 println!("{} {seed} {}", system.name(), one.line());
             }
@@ -99,10 +108,10 @@ fn main() {
     }
 }
 
-fn search(system: System, seed: u64, budget: Duration, level: f64, trace: bool) -> Ended {
+fn search(system: System, settings: Settings, budget: Duration, level: f64, trace: bool) -> Ended {
     let goals = Preset::Csit.goals();
+    let seed = settings.seed;
     let profile = TrafficProfile { seed, ..TrafficProfile::default() };
-    let settings = Settings { seed, ..Settings::default() };
     let mut measurer = Simulated::new(system, settings, profile, 1);
     let config = Config { budget, level, seed, ..Config::new(goals.clone(), default_range()) };
     let mut search = Credible::new(config).expect("legal goals");

@@ -7,14 +7,20 @@
 //! or the budget is spent; then it says how wide the interval is. What it takes for granted it [doubts](doubt)
 //! afterwards: that trials do not depend on one another, and that nothing is lost [far below](probe).
 
+mod brisk;
 mod choice;
 mod cloud;
+mod curve;
 mod doubt;
+mod ends;
+mod first;
 mod inquiry;
 mod locate;
 mod model;
 mod normal;
 mod probe;
+mod states;
+mod view;
 
 use crate::{Algorithm, Belief, Bound, Bounds, Goal, GoalError, GoalOutcome, GoalResult};
 use dropline_trial::{Caveat, LoadRange, Rate, Ratio, Trial, TrialInput, seed};

@@ -1,11 +1,13 @@
 //! The simulated systems, by name.
 
+mod bucket;
 mod clumped;
 mod drooping;
 mod inconsistent;
 mod knee;
 mod lossy_below;
 mod overdispersed;
+mod random;
 mod restless;
 mod smooth;
 mod steady;
@@ -16,7 +18,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// Every system, in the order of help texts. A new one is a file beside this and a line here.
-static ALL: [&dyn Behaviour; 16] = [
+static ALL: [&dyn Behaviour; 18] = [
     &knee::HARD,
     &smooth::CONSISTENT,
     &smooth::SOFT,
@@ -28,6 +30,8 @@ static ALL: [&dyn Behaviour; 16] = [
     &clumped::CLUMPED,
     &overdispersed::OVERDISPERSED,
     &drooping::DROOPING,
+    &bucket::BUCKET,
+    &random::RANDOM,
     &restless::TWO_STATE,
     &restless::DRIFT,
     &lossy_below::FLOOR,
@@ -199,8 +203,8 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "there is no simulated system \"herd\"; there are hard, consistent, soft, noisy, dips, \
-             inconsistent, lossless, dead, clumped, overdispersed, drooping, two-state, drift, floor, band, \
-             cold-start"
+             inconsistent, lossless, dead, clumped, overdispersed, drooping, bucket, random, two-state, drift, \
+             floor, band, cold-start"
         );
         for name in System::names() {
             assert_eq!(System::named(name).unwrap().name(), name);

@@ -108,6 +108,15 @@ pub enum Caveat {
         /// How often trials in a random order begin as badly.
         by_chance: f64,
     },
+    /// The trials' capacities fall into two groups far apart, and about as many are slow as are fast.
+    TwoStates {
+        /// The slowest trial's capacity, in packets a second.
+        slow_pps: f64,
+        /// The fastest trial's capacity, in packets a second.
+        fast_pps: f64,
+        /// Share of slow ones among the trials that could tell.
+        slow: f64,
+    },
     /// Packets were lost far below the load that was found: a floor of loss, or a lossy band.
     LossBelow {
         /// The load, in packets a second.
@@ -259,6 +268,7 @@ impl Caveat {
             Self::DependentTrials { .. } => "dependent_trials",
             Self::Drift { .. } => "drift",
             Self::WarmUp { .. } => "warm_up",
+            Self::TwoStates { .. } => "two_states",
             Self::LossBelow { .. } => "loss_below",
             Self::CountersShared { .. } => "counters_shared",
             Self::PlaceInferred { .. } => "place_inferred",
@@ -368,6 +378,12 @@ impl fmt::Display for Caveat {
                 "the first trials found a slower target than the later ones (by chance in {:.1} % of \
                  searches): warm it up before the search",
                 100.0 * by_chance
+            ),
+            Self::TwoStates { slow_pps, fast_pps, slow } => write!(
+                f,
+                "trials find one of two targets, of {slow_pps:.0} and {fast_pps:.0} pps, {:.0} % of them the slow one: the \
+                 interval may be of either; look for a throttled clock or a flow that moves between cores",
+                100.0 * slow
             ),
             Self::LossBelow { intended_load_pps, offered, lost } => write!(
                 f,

@@ -3,7 +3,9 @@
 use super::{DONE, stop_on_signals, style};
 use crate::args::ExperimentArgs;
 use crate::output as out;
+use crate::plan;
 use dropline::experiment::{self, Effort};
+use dropline::measured::written;
 use dropline::{Failure, report};
 
 pub(crate) fn run(args: &ExperimentArgs) -> Result<u8, Failure> {
@@ -12,6 +14,11 @@ pub(crate) fn run(args: &ExperimentArgs) -> Result<u8, Failure> {
         small: args.small,
         full: args.full,
         only: args.only.clone(),
+        budget: args
+            .budget
+            .as_deref()
+            .map(|text| plan::read("--budget", written::positive_duration(text)))
+            .transpose()?,
         keep: args.keep.clone(),
         stop: stop_on_signals()?,
     };

@@ -411,8 +411,15 @@ mod tests {
 
     #[test]
     fn each_claim_of_the_thread_is_answered_from_its_figures() {
-        let effort =
-            Effort { runs: None, small: true, full: false, only: None, keep: None, stop: Arc::default() };
+        let effort = Effort {
+            runs: None,
+            small: true,
+            full: false,
+            only: None,
+            budget: None,
+            keep: None,
+            stop: Arc::default(),
+        };
         let study = run(&effort, &mut |_| {}).unwrap().study;
         let row = |begin: &str| {
             study.tables[0]

@@ -10,14 +10,11 @@ mod row;
 mod scene;
 mod tables;
 
-use super::{Effort, Found};
+use super::{Effort, Found, kept};
 use crate::Failure;
 use dropline_record::CaveatLine;
 use observed::Observed;
 use row::Row;
-use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 
 /// Runs of a row, as the seed had.
@@ -42,7 +39,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
         return Err(Failure::usage("--only: no row is named like that"));
     }
     let runs = if effort.small { 1 } else { effort.runs.unwrap_or(RUNS) };
-    let mut seen = effort.keep.as_deref().map(read).transpose()?.unwrap_or_default();
+    let mut seen: Vec<Observed> = effort.keep.as_deref().map(kept::read).transpose()?.unwrap_or_default();
     let mut caveats = Vec::new();
     let fifo = scene::may_go_first();
     if !fifo {
@@ -65,7 +62,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
         progress(&format!("{}, run {run} of {runs}; about {seconds} s left", row.key()));
         match scene::perform(&row, run, fifo, &effort.stop) {
             Ok(observed) => {
-                effort.keep.as_deref().map(|path| append(path, &observed)).transpose()?;
+                effort.keep.as_deref().map(|path| kept::append(path, &observed)).transpose()?;
                 seen.push(observed);
             }
             Err(_) if effort.stop.load(Ordering::Relaxed) => break,
@@ -88,40 +85,6 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
         });
     }
     Ok(Found { study: tables::study(&rows, &seen, caveats), graphs: Vec::new(), calibrations: Vec::new() })
-}
-
-/// The runs of a file that was kept; none of one that does not exist. A torn last line is performed again.
-fn read(path: &Path) -> Result<Vec<Observed>, Failure> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(why) => return Err(Failure::environment(format!("cannot read {}: {why}", path.display()))),
-    };
-    let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
-    if whole.len() < text.len() {
-        std::fs::write(path, whole)
-            .map_err(|why| Failure::environment(format!("cannot write {}: {why}", path.display())))?;
-    }
-    whole
-        .lines()
-        .enumerate()
-        .map(|(index, line)| {
-            serde_json::from_str(line).map_err(|why| {
-                Failure::environment(format!("line {} of {} is no run: {why}", index + 1, path.display()))
-                    .advice("name another file: --keep FILE")
-            })
-        })
-        .collect()
-}
-
-fn append(path: &Path, observed: &Observed) -> Result<(), Failure> {
-    let line = serde_json::to_string(observed).expect("a run is JSON");
-    OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path)
-        .and_then(|mut file| writeln!(file, "{line}"))
-        .map_err(|why| Failure::environment(format!("cannot write {}: {why}", path.display())))
 }
 
 fn caveat(code: &str, text: &str) -> CaveatLine {

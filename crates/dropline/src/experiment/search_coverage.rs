@@ -9,6 +9,7 @@ mod tables;
 
 use super::{Effort, Found};
 use crate::{AlgorithmPlan, Failure, SearchPlan, Target};
+use dropline_record::CaveatLine;
 use dropline_report::{Calibration, CalibrationLine};
 use dropline_search::mlr::EffectiveDuration;
 use dropline_search::{Goal, GoalOutcome, GoalResult, Limits, Preset};
@@ -20,13 +21,14 @@ use std::time::Duration;
 
 /// Searches a system and algorithm when nothing is said.
 const RUNS: u32 = 10;
-/// Levels that are stated for the calibration plot, beside the 95 % of all other searches.
-const LEVELS: [u64; 4] = [500_000_000, 800_000_000, 900_000_000, 990_000_000];
+/// Levels that are stated for the calibration plot, beside the 95 % of all other searches, and with one seed in how
+/// many.
+const LEVELS: [(u64, u64); 4] = [(500_000_000, 4), (800_000_000, 1), (900_000_000, 4), (990_000_000, 4)];
 const LEVEL: u64 = 950_000_000;
 /// Systems whose trials are not alike, or that lose packets below their knee: a caveat is an answer too.
 const TREACHEROUS: [&str; 5] = ["two-state", "drift", "floor", "band", "cold-start"];
 /// Systems on which any level is reached, or that have no truth.
-const EASY: [&str; 3] = ["hard", "lossless", "dead"];
+const EASY: [&str; 4] = ["hard", "lossless", "dead", "bucket"];
 /// Warm-up of each binary search, in seconds.
 const BINARY_WARM_UP_S: f64 = 5.0;
 
@@ -76,50 +78,64 @@ struct Answer {
 /// Runs the whole matrix on all cores.
 ///
 /// # Errors
-/// If the user wants to stop.
+/// If the user wants to stop before every search was made with the first seed. Later the seeds that are complete are
+/// what was found.
 pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
     let runs = effort.runs.unwrap_or(RUNS).max(1);
     let jobs = jobs(runs);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     progress(&format!("{} searches of {} systems on {cores} cores", jobs.len(), System::all().count()));
-    let ended = on_all_cores(&jobs, cores, effort, progress)?;
-    let rivals = rival::run(runs, progress);
+    let ended = on_all_cores(&jobs, cores, effort, progress);
+    // An interrupted study is one of fewer seeds.
+    let missing = (0..jobs.len()).find(|index| ended.get(*index).is_none_or(|(done, _)| done != index));
+    let complete = missing.map_or(runs, |index| u32::try_from(jobs[index].seed - 1).unwrap_or(runs));
+    if complete == 0 {
+        return Err(Failure::interrupted());
+    }
+    let rivals = rival::run(complete, progress);
     let installed = rivals.is_some();
-    let all: Vec<Ended> = ended.into_iter().chain(rivals.unwrap_or_default()).collect();
-    let study = tables::study(&all, runs, installed);
+    let whole = ended.into_iter().filter(|(index, _)| jobs[*index].seed <= u64::from(complete));
+    let all: Vec<Ended> = whole.map(|(_, one)| one).chain(rivals.unwrap_or_default()).collect();
+    let mut study = tables::study(&all, complete, installed);
+    if complete < runs {
+        study.caveats.push(CaveatLine {
+            code: "interrupted".into(),
+            text: format!("interrupted: {complete} searches each, and not {runs}"),
+            numbers: serde_json::Map::new(),
+        });
+    }
     Ok(Found { study, graphs: Vec::new(), calibrations: vec![calibration(&all)] })
 }
 
-/// The slow ones first, so that no core waits at the end.
+/// Seed after seed; of each the slow searches first, so that no core waits at the end.
 fn jobs(runs: u32) -> Vec<Job> {
-    let level = |level| Contender::Credible { level };
-    let usual = [level(LEVEL), Contender::Mlr, Contender::Mdr, Contender::Binary];
-    let of = |contender: Contender, systems: Vec<System>| {
-        let searches =
-            systems.into_iter().flat_map(move |system| (1..=u64::from(runs)).map(move |seed| (system, seed)));
-        searches.map(move |(system, seed)| Job { system, contender, seed })
+    let usual = [Contender::Credible { level: LEVEL }, Contender::Mlr, Contender::Mdr, Contender::Binary];
+    let of_seed = |seed: u64| {
+        let searches = move |contender, system| Job { system, contender, seed };
+        let all = usual
+            .into_iter()
+            .flat_map(move |contender| System::all().map(move |system| searches(contender, system)));
+        let levels = LEVELS.into_iter().filter(move |(_, one_in)| seed % one_in == 0);
+        let calibrating = levels.flat_map(move |(level, _)| {
+            let systems = System::all().filter(|system| counts_for_calibration(*system));
+            systems.map(move |system| searches(Contender::Credible { level }, system))
+        });
+        all.chain(calibrating)
     };
-    let all = || System::all().collect::<Vec<_>>();
-    let noisy: Vec<System> = System::all().filter(|system| counts_for_calibration(*system)).collect();
-    let calibrating =
-        LEVELS.into_iter().flat_map(|stated| of(level(stated), noisy.clone()).collect::<Vec<_>>());
-    usual
-        .into_iter()
-        .flat_map(|contender| of(contender, all()).collect::<Vec<_>>())
-        .chain(calibrating)
-        .collect()
+    (1..=u64::from(runs)).flat_map(of_seed).collect()
 }
 
 fn counts_for_calibration(system: System) -> bool {
     !EASY.contains(&system.name()) && !TREACHEROUS.contains(&system.name())
 }
 
+/// The searches that were made, by their places among the jobs.
 fn on_all_cores(
     jobs: &[Job],
     cores: usize,
     effort: &Effort,
     progress: &mut dyn FnMut(&str),
-) -> Result<Vec<Ended>, Failure> {
+) -> Vec<(usize, Ended)> {
     let next = AtomicUsize::new(0);
     let ended: Mutex<Vec<(usize, Ended)>> = Mutex::new(Vec::new());
     let work = || {
@@ -142,12 +158,9 @@ fn on_all_cores(
             }
         }
     });
-    if effort.stop.load(Ordering::Relaxed) {
-        return Err(Failure::interrupted());
-    }
     let mut ended = ended.into_inner().expect("no search panics");
     ended.sort_by_key(|(index, _)| *index);
-    Ok(ended.into_iter().map(|(_, one)| one).collect())
+    ended
 }
 
 fn perform(job: Job) -> Ended {
@@ -263,7 +276,7 @@ fn is_at_an_end(outcome: &GoalOutcome) -> bool {
 
 /// Stated level against achieved, on the systems whose trials are alike.
 fn calibration(ended: &[Ended]) -> Calibration {
-    let mut levels: Vec<u64> = LEVELS.into_iter().chain([LEVEL]).collect();
+    let mut levels: Vec<u64> = LEVELS.into_iter().map(|(level, _)| level).chain([LEVEL]).collect();
     levels.sort_unstable();
     let line = |name: &str, goals: &[usize]| CalibrationLine {
         name: name.into(),
@@ -322,6 +335,7 @@ mod tests {
             small: false,
             full: false,
             only: None,
+            budget: None,
             keep: None,
             stop: Arc::new(AtomicBool::new(true)),
         };

@@ -108,17 +108,17 @@ impl Cloud {
         self.seen.push(evidence);
     }
 
-    /// Standard deviation of the logarithm of the trials' capacities, as likely more as less.
-    pub(super) fn median_scatter(&self) -> f64 {
+    /// Standard deviation of the logarithm of the trials' capacities, which is less with this probability.
+    pub(super) fn scatter(&self, share: f64) -> f64 {
         let mut scatters: Vec<(f64, f64)> =
             self.particles.iter().map(|particle| (particle.unknowns[2], particle.weight)).collect();
         scatters.sort_by(|one, other| one.0.total_cmp(&other.0));
         let mut below = 0.0;
-        let median = scatters.iter().find(|(_, weight)| {
+        let reached = scatters.iter().find(|(_, weight)| {
             below += weight;
-            below >= 0.5
+            below >= share
         });
-        median.map_or(0.0, |(scatter, _)| libm::exp(*scatter))
+        reached.map_or(0.0, |(scatter, _)| libm::exp(*scatter))
     }
 
     /// Particles with their weights, which sum to 1.

@@ -6,6 +6,7 @@
 use super::cloud::Cloud;
 use super::model::{Evidence, Shape};
 use super::normal::Normal;
+use super::states::States;
 use dropline_trial::{Caveat, seed};
 use rand::Rng as _;
 
@@ -13,9 +14,9 @@ use rand::Rng as _;
 const DRAWS: usize = 60;
 /// Random orders.
 const ORDERS: usize = 999;
-/// An order that is rarer than this among them is a doubt: of the tests together, less than 4 % by chance.
-const RARE_CHAIN: f64 = 0.02;
-const RARE_TREND: f64 = 0.008;
+/// An order that is rarer than this among them is a doubt: of the tests together, less than 3 % by chance.
+const RARE_CHAIN: f64 = 0.015;
+const RARE_TREND: f64 = 0.006;
 /// The same of a warm-up that the first load, tried again, bears out.
 const RARE_AFTER_ALL: f64 = 0.2;
 /// States last longer than a trial: neighbours count, and others by e less in so many trials.
@@ -29,12 +30,13 @@ const LEAST: usize = 6;
 /// The first trials count for less and less, by e in so many.
 const WARMING: f64 = 3.0;
 
-/// What is strange about the order of the trials.
+/// What is strange about the trials, and about their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Doubt {
     pub(super) dependent: Option<Strange>,
     pub(super) drift: Option<Strange>,
     pub(super) warm_up: Option<Strange>,
+    pub(super) states: Option<States>,
 }
 
 /// A correlation, and how often chance has it.
@@ -51,13 +53,16 @@ impl Doubt {
         if seen.len() < LEAST {
             return Self::default();
         }
-        let (numbers, surprises) = surprises(&cloud.sample(DRAWS), seen);
+        let draws = cloud.sample(DRAWS);
+        let states = States::of(seen);
+        let (numbers, surprises) = surprises(&draws, seen);
         if surprises.len() < LEAST {
-            return Self::default();
+            return Self { states, ..Self::default() };
         }
         let early: Vec<f64> =
             numbers.iter().map(|number| libm::exp((numbers[0] - number) / WARMING)).collect();
         Self {
+            states,
             dependent: strange(&surprises, likeness, false, RARE_CHAIN)
                 .map(|strange| Strange { correlation: neighbours(&surprises), ..strange }),
             // A trial that lost more than expected found a slower target: a falling trend is one of losses.
@@ -90,32 +95,45 @@ impl Doubt {
         let drift =
             self.drift.map(|Strange { correlation, by_chance }| Caveat::Drift { correlation, by_chance });
         let warm_up = self.warm_up.map(|Strange { by_chance, .. }| Caveat::WarmUp { by_chance });
-        dependent.into_iter().chain(drift).chain(warm_up).collect()
+        let states = self.states.map(|states| states.caveat());
+        dependent.into_iter().chain(drift).chain(warm_up).chain(states).collect()
     }
 }
 
 /// How much more each trial lost than was expected of it, as a normal number, behind the trial's own; of those
-/// that could tell.
+/// that could tell: below the lowest capacity that was shown every trial loses nothing.
 fn surprises(draws: &[Shape], seen: &[Evidence]) -> (Vec<f64>, Vec<f64>) {
-    let normal = Normal::tables();
+    let lowest = seen.iter().filter_map(|one| shown_by(draws, one)).fold(f64::INFINITY, f64::min);
     seen.iter()
-        .filter_map(|one| {
-            let at_most = |lost: f64| -> f64 {
-                let chances =
-                    draws.iter().map(|shape| shape.at_most(lost, one.packets, one.log_load, normal));
-                chances.sum::<f64>() / draws.len() as f64
-            };
-            let nothing = at_most(0.0);
-            if nothing > CERTAIN {
-                return None;
-            }
-            let middle = match one.lost {
-                lost if lost > 0.0 => 0.5 * (at_most(lost - 1.0) + at_most(lost)),
-                _ => 0.5 * nothing,
-            };
-            Some((one.number as f64, normal.quantile(middle).clamp(-3.0, 3.0)))
-        })
+        .filter(|one| one.lost > 0.0 || one.log_load > lowest)
+        .filter_map(|one| surprise(draws, one).map(|surprise| (one.number as f64, surprise)))
         .unzip()
+}
+
+/// How much more a trial lost than was expected of it, as a normal number; `None` of one that was to lose nothing,
+/// or that all was to be lost of.
+pub(super) fn surprise(draws: &[Shape], one: &Evidence) -> Option<f64> {
+    let normal = Normal::tables();
+    let at_most = |lost: f64| -> f64 {
+        let chances = draws.iter().map(|shape| shape.at_most(lost, one.packets, one.log_load, normal));
+        chances.sum::<f64>() / draws.len() as f64
+    };
+    let nothing = at_most(0.0);
+    if nothing > CERTAIN && one.lost == 0.0 {
+        return None;
+    }
+    let middle = match one.lost {
+        lost if lost > 0.0 => 0.5 * (at_most(lost - 1.0) + at_most(lost)),
+        _ => 0.5 * nothing,
+    };
+    Some(normal.quantile(middle).clamp(-3.0, 3.0))
+}
+
+/// The capacity that a trial showed, as a logarithm, in the mean of what is believed; `None` when nothing was lost.
+fn shown_by(draws: &[Shape], one: &Evidence) -> Option<f64> {
+    let points: Vec<f64> =
+        draws.iter().filter_map(|shape| shape.pointed_at(one)).map(|(middle, _)| middle).collect();
+    (!points.is_empty()).then(|| points.iter().sum::<f64>() / points.len() as f64)
 }
 
 /// Correlation of each with the next.
@@ -153,7 +171,12 @@ fn correlation(one: &[f64], other: &[f64]) -> f64 {
 }
 
 /// What is rarer than `rare` among random orders; most others are told after a few of them.
-fn strange(surprises: &[f64], of: impl Fn(&[f64]) -> f64, either_side: bool, rare: f64) -> Option<Strange> {
+pub(super) fn strange(
+    surprises: &[f64],
+    of: impl Fn(&[f64]) -> f64,
+    either_side: bool,
+    rare: f64,
+) -> Option<Strange> {
     let correlation = of(surprises);
     let size = |value: f64| if either_side { value.abs() } else { value };
     let too_many = (rare * (ORDERS + 1) as f64) as usize;

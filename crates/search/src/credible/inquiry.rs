@@ -1,11 +1,15 @@
 //! Goals with trials of one length: where to look, then what is believed.
 
-use super::choice::{self, Wish};
+use super::brisk::{self, Brisk};
+use super::choice;
 use super::cloud::Cloud;
+use super::curve;
 use super::doubt::Doubt;
+use super::ends::{self, AtEnds};
+use super::first::First;
 use super::locate::{Locate, Place};
 use super::model::Evidence;
-use super::normal::Normal;
+use super::view::{Stated, View};
 use crate::{CurvePoint, Goal, GoalOutcome, GoalResult, Irregular, Outlook};
 use dropline_trial::{Caveat, LoadRange, Rate, Ratio, Trial, TrialInput, seed};
 use std::time::Duration;
@@ -14,7 +18,13 @@ use std::time::Duration;
 const LEAST_TRIALS: usize = 6;
 /// The same where trials scatter by more than this: they may be alike for a while, and only time shows it.
 const LEAST_WHERE_THEY_SCATTER: usize = 20;
-const SCATTER: f64 = 8e-4;
+const SCATTER: f64 = 6.5e-4;
+/// Trials scatter more than that with all but this probability: short ones are no use then.
+const SURELY: f64 = 0.1;
+/// The same of capacities that trials showed.
+const SHOWN_SCATTER: f64 = 2e-4;
+/// A loss so large shows a capacity to within that, whatever the chance of single packets; one so small shows no droop.
+const MODERATE: std::ops::Range<f64> = 0.002..0.05;
 /// There an interval is never stated narrower than this share of the width asked for: slow states may hide.
 const NARROWEST: f64 = 0.9;
 /// So many trials have been made when it asks, in turn, whether the first half is to be forgotten, for the
@@ -29,12 +39,8 @@ const LEAST_TO_GO_ON: usize = 3;
 /// Loss above this share while looking around, and later, says nothing about the knee.
 const FAR_WHILE_LOCATING: f64 = 0.1;
 const FAR: f64 = 0.3;
-/// A first trial that forwarded less than the lower end by this, on a logarithmic scale, is made again.
-const SLOW: f64 = 0.03;
-/// And by so many standard deviations of the trials' capacities.
-const SLOW_SCATTERS: f64 = 8.0;
-/// Share of the way to the lower end that it must have come then to have been cold.
-const CATCHES_UP: f64 = 0.6;
+/// So many trials whose losses may be our own doing are made again; further ones count.
+const MOST_DISTURBED: usize = 6;
 /// θ is looked for within this distance of where the first trials lead, on a logarithmic scale.
 const REACH: f64 = 0.5;
 /// A narrow answer is more often a lucky one: what is left out of an interval is so much less than what its
@@ -62,18 +68,11 @@ pub(super) struct Inquiry {
     /// The doubt that made it forget the first trials.
     warmed_up: Option<Doubt>,
     first: First,
-}
-
-/// The first load was far above the knee: when less came through than what turns out to be the capacity, it was
-/// overloaded, or still cold. The same load again tells.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum First {
-    /// No trial yet, or one that says nothing.
-    Unknown,
-    /// What came through a second, as a logarithm.
-    Forwarded { load: Rate, log_pps: f64 },
-    /// Tried again, as which trial, and whether it found a faster target then.
-    Settled { faster: bool, number: usize },
+    brisk: Brisk,
+    /// Trials that were not believed, for our own side was disturbed.
+    disturbed: usize,
+    /// By how much the longest trial was longer than its traffic.
+    waits: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -82,21 +81,6 @@ enum Stage {
     Weighing(Box<Cloud>),
     AtMaximum,
     BelowMinimum,
-}
-
-/// Trials at the ends of the range, good ones less bad ones.
-#[derive(Clone, Copy, Debug, Default)]
-struct AtEnds {
-    min: i32,
-    max: i32,
-}
-
-/// What is believed of one goal: logarithms of loads.
-#[derive(Clone, Copy, Debug)]
-struct View {
-    lower: f64,
-    median: f64,
-    upper: f64,
 }
 
 impl Inquiry {
@@ -125,6 +109,9 @@ impl Inquiry {
             doubt: Doubt::default(),
             warmed_up: None,
             first: First::Unknown,
+            brisk: Brisk::Trying { made: false },
+            disturbed: 0,
+            waits: None,
         }
     }
 
@@ -155,20 +142,35 @@ impl Inquiry {
                 Place::Open(load) => load,
                 _ => return None,
             },
-            Stage::Weighing(cloud) => match self.first_again() {
+            Stage::Weighing(cloud) => match self.first.again(self.lowest(), cloud.scatter(0.5), self.range) {
                 Some(load) => load,
                 None if self.is_narrow() => return None,
                 None => self.best_load(cloud)?,
             },
             Stage::AtMaximum | Stage::BelowMinimum => return None,
         };
-        Some(TrialInput { load, duration: self.duration() })
+        Some(TrialInput { load, duration: self.length_at(load) })
+    }
+
+    /// How long a trial at a load will be.
+    fn length_at(&self, load: Rate) -> Duration {
+        self.brisk.duration(load, self.range, self.duration(), self.waits)
     }
 
     pub(super) fn record(&mut self, trial: &Trial) {
         self.trials += 1;
-        self.note_ends(trial);
-        self.note_first(trial);
+        let waited = trial.elapsed.saturating_sub(trial.input.duration);
+        self.waits = Some(self.waits.map_or(waited, |waits| waits.max(waited)));
+        let whole = trial.input.duration >= self.duration();
+        self.brisk.note(whole);
+        for (goal, at_ends) in self.goals.iter().zip(&mut self.at_ends) {
+            at_ends.note(trial, goal, self.range);
+        }
+        self.first.note(trial, self.trials, self.views.first());
+        if self.disturbed < MOST_DISTURBED && is_disturbed(trial) {
+            self.disturbed += 1;
+            return;
+        }
         if let Some(ceiling) = our_limit(trial) {
             self.cap(ceiling);
             return;
@@ -189,54 +191,14 @@ impl Inquiry {
             Stage::Weighing(cloud) => {
                 if let Some(evidence) = Evidence::of(trial, self.trials).filter(|one| one.loss_ratio() <= FAR)
                 {
+                    let agree = !whole || self.brisk.meets(cloud, &evidence);
                     cloud.learn(evidence);
                     self.look();
+                    self.be_brisk(agree);
                     self.forget_the_first();
                 }
             }
             Stage::AtMaximum | Stage::BelowMinimum => {}
-        }
-    }
-
-    fn note_first(&mut self, trial: &Trial) {
-        let load = trial.input.load;
-        let Some(loss) = trial.loss_ratio().filter(|&loss| loss < 1.0) else { return };
-        let log_pps = libm::log(load.as_pps() * (1.0 - loss));
-        if self.trials == 1 && loss > FAR_WHILE_LOCATING {
-            self.first = First::Forwarded { load, log_pps };
-        }
-        if let First::Forwarded { load: first, log_pps: before } = self.first
-            && self.trials > 1
-            && load == first
-            && let Some(view) = self.views.first()
-        {
-            let faster = log_pps > before + CATCHES_UP * (view.lower - before);
-            self.first = First::Settled { faster, number: self.trials };
-        }
-    }
-
-    /// The first load, when it has to be tried again.
-    fn first_again(&self) -> Option<Rate> {
-        let lowest = self.views.iter().map(|view| view.lower).fold(f64::INFINITY, f64::min);
-        let Stage::Weighing(cloud) = &self.stage else { return None };
-        let slow = SLOW.max(SLOW_SCATTERS * cloud.median_scatter());
-        match self.first {
-            First::Forwarded { load, log_pps } if load <= self.range.max() && log_pps < lowest - slow => {
-                Some(load)
-            }
-            _ => None,
-        }
-    }
-
-    fn note_ends(&mut self, trial: &Trial) {
-        for (goal, at_ends) in self.goals.iter().zip(&mut self.at_ends) {
-            let vote = if trial.exceeds(goal.loss_ratio) { -1 } else { 1 };
-            if trial.input.load == self.range.min() {
-                at_ends.min += vote;
-            }
-            if trial.input.load == self.range.max() {
-                at_ends.max += vote;
-            }
         }
     }
 
@@ -245,7 +207,7 @@ impl Inquiry {
         let ceiling = ceiling.clamp(self.range.min(), self.range.max());
         self.range = LoadRange::new(self.range.min(), ceiling).expect("the ceiling is in the range");
         self.capped = true;
-        self.at_ends.iter_mut().for_each(|at_ends| at_ends.max = 0);
+        self.at_ends.iter_mut().for_each(AtEnds::forget_max);
         if let Stage::Locating(locate, _) = &mut self.stage {
             locate.cap(self.range);
             if self.range.min() == ceiling {
@@ -254,18 +216,10 @@ impl Inquiry {
         }
     }
 
-    /// Number of the trial that showed that the first ones found a slower target.
-    fn cold_until(&self) -> Option<usize> {
-        match self.first {
-            First::Settled { faster: true, number } => Some(number),
-            _ => None,
-        }
-    }
-
     /// Once, when they look like those of a target that had to warm up.
     fn forget_the_first(&mut self) {
         let Stage::Weighing(cloud) = &self.stage else { return };
-        let forgotten = match self.cold_until() {
+        let forgotten = match self.first.cold_until() {
             Some(number) if self.trials >= number + LONGER => number + STILL_COLD,
             None if LOOKS_BACK.contains(&self.trials) && self.doubt.warm_up.is_some() => self.trials / 2,
             _ => return,
@@ -276,10 +230,7 @@ impl Inquiry {
             return;
         }
         self.warmed_up = Some(self.doubt);
-        let centre = self.views.first().map_or(0.0, |view| view.median);
-        let chance = seed::generator(seed::of_trial(self.seed, self.trials as u64));
-        self.stage = Stage::Weighing(Box::new(Cloud::new((centre - REACH, centre + REACH), rest, chance)));
-        self.look();
+        self.begin_again(rest);
     }
 
     /// Doubts about the trials.
@@ -304,144 +255,92 @@ impl Inquiry {
     /// Takes the goals' loads from the cloud.
     fn look(&mut self) {
         let Stage::Weighing(cloud) = &self.stage else { return };
-        let normal = Normal::tables();
         let left_out = PRUDENCE * libm::pow(1.0 - self.level, PRUDENCE_POWER);
         let tail = 0.5 * left_out.min(1.0 - self.level);
-        self.doubt = Doubt::of(cloud, self.cold_until().is_some());
-        let widening = self.doubt.widening();
-        let scatters = cloud.median_scatter() > SCATTER;
-        self.views = self
-            .goals
-            .iter()
-            .map(|goal| {
-                let mut loads: Vec<(f64, f64)> = cloud
-                    .weighted()
-                    .map(|(shape, weight)| {
-                        (
-                            goal_load(goal, |ratio, exceed, seconds| {
-                                shape.goal_load(ratio, exceed, seconds, normal)
-                            }),
-                            weight,
-                        )
-                    })
-                    .collect();
-                loads.sort_by(|one, other| one.0.total_cmp(&other.0));
-                let least = if scatters { 0.5 * NARROWEST * goal.width.as_f64() } else { 0.0 };
-                let [lower, median, upper] = [tail, 0.5, 1.0 - tail].map(|share| quantile(&loads, share));
-                View {
-                    lower: median - (widening * (median - lower)).max(least),
-                    median,
-                    upper: median + (widening * (upper - median)).max(least),
-                }
-            })
-            .collect();
+        self.doubt = Doubt::of(cloud, self.first.cold_until().is_some());
+        let stated = Stated {
+            tail,
+            widening: self.doubt.widening(),
+            least: if scatters(cloud) { 0.5 * NARROWEST } else { 0.0 },
+        };
+        self.views = self.goals.iter().map(|goal| View::of(goal, cloud, stated)).collect();
+    }
+
+    /// Goes on with short trials, or asks whole ones whether they agree, or forgets them.
+    fn be_brisk(&mut self, agree: bool) {
+        let Stage::Weighing(cloud) = &self.stage else { return };
+        if !matches!(self.brisk, Brisk::Trying { made: true } | Brisk::Agreeing { .. }) {
+            return;
+        }
+        if agree && self.doubt.is_none() && cloud.scatter(SURELY) <= SCATTER {
+            let narrow =
+                self.goals.iter().zip(&self.views).all(|(goal, view)| view.is_settled(goal, self.range));
+            if narrow && matches!(self.brisk, Brisk::Trying { .. }) {
+                self.brisk = Brisk::Agreeing { met: 0, surprises: 0.0 };
+            }
+            return;
+        }
+        self.brisk = Brisk::Over;
+        let whole =
+            cloud.seen().iter().copied().filter(|one| !brisk::is_short(one, self.duration())).collect();
+        self.begin_again(whole);
+    }
+
+    /// Believes what these trials say and no others.
+    fn begin_again(&mut self, seen: Vec<Evidence>) {
+        let centre = self.views.first().map_or(0.0, |view| view.median);
+        let chance = seed::generator(seed::of_trial(self.seed, self.trials as u64));
+        self.stage = Stage::Weighing(Box::new(Cloud::new((centre - REACH, centre + REACH), seen, chance)));
+        self.look();
     }
 
     fn is_narrow(&self) -> bool {
         self.trials >= self.least_trials()
+            && self.brisk.is_borne_out()
             && self.doubt.is_none()
-            && (self.cold_until().is_none() || self.warmed_up.is_some())
-            && self.goals.iter().zip(&self.views).all(|(goal, view)| self.is_settled(goal, view))
+            && (self.first.cold_until().is_none() || self.warmed_up.is_some())
+            && self.goals.iter().zip(&self.views).all(|(goal, view)| view.is_settled(goal, self.range))
     }
 
     fn least_trials(&self) -> usize {
         match &self.stage {
-            Stage::Weighing(cloud) if cloud.median_scatter() > SCATTER => LEAST_WHERE_THEY_SCATTER,
+            Stage::Weighing(cloud) if scatters(cloud) => LEAST_WHERE_THEY_SCATTER,
             _ => LEAST_TRIALS,
         }
     }
 
-    /// Whether a goal's interval is within its width, or beyond an end of the range.
-    fn is_settled(&self, goal: &Goal, view: &View) -> bool {
-        let (lower, upper) = self.ends(view);
-        match (lower, upper) {
-            (Some(lower), Some(upper)) => width(lower, upper) <= goal.width.as_f64(),
-            (Some(lower), None) => width(lower, self.range.max()) <= goal.width.as_f64(),
-            (None, _) => true,
-        }
-    }
-
-    /// Ends of the interval within the range; `None` where it reaches beyond.
-    fn ends(&self, view: &View) -> (Option<Rate>, Option<Rate>) {
-        let rate = |log: f64| Rate::pps(libm::exp(log)).unwrap_or(self.range.min());
-        let (min, max) = (self.range.min(), self.range.max());
-        if rate(view.upper) <= min {
-            return (None, Some(min));
-        }
-        let lower = self.range.clamp(rate(view.lower));
-        let upper = rate(view.upper);
-        (Some(lower), (upper < max).then_some(upper))
+    /// Where the lowest interval begins.
+    fn lowest(&self) -> f64 {
+        self.views.iter().map(|view| view.lower).fold(f64::INFINITY, f64::min)
     }
 
     fn best_load(&self, cloud: &Cloud) -> Option<Rate> {
-        let normal = Normal::tables();
         let draws = cloud.sample(choice::draws());
-        let open = self.goals.iter().zip(&self.views).filter(|(goal, view)| !self.is_settled(goal, view));
-        let mut wishes: Vec<Wish> = open.map(|(goal, view)| self.wish(goal, view, &draws, normal)).collect();
+        let views = || self.goals.iter().zip(&self.views);
+        let open = views().filter(|(goal, view)| !view.is_settled(goal, self.range));
+        let mut wishes: Vec<_> = open.map(|(goal, view)| view.wish(goal, &draws)).collect();
         if wishes.is_empty() {
-            wishes = self
-                .goals
-                .iter()
-                .zip(&self.views)
-                .map(|(goal, view)| self.wish(goal, view, &draws, normal))
-                .collect();
+            wishes = views().map(|(goal, view)| view.wish(goal, &draws)).collect();
         }
         let range = (libm::log(self.range.min().as_pps()), libm::log(self.range.max().as_pps()));
-        let best = choice::best(&draws, &wishes, self.duration().as_secs_f64(), range)?;
+        let near =
+            Rate::pps(libm::exp(self.lowest())).map_or(self.range.min(), |load| self.range.clamp(load));
+        let best = choice::best(&draws, &wishes, self.length_at(near).as_secs_f64(), range)?;
         Rate::pps(libm::exp(best)).ok().map(|load| self.range.clamp(load))
-    }
-
-    fn wish(&self, goal: &Goal, view: &View, draws: &[super::model::Shape], normal: &Normal) -> Wish {
-        let mut loads: Vec<f64> = draws
-            .iter()
-            .map(|shape| {
-                goal_load(goal, |ratio, exceed, seconds| shape.goal_load(ratio, exceed, seconds, normal))
-            })
-            .collect();
-        let ordered = {
-            let mut ordered = loads.clone();
-            ordered.sort_by(f64::total_cmp);
-            ordered
-        };
-        // A stray draw far outside the interval must not decide where to look.
-        let span = (view.upper - view.lower).max(1e-6);
-        for load in &mut loads {
-            *load = load.clamp(view.lower - span, view.upper + span);
-        }
-        let at = |share: f64| ordered[((ordered.len() - 1) as f64 * share) as usize];
-        Wish { loads, points: [at(0.1), at(0.5), at(0.9)], width: goal.width.as_f64() }
     }
 
     /// What is believed of the mean loss, from below the lowest interval to above the highest.
     pub(super) fn curve(&self) -> Vec<CurvePoint> {
-        const POINTS: usize = 49;
-        const DRAWS: usize = 400;
         let Stage::Weighing(cloud) = &self.stage else { return Vec::new() };
-        let draws = cloud.sample(DRAWS);
-        let lowest = self.views.iter().map(|view| view.lower).fold(f64::INFINITY, f64::min);
         let highest = self.views.iter().map(|view| view.upper).fold(f64::NEG_INFINITY, f64::max);
-        let margin = (highest - lowest).max(1e-3);
-        let (min, max) = (libm::log(self.range.min().as_pps()), libm::log(self.range.max().as_pps()));
-        let (from, to) = ((lowest - margin).max(min), (highest + margin).min(max));
-        let point = |index: usize| {
-            let log_load = from + (to - from) * index as f64 / (POINTS - 1) as f64;
-            let mut losses: Vec<f64> = draws.iter().map(|shape| shape.mean_loss(log_load, 0.0)).collect();
-            losses.sort_by(f64::total_cmp);
-            let at = |share: f64| losses[((losses.len() - 1) as f64 * share) as usize];
-            let load = Rate::pps(libm::exp(log_load)).ok()?;
-            Some(CurvePoint { load, low: at(0.025), median: at(0.5), high: at(0.975) })
-        };
-        (0..POINTS).filter_map(point).collect()
+        curve::around(cloud, self.lowest(), highest, self.range)
     }
 
     /// How each interval would become narrower; `None` where there is none between two ends.
     pub(super) fn outlooks(&self, cost: Duration) -> Vec<Option<Outlook>> {
         let Stage::Weighing(cloud) = &self.stage else { return vec![None; self.goals.len()] };
-        let outlook = |(goal, view): (&Goal, &View)| {
-            let (lower, upper) = self.ends(view);
-            let width = width(lower?, upper?);
-            Some(Outlook::new(width, goal.width.as_f64(), cloud.seen().len(), cost))
-        };
+        let trials = cloud.seen().len();
+        let outlook = |(goal, view): (&Goal, &View)| view.outlook(goal, self.range, trials, cost);
         self.goals.iter().zip(&self.views).map(outlook).collect()
     }
 
@@ -449,52 +348,22 @@ impl Inquiry {
     pub(super) fn outcome(&self) -> Vec<GoalOutcome> {
         let one_by_one = |answer: &dyn Fn(usize) -> GoalOutcome| (0..self.goals.len()).map(answer).collect();
         match &self.stage {
-            Stage::Locating(..) => {
-                one_by_one(&|_| outcome(None, None, GoalResult::Irregular(Irregular::Unfinished)))
+            Stage::Locating(..) => one_by_one(&|_| GoalOutcome {
+                lower: None,
+                upper: None,
+                conditional_throughput_pps: None,
+                result: GoalResult::Irregular(Irregular::Unfinished),
+            }),
+            Stage::AtMaximum => {
+                one_by_one(&|_| ends::at_maximum(self.range, self.level_ratio(), self.capped))
             }
-            Stage::AtMaximum => one_by_one(&|_| self.at_maximum()),
-            Stage::BelowMinimum => one_by_one(&|goal| self.without_knee(self.at_ends[goal])),
-            Stage::Weighing(_) => one_by_one(&|goal| self.answer(&self.goals[goal], &self.views[goal])),
+            Stage::BelowMinimum => one_by_one(&|goal| {
+                self.at_ends[goal].without_knee(self.range, self.level_ratio(), self.capped)
+            }),
+            Stage::Weighing(_) => one_by_one(&|goal| {
+                self.views[goal].answer(&self.goals[goal], self.range, self.level_ratio(), self.capped)
+            }),
         }
-    }
-
-    fn at_maximum(&self) -> GoalOutcome {
-        let result = if self.capped {
-            GoalResult::Irregular(Irregular::GeneratorLimited)
-        } else {
-            GoalResult::AtMaximum { level: self.level_ratio() }
-        };
-        outcome(Some(self.range.max()), None, result)
-    }
-
-    /// The answer of a system that loses much at every load, which a generous goal may allow.
-    fn without_knee(&self, at_ends: AtEnds) -> GoalOutcome {
-        let (min, max, level) = (self.range.min(), self.range.max(), self.level_ratio());
-        if at_ends.min < 0 {
-            outcome(None, Some(min), GoalResult::BelowMinimum { level })
-        } else if at_ends.max > 0 {
-            self.at_maximum()
-        } else {
-            let median =
-                Rate::pps(libm::sqrt(min.as_pps() * max.as_pps())).map_or(min, |load| self.range.clamp(load));
-            outcome(Some(min), Some(max), GoalResult::Wide { median, level })
-        }
-    }
-
-    fn answer(&self, goal: &Goal, view: &View) -> GoalOutcome {
-        let (lower, upper) = self.ends(view);
-        let level = self.level_ratio();
-        let median = Rate::pps(libm::exp(view.median)).unwrap_or(self.range.min());
-        let median = median.clamp(lower.unwrap_or(self.range.min()), upper.unwrap_or(self.range.max()));
-        let settled = self.is_settled(goal, view);
-        let result = match (lower, upper) {
-            (None, _) => GoalResult::BelowMinimum { level },
-            (Some(_), None) if self.capped => GoalResult::Irregular(Irregular::GeneratorLimited),
-            (Some(_), None) if settled => GoalResult::AtMaximum { level },
-            _ if settled => GoalResult::Narrow { median, level },
-            _ => GoalResult::Wide { median, level },
-        };
-        outcome(lower, upper, result)
     }
 
     fn level_ratio(&self) -> Ratio {
@@ -502,8 +371,25 @@ impl Inquiry {
     }
 }
 
-fn outcome(lower: Option<Rate>, upper: Option<Rate>, result: GoalResult) -> GoalOutcome {
-    GoalOutcome { lower, upper, conditional_throughput_pps: None, result }
+/// Whether the trials' capacities vary: by what is believed, or by what the trials with moderate losses show.
+fn scatters(cloud: &Cloud) -> bool {
+    let shown: Vec<f64> = cloud
+        .seen()
+        .iter()
+        .filter(|one| MODERATE.contains(&one.loss_ratio()))
+        .map(Evidence::log_forwarded)
+        .collect();
+    let least = shown.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = shown.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    cloud.scatter(0.5) > SCATTER || most - least > SHOWN_SCATTER
+}
+
+/// Whether packets were lost while our own side did not send them when they were due: a burst of ours, which the
+/// load does not have.
+fn is_disturbed(trial: &Trial) -> bool {
+    let ours =
+        |caveat: &Caveat| matches!(caveat, Caveat::GeneratorStarved { .. } | Caveat::ArrivalsNotKept { .. });
+    trial.lost() > 0 && trial.caveats.iter().any(ours)
 }
 
 /// The load that our own side could bear, where it failed by more than it should.
@@ -513,26 +399,4 @@ fn our_limit(trial: &Trial) -> Option<Rate> {
     let borne = trial.offered.saturating_sub(trial.generator_lost) as f64 / intended;
     let ours = trial.is_void_at(Ratio::ZERO) && borne < 1.0 - TOLERATED;
     ours.then(|| Rate::pps((trial.input.load.as_pps() * borne * 0.99).max(1e-3)).unwrap_or(Rate::LOWEST))
-}
-
-/// A goal without exceed ratio asks for an even chance, as RFC 9971's goals in one trial do.
-fn goal_load(goal: &Goal, load: impl Fn(f64, f64, f64) -> f64) -> f64 {
-    let exceed = if goal.exceed_ratio == Ratio::ZERO { 0.5 } else { goal.exceed_ratio.as_f64() };
-    load(goal.loss_ratio.as_f64(), exceed, goal.trial_duration.as_secs_f64())
-}
-
-fn width(lower: Rate, upper: Rate) -> f64 {
-    1.0 - lower.as_pps() / upper.as_pps()
-}
-
-/// The value below which `share` of the weight is.
-fn quantile(ordered: &[(f64, f64)], share: f64) -> f64 {
-    let mut below = 0.0;
-    for &(value, weight) in ordered {
-        below += weight;
-        if below >= share {
-            return value;
-        }
-    }
-    ordered[ordered.len() - 1].0
 }

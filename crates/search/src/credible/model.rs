@@ -62,6 +62,16 @@ impl Evidence {
     pub(super) fn loss_ratio(&self) -> f64 {
         self.lost / self.packets
     }
+
+    /// Logarithm of what came through a second: the trial's own capacity, where losses are an excess and not chance.
+    pub(super) fn log_forwarded(&self) -> f64 {
+        self.log_load + libm::log1p(-self.loss_ratio())
+    }
+
+    /// How long packets were sent, in seconds.
+    pub(super) fn seconds(&self) -> f64 {
+        self.packets / libm::exp(self.log_load)
+    }
 }
 
 /// Logarithm of the prior density; minus infinity where something cannot be.
@@ -288,14 +298,22 @@ impl Shape {
         let level = self.level(self.clump / packets);
         level.at
             + self.dipped_reach(good, |share| {
-                let upright = Self { dips: 0.0, ..*self };
+                // The same for every u: what ln E adds to the scatter of the capacity.
+                let squared = level.per_log * level.per_log;
+                let own = self.variance + squared * self.tau_squared;
+                let parts = LOG_EXPONENTIAL.map(|(weight, mean, variance)| {
+                    (weight, level.per_log * mean, 1.0 / libm::sqrt(own + squared * variance))
+                });
+                let nothing_lost = |above: f64| -> f64 {
+                    parts.iter().map(|(weight, mean, per)| weight * normal.below((mean - above) * per)).sum()
+                };
                 let widest =
                     9.0 * (libm::sqrt(self.variance) + level.per_log * (2.0 + libm::sqrt(self.tau_squared)));
                 // P(nothing lost) falls with u: the reach below the level is what is left of it.
                 let (mut low, mut high) = (-widest, widest);
                 for _ in 0..14 {
                     let middle = 0.5 * (low + high);
-                    if upright.nothing_lost(middle, level.per_log, normal) > 1.0 - share {
+                    if nothing_lost(middle) > 1.0 - share {
                         low = middle;
                     } else {
                         high = middle;

@@ -5,7 +5,7 @@ use dropline_search::{
     Algorithm as _, Certified, Credible, CredibleError, GoalOutcome, GoalResult, Mlr, Preset, mlr,
 };
 use dropline_sim::{Settings, Simulated, System, default_range};
-use dropline_trial::{Caveat, Measurer as _, Rate, TrafficProfile};
+use dropline_trial::{Caveat, Measurer as _, Rate, TrafficProfile, Trial};
 use std::time::Duration;
 
 struct Ended {
@@ -21,8 +21,12 @@ impl Ended {
 }
 
 fn search(name: &str, seed: u64, budget: Duration) -> Ended {
+    search_with(name, Settings { seed, ..Settings::default() }, budget)
+}
+
+fn search_with(name: &str, settings: Settings, budget: Duration) -> Ended {
+    let seed = settings.seed;
     let profile = TrafficProfile { seed, ..TrafficProfile::default() };
-    let settings = Settings { seed, ..Settings::default() };
     let mut target = Simulated::new(System::named(name).unwrap(), settings, profile, 1);
     let goals = Preset::Csit.goals();
     let mut search =
@@ -54,6 +58,47 @@ fn on_a_steady_system_the_answer_is_narrow_and_quick() {
         assert!(ended.answers.iter().all(|(outcome, _)| matches!(outcome.result, GoalResult::Narrow { .. })));
         assert!(ended.spent < Duration::from_secs(22), "{name}: {:?}", ended.spent);
     }
+}
+
+/// Trials that cost little beyond their length, as on loopback.
+fn quick(name: &str, seed: u64) -> Ended {
+    let overhead = Duration::from_millis(20);
+    search_with(name, Settings { seed, overhead, ..Settings::default() }, BUDGET)
+}
+
+#[test]
+fn where_trials_have_no_overhead_a_steady_target_is_answered_in_a_few_seconds() {
+    let ended = quick("hard", 30_002);
+    assert!(ended.answers.iter().all(holds), "{:?}", ended.answers);
+    assert!(ended.answers.iter().all(|(outcome, _)| matches!(outcome.result, GoalResult::Narrow { .. })));
+    assert!(ended.spent < Duration::from_secs(8), "{:?}", ended.spent);
+}
+
+#[test]
+fn short_trials_that_say_another_thing_than_whole_ones_are_forgotten() {
+    for seed in [1, 2] {
+        let ended = quick("bucket", seed);
+        assert!(ended.answers.iter().all(holds), "a fifth of a second bears 7 % more: {:?}", ended.answers);
+    }
+}
+
+#[test]
+fn a_loss_while_our_own_side_was_late_is_not_believed_at_once() {
+    let mut search = Credible::new(Config::new(Preset::Csit.goals(), default_range())).unwrap();
+    let wanted = search.next_trial().unwrap();
+    let intended = wanted.load.packets_in(wanted.duration);
+    let late = Caveat::GeneratorStarved { waited_ns: 50_000_000 };
+    let trial = |number, lost: u64, caveats: Vec<Caveat>| Trial {
+        intended: Some(intended),
+        offered: intended,
+        forwarded: intended - lost,
+        caveats,
+        ..Trial::new(number, wanted, 7)
+    };
+    search.record(&trial(1, intended / 2, vec![late.clone()]));
+    assert_eq!(search.next_trial(), Some(wanted), "the same again");
+    search.record(&trial(2, intended / 2, vec![]));
+    assert_ne!(search.next_trial(), Some(wanted));
 }
 
 #[test]

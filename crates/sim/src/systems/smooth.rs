@@ -36,10 +36,15 @@ pub(super) const SOFT: Smooth = Smooth {
 impl Smooth {
     /// Probability that a packet is lost at a multiple of the capacity.
     pub(super) fn loss(&self, multiple: f64) -> f64 {
-        let x = (multiple - 1.0) / self.softness;
-        let softplus = if x > 0.0 { x + libm::log1p(libm::exp(-x)) } else { libm::log1p(libm::exp(x)) };
-        (self.softness * softplus / multiple).clamp(0.0, 1.0)
+        softplus_loss(multiple, self.softness)
     }
+}
+
+/// s · ln(1 + e^((x − 1)/s)) ÷ x at a multiple x of the capacity.
+pub(super) fn softplus_loss(multiple: f64, softness: f64) -> f64 {
+    let x = (multiple - 1.0) / softness;
+    let softplus = if x > 0.0 { x + libm::log1p(libm::exp(-x)) } else { libm::log1p(libm::exp(x)) };
+    (softness * softplus / multiple).clamp(0.0, 1.0)
 }
 
 impl Behaviour for Smooth {

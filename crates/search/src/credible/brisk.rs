@@ -1,0 +1,124 @@
+//! Shorter trials, where trials cost next to nothing but their length and their length does not matter.
+//!
+//! A steady target is found as well with a fifth of the time a trial. Two whole trials then have to agree with
+//! what the short ones led to expect; where they do not, or trials scatter, the short ones are forgotten.
+
+use super::cloud::Cloud;
+use super::doubt;
+use super::model::Evidence;
+use dropline_trial::{LoadRange, Rate};
+use std::time::Duration;
+
+/// A short trial is so long, as a share of a whole one.
+const SHORT: f64 = 0.2;
+/// So many packets at least: fewer show no loss ratio.
+const FEWEST: f64 = 1000.0;
+/// Waits cost at most this share of a whole trial.
+const WAITS: f64 = 0.2;
+/// Whole trials that must agree.
+const AGREEING: usize = 2;
+/// A surprise as large as this, in standard deviations of all that were met, is a disagreement. One of fifteen steady
+/// targets loses some seconds by it; a dip is not so surprising that it could be larger.
+const SURPRISE: f64 = 1.5;
+/// Systems that are asked what they expect of a whole trial.
+const DRAWS: usize = 60;
+
+/// Whether trials are short.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Brisk {
+    /// Nothing is known against it; whether one was made.
+    Trying { made: bool },
+    /// The answer would be narrow; so many whole trials were met, with surprises of this sum.
+    Agreeing { met: usize, surprises: f64 },
+    /// Whole trials only.
+    Over,
+}
+
+impl Brisk {
+    /// How long the next trial is at a load, when a whole one takes `whole` and the longest waits were these.
+    pub(super) fn duration(
+        self,
+        load: Rate,
+        range: LoadRange,
+        whole: Duration,
+        waits: Option<Duration>,
+    ) -> Duration {
+        let short = whole.mul_f64(SHORT);
+        let fits = matches!(self, Self::Trying { .. })
+            && waits.is_some_and(|waits| waits <= whole.mul_f64(WAITS))
+            && load.as_pps() * short.as_secs_f64() >= FEWEST
+            // What is said of an end of the range rests on whole trials.
+            && range.min() < load
+            && load < range.max();
+        if fits { short } else { whole }
+    }
+
+    /// A trial was made.
+    pub(super) fn note(&mut self, whole: bool) {
+        if let (Self::Trying { made }, false) = (&mut *self, whole) {
+            *made = true;
+        }
+    }
+
+    /// What was believed met a whole trial; `false` when they disagree.
+    pub(super) fn meets(&mut self, believed: &Cloud, whole: &Evidence) -> bool {
+        let Self::Agreeing { met, surprises } = self else { return true };
+        let Some(surprise) = doubt::surprise(&believed.sample(DRAWS), whole) else { return true };
+        *met += 1;
+        *surprises += surprise;
+        surprises.abs() <= SURPRISE * libm::sqrt(*met as f64)
+    }
+
+    /// Whether an answer may rest on what was measured so far.
+    pub(super) fn is_borne_out(self) -> bool {
+        match self {
+            Self::Trying { made } => !made,
+            Self::Agreeing { met, .. } => met >= AGREEING,
+            Self::Over => true,
+        }
+    }
+}
+
+/// Whether a trial was shorter than a whole one.
+pub(super) fn is_short(seen: &Evidence, whole: Duration) -> bool {
+    seen.seconds() < 0.5 * (1.0 + SHORT) * whole.as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn agreeing(met: usize) -> Brisk {
+        Brisk::Agreeing { met, surprises: 0.0 }
+    }
+
+    fn duration(brisk: Brisk, pps: u64, waits: Option<u64>) -> Duration {
+        let rate = |pps: u64| Rate::from_millipps(pps * 1000);
+        let range = LoadRange::new(rate(100), rate(1_000_000)).unwrap();
+        brisk.duration(rate(pps), range, SECOND, waits.map(Duration::from_millis))
+    }
+
+    #[test]
+    fn a_trial_is_short_where_waits_are_known_to_be_short_and_packets_are_enough() {
+        let trying = Brisk::Trying { made: false };
+        assert_eq!(duration(trying, 10_000, Some(20)), Duration::from_millis(200));
+        assert_eq!(duration(trying, 10_000, None), SECOND, "waits are not known");
+        assert_eq!(duration(trying, 10_000, Some(500)), SECOND, "waits cost more than is saved");
+        assert_eq!(duration(trying, 4_000, Some(20)), SECOND, "800 packets");
+        assert_eq!(duration(trying, 1_000_000, Some(20)), SECOND, "the highest load");
+        assert_eq!(duration(agreeing(0), 10_000, Some(20)), SECOND);
+        assert_eq!(duration(Brisk::Over, 10_000, Some(20)), SECOND);
+    }
+
+    #[test]
+    fn an_answer_rests_on_whole_trials() {
+        let mut brisk = Brisk::Trying { made: false };
+        brisk.note(true);
+        assert!(brisk.is_borne_out(), "all were whole");
+        brisk.note(false);
+        assert!(!brisk.is_borne_out() && !agreeing(1).is_borne_out());
+        assert!(agreeing(2).is_borne_out() && Brisk::Over.is_borne_out());
+    }
+}

@@ -1,0 +1,124 @@
+//! Two states: capacities that fall into two groups far apart, and each after its like.
+//!
+//! A trial with losses shows its own capacity, one without that its capacity is above its load. Where many trials
+//! are slow, half of all may be or not, and the middle of what is believed lies where no trial was.
+
+use super::doubt::strange;
+use super::model::Evidence;
+use dropline_trial::Caveat;
+
+/// A smaller loss may be chance: it shows no capacity.
+const SHOWS: f64 = 0.002;
+/// Trials that make a group.
+const GROUP: usize = 3;
+/// The groups are so many times farther apart than either is wide.
+const APART: f64 = 3.0;
+/// And at least this, on a logarithmic scale.
+const FAR: f64 = 0.005;
+/// A smaller share of slow trials does not move the load that half of them bear.
+const SHARE: f64 = 0.3;
+/// Random orders with as few changes of state are rarer than this.
+const RARE: f64 = 0.1;
+
+/// A slow and a fast group of trials; capacities are logarithms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct States {
+    slowest: f64,
+    fastest: f64,
+    /// Share of slow ones among the trials that could tell.
+    slow: f64,
+}
+
+impl States {
+    /// Looks at trials in order.
+    pub(super) fn of(seen: &[Evidence]) -> Option<Self> {
+        let shows = |one: &&Evidence| one.loss_ratio() >= SHOWS;
+        let mut shown: Vec<f64> = seen.iter().filter(shows).map(Evidence::log_forwarded).collect();
+        shown.sort_by(f64::total_cmp);
+        let split = (GROUP..=shown.len()).find(|&split| is_apart(&shown, split))?;
+        let (slowest, slow_end) = (shown[0], shown[split - 1]);
+        let between = slow_end + FAR.max(APART * (slow_end - slowest));
+        // Whether a trial was slow: 1, or 0; none of what lost nothing where a slow one would not have either.
+        let state = |one: &Evidence| {
+            let through = one.log_forwarded();
+            match one.loss_ratio() >= SHOWS {
+                true => Some(f64::from(u8::from(through <= slow_end))),
+                false => (through > between).then_some(0.0),
+            }
+        };
+        let states: Vec<f64> = seen.iter().filter_map(state).collect();
+        let slow = states.iter().sum::<f64>();
+        let share = slow / states.len() as f64;
+        let both = states.len() as f64 - slow >= GROUP as f64 && share >= SHARE;
+        let in_blocks = || strange(&states, |order| -changes(order), false, RARE).is_some();
+        let fastest = seen.iter().map(Evidence::log_forwarded).fold(slow_end, f64::max);
+        (both && in_blocks()).then_some(Self { slowest, fastest, slow: share })
+    }
+
+    pub(super) fn caveat(&self) -> Caveat {
+        Caveat::TwoStates {
+            slow_pps: libm::exp(self.slowest),
+            fast_pps: libm::exp(self.fastest),
+            slow: self.slow,
+        }
+    }
+}
+
+/// Whether the first so many capacities are one group, and the others, if any, another one far above.
+fn is_apart(shown: &[f64], split: usize) -> bool {
+    let (slow, fast) = shown.split_at(split);
+    let wide = |group: &[f64]| group[group.len() - 1] - group[0];
+    fast.is_empty() || fast[0] - slow[split - 1] > FAR.max(APART * wide(slow).max(wide(fast)))
+}
+
+/// How often the state changes from one trial to the next.
+fn changes(states: &[f64]) -> f64 {
+    states.windows(2).filter(|pair| pair[0] != pair[1]).count() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dropline_trial::seed;
+    use rand::Rng as _;
+
+    /// Trials at a load of which each has its own capacity, both as shares.
+    fn trials(of: &[(f64, f64)]) -> Vec<Evidence> {
+        let trial = |(number, &(load, capacity)): (usize, &(f64, f64))| Evidence {
+            log_load: libm::log(9e6 * load),
+            packets: 9e6 * load,
+            lost: (9e6 * (load - capacity)).max(0.0),
+            number,
+        };
+        of.iter().enumerate().map(trial).collect()
+    }
+
+    fn states(of: &[(f64, f64)]) -> Option<States> {
+        States::of(&trials(of))
+    }
+
+    #[test]
+    fn two_groups_far_apart_in_blocks_are_two_states() {
+        let mut chance = seed::generator(3);
+        let mut near = |capacity: f64| (1.02, capacity + 0.002 * chance.random::<f64>());
+        let slow: Vec<(f64, f64)> = (0..6).map(|_| near(0.94)).collect();
+        let fast: Vec<(f64, f64)> = (0..4).map(|_| near(1.0)).collect();
+        let found = states(&[slow.clone(), fast.clone()].concat()).unwrap();
+        assert!((found.slow - 0.6).abs() < 1e-9, "{found:?}");
+        assert!((libm::exp(found.slowest) / 9e6 - 0.94).abs() < 0.003);
+        assert!((libm::exp(found.fastest) / 9e6 - 1.0).abs() < 0.003);
+        // What lost nothing far above the slow ones was fast too; what lost nothing below them cannot tell.
+        let clean = [vec![(0.97, 1.0); 3], vec![(0.93, 1.0); 9]].concat();
+        assert!((states(&[slow.clone(), clean].concat()).unwrap().slow - 6.0 / 9.0).abs() < 1e-9);
+        assert_eq!(states(&slow), None);
+    }
+
+    #[test]
+    fn a_capacity_that_scatters_or_dips_now_and_then_is_one_state() {
+        let scattered: Vec<(f64, f64)> = (0..20).map(|step| (1.2, 0.9 + 0.01 * f64::from(step))).collect();
+        assert_eq!(states(&scattered), None);
+        let dips: Vec<(f64, f64)> =
+            (0..24).map(|number| (1.02, if number % 6 == 5 { 0.8 } else { 1.0 })).collect();
+        assert_eq!(states(&dips), None);
+    }
+}
