@@ -115,7 +115,7 @@ fn jobs(runs: u32) -> Vec<Job> {
         let all = usual
             .into_iter()
             .flat_map(move |contender| System::all().map(move |system| searches(contender, system)));
-        let levels = LEVELS.into_iter().filter(move |(_, one_in)| seed % one_in == 0);
+        let levels = LEVELS.into_iter().filter(move |(_, one_in)| seed.is_multiple_of(*one_in));
         let calibrating = levels.flat_map(move |(level, _)| {
             let systems = System::all().filter(|system| counts_for_calibration(*system));
             systems.map(move |system| searches(Contender::Credible { level }, system))
