@@ -1,4 +1,4 @@
-.PHONY: help demo test test-embedded test-flowgraph fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
+.PHONY: help demo test test-embedded test-flowgraph test-trace fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -18,6 +18,10 @@ test-flowgraph: ## FutureSDR and GNU Radio graphs, built and measured
 	cargo xtask setup flowgraph
 	cargo xtask flowgraph
 
+test-trace: ## tracepoints with LTTng, babeltrace2, C++ and Python
+	cargo xtask setup trace
+	cargo xtask trace
+
 bench-search: ## what it costs each algorithm to decide on a trial, credible with 200 trials behind it too
 	cargo bench --package dropline-search --bench deciding
 
@@ -32,8 +36,9 @@ bench-pacing: ## constant and Poisson loads beside iperf3, mgen, D-ITG, sockperf
 	cargo xtask setup rivals
 	cargo bench --package dropline-traffic --bench pacing
 
-bench-trace: ## what a tracepoint costs, beside a read of the clock
-	cargo bench --package dropline-trace --bench event
+bench-trace: ## what a tracepoint costs beside LTTng, USDT, uprobe, tracing, fastrace, files (root for uprobes)
+	cargo xtask setup trace
+	cargo xtask bench-trace
 
 # Of each target, whichever is first. The lock file of fuzz/ follows the crates that it reads.
 RUNS = 200000

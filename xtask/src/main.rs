@@ -5,16 +5,19 @@ mod embedded;
 mod flowgraph;
 mod setup;
 mod test;
+mod trace;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
-cargo xtask setup PART   install what a part needs: embedded, flowgraph, fuzz, rivals, test
+cargo xtask setup PART   install what a part needs: embedded, flowgraph, fuzz, rivals, test, trace
 cargo xtask demo         the main job on embedded parts, in under three minutes
 cargo xtask test         everything in the default build
 cargo xtask embedded     c/heartbeat on its machines: budgets, rules, mutations
 cargo xtask flowgraph    FutureSDR and GNU Radio graphs
+cargo xtask trace        tracepoints with LTTng, babeltrace2, C++ and Python
+cargo xtask bench-trace  what an event costs, beside others' ways to record one
 cargo xtask fuzz N       c/heartbeat under N made-up histories of packets";
 
 fn main() -> ExitCode {
@@ -26,6 +29,8 @@ fn main() -> ExitCode {
         ["embedded"] => embedded::run(),
         ["flowgraph"] => flowgraph::test(),
         ["fuzz", inputs] => embedded::fuzz(inputs),
+        ["bench-trace"] => trace::bench(),
+        ["trace"] => trace::test(),
         ["test"] => test::run(),
         _ => Err(USAGE.into()),
     };

@@ -55,6 +55,15 @@ const RIVALS: [(&str, &str); 7] = [
     ("sockperf", "/usr/bin/sockperf"),
 ];
 
+/// LTTng, a reader of its traces and a language more, for `make test-trace`.
+const TRACE: [(&str, &str); 5] = [
+    ("babeltrace2", "/usr/bin/babeltrace2"),
+    ("g++", "/usr/bin/g++"),
+    ("liblttng-ust-dev", "/usr/include/x86_64-linux-gnu/lttng/tracepoint.h"),
+    ("lttng-tools", "/usr/bin/lttng"),
+    ("python3", "/usr/bin/python3"),
+];
+
 /// Keeps a freshly installed server from being started.
 const POLICY: &str = "/usr/sbin/policy-rc.d";
 
@@ -71,7 +80,13 @@ pub(crate) fn run(part: &str) -> Done {
         }
         "rivals" => packages(&RIVALS),
         "fuzz" => packages(&FUZZ),
-        _ => Err(format!("there is no part {part:?}; there are embedded, flowgraph, fuzz, rivals and test")),
+        "trace" => {
+            packages(&TRACE)?;
+            crate::trace::build()
+        }
+        _ => Err(format!(
+            "there is no part {part:?}; there are embedded, flowgraph, fuzz, rivals, test and trace"
+        )),
     }
 }
 

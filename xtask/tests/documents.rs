@@ -3,7 +3,7 @@
 mod tree;
 use tree::root;
 
-const DOCUMENTS: [&str; 10] = [
+const DOCUMENTS: [&str; 11] = [
     "README.md",
     "ARCHITECTURE.md",
     "GLOSSARY.md",
@@ -11,6 +11,7 @@ const DOCUMENTS: [&str; 10] = [
     "METHODOLOGY.md",
     "CONTRIBUTING.md",
     "docs/exec.md",
+    "docs/flowgraph.md",
     "docs/how-to-read-a-result.md",
     "docs/lost-packets.md",
     "docs/rfc9971.md",

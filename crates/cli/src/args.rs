@@ -173,6 +173,7 @@ Examples:
   dropline trial udp://127.0.0.1:7007 --load 20kpps --arrival 64*onoff:on=10ms,off=90ms
   dropline trial udp://127.0.0.1:7007 --arrival ticks:n=128,period=20ms
   dropline trial sim:soft --load 9Mpps --fail-if 'loss_ratio>0.1%'
+  dropline trial 'flowgraph:exec?granularity=32768:./graph --pipes 6'
   dropline trial wakeup: --load 1kHz --duration 60s --background 'find / -xdev' --stop-above 500us
 
 {TARGETS}
@@ -548,19 +549,29 @@ pub(crate) struct ReportArgs {
 
 /// Write a record in another format.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  dropline export night.jsonl --to csv > night.csv")]
+#[command(after_help = "\
+Examples:
+  dropline export night.jsonl --to csv > night.csv
+  dropline export graph.jsonl --to chrome -o graph.json      then open it in ui.perfetto.dev
+  dropline export graph.jsonl --to ctf -o graph.ctf          then  babeltrace2 graph.ctf")]
 pub(crate) struct ExportArgs {
     /// The record.
     pub(crate) record: PathBuf,
     /// csv: a row a trial, or a cell of what was imported. hlog: delays as HdrHistogram's log. openmetrics: delays as
-    /// a histogram. schema: the JSON Schema of a record's lines.
+    /// a histogram. schema: the JSON Schema of a record's lines. Of a pipeline's trial also ctf: its events as a trace in a
+    /// new directory (-o), as babeltrace2 reads it; chrome: its passages as Chrome's trace events, as Perfetto reads them.
     #[arg(long, value_name = "FORMAT", default_value = "csv")]
     pub(crate) to: ExportFormat,
+    /// The new file or directory [default: what is text goes to stdout].
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
+    Chrome,
     Csv,
+    Ctf,
     Hlog,
     Openmetrics,
     Schema,

@@ -64,6 +64,18 @@ fn codes(json: &Value) -> Vec<&str> {
 }
 
 #[test]
+fn the_documents_show_the_examples_that_are_tested() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let shown = read("docs/flowgraph.md");
+    for example in ["crates/trace/examples/copy.rs", "c/trace/copy.c"] {
+        let example = read(example);
+        assert!(shown.contains(example.trim_end()), "docs/flowgraph.md shows another program");
+        assert!(example.lines().count() <= 36, "thirty lines, or a few more");
+    }
+}
+
+#[test]
 fn every_granule_of_thirty_lines_of_rust_and_of_c_is_followed() {
     let c = format!("flowgraph:exec?granularity=32768:'{}'", thirty_lines_of_c().display());
     for target in [part("?granularity=32768", "thirty_lines_of_rust"), c] {
@@ -95,6 +107,96 @@ fn every_granule_of_thirty_lines_of_rust_and_of_c_is_followed() {
         assert_eq!(again["passages"]["pipes"], json["passages"]["pipes"]);
         assert_eq!((&again["delay_ns"], &again["lost"]), (&json["delay_ns"], &json["lost"]));
     }
+}
+
+/// What the Trace Event Format (Google, "Trace Event Format", JSON Object Format) asks of each kind of event that is
+/// written here.
+fn check_chrome(trace: &Value) -> usize {
+    assert!(matches!(trace["displayTimeUnit"].as_str(), Some("ms" | "ns")));
+    let mut open = std::collections::BTreeMap::new();
+    let mut passages = 0;
+    for event in trace["traceEvents"].as_array().unwrap() {
+        let ts = event["ts"].as_f64().unwrap();
+        assert!(
+            event["name"].is_string() && event["pid"].is_u64() && event["tid"].is_u64() && ts >= 0.0,
+            "{event}"
+        );
+        // Asynchronous events are one by category, id and process.
+        let key = (event["cat"].to_string(), event["id"].to_string());
+        match event["ph"].as_str().unwrap() {
+            "b" => {
+                assert!(event["cat"].is_string() && event["id"].is_string(), "{event}");
+                assert_eq!(open.insert(key, ts), None, "{event}: begun twice");
+            }
+            "e" => {
+                assert!(
+                    open.remove(&key).is_some_and(|begun| begun <= ts),
+                    "{event}: not begun, or ends before"
+                );
+                passages += 1;
+            }
+            "C" => assert!(event["args"].as_object().unwrap().values().all(Value::is_number), "{event}"),
+            "M" => {
+                assert!(matches!(event["name"].as_str(), Some("process_name" | "thread_name")), "{event}");
+                assert!(event["args"]["name"].is_string(), "{event}");
+            }
+            other => panic!("{other} is no phase that is written here"),
+        }
+    }
+    assert!(open.is_empty(), "begun and never ended: {open:?}");
+    passages
+}
+
+#[test]
+fn passages_are_exported_as_chromes_trace_events_and_as_a_trace() {
+    let bench = Bench::new();
+    assert_eq!(trial(&bench, &part("?granularity=32768", "thirty_lines_of_rust")).code, Some(0));
+    bench.done(&["export", "r.jsonl", "--to", "chrome", "-o", "r.json"]);
+    assert_eq!(check_chrome(&serde_json::from_str(&bench.read("r.json")).unwrap()), 1000);
+    let again: Value =
+        serde_json::from_str(&bench.done(&["export", "r.jsonl", "--to", "chrome"]).text).unwrap();
+    assert_eq!(check_chrome(&again), 1000);
+    bench.done(&["export", "r.jsonl", "--to", "ctf", "-o", "r.ctf"]);
+    let read = bench.done(&["trial", "flowgraph:ctf:r.ctf", "--json", "-q", "-o", "-"]).json();
+    assert_eq!(read["passages"]["pipes"][0]["counts"]["passed"], 1000);
+    for (words, code) in [
+        (&["export", "r.jsonl", "--to", "ctf"][..], 2),
+        (&["export", "r.jsonl", "--to", "ctf", "-o", "r.ctf"], 4),
+        (&["export", "r.jsonl", "--to", "csv", "-o", "r.csv"], 2),
+    ] {
+        assert_eq!(bench.run(words).code, Some(code), "{words:?}");
+    }
+    // The page of such a trial has its pipes.
+    bench.done(&["report", "r.jsonl", "--html", "r.html"]);
+    let page = bench.read("r.html");
+    for plot in ["data-plot=\"lanes\"", "data-plot=\"heat\"", "The slowest passages"] {
+        assert!(page.contains(plot), "{plot}");
+    }
+}
+
+#[test]
+fn a_trace_of_lttng_says_what_its_recorder_had_no_room_for() {
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/lttng");
+    let bench = Bench::new();
+    let ended =
+        bench.run(&["trial", &format!("flowgraph:ctf:{}", trace.display()), "--json", "-q", "-o", "-"]);
+    let json = ended.json();
+    let recorder = &json["passages"]["recorder"];
+    assert_eq!((&recorder["recorded"], &recorder["discarded"]), (&306.into(), &1695.into()), "{json}");
+    assert_eq!((ended.code, codes(&json).contains(&"events_missing")), (Some(3), true));
+    // Other names find nothing, and that is said.
+    let other = format!("flowgraph:ctf?provider=futuresdr&pipe=block&n=items:{}", trace.display());
+    let ended = bench.run(&["trial", &other, "-q", "-o", "-"]);
+    assert_eq!((ended.code, ended.errors.contains("futuresdr:tx")), (Some(4), true), "{}", ended.errors);
+}
+
+#[test]
+fn a_program_whose_lttng_provider_is_missing_runs_all_the_same() {
+    let bench = Bench::new();
+    let target = part("", "thirty_lines_of_rust");
+    let mut command = bench.command(&["trial", &target, "--json", "-q", "-o", "-"]);
+    let ended = Ended::from(command.env("DROPLINE_LTTNG", "/nowhere/libdropline_lttng.so").output().unwrap());
+    assert_eq!(ended.json()["forwarded"], 1000, "{}", ended.errors);
 }
 
 #[test]

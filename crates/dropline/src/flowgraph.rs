@@ -6,6 +6,7 @@
 //! call [`drain`](Collector::drain) until it ends, then [`finish`](Collector::finish).
 
 mod collector;
+mod exported;
 mod lttng;
 mod program;
 pub mod recorded;
@@ -13,6 +14,7 @@ mod settings;
 pub mod summary;
 
 pub use collector::{Collected, Collector};
+pub use exported::Events;
 pub use lttng::LttngSession;
 pub use program::Program;
 pub use recorded::Names;

@@ -3,12 +3,25 @@
 use super::DONE;
 use crate::args::{ExportArgs, ExportFormat};
 use crate::output as out;
+use dropline::flowgraph::Events;
 use dropline::import::{Format, Hints, Imported};
 use dropline::keeper::read_record;
 use dropline::{Failure, exporting, import, record, report};
+use std::fs::File;
+use std::io::BufWriter;
 
 pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
+    if args.output.is_some() && !matches!(args.to, ExportFormat::Chrome | ExportFormat::Ctf) {
+        return Err(Failure::usage("--output: this format goes to stdout, as  dropline export … > FILE"));
+    }
     match args.to {
+        ExportFormat::Chrome => chrome(args)?,
+        ExportFormat::Ctf => {
+            let directory = args.output.as_deref().ok_or_else(|| {
+                Failure::usage("--to ctf needs a new directory for the trace").advice("name it: -o DIRECTORY")
+            })?;
+            Events::of(&args.record)?.ctf(directory)?;
+        }
         ExportFormat::Csv if holds_distributions(args)? => {
             out::print(&exporting::csv(&distributions(args)?))?
         }
@@ -29,6 +42,16 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
         }
     }
     Ok(DONE)
+}
+
+fn chrome(args: &ExportArgs) -> Result<(), Failure> {
+    let events = Events::of(&args.record)?;
+    let Some(path) = &args.output else {
+        return events.chrome(&mut BufWriter::new(std::io::stdout().lock()));
+    };
+    let file = File::create_new(path)
+        .map_err(|why| Failure::environment(format!("{} cannot be written: {why}", path.display())))?;
+    events.chrome(&mut BufWriter::new(file))
 }
 
 fn distributions(args: &ExportArgs) -> Result<Vec<Imported>, Failure> {

@@ -200,7 +200,7 @@ impl Lttng {
         let mut found = match recorded::read(&self.trace, &names, meaning, LTTNG) {
             Ok(found) => found.collected,
             // No program registered: there is not even a stream.
-            Err(_) if !has_streams(&self.trace) => Collected::nothing(LTTNG),
+            Err(_) if !has_trace(&self.trace) => Collected::nothing(LTTNG),
             Err(why) => return Err(why),
         };
         // Packets say what was discarded before them; the session knows of what came after the last one too.
@@ -217,8 +217,12 @@ impl Lttng {
     }
 }
 
-fn has_streams(trace: &Path) -> bool {
-    trace.read_dir().is_ok_and(|mut entries| entries.next().is_some())
+/// Whether LTTng wrote a trace; it makes its directories before the first program registers.
+fn has_trace(directory: &Path) -> bool {
+    let entries = directory.read_dir().into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .any(|path| path.ends_with("metadata") || (path.is_dir() && has_trace(&path)))
 }
 
 /// A program that is ended with its trial, whatever happens.

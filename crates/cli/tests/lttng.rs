@@ -1,0 +1,162 @@
+//! LTTng as the recorder, babeltrace2 as a reader, C++ and Python as languages. `make test-trace` installs what these
+//! need and runs them; counts are asserted, never durations.
+
+mod command;
+
+use command::{Bench, Ended};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const NEEDED: &str = "make test-trace installs it";
+
+/// LTTng has one daemon for all tests: they take turns.
+static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../c/trace")
+}
+
+/// What `cargo xtask setup trace` built.
+fn provider() -> PathBuf {
+    let program = Path::new(env!("CARGO_BIN_EXE_dropline"));
+    let built = program.ancestors().nth(2).unwrap().join("trace/libdropline_lttng.so");
+    assert!(built.is_file(), "{} is missing: {NEEDED}", built.display());
+    built
+}
+
+fn compiled(name: &str, compiler: &str, source: &str, flags: &[&str]) -> PathBuf {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let done = Command::new(compiler)
+        .args(["-O2", "-pthread", "-Wall", "-Wextra", "-Werror"])
+        .args(flags)
+        .arg("-o")
+        .args([&program, &sources().join(source)])
+        .status()
+        .unwrap();
+    assert!(done.success(), "{source}");
+    program
+}
+
+fn trial(bench: &Bench, target: &str) -> Ended {
+    let mut command = bench.command(&["trial", target, "--duration=60s", "--json", "-q", "-o", "r.jsonl"]);
+    Ended::from(command.env("DROPLINE_LTTNG", provider()).output().unwrap())
+}
+
+fn counts(json: &Value) -> (u64, u64, u64) {
+    let counts = &json["passages"]["pipes"][0]["counts"];
+    let count = |name: &str| counts[name].as_u64().unwrap();
+    (count("tx"), count("rx"), count("passed"))
+}
+
+/// Lines that babeltrace2 prints of a trace, one an event; it must not warn.
+fn babeltrace(directory: &Path) -> usize {
+    let read = Command::new("babeltrace2").arg(directory).output().expect(NEEDED);
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    assert_eq!(String::from_utf8_lossy(&read.stderr), "", "babeltrace2 warns");
+    read.stdout.iter().filter(|&&byte| byte == b'\n').count()
+}
+
+#[test]
+#[ignore = "needs LTTng: make test-trace"]
+fn an_enabled_session_gets_every_event_of_a_program_that_was_not_linked_with_lttng() {
+    let _turn = TURN.lock();
+    let c = compiled("lttng-copy", "cc", "copy.c", &["-std=c11", "-D_GNU_SOURCE"]);
+    let rust = Path::new(env!("CARGO_BIN_EXE_dropline")).with_file_name("examples").join("copy");
+    for program in [c, rust] {
+        let linked = Command::new("ldd").arg(&program).output().unwrap();
+        assert!(!String::from_utf8_lossy(&linked.stdout).contains("lttng"), "it is linked with LTTng");
+        let bench = Bench::new();
+        let ended = trial(
+            &bench,
+            &format!("flowgraph:exec?granularity=32768&recorder=lttng:'{}'", program.display()),
+        );
+        assert_eq!(ended.code, Some(0), "{}", ended.errors);
+        let json = ended.json();
+        assert_eq!(counts(&json), (1000, 1000, 1000), "{json}");
+        let recorder = &json["passages"]["recorder"];
+        assert_eq!((&recorder["name"], &recorder["discarded"]), (&"lttng".into(), &0.into()));
+        assert_eq!(babeltrace(&bench.path("r.jsonl.events")), 2000);
+        bench.done(&["export", "r.jsonl", "--to", "chrome", "-o", "r.json"]);
+    }
+}
+
+#[test]
+#[ignore = "needs LTTng: make test-trace"]
+fn a_session_that_gets_no_event_is_an_error() {
+    let _turn = TURN.lock();
+    let bench = Bench::new();
+    let ended = trial(&bench, "flowgraph:exec?recorder=lttng:true");
+    assert_eq!((ended.code, ended.errors.contains("got no event")), (Some(4), true), "{}", ended.errors);
+}
+
+#[test]
+#[ignore = "a part that another test plays"]
+fn granules_that_take_ten_milliseconds() {
+    dropline_trace::join();
+    for n in 1..=100 {
+        dropline_trace::tx(0, n);
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        dropline_trace::rx(0, n);
+    }
+}
+
+#[test]
+#[ignore = "needs LTTng: make test-trace"]
+fn two_recorders_of_one_run_give_the_same_percentiles() {
+    let _turn = TURN.lock();
+    let bench = Bench::new();
+    let program = std::env::current_exe().unwrap();
+    let part =
+        format!("'{}' --exact granules_that_take_ten_milliseconds --ignored --quiet", program.display());
+    let ended = trial(&bench, &format!("flowgraph:exec?recorder=both:{part}"));
+    assert_eq!(ended.code, Some(0), "{}", ended.errors);
+    let ring = ended.json();
+    let lttng = bench.done(&["trial", "flowgraph:ctf:r.jsonl.events", "--json", "-q", "-o", "-"]).json();
+    assert_eq!((counts(&ring), counts(&lttng)), ((100, 100, 100), (100, 100, 100)));
+    assert_eq!(ring["passages"]["recorder"]["name"], "ring");
+    // Each delay is of 10 ms at least: a thread would have to stand still between its two stamps in half of them.
+    let median = |json: &Value| json["passages"]["pipes"][0]["percentiles"][1]["value_ns"].as_f64().unwrap();
+    let apart = median(&lttng) / median(&ring) - 1.0;
+    assert!(apart.abs() < 0.01, "{apart}");
+}
+
+#[test]
+#[ignore = "needs babeltrace2: make test-trace"]
+fn babeltrace2_reads_what_our_rings_recorded() {
+    let bench = Bench::new();
+    let program = compiled("babeltrace-copy", "cc", "copy.c", &["-std=c11", "-D_GNU_SOURCE"]);
+    let ended = trial(&bench, &format!("flowgraph:exec:'{}'", program.display()));
+    assert_eq!(ended.code, Some(0), "{}", ended.errors);
+    bench.done(&["export", "r.jsonl", "--to", "ctf", "-o", "r.ctf"]);
+    assert_eq!(babeltrace(&bench.path("r.ctf")), 2000);
+}
+
+#[test]
+#[ignore = "needs Python: make test-trace"]
+fn programs_in_cplusplus_and_in_python_are_followed() {
+    let cplusplus = compiled("copy-cpp", "c++", "copy.cpp", &["-std=c++11"]);
+    let library = compiled(
+        "libdropline_trace.so",
+        "cc",
+        "python/dropline_trace.c",
+        &["-D_GNU_SOURCE", "-shared", "-fPIC"],
+    );
+    let python = format!("python3 '{}'", sources().join("python/copy.py").display());
+    for (command, pipe) in [(format!("'{}'", cplusplus.display()), 2), (python, 3)] {
+        let bench = Bench::new();
+        let target = format!("flowgraph:exec?granularity=1000:{command}");
+        let mut trial = bench.command(&["trial", &target, "--json", "-q", "-o", "-"]);
+        let ended = Ended::from(
+            trial
+                .env("DROPLINE_TRACE_LIBRARY", &library)
+                .env("PYTHONDONTWRITEBYTECODE", "1")
+                .output()
+                .unwrap(),
+        );
+        assert_eq!(ended.code, Some(0), "{command}: {}", ended.errors);
+        let json = ended.json();
+        assert_eq!((counts(&json), &json["offered"]), ((250, 250, 250), &250_000.into()), "{command}");
+        assert_eq!(json["passages"]["pipes"][0]["pipe"], pipe);
+    }
+}

@@ -1,0 +1,57 @@
+//! Tracepoints in the world around: LTTng, babeltrace2, C++ and Python.
+
+use crate::{Done, root};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Builds the tracepoints as an LTTng provider, where `dropline` finds it.
+pub(crate) fn build() -> Done {
+    let place = place();
+    std::fs::create_dir_all(&place).map_err(|why| format!("cannot create {}: {why}", place.display()))?;
+    let library = place.join("libdropline_lttng.so").to_string_lossy().into_owned();
+    let source = "c/trace/lttng/dropline_lttng.c";
+    let words =
+        ["-O2", "-Wall", "-shared", "-fPIC", "-Ic/trace/lttng", "-o", &library, source, "-llttng-ust"];
+    crate::run("cc", &words)
+}
+
+/// The tests that need them.
+pub(crate) fn test() -> Done {
+    let begun = Instant::now();
+    // An example of the crate is a program that was not linked with LTTng.
+    crate::run("cargo", &["build", "--locked", "--package", "dropline-trace", "--example", "copy"])?;
+    let tests = [
+        "test",
+        "--locked",
+        "--package",
+        "dropline-cli",
+        "--test",
+        "lttng",
+        "--",
+        "--ignored",
+        "--skip",
+        "granules_that",
+    ];
+    crate::run("cargo", &tests)?;
+    eprintln!("make test-trace took {} s", begun.elapsed().as_secs());
+    Ok(())
+}
+
+/// What an event costs, ours and others'.
+pub(crate) fn bench() -> Done {
+    let manifest = root().join("experiments/trace-cost/Cargo.toml").to_string_lossy().into_owned();
+    let target = place().to_string_lossy().into_owned();
+    crate::run(
+        "cargo",
+        &["build", "--release", "--locked", "--manifest-path", &manifest, "--target-dir", &target],
+    )?;
+    let library = place().join("libdropline_lttng.so");
+    let program = place().join("release/dropline-trace-cost").to_string_lossy().into_owned();
+    crate::run("env", &[&format!("DROPLINE_LTTNG={}", library.display()), &program])
+}
+
+/// Where the provider and the bench are built.
+fn place() -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    root().join(target).join("trace")
+}
