@@ -181,6 +181,7 @@ impl Credible {
             {
                 return Some(input);
             }
+            self.inquiries[self.current].settle();
             self.current += 1;
         }
         if self.probe.is_none() {

@@ -40,7 +40,7 @@ const LEAST_TO_GO_ON: usize = 3;
 const FAR_WHILE_LOCATING: f64 = 0.1;
 const FAR: f64 = 0.3;
 /// So many trials whose losses may be our own doing are made again; further ones count.
-const MOST_DISTURBED: usize = 6;
+const MOST_DISTURBED: usize = 3;
 /// θ is looked for within this distance of where the first trials lead, on a logarithmic scale.
 const REACH: f64 = 0.5;
 /// A narrow answer is more often a lucky one: what is left out of an interval is so much less than what its
@@ -241,6 +241,15 @@ impl Inquiry {
             caveats.extend(before.iter().flat_map(Doubt::caveats));
         }
         caveats
+    }
+
+    /// Its time is over: what was seen while looking around is weighed, however little it is.
+    pub(super) fn settle(&mut self) {
+        if let Stage::Locating(locate, seen) = &self.stage
+            && let Some(near) = locate.nearest().filter(|_| !seen.is_empty())
+        {
+            self.begin_weighing(near);
+        }
     }
 
     fn begin_weighing(&mut self, near: Rate) {

@@ -65,6 +65,12 @@ impl Locate {
         self.seen.push(Seen { load: trial.input.load, loss: trial.loss_ratio().unwrap_or(1.0) });
     }
 
+    /// The highest load that lost little, or the lowest one, when time is over.
+    pub(super) fn nearest(&self) -> Option<Rate> {
+        let good = self.seen.iter().filter(|seen| seen.loss <= DEEP).map(|seen| seen.load).max();
+        good.or_else(|| self.seen.iter().map(|seen| seen.load).min())
+    }
+
     /// What is known, and what to try.
     pub(super) fn place(&self) -> Place {
         let Some(last) = self.seen.last() else { return Place::Open(self.start) };

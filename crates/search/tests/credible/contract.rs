@@ -121,6 +121,17 @@ fn on_a_noisy_system_the_answer_is_wide_and_holds_the_truth() {
 }
 
 #[test]
+fn a_search_whose_time_is_over_while_it_looks_around_states_what_it_saw() {
+    for (name, seed) in [("noisy", 1), ("hard", 2), ("soft", 3)] {
+        let ended = search(name, seed, Duration::from_secs(4));
+        assert!(ended.answers.iter().all(holds), "{name}: {:?}", ended.answers);
+        let wide =
+            |(outcome, _): &(GoalOutcome, Option<Rate>)| matches!(outcome.result, GoalResult::Wide { .. });
+        assert!(ended.answers.iter().all(wide), "{name}: {:?}", ended.answers);
+    }
+}
+
+#[test]
 fn a_larger_budget_buys_a_narrower_interval() {
     let width = |seconds| {
         let ended = search("noisy", 9, Duration::from_secs(seconds));

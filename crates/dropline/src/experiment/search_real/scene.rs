@@ -10,11 +10,14 @@ use dropline_traffic::{Means, Moving, SendMeans};
 use dropline_trial::{LoadRange, Rate, TrafficProfile};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How long a service may take to start, or a trial to end.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How often a search may begin, and how far apart, until the target answers.
+const TRIES: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(300);
 /// What the bucket lets pass: 8 Mbit/s, and at once what it holds and what may wait.
 const BUCKET: Bottleneck<'_> = Bottleneck { rate: "8mbit", burst_bytes: 15_000, limit_bytes: 3_000 };
 const BUCKET_BYTES_A_SECOND: f64 = 1e6;
@@ -151,7 +154,16 @@ impl Ready {
             generator_limit: None,
             moving: self.scene.moving(),
         };
-        let search = || searching::search(&plan, &Output::Nowhere, &conditions, &mut Unwatched);
+        let search = || {
+            // A bridge that was just built may not pass the first packets on: nothing was measured then.
+            for _ in 1..TRIES {
+                match searching::search(&plan, &Output::Nowhere, &conditions, &mut Unwatched) {
+                    Err(_) if !stop.load(Ordering::Relaxed) => std::thread::sleep(PAUSE),
+                    begun => return begun,
+                }
+            }
+            searching::search(&plan, &Output::Nowhere, &conditions, &mut Unwatched)
+        };
         let finished = match &self.lab {
             Some(lab) => lab.client.run(search).map_err(|why| failure(&why))?,
             None => search(),
