@@ -1,4 +1,4 @@
-.PHONY: help demo test test-embedded test-flowgraph test-trace fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
+.PHONY: help demo test test-audio test-embedded test-flowgraph test-trace fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -9,6 +9,10 @@ demo: ## the main job on embedded parts, nothing to configure
 test: ## install what the tests need, then run everything in the default build
 	cargo xtask setup test
 	cargo xtask test
+
+test-audio: ## an audio server's cycles: jackd with its dummy driver, no sound card
+	cargo xtask setup audio
+	cargo xtask audio
 
 test-embedded: ## c/heartbeat on nine machines: size, stack, instructions, cycles, rules
 	cargo xtask setup embedded

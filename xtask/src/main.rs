@@ -1,5 +1,6 @@
-//! What a contributor runs: `cargo xtask setup PART`, `demo`, `embedded`, `test`.
+//! What a contributor runs: `cargo xtask setup PART`, `audio`, `demo`, `embedded`, `test`.
 
+mod audio;
 mod demo;
 mod embedded;
 mod flowgraph;
@@ -11,9 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
-cargo xtask setup PART   install what a part needs: embedded, flowgraph, fuzz, rivals, test, trace
+cargo xtask setup PART   install what a part needs: audio, embedded, flowgraph, fuzz, rivals, test, trace
 cargo xtask demo         the main job on embedded parts, in under three minutes
 cargo xtask test         everything in the default build
+cargo xtask audio        trials and a search of jackd with its dummy driver
 cargo xtask embedded     c/heartbeat on its machines: budgets, rules, mutations
 cargo xtask flowgraph    FutureSDR and GNU Radio graphs
 cargo xtask trace        tracepoints with LTTng, babeltrace2, C++ and Python
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["setup", part] => setup::run(part),
+        ["audio"] => audio::test(),
         ["demo"] => demo::run(),
         ["embedded"] => embedded::run(),
         ["flowgraph"] => flowgraph::test(),

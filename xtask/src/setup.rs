@@ -11,6 +11,9 @@ const TEST: [(&str, &str); 4] = [
     ("xinetd", "/usr/sbin/xinetd"),
 ];
 
+/// A JACK server and its client library for `jack:` targets.
+const AUDIO: [(&str, &str); 1] = [("jackd2", "/usr/bin/jackd")];
+
 /// Compilers, an AVR simulator, emulators and an instruction counter for `make test-embedded`.
 const EMBEDDED: [(&str, &str); 13] = [
     ("gcc", "/usr/bin/gcc"),
@@ -73,6 +76,7 @@ pub(crate) fn run(part: &str) -> Done {
             packages(&TEST)?;
             browser()
         }
+        "audio" => packages(&AUDIO),
         "embedded" => packages(&EMBEDDED),
         "flowgraph" => {
             packages(&FLOWGRAPH)?;
@@ -85,7 +89,7 @@ pub(crate) fn run(part: &str) -> Done {
             crate::trace::build()
         }
         _ => Err(format!(
-            "there is no part {part:?}; there are embedded, flowgraph, fuzz, rivals, test and trace"
+            "there is no part {part:?}; there are audio, embedded, flowgraph, fuzz, rivals, test and trace"
         )),
     }
 }

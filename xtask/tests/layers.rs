@@ -7,9 +7,10 @@ use std::process::Command;
 use tree::{root, sources};
 
 /// What each crate may depend on, of ours.
-const MAY_KNOW: [(&str, &[&str]); 17] = [
+const MAY_KNOW: [(&str, &[&str]); 18] = [
     ("dropline-account", &["dropline-stats", "dropline-trial"]),
     ("dropline-heartbeat", &[]),
+    ("dropline-jack", &["dropline-stats", "dropline-trial"]),
     ("dropline-lab", &[]),
     ("dropline-stats", &[]),
     ("dropline-passage", &["dropline-stats", "dropline-trial"]),
@@ -19,12 +20,16 @@ const MAY_KNOW: [(&str, &[&str]); 17] = [
     ("dropline-search", &["dropline-trial"]),
     ("dropline-record", &["dropline-account", "dropline-search", "dropline-stats", "dropline-trial"]),
     ("dropline-report", &["dropline-record"]),
-    ("dropline-traffic", &["dropline-account", "dropline-payload", "dropline-stats", "dropline-trial"]),
+    (
+        "dropline-traffic",
+        &["dropline-account", "dropline-payload", "dropline-stats", "dropline-trace", "dropline-trial"],
+    ),
     (
         "dropline",
         &[
             "dropline-account",
             "dropline-heartbeat",
+            "dropline-jack",
             "dropline-lab",
             "dropline-passage",
             "dropline-record",
@@ -49,8 +54,13 @@ const PURE: [&str; 9] =
     ["account", "passage", "payload", "record", "report", "search", "sim", "stats", "trial"];
 
 /// Where unsafe code may stand.
-const MAY_BE_UNSAFE: [&str; 4] =
-    ["crates/heartbeat/src/sys", "crates/trace/src/sys", "crates/traffic/src/sys", "crates/wakeup/src/sys"];
+const MAY_BE_UNSAFE: [&str; 5] = [
+    "crates/heartbeat/src/sys",
+    "crates/jack/src/sys",
+    "crates/trace/src/sys",
+    "crates/traffic/src/sys",
+    "crates/wakeup/src/sys",
+];
 
 #[test]
 fn crates_know_only_what_the_architecture_allows() {

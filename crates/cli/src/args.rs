@@ -65,6 +65,7 @@ pub(crate) enum Verb {
     Report(ReportArgs),
     Export(ExportArgs),
     Compare(Box<CompareArgs>),
+    Inject(Box<InjectArgs>),
     Measure(Box<MeasureArgs>),
     Heartbeat(HeartbeatArgs),
     Experiment(ExperimentArgs),
@@ -420,6 +421,57 @@ pub(crate) struct FitArgs {
     /// Chance of the draws that intervals and tests are simulated with.
     #[arg(long, value_name = "N", default_value_t = 7)]
     pub(crate) seed: u64,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Say which code path a mode is: add a delay at a named place of the program, and see what moves.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline inject udp://127.0.0.1:7007 --start 'dropline serve' --probe request --delay 100us
+  dropline inject udp://127.0.0.1:7007 --start 'dropline serve' --list
+  dropline inject --stored before.tsv after.tsv --delay 3us --json
+
+Rounds of no delay, X, 2X and no delay alternate. A probe is dropline_trace::probe!(\"name\") in Rust and
+dropline_probe in C; it costs a load and a branch while nobody asks for a delay.")]
+pub(crate) struct InjectArgs {
+    /// What is measured: udp://HOST:PORT with --start, or exec:COMMAND.
+    #[arg(required_unless_present = "stored")]
+    pub(crate) target: Option<String>,
+    /// The program that has the probe, started with the measurement and ended with it.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) start: Option<String>,
+    /// Where the delay is added.
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["stored", "list"])]
+    pub(crate) probe: Option<String>,
+    /// The delay X, longer than a mode is wide.
+    #[arg(long, value_name = "TIME", required_unless_present = "list")]
+    pub(crate) delay: Option<String>,
+    /// Only list the program's probes.
+    #[arg(long, conflicts_with_all = ["probe", "delay", "stored"])]
+    pub(crate) list: bool,
+    /// Two files that were measured without and with the delay, instead of a target.
+    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["target", "probe", "start"])]
+    pub(crate) stored: Vec<PathBuf>,
+    /// Of all turns together.
+    #[arg(long, value_name = "TIME", default_value = "40s")]
+    pub(crate) duration: String,
+    /// Load offered.
+    #[arg(long, value_name = "RATE", default_value = "1kpps")]
+    pub(crate) load: String,
+    /// Load beside the measurement: commands that run while it runs.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) background: Vec<String>,
+    #[command(flatten)]
+    pub(crate) traffic: TrafficArgs,
+    /// Write the page to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// No progress on stderr.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,

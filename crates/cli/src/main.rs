@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Verb::Import(args) => verbs::import::run(&args),
         Verb::Report(args) => verbs::report::run(&args),
         Verb::Compare(args) => verbs::compare::run(&args, words),
+        Verb::Inject(args) => verbs::inject::run(&args, words),
         Verb::Export(args) => verbs::export::run(&args),
         Verb::Measure(args) => verbs::measure::run(&args),
         Verb::Heartbeat(args) => verbs::heartbeat::run(&args),

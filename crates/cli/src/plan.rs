@@ -1,9 +1,10 @@
 //! What the flags mean: words in, plans out.
 
-use crate::args::{CompareArgs, SearchArgs, TrafficArgs, TrialArgs};
+use crate::args::{CompareArgs, InjectArgs, SearchArgs, TrafficArgs, TrialArgs};
 use dropline::algorithms::{Goal, Limits, Preset, mdr};
 use dropline::comparing::turns::Turns;
 use dropline::goals::WrittenGoal;
+use dropline::injecting::Injection;
 use dropline::measured::profile::PacketError;
 use dropline::measured::{
     Drain, LoadRange, Packet, PacketTimes, Part, Rate, Ratio, TrafficProfile, TrialInput, written,
@@ -70,7 +71,7 @@ pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
     let profile = profiles.remove(0);
     let asked = args.load.as_deref().map(|text| rate("--load", text, profile.packet)).transpose()?;
     let load = match (target.paces_itself(), asked) {
-        (false, _) => arriving::load(&profile.arrival, asked)?,
+        (false, _) => arriving::load(&profile.arrival, asked.or_else(|| target.default_load()))?,
         // What it comes to is known afterwards.
         (true, None) => Rate::LOWEST,
         (true, Some(_)) => {
@@ -346,6 +347,26 @@ pub(crate) fn turns(args: &CompareArgs) -> Result<Turns, Failure> {
     };
     let duration = read("--duration", written::positive_duration(&args.duration))?;
     Ok(Turns { targets, profile, load, duration })
+}
+
+/// The delay of `inject`.
+pub(crate) fn delay(args: &InjectArgs) -> Result<Duration, Failure> {
+    let text = args.delay.as_deref().unwrap_or("1us");
+    read("--delay", written::positive_duration(text))
+}
+
+/// A delay at a probe, in turns.
+pub(crate) fn injection(args: &InjectArgs) -> Result<Injection, Failure> {
+    let target = Target::parse(args.target.as_deref().unwrap_or_default())?;
+    let mut profiles = profiles(&args.traffic, &target, None)?;
+    if profiles.len() > 1 {
+        return Err(Failure::usage("--frame: a delay is looked for with one frame size"));
+    }
+    let profile = profiles.remove(0);
+    let load = rate("--load", &args.load, profile.packet)?;
+    let duration = read("--duration", written::positive_duration(&args.duration))?;
+    let (start, probe) = (args.start.clone(), args.probe.clone());
+    Ok(Injection { target, profile, load, duration, start, probe, delay: delay(args)? })
 }
 
 /// What a comparison asks. Times are in units of `unit_ns`.

@@ -9,6 +9,7 @@ pub(crate) mod export;
 pub(crate) mod fit;
 pub(crate) mod heartbeat;
 pub(crate) mod import;
+pub(crate) mod inject;
 pub(crate) mod manual;
 pub(crate) mod measure;
 pub(crate) mod report;

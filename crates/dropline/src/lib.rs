@@ -22,6 +22,7 @@ pub mod heartbeat;
 pub mod heartbeat_cost;
 pub mod heartbeat_reliability;
 pub mod import;
+pub mod injecting;
 pub mod keeper;
 mod nearest;
 pub mod overhearing;

@@ -3,6 +3,7 @@
 pub mod exec;
 mod flowgraph;
 mod heartbeat;
+mod jack;
 pub mod replay;
 mod simulated;
 pub(crate) mod udp;
@@ -36,6 +37,7 @@ enum Kind {
     Exec { command: Vec<String> },
     Flowgraph(crate::flowgraph::Settings),
     Heartbeat { host: String, port: u16 },
+    Jack(jack::Audio),
     Replay { path: PathBuf },
     Sim(Simulation),
     Udp { host: String, port: u16, reply: bool },
@@ -84,7 +86,7 @@ impl Target {
     /// # Errors
     /// If the word names no kind of target, or a part of it is wrong.
     pub fn parse(word: &str) -> Result<Self, Failure> {
-        const KINDS: &str = "udp://HOST:PORT, heartbeat://HOST:PORT, sim:NAME, wakeup:, flowgraph:exec:COMMAND, exec:COMMAND or \
+        const KINDS: &str = "udp://HOST:PORT, heartbeat://HOST:PORT, sim:NAME, wakeup:, jack:, flowgraph:exec:COMMAND, exec:COMMAND or \
              replay:RECORD";
         let kind = if let Some(rest) = word.strip_prefix("udp://") {
             udp::parse(rest)?
@@ -101,6 +103,8 @@ impl Target {
             heartbeat::parse(rest)?
         } else if let Some(rest) = word.strip_prefix("wakeup:") {
             Kind::Wakeup(wakeup::parse(rest)?)
+        } else if let Some(rest) = word.strip_prefix("jack:") {
+            Kind::Jack(jack::parse(rest)?)
         } else if let Some(rest) = word.strip_prefix("replay:") {
             Kind::Replay { path: rest.into() }
         } else {
@@ -132,6 +136,7 @@ impl Target {
             }),
             Kind::Sim(simulation) => Ok(simulation.open(profile, &opening)),
             Kind::Udp { host, port, reply } => udp::open(host, *port, *reply, profile, opening),
+            Kind::Jack(audio) => jack::open(audio, profile, &opening),
             Kind::Wakeup(settings) => wakeup::open(settings, profile, &opening),
         }
     }
@@ -142,6 +147,10 @@ impl Target {
             Kind::Sim(simulation) => {
                 let range: LoadRange = simulation.range();
                 (range.min(), Some(range.max()))
+            }
+            Kind::Jack(audio) => {
+                let (min, max) = audio.range();
+                (min, Some(max))
             }
             Kind::Wakeup(_) => (Rate::from_millipps(1_000_000), Some(Rate::from_millipps(100_000_000))),
             _ => (Rate::from_millipps(1_000_000), None),
@@ -154,6 +163,7 @@ impl Target {
         match &self.kind {
             Kind::Flowgraph(settings) if settings.meaning.granularity.is_some() => "samples",
             Kind::Flowgraph(_) => "granules",
+            Kind::Jack(_) => "cycles",
             Kind::Wakeup(_) => "wakeups",
             _ => "packets",
         }
@@ -161,7 +171,11 @@ impl Target {
 
     /// The load that is offered when nobody says, where there is a usual one.
     pub fn default_load(&self) -> Option<Rate> {
-        matches!(self.kind, Kind::Wakeup(_)).then(|| Rate::from_millipps(1_000_000))
+        match &self.kind {
+            Kind::Jack(audio) => audio.load(),
+            Kind::Wakeup(_) => Some(Rate::from_millipps(1_000_000)),
+            _ => None,
+        }
     }
 
     /// The same target, measured until something is later than this.
@@ -184,6 +198,20 @@ impl Target {
     /// Whether it decides itself how much it does: there is no load to offer, and none to search for.
     pub fn paces_itself(&self) -> bool {
         matches!(self.kind, Kind::Flowgraph(_))
+    }
+
+    /// The same target; a program that performs its trials has this in its environment.
+    #[must_use]
+    pub fn with_environment(mut self, name: &str, value: &str) -> Self {
+        if let Kind::Exec { command } = &mut self.kind {
+            command.splice(0..0, ["env".to_owned(), format!("{name}={value}")]);
+        }
+        self
+    }
+
+    /// Whether it is a program of its own that is started for the measurement.
+    pub fn is_program(&self) -> bool {
+        matches!(self.kind, Kind::Exec { .. })
     }
 
     /// Whether packets of this machine's generator are sent.

@@ -1,6 +1,6 @@
 //! A line of a record: one trial and what the search knew after it.
 
-use crate::{ArrivalsLine, Count, PassagesLine, SliceLine, WatchedLine, WokenLine};
+use crate::{ArrivalsLine, Count, CyclesLine, PassagesLine, SliceLine, WatchedLine, WokenLine};
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
 use dropline_trial::{Caveat, Delay, DelayKind, Rate, Stamp, Trial, TrialInput};
@@ -94,6 +94,9 @@ pub struct TrialLine {
     /// Pipes of a trial of a pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passages: Option<PassagesLine>,
+    /// Windows and xruns of a trial of an audio server's cycles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<CyclesLine>,
     /// The file beside the record that keeps each packet's times, where one was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketsLine>,
@@ -224,6 +227,7 @@ impl TrialLine {
             watched: trial.watched.as_ref().map(WatchedLine::from),
             woken: trial.woken.as_ref().map(WokenLine::from),
             passages: trial.passages.as_ref().map(PassagesLine::from),
+            cycles: trial.cycles.as_ref().map(CyclesLine::from),
             packets: None,
             caveats: trial.caveats.iter().map(CaveatLine::from).collect(),
             bounds: Vec::new(),
@@ -276,6 +280,7 @@ impl TrialLine {
             watched: self.watched.as_ref().map(WatchedLine::watched),
             woken: self.woken.as_ref().map(WokenLine::woken).transpose()?,
             passages: self.passages.as_ref().map(PassagesLine::passages).transpose()?,
+            cycles: self.cycles.as_ref().map(CyclesLine::cycles),
             caveats: self
                 .caveats
                 .iter()

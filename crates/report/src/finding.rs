@@ -409,11 +409,19 @@ pub(crate) fn labelled(label: &str, title: String) -> String {
     }
 }
 
+/// Whether packets move, which have a size and may come back late; timers and cycles have neither.
+pub(crate) fn is_traffic(record: &Record) -> bool {
+    !matches!(record.header.load_unit.as_str(), "wakeups" | "cycles")
+}
+
 /// The traffic in words.
 pub(crate) fn traffic_words(record: &Record) -> String {
     let profile = &record.header.profile;
     if profile.arrival == OWN_PACE {
         return "at the program's own pace".into();
+    }
+    if !is_traffic(record) {
+        return format!("{} arrivals of {}", arrival_words(&profile.arrival), record.header.load_unit);
     }
     let mut words = format!(
         "{} arrivals, {} payload ({} frames)",

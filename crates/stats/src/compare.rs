@@ -20,7 +20,7 @@ use curve::Curve;
 use difference::Difference;
 use judgement::{answer, judge};
 use sides::{Side, Sides, likeness};
-use tail::Tail;
+use tail::{Tail, Threshold};
 use width::Width;
 
 /// How the blocks of A and of B were measured.
@@ -124,7 +124,7 @@ impl Comparison {
                 let (of_a, of_b) = tail.shares();
                 answer(tail, (Some(of_a), Some(of_b)), share, zone)
             }
-            None => answer(&Tail::of(&sides, f64::INFINITY), (None, None), share, zone),
+            None => answer(&Tail::of(&sides, Threshold::Given(f64::INFINITY)), (None, None), share, zone),
         };
         tail_mass.relative = tail_mass.estimate.map(|ratio| ratio - 1.0);
         let zones = [
@@ -178,20 +178,18 @@ pub fn shifts(a: &[Binned], b: &[Binned], design: Design, quantiles: &[f64]) -> 
     quantiles.iter().filter_map(shift).collect()
 }
 
-/// A given threshold is asked of all events. A's own percentile is read off one half of A and asked of the other.
+/// A given threshold is asked of all events. A's own percentile is read off one half of A and asked of the other half
+/// of both sides, and the other way round: no half is asked what it has said itself.
 fn tail(sides: &Sides, questions: &Questions) -> (Option<Tail>, Option<f64>, Option<f64>) {
     if let Some(above) = questions.above {
-        return (Some(Tail::of(sides, above)), Some(above), None);
+        return (Some(Tail::of(sides, Threshold::Given(above))), Some(above), None);
     }
-    let halved = !sides.a.batches.is_empty();
-    let seen = if halved { sides.even_half_of_a() } else { sides.a.whole.clone() };
-    let asked = if halved { sides.odd_batches() } else { sides.clone() };
-    let threshold = seen.recorded_quantile(THRESHOLD);
-    let farther = seen.recorded_quantile(FARTHER).and_then(|at| {
-        let (a, b) = Tail::of(&asked, at).shares();
+    let farther = Threshold::of_a(sides, FARTHER).and_then(|at| {
+        let (a, b) = Tail::of(sides, at).shares();
         (a > 0.0).then(|| b / a)
     });
-    (threshold.map(|at| Tail::of(&asked, at)), threshold, farther)
+    let tail = Threshold::of_a(sides, THRESHOLD).map(|at| Tail::of(sides, at));
+    (tail, tail.and(sides.a.whole.recorded_quantile(THRESHOLD)), farther)
 }
 
 fn b_slower(a: &Curve, b: &Curve) -> Option<f64> {

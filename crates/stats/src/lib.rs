@@ -9,6 +9,7 @@ pub mod binned;
 pub mod chance;
 pub mod compare;
 pub mod counted;
+pub mod crossings;
 pub mod families;
 pub mod histogram;
 pub mod law;
@@ -32,6 +33,7 @@ pub mod tail;
 
 pub use binned::{Binned, Cell};
 pub use counted::{Above, CountError, Counted, Event, Meaning, Rounding};
+pub use crossings::{Between, Crossings, crossings};
 pub use families::{Family, Fitted};
 pub use histogram::{Histogram, HistogramError};
 pub use law::Law;

@@ -19,6 +19,13 @@ impl Probe {
         Self { name, entry: std::sync::OnceLock::new() }
     }
 
+    /// Takes its place in the session's list before it is passed, so that it can be named; for a program's start.
+    pub fn announce(&self) {
+        if local::region().is_some() {
+            self.entry.get_or_init(|| self.register());
+        }
+    }
+
     /// Passes the place. Where a delay was asked for, waits it out awake and records what it really was.
     #[inline]
     pub fn cross(&self) {

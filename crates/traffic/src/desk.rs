@@ -5,6 +5,7 @@ use crate::sys::{BATCH, ReceiveBatch, monotonic_ns, receive_drops, run_on, sharp
 use crate::tally::Tally;
 use crate::{ReceiveMeans, Responder, ResponderCounts};
 use dropline_payload::{Message, Tag, message::decode};
+use dropline_trace::Probe;
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -74,6 +75,10 @@ enum Sorted {
     Request(Origin),
 }
 
+/// Where an experimenter can add a delay to every packet, and to every count that is asked for.
+static REQUEST: Probe = Probe::new("request");
+static QUERY: Probe = Probe::new("query");
+
 /// How soon the threads see that they are to stop.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Packets taken from a socket that is not served any more, at most: who still sends shall not keep it open.
@@ -85,6 +90,8 @@ const LONGEST: usize = 65_535;
 
 impl Desk {
     pub(crate) fn new(socket: UdpSocket, address: SocketAddr, config: Responder) -> Self {
+        REQUEST.announce();
+        QUERY.announce();
         Self {
             sockets: [socket],
             address,
@@ -199,11 +206,16 @@ impl Desk {
         for at in 0..count {
             let Some(source) = batch.source(at) else { continue };
             match self.sort(batch.packet(at), source, &mut tally) {
-                Sorted::Query { tag, number } => queries.push((source, tag, number)),
+                Sorted::Query { tag, number } => {
+                    QUERY.cross();
+                    queries.push((source, tag, number));
+                }
                 Sorted::Request(origin) => requests.push(Taken { at, source, origin }),
             }
         }
+        drop(tally);
         add(&self.counters.received, requests.len());
+        requests.iter().for_each(|_| REQUEST.cross());
     }
 
     /// Says what bytes are, and notes a trial's packet as received.

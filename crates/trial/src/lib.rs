@@ -6,6 +6,7 @@
 
 pub mod arrival;
 pub mod caveat;
+pub mod cycles;
 pub mod kept;
 pub mod measurer;
 pub mod packets;
@@ -21,6 +22,7 @@ pub mod written;
 
 pub use arrival::{Arrival, ArrivalError, ClosedLoop, Departures, Pace, Think};
 pub use caveat::Caveat;
+pub use cycles::Cycles;
 pub use kept::{Departed, Fidelity, GapLaw, Kept, Observed, SampledLateness, Spaced};
 pub use measurer::Measurer;
 pub use packets::{DepartureTimes, PacketTime, PacketTimes, ReturnTimes};

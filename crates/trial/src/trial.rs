@@ -1,6 +1,6 @@
 //! One trial: what was asked, what was counted.
 
-use crate::{Caveat, Kept, Passages, Rate, Ratio, Watched, Woken};
+use crate::{Caveat, Cycles, Kept, Passages, Rate, Ratio, Watched, Woken};
 use dropline_stats::{Histogram, Recorded};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -67,6 +67,8 @@ pub struct Trial {
     pub watched: Option<Watched>,
     /// Threads and conditions of a trial of wake-ups.
     pub woken: Option<Woken>,
+    /// Windows and xruns of a trial of an audio server's cycles.
+    pub cycles: Option<Cycles>,
     /// Pipes of a trial of a pipeline.
     pub passages: Option<Passages>,
     /// Doubts about this trial.
@@ -100,6 +102,7 @@ impl Trial {
             lost_at: None,
             watched: None,
             woken: None,
+            cycles: None,
             passages: None,
             caveats: Vec::new(),
         }

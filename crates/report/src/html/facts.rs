@@ -73,7 +73,9 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
             "1 \u{2212} forwarded ÷ intended decides (RFC 9971); lost ÷ offered is the target's".into(),
         ));
     }
-    facts.push(("waits", finding::waits_words(record)));
+    if finding::is_traffic(record) {
+        facts.push(("waits", finding::waits_words(record)));
+    }
     let lost_at = finding::lost_at(&record.trials);
     if !lost_at.is_empty() {
         let places: Vec<String> =

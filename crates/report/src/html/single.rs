@@ -69,12 +69,13 @@ fn search(finding: &Finding) -> Markup {
 
 fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
     let loads = Loads::of(&record.header.load_unit, [], finding::highest_load(record));
-    let plots = trial_plots(record);
+    let (wide, plots): (Vec<Plot>, Vec<Plot>) =
+        trial_plots(record).into_iter().partition(|plot| plot.name == "over-time");
     html! {
         (about(record))
         @match record.trials.last() {
             Some(trial) => {
-                (sentence(&answer(trial), None))
+                (sentence(&answer(trial, &record.header.load_unit), None))
                 p.lead { (explanation(trial, loads)) }
                 (caveats(&record.caveats(), None))
                 div.beside {
@@ -83,7 +84,14 @@ fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
                 }
                 @if let Some(found) = found { (why(found)) }
                 @if let Some(passages) = &trial.passages { (pipes(passages)) }
+                @if let Some(cycles) = &trial.cycles {
+                    section {
+                        h2 { "The server's cycles" }
+                        dl { @for (name, text) in crate::text::cycles::facts(cycles, trial) { dt { (name) } dd { (text) } } }
+                    }
+                }
                 (figures(&plots, plots.len() == 2))
+                (figures(&wide, false))
                 @if let Some(passages) = &trial.passages { (over_time(passages)) }
             }
             None => { h1 { "No trial was finished." } (caveats(&record.caveats(), None)) }
@@ -100,10 +108,14 @@ pub(super) fn trial_plots(record: &Record) -> Vec<Plot> {
     let Some(trial) = record.trials.last() else { return Vec::new() };
     let both = trial.slices.is_empty() || trial.delay_ns.is_none();
     let room = if both { Room::Full } else { Room::Half };
-    [plot::trial_delay(trial, room), plot::slices(trial, room)].into_iter().flatten().collect()
+    [plot::trial_delay(trial, room), plot::slices(trial, room), plot::over_time(trial)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
-fn answer(trial: &TrialLine) -> Vec<Piece> {
+fn answer(trial: &TrialLine, what: &str) -> Vec<Piece> {
+    let what = if what == "wakeups" { "wake-ups" } else { what };
     let plain = |text: String| Piece { text, goal: None };
     if let (Some(_), Some(delay), 0) = (&trial.passages, &trial.delay_ns, trial.lost.0)
         && let Some(p50) = delay.p50
@@ -116,10 +128,10 @@ fn answer(trial: &TrialLine) -> Vec<Piece> {
     let offered = number::count(trial.offered.0);
     vec![plain(match (trial.offered.0, trial.lost.0) {
         (0, _) => "No packet left the generator.".into(),
-        (_, 0) => format!("None of {offered} packets was lost."),
+        (_, 0) => format!("None of {offered} {what} was lost."),
         (_, lost) => {
             let ratio = percent(trial.loss_ratio.unwrap_or(0.0));
-            format!("{} of {offered} packets were lost, {ratio}.", number::count(lost))
+            format!("{} of {offered} {what} were lost, {ratio}.", number::count(lost))
         }
     })]
 }

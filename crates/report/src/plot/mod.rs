@@ -15,6 +15,7 @@ mod gaps;
 mod heat;
 mod lanes;
 mod loss;
+mod over_time;
 mod search_time;
 mod slices;
 
@@ -32,6 +33,7 @@ pub(crate) use gaps::gaps;
 pub(crate) use heat::heat;
 pub(crate) use lanes::lanes;
 pub(crate) use loss::{LoadAxis, loss};
+pub(crate) use over_time::over_time;
 pub(crate) use search_time::{View, common_view, search_time, time_span};
 pub(crate) use slices::slices;
 

@@ -1,6 +1,7 @@
 //! A record as text for a terminal, the answer first.
 
 mod compared;
+pub(crate) mod cycles;
 mod explain;
 mod fit;
 mod layout;

@@ -18,6 +18,7 @@ pub(super) fn write(page: &mut Page, finding: &Finding) {
             page.hanging(&format!("  by RFC 9971, {name}   "), Ink::Faint, &certificate);
         }
     }
+    super::cycles::periods(page, finding);
     page.hanging("  ", Ink::Plain, &finding.cost());
     delays(page, finding);
     let lost_at = finding::lost_at(&finding.record.trials);
@@ -172,5 +173,7 @@ fn measured(page: &mut Page, finding: &Finding) {
     }
     page.fact("a load is", &finding.record.header.load_is);
     page.fact("time is", &finding::effective_words(search));
-    page.fact("waits", &finding::waits_words(finding.record));
+    if finding::is_traffic(finding.record) {
+        page.fact("waits", &finding::waits_words(finding.record));
+    }
 }

@@ -26,13 +26,17 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     if let Some(passages) = &trial.passages {
         super::passages::write(page, passages);
     }
+    if let Some(cycles) = &trial.cycles {
+        page.gap();
+        super::cycles::write(page, cycles, trial);
+    }
     if let Some(woken) = &trial.woken {
         page.gap();
         super::woken::write(page, woken);
     }
     page.gap();
     head(page, record);
-    if trial.passages.is_none() {
+    if trial.passages.is_none() && finding::is_traffic(record) {
         page.fact("a load is", &record.header.load_is);
         page.fact("waits", &finding::waits_words(record));
     }

@@ -34,7 +34,7 @@ impl Difference {
         let unknown = Self { of_a: None, of_b: None, freedom: 1.0, below: Vec::new() };
         let quantile = |side: &Side| side.whole.quantile(p);
         let (Some(a), Some(b)) = (quantile(&sides.a), quantile(&sides.b)) else { return unknown };
-        let (of_a, of_b) = (sides.a.spread_of_share(a, p), sides.b.spread_of_share(b, p));
+        let (of_a, of_b) = (sides.spread_of_share(&sides.a, a, p), sides.spread_of_share(&sides.b, b, p));
         let borne = |spread: Spread| p.min(1.0 - p) * p * (1.0 - p) / spread.variance >= BORNE_BY;
         if !borne(of_a) || !borne(of_b) {
             return unknown;

@@ -9,8 +9,12 @@ use crate::special::normal_quantile;
 const BATCHES: usize = 20;
 /// Below this, blocks say nothing about their spread and the events are taken as independent.
 pub(super) const FEWEST: usize = 4;
-/// Neighbouring batches that are more alike than this are put together.
+/// Neighbouring batches of measurements in turns that are more alike than this are put together.
 const ALIKE: f64 = 0.3;
+/// Beyond this, batches of a measurement by itself are taken for ones that remember.
+const REMEMBERED: f64 = 0.25;
+/// A longer memory is not told from a drift.
+const LONGEST: f64 = 0.95;
 /// The least that a variance may be of what independent events would have: batches that agree by chance.
 const LEAST: f64 = 0.25;
 /// Degrees of freedom of a variance that is known.
@@ -22,6 +26,9 @@ pub(super) struct Sides {
     pub(super) a: Side,
     pub(super) b: Side,
     pub(super) design: Design,
+    /// How much a batch has in common with the one before, of sides measured apart: where medians wander, so does the
+    /// tail, whose few events do not show it.
+    pub(super) memory: f64,
 }
 
 /// One side.
@@ -48,24 +55,70 @@ impl Sides {
             Design::Apart => (a.len().min(BATCHES), b.len().min(BATCHES)),
             Design::Interleaved => (paired(a.len()), paired(a.len())),
         };
-        Self { a: Side::of(a, of_a), b: Side::of(b, of_b), design }
-    }
-
-    /// Only the batches with an odd number, from 0: what the even ones of A have said must not be asked of them again.
-    pub(super) fn odd_batches(&self) -> Self {
-        let odd = |side: &Side| {
-            let batches: Vec<Curve> = side.batches.iter().skip(1).step_by(2).cloned().collect();
-            Side { whole: Curve::together(&batches), batches }
+        let (a, b) = (Side::of(a, of_a), Side::of(b, of_b));
+        let memory = match design {
+            Design::Apart => a.memory().max(b.memory()),
+            Design::Interleaved | Design::Whole => 0.0,
         };
-        let b = if self.design == Design::Interleaved { odd(&self.b) } else { self.b.clone() };
-        Self { a: odd(&self.a), b, design: self.design }
+        Self { a, b, design, memory }
     }
 
-    /// A's batches with an even number.
-    pub(super) fn even_half_of_a(&self) -> Curve {
-        let batches: Vec<Curve> = self.a.batches.iter().step_by(2).cloned().collect();
-        Curve::together(&batches)
+    /// How uncertain the share of a side's events below `x` is, about `p`.
+    pub(super) fn spread_of_share(&self, side: &Side, x: f64, p: f64) -> Spread {
+        let independent = p * (1.0 - p) / side.whole.count();
+        if side.batches.is_empty() {
+            return Spread { variance: independent, freedom: KNOWN };
+        }
+        let found = self.spread(&side.residuals(x), independent);
+        Spread { variance: found.variance.max(LEAST * independent), ..found }
     }
+
+    /// Variance of the sum of these residuals of a side, whose variance of independent events is known.
+    pub(super) fn spread(&self, residuals: &[f64], independent: f64) -> Spread {
+        match self.design {
+            Design::Apart => spread_apart(residuals, independent, self.memory),
+            Design::Interleaved | Design::Whole => spread(residuals),
+        }
+    }
+
+    /// How many times as much a sum over batches varies as it would without memory, and how many batches are left of
+    /// so many.
+    pub(super) fn remembered(&self, batches: f64) -> (f64, f64) {
+        ((1.0 + self.memory) / (1.0 - self.memory), left(batches, self.memory))
+    }
+}
+
+/// So many batches that remember are worth these without memory, less what their mean took.
+fn left(batches: f64, memory: f64) -> f64 {
+    (batches * (1.0 - memory) / (1.0 + memory) - 0.5).max(1.0)
+}
+
+/// Variance of the sum of residuals of batches in a row: as an autoregression's, beyond what independent events have.
+///
+/// Freedom is that of so few batches (Satterthwaite 1946).
+fn spread_apart(residuals: &[f64], independent: f64, memory: f64) -> Spread {
+    let count = residuals.len() as f64;
+    let variance = residuals.iter().map(|residual| residual * residual).sum::<f64>() * count / (count - 1.0);
+    let memory = memory_of(residuals).max(memory);
+    if memory <= 0.0 {
+        return Spread { variance, freedom: count - 1.0 };
+    }
+    let beyond = (variance - independent).max(0.0) * (1.0 + memory) / (1.0 - memory);
+    let within = variance.min(independent);
+    let both = within + beyond;
+    let parts = within * within / (count - 1.0) + beyond * beyond / left(count, memory);
+    let freedom = if parts > 0.0 { both * both / parts } else { count - 1.0 };
+    Spread { variance: both, freedom: freedom.max(1.0) }
+}
+
+/// Correlation of a batch with the one before, freed of its bias (Kendall 1954); 0 where it may be chance.
+fn memory_of(residuals: &[f64]) -> f64 {
+    let count = residuals.len() as f64;
+    if likeness(residuals) <= REMEMBERED {
+        return 0.0;
+    }
+    let seen = likeness(residuals) - 1.0 / count;
+    (seen + (1.0 + 3.0 * seen) / count).clamp(0.0, LONGEST)
 }
 
 /// Two pairs are a batch where that leaves ten of them: A B B A is even to a drift.
@@ -98,14 +151,9 @@ impl Side {
         self.batches.iter().map(|batch| (batch.below(x) - share * batch.count()) / n).collect()
     }
 
-    /// How uncertain the share of events below `x` is.
-    pub(super) fn spread_of_share(&self, x: f64, p: f64) -> Spread {
-        let independent = p * (1.0 - p) / self.whole.count();
-        if self.batches.is_empty() {
-            return Spread { variance: independent, freedom: KNOWN };
-        }
-        let found = spread(&self.residuals(x));
-        Spread { variance: found.variance.max(LEAST * independent), ..found }
+    /// How much the median of a batch has in common with that of the one before.
+    fn memory(&self) -> f64 {
+        self.whole.quantile(0.5).map_or(0.0, |median| memory_of(&self.residuals(median)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! How many times as often B is above a threshold as A.
 
 use super::Design;
+use super::curve::Curve;
 use super::judgement::Pivot;
 use super::sides::{KNOWN, Side, Sides, known_reach, spread};
 use crate::special::{beta_quantile, student_beyond};
@@ -21,25 +22,73 @@ pub(super) struct Tail {
 /// An interval that reaches farther has a level that no double tells from 1.
 const FARTHEST: f64 = 37.0;
 
+/// From where on events of a batch are long.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Threshold {
+    /// It was given.
+    Given(f64),
+    /// A percentile of A: each half of the batches is asked with what A's other half has said, the even ones first.
+    Crossed(f64, f64),
+}
+
+impl Threshold {
+    /// A's `p` quantile; of each half of its batches, where it has some.
+    pub(super) fn of_a(sides: &Sides, p: f64) -> Option<Self> {
+        if sides.a.batches.is_empty() {
+            return sides.a.whole.recorded_quantile(p).map(Self::Given);
+        }
+        let half = |first: usize| {
+            let batches: Vec<Curve> = sides.a.batches.iter().skip(first).step_by(2).cloned().collect();
+            Curve::together(&batches).recorded_quantile(p)
+        };
+        Some(Self::Crossed(half(1)?, half(0)?))
+    }
+
+    /// Of a batch by its number, from 0.
+    fn at(self, batch: usize) -> f64 {
+        match self {
+            Self::Given(threshold) => threshold,
+            Self::Crossed(even, odd) => {
+                if batch.is_multiple_of(2) {
+                    even
+                } else {
+                    odd
+                }
+            }
+        }
+    }
+
+    /// A side's events above it, in all and by batch.
+    fn above(self, side: &Side) -> (f64, Vec<f64>) {
+        let batches: Vec<f64> =
+            side.batches.iter().enumerate().map(|(number, batch)| batch.above(self.at(number))).collect();
+        match self {
+            Self::Given(threshold) => (side.whole.above(threshold), batches),
+            Self::Crossed(..) => (batches.iter().sum(), batches),
+        }
+    }
+}
+
 impl Tail {
-    pub(super) fn of(sides: &Sides, threshold: f64) -> Self {
+    pub(super) fn of(sides: &Sides, threshold: Threshold) -> Self {
         let (a, b) = (&sides.a, &sides.b);
-        let above = (a.whole.above(threshold), b.whole.above(threshold));
+        let ((above_a, by_a), (above_b, by_b)) = (threshold.above(a), threshold.above(b));
+        let above = (above_a, above_b);
         let count = (a.whole.count(), b.whole.count());
         let mut tail = Self { above, count, inflation: 1.0, freedom: KNOWN };
         if sides.design == Design::Whole || above.0 == 0.0 || above.1 == 0.0 {
             return tail;
         }
-        let residuals = |side: &Side, above: f64, count: f64| -> Vec<f64> {
-            side.batches.iter().map(|batch| batch.above(threshold) / above - batch.count() / count).collect()
+        let residuals = |side: &Side, by: &[f64], above: f64, count: f64| -> Vec<f64> {
+            side.batches.iter().zip(by).map(|(batch, by)| by / above - batch.count() / count).collect()
         };
-        let (of_a, of_b) = (residuals(a, above.0, count.0), residuals(b, above.1, count.1));
+        let (of_a, of_b) = (residuals(a, &by_a, above.0, count.0), residuals(b, &by_b, above.1, count.1));
         let (variance, freedom) = if sides.design == Design::Interleaved {
             let paired: Vec<f64> = of_b.iter().zip(&of_a).map(|(b, a)| b - a).collect();
             let found = spread(&paired);
             (found.variance, found.freedom)
         } else {
-            let (of_a, of_b) = (spread(&of_a), spread(&of_b));
+            let (of_a, of_b) = (sides.spread(&of_a, 1.0 / above.0), sides.spread(&of_b, 1.0 / above.1));
             (of_a.variance + of_b.variance, of_a.freedom.min(of_b.freedom))
         };
         tail.inflation = (variance / (1.0 / above.0 + 1.0 / above.1)).max(1.0);

@@ -42,7 +42,10 @@ impl Width {
             }
             Design::Apart => {
                 let one = |side: &Side| jackknife(&self.without_each(side)?);
-                one(&sides.a).zip(one(&sides.b)).map(|(a, b)| (a + b, least_freedom(sides)))
+                let batches = sides.a.batches.len().min(sides.b.batches.len()) as f64;
+                let (times, left) = sides.remembered(batches);
+                let freedom = if times > 1.0 { left } else { least_freedom(sides) };
+                one(&sides.a).zip(one(&sides.b)).map(|(a, b)| ((a + b) * times, freedom))
             }
             Design::Interleaved => {
                 let (a, b) = (self.without_each(&sides.a), self.without_each(&sides.b));

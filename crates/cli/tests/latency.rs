@@ -1,0 +1,94 @@
+//! `compare`, `inject` and `fit` on files: exit codes and answers, without measuring anything.
+
+mod command;
+
+use command::Bench;
+
+/// Two paths, at 5 and 11 us, in tenths of a microsecond; the first moved by so much, with so many events beyond 20 us.
+fn histogram(moved: u64, slow: u64) -> String {
+    let mut text = String::from("delay_usecs\tcount\n");
+    for (at, events) in [(50 + moved, 400), (110, 100)] {
+        for step in 0..9u64 {
+            let count = events * (5 - step.abs_diff(4));
+            text.push_str(&format!("{}\t{count}\n", at + step));
+        }
+    }
+    if slow > 0 {
+        text.push_str(&format!("250\t{slow}\n"));
+    }
+    text
+}
+
+#[test]
+fn a_regression_is_exit_code_1_and_its_reverse_is_not() {
+    let bench = Bench::new();
+    bench.write("before.tsv", &histogram(0, 10));
+    bench.write("after.tsv", &histogram(30, 90));
+    let worse = bench.run(&["compare", "before.tsv", "after.tsv", "--above", "200us", "--json"]);
+    assert_eq!(worse.code, Some(1), "{}", worse.errors);
+    assert!(
+        worse.text.contains("\"verdict\": \"regressed\"") || worse.text.contains("\"verdict\":\"regressed\"")
+    );
+    bench.done(&["compare", "after.tsv", "before.tsv", "--above", "200us"]);
+    bench.done(&["compare", "before.tsv", "before.tsv", "--above", "200us"]);
+}
+
+#[test]
+fn a_slow_path_that_grew_is_exit_code_1_though_the_typical_event_is_faster() {
+    let bench = Bench::new();
+    bench.write("before.tsv", &histogram(30, 10));
+    bench.write("after.tsv", &histogram(0, 90));
+    let mixed = bench.run(&["compare", "before.tsv", "after.tsv", "--above", "200us"]);
+    assert_eq!(mixed.code, Some(1), "{}", mixed.errors);
+    assert!(mixed.text.starts_with("MIXED"), "{}", mixed.text);
+}
+
+#[test]
+fn a_stored_pair_tells_how_often_a_mode_crossed() {
+    let bench = Bench::new();
+    bench.write("before.tsv", &histogram(0, 0));
+    bench.write("after.tsv", &histogram(20, 0));
+    let found = bench.done(&["inject", "--stored", "before.tsv", "after.tsv", "--delay", "20us", "--json"]);
+    let found: serde_json::Value = serde_json::from_str(&found.text).unwrap();
+    let modes = found["modes"].as_array().unwrap();
+    assert_eq!(modes.len(), 2, "{found:#}");
+    let mean = |mode: usize| modes[mode]["once"]["value"].as_f64().unwrap();
+    assert!((mean(0) - 1.0).abs() < 0.05 && mean(1) < 0.05, "{found:#}");
+    assert_eq!(modes[0]["verdict"], "undecided", "without rounds nobody knows how surely");
+}
+
+#[test]
+fn what_cannot_be_injected_is_said() {
+    let bench = Bench::new();
+    let refused = |words: &[&str], says: &str| {
+        let ended = bench.run(words);
+        assert_eq!(ended.code, Some(2), "{words:?}: {}", ended.errors);
+        assert!(ended.errors.contains(says), "{words:?} should say {says:?}: {}", ended.errors);
+    };
+    refused(&["inject", "udp://127.0.0.1:9", "--probe", "request", "--delay", "3us"], "--start");
+    refused(&["inject", "udp://127.0.0.1:9", "--probe", "request"], "--delay");
+    refused(&["inject", "--stored", "a", "b", "--delay", "3"], "unit");
+}
+
+#[test]
+fn a_responder_lists_its_probes_and_a_name_that_it_has_not_is_refused() {
+    let bench = Bench::new();
+    let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (target, start) = (
+        format!("udp://127.0.0.1:{port}"),
+        format!("{} serve --listen 127.0.0.1:{port}", env!("CARGO_BIN_EXE_dropline")),
+    );
+    let listed = bench.done(&[
+        "inject",
+        &target,
+        "--start",
+        &start,
+        "--list",
+        "--json",
+        "--quiet",
+        "--duration",
+        "1s",
+    ]);
+    let listed: serde_json::Value = serde_json::from_str(&listed.text).unwrap();
+    assert_eq!(listed["probes"], serde_json::json!(["request", "query"]), "{listed:#}");
+}
