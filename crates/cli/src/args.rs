@@ -270,6 +270,16 @@ pub(crate) struct MovingArgs {
     /// Source port of the first stream; each further one has the next.
     #[arg(long, value_name = "PORT")]
     pub(crate) source_port: Option<u16>,
+    /// Addresses of the target that the streams have in turn, instead of the one named.
+    #[arg(long, value_name = "ADDRESSES")]
+    pub(crate) target_addresses: Option<String>,
+    /// Ports of the target that the streams have in turn, from the one named: how many.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) target_ports: u16,
+    /// The process that is the target, to be watched: its CPU time, its waiting [default: the one that holds the
+    /// socket].
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Option<u32>,
 }
 
 /// Where the result goes.

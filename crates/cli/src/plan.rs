@@ -9,7 +9,7 @@ use dropline::measured::profile::PacketError;
 use dropline::measured::{
     Drain, LoadRange, Packet, PacketTimes, Part, Rate, Ratio, TrafficProfile, TrialInput, written,
 };
-use dropline::moving::{Means, Moving, Priority, Sources};
+use dropline::moving::{Means, Moving, Priority, Sources, Targets};
 use dropline::statistics::compare::Questions;
 use dropline::{AlgorithmPlan, Failure, SearchPlan, Target, TrialPlan, arriving};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -275,13 +275,13 @@ fn rate(flag: &str, text: &str, packet: Packet) -> Result<Rate, Failure> {
 pub(crate) fn moving(traffic: &TrafficArgs) -> Result<Moving, Failure> {
     let args = &traffic.moving;
     let priority = if args.ordinary_priority { Priority::Ordinary } else { Priority::Auto };
-    let addresses = match &args.source_addresses {
+    let addresses = |flag: &str, words: Option<&str>| match words {
         Some(words) => addresses(words).ok_or_else(|| {
             Failure::usage(format!(
-                "--source-addresses {words:?}: write addresses as 127.0.0.1-127.0.0.8 or 127.0.0.1,127.0.0.9"
+                "{flag} {words:?}: write addresses as 127.0.0.1-127.0.0.8 or 127.0.0.1,127.0.0.9"
             ))
-        })?,
-        None => Vec::new(),
+        }),
+        None => Ok(Vec::new()),
     };
     Ok(Moving {
         means: Means {
@@ -292,7 +292,15 @@ pub(crate) fn moving(traffic: &TrafficArgs) -> Result<Moving, Failure> {
             cpus: read("--cpus", args.cpus.parse())?,
             priority,
         },
-        sources: Sources { addresses, first_port: args.source_port },
+        sources: Sources {
+            addresses: addresses("--source-addresses", args.source_addresses.as_deref())?,
+            first_port: args.source_port,
+        },
+        targets: Targets {
+            addresses: addresses("--target-addresses", args.target_addresses.as_deref())?,
+            ports: args.target_ports,
+        },
+        target_pid: args.pid,
     })
 }
 

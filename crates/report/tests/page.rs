@@ -221,11 +221,11 @@ fn a_page_that_explains_a_loss_says_why_and_what_would_help() {
         assert!(page.contains(words), "{words}");
     }
     let drawings = svgs_of(&page);
-    assert!(drawings.len() >= 4, "two plots, each twice: {}", drawings.len());
+    assert!(drawings.len() >= 6, "three plots, each twice: {}", drawings.len());
     drawings.iter().for_each(|drawing| assert_sound(drawing));
     let files = dropline_report::explained_svgs(&found);
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["backlog.svg", "gaps.svg"]);
+    assert_eq!(names, ["backlog.svg", "burst.svg", "gaps.svg"]);
 }
 
 #[test]

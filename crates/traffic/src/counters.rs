@@ -33,6 +33,8 @@ pub struct Counters {
     places: Vec<Seat>,
     softnet: Option<File>,
     reasons: Option<Reasons>,
+    /// Whether the target's sockets are looked at.
+    sockets: bool,
     unseen: Vec<Caveat>,
 }
 
@@ -65,6 +67,7 @@ impl Counters {
             places: Vec::new(),
             softnet: File::open("/proc/net/softnet_stat").ok(),
             reasons: Reasons::open().ok(),
+            sockets: true,
             unseen: Vec::new(),
         };
         if counters.reasons.is_none() {
@@ -124,6 +127,12 @@ impl Counters {
         self.unseen.push(Caveat::PlacesUnseen { what: what.into(), need: need.into() });
     }
 
+    /// Packets go to several sockets: what the namespace counts of all is heard instead.
+    pub(crate) fn leave_out_sockets(&mut self) {
+        self.sockets = false;
+        self.miss("each target's own socket", "packets go to several, so offer to one at a time");
+    }
+
     /// What could not be looked at, and what it takes.
     pub fn unseen(&self) -> &[Caveat] {
         &self.unseen
@@ -131,7 +140,7 @@ impl Counters {
 
     /// Everything that can be read, now.
     pub fn read(&mut self) -> Snapshot {
-        let target = self.target_sockets();
+        let target = self.target_sockets().filter(|_| self.sockets);
         let (source, address) = (self.source, self.target.ip());
         let spaces = self.places.iter_mut().map(|seat| seat.read(source, address)).collect();
         let softnet = self.softnet.as_ref().map(view::whole);

@@ -61,6 +61,11 @@ pub enum UdpError {
     /// One socket sends in one direction only: more need a target that says so.
     #[error("a UDP target has one direction, not {0}")]
     Directions(usize),
+    /// Several targets that send nothing back.
+    #[error(
+        "several target addresses or ports are only for targets that answer: the others are counted at one socket"
+    )]
+    OneWayTargets,
     /// No stream, or one without a share of the load.
     #[error("every stream needs a share of the load above 0, and there must be one")]
     Streams,

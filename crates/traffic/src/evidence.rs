@@ -82,6 +82,12 @@ impl Evidence {
         }
     }
 
+    /// Packets go to further addresses or ports, whose sockets are not looked at.
+    pub(crate) fn of_several_targets(&mut self) {
+        self.counters.leave_out_sockets();
+        self.options.every = None;
+    }
+
     /// Before the first packet leaves.
     pub(crate) fn before(&mut self) -> Snapshot {
         if let Some(every) = self.options.every {

@@ -1,7 +1,7 @@
 //! One stream's packets that are due.
 
 use crate::frame::Head;
-use crate::sys::{BATCH, Exit, Refused, SendBatch};
+use crate::sys::{Exit, Refused, SendBatch, TRAIN};
 use dropline_payload::HEADER_BYTES;
 
 /// One stream's packets that leave together, and when each was due.
@@ -23,8 +23,8 @@ const MEMORY: usize = 64 << 20;
 impl Lane {
     /// For packets with `payload` bytes, one of `lanes`.
     pub(crate) fn new(payload: usize, lanes: usize, head: Head) -> Self {
-        let room = (MEMORY / lanes.max(1) / (payload + head.bytes.len()).max(1)).clamp(1, BATCH);
-        Self { batch: SendBatch::new(payload, room, head), packets: Vec::with_capacity(BATCH) }
+        let room = (MEMORY / lanes.max(1) / (payload + head.bytes.len()).max(1)).clamp(1, TRAIN);
+        Self { batch: SendBatch::new(payload, room, head), packets: Vec::with_capacity(TRAIN) }
     }
 
     /// A packet is due; the kernel shall stamp it under a number if one is given.

@@ -63,5 +63,5 @@ pub use responder::{Responder, ResponderCounts, RunningResponder};
 pub use seat::{Seat, SeatError};
 pub use sender::Trains;
 pub use target::{Reply, UdpTarget};
-pub use ways::Sources;
+pub use ways::{Sources, Targets};
 pub use whereabouts::Whereabouts;

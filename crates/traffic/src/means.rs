@@ -148,6 +148,10 @@ pub struct Moving {
     pub means: Means,
     /// Where the streams' packets come from.
     pub sources: crate::Sources,
+    /// Where they go, beside the target.
+    pub targets: crate::Targets,
+    /// The process that is the target, where that is known; else the one that holds its socket.
+    pub target_pid: Option<u32>,
 }
 
 /// What a load asks of the way to the target.

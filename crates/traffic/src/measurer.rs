@@ -14,7 +14,7 @@ use crate::sender::{Mark, Sent, Trains};
 use crate::spread::Spread;
 use crate::stamps::Stamps;
 use crate::sys::{ReceiveBatch, allowed_cpus, can_stamp_departures, receive_drops, wait_for_stamps};
-use crate::ways::{Sources, Wanted, Ways};
+use crate::ways::{Sources, Targets, Wanted, Ways};
 use crate::{Progress, ReceiveMeans, Reply, Seat, UdpError, UdpTarget, probe};
 use dropline_payload::Tags;
 use dropline_stats::Histogram;
@@ -83,6 +83,8 @@ pub struct MeasurerOptions {
     pub means: Means,
     /// Where the streams' packets come from.
     pub sources: Sources,
+    /// Where they go, beside the target.
+    pub targets: Targets,
     /// How a target on this machine is watched.
     pub watching: Watching,
     /// For tests: the clock that stamps packets is set meanwhile.
@@ -99,6 +101,7 @@ impl Default for MeasurerOptions {
             keep_packets: None,
             means: Means::default(),
             sources: Sources::default(),
+            targets: Targets::default(),
             watching: Watching::default(),
             clock_step: None,
         }
@@ -127,6 +130,9 @@ impl UdpMeasurer {
         if profile.directions.len() != 1 {
             return Err(UdpError::Directions(profile.directions.len()));
         }
+        if options.targets.count() > 1 && target.reply == Reply::None {
+            return Err(UdpError::OneWayTargets);
+        }
         let spread = Spread::new(&profile.streams).ok_or(UdpError::Streams)?;
         let streams = profile.streams.len();
         let (senders, receivers) = (options.means.senders.unwrap_or(1), options.means.receivers.unwrap_or(1));
@@ -140,6 +146,7 @@ impl UdpMeasurer {
             payload: profile.packet.payload_bytes(),
             receive_buffer_bytes: options.receive_buffer_bytes,
             sources: &options.sources,
+            targets: &options.targets,
             trains,
         };
         let ways = Ways::open(target.address, &wanted)?;
@@ -486,6 +493,9 @@ impl UdpMeasurer {
             let source = self.ways.sockets[0].local_addr().map_err(UdpError::system("reading an address"))?;
             let (packet, watching) = (self.profile.packet, self.options.watching);
             self.evidence = Some(Evidence::open(source, self.target, packet, watching));
+            if self.options.targets.count() > 1 {
+                self.evidence.as_mut().expect("was opened above").of_several_targets();
+            }
         }
         Ok(self.evidence.as_mut().expect("was opened above"))
     }

@@ -8,7 +8,7 @@ use crate::sampling::Sampling;
 use crate::schedule::Schedule;
 use crate::spread::Turns;
 use crate::starved::Wait;
-use crate::sys::{BATCH, Exit, Refused, errno_name, sharpen_sleep};
+use crate::sys::{BATCH, Exit, Refused, TRAIN, errno_name, sharpen_sleep};
 use dropline_payload::{Message, Tag};
 use dropline_stats::{Cut, Histogram};
 use dropline_trial::Departed;
@@ -104,6 +104,11 @@ pub(crate) struct Mark {
 const AWAKE_NS: u64 = 40_000;
 /// The same where nobody can be in the way of the wake-up: half the CPU time for the same result.
 const AWAKE_FIRST_NS: u64 = 20_000;
+/// The same where there is time for it: one wake-up in twenty takes longer than 20 us, and who goes first must still
+/// sleep a tenth of the time.
+const AWAKE_EARLY_NS: u64 = 50_000;
+/// There is time for it where a deadline is this far.
+const LONG_NS: u64 = 80_000;
 /// How long before a deadline the CPU is no longer offered to others.
 ///
 /// Until then whoever shares it, the target or our own receiver on a small machine, has its turn now and
@@ -194,8 +199,12 @@ impl Sender<'_> {
         schedule: &mut Schedule,
         flight: &Flight<'_>,
     ) -> u64 {
+        let most = match self.exits.first() {
+            Some(Exit::Train(_)) => TRAIN,
+            _ => BATCH,
+        };
         let mut gathered = 0;
-        while gathered < BATCH {
+        while gathered < most {
             let Some(due) = schedule.due().filter(|&due| due <= now && due < slice_end) else { break };
             let stream = self.turns.stream();
             if let Some(log) = &mut self.log {
@@ -212,7 +221,7 @@ impl Sender<'_> {
                 lane.push(packet.header(), index, due, asked);
                 gathered += 1;
                 if lane.is_full() {
-                    gathered = BATCH;
+                    gathered = most;
                 }
             }
             schedule.take();
@@ -416,7 +425,11 @@ fn wait_until(due: u64, mut now: u64, schedule: &mut Schedule, flight: &Flight<'
             now = flight.now_ns();
             continue;
         }
-        let awake = if rank.first { AWAKE_FIRST_NS } else { AWAKE_NS };
+        let awake = match rank.first {
+            true if left > LONG_NS => AWAKE_EARLY_NS,
+            true => AWAKE_FIRST_NS,
+            false => AWAKE_NS,
+        };
         if left > awake {
             std::thread::sleep(Duration::from_nanos(left - awake).min(LONGEST_SLEEP));
             let woken = flight.now_ns();

@@ -20,9 +20,19 @@ pub struct Sources {
     pub first_port: Option<u16>,
 }
 
+/// Where the streams' packets go, beside the target that was named.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Targets {
+    /// Addresses that the streams have in turn; empty: that of the target.
+    pub addresses: Vec<IpAddr>,
+    /// Ports that the streams have in turn, from the target's on; 0 is 1.
+    pub ports: u16,
+}
+
 /// Sockets and lanes of all streams.
 pub(crate) struct Ways {
-    target: SocketAddr,
+    /// Of each stream.
+    targets: Vec<SocketAddr>,
     payload: usize,
     pub(crate) sockets: Vec<UdpSocket>,
     lanes: Vec<Lane>,
@@ -46,6 +56,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) payload: u32,
     pub(crate) receive_buffer_bytes: u64,
     pub(crate) sources: &'a Sources,
+    pub(crate) targets: &'a Targets,
     pub(crate) trains: bool,
 }
 
@@ -56,7 +67,7 @@ impl Ways {
     /// If the system does not give them.
     pub(crate) fn open(target: SocketAddr, wanted: &Wanted<'_>) -> Result<Self, UdpError> {
         let mut ways = Self {
-            target,
+            targets: (0..wanted.streams).map(|stream| wanted.targets.of_stream(stream, target)).collect(),
             payload: wanted.payload as usize,
             sockets: Vec::with_capacity(wanted.streams),
             lanes: Vec::with_capacity(wanted.streams),
@@ -66,6 +77,7 @@ impl Ways {
             stamped: true,
         };
         for stream in 0..wanted.streams {
+            let target = ways.targets[stream];
             let socket = connect_from(wanted.sources.of_stream(stream, target), target, wanted.payload)?;
             report_refusals(&socket).map_err(UdpError::system("asking to be told of refused packets"))?;
             let asked = usize::try_from(wanted.receive_buffer_bytes).unwrap_or(usize::MAX);
@@ -106,7 +118,13 @@ impl Ways {
 
     /// Asks for both hardware addresses anew: a neighbour may have been replaced.
     fn prepare_frames(&self) -> io::Result<Frames> {
-        let link = link_to(self.target.ip().to_canonical())?;
+        let first = self.targets.first().copied().ok_or(io::ErrorKind::InvalidInput)?;
+        if self.targets.iter().any(|target| target.ip() != first.ip()) {
+            return Err(io::Error::other(
+                "the streams go to several addresses, which may be behind several links",
+            ));
+        }
+        let link = link_to(first.ip().to_canonical())?;
         let ours = link.ethernet.ok_or_else(|| io::Error::other("the interface is not Ethernet"))?;
         if self.payload + 28 > link.mtu as usize {
             return Err(io::Error::other("the packets are longer than the interface takes"));
@@ -116,8 +134,9 @@ impl Ways {
         let lanes = self
             .sockets
             .iter()
-            .map(|socket| {
-                let head = Head::new([ours, theirs], socket.local_addr()?, self.target, &filler)
+            .zip(&self.targets)
+            .map(|(socket, target)| {
+                let head = Head::new([ours, theirs], socket.local_addr()?, *target, &filler)
                     .ok_or_else(|| io::Error::other("source and target are of two families"))?;
                 Ok(Lane::new(self.payload, self.sockets.len(), head))
             })
@@ -158,6 +177,23 @@ impl Sources {
     }
 }
 
+impl Targets {
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.addresses.len().max(1) * usize::from(self.ports.max(1))
+    }
+
+    /// All addresses first, then all on the next port.
+    fn of_stream(&self, stream: usize, target: SocketAddr) -> SocketAddr {
+        let addresses = self.addresses.len().max(1);
+        let ip = self.addresses.get(stream % addresses).copied().unwrap_or(target.ip());
+        let further = (stream / addresses) % usize::from(self.ports.max(1));
+        // Beyond the last port there is none: 0 is refused by the system.
+        let port = u16::try_from(usize::from(target.port()) + further).unwrap_or(0);
+        SocketAddr::new(ip, port)
+    }
+}
+
 /// A socket of this machine from which packets go to `target` alone, and that hears of it alone.
 pub(crate) fn connect(target: SocketAddr, payload: u32) -> Result<UdpSocket, UdpError> {
     connect_from(Sources::default().of_stream(0, target), target, payload)
@@ -179,6 +215,20 @@ fn connect_from(source: SocketAddr, target: SocketAddr, payload: u32) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn streams_have_the_targets_in_turn_all_addresses_before_the_next_port() {
+        let target = "127.0.0.1:7007".parse().unwrap();
+        let addresses = vec!["127.0.0.2".parse().unwrap(), "127.0.0.3".parse().unwrap()];
+        let targets = Targets { addresses, ports: 2 };
+        let of = |stream| targets.of_stream(stream, target).to_string();
+        assert_eq!(
+            (0..5).map(of).collect::<Vec<_>>(),
+            ["127.0.0.2:7007", "127.0.0.3:7007", "127.0.0.2:7008", "127.0.0.3:7008", "127.0.0.2:7007"]
+        );
+        assert_eq!(targets.count(), 4);
+        assert_eq!(Targets::default().of_stream(3, target), target);
+    }
 
     #[test]
     fn streams_have_the_sources_in_turn() {

@@ -51,15 +51,22 @@ pub(super) fn open(
 ) -> Result<Opened, Failure> {
     let address = resolve(host, port)?;
     consent(address)?;
+    for &further in &opening.moving.targets.addresses {
+        consent(SocketAddr::new(further, port))?;
+    }
     let target = UdpTarget { address, reply: if reply { Reply::Echo } else { Reply::None } };
     let Probe { round_trip_ns } = probe(target, profile, &opening.stop).map_err(|why| failure(&why))?;
     let options = MeasurerOptions {
         slices: opening.slices,
         // A single trial is looked at closely: what is explained later must be seen now.
-        watching: if opening.keep_packets > 0 { CLOSELY } else { Watching::default() },
+        watching: Watching {
+            pid: opening.moving.target_pid,
+            ..if opening.keep_packets > 0 { CLOSELY } else { Watching::default() }
+        },
         keep_packets: (opening.keep_packets > 0).then_some(opening.keep_packets),
         means: opening.moving.means,
         sources: opening.moving.sources,
+        targets: opening.moving.targets,
         ..MeasurerOptions::default()
     };
     let mut measurer =
@@ -114,9 +121,11 @@ pub(super) fn consent(address: SocketAddr) -> Result<(), Failure> {
 pub(crate) fn failure(why: &UdpError) -> Failure {
     let failure = match why {
         UdpError::Interrupted => return Failure::interrupted(),
-        UdpError::Directions(_) | UdpError::Streams | UdpError::Threads { .. } | UdpError::TooLong { .. } => {
-            Failure::usage(why)
-        }
+        UdpError::Directions(_)
+        | UdpError::OneWayTargets
+        | UdpError::Streams
+        | UdpError::Threads { .. }
+        | UdpError::TooLong { .. } => Failure::usage(why),
         _ => Failure::environment(why),
     };
     match why {

@@ -25,9 +25,12 @@ pub(super) fn why(found: &Explanation) -> Markup {
     }
 }
 
-/// Backlog over time, arrivals against intent.
+/// Backlog over time, the worst burst, arrivals against intent.
 pub(super) fn plots(found: &Explanation) -> Vec<Plot> {
-    [plot::backlog(found, Room::Full), plot::gaps(found, Room::Full)].into_iter().flatten().collect()
+    [plot::backlog(found, Room::Full), plot::burst(found, Room::Full), plot::gaps(found, Room::Full)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// What was measured, what the replay has, and what each change would lose.

@@ -58,6 +58,7 @@ fn search(finding: &Finding) -> Markup {
             (figures(&[plot::search_time(finding, view, Room::Full, "")], false))
         }
         (figures(&pair, pair.len() > 1))
+        @if let Some(places) = plot::places(finding, axis, Room::Full, "") { (figures(&[places], false)) }
         section { h2 { "How it was measured" } (measured(record)) }
         section {
             h2 { "Every trial" }

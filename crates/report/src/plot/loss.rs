@@ -48,9 +48,9 @@ pub(crate) fn loss(finding: &Finding, loads: LoadAxis, room: Room, label: &str) 
 /// The loads that are shown, in packets a second.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoadAxis {
-    low: f64,
-    high: f64,
-    loads: Loads,
+    pub(super) low: f64,
+    pub(super) high: f64,
+    pub(super) loads: Loads,
 }
 
 impl LoadAxis {

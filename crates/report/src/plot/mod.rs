@@ -5,6 +5,7 @@ pub(crate) mod scale;
 
 mod axes;
 mod backlog;
+mod burst;
 mod calibration;
 mod chart;
 mod compared;
@@ -16,6 +17,7 @@ mod heat;
 mod lanes;
 mod loss;
 mod over_time;
+mod places;
 mod search_time;
 mod slices;
 
@@ -23,6 +25,7 @@ pub use calibration::{Calibration, CalibrationLine};
 pub use curves::{Curve, Curves};
 
 pub(crate) use backlog::backlog;
+pub(crate) use burst::burst;
 pub(crate) use calibration::calibration;
 pub(crate) use chart::chart;
 pub(crate) use compared::compared;
@@ -34,6 +37,7 @@ pub(crate) use heat::heat;
 pub(crate) use lanes::lanes;
 pub(crate) use loss::{LoadAxis, loss};
 pub(crate) use over_time::over_time;
+pub(crate) use places::places;
 pub(crate) use search_time::{View, common_view, search_time, time_span};
 pub(crate) use slices::slices;
 

@@ -1,8 +1,9 @@
 //! Packets of one stream that leave together: one by one, many in a call, as a train, or as frames.
 
-use super::{BATCH, Exit, FrameSocket, Refused};
+use super::{Exit, FrameSocket, Refused};
 use crate::control::{Control, write};
 use crate::frame::{Head, checksum};
+use crate::sys::{BATCH, TRAIN};
 use dropline_payload::{HEADER_BYTES, filler};
 use std::io;
 use std::mem::{MaybeUninit, size_of};
@@ -18,6 +19,8 @@ pub(crate) struct SendBatch {
     stride: usize,
     /// Packets that there is room for.
     room: usize,
+    /// Packets that the kernel takes as one train.
+    train: usize,
     bytes: Vec<u8>,
     len: usize,
     /// Which packets the kernel shall stamp, and by which number it shall call them.
@@ -31,7 +34,7 @@ pub(crate) struct SendBatch {
 type Room = [u64; 10];
 
 /// What a train may hold: the kernel's limit before 6.9, and the longest UDP payload.
-const LONGEST_TRAIN: usize = 64;
+const TRAIN_BEFORE: usize = 64;
 const LONGEST_PAYLOAD: usize = 65_507;
 /// linux/udp.h.
 const UDP_SEGMENT: i32 = 103;
@@ -43,9 +46,9 @@ const SCM_TS_OPT_ID: i32 = 81;
 unsafe impl Send for SendBatch {}
 
 impl SendBatch {
-    /// Packets with `payload` bytes, at least the header's, and `room` for at most [`BATCH`] of them.
+    /// Packets with `payload` bytes, at least the header's, and `room` for at most [`TRAIN`] of them.
     pub(crate) fn new(payload: usize, room: usize, head: Head) -> Self {
-        let room = room.clamp(1, BATCH);
+        let room = room.clamp(1, TRAIN);
         let mut packet = head.bytes.clone();
         packet.extend_from_slice(&[0; HEADER_BYTES]);
         packet.extend(filler(payload.saturating_sub(HEADER_BYTES)));
@@ -53,6 +56,7 @@ impl SendBatch {
             head,
             stride: packet.len(),
             room,
+            train: TRAIN,
             bytes: packet.repeat(room),
             len: 0,
             asked: vec![None; room],
@@ -117,7 +121,7 @@ impl SendBatch {
     }
 
     fn send_many(&mut self, socket: RawFd, first: usize) -> io::Result<usize> {
-        self.send_messages(socket, first, self.len - first)
+        self.send_messages(socket, first, (self.len - first).min(BATCH))
     }
 
     fn send_messages(&mut self, socket: RawFd, first: usize, count: usize) -> io::Result<usize> {
@@ -134,7 +138,7 @@ impl SendBatch {
 
     /// One call, cut into packets as late as can be (udp(7), `UDP_SEGMENT`).
     fn send_train(&mut self, socket: &UdpSocket, first: usize) -> Result<usize, Refused> {
-        let most = (LONGEST_PAYLOAD / self.stride).clamp(1, LONGEST_TRAIN);
+        let most = (LONGEST_PAYLOAD / self.stride).clamp(1, self.train);
         let count = (self.len - first).min(most);
         if count == 1 {
             return self.send_one(socket, first).map_err(|error| Refused { error, packets: 1 });
@@ -149,6 +153,11 @@ impl SendBatch {
         self.attach(0, used);
         match super::send_messages(socket.as_raw_fd(), &mut self.messages[..1]) {
             Ok(_) => Ok(count),
+            // This kernel's trains are shorter.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) && count > TRAIN_BEFORE => {
+                self.train = TRAIN_BEFORE;
+                self.send_train(socket, first)
+            }
             Err(error) => Err(Refused { error, packets: count }),
         }
     }

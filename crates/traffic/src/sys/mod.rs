@@ -42,6 +42,9 @@ use std::net::UdpSocket;
 /// Most packets that move in one system call: 32 to 64 reach the full rate, more gain nothing.
 pub(crate) const BATCH: usize = 64;
 
+/// Most packets that leave as one train.
+pub(crate) const TRAIN: usize = 128;
+
 /// What waited in a socket's error queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(

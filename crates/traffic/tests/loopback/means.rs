@@ -97,6 +97,34 @@ fn streams_come_from_the_addresses_they_were_given() {
 }
 
 #[test]
+fn streams_go_to_the_targets_they_were_given_and_each_packet_comes_back() {
+    use crate::undisturbed;
+    use dropline_traffic::Targets;
+    let (trials, received) = undisturbed(|| {
+        let of = |ip: [u8; 4]| Responder { listen: (ip, 0).into(), ..Responder::default() };
+        let first = of([127, 0, 0, 2]).start().unwrap();
+        // The same port at another address.
+        let port = first.address().port();
+        let second =
+            Responder { listen: ([127, 0, 0, 3], port).into(), ..Responder::default() }.start().unwrap();
+        let addresses = vec![first.address().ip(), second.address().ip()];
+        let targets = Targets { addresses, ports: 1 };
+        let options = MeasurerOptions { targets, ..MeasurerOptions::default() };
+        let profile = TrafficProfile { streams: Part::equal(4), ..profile() };
+        let mut measurer =
+            UdpMeasurer::new(echo(first.address()), profile, options, 1, Arc::default(), None)?;
+        let trial = measurer.measure(input(4_000.0, 100))?;
+        Ok((vec![trial], [first.counts().received, second.counts().received]))
+    });
+    assert_eq!((received, trials[0].lost()), ([trials[0].offered / 2; 2], 0));
+    let options =
+        MeasurerOptions { targets: Targets { addresses: vec![], ports: 2 }, ..MeasurerOptions::default() };
+    let one_way = crate::sink("127.0.0.1:9".parse().unwrap());
+    let refused = UdpMeasurer::new(one_way, profile(), options, 1, Arc::default(), None);
+    assert!(matches!(refused, Err(UdpError::OneWayTargets)));
+}
+
+#[test]
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 fn the_kernel_stamps_all_arrivals_and_pairs_of_departures() {
     let trial = undisturbed_trial(|| {

@@ -1,0 +1,102 @@
+//! Why packets were lost, in a trial of ours and in traffic of others. Counts are asserted, never durations.
+
+mod command;
+
+use command::Bench;
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader};
+use std::net::UdpSocket;
+use std::process::{Child, Command, Stdio};
+
+#[test]
+fn a_trial_that_lost_packets_is_explained_from_what_it_kept() {
+    let bench = Bench::new();
+    // Without a queue of its own, packets wait at the socket, which holds 32 of them.
+    let service = bench.serve(&["--service-time", "200us", "--queue", "0", "--buffer", "13312B"]);
+    let target = format!("{}?reply=none", service.target());
+    let trial =
+        bench.done(&["trial", &target, "--load=20kpps", "--duration=500ms", "-q", "--json", "-o", "r.jsonl"]);
+    let lost = trial.json()["lost"].as_u64().unwrap();
+    assert!(lost > 1000, "5 kpps of capacity cannot take 20 kpps: {lost}");
+    let explained = bench.done(&["explain", "r.jsonl", "--json"]).json();
+    assert_eq!(explained["lost"], lost, "{explained}");
+    assert_eq!(explained["buffer"]["packets"].as_u64(), Some(32), "{explained}");
+    let text = bench.done(&["explain", "r.jsonl"]).text;
+    assert!(text.contains("receive buffer") && text.contains("what would help"), "{text}");
+}
+
+/// Packets that a socket nobody reads holds, of 64 B, and so many sent to it.
+const HELD: u64 = 256;
+const SENT: u64 = 600;
+
+/// Starts `watch`, sends to the port when it listens, ends it as Ctrl-C does; what it printed.
+fn watched(command: &mut Command, target: &UdpSocket) -> Value {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    // The first line that says how long it has listened.
+    while !line.contains(" s   ") {
+        line.clear();
+        assert!(errors.read_line(&mut line).unwrap() > 0, "it ended: {:?}", child.wait());
+    }
+    let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for _ in 0..SENT {
+        sender.send_to(&[0; 64], target.local_addr().unwrap()).unwrap();
+    }
+    command::interrupt(&child);
+    let said = ended(child);
+    serde_json::from_str(&said).unwrap_or_else(|why| panic!("{why}: {said}"))
+}
+
+fn ended(child: Child) -> String {
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn codes(record: &Value) -> Vec<&str> {
+    let caveats = record["caveats"].as_array().unwrap();
+    caveats.iter().map(|caveat| caveat["code"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn traffic_of_others_is_heard_and_explained_while_it_runs() {
+    let bench = Bench::new();
+    let target = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = target.local_addr().unwrap().port().to_string();
+    let record =
+        watched(&mut bench.command(&["watch", "--port", &port, "--json", "-o", "seen.jsonl"]), &target);
+    if codes(&record).contains(&"arrivals_unseen") {
+        // Without the privilege; the other test is about that.
+        return;
+    }
+    assert_eq!(
+        (&record["offered"], &record["lost_at"]["receive_buffer"]),
+        (&SENT.into(), &(SENT - HELD).into())
+    );
+    let explained = bench.done(&["explain", "seen.jsonl", "--json"]).json();
+    assert_eq!(explained["lost"], SENT - HELD, "{explained}");
+}
+
+#[test]
+fn without_the_privilege_to_hear_arrivals_drops_are_counted_and_the_rest_is_said() {
+    let bench = Bench::new();
+    let target = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = target.local_addr().unwrap().port().to_string();
+    let mut command = bench.command(&[]);
+    let is_root =
+        std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
+    if is_root {
+        // Root as a service has it: without the capability, and with no way to regain it.
+        command = Command::new("setpriv");
+        command.args(["--bounding-set=-net_raw", "--inh-caps=-net_raw", env!("CARGO_BIN_EXE_dropline")]);
+        command.current_dir(bench.path("."));
+    }
+    command.args(["watch", "--port", &port, "--json", "-o", "seen.jsonl"]);
+    let record = watched(&mut command, &target);
+    assert!(codes(&record).contains(&"arrivals_unseen"), "{record}");
+    assert_eq!(record["lost_at"]["receive_buffer"], SENT - HELD, "{record}");
+    let refused = bench.run(&["explain", "seen.jsonl"]);
+    assert_eq!(refused.code, Some(4));
+    assert!(refused.errors.contains("arrivals were not seen") && refused.errors.contains("CAP_NET_RAW"));
+}

@@ -1,0 +1,122 @@
+//! One burst of loss: the backlog at each arrival, what fits, when the target did nothing, which were lost.
+
+use super::axes::{Frame, widest};
+use super::canvas::{Anchor, Canvas, Drawing, Path};
+use super::scale::Scale;
+use super::{Numbers, Plot, Reading, Room};
+use crate::number::{self, count, fixed, three};
+use dropline_record::explanation::{Explanation, Moment};
+
+/// The graph of an explanation's worst burst; `None` where nobody knows which packets were lost.
+pub(crate) fn burst(found: &Explanation, room: Room) -> Option<Plot> {
+    let moments = &found.course.burst;
+    let (first, last) = (moments.first()?, moments.last()?);
+    if last.at_ns <= first.at_ns || !moments.iter().any(|moment| moment.lost) {
+        return None;
+    }
+    let longest = &found.when.as_ref()?.longest;
+    let lasted = (longest.to_ns - longest.from_ns) as f64 / 1e6;
+    let stalled = !found.course.burst_stalls.is_empty();
+    let title = format!(
+        "The burst that lost most: {} in {}{}ms{}",
+        number::plural(longest.packets, "packet"),
+        three(lasted),
+        number::JOIN,
+        if stalled { ", the target stood still in it" } else { "" }
+    );
+    Some(Plot {
+        name: "burst",
+        desc: format!("Packets at the target at each arrival of one burst. {title}."),
+        title,
+        caption: "Packets at the target when each packet arrived. Marks at the top: packets that were lost. Grey: the \
+                  target did nothing though it had work. The level: what fits."
+            .into(),
+        wide: draw(found, room),
+        narrow: draw(found, Room::Narrow),
+        numbers: numbers(moments),
+    })
+}
+
+fn draw(found: &Explanation, room: Room) -> Drawing {
+    let moments = &found.course.burst;
+    let mut canvas = Canvas::new(room.width(), if room == Room::Narrow { 250.0 } else { 290.0 });
+    let fits = found.buffer.map(|buffer| buffer.packets as f64);
+    let most = moments.iter().map(|moment| moment.backlog).max().unwrap_or(0);
+    let high = f64::from(most).max(fits.unwrap_or(0.0)).max(1.0) * 1.12;
+    let labels = |scale: &Scale| -> Vec<(f64, String)> {
+        let whole = scale.ticks(5).into_iter().filter(|tick| tick.fract() == 0.0);
+        whole.map(|tick| (tick, fixed(tick, 0))).collect()
+    };
+    let left = 14.0 + widest(&labels(&Scale::linear((0.0, high), (0.0, 1.0))));
+    let frame = Frame { left, right: canvas.width - 12.0, top: 34.0, bottom: canvas.height - 44.0 };
+    let ms = |at_ns: u64| at_ns as f64 / 1e6;
+    let (from, to) = (ms(moments[0].at_ns), ms(moments[moments.len() - 1].at_ns));
+    let time = Scale::linear((from, to), (frame.left, frame.right));
+    let y = Scale::linear((0.0, high), (frame.bottom, frame.top));
+    for &(begin, end) in &found.course.burst_stalls {
+        let (begin, end) = (time.clamped(ms(begin)), time.clamped(ms(end)));
+        canvas.rect("panel", (begin, end.max(begin + 1.0)), (frame.top, frame.bottom));
+    }
+    canvas.text("tick", Anchor::Start, 0.0, 12.0, "packets at the target");
+    let ticks = labels(&y);
+    frame.rows(&mut canvas, &y, &ticks);
+    let few = if room == Room::Narrow { 4 } else { 8 };
+    let ticks: Vec<(f64, String)> =
+        time.ticks(few).into_iter().map(|value| (value, label(value, to - from))).collect();
+    frame.columns(&mut canvas, &time, &ticks, false);
+    frame.name_columns(&mut canvas, "time in the trial, ms");
+    if let Some(fits) = fits {
+        let at = y.clamped(fits);
+        canvas.line("s2 goal", (frame.left, at), (frame.right, at));
+        canvas.text("value halo", Anchor::End, frame.right, at - 5.0, &format!("{} fit", count(fits as u64)));
+    }
+    let (mut waits, mut arrivals, mut lost) = (Path::default(), Path::default(), Path::default());
+    for (index, moment) in moments.iter().enumerate() {
+        let (x, up) = (time.clamped(ms(moment.at_ns)), y.clamped(f64::from(moment.backlog)));
+        if index == 0 {
+            waits.start(&canvas, x, up)
+        } else {
+            waits.line(&canvas, x, up)
+        }
+        let mark = if moment.lost { &mut lost } else { &mut arrivals };
+        let (low, top) = if moment.lost {
+            (frame.top - 4.0, frame.top - 14.0)
+        } else {
+            (frame.bottom, frame.bottom - 6.0)
+        };
+        mark.start(&canvas, x, low);
+        mark.line(&canvas, x, top);
+    }
+    canvas.path("axis", &arrivals);
+    canvas.path("curve r4", &waits);
+    canvas.path("lostmark", &lost);
+    let at = |moment: &Moment| (time.clamped(ms(moment.at_ns)), y.clamped(f64::from(moment.backlog)));
+    canvas.finish(moments.iter().map(at).collect())
+}
+
+/// A time with as many decimals as tell ticks apart.
+fn label(ms: f64, span: f64) -> String {
+    fixed(
+        ms,
+        if span > 20.0 {
+            0
+        } else if span > 2.0 {
+            1
+        } else {
+            2
+        },
+    )
+}
+
+fn numbers(moments: &[Moment]) -> Numbers {
+    let rows = moments.iter().map(|moment| {
+        let at = fixed(moment.at_ns as f64 / 1e6, 3);
+        let (backlog, fate) = (count(u64::from(moment.backlog)), if moment.lost { "lost" } else { "taken" });
+        Reading {
+            words: format!("at {at}{}ms: {backlog} at the target, {fate}", number::JOIN),
+            cells: vec![at, backlog, fate.into()],
+        }
+    });
+    let heads = ["time, ms", "at the target", ""].map(String::from).to_vec();
+    Numbers { heads, rows: rows.collect() }
+}

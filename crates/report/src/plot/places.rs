@@ -1,0 +1,196 @@
+//! Where packets were lost at which load: a bar of shares for each range of loads.
+
+use super::axes::{Frame, spread, widest};
+use super::canvas::{Anchor, Canvas, Drawing, Path};
+use super::loss::LoadAxis;
+use super::scale::Scale;
+use super::{Numbers, Plot, Reading, Room};
+use crate::finding::{Finding, labelled, lost_at};
+use crate::number::{self, Loads, count, percent};
+use dropline_record::TrialLine;
+
+/// Ranges of load, at most.
+const BARS: usize = 8;
+/// Places with a shade of their own; the others share one.
+const SHADES: usize = 3;
+const UNEXPLAINED: &str = "unexplained";
+
+/// A range of loads with loss.
+struct Bar {
+    /// Where it is drawn, in packets a second.
+    low: f64,
+    high: f64,
+    trials: u64,
+    lost: u64,
+    /// By place, the order of [`order`].
+    at: Vec<u64>,
+}
+
+/// The graph of one search; `None` where no trial lost packets, or nobody looked where. `label` tells it from others.
+pub(crate) fn places(finding: &Finding, loads: LoadAxis, room: Room, label: &str) -> Option<Plot> {
+    let LoadAxis { low, high, loads } = loads;
+    let lossy = |trial: &&TrialLine| trial.lost.0 > 0 && trial.lost_at.is_some();
+    let shown = |trial: &&TrialLine| (low..=high).contains(&trial.intended_load_pps);
+    let trials: Vec<&TrialLine> = finding.record.trials.iter().filter(lossy).filter(shown).collect();
+    let order: Vec<String> = lost_at(trials.iter().copied())
+        .into_iter()
+        .filter(|(place, packets)| *packets > 0 || place == UNEXPLAINED)
+        .map(|(place, _)| place)
+        .collect();
+    let bars = bars(&trials, &order, (low, high));
+    if bars.is_empty() {
+        return None;
+    }
+    let title = labelled(label, title(&bars, &order));
+    Some(Plot {
+        name: "places",
+        desc: format!("Shares of the lost packets by place, over load. {title}."),
+        title,
+        caption: "Shares of the packets that were lost, by place, in trials of similar load; above each bar, how many \
+                  were lost. Unexplained is hatched."
+            .into(),
+        wide: draw(&bars, &order, (low, high), loads, room),
+        narrow: draw(&bars, &order, (low, high), loads, Room::Narrow),
+        numbers: numbers(&bars, &order, loads),
+    })
+}
+
+fn bars(trials: &[&TrialLine], order: &[String], (low, high): (f64, f64)) -> Vec<Bar> {
+    let width = (high - low) / BARS as f64;
+    let bar = |index: usize| {
+        let (from, to) = (low + index as f64 * width, low + (index + 1) as f64 * width);
+        let within = |trial: &&&TrialLine| {
+            let load = trial.intended_load_pps;
+            (from..to).contains(&load) || index + 1 == BARS && load >= to
+        };
+        let trials: Vec<&TrialLine> = trials.iter().filter(within).copied().collect();
+        let found = lost_at(trials.iter().copied());
+        let of = |place: &String| {
+            found.iter().find(|(known, _)| known == place).map_or(0, |(_, packets)| *packets)
+        };
+        let at: Vec<u64> = order.iter().map(of).collect();
+        Bar { low: from, high: to, trials: trials.len() as u64, lost: at.iter().sum(), at }
+    };
+    (0..BARS).map(bar).filter(|bar| bar.lost > 0).collect()
+}
+
+/// What most of them were lost at, and whether all are explained.
+fn title(bars: &[Bar], order: &[String]) -> String {
+    let all: u64 = bars.iter().map(|bar| bar.lost).sum();
+    let at = |index: usize| bars.iter().map(|bar| bar.at[index]).sum::<u64>();
+    let unexplained = order.iter().position(|place| place == UNEXPLAINED).map_or(0, at);
+    let rest = match unexplained {
+        0 => "unexplained 0".to_string(),
+        some => format!("{} unexplained", percent(some as f64 / all as f64)),
+    };
+    match order.first() {
+        Some(first) if first != UNEXPLAINED && at(0) == all => {
+            format!("All were lost at the {first}, {rest}")
+        }
+        Some(first) if first != UNEXPLAINED => {
+            format!("{} were lost at the {first}, {rest}", percent(at(0) as f64 / all as f64))
+        }
+        _ => "Nothing says where packets were lost".into(),
+    }
+}
+
+fn shade(index: usize, place: &str) -> &'static str {
+    match index {
+        _ if place == UNEXPLAINED => "hatch",
+        0 => "fill1",
+        1 => "fill2",
+        2 => "sent",
+        _ => "fill4",
+    }
+}
+
+fn draw(bars: &[Bar], order: &[String], (low, high): (f64, f64), loads: Loads, room: Room) -> Drawing {
+    let narrow = room == Room::Narrow;
+    let mut canvas = Canvas::new(room.width(), if narrow { 280.0 } else { 300.0 });
+    let rows: Vec<(f64, String)> = [0.0, 0.5, 1.0].map(|share| (share, percent(share))).to_vec();
+    let named: Vec<(usize, String)> = order
+        .iter()
+        .enumerate()
+        .filter(|(index, place)| *index < SHADES || *place == UNEXPLAINED)
+        .filter(|(index, _)| bars.iter().any(|bar| bar.at[*index] > 0))
+        .map(|(index, place)| (index, place.clone()))
+        .collect();
+    let labels: Vec<(f64, String)> = named.iter().map(|(_, place)| (0.0, place.clone())).collect();
+    let frame = Frame {
+        left: widest(&rows) + 10.0,
+        right: canvas.width - 14.0 - widest(&labels),
+        top: 44.0,
+        bottom: canvas.height - 44.0,
+    };
+    let x = Scale::linear((low, high), (frame.left, frame.right));
+    let y = Scale::linear((0.0, 1.0), (frame.bottom, frame.top));
+    canvas.text("tick", Anchor::Start, 0.0, 12.0, "share of the lost packets");
+    frame.rows(&mut canvas, &y, &rows);
+    let ticks = super::axes::load_ticks(&x, loads, if narrow { 4 } else { 7 });
+    let cut = if low > 0.0 { format!(", axis from {}", loads.short(low)) } else { String::new() };
+    let mut marks = Vec::new();
+    let mut ends = vec![0.0; order.len()];
+    for bar in bars {
+        let (from, to) = (x.at(bar.low) + 2.0, x.at(bar.high) - 2.0);
+        let mut below = 0;
+        for (index, packets) in bar.at.iter().enumerate().filter(|(_, packets)| **packets > 0) {
+            let share = |packets: u64| packets as f64 / bar.lost as f64;
+            let (bottom, top) = (y.at(share(below)), y.at(share(below + packets)));
+            let class = shade(index, &order[index]);
+            canvas.rect(class, (from, to), (top, bottom));
+            if class == "hatch" {
+                hatch(&mut canvas, (from, to), (top, bottom));
+            }
+            below += packets;
+            ends[index] = (top + bottom) / 2.0;
+        }
+        let middle = (from + to) / 2.0;
+        canvas.text_if_free("value", Anchor::Middle, middle, frame.top - 6.0, &count(bar.lost));
+        marks.push((middle, frame.top));
+    }
+    // Beside the last bar that has it, each name at the height of its part.
+    let wanted: Vec<f64> = named.iter().map(|(index, _)| ends[*index] + 4.0).collect();
+    let placed = spread(&wanted, 15.0, frame.top + 8.0, frame.bottom);
+    for ((_, place), at) in named.iter().zip(placed) {
+        canvas.text("tick", Anchor::Start, frame.right + 6.0, at, place);
+    }
+    frame.columns(&mut canvas, &x, &ticks, false);
+    frame.name_columns(&mut canvas, &format!("load, {}{cut}", loads.unit));
+    canvas.finish(marks)
+}
+
+fn hatch(canvas: &mut Canvas, (from, to): (f64, f64), (top, bottom): (f64, f64)) {
+    let mut lines = Path::default();
+    let mut at = from - (bottom - top);
+    while at < to {
+        // A rising line, cut off at the sides.
+        let (start, end) = (at.max(from), (at + bottom - top).min(to));
+        if end > start {
+            lines.start(canvas, start, bottom - (start - at));
+            lines.line(canvas, end, bottom - (end - at));
+        }
+        at += 6.0;
+    }
+    canvas.path("axis", &lines);
+}
+
+fn numbers(bars: &[Bar], order: &[String], loads: Loads) -> Numbers {
+    let heads =
+        ["load", "trials", "lost"].into_iter().map(String::from).chain(order.iter().cloned()).collect();
+    let rows = bars.iter().map(|bar| {
+        let load = format!("{} to {}", loads.short(bar.low), loads.with_unit(bar.high));
+        let parts: Vec<String> = order
+            .iter()
+            .zip(&bar.at)
+            .filter(|(place, packets)| **packets > 0 || *place == UNEXPLAINED)
+            .map(|(place, packets)| format!("{place} {}", count(*packets)))
+            .collect();
+        let (trials, lost) = (number::plural(bar.trials, "trial"), count(bar.lost));
+        let cells = [load.clone(), count(bar.trials), lost.clone()].into_iter();
+        Reading {
+            words: format!("{load}, {trials}: lost {lost}: {}", parts.join(", ")),
+            cells: cells.chain(bar.at.iter().map(|packets| count(*packets))).collect(),
+        }
+    });
+    Numbers { heads, rows: rows.collect() }
+}
