@@ -14,6 +14,9 @@ Targets:
                                (hard consistent soft noisy dips inconsistent lossless dead, and more)
   exec:COMMAND                 another program performs the trials, one JSON object a line
   wakeup:?threads=2            a timer: how late its threads wake up (priority, cpus, policy, slack, stop)
+  flowgraph:exec:COMMAND       a program with tracepoints: how long samples are on their way through it
+  flowgraph:exec?granularity=32768&warm-up=auto:COMMAND   (ratio, rings, events, keep, recorder=ring|lttng|both)
+  flowgraph:ctf:DIRECTORY      a trace of such a program, recorded before (provider, pipe, n)
   replay:RECORD                stored trials answered again
 
 Units: 100kpps 1.5Mpps 80Mbit/s   250ms 10s 5min   64B 4KiB   0.005 0.5%";

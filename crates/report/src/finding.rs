@@ -417,7 +417,7 @@ pub(crate) fn is_traffic(record: &Record) -> bool {
 /// The traffic in words.
 pub(crate) fn traffic_words(record: &Record) -> String {
     let profile = &record.header.profile;
-    if profile.arrival == OWN_PACE {
+    if is_at_own_pace(record) {
         return "at the program's own pace".into();
     }
     if !is_traffic(record) {
@@ -440,6 +440,11 @@ pub(crate) fn traffic_words(record: &Record) -> String {
 
 /// The arrival process of a target that nothing is offered to.
 const OWN_PACE: &str = "own pace";
+
+/// Whether nothing was offered from outside.
+pub(crate) fn is_at_own_pace(record: &Record) -> bool {
+    record.header.profile.arrival == OWN_PACE
+}
 
 /// Between which two moments a trial's delays lie.
 pub(crate) fn delay_words(trial: &TrialLine) -> &'static str {

@@ -131,3 +131,57 @@ fn at(pipe: &PipeLine, p: f64) -> Option<&PercentileLine> {
 fn time(ns: f64) -> String {
     number::nanoseconds(ns.max(0.0).round() as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dropline_record::Count;
+    use dropline_record::passages_line::PassageCountsLine;
+
+    fn pipe() -> PipeLine {
+        let stated = |p, value_ns, low_ns, high_ns| PercentileLine { p, value_ns, low_ns, high_ns };
+        PipeLine {
+            pipe: 3,
+            counts: PassageCountsLine {
+                passed: Count(12_204),
+                in_flight: Count(2),
+                without_rx: Count(1),
+                ..PassageCountsLine::default()
+            },
+            delay_ns: None,
+            negative: dropline_record::NegativeLine::default(),
+            percentiles: vec![
+                stated(0.05, Some(353_000.0), None, None),
+                stated(0.5, Some(359_000.0), Some(358_600.0), Some(359_400.0)),
+                stated(0.999, None, None, None),
+            ],
+            mean_ns: Some(360_000.0),
+            first_ns: None,
+            last_ns: None,
+            granules_per_s: Some(2_000.0),
+            sampled_in_flight: Some(23_000.0),
+            warm_up_found: None,
+            warm_up_cut: Count(8),
+            silent_ns: None,
+        }
+    }
+
+    #[test]
+    fn a_pipe_is_a_row_with_what_became_of_its_events() {
+        let passages = PassagesLine {
+            granularity: Some(Count(32_768)),
+            ratio: [Count(1), Count(1)],
+            level: 0.95,
+            ..PassagesLine::default()
+        };
+        let row = row(&passages, &pipe()).join(" | ").replace(['\u{a0}', '\u{202f}'], " ");
+        assert_eq!(row, "3 | 12 204 | 65.5 Msps | 353 us | 359 us | \u{2013} | \u{2013} | \u{2013} | 23 593");
+        assert_eq!(
+            note(&passages, &pipe()).replace(['\u{a0}', '\u{202f}'], " "),
+            "p50 in [359 us, 359 us] at 95 %, on their way at the end 2, did not arrive 1, warm-up, cut 8, by Little's \
+             law 1.03 of what a sampler saw in flight"
+        );
+        let changed = PassagesLine { ratio: [Count(1), Count(4)], granularity: None, ..passages };
+        assert!(granule(&changed).ends_with("1 at a sink for 4 at its source"), "{}", granule(&changed));
+    }
+}

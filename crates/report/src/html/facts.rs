@@ -25,8 +25,11 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         ("target", with_note(&header.target, header.target_note.as_deref())),
         ("load", format!("{}, seed {}", finding::traffic_words(record), profile.seed)),
-        ("a load is", format!("{}; {} a second", header.load_is, header.load_unit)),
     ];
+    let offered = !finding::is_at_own_pace(record);
+    if offered {
+        facts.push(("a load is", format!("{}; {} a second", header.load_is, header.load_unit)));
+    }
     for (name, parts) in [("streams", &profile.streams), ("directions", &profile.directions)] {
         if parts.len() > 1 {
             facts.push((name, shares(parts)));
@@ -36,7 +39,12 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
     let limit = header
         .generator_limit_pps
         .map_or_else(String::new, |limit| format!("; its own limit {}", loads(limit)));
-    facts.push(("generator", format!("{}{limit}", header.generator.as_deref().unwrap_or("not described"))));
+    if offered {
+        facts.push((
+            "generator",
+            format!("{}{limit}", header.generator.as_deref().unwrap_or("not described")),
+        ));
+    }
     if let Some(search) = &header.search {
         let preset = search.preset.as_ref().map_or_else(String::new, |preset| format!(", preset {preset}"));
         let mdr = search.mdr.as_ref().map_or_else(String::new, |mdr| {
@@ -73,7 +81,7 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
             "1 \u{2212} forwarded ÷ intended decides (RFC 9971); lost ÷ offered is the target's".into(),
         ));
     }
-    if finding::is_traffic(record) {
+    if offered && finding::is_traffic(record) {
         facts.push(("waits", finding::waits_words(record)));
     }
     let lost_at = finding::lost_at(&record.trials);

@@ -62,7 +62,11 @@ pub fn svgs(records: &[Record]) -> Vec<(String, String)> {
                     plot::delays([(finding, String::new())], loads, Room::Half).into_iter().map(named),
                 );
             }
-            None => files.extend(single::trial_plots(record).into_iter().map(named)),
+            None => {
+                let passages = record.trials.last().and_then(|trial| trial.passages.as_ref());
+                files.extend(single::trial_plots(record).into_iter().map(named));
+                files.extend(passages.map(passages::plots).into_iter().flatten().map(named));
+            }
         }
     }
     files

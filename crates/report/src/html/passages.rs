@@ -32,12 +32,15 @@ pub(super) fn pipes(found: &PassagesLine) -> Markup {
     }
 }
 
-/// Delay over time, the map, the slowest passages.
+/// Delay over time and the map.
+pub(super) fn plots(found: &PassagesLine) -> Vec<Plot> {
+    [plot::lanes(found, Room::Full), plot::heat(found, Room::Full)].into_iter().flatten().collect()
+}
+
+/// Both, and the slowest passages.
 pub(super) fn over_time(found: &PassagesLine) -> Markup {
-    let plots: Vec<Plot> =
-        [plot::lanes(found, Room::Full), plot::heat(found, Room::Full)].into_iter().flatten().collect();
     html! {
-        (figures(&plots, false))
+        (figures(&plots(found), false))
         @if !found.slowest.is_empty() {
             section {
                 h2 { "The slowest passages" }

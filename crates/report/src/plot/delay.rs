@@ -209,8 +209,10 @@ fn by_load(record: &Record, loads: Loads) -> (Vec<Curve>, usize) {
 
 /// A trial's delay, and how late its packets left.
 fn of_trial(trial: &TrialLine) -> Vec<Curve> {
+    let free = trial.passages.is_some() && trial.intended.is_none();
+    let due = if free { "from source to sink" } else { "from when due" };
     let kinds = [
-        ("delay", "from when due", &trial.delay_ns, 4, false),
+        ("delay", due, &trial.delay_ns, 4, false),
         ("delay", "from when sent", &trial.service_delay_ns, 2, false),
         ("lateness", "of sending", &trial.lateness_ns, 1, true),
     ];

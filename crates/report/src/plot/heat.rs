@@ -17,7 +17,7 @@ pub(crate) fn heat(passages: &PassagesLine, room: Room) -> Option<Plot> {
     let densest = cells.iter().max_by_key(|cell| cell.3.0)?;
     let all: u64 = cells.iter().map(|cell| cell.3.0).sum();
     let title = format!(
-        "{} passages lie between {} and {}",
+        "{} of the passages lie between {} and {}",
         number::percent(share_within(cells, all)),
         nanoseconds(middle_half(cells, all).0),
         nanoseconds(middle_half(cells, all).1)

@@ -10,7 +10,9 @@ use dropline_record::passages_line::LaneLine;
 
 /// Lanes that are drawn; the table has all.
 const LANES: usize = 12;
+/// Height of a lane at least, and of all together where there are few.
 const LANE: f64 = 64.0;
+const ALL: f64 = 220.0;
 const GAP: f64 = 14.0;
 
 /// The graph of a trial; `None` where nothing passed.
@@ -52,7 +54,8 @@ fn title(lanes: &[LaneLine]) -> String {
 fn draw(passages: &PassagesLine, last: u32, room: Room) -> Drawing {
     let timeline = &passages.timeline;
     let shown = &timeline.lanes[..timeline.lanes.len().min(LANES)];
-    let height = 26.0 + shown.len() as f64 * (LANE + GAP) + 44.0;
+    let lane_height = (ALL / shown.len() as f64).max(LANE);
+    let height = 26.0 + shown.len() as f64 * (lane_height + GAP) + 44.0;
     let mut canvas = Canvas::new(room.width(), height);
     let slices = || shown.iter().flat_map(|lane| &lane.slices);
     let low = slices().map(|slice| slice.2.max(1)).min().unwrap_or(1) as f64;
@@ -67,8 +70,8 @@ fn draw(passages: &PassagesLine, last: u32, room: Room) -> Drawing {
     let time = Scale::linear((0.0, until), (left, canvas.width - 12.0));
     let mut marks = Vec::new();
     for (index, lane) in shown.iter().enumerate() {
-        let top = 26.0 + index as f64 * (LANE + GAP);
-        let frame = Frame { left, right: canvas.width - 12.0, top, bottom: top + LANE };
+        let top = 26.0 + index as f64 * (lane_height + GAP);
+        let frame = Frame { left, right: canvas.width - 12.0, top, bottom: top + lane_height };
         let y = Scale::logarithmic(range, (frame.bottom, frame.top));
         frame.rows(&mut canvas, &y, &labels(&y, 3));
         let at = |slice: u32| time.clamped((f64::from(slice) + 0.5) * slice_s);

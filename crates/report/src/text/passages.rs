@@ -14,16 +14,20 @@ pub(super) fn write(page: &mut Page, found: &PassagesLine) {
         page.fact("slowest", &format!("granule {n} of pipe {pipe}, {left} after the first arrival: {delay}"));
     }
     page.gap();
-    let rows = found.pipes.iter().map(|pipe| {
-        let note = passages::note(found, pipe);
-        Row {
-            cells: passages::row(found, pipe).into_iter().map(|cell| (cell, Ink::Plain)).collect(),
-            note: (!note.is_empty()).then_some(note),
-        }
+    let rows = found.pipes.iter().map(|pipe| Row {
+        cells: passages::row(found, pipe).into_iter().map(|cell| (cell, Ink::Plain)).collect(),
+        note: None,
     });
     page.columns(&Columns {
         heads: passages::HEADS.iter().map(|head| ((*head).to_owned(), Side::Right)).collect(),
         rows: rows.collect(),
         keep: 5,
     });
+    page.gap();
+    for pipe in &found.pipes {
+        let note = passages::note(found, pipe);
+        if !note.is_empty() {
+            page.hanging(&format!("pipe {:<6}", pipe.pipe), Ink::Faint, &note);
+        }
+    }
 }
