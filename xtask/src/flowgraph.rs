@@ -19,12 +19,16 @@ pub(crate) fn build() -> Done {
     crate::run("cp", &[&futuresdr, &format!("{cmake}/dropline-gnuradio"), &bin])
 }
 
-/// The rules of the programs alone, then the programs under `dropline`.
+/// The rules of the programs alone, then the programs as targets: every sample and every granule accounted for.
 pub(crate) fn test() -> Done {
     let begun = Instant::now();
     cargo(&["fmt", "--check"])?;
     cargo(&["clippy", "--release", "--locked", "--all-targets", "--", "--deny", "warnings"])?;
     cargo(&["test", "--release", "--locked"])?;
+    // Of the whole workspace, so that what make test has built is what is needed. One after another: each has the
+    // machine's CPUs to itself.
+    let graphs = ["test", "--locked", "--workspace", "--test", "graphs", "--", "--ignored"];
+    crate::run("cargo", &[&graphs[..], &["--test-threads", "1"]].concat())?;
     eprintln!("make test-flowgraph took {} s", begun.elapsed().as_secs());
     Ok(())
 }

@@ -78,8 +78,10 @@ pub(crate) fn run(part: &str) -> Done {
         }
         "audio" => packages(&AUDIO),
         "embedded" => packages(&EMBEDDED),
+        // LTTng records beside our rings.
         "flowgraph" => {
-            packages(&FLOWGRAPH)?;
+            packages(&[&FLOWGRAPH[..], &TRACE].concat())?;
+            crate::trace::build()?;
             crate::flowgraph::build()
         }
         "rivals" => packages(&RIVALS),

@@ -669,6 +669,8 @@ Experiments:
   audio-2004         the delays of a thread of 2004: normal, gamma, or several code paths?
   heartbeat-server   CPU, loss and round trip of heartbeat serve beside a server with the original's habits
   poisson-loss       why a server lost half as many packets: ticks, closed loops, true Poisson, and a replay
+  flowgraph-latency  how long samples take through FutureSDR and GNU Radio graphs by scheduler, stages and buffers,
+                     and what the tracepoints cost (cargo xtask setup flowgraph)
   search-cost        what MDR costs beside binary search and RFC 9971, as in the tables of 2018
   search-coverage    how often each search's answer holds the truth of simulated systems, how wide it is, what
                      it costs; CSIT's library beside it when experiments/mlrsearch-rival is installed
@@ -677,25 +679,26 @@ Experiments:
 pub(crate) struct ExperimentArgs {
     /// Which one.
     pub(crate) name: String,
-    /// How often everything is repeated [default: aa-compare 2000, heartbeat-server 5, poisson-loss 5,
-    /// search-cost 40, search-coverage 10, search-real 20].
+    /// How often everything is repeated [default: aa-compare 2000, flowgraph-latency 3 and 15 pairs,
+    /// heartbeat-server 5, poisson-loss 5, search-cost 40, search-coverage 10, search-real 20].
     #[arg(long, value_name = "N")]
     pub(crate) runs: Option<u32>,
-    /// Do everything only a little: shows that it works, proves nothing (heartbeat-server, poisson-loss,
-    /// search-real).
+    /// Do everything only a little: shows that it works, proves nothing (flowgraph-latency, heartbeat-server,
+    /// poisson-loss, search-real).
     #[arg(long)]
     pub(crate) small: bool,
-    /// Do all there is, however long it takes (poisson-loss: about two hours).
+    /// Do all there is, however long it takes (flowgraph-latency, poisson-loss: about two hours).
     #[arg(long, conflicts_with = "small")]
     pub(crate) full: bool,
-    /// Only the rows or systems whose names hold this (poisson-loss, search-real), such as 'one CPU' or 'bucket'.
+    /// Only the rows or systems whose names hold this (flowgraph-latency, poisson-loss, search-real), such
+    /// as 'one CPU', 'bucket' or 'overhead'.
     #[arg(long, value_name = "WORDS")]
     pub(crate) only: Option<String>,
     /// Time for each search (search-real) [default: 36s].
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
-    /// Keep each run in this file as it ends, and do not repeat those that are in it (poisson-loss,
-    /// search-real).
+    /// Keep each run in this file as it ends, and do not repeat those that are in it
+    /// (flowgraph-latency, poisson-loss, search-real).
     #[arg(long, value_name = "FILE")]
     pub(crate) keep: Option<PathBuf>,
     /// Write the page to this file.

@@ -64,6 +64,9 @@ pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
     if let Some(text) = &args.stop_above {
         target = target.stopping_above(read("--stop-above", written::positive_duration(text))?)?;
     }
+    if args.load.is_none() {
+        target = target.at_own_pace();
+    }
     let mut profiles = profiles(&args.traffic, &target, None)?;
     if profiles.len() > 1 {
         return Err(Failure::usage("--frame: a trial has one frame size; several are for search"));

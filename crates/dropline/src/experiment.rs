@@ -2,6 +2,7 @@
 
 pub mod aa_compare;
 pub mod audio_2004;
+pub mod flowgraph_latency;
 pub mod heartbeat_server;
 mod kept;
 pub mod poisson_loss;
@@ -48,9 +49,10 @@ pub struct Effort {
 }
 
 /// Names of the experiments.
-pub const NAMES: [&str; 7] = [
+pub const NAMES: [&str; 8] = [
     "aa-compare",
     "audio-2004",
+    "flowgraph-latency",
     "heartbeat-server",
     "poisson-loss",
     "search-cost",
@@ -65,6 +67,7 @@ pub const NAMES: [&str; 7] = [
 pub fn run(name: &str, effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
     match name {
         "audio-2004" => audio_2004::run(effort, progress),
+        "flowgraph-latency" => flowgraph_latency::run(effort, progress),
         "heartbeat-server" => heartbeat_server::run(effort, progress),
         "aa-compare" => aa_compare::run(effort, progress),
         "poisson-loss" => poisson_loss::run(effort, progress),

@@ -7,6 +7,7 @@
 
 mod collector;
 mod exported;
+pub mod graph;
 mod lttng;
 mod program;
 pub mod recorded;
@@ -15,7 +16,7 @@ pub mod summary;
 
 pub use collector::{Collected, Collector};
 pub use exported::Events;
-pub use lttng::LttngSession;
+pub use lttng::{LttngSession, lttng_is_here};
 pub use program::Program;
 pub use recorded::Names;
 pub use settings::{Recording, Settings, Source};

@@ -86,7 +86,8 @@ impl Target {
     /// # Errors
     /// If the word names no kind of target, or a part of it is wrong.
     pub fn parse(word: &str) -> Result<Self, Failure> {
-        const KINDS: &str = "udp://HOST:PORT, heartbeat://HOST:PORT, sim:NAME, wakeup:, jack:, flowgraph:exec:COMMAND, exec:COMMAND or \
+        const KINDS: &str = "udp://HOST:PORT, heartbeat://HOST:PORT, sim:NAME, wakeup:, jack:, flowgraph:futuresdr, \
+             flowgraph:gnuradio, flowgraph:exec:COMMAND, exec:COMMAND or \
              replay:RECORD";
         let kind = if let Some(rest) = word.strip_prefix("udp://") {
             udp::parse(rest)?
@@ -126,7 +127,7 @@ impl Target {
                 generator: None,
                 reply_buffer_bytes: None,
             }),
-            Kind::Flowgraph(settings) => Ok(flowgraph::open(settings, profile, opening)),
+            Kind::Flowgraph(settings) => flowgraph::open(settings, profile, opening),
             Kind::Heartbeat { host, port } => heartbeat::open(host, *port, profile, opening),
             Kind::Replay { path } => Ok(Opened {
                 measurer: Box::new(replay::Replay::open(path)?),
@@ -151,6 +152,10 @@ impl Target {
             Kind::Jack(audio) => {
                 let (min, max) = audio.range();
                 (min, Some(max))
+            }
+            // No graph is known that takes more.
+            Kind::Flowgraph(_) => {
+                (Rate::from_millipps(1_000_000_000), Some(Rate::from_millipps(2_000_000_000_000)))
             }
             Kind::Wakeup(_) => (Rate::from_millipps(1_000_000), Some(Rate::from_millipps(100_000_000))),
             _ => (Rate::from_millipps(1_000_000), None),
@@ -197,7 +202,16 @@ impl Target {
 
     /// Whether it decides itself how much it does: there is no load to offer, and none to search for.
     pub fn paces_itself(&self) -> bool {
-        matches!(self.kind, Kind::Flowgraph(_))
+        matches!(&self.kind, Kind::Flowgraph(settings) if settings.paces_itself())
+    }
+
+    /// The same target at its own pace, where it can be run without a load too; else itself.
+    #[must_use]
+    pub fn at_own_pace(mut self) -> Self {
+        if let Kind::Flowgraph(settings) = &mut self.kind {
+            settings.free();
+        }
+        self
     }
 
     /// The same target; a program that performs its trials has this in its environment.

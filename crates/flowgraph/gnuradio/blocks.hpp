@@ -15,7 +15,7 @@
 #include <optional>
 #include <time.h>
 
-// Numbers of the program's own events: when a granule was due, and that it left a copy block.
+// Numbers of the program's own events: for how long a granule had been due, and that it left a copy block.
 enum { EVENT_DUE = 1, EVENT_STAGE = 2 };
 
 // Counters of a pipe: its source writes one, its sink the other.
@@ -111,7 +111,8 @@ private:
             granules_.pass(end - first, [&](uint64_t granule) {
                 if constexpr (TRACED) {
                     uint64_t number = first + granule * granularity_ - 1 - before;
-                    dropline_event(EVENT_DUE, pipe_, granule, offer_.begins_ns + backlog.steady().due_ns(number));
+                    uint64_t due_ns = offer_.begins_ns + backlog.steady().due_ns(number), left_ns = dropline_monotonic_ns();
+                    dropline_event(EVENT_DUE, pipe_, granule, left_ns > due_ns ? left_ns - due_ns : 0);
                     dropline_tx(pipe_, granule);
                 }
             });

@@ -2,6 +2,7 @@
 #include "blocks.hpp"
 
 #include <gnuradio/blocks/head.h>
+#include <gnuradio/constants.h>
 #include <gnuradio/top_block.h>
 
 #include <chrono>
@@ -146,7 +147,7 @@ nlohmann::json perform(const Settings& settings, const nlohmann::json& request)
         {"duration_s", double(std::max<uint64_t>(ran_ns, 1)) / 1e9},
         {"elapsed_s", double(std::max<uint64_t>({ended_ns - entered_ns, ran_ns, 1})) / 1e9},
         {"flowgraph",
-            {{"cpu_ns", cpu_after - cpu_before}, {"threads", settings.pipes * (settings.stages + 3)},
+            {{"framework", "GNU Radio " + gr::version()}, {"cpu_ns", cpu_after - cpu_before}, {"threads", settings.pipes * (settings.stages + 3)},
                 {"buffer_bytes", (settings.buffer_bytes + 4095) / 4096 * 4096},
                 {"granularity", settings.granularity}, {"pipes", pipes}}},
     };

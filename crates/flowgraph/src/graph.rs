@@ -20,6 +20,9 @@ pub struct Bench {
     runner: Runner,
 }
 
+/// As Cargo.toml pins it.
+const FRAMEWORK: &str = "FutureSDR 0.0.40";
+
 /// Time between the decision to start and the first sample's being due: the blocks' threads need some.
 const HEADSTART: Duration = Duration::from_millis(5);
 
@@ -73,6 +76,7 @@ impl Bench {
             elapsed_s: (ended_ns - entered_ns).max(ran_ns).max(1) as f64 / 1e9,
             caveats: if paced { self.doubts(&flights, rate) } else { Vec::new() },
             flowgraph: Graph {
+                framework: FRAMEWORK,
                 cpu_ns: cpu_after - cpu_before,
                 threads: self.threads(),
                 buffer_bytes: self.settings.buffer_bytes.next_multiple_of(rustix::param::page_size() as u64),

@@ -46,6 +46,8 @@ pub struct Doubt {
 /// What only graphs have.
 #[derive(Clone, Debug, Serialize)]
 pub struct Graph {
+    /// Its name and version.
+    pub framework: &'static str,
     /// CPU time of the whole program while the graph ran.
     pub cpu_ns: u64,
     /// Threads that can run blocks.

@@ -11,6 +11,7 @@ pub mod cycles_line;
 pub mod distribution;
 pub mod environment;
 pub mod fit;
+pub mod graph_line;
 pub mod header;
 pub mod injected;
 pub mod packets;
@@ -34,6 +35,7 @@ pub use cycles_line::{BetweenLine, CyclesLine};
 pub use distribution::DistributionLine;
 pub use environment::Environment;
 pub use fit::Fit;
+pub use graph_line::GraphLine;
 pub use header::{GoalLine, Header, MdrLine, PartLine, ProfileLine, SearchLine};
 pub use injected::{Injected, InjectedModeLine};
 pub use packets::{PacketFile, PacketFileError};
@@ -43,7 +45,7 @@ pub use result_line::{
     AnswerLine, CertifiedLine, CurveLine, DelayAtLine, OutlookLine, ResultLine, ResultWord,
 };
 pub use slice_line::{SliceDelayLine, SliceLine};
-pub use study::{Chart, Study, Table};
+pub use study::{Chart, Series, Study, Table};
 pub use trial_line::{BoundsLine, CaveatLine, DelayLine, NegativeLine, PacketsLine, Purpose, TrialLine};
 pub use watched_line::WatchedLine;
 pub use woken_line::WokenLine;

@@ -22,7 +22,7 @@ pub struct Study {
     pub caveats: Vec<CaveatLine>,
 }
 
-/// Bars over an axis, and a line across where there is a limit to show.
+/// Bars over an axis, and a line across where there is a limit to show; or spans of several series.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Chart {
     /// What it shows.
@@ -35,6 +35,18 @@ pub struct Chart {
     pub bars: Vec<[f64; 3]>,
     /// Height of the limit.
     pub line: Option<f64>,
+    /// Spans instead of bars, a colour each; the axis up is logarithmic.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<Series>,
+}
+
+/// Spans over an axis: where the middle is, and how far it goes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Series {
+    /// Its name.
+    pub name: String,
+    /// Place, low end, middle, high end; ascending.
+    pub points: Vec<[f64; 4]>,
 }
 
 /// A table of an experiment. The first column names the row.

@@ -1,6 +1,6 @@
 //! A line of a record: one trial and what the search knew after it.
 
-use crate::{ArrivalsLine, Count, CyclesLine, PassagesLine, SliceLine, WatchedLine, WokenLine};
+use crate::{ArrivalsLine, Count, CyclesLine, GraphLine, PassagesLine, SliceLine, WatchedLine, WokenLine};
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
 use dropline_trial::{Caveat, Delay, DelayKind, Rate, Stamp, Trial, TrialInput};
@@ -97,6 +97,9 @@ pub struct TrialLine {
     /// Windows and xruns of a trial of an audio server's cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<CyclesLine>,
+    /// Which graph ran, in a trial of one of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph: Option<GraphLine>,
     /// The file beside the record that keeps each packet's times, where one was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketsLine>,
@@ -228,6 +231,7 @@ impl TrialLine {
             woken: trial.woken.as_ref().map(WokenLine::from),
             passages: trial.passages.as_ref().map(PassagesLine::from),
             cycles: trial.cycles.as_ref().map(CyclesLine::from),
+            graph: trial.graph.as_ref().map(GraphLine::from),
             packets: None,
             caveats: trial.caveats.iter().map(CaveatLine::from).collect(),
             bounds: Vec::new(),
@@ -281,6 +285,7 @@ impl TrialLine {
             woken: self.woken.as_ref().map(WokenLine::woken).transpose()?,
             passages: self.passages.as_ref().map(PassagesLine::passages).transpose()?,
             cycles: self.cycles.as_ref().map(CyclesLine::cycles),
+            graph: self.graph.as_ref().map(GraphLine::graph).transpose()?,
             caveats: self
                 .caveats
                 .iter()

@@ -9,6 +9,7 @@ mod comparison;
 mod csv;
 mod explained;
 mod finding;
+mod graph;
 mod html;
 mod number;
 mod passages;

@@ -7,6 +7,7 @@
 pub mod arrival;
 pub mod caveat;
 pub mod cycles;
+pub mod graph;
 pub mod kept;
 pub mod measurer;
 pub mod packets;

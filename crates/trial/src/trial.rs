@@ -1,5 +1,6 @@
 //! One trial: what was asked, what was counted.
 
+use crate::graph::Graph;
 use crate::{Caveat, Cycles, Kept, Passages, Rate, Ratio, Watched, Woken};
 use dropline_stats::{Histogram, Recorded};
 use std::collections::BTreeMap;
@@ -71,6 +72,8 @@ pub struct Trial {
     pub cycles: Option<Cycles>,
     /// Pipes of a trial of a pipeline.
     pub passages: Option<Passages>,
+    /// Which graph ran, in a trial of one of ours.
+    pub graph: Option<Graph>,
     /// Doubts about this trial.
     pub caveats: Vec<Caveat>,
 }
@@ -104,6 +107,7 @@ impl Trial {
             woken: None,
             cycles: None,
             passages: None,
+            graph: None,
             caveats: Vec::new(),
         }
     }

@@ -39,12 +39,19 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> 
 /// # Errors
 /// If it cannot be written.
 pub(super) fn append<T: Serialize>(path: &Path, run: &T) -> Result<(), Failure> {
-    let line = serde_json::to_string(run).expect("a run is JSON");
-    OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path)
-        .and_then(|mut file| writeln!(file, "{line}"))
+    append_together(path, std::slice::from_ref(run))
+}
+
+/// Adds runs that belong together.
+///
+/// # Errors
+/// If they cannot be written.
+pub(super) fn append_together<T: Serialize>(path: &Path, runs: &[T]) -> Result<(), Failure> {
+    let lines: String =
+        runs.iter().map(|run| serde_json::to_string(run).expect("a run is JSON") + "\n").collect();
+    let opened = OpenOptions::new().create(true).append(true).open(path);
+    opened
+        .and_then(|mut file| file.write_all(lines.as_bytes()))
         .map_err(|why| Failure::environment(format!("cannot write {}: {why}", path.display())))
 }
 

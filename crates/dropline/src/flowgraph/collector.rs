@@ -93,12 +93,18 @@ impl Collector {
 
     /// Takes what is there; how many events it was. Call it often: what does not fit meanwhile is counted and gone.
     pub fn drain(&mut self) -> u64 {
+        self.drain_with(&mut |_, _| {})
+    }
+
+    /// As [`drain`](Self::drain); each event, and when it happened, is shown to `each` too.
+    pub fn drain_with(&mut self, each: &mut dyn FnMut(Event, u64)) -> u64 {
         let Self { session, calibration, correlator, keeping, span_ns } = self;
         let mut span = *span_ns;
         let drained = session.drain(|ring, event| {
             let at_ns = calibration.ns(event.ticks);
             let (first, last) = span.unwrap_or((at_ns, at_ns));
             span = Some((first.min(at_ns), last.max(at_ns)));
+            each(event, at_ns);
             match event.kind {
                 Kind::Tx => drop(correlator.tx(event.pipe, event.n, at_ns)),
                 Kind::Rx => drop(correlator.rx(event.pipe, event.n, at_ns)),

@@ -122,6 +122,16 @@ impl Drop for LttngSession {
     }
 }
 
+/// Whether LTTng and the provider are here.
+///
+/// # Errors
+/// If one is missing, with what installs it.
+pub fn lttng_is_here() -> Result<(), Failure> {
+    provider()?;
+    let status = Command::new("lttng").arg("--version").stdout(Stdio::null()).status();
+    status.map(drop).map_err(|why| missing(format!("lttng cannot be started: {why}")))
+}
+
 fn missing(what: String) -> Failure {
     Failure::environment(what)
         .advice("install it:  cargo xtask setup trace   (Debian: lttng-tools, liblttng-ust-dev)")

@@ -5,6 +5,7 @@ use super::{Collected, Collector, LttngSession, Names, Recording, Settings, reco
 use crate::Failure;
 use crate::target::Opening;
 use dropline_passage::Settings as Meaning;
+use dropline_trace::Event;
 use dropline_trial::passages::{KeptEvents, Recorder};
 use dropline_trial::{Measurer, Trial, TrialInput, seed};
 use std::ffi::OsString;
@@ -103,7 +104,7 @@ impl Measurer for Program {
             }
         };
         // First our numbers, then the end: what its end records is not of the trial.
-        let collected = recorders.finish(ending, &mut running, self.settings.meaning)?;
+        let collected = recorders.finish(ending, || running.end(), self.settings.meaning)?;
         let status = running.ended;
         if collected.passages.pipes.is_empty() {
             return Err(match ending {
@@ -124,7 +125,7 @@ impl Measurer for Program {
 const LTTNG: &str = "lttng";
 
 /// Who records a trial.
-struct Recorders {
+pub(super) struct Recorders {
     ring: Option<Collector>,
     lttng: Option<Lttng>,
 }
@@ -138,7 +139,7 @@ struct Lttng {
 }
 
 impl Recorders {
-    fn begin(settings: &Settings, keep: Option<&Path>) -> Result<Self, Failure> {
+    pub(super) fn begin(settings: &Settings, keep: Option<&Path>) -> Result<Self, Failure> {
         let recording = settings.recording;
         let ring = match recording {
             Recording::Lttng => None,
@@ -152,23 +153,40 @@ impl Recorders {
         Ok(Self { ring, lttng })
     }
 
-    fn environment(&self) -> Vec<(&'static str, OsString)> {
+    pub(super) fn environment(&self) -> Vec<(&'static str, OsString)> {
         let ring = self.ring.iter().map(Collector::environment);
         ring.chain(self.lttng.iter().flat_map(|lttng| lttng.session.environment())).collect()
     }
 
     fn drain(&mut self) -> u64 {
-        self.ring.as_mut().map_or(0, Collector::drain)
+        self.drain_with(&mut |_, _| {})
+    }
+
+    /// Takes what our rings hold; each event, and when it happened, is shown to `each` too.
+    pub(super) fn drain_with(&mut self, each: &mut dyn FnMut(Event, u64)) -> u64 {
+        self.ring.as_mut().map_or(0, |ring| ring.drain_with(each))
+    }
+
+    /// Our tracepoints record no more.
+    pub(super) fn stop(&self) {
+        if let Some(ring) = &self.ring {
+            ring.stop();
+        }
     }
 
     /// Ends the recording and the program, and says what was found.
-    fn finish(self, ending: Ending, running: &mut Running, meaning: Meaning) -> Result<Collected, Failure> {
+    pub(super) fn finish(
+        self,
+        ending: Ending,
+        end: impl FnOnce(),
+        meaning: Meaning,
+    ) -> Result<Collected, Failure> {
         let ring = self.ring.map(|ring| {
             ring.stop();
             ring.finish(ending != Ending::ByItself)
         });
         // LTTng's buffers are the program's too: what it has not handed over is handed over at its end.
-        running.end();
+        end();
         let lttng = self.lttng.map(|lttng| lttng.finish(meaning));
         match (ring.transpose()?, lttng.transpose()?) {
             (Some(mut ring), Some(lttng)) => {

@@ -1,6 +1,7 @@
 //! `flowgraph:` targets as users write them.
 
 use super::Names;
+use super::graph::{self, Framework, Graph};
 use crate::{Failure, nearest};
 use dropline_passage as passage;
 use dropline_passage::Cut;
@@ -35,6 +36,8 @@ pub enum Recording {
 /// Where events come from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
+    /// One of our graphs.
+    Graph(Graph),
     /// A program that is started, with its arguments.
     Program(Vec<String>),
     /// A trace that was recorded before: its directory.
@@ -43,8 +46,8 @@ pub enum Source {
 
 const PROGRAM: [&str; 7] = ["granularity", "ratio", "warm-up", "rings", "events", "keep", "recorder"];
 const TRACE: [&str; 6] = ["granularity", "ratio", "warm-up", "provider", "pipe", "n"];
-const FORM: &str =
-    "flowgraph:exec:COMMAND, flowgraph:exec?granularity=32768&warm-up=auto:COMMAND, or flowgraph:ctf:DIR";
+const FORM: &str = "flowgraph:exec:COMMAND, flowgraph:exec?granularity=32768&warm-up=auto:COMMAND, flowgraph:ctf:DIR, \
+     flowgraph:futuresdr?pipes=6&stages=6 or flowgraph:gnuradio";
 
 impl Settings {
     /// Reads what follows `flowgraph:`, as `exec?granularity=32768:COMMAND`.
@@ -66,6 +69,8 @@ impl Settings {
                 })?;
                 Source::Program(command)
             }
+            "futuresdr" => Source::Graph(Graph::new(Framework::FutureSdr)),
+            "gnuradio" => Source::Graph(Graph::new(Framework::GnuRadio)),
             "ctf" if !rest.is_empty() => Source::Trace(rest.into(), Names::default()),
             _ => {
                 return Err(Failure::usage(format!("flowgraph:{kind} is no kind of flowgraph"))
@@ -78,10 +83,38 @@ impl Settings {
             shape: Shape::default(),
             recording: Recording::default(),
         };
-        for (name, value) in crate::target::query(query)? {
+        let parameters = crate::target::query(query)?;
+        if let Source::Graph(graph) = &mut settings.source {
+            if !rest.is_empty() {
+                return Err(Failure::usage(format!("flowgraph:{kind} takes no command: {rest:?}")));
+            }
+            for (name, value) in &parameters {
+                graph.set(name, value)?;
+            }
+            graph.check()?;
+            // What it needs by itself; a parameter may say otherwise.
+            settings.shape = graph.shape();
+            settings.meaning.granularity = Some(graph::GRANULARITY);
+        }
+        for (name, value) in parameters {
             settings.set(name, value)?;
         }
         Ok(settings)
+    }
+
+    /// Whether it decides itself how much it does.
+    pub fn paces_itself(&self) -> bool {
+        match &self.source {
+            Source::Graph(graph) => !graph.paced,
+            Source::Program(_) | Source::Trace(..) => true,
+        }
+    }
+
+    /// Nothing comes due: a graph of ours takes what it can.
+    pub fn free(&mut self) {
+        if let Source::Graph(graph) = &mut self.source {
+            graph.paced = false;
+        }
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), Failure> {
@@ -97,7 +130,12 @@ impl Settings {
                 return Ok(());
             }
         }
-        let known: &[&str] = if matches!(self.source, Source::Trace(..)) { &TRACE } else { &PROGRAM };
+        let known: &[&str] = match &self.source {
+            Source::Graph(_) if graph::NAMES.contains(&name) => return Ok(()),
+            Source::Graph(_) => &[&PROGRAM[..], &graph::NAMES].concat(),
+            Source::Program(_) => &PROGRAM,
+            Source::Trace(..) => &TRACE,
+        };
         if !known.contains(&name) {
             return Err(Failure::usage(format!(
                 "this flowgraph: has no parameter {name:?}{}; it has {}",

@@ -2,24 +2,42 @@
 
 use super::{Opened, Opening};
 use crate::Failure;
+use crate::flowgraph::graph::Bench;
 use crate::flowgraph::{Names, Program, Settings, Source, recorded, summary};
-use dropline_trial::{Measurer, TrafficProfile, Trial, TrialInput};
+use dropline_trial::{Arrival, Measurer, TrafficProfile, Trial, TrialInput};
 use std::path::PathBuf;
 use std::time::Instant;
 
-pub(super) fn open(settings: &Settings, profile: &TrafficProfile, opening: Opening) -> Opened {
-    let (measurer, note): (Box<dyn Measurer<Error = Failure>>, _) = match &settings.source {
+pub(super) fn open(
+    settings: &Settings,
+    profile: &TrafficProfile,
+    opening: Opening,
+) -> Result<Opened, Failure> {
+    let mut generator = None;
+    let (measurer, note): (Box<dyn Measurer<Error = Failure>>, String) = match &settings.source {
+        Source::Graph(graph) => {
+            if profile.arrival != Arrival::constant() {
+                return Err(Failure::usage("--arrival: samples of a graph are due at constant intervals"));
+            }
+            generator = graph
+                .paced
+                .then(|| "sources within the graph, that hand on samples as they come due".to_owned());
+            let drain = profile.drain.longest;
+            let bench = Bench::new(graph.clone(), settings.clone(), opening, drain, profile.seed)?;
+            let note = bench.note();
+            (Box::new(bench), note)
+        }
         Source::Program(command) => (
             Box::new(Program::new(command.clone(), settings.clone(), opening, profile.seed)),
-            "a program with tracepoints, at its own pace",
+            "a program with tracepoints, at its own pace".into(),
         ),
         Source::Trace(path, names) => {
             let (path, names, meaning) = (path.clone(), names.clone(), settings.meaning);
             let reading = Reading { path, names, meaning, number: opening.first_trial, seed: profile.seed };
-            (Box::new(reading), "a trace that was recorded before")
+            (Box::new(reading), "a trace that was recorded before".into())
         }
     };
-    Opened { measurer, note: Some(note.into()), generator: None, reply_buffer_bytes: None }
+    Ok(Opened { measurer, note: Some(note), generator, reply_buffer_bytes: None })
 }
 
 /// Reads a trace: what it holds was measured when it was recorded.

@@ -6,6 +6,7 @@ mod facts;
 mod figure;
 mod fit;
 mod goals;
+mod graph;
 mod passages;
 mod several;
 mod shell;

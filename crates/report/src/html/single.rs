@@ -4,6 +4,7 @@ use super::explained::why;
 use super::facts::{measured, started};
 use super::figure::figures;
 use super::goals::{caveats, certificates, goals, outlooks, sentence};
+use super::graph::ran;
 use super::passages::{over_time, pipes};
 use super::shell::shell;
 use super::trials::trials;
@@ -91,6 +92,7 @@ fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
                         dl { @for (name, text) in crate::text::cycles::facts(cycles, trial) { dt { (name) } dd { (text) } } }
                     }
                 }
+                @if let Some(graph) = &trial.graph { (ran(graph, trial.duration_s)) }
                 (figures(&plots, plots.len() == 2))
                 (figures(&wide, false))
                 @if let Some(passages) = &trial.passages { (over_time(passages)) }

@@ -46,8 +46,10 @@ fn page(study: &Study, first: &[Plot], last: &[Plot], fits: &[Fit]) -> String {
         @for paragraph in &study.paragraphs { p.para { (paragraph) } }
         (caveats(&study.caveats, None))
         (figures(first, first.len() > 1))
+        // Spans have many names at their ends: each takes the whole width, and says the most.
+        (figures(&charts(study, |chart| !chart.series.is_empty(), Room::Full), false))
         @for table in &study.tables { (section(table)) }
-        (figures(&charts(&study.charts), true))
+        (figures(&charts(study, |chart| chart.series.is_empty(), Room::Half), true))
         (figures(last, true))
         @for fit in fits { (super::fit::section(fit)) }
     };
@@ -88,8 +90,8 @@ fn class(index: usize, cell: &str) -> Option<&'static str> {
     if cell.chars().count() > 60 { Some("l wrap") } else { (index == 0).then_some("l name") }
 }
 
-fn charts(charts: &[Chart]) -> Vec<Plot> {
-    charts.iter().filter_map(|chart| plot::chart(chart, Room::Half)).collect()
+fn charts(study: &Study, which: fn(&Chart) -> bool, room: Room) -> Vec<Plot> {
+    study.charts.iter().filter(|chart| which(chart)).filter_map(|chart| plot::chart(chart, room)).collect()
 }
 
 fn plots(graphs: &[Graph]) -> Vec<Plot> {

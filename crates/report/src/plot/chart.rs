@@ -7,8 +7,11 @@ use super::{Numbers, Plot, Reading, Room};
 use crate::number::three;
 use dropline_record::Chart;
 
-/// The drawing of a chart; `None` without bars of finite numbers.
+/// The drawing of a chart; `None` without bars or spans of finite numbers.
 pub(crate) fn chart(chart: &Chart, room: Room) -> Option<Plot> {
+    if !chart.series.is_empty() {
+        return super::spans::spans(chart, room);
+    }
     let bars: Vec<[f64; 3]> =
         chart.bars.iter().filter(|bar| bar.iter().all(|number| number.is_finite())).copied().collect();
     if bars.is_empty() {

@@ -20,6 +20,7 @@ mod over_time;
 mod places;
 mod search_time;
 mod slices;
+mod spans;
 
 pub use calibration::{Calibration, CalibrationLine};
 pub use curves::{Curve, Curves};

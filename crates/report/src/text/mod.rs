@@ -4,6 +4,7 @@ mod compared;
 pub(crate) mod cycles;
 mod explain;
 mod fit;
+mod graph;
 mod layout;
 mod many;
 mod passages;

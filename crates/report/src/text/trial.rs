@@ -30,6 +30,10 @@ pub(super) fn write(page: &mut Page, record: &Record) {
         page.gap();
         super::cycles::write(page, cycles, trial);
     }
+    if let Some(graph) = &trial.graph {
+        page.gap();
+        super::graph::write(page, graph, trial.duration_s);
+    }
     if let Some(woken) = &trial.woken {
         page.gap();
         super::woken::write(page, woken);

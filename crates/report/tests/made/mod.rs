@@ -227,8 +227,7 @@ pub(crate) fn study() -> Study {
             x: "time, ms".into(),
             y: "packets that wait".into(),
             bars: vec![[0.0, 1.0, 12.0], [1.0, 2.0, 128.0]],
-            line: Some(64.0),
-        }],
+            line: Some(64.0), series: Vec::new() }],
         name: "search-cost".into(),
         title: "MDR finds both rates in about two fifths of the time of one bisection".into(),
         paragraphs: vec![

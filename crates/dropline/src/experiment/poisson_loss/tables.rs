@@ -264,6 +264,7 @@ fn charts(groups: &[(Row, Vec<&Observed>)]) -> Vec<Chart> {
             x: "time, ms".into(),
             bars,
             line,
+            series: Vec::new(),
         };
         charts.push(chart(
             format!("Arrivals: {}", row.senders),
@@ -306,6 +307,7 @@ fn charts(groups: &[(Row, Vec<&Observed>)]) -> Vec<Chart> {
                 y: "lost, %".into(),
                 bars: over,
                 line: None,
+                series: Vec::new(),
             });
         }
     }
