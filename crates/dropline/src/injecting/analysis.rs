@@ -82,6 +82,35 @@ const MODES_SEED: u64 = 2004;
 /// More of the events than this are not where the model has them: said.
 const MODEL_OFF: f64 = 0.03;
 
+/// A mode of fewer events belongs to the one before it: a share of all, and a number.
+const SMALLEST: f64 = 0.01;
+const FEWEST: u64 = 30;
+/// Peaks nearer than this part of the delay are not told apart by it.
+const NEAREST: f64 = 0.5;
+
+/// Modes that a delay can tell apart: neighbours too near for it, and ones of too few events, are put together.
+fn told_apart(modes: Vec<Mode>, delay: f64, events: u64) -> Vec<Mode> {
+    let fewest = ((events as f64 * SMALLEST) as u64).max(FEWEST);
+    let mut apart: Vec<Mode> = Vec::new();
+    let mut last_peak = f64::NEG_INFINITY;
+    for mode in modes {
+        let near = mode.peak - last_peak < delay * NEAREST;
+        if mode.mass >= fewest {
+            last_peak = mode.peak;
+        }
+        match apart.last_mut() {
+            Some(before) if near || mode.mass < fewest || before.mass < fewest => {
+                before.high = mode.high;
+                // The peak is that of the larger part.
+                before.peak = if mode.mass > before.mass { mode.peak } else { before.peak };
+                before.mass += mode.mass;
+            }
+            _ => apart.push(mode),
+        }
+    }
+    apart
+}
+
 /// Estimates, intervals, verdicts.
 pub(super) fn fill(found: &mut Injected, rounds: &[Round], added: &[Added; 2]) {
     let pooled = |of: Which, without: Option<usize>| -> Binned {
@@ -94,7 +123,8 @@ pub(super) fn fill(found: &mut Injected, rounds: &[Round], added: &[Added; 2]) {
     let events = [&before, &pooled(Which::Once, None), &pooled(Which::Twice, None)]
         .map(|events| Count(events.count()));
     found.events = events;
-    let modes = Modes::of(&before, MODES_SEED).modes;
+    let delay = found.realised_us.unwrap_or(found.delay_us);
+    let modes = told_apart(Modes::of(&before, MODES_SEED).modes, delay, before.count());
     let ranges: Vec<(f64, f64)> = modes.iter().map(|mode| (mode.low, mode.high)).collect();
     let estimate = |with: Which, added: &Added, without| {
         crossings(&pooled(Which::None, without), &pooled(with, without), &ranges, &added.delays)
@@ -113,7 +143,6 @@ pub(super) fn fill(found: &mut Injected, rounds: &[Round], added: &[Added; 2]) {
         let of: Option<Vec<f64>> = without.iter().map(|one| one.modes[mode].mean).collect();
         Between::jackknife(all.modes[mode].mean?, &of?)
     };
-    let delay = found.realised_us.unwrap_or(found.delay_us);
     for (index, mode) in modes.iter().enumerate() {
         let crossed = whole.modes[index];
         let by_itself = floor.as_ref().map(|floor| floor.modes[index]);
@@ -286,6 +315,20 @@ mod tests {
             |found: &Injected| found.caveats.iter().map(|caveat| caveat.code.clone()).collect::<Vec<_>>();
         assert!(codes(&injected(&rounds(6.0), 6)).contains(&"confounded".to_owned()));
         assert!(!codes(&injected(&rounds(1.5), 1)).contains(&"no_rounds".to_owned()));
+    }
+
+    #[test]
+    fn modes_that_the_delay_cannot_tell_apart_are_one() {
+        let mode = |low: f64, mass| Mode { low, high: low + 4.0, peak: low + 1.0, mass };
+        let modes =
+            vec![mode(10.0, 2000), mode(20.0, 7000), mode(90.0, 900), mode(400.0, 60), mode(900.0, 40)];
+        let ranges = |delay| -> Vec<(f64, f64)> {
+            told_apart(modes.clone(), delay, 10_000).iter().map(|mode| (mode.low, mode.high)).collect()
+        };
+        assert_eq!(ranges(300.0), [(10.0, 904.0)]);
+        assert_eq!(ranges(50.0), [(10.0, 24.0), (90.0, 904.0)]);
+        assert_eq!(ranges(5.0), [(10.0, 14.0), (20.0, 24.0), (90.0, 904.0)]);
+        assert_eq!(told_apart(modes, 50.0, 10_000)[0].peak, 21.0);
     }
 
     #[test]
