@@ -21,7 +21,8 @@
 //!
 //! `dropline trial flowgraph:exec:COMMAND` starts the program with a session and correlates what it records.
 //!
-//! Off, a tracepoint is two loads and one branch that always goes the same way; with the feature `silent` it is nothing.
+//! Off, a tracepoint is one load and one branch that always goes the same way (two more loads where a session stands
+//! still); with the feature `silent` it is nothing.
 //! On, it is one read of the clock and 32 bytes into the thread's own ring.
 #![cfg_attr(not(feature = "std"), no_std)]
 

@@ -5,7 +5,7 @@ use super::lttng::Provider;
 use super::region::Region;
 use crate::layout::Head;
 use crate::{Event, Kind, Writer};
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::cell::UnsafeCell;
 use std::sync::{Once, OnceLock};
 
@@ -22,6 +22,9 @@ static ASK_LTTNG: AtomicU32 = AtomicU32::new(1);
 
 static REGION: OnceLock<Region> = OnceLock::new();
 static PROVIDER: OnceLock<Provider> = OnceLock::new();
+
+/// Whether there may be anything to record to: what a tracepoint of a program that nobody measures looks at.
+static MAY_RECORD: AtomicBool = AtomicBool::new(true);
 
 /// The variable that names a session's file.
 pub(crate) const VARIABLE: &str = "DROPLINE_TRACE";
@@ -49,9 +52,12 @@ thread_local! {
     static PLACE: UnsafeCell<Place> = const { UnsafeCell::new(Place::New) };
 }
 
-/// Whether a tracepoint has anything to do: two loads.
+/// Whether a tracepoint has anything to do: one load where there is no session, two more where there is one.
 #[inline]
 pub(crate) fn is_on() -> bool {
+    if !MAY_RECORD.load(Ordering::Relaxed) {
+        return false;
+    }
     // SAFETY: it points to one of the statics above or into a session's head, which is never unmapped.
     unsafe { &*RECORDING.load(Ordering::Relaxed) }.load(Ordering::Relaxed) != 0
 }
@@ -88,21 +94,30 @@ pub(crate) fn region() -> Option<&'static Region> {
         let provider = Provider::from_environment().map(|provider| PROVIDER.set(provider));
         let path = std::env::var_os(VARIABLE);
         match path.and_then(|path| Region::open(path.as_ref()).ok()) {
-            Some(region) => attach(region),
+            Some(region) => adopt(region),
             None if provider.is_some() => drop(look_at(&UNASKED, &ASK_LTTNG)),
-            // Unless the process was attached by hand meanwhile.
-            None => drop(look_at(&UNASKED, &OFF)),
+            None => {
+                let _ = look_at(&UNASKED, &OFF);
+                MAY_RECORD.store(false, Ordering::Relaxed);
+            }
         }
     });
     REGION.get()
 }
 
-/// Lets this process record into `region`; the first one attached stays.
+/// Lets this process record into `region`, unless it has a session; the first one stays.
 pub(crate) fn attach(region: Region) {
+    // Whoever asks the environment is through with it now, and cannot switch off what is switched on here.
+    self::region();
+    adopt(region);
+}
+
+fn adopt(region: Region) {
     if REGION.set(region).is_ok() {
         region.head().attached.fetch_add(1, Ordering::Relaxed);
         let _ =
             look_at(&UNASKED, &region.head().recording).or_else(|()| look_at(&OFF, &region.head().recording));
+        MAY_RECORD.store(true, Ordering::Relaxed);
     }
 }
 
