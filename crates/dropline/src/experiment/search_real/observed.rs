@@ -57,7 +57,7 @@ impl Observed {
 impl Answer {
     /// Whether a load is within the ends; an end that is missing is beyond all that was tried.
     pub(super) fn holds(&self, pps: f64) -> bool {
-        (self.lower_pps.is_some() || self.upper_pps.is_some())
+        self.says_anything()
             && self.lower_pps.is_none_or(|lower| lower <= pps)
             && self.upper_pps.is_none_or(|upper| pps <= upper)
     }
@@ -67,7 +67,13 @@ impl Answer {
         let below = |lower: Option<f64>, upper: Option<f64>| {
             lower.zip(upper).is_none_or(|(lower, upper)| lower <= upper)
         };
-        below(self.lower_pps, other.upper_pps) && below(other.lower_pps, self.upper_pps)
+        self.says_anything()
+            && below(self.lower_pps, other.upper_pps)
+            && below(other.lower_pps, self.upper_pps)
+    }
+
+    fn says_anything(&self) -> bool {
+        self.lower_pps.is_some() || self.upper_pps.is_some()
     }
 
     /// (upper − lower) ÷ upper.
@@ -92,6 +98,7 @@ mod tests {
         let (low, high) = (answer(Some(1.0), Some(2.0)), answer(Some(3.0), None));
         assert!(low.holds(2.0) && !low.holds(2.5) && high.holds(1e9) && !answer(None, None).holds(1.0));
         assert!(!low.meets(&high) && high.meets(&answer(None, Some(3.0))) && low.meets(&low));
+        assert!(!answer(None, None).meets(&low), "it says nothing");
         assert_eq!((low.width(), high.width()), (Some(0.5), None));
     }
 }
