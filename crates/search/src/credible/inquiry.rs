@@ -270,7 +270,7 @@ impl Inquiry {
         let stated = Stated {
             tail,
             widening: self.doubt.widening(),
-            least: if scatters(cloud) { 0.5 * NARROWEST } else { 0.0 },
+            least: if cloud.scatter(0.5) > SCATTER { 0.5 * NARROWEST } else { 0.0 },
         };
         self.views = self.goals.iter().map(|goal| View::of(goal, cloud, stated)).collect();
     }
