@@ -77,6 +77,6 @@ fn last_trial(dropline: &Path, words: &[&str], directory: &Path) -> Result<Strin
     let dropline = dropline.to_string_lossy();
     crate::run(&dropline, &[words, &["--quiet", "--output", &record]].concat())?;
     let text = std::fs::read_to_string(&record).map_err(|why| format!("cannot read {record}: {why}"))?;
-    let trials = text.lines().filter(|line| line.starts_with("{\"line\":\"trial\""));
-    trials.last().map(str::to_owned).ok_or_else(|| format!("no trial in {record}"))
+    let mut trials = text.lines().filter(|line| line.starts_with("{\"line\":\"trial\""));
+    trials.next_back().map(str::to_owned).ok_or_else(|| format!("no trial in {record}"))
 }
