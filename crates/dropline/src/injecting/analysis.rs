@@ -143,6 +143,7 @@ pub(super) fn fill(found: &mut Injected, rounds: &[Round], added: &[Added; 2]) {
         let of: Option<Vec<f64>> = without.iter().map(|one| one.modes[mode].mean).collect();
         Between::jackknife(all.modes[mode].mean?, &of?)
     };
+    let confounded = confounded(&modes, &before, delay);
     for (index, mode) in modes.iter().enumerate() {
         let crossed = whole.modes[index];
         let by_itself = floor.as_ref().map(|floor| floor.modes[index]);
@@ -157,7 +158,13 @@ pub(super) fn fill(found: &mut Injected, rounds: &[Round], added: &[Added; 2]) {
             width: width(&before, mode),
             delay,
         });
+        let alike = confounded.iter().any(|pair| pair.modes.contains(&index));
         let (verdict, times, why) = match evidence.map(|evidence| evidence.path()) {
+            Some(Path::OnPath(_) | Path::Partly | Path::Not) if alike => (
+                "undecided",
+                None,
+                Some("another mode lies where this one would move to: take another delay".into()),
+            ),
             Some(Path::OnPath(times)) => ("on_path", Some(times), None),
             Some(Path::Partly) => ("partly", None, None),
             Some(Path::Not) => ("not", None, None),
@@ -183,7 +190,7 @@ pub(super) fn fill(found: &mut Injected, rounds: &[Round], added: &[Added; 2]) {
         });
     }
     found.total_variation = whole.total_variation;
-    doubts(found, &modes, &before, delay);
+    doubts(found, &modes, &confounded);
 }
 
 fn words(why: Why, before: &Binned, mode: &Mode) -> String {
@@ -199,7 +206,32 @@ fn words(why: Why, before: &Binned, mode: &Mode) -> String {
     }
 }
 
-fn doubts(found: &mut Injected, modes: &[Mode], before: &Binned, delay: f64) {
+/// Two modes as far apart as an event of the first would move by the delay.
+struct Confounded {
+    modes: [usize; 2],
+    /// Delays between them.
+    times: u32,
+    /// A delay that tells them apart.
+    other: Option<f64>,
+}
+
+fn confounded(modes: &[Mode], before: &Binned, delay: f64) -> Vec<Confounded> {
+    let mut found = Vec::new();
+    for (index, low) in modes.iter().enumerate() {
+        for (second, high) in modes.iter().enumerate().skip(index + 1) {
+            let apart = high.peak - low.peak;
+            let slack = width(before, low).max(width(before, high));
+            let near = |times: u32, delay: f64| (apart - f64::from(times) * delay).abs() < slack;
+            let Some(times) = (1..=3).find(|&times| near(times, delay)) else { continue };
+            let longer = (1..40).map(|step| delay * (1.0 + f64::from(step) * 0.1));
+            let other = longer.into_iter().find(|&other| !(1..=3).any(|times| near(times, other)));
+            found.push(Confounded { modes: [index, second], times, other });
+        }
+    }
+    found
+}
+
+fn doubts(found: &mut Injected, modes: &[Mode], confounded: &[Confounded]) {
     if found.total_variation > MODEL_OFF {
         let off = found.total_variation * 100.0;
         say(
@@ -210,26 +242,16 @@ fn doubts(found: &mut Injected, modes: &[Mode], before: &Binned, delay: f64) {
             ),
         );
     }
-    for (index, low) in modes.iter().enumerate() {
-        for high in &modes[index + 1..] {
-            let apart = high.peak - low.peak;
-            let slack = width(before, low).max(width(before, high));
-            let Some(times) = (1..=3).find(|times| (apart - f64::from(*times) * delay).abs() < slack) else {
-                continue;
-            };
-            let other = (1..40)
-                .map(|step| delay * (1.0 + f64::from(step) * 0.1))
-                .find(|other| (1..=3).all(|times| (apart - f64::from(times) * other).abs() >= slack));
-            let advice = other.map_or("another delay".to_owned(), |other| format!("{other:.2} us"));
-            say(
-                found,
-                "confounded",
-                format!(
-                    "the peaks at {:.1} and {:.1} us are {times} delays apart: what moved there may have been there; take {advice}",
-                    low.peak, high.peak
-                ),
-            );
-        }
+    for Confounded { modes: [low, high], times, other } in confounded {
+        let advice = other.map_or("another delay".to_owned(), |other| format!("{other:.2} us"));
+        say(
+            found,
+            "confounded",
+            format!(
+                "the peaks at {:.1} and {:.1} us are {times} delays apart: what moved there may have been there; take {advice}",
+                modes[*low].peak, modes[*high].peak
+            ),
+        );
     }
     if found.rounds < 3 {
         say(
@@ -271,11 +293,11 @@ mod tests {
     use super::*;
     use dropline_stats::{Counted, Meaning};
 
-    /// Two paths at 5 and 11 us with a triangle about each, a tenth of a microsecond a cell; the first moved so far.
+    /// Two paths at 5 and 12.1 us with a triangle about each, a tenth of a microsecond a cell; the first moved so far.
     fn events(moved_us: f64, seed: u64) -> Binned {
         let ticks = (0..4000u64).map(|n| {
             let noise = ((n * 7919 + seed * 131) % 97 + (n * 104_729 + seed * 17) % 89) as f64 / 93.0 - 1.0;
-            let at = if n % 5 == 0 { 11.0 } else { 5.0 + moved_us };
+            let at = if n % 5 == 0 { 12.1 } else { 5.0 + moved_us };
             (((at + noise * 0.6) * 10.0).round() as i64, 1)
         });
         let meaning = Meaning { unit_ns: 1000, quantum_ns: 100.0, ..Meaning::default() };
@@ -313,7 +335,9 @@ mod tests {
     fn a_delay_that_reaches_from_one_peak_to_the_next_is_warned_of() {
         let codes =
             |found: &Injected| found.caveats.iter().map(|caveat| caveat.code.clone()).collect::<Vec<_>>();
-        assert!(codes(&injected(&rounds(6.0), 6)).contains(&"confounded".to_owned()));
+        let confounded = injected(&rounds(7.0), 7);
+        assert!(codes(&confounded).contains(&"confounded".to_owned()));
+        assert!(confounded.modes.iter().all(|mode| mode.verdict == "undecided"), "{confounded:#?}");
         assert!(!codes(&injected(&rounds(1.5), 1)).contains(&"no_rounds".to_owned()));
     }
 
