@@ -4,10 +4,10 @@ mod command;
 
 use command::Bench;
 
-/// Two paths, at 5 and 11 us, in tenths of a microsecond; the first moved by so much, with so many events beyond 20 us.
+/// Two paths, at 54 and 129 us; the first moved by so much, with so many events at 250 us.
 fn histogram(moved: u64, slow: u64) -> String {
     let mut text = String::from("delay_usecs\tcount\n");
-    for (at, events) in [(50 + moved, 400), (110, 100)] {
+    for (at, events) in [(50 + moved, 400), (125, 100)] {
         for step in 0..9u64 {
             let count = events * (5 - step.abs_diff(4));
             text.push_str(&format!("{}\t{count}\n", at + step));
