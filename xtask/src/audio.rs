@@ -74,6 +74,8 @@ fn running(dropline: &Path, directory: &Path) -> Done {
 /// Runs a verb and returns the last trial of its record.
 fn last_trial(dropline: &Path, words: &[&str], directory: &Path) -> Result<String, String> {
     let record = directory.join("record.jsonl").to_string_lossy().into_owned();
+    // A record is never written over.
+    let _ = std::fs::remove_file(&record);
     let dropline = dropline.to_string_lossy();
     crate::run(&dropline, &[words, &["--quiet", "--output", &record]].concat())?;
     let text = std::fs::read_to_string(&record).map_err(|why| format!("cannot read {record}: {why}"))?;
