@@ -27,6 +27,7 @@ fn listened(target: &Namespace, send: impl FnOnce() -> u64) -> Overheard {
 }
 
 #[test]
+#[cfg_attr(feature = "portable", ignore = "it hears nobody else's traffic")]
 fn a_firewall_and_a_full_buffer_are_told_apart_for_traffic_of_others() {
     let Some(lab) = built(Pair::new()) else { return };
     let target = bound(&lab.target, lab.target_address, PORT);

@@ -9,7 +9,10 @@ fn what_waits_for_a_neighbour_is_the_remainder() {
     let mut scene = Scene::of_strangers(&lab.client, lab.client_address, Ipv4Addr::new(10, 9, 0, 77));
     let account = scene.account(None, |scene| scene.send(200));
     assert_eq!((at(&account), codes(&account)), (vec![("neighbour", 200)], vec!["place_inferred"]));
-    assert_eq!(scene.counters.unseen().len(), 1, "and the other side is not to be seen");
+    // The kernel's own reasons may be closed to this user too.
+    let sides =
+        scene.counters.unseen().iter().filter(|unseen| unseen.to_string().contains("the target's side"));
+    assert_eq!(sides.count(), 1, "and the other side is not to be seen");
 }
 
 #[test]
