@@ -12,19 +12,19 @@ test: ## install what the tests need, then run everything in the default build
 
 test-audio: ## an audio server's cycles: jackd with its dummy driver, no sound card
 	cargo xtask setup audio
-	cargo xtask audio
+	timeout --foreground 20m cargo xtask audio
 
 test-embedded: ## c/heartbeat on nine machines: size, stack, instructions, cycles, rules
 	cargo xtask setup embedded
-	cargo xtask embedded
+	timeout --foreground 20m cargo xtask embedded
 
 test-flowgraph: ## FutureSDR and GNU Radio graphs, built and measured
 	cargo xtask setup flowgraph
-	cargo xtask flowgraph
+	timeout --foreground 20m cargo xtask flowgraph
 
 test-trace: ## tracepoints with LTTng, babeltrace2, C++ and Python
 	cargo xtask setup trace
-	cargo xtask trace
+	timeout --foreground 20m cargo xtask trace
 
 bench-search: ## what it costs each algorithm to decide on a trial, credible with 200 trials behind it too
 	cargo bench --package dropline-search --bench deciding

@@ -1,12 +1,11 @@
 //! FutureSDR and GNU Radio graphs: programs of their own, built apart from the workspace.
 
-use crate::{Done, root};
-use std::path::PathBuf;
+use crate::{Done, root, target};
 use std::time::Instant;
 
 /// Builds both programs and puts them where `dropline` finds them.
 pub(crate) fn build() -> Done {
-    let place = place();
+    let place = target().join("flowgraph");
     let bin = place.join("bin");
     std::fs::create_dir_all(&bin).map_err(|why| format!("cannot create {}: {why}", bin.display()))?;
     cargo(&["build", "--release", "--locked"])?;
@@ -36,14 +35,8 @@ pub(crate) fn test() -> Done {
 /// Cargo in the programs' own workspace.
 fn cargo(words: &[&str]) -> Done {
     let manifest = root().join("crates/flowgraph/Cargo.toml").to_string_lossy().into_owned();
-    let target = place().to_string_lossy().into_owned();
+    let target = target().join("flowgraph").to_string_lossy().into_owned();
     let (verb, rest) = words.split_first().expect("cargo is told what to do");
     let target = if *verb == "fmt" { Vec::new() } else { vec!["--target-dir", target.as_str()] };
     crate::run("cargo", &[&[*verb, "--manifest-path", &manifest], target.as_slice(), rest].concat())
-}
-
-/// Where the programs are built.
-fn place() -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    root().join(target).join("flowgraph")
 }

@@ -54,6 +54,11 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a directory of the repository").to_owned()
 }
 
+/// Where cargo builds.
+fn target() -> PathBuf {
+    root().join(std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from))
+}
+
 /// Runs a program in the repository, shown before it runs; its failure is an error.
 fn run(program: &str, words: &[&str]) -> Done {
     eprintln!("+ {program} {}", words.join(" "));
@@ -68,6 +73,5 @@ fn run(program: &str, words: &[&str]) -> Done {
 /// The program that users run, built with optimisation.
 fn build_dropline() -> Result<PathBuf, String> {
     run("cargo", &["build", "--release", "--locked", "--package", "dropline-cli"])?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    Ok(root().join(target).join("release/dropline"))
+    Ok(target().join("release/dropline"))
 }

@@ -1,12 +1,11 @@
 //! Tracepoints in the world around: LTTng, babeltrace2, C++ and Python.
 
-use crate::{Done, root};
-use std::path::PathBuf;
+use crate::{Done, root, target};
 use std::time::Instant;
 
 /// Builds the tracepoints as an LTTng provider, where `dropline` finds it.
 pub(crate) fn build() -> Done {
-    let place = place();
+    let place = target().join("trace");
     std::fs::create_dir_all(&place).map_err(|why| format!("cannot create {}: {why}", place.display()))?;
     let library = place.join("libdropline_lttng.so").to_string_lossy().into_owned();
     let source = "c/trace/lttng/dropline_lttng.c";
@@ -40,18 +39,13 @@ pub(crate) fn test() -> Done {
 /// What an event costs, ours and others'.
 pub(crate) fn bench() -> Done {
     let manifest = root().join("experiments/trace-cost/Cargo.toml").to_string_lossy().into_owned();
-    let target = place().to_string_lossy().into_owned();
+    let place = target().join("trace");
+    let directory = place.to_string_lossy();
     crate::run(
         "cargo",
-        &["build", "--release", "--locked", "--manifest-path", &manifest, "--target-dir", &target],
+        &["build", "--release", "--locked", "--manifest-path", &manifest, "--target-dir", &directory],
     )?;
-    let library = place().join("libdropline_lttng.so");
-    let program = place().join("release/dropline-trace-cost").to_string_lossy().into_owned();
+    let library = place.join("libdropline_lttng.so");
+    let program = place.join("release/dropline-trace-cost").to_string_lossy().into_owned();
     crate::run("env", &[&format!("DROPLINE_LTTNG={}", library.display()), &program])
-}
-
-/// Where the provider and the bench are built.
-fn place() -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    root().join(target).join("trace")
 }

@@ -16,22 +16,30 @@ impl Background {
     /// # Errors
     /// If a command is none, or cannot be started; those that were started are ended.
     pub fn start(commands: &[String]) -> Result<Self, Failure> {
+        Self::start_for("--background", commands, &[])
+    }
+
+    /// The same for the commands of another flag, with variables of the environment.
+    pub(crate) fn start_for(
+        flag: &str,
+        commands: &[String],
+        environment: &[(&str, &str)],
+    ) -> Result<Self, Failure> {
         let mut started = Self::default();
         for text in commands {
             let words = shlex::split(text).filter(|words| !words.is_empty()).ok_or_else(|| {
-                Failure::usage(format!(
-                    "--background {text:?} is no command: a quote is open, or it is empty"
-                ))
+                Failure::usage(format!("{flag} {text:?} is no command: a quote is open, or it is empty"))
             })?;
             let child = Command::new(&words[0])
                 .args(&words[1..])
+                .envs(environment.iter().copied())
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
                 .process_group(0)
                 .spawn()
                 .map_err(|why| {
-                    Failure::environment(format!("--background: {} cannot be started: {why}", words[0]))
+                    Failure::environment(format!("{flag}: {} cannot be started: {why}", words[0]))
                 })?;
             started.children.push(child);
         }

@@ -5,6 +5,7 @@ mod words;
 
 pub use words::study;
 
+use crate::background::Background;
 use crate::comparing::side;
 use crate::searching::{Conditions, opening};
 use crate::target::{AnyMeasurer, Opened};
@@ -14,9 +15,7 @@ use dropline_record::{Count, Injected, Purpose, TrialLine};
 use dropline_stats::{Binned, Counted, Meaning, Rounding};
 use dropline_trace::{Kind, Session, SessionError};
 use dropline_trial::{Rate, TrafficProfile, TrialInput};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -67,9 +66,10 @@ pub fn inject(
             "try  dropline inject udp://127.0.0.1:7007 --start 'dropline serve' --probe request --delay 30us",
         ));
     }
-    let _program = plan.start.as_deref().map(|command| Program::start(command, &name, &path)).transpose()?;
+    let commands: Vec<String> = plan.start.iter().cloned().collect();
+    let mut program = Background::start_for("--start", &commands, &[(&name, &path)])?;
     let target = plan.target.clone().with_environment(&name, &path);
-    let mut opened = open(&target, plan, conditions, watcher)?;
+    let mut opened = open(&target, plan, &mut program, conditions, watcher)?;
     watcher.opened(&target.to_string(), opened.note.as_deref());
     place.session.start();
     let length = (plan.duration / (4 * ROUNDS)).max(SHORTEST);
@@ -158,13 +158,20 @@ pub fn stored(before: &Path, after: &Path, delay: Duration) -> Result<Injected, 
 fn open(
     target: &Target,
     plan: &Injection,
+    program: &mut Background,
     conditions: &Conditions,
     watcher: &dyn Watcher,
 ) -> Result<Opened, Failure> {
     let begun = Instant::now();
     loop {
         match target.open(&plan.profile, opening(conditions, 1, watcher)) {
-            Err(_) if plan.start.is_some() && begun.elapsed() < PATIENCE => {
+            // A wrong word stays wrong, and a program that ended answers no more.
+            Err(why)
+                if plan.start.is_some()
+                    && why.exit_code() == 4
+                    && program.ended() == 0
+                    && begun.elapsed() < PATIENCE =>
+            {
                 if conditions.stop.load(Ordering::Relaxed) {
                     return Err(Failure::interrupted());
                 }
@@ -264,37 +271,5 @@ impl Place {
     fn added(&self, asked: Duration) -> [Added; 2] {
         let ns_per_tick = self.session.calibration().map_or(1.0, |calibration| calibration.ns_per_tick());
         [(0, 1), (1, 2)].map(|(level, times)| Added::of(&self.ticks[level], ns_per_tick, asked * times))
-    }
-}
-
-/// A program that ends with the measurement.
-struct Program(Child);
-
-impl Program {
-    fn start(command: &str, name: &str, path: &str) -> Result<Self, Failure> {
-        let words = shlex::split(command).filter(|words| !words.is_empty()).ok_or_else(|| {
-            Failure::usage(format!("--start {command:?} is no command: a quote is open, or it is empty"))
-        })?;
-        Command::new(&words[0])
-            .args(&words[1..])
-            .env(name, path)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .map(Self)
-            .map_err(|why| Failure::environment(format!("--start: {} cannot be started: {why}", words[0])))
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let group = format!("-{}", self.0.id());
-        let ended = Command::new("kill").args(["-9", "--", &group]).stderr(Stdio::null()).status();
-        if !ended.is_ok_and(|status| status.success()) {
-            let _ = self.0.kill();
-        }
-        let _ = self.0.wait();
     }
 }

@@ -206,16 +206,14 @@ impl Desk {
         for at in 0..count {
             let Some(source) = batch.source(at) else { continue };
             match self.sort(batch.packet(at), source, &mut tally) {
-                Sorted::Query { tag, number } => {
-                    QUERY.cross();
-                    queries.push((source, tag, number));
-                }
+                Sorted::Query { tag, number } => queries.push((source, tag, number)),
                 Sorted::Request(origin) => requests.push(Taken { at, source, origin }),
             }
         }
         drop(tally);
         add(&self.counters.received, requests.len());
         requests.iter().for_each(|_| REQUEST.cross());
+        queries.iter().for_each(|_| QUERY.cross());
     }
 
     /// Says what bytes are, and notes a trial's packet as received.
@@ -314,9 +312,13 @@ impl Desk {
             };
             let sorted = self.sort(&bytes[..length], source, &mut lock(&self.tally));
             match sorted {
-                Sorted::Query { tag, number } => self.answer_queries(&[(source, tag, number)]),
+                Sorted::Query { tag, number } => {
+                    QUERY.cross();
+                    self.answer_queries(&[(source, tag, number)]);
+                }
                 Sorted::Request(origin) => {
                     let read_ns = monotonic_ns();
+                    REQUEST.cross();
                     add(&self.counters.received, 1);
                     self.serve(&bytes[..length], source, origin);
                     self.keep_times(read_ns);

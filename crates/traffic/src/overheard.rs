@@ -5,7 +5,7 @@ use crate::clock_join::ClockJoin;
 use crate::counters::watch::Watch;
 use crate::sys::local_addresses;
 use crate::tap::Tap;
-use dropline_account::{Account, Outcome, Role, Snapshot, account};
+use dropline_account::{Account, Family, Outcome, Role, Snapshot, account, truesize};
 use dropline_stats::Spacing;
 use dropline_trial::{PacketTimes, Stamp, Watched};
 use std::io;
@@ -172,14 +172,12 @@ impl Port {
 /// What is known without a place: what arrived, and what programs read of it at most; and what the namespace's
 /// sockets read in all.
 fn outcome(grown: &Snapshot, arrived: Option<u64>, trains: bool) -> (Outcome, u64) {
-    /// The least that a waiting packet is charged.
-    const LEAST_CHARGE: u64 = 832;
     let here = grown.spaces.iter().find(|space| matches!(space.role, Role::Both | Role::Far));
     let read = here.map_or(0, |space| space.stack.udp_read);
     let (dropped, waiting_bytes) =
         grown.target.map_or((0, 0), |sockets| (sockets.drops, sockets.waiting_bytes));
-    // What still waits is not lost, for the service goes on.
-    let waiting = waiting_bytes.div_ceil(LEAST_CHARGE);
+    // What still waits is not lost, for the service goes on; no packet is charged less than an empty one.
+    let waiting = waiting_bytes.div_ceil(u64::from(truesize(0, Family::V4)));
     let offered = arrived.unwrap_or(read + dropped).max(dropped);
     let forwarded = (offered - dropped).min(read + waiting);
     (Outcome { offered, forwarded, one_way: true, trains, ..Outcome::default() }, read)

@@ -57,16 +57,17 @@ pub fn trial(
     trial.input.load = Rate::pps(load).unwrap_or(Rate::LOWEST);
     trial.stamp = Some(Stamp::App);
     trial.delay_kind = Some(DelayKind::Passage);
-    trial.delay = together(&passages);
+    trial.delay = together(&passages.pipes);
     trial.caveats.extend(caveats);
     trial.passages = Some(passages);
     trial
 }
 
-fn together(passages: &Passages) -> Delay {
+/// Delays of all these pipes.
+pub(super) fn together<'a>(pipes: impl IntoIterator<Item = &'a Pipe>) -> Delay {
     let mut all = Histogram::new();
     let mut delay = Delay::default();
-    for pipe in &passages.pipes {
+    for pipe in pipes {
         if let Some(histogram) = &pipe.delay.histogram {
             all.merge(histogram);
         }

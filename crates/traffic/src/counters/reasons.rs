@@ -55,13 +55,16 @@ impl Reasons {
         Ok(Self { counted })
     }
 
-    /// Drops so far.
+    /// Drops so far, of the places whose counts can be read.
     pub(crate) fn read(&self) -> BTreeMap<Place, u64> {
         let count = |mut file: &File| {
             let mut bytes = [0; 8];
-            file.read_exact(&mut bytes).map_or(0, |()| u64::from_ne_bytes(bytes))
+            file.read_exact(&mut bytes).ok().map(|()| u64::from_ne_bytes(bytes))
         };
-        self.counted.iter().map(|(place, files)| (*place, files.iter().map(count).sum())).collect()
+        let place = |(place, files): &(Place, Vec<File>)| {
+            Some((*place, files.iter().map(count).sum::<Option<u64>>()?))
+        };
+        self.counted.iter().filter_map(place).collect()
     }
 }
 

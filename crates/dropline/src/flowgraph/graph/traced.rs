@@ -1,12 +1,11 @@
 //! What graphs record beside tx and rx: when a granule was due, and when it left each block.
 
 use super::Graph;
+use crate::flowgraph::summary::together;
 use dropline_passage::{Correlator, Cut, Settings};
-use dropline_stats::Histogram;
 use dropline_trace::{Event, Kind};
 use dropline_trial::Delay;
 use dropline_trial::graph::Residence;
-use dropline_trial::passages::Pipe;
 
 /// Number of the program's event that says for how long a granule had been due: pipe, granule, ns.
 const DUE: Kind = Kind::Own(1);
@@ -60,7 +59,7 @@ impl Traced {
 
     /// From when granules were due, where there is a load; how long they were in each block, where that was asked for.
     pub(super) fn finish(self) -> (Option<Delay>, Vec<Residence>) {
-        let due = self.due.map(|due| together(due.finish(None).pipes.iter()));
+        let due = self.due.map(|due| together(&due.finish(None).pipes));
         let blocks = self.blocks.map(|blocks| blocks.finish(None).pipes).unwrap_or_default();
         let of = |block: u32| Residence {
             block: block + 1,
@@ -69,21 +68,6 @@ impl Traced {
         let residence = if blocks.is_empty() { Vec::new() } else { (0..self.per_pipe).map(of).collect() };
         (due, residence)
     }
-}
-
-fn together<'a>(pipes: impl Iterator<Item = &'a Pipe>) -> Delay {
-    let mut all = Histogram::new();
-    let mut delay = Delay::default();
-    for pipe in pipes {
-        if let Some(histogram) = &pipe.delay.histogram {
-            all.merge(histogram);
-        }
-        delay.negative += pipe.delay.negative;
-        delay.negative_min_ns =
-            [delay.negative_min_ns, pipe.delay.negative_min_ns].into_iter().flatten().min();
-    }
-    delay.histogram = (all.count() + delay.negative > 0).then_some(all);
-    delay
 }
 
 #[cfg(test)]
