@@ -73,6 +73,10 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
             }
             done += 1;
         }
+        // A pair without its partner is none, and would be one too many when the block is made again.
+        if together.len() < block.cells.len() {
+            continue;
+        }
         let faults = block.cells.iter().zip(&together).filter_map(|(cell, ran)| {
             Some(caveat("not_consistent", &format!("{}, run {}: {}", cell.key(), ran.run, ran.fault(cell)?)))
         });

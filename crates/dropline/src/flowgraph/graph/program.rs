@@ -5,6 +5,7 @@ use crate::Failure;
 use crate::flowgraph::program::Recorders;
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -114,6 +115,8 @@ impl Running {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            // Ctrl-C is ours: what was recorded until then is read before it ends.
+            .process_group(0)
             .spawn()
             .map_err(|why| Failure::environment(format!("cannot start {}: {why}", path.display())))?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
