@@ -14,8 +14,9 @@
  *     DROPLINE_PROBE("parse");              a place where an experimenter can add a delay
  *
  * A program records when the environment variable DROPLINE_TRACE names a session's file, which the collector makes.
- * Switched off, a tracepoint is two loads and a branch; with DROPLINE_TRACE_SILENT defined it is nothing. On, it is
- * one read of the clock and 32 bytes into the thread's own ring; it never waits, allocates or fails.
+ * Off, a tracepoint is one load and one branch that always goes the same way (two more loads where a session stands
+ * still); with DROPLINE_TRACE_SILENT defined it is nothing. On, it is one read of the clock and 32 bytes into the thread's
+ * own ring; it never waits, allocates or fails.
  *
  * Where DROPLINE_LTTNG names LTTng's provider (c/trace/lttng), it is loaded and gets the same events: one program works
  * with and without LTTng.
@@ -55,6 +56,8 @@ struct dropline_probe {
     uint32_t number, asked;
 };
 
+/* Whether there may be anything to record to; the flag that says whether tracepoints record now. */
+extern uint32_t dropline_may_record;
 extern const uint32_t *dropline_recording;
 extern __thread struct dropline_local dropline_here;
 void dropline_settle(void);
@@ -64,6 +67,12 @@ int dropline_join(void);
 void dropline_to_lttng(uint64_t kind, uint32_t pipe, uint64_t n, uint64_t extra);
 void dropline_probe_delay(struct dropline_probe *probe);
 uint64_t dropline_monotonic_ns(void);
+
+static inline int dropline_is_on(void)
+{
+    return __builtin_expect(__atomic_load_n(&dropline_may_record, __ATOMIC_RELAXED) != 0, 0)
+        && __atomic_load_n(__atomic_load_n(&dropline_recording, __ATOMIC_RELAXED), __ATOMIC_RELAXED) != 0;
+}
 
 static inline uint64_t dropline_ticks(int counter_is_clock)
 {
@@ -80,7 +89,7 @@ static inline void dropline_write(uint64_t kind, uint32_t pipe, uint64_t n, uint
 #ifndef DROPLINE_TRACE_SILENT
     struct dropline_local *here;
     uint64_t ticks, *slot;
-    if (__atomic_load_n(__atomic_load_n(&dropline_recording, __ATOMIC_RELAXED), __ATOMIC_RELAXED) == 0)
+    if (!dropline_is_on())
         return;
     here = &dropline_here;
     if (__builtin_expect(here->slots == 0, 0)) {
@@ -168,7 +177,7 @@ static inline void dropline_event(uint32_t number, uint32_t which, uint64_t firs
 static inline void dropline_cross(struct dropline_probe *probe)
 {
 #ifndef DROPLINE_TRACE_SILENT
-    if (__atomic_load_n(__atomic_load_n(&dropline_recording, __ATOMIC_RELAXED), __ATOMIC_RELAXED) != 0)
+    if (dropline_is_on())
         dropline_probe_delay(probe);
 #else
     (void)probe;
@@ -216,6 +225,7 @@ struct dropline_head {
 enum { DROPLINE_PAGE = 4096, DROPLINE_PROBES = 64, DROPLINE_ENTRY = 64, DROPLINE_COUNTERS = 256, DROPLINE_EVENT = 32 };
 
 static const uint32_t dropline_unasked = 1, dropline_off = 0, dropline_ask_lttng = 1;
+uint32_t dropline_may_record = 1;
 const uint32_t *dropline_recording = &dropline_unasked;
 __thread struct dropline_local dropline_here;
 
@@ -296,6 +306,8 @@ static void dropline_ask(void)
     if (memory == MAP_FAILED || pthread_key_create(&dropline_lease, dropline_give_back) != 0) {
         __atomic_store_n(&dropline_recording, dropline_lttng_writes != 0 ? &dropline_ask_lttng : &dropline_off,
             __ATOMIC_RELEASE);
+        if (dropline_lttng_writes == 0)
+            __atomic_store_n(&dropline_may_record, 0u, __ATOMIC_RELAXED);
         return;
     }
     dropline_session = (struct dropline_head *)memory;
@@ -308,7 +320,7 @@ int dropline_join(void)
     pthread_once(&dropline_asked, dropline_ask);
     if (dropline_session == 0 && dropline_lttng_is_recording != 0)
         return dropline_lttng_is_recording();
-    return __atomic_load_n(__atomic_load_n(&dropline_recording, __ATOMIC_RELAXED), __ATOMIC_RELAXED) != 0;
+    return dropline_is_on();
 }
 
 /* A thread's first event: it takes a ring that nobody writes to. */
