@@ -45,6 +45,12 @@ fn all() {
     if let Some(off) = of("off") {
         bar("switched off, ns", off.event, "under", 1.0);
     }
+    if let Some(off) = of("c-off") {
+        bar("switched off in C, ns", off.event, "under", 1.0);
+    }
+    if let Some(ring) = of("c-ring") {
+        bar("recorded event in C / clock read", ring.event / ring.clock, "at most", 1.3);
+    }
     if let (Some(ring), Some(lttng)) = (of("ring"), of("lttng")) {
         let counter = ring.clock * 1.5 < ring.monotonic;
         bar("LTTng-UST event / ours", lttng.event / ring.event, "at least", if counter { 6.0 } else { 3.0 });

@@ -13,7 +13,7 @@ const PIPES: u32 = 6;
 
 /// Events a second from the rings of two threads through the correlator: the least of 21 rounds.
 pub fn correlated_a_second() -> f64 {
-    let mut session = rivals::session("correlating");
+    let mut session = rivals::session("correlating", rivals::SHAPE);
     session.attach();
     session.start();
     std::thread::sleep(Duration::from_millis(100));

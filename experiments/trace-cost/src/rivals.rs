@@ -1,5 +1,6 @@
 //! Ways to record an event: ours, and those that the question weighed.
 
+mod c;
 pub mod lttng;
 mod uprobe;
 
@@ -20,8 +21,12 @@ pub const WAYS: &[Way] = &[
     Way { name: "off", what: "our tracepoint, no session" },
     Way { name: "stopped", what: "our tracepoint, session not recording" },
     Way { name: "ring", what: "our tracepoint into the thread's ring" },
+    Way { name: "c-off", what: "the C header's tracepoint, no session" },
+    Way { name: "c-stopped", what: "the C header's, session not recording" },
+    Way { name: "c-ring", what: "the C header's into the thread's ring" },
     Way { name: "lttng", what: "LTTng-UST, the same tracepoint" },
     Way { name: "usdt", what: "USDT, nobody attached" },
+    Way { name: "usdt-attached", what: "USDT, counted by the kernel" },
     Way { name: "uprobe", what: "uprobe on a function's entry, counted by the kernel" },
     Way { name: "tracing-off", what: "tracing::event!, no subscriber" },
     Way { name: "tracing", what: "tracing::event!, fmt to a null writer" },
@@ -41,7 +46,7 @@ pub fn run(way: &str) {
             report(|n| dropline_trace::tx(1, n), || {});
         }
         "stopped" | "ring" => {
-            let mut session = session("event");
+            let mut session = session("event", SHAPE);
             session.attach();
             if way == "ring" {
                 session.start();
@@ -57,6 +62,17 @@ pub fn run(way: &str) {
             );
             assert_eq!(session.counts().discarded, 0, "the ring was full: what was timed is discarding");
         }
+        "c-off" => said(c::measured(None)),
+        "c-stopped" | "c-ring" => {
+            // One ring for all rounds: nobody drains while the program runs.
+            let shape = Shape { rings: 1, capacity: 1 << 20, ..SHAPE };
+            let session = session("c", shape);
+            if way == "c-ring" {
+                session.start();
+            }
+            said(c::measured(Some(&session)));
+            assert_eq!(session.counts().discarded, 0, "the ring was full: what was timed is discarding");
+        }
         "lttng" => {
             if dropline_trace::join() {
                 report(|n| dropline_trace::tx(1, n), || {});
@@ -64,11 +80,9 @@ pub fn run(way: &str) {
                 eprintln!("LTTng does not record: cargo xtask setup trace builds the provider");
             }
         }
-        "usdt" => report(|n| probe::probe!(dropline, tx, 1u32, n), || {}),
-        "uprobe" => match uprobe::Attached::to(uprobe::traced as fn(u64) as usize) {
-            Ok(_attached) => report(|n| uprobe::traced(n), || {}),
-            Err(why) => eprintln!("{why}"),
-        },
+        "usdt" => report(usdt, || {}),
+        "usdt-attached" => attached(uprobe::Attached::to_usdt("dropline", "tx"), usdt),
+        "uprobe" => attached(uprobe::Attached::to_function(), uprobe::traced),
         "tracing-off" => report(|n| tracing::event!(tracing::Level::INFO, pipe = 1, n), || {}),
         "tracing" => {
             let subscriber = tracing_subscriber::fmt().with_writer(std::io::sink).finish();
@@ -122,14 +136,42 @@ pub fn run(way: &str) {
     }
 }
 
+fn usdt(n: u64) {
+    probe::probe!(dropline, tx, 1u32, n);
+}
+
+/// What the kernel must have seen, else something else was timed.
+fn attached(to: Result<uprobe::Attached, String>, event: fn(u64)) {
+    match to {
+        Err(why) => eprintln!("{why}"),
+        Ok(mut places) => {
+            event(0);
+            match places.seen() {
+                0 => eprintln!("the kernel counted nobody who passed"),
+                _ => report(event, || {}),
+            }
+        }
+    }
+}
+
 fn line(to: &mut dyn Write, n: u64, ns: u64) {
     writeln!(to, "{ns} tx 1 {n}").expect("somebody reads");
 }
 
-/// A session for this process alone.
-pub fn session(name: &str) -> Session {
+/// What a way that has a process of its own found.
+fn said(found: Result<Report, String>) {
+    match found {
+        Ok(report) => report.print(),
+        Err(why) => eprintln!("{why}"),
+    }
+}
+
+/// Room for the events of a few threads between two looks.
+pub const SHAPE: Shape = Shape { rings: 4, capacity: 1 << 18, when_full: WhenFull::DiscardNewest };
+
+/// A session for this bench alone.
+pub fn session(name: &str, shape: Shape) -> Session {
     let path = Path::new("/dev/shm").join(format!("dropline-trace-cost-{name}-{}", std::process::id()));
-    let shape = Shape { rings: 4, capacity: 1 << 18, when_full: WhenFull::DiscardNewest };
     Session::create(&path, shape).expect("a session in a file of its own")
 }
 
