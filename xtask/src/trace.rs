@@ -17,6 +17,10 @@ pub(crate) fn build() -> Done {
 /// The tests that need them.
 pub(crate) fn test() -> Done {
     let begun = Instant::now();
+    // Events, rings and their layout need neither an operating system nor its library.
+    let core = ["check", "--locked", "--package", "dropline-trace", "--lib", "--no-default-features"];
+    crate::run("cargo", &core)?;
+    orders()?;
     // An example of the crate is a program that was not linked with LTTng.
     crate::run("cargo", &["build", "--locked", "--package", "dropline-trace", "--example", "copy"])?;
     let tests = [
@@ -34,6 +38,14 @@ pub(crate) fn test() -> Done {
     crate::run("cargo", &tests)?;
     eprintln!("make test-trace took {} s", begun.elapsed().as_secs());
     Ok(())
+}
+
+/// Every order in which the writer and the reader of a ring can meet (loom).
+fn orders() -> Done {
+    let place = target().join("loom").to_string_lossy().into_owned();
+    let words =
+        ["test", "--locked", "--release", "--package", "dropline-trace", "--lib", "--target-dir", &place];
+    crate::run("env", &[&["RUSTFLAGS=--cfg loom", "cargo"], &words[..], &["orders"]].concat())
 }
 
 /// What an event costs, ours and others'.

@@ -24,6 +24,8 @@ pub(crate) struct Progress {
     /// How far the trial is.
     live: LiveWords,
     jsonl: bool,
+    /// What one of a load is.
+    load_unit: &'static str,
     goals: Vec<String>,
     widths: Vec<f64>,
     range: Option<(f64, f64)>,
@@ -43,6 +45,7 @@ impl Progress {
             quiet,
             live: LiveWords::default(),
             jsonl,
+            load_unit: "packets",
             goals: Vec::new(),
             widths: Vec::new(),
             range: None,
@@ -51,8 +54,15 @@ impl Progress {
         }
     }
 
+    /// Tells what one of a load is; else it is a packet.
+    pub(crate) fn counting(mut self, load_unit: &'static str) -> Self {
+        self.load_unit = load_unit;
+        self
+    }
+
     /// Tells what is searched for, so that the intervals can be drawn.
     pub(crate) fn searching(&mut self, plan: &dropline::SearchPlan) {
+        self.load_unit = plan.target.load_unit();
         self.goals = plan.line().goals.iter().map(record::GoalLine::words).collect();
         self.widths = plan.goals.iter().map(|goal| goal.width.as_f64()).collect();
         self.range = Some((plan.range.min().as_pps(), plan.range.max().as_pps()));
@@ -87,9 +97,25 @@ impl Progress {
                 }
                 _ => format!("asked {} %", asked * 100.0),
             };
-            let _ = write!(text, "\n  {goal:<11} {}  {}  {width}", bar(range, bounds), interval(bounds));
+            let _ = write!(
+                text,
+                "\n  {goal:<11} {}  {}  {width}",
+                bar(range, bounds),
+                self.load(interval(bounds))
+            );
         }
         text
+    }
+
+    /// A load in words, in the unit of what is measured.
+    fn load(&self, words: impl ToString) -> String {
+        let words = words.to_string();
+        match self.load_unit {
+            "packets" => words,
+            "samples" => words.replace("pps", "sps"),
+            "cycles" => words.replace("pps", "Hz"),
+            _ => words.replace("pps", "/s"),
+        }
     }
 
     fn time(&self, search: Option<&Search>) -> String {
@@ -149,7 +175,7 @@ impl Watcher for Progress {
         block.set_style(style.with_key("fraction", fraction));
         block.reset_elapsed();
         let seconds = duration.as_secs_f64();
-        block.set_prefix(format!("{phase}, trial {number}   {} for {seconds:.3} s", input.load));
+        block.set_prefix(format!("{phase}, trial {number}   {} for {seconds:.3} s", self.load(input.load)));
     }
 
     fn ended(&mut self, line: &TrialLine, search: Option<&Search>) {
@@ -170,10 +196,11 @@ impl Watcher for Progress {
             }
             None => {
                 let load = Rate::from_millipps((line.intended_load_pps * 1000.0).round() as u64);
+                let load = self.load(load);
                 let mut text = format!("trial {}  {load}  {} s  {lost}", line.number, line.duration_s);
                 if line.purpose == Purpose::Search {
                     for (goal, bounds) in self.goals.iter().zip(&line.bounds) {
-                        let _ = write!(text, "  {goal} {}", interval(bounds));
+                        let _ = write!(text, "  {goal} {}", self.load(interval(bounds)));
                     }
                     if let Some(left) = search.and_then(|search| self.left(search)) {
                         let _ = write!(text, "  {left}");

@@ -248,6 +248,40 @@ fn a_program_that_records_nothing_is_an_error_that_says_what_to_do() {
     assert_eq!(ended.code, Some(4), "{}", ended.errors);
 }
 
+/// A program in the place of the graphs', as a shell script.
+fn in_the_place_of_a_graph(bench: &Bench, script: &str) -> Ended {
+    use std::os::unix::fs::PermissionsExt as _;
+    bench.write("dropline-futuresdr", &format!("#!/bin/sh\n{script}\n"));
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(bench.path("dropline-futuresdr"), executable).unwrap();
+    let words = ["trial", "flowgraph:futuresdr?samples=1000", "--patience=200ms", "-q", "-o", "-"];
+    let mut command = bench.command(&words);
+    Ended::from(command.env("DROPLINE_FLOWGRAPHS", bench.path("")).output().unwrap())
+}
+
+#[test]
+fn a_graph_that_stands_still_dies_or_answers_nonsense_is_an_error_that_says_so() {
+    let bench = Bench::new();
+    for (script, words) in [
+        ("exec sleep 60", "neither moved a sample nor answered for 0.2 s"),
+        ("echo no such scheduler >&2; exit 3", "no such scheduler"),
+        ("read request; echo nonsense; exec sleep 60", "answered what is no trial"),
+    ] {
+        let ended = in_the_place_of_a_graph(&bench, script);
+        assert_eq!((ended.code, ended.errors.contains(words)), (Some(4), true), "{script}: {}", ended.errors);
+    }
+}
+
+#[test]
+fn a_program_fails_a_check_by_its_percentiles() {
+    let bench = Bench::new();
+    let target = part("?granularity=32768", "thirty_lines_of_rust");
+    for (fail_if, code) in [("p50>1000s", 0), ("p99>1ns", 1), ("loss_ratio>0", 0)] {
+        let ended = bench.run(&["trial", &target, "--fail-if", fail_if, "-q", "-o", "-"]);
+        assert_eq!(ended.code, Some(code), "{fail_if}: {}", ended.errors);
+    }
+}
+
 #[test]
 fn a_program_at_its_own_pace_takes_no_load_and_is_not_searched() {
     let bench = Bench::new();

@@ -2,7 +2,7 @@
 
 use crate::keeper::{Keeper, Output};
 use crate::target::{AnyMeasurer, Opened, Opening};
-use crate::{Failure, SearchPlan, Watcher, clock, environment, failure};
+use crate::{Failure, SearchPlan, Target, Watcher, clock, environment, failure};
 use dropline_record::{
     AnswerLine, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, GoalLine, Header, OutlookLine,
     ProfileLine, Purpose, Record, ResultLine, TrialLine, schema,
@@ -148,7 +148,7 @@ fn header(plan: &SearchPlan, conditions: &Conditions, opened: &Opened) -> Header
         target: plan.target.to_string(),
         target_note: opened.note.clone(),
         load_unit: plan.target.load_unit().into(),
-        load_is: load_is(&plan.profile),
+        load_is: load_is(&plan.target, &plan.profile),
         profile: ProfileLine::from(&plan.profile),
         search: Some(plan.line()),
         generator: opened.generator.clone(),
@@ -158,7 +158,10 @@ fn header(plan: &SearchPlan, conditions: &Conditions, opened: &Opened) -> Header
 }
 
 /// What a load is the sum of, in words (RFC 9971 §4.5.2).
-pub(crate) fn load_is(profile: &dropline_trial::TrafficProfile) -> String {
+pub(crate) fn load_is(target: &Target, profile: &dropline_trial::TrafficProfile) -> String {
+    if target.load_unit() == "samples" {
+        return "the sum over all pipes".into();
+    }
     let total: u64 = profile.directions.iter().map(|part| u64::from(part.share)).sum();
     match profile.directions.as_slice() {
         [_] => "the load of one interface".into(),

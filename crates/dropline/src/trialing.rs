@@ -58,7 +58,7 @@ pub fn trial(
         target: plan.target.to_string(),
         target_note: opened.note,
         load_unit: plan.target.load_unit().into(),
-        load_is: load_is(&plan.profile),
+        load_is: load_is(&plan.target, &plan.profile),
         profile,
         search: None,
         generator: opened.generator,

@@ -409,9 +409,9 @@ pub(crate) fn labelled(label: &str, title: String) -> String {
     }
 }
 
-/// Whether packets move, which have a size and may come back late; timers and cycles have neither.
+/// Whether packets move, which have a size and may come back late; samples, timers and cycles have neither.
 pub(crate) fn is_traffic(record: &Record) -> bool {
-    !matches!(record.header.load_unit.as_str(), "wakeups" | "cycles")
+    record.header.load_unit == "packets"
 }
 
 /// The traffic in words.

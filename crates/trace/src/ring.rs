@@ -304,7 +304,7 @@ mod tests {
     }
 }
 
-/// Every order in which two threads can meet: run with `RUSTFLAGS="--cfg loom"`.
+/// Every order in which two threads can meet: `make test-trace` runs it, with `RUSTFLAGS="--cfg loom"`.
 #[cfg(all(test, loom))]
 mod orders {
     use super::*;

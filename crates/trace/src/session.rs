@@ -3,7 +3,7 @@
 use crate::layout::Shape;
 use crate::sys::clock::{Clock, Pair};
 use crate::sys::local;
-use crate::sys::region::Region;
+use crate::sys::region::{Mapping, Region};
 use crate::{Event, Reader};
 use core::sync::atomic::Ordering;
 use std::fmt;
@@ -17,6 +17,8 @@ pub struct Session {
     readers: Vec<Reader<'static>>,
     began: Pair,
     path: PathBuf,
+    /// Dropped last: what is above looks into it.
+    _mapping: Mapping,
 }
 
 /// Why there is no session.
@@ -110,7 +112,13 @@ impl Session {
         let clock = Clock::best();
         let region = Region::create(path, shape, clock)?;
         let readers = (0..shape.rings).map(|ring| region.ring(ring).reader()).collect();
-        Ok(Self { region, readers, began: Pair::read(clock), path: path.to_owned() })
+        Ok(Self {
+            region,
+            readers,
+            began: Pair::read(clock),
+            path: path.to_owned(),
+            _mapping: Mapping(region),
+        })
     }
 
     /// The environment variable, and its value, by which a program finds the session.

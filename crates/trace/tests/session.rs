@@ -38,6 +38,20 @@ fn drained(session: &mut Session) -> Vec<(u32, Event)> {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_collectors_memory_goes_with_its_session() {
+    let maps = || std::fs::read_to_string("/proc/self/maps").unwrap();
+    let mut session = session("gone", 2, 256);
+    let name = session.variable().1.file_name().unwrap().to_string_lossy().into_owned();
+    session.start();
+    assert!(play(&session, "a_hundred_granules").success());
+    assert_eq!(drained(&mut session).len(), 201);
+    assert!(maps().contains(&name));
+    drop(session);
+    assert!(!maps().contains(&name), "{name} is still mapped");
+}
+
+#[test]
 #[ignore = "a part that other tests play"]
 fn a_hundred_granules() {
     for n in 1..=100 {

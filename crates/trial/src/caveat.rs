@@ -387,8 +387,8 @@ impl fmt::Display for Caveat {
             ),
             Self::LossBelow { intended_load_pps, offered, lost } => write!(
                 f,
-                "{lost} of {offered} packets were lost at {intended_load_pps:.0} pps, far below the load \
-                 that was found: loss does not begin there; search again with a lower highest load"
+                "{lost} of {offered} were lost at {intended_load_pps:.0} a second, far below the load that was \
+                 found: loss does not begin there; search again with a lower highest load"
             ),
             Self::CountersShared { beyond: 0 } => f.write_str(
                 "the counters that say where packets were lost hold other programs' packets too: places \

@@ -12,7 +12,7 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
     let fail_if = conditions_to_fail(&args.keep)?;
     let plan = plan::trial(args)?;
     let conditions = conditions(&args.traffic, words)?;
-    let mut progress = Progress::new(args.keep.quiet, false);
+    let mut progress = Progress::new(args.keep.quiet, false).counting(plan.target.load_unit());
     let mut background = Background::start(&args.background)?;
     let done = dropline::trial(&plan, &output(&args.keep, 0, 1), &conditions, &mut progress);
     progress.clear();

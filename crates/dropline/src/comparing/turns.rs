@@ -113,7 +113,7 @@ impl Turns {
                 length.as_secs_f64()
             )),
             load_unit: a.load_unit().into(),
-            load_is: load_is(&self.profile),
+            load_is: load_is(a, &self.profile),
             profile: ProfileLine::from(&self.profile),
             search: None,
             generator: opened[0].generator.clone(),

@@ -23,10 +23,11 @@ const RUNS: u32 = 3;
 const PAIRS: u32 = 15;
 const ALL_PAIRS: u32 = 60;
 
-/// Runs that belong together: of one cell, or one of each variant, in an order of chance.
+/// Runs that belong together: of one cell, or each turn of each variant, in an order of chance.
 struct Block {
     run: u32,
-    cells: Vec<Cell>,
+    /// What is run, and its which turn.
+    turns: Vec<(Cell, u32)>,
 }
 
 /// Performs what is not yet in the file of runs, and says what was found.
@@ -43,15 +44,18 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
     }
     let mut seen: Vec<Ran> = effort.keep.as_deref().map(kept::read).transpose()?.unwrap_or_default();
     let is_seen = |seen: &[Ran], block: &Block| {
-        block.cells.iter().all(|cell| seen.iter().any(|ran| ran.run == block.run && ran.cell == cell.key()))
+        block.turns.iter().all(|(cell, turn)| {
+            let key = cell.key();
+            seen.iter().any(|ran| (ran.run, ran.turn) == (block.run, *turn) && ran.cell == key)
+        })
     };
     let blocks: Vec<&Block> = latencies.iter().chain(&overheads).collect();
     let left: Vec<&&Block> = blocks.iter().filter(|block| !is_seen(&seen, block)).collect();
-    let of: usize = left.iter().map(|block| block.cells.len()).sum();
+    let of: usize = left.iter().map(|block| block.turns.len()).sum();
     let (begun, mut done) = (Instant::now(), 0);
     'blocks: for block in left {
         let mut together = Vec::new();
-        for cell in &block.cells {
+        for (cell, number) in &block.turns {
             if effort.stop.load(Ordering::Relaxed) {
                 break 'blocks;
             }
@@ -62,8 +66,9 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
                     begun.elapsed().as_secs_f64() / done as f64 * (of - done) as f64
                 ),
             };
-            progress(&format!("{}, run {}{about}", cell.key(), block.run));
-            match Ran::perform(cell, block.run, &effort.stop) {
+            let turn = if cell.size.turns > 1 { format!(", turn {number}") } else { String::new() };
+            progress(&format!("{}, run {}{turn}{about}", cell.key(), block.run));
+            match Ran::perform(cell, block.run, *number, &effort.stop) {
                 Ok(ran) => together.push(ran),
                 Err(_) if effort.stop.load(Ordering::Relaxed) => break 'blocks,
                 Err(failure) => {
@@ -74,10 +79,10 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
             done += 1;
         }
         // A pair without its partner is none, and would be one too many when the block is made again.
-        if together.len() < block.cells.len() {
+        if together.len() < block.turns.len() {
             continue;
         }
-        let faults = block.cells.iter().zip(&together).filter_map(|(cell, ran)| {
+        let faults = block.turns.iter().zip(&together).filter_map(|((cell, _), ran)| {
             Some(caveat("not_consistent", &format!("{}, run {}: {}", cell.key(), ran.run, ran.fault(cell)?)))
         });
         caveats.extend(faults);
@@ -94,7 +99,8 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
             Failure::environment(caveats.first().map_or("no run was performed", |caveat| &caveat.text))
         });
     }
-    let cells: Vec<Cell> = blocks.iter().flat_map(|block| block.cells.iter().copied()).collect();
+    let cells: Vec<Cell> =
+        blocks.iter().flat_map(|block| block.turns.iter().map(|(cell, _)| *cell)).collect();
     Ok(Found {
         study: tables::study(&cells, &seen, ran::event_ns(), caveats),
         graphs: Vec::new(),
@@ -132,8 +138,9 @@ fn plan(effort: &Effort, here: &Here) -> (Vec<Block>, Vec<Block>) {
     let (small, full) = (effort.small, effort.full);
     let runs = if small { 1 } else { effort.runs.unwrap_or(RUNS) };
     let cells: Vec<Cell> = Cell::latency(small, full).into_iter().filter(&wanted).collect();
-    let latencies =
-        (1..=runs).flat_map(|run| cells.iter().map(move |cell| Block { run, cells: vec![*cell] })).collect();
+    let latencies = (1..=runs)
+        .flat_map(|run| cells.iter().map(move |cell| Block { run, turns: vec![(*cell, 1)] }))
+        .collect();
     let pairs = match (small, full) {
         (true, _) => 2,
         (_, true) => ALL_PAIRS,
@@ -145,10 +152,14 @@ fn plan(effort: &Effort, here: &Here) -> (Vec<Block>, Vec<Block>) {
             let mut cells: Vec<Cell> =
                 Cell::weighed(system, small, full).into_iter().filter(&wanted).collect();
             let mut chance = rand_chacha::ChaCha8Rng::seed_from_u64(u64::from(run) << 8 | number);
-            cells.shuffle(&mut chance);
+            let mut turns = Vec::new();
+            for turn in 1..=cells.first().map_or(0, |cell| cell.size.turns) {
+                cells.shuffle(&mut chance);
+                turns.extend(cells.iter().map(|cell| (*cell, turn)));
+            }
             // One alone has nothing to be held against.
             if cells.len() > 1 {
-                overheads.push(Block { run, cells });
+                overheads.push(Block { run, turns });
             }
         }
     }
@@ -164,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_hold_each_variant_once_in_an_order_that_the_seed_repeats() {
+    fn blocks_hold_each_variant_once_a_turn_in_an_order_that_the_seed_repeats() {
         let effort = Effort {
             runs: None,
             small: false,
@@ -177,10 +188,13 @@ mod tests {
         let here = Here { gnuradio: true, lttng: true };
         let (_, overheads) = plan(&effort, &here);
         assert_eq!(overheads.len(), 2 * 60);
+        // A turn's variants stand together: a pair is never far apart.
         let names = |blocks: &[Block]| -> Vec<Vec<&str>> {
-            blocks.iter().map(|block| block.cells.iter().map(|cell| cell.variant.name()).collect()).collect()
+            let of = |turn: &[(Cell, u32)]| turn.iter().map(|(cell, _)| cell.variant.name()).collect();
+            blocks.iter().flat_map(|block| block.turns.chunks(4).map(of)).collect()
         };
         let orders = names(&overheads);
+        assert_eq!(orders.len(), 2 * 60 * 5);
         assert_eq!(orders, names(&plan(&effort, &here).1));
         let mut sorted = orders.clone();
         sorted.iter_mut().for_each(|order| order.sort_unstable());
@@ -188,7 +202,7 @@ mod tests {
         assert!(orders.windows(2).any(|pair| pair[0] != pair[1]), "always the same order");
         let without = Here { gnuradio: false, lttng: false };
         let (latencies, overheads) = plan(&effort, &without);
-        assert!(latencies.iter().all(|block| block.cells[0].system.framework == Framework::FutureSdr));
-        assert!(overheads.iter().all(|block| block.cells.len() == 3));
+        assert!(latencies.iter().all(|block| block.turns[0].0.system.framework == Framework::FutureSdr));
+        assert!(overheads.iter().all(|block| block.turns.len() == 3 * 5));
     }
 }

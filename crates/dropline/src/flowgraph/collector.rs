@@ -5,10 +5,11 @@ use super::settings::session_path;
 use crate::Failure;
 use dropline_passage::Correlator;
 use dropline_trace::ctf::TraceWriter;
-use dropline_trace::{Calibration, Clock, Event, Kind, Session};
+use dropline_trace::{Calibration, Clock, Event, Kind, Pair, Session};
 use dropline_trial::passages::{KeptEvents, Passages, Recorder};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
@@ -66,9 +67,7 @@ impl Collector {
             Failure::environment(format!("no room for the program's events: {why}"))
                 .advice("fewer or smaller rings need less memory: rings=4&events=16384 in the target")
         })?;
-        thread::sleep(CALIBRATION);
-        let calibration = session
-            .calibration()
+        let calibration = calibration(session.clock())
             .ok_or_else(|| Failure::environment("the clock that stamps events stands still"))?;
         let keeping = directory.map(|directory| Keeping::begin(directory, calibration)).transpose()?;
         let correlator = Correlator::new(settings.meaning);
@@ -158,6 +157,15 @@ impl Collector {
             ended.map_or(0.0, |ended| (ended.ns_per_tick() / self.calibration.ns_per_tick() - 1.0) * 1e6);
         Ok(Collected { passages, span: Duration::from_nanos(last - first), drift_ppm })
     }
+}
+
+/// Ticks in nanoseconds, from two readings far enough apart; the first one of this process serves all its sessions.
+fn calibration(clock: Clock) -> Option<Calibration> {
+    static FIRST: OnceLock<Pair> = OnceLock::new();
+    let first = *FIRST.get_or_init(|| Pair::read(clock));
+    let since = Duration::from_nanos(Pair::read(clock).ns.saturating_sub(first.ns));
+    thread::sleep(CALIBRATION.saturating_sub(since));
+    Calibration::between(first, Pair::read(clock))
 }
 
 impl Keeping {

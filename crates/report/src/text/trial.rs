@@ -89,8 +89,9 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
         Some(ratio) => page.fact(
             "missing",
             &format!(
-                "{} of what was intended did not come back (trial loss ratio, RFC 9971)",
-                number::percent(ratio)
+                "{} of what was intended did not come {} (trial loss ratio, RFC 9971)",
+                number::percent(ratio),
+                if trial.passages.is_some() { "out" } else { "back" }
             ),
         ),
         None if trial.passages.is_some() => {}
@@ -102,6 +103,8 @@ fn arrivals(page: &mut Page, trial: &TrialLine) {
     page.fact("arrivals", &crate::arrivals::words(trial));
     match &trial.lateness_ns {
         Some(lateness) => page.fact("lateness", &listed(lateness)),
+        // A graph's sources are part of it: what they are late by is in the delay from due.
+        None if trial.passages.is_some() => {}
         None => page.fact("lateness", "not measured"),
     }
 }

@@ -112,6 +112,11 @@ pub(crate) fn attach(region: Region) {
     adopt(region);
 }
 
+/// Whether this process records into the session that is mapped there.
+pub(super) fn records_into(base: std::ptr::NonNull<u8>) -> bool {
+    REGION.get().is_some_and(|region| region.base == base)
+}
+
 fn adopt(region: Region) {
     if REGION.set(region).is_ok() {
         region.head().attached.fetch_add(1, Ordering::Relaxed);

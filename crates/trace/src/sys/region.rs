@@ -12,21 +12,23 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::ptr::NonNull;
 
-/// A mapped session. It stays mapped for as long as the process lives: one of its threads may be writing.
+/// A mapped session. In a program that records it stays mapped for as long as the process lives: one of its threads may be
+/// writing. A collector's goes with its [`Mapping`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Region {
-    base: NonNull<u8>,
+    pub(super) base: NonNull<u8>,
     shape: Shape,
     clock: Clock,
 }
 
-// SAFETY: after creation everything that is written is an atomic, and the mapping is never undone.
+// SAFETY: after creation everything that is written is an atomic, and the mapping outlives who uses it.
 unsafe impl Send for Region {}
 // SAFETY: as above.
 unsafe impl Sync for Region {}
 
 unsafe extern "C" {
     fn mmap(addr: *mut u8, length: usize, protection: i32, flags: i32, fd: i32, offset: i64) -> *mut u8;
+    fn munmap(addr: *mut u8, length: usize) -> i32;
 }
 
 const READ_AND_WRITE: i32 = 1 | 2;
@@ -92,7 +94,7 @@ impl Region {
     }
 
     pub(crate) fn head(&self) -> &'static Head {
-        // SAFETY: the mapping begins with a head, is page-aligned and never undone; of a head only atomics are
+        // SAFETY: the mapping begins with a head, is page-aligned and outlives who uses it; of a head only atomics are
         // written after its creation.
         unsafe { self.base.cast().as_ref() }
     }
@@ -118,6 +120,21 @@ impl Region {
         let slots =
             unsafe { std::slice::from_raw_parts(self.base.add(at).cast::<Slot>().as_ptr(), capacity) };
         Ring::new(counters, slots, self.shape.when_full)
+    }
+}
+
+/// The collecting end's claim to a region: the last of it to be dropped. The memory goes with it, unless this process records
+/// into it itself.
+#[derive(Debug)]
+pub(crate) struct Mapping(pub(crate) Region);
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        let Region { base, shape, .. } = self.0;
+        let (false, Some(bytes)) = (super::local::records_into(base), shape.bytes()) else { return };
+        // SAFETY: it was mapped with this length. Readers and heads of it are a session's own, which drops this last, and
+        // no tracepoint of this process writes there.
+        unsafe { munmap(base.as_ptr(), bytes) };
     }
 }
 

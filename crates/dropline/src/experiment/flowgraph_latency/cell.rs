@@ -45,7 +45,11 @@ pub(super) enum Variant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) pipes: u32,
+    /// Of each pipe.
     pub(super) samples: u64,
+    /// In so many programs, one after another. A program's place in memory is its own: two that do the same differ by
+    /// some per cent of CPU time, however long they run.
+    pub(super) turns: u32,
 }
 
 const FLOW: System = System { framework: Framework::FutureSdr, scheduler: "flow", name: "flow" };
@@ -97,9 +101,9 @@ impl Cell {
             _ => (vec![1, 3, 7, 11, 17, 23], &BUFFERS_KIB),
         };
         let size = match (small, full) {
-            (true, _) => Size { pipes: 2, samples: 2_000_000 },
-            (_, true) => Size { pipes: PIPES, samples: 200_000_000 },
-            _ => Size { pipes: PIPES, samples: 10_000_000 },
+            (true, _) => Size { pipes: 2, samples: 2_000_000, turns: 1 },
+            (_, true) => Size { pipes: PIPES, samples: 200_000_000, turns: 1 },
+            _ => Size { pipes: PIPES, samples: 10_000_000, turns: 1 },
         };
         let cell = |part, system, stages, buffer_kib| Self {
             part,
@@ -121,9 +125,9 @@ impl Cell {
     /// The variants of one system that are held against one another.
     pub(super) fn weighed(system: System, small: bool, full: bool) -> [Self; 4] {
         let size = match (small, full) {
-            (true, _) => Size { pipes: 2, samples: 2_000_000 },
-            (_, true) => Size { pipes: PIPES, samples: 200_000_000 },
-            _ => Size { pipes: PIPES, samples: 50_000_000 },
+            (true, _) => Size { pipes: 2, samples: 2_000_000, turns: 2 },
+            (_, true) => Size { pipes: PIPES, samples: 200_000_000, turns: 5 },
+            _ => Size { pipes: PIPES, samples: 50_000_000, turns: 5 },
         };
         VARIANTS.map(|variant| Self {
             part: Part::Overhead,
@@ -137,14 +141,15 @@ impl Cell {
 
     /// What names it in a file of runs.
     pub(super) fn key(&self) -> String {
-        let Size { pipes, samples } = self.size;
+        let Size { pipes, samples, turns } = self.size;
         let part = match self.part {
             Part::Stages => "stages",
             Part::Buffer => "buffer",
             Part::Overhead => "overhead",
         };
+        let turns = if turns > 1 { format!(" in {turns} turns") } else { String::new() };
         format!(
-            "{part}: {}, {pipes} x {}, {} KiB, {samples} samples, {}",
+            "{part}: {}, {pipes} x {}, {} KiB, {samples} samples{turns}, {}",
             self.system.name,
             self.stages,
             self.buffer_kib,
@@ -169,15 +174,20 @@ impl Cell {
             self.stages,
             self.system.scheduler,
             self.buffer_kib,
-            self.size.samples,
+            self.samples(),
             self.warm_up(),
             self.variant.parameters()
         )
     }
 
-    /// Granules that reach the sinks.
+    /// Samples of each pipe in one turn.
+    pub(super) fn samples(&self) -> u64 {
+        self.size.samples / u64::from(self.size.turns)
+    }
+
+    /// Granules that reach the sinks in one turn.
     pub(super) fn granules(&self) -> u64 {
-        u64::from(self.size.pipes) * (self.size.samples / 32_768)
+        u64::from(self.size.pipes) * (self.samples() / 32_768)
     }
 }
 

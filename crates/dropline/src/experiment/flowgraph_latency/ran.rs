@@ -18,6 +18,8 @@ pub(super) struct Ran {
     pub(super) cell: String,
     /// From 1; of overheads the block whose runs were made together.
     pub(super) run: u32,
+    /// From 1: which part of its samples.
+    pub(super) turn: u32,
     /// The framework and its version.
     pub(super) framework: String,
     /// Samples that reached the sinks.
@@ -46,8 +48,9 @@ pub(super) struct Ran {
 
 impl Ran {
     /// Runs a cell.
-    pub(super) fn perform(cell: &Cell, run: u32, stop: &Arc<AtomicBool>) -> Result<Self, Failure> {
-        let profile = TrafficProfile { seed: u64::from(run), ..TrafficProfile::default() };
+    pub(super) fn perform(cell: &Cell, run: u32, turn: u32, stop: &Arc<AtomicBool>) -> Result<Self, Failure> {
+        let profile =
+            TrafficProfile { seed: u64::from(run) << 8 | u64::from(turn), ..TrafficProfile::default() };
         let opening = Opening {
             first_trial: 1,
             stop: Arc::clone(stop),
@@ -61,10 +64,10 @@ impl Ran {
         let target = Target::parse(&cell.target())?.at_own_pace();
         let mut opened = target.open(&profile, opening)?;
         let trial = opened.measurer.measure(TrialInput { load: Rate::LOWEST, duration: EXPECTED })?;
-        Ok(Self::of(cell, run, &trial))
+        Ok(Self::of(cell, run, turn, &trial))
     }
 
-    fn of(cell: &Cell, run: u32, trial: &Trial) -> Self {
+    fn of(cell: &Cell, run: u32, turn: u32, trial: &Trial) -> Self {
         let passages = trial.passages.as_ref();
         let recorder = passages.map(|passages| &passages.recorder);
         let pipes = passages.map_or(&[][..], |passages| &passages.pipes);
@@ -77,6 +80,7 @@ impl Ran {
         Self {
             cell: cell.key(),
             run,
+            turn,
             framework: graph.map(|graph| graph.framework.clone()).unwrap_or_default(),
             samples: trial.forwarded,
             duration_s: trial.duration.as_secs_f64(),
@@ -94,7 +98,7 @@ impl Ran {
 
     /// What a run that is consistent cannot be; `None` if it is.
     pub(super) fn fault(&self, cell: &Cell) -> Option<String> {
-        let samples = u64::from(cell.size.pipes) * cell.size.samples;
+        let samples = u64::from(cell.size.pipes) * cell.samples();
         if self.samples != samples {
             return Some(format!("{} of {samples} samples arrived", self.samples));
         }
