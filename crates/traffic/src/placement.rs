@@ -89,6 +89,8 @@ pub(crate) struct Placement {
     receivers_share: bool,
     /// Whether senders may go first.
     pub(crate) real_time: bool,
+    /// Whether each sender has a CPU that the target and the receiver can do without.
+    alone: bool,
     why: &'static str,
 }
 
@@ -112,13 +114,15 @@ impl Placement {
             Priority::Auto if may_go_first() => (true, ""),
             Priority::Auto => (false, "real time is not allowed: CAP_SYS_NICE, or a limit of rtprio above 0"),
         };
-        let free = Self { senders: vec![], receivers: vec![], receivers_share: true, real_time, why };
+        let alone = allowed.len() > senders + 1;
+        let free = Self { senders: vec![], receivers: vec![], receivers_share: true, real_time, alone, why };
         match cpus {
             Cpus::Free => free,
             Cpus::Fixed { senders, receivers } => Self {
                 senders: senders.clone(),
                 receivers: receivers.clone(),
                 receivers_share: false,
+                alone: true,
                 ..free
             },
             Cpus::Auto if !real_time => free,
@@ -142,12 +146,12 @@ impl Placement {
     pub(crate) fn settle_sender(&self, number: usize) -> Rank {
         settle(self.of_sender(number));
         if !self.real_time {
-            return Rank { first: false, allowed: false, looked_ns: 0, slept_ns: 0, demoted: 0 };
+            return Rank::default();
         }
         // Where it cannot go first for want of pauses, it is preferred at least.
         let _ = prefer();
         let first = real_time(true).is_ok();
-        Rank { first, allowed: first, looked_ns: 0, slept_ns: 0, demoted: 0 }
+        Rank { first, allowed: first, alone: self.alone, ..Rank::default() }
     }
 
     /// Puts the calling thread where receiver `number` belongs.
@@ -207,10 +211,11 @@ fn may_go_first() -> bool {
 ///
 /// A thread that goes first and never sleeps is taken from its CPU for 50 ms of each second, so that the others
 /// live. So it goes first only while it sleeps enough by itself for them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Rank {
     pub(crate) first: bool,
     allowed: bool,
+    alone: bool,
     looked_ns: u64,
     slept_ns: u64,
     /// How often it had to step back.
@@ -221,8 +226,19 @@ impl Rank {
     /// Between two looks.
     const EVERY_NS: u64 = 100_000_000;
     /// Of that, the least sleep to go first, and to begin to again.
-    const LEAST_NS: u64 = Self::EVERY_NS / 10;
+    const LEAST_NS: u64 = Self::EVERY_NS / 16;
     const AGAIN_NS: u64 = Self::EVERY_NS / 5;
+    /// Of that, the sleep of a sender with a CPU of its own that has no pauses.
+    const ENOUGH_NS: u64 = Self::EVERY_NS / 12;
+
+    /// Whether it sleeps in a short gap too.
+    ///
+    /// A CPU that slept wakes late, and each late packet spoils two gaps: who goes first on a CPU that nobody else needs
+    /// sleeps there only as much as going first takes.
+    pub(crate) fn needs_rest(&self, now_ns: u64) -> bool {
+        let passed = now_ns.saturating_sub(self.looked_ns);
+        !(self.first && self.alone) || self.slept_ns * Self::EVERY_NS < passed * Self::ENOUGH_NS
+    }
 
     /// It slept.
     pub(crate) fn slept(&mut self, ns: u64) {
@@ -288,8 +304,36 @@ mod tests {
     }
 
     #[test]
+    fn who_goes_first_on_its_own_cpu_sleeps_as_much_as_it_must_and_no_more() {
+        let mut rank = Rank { first: true, allowed: true, alone: true, ..Rank::default() };
+        for now in (0..3 * Rank::EVERY_NS).step_by(100_000) {
+            rank.look(now);
+            if rank.needs_rest(now) {
+                rank.slept(50_000);
+            }
+            let due = (now - rank.looked_ns) * Rank::ENOUGH_NS / Rank::EVERY_NS;
+            assert!(rank.slept_ns.abs_diff(due) <= 50_000, "{} of {due} at {now}", rank.slept_ns);
+        }
+        assert_eq!((rank.first, rank.demoted), (true, 0));
+        rank.slept(Rank::EVERY_NS / 2);
+        assert!(!rank.needs_rest(3 * Rank::EVERY_NS));
+        for shares in [Rank { alone: false, ..rank }, Rank { first: false, ..Rank::default() }] {
+            assert!(shares.needs_rest(3 * Rank::EVERY_NS), "others are waiting for that CPU");
+        }
+    }
+
+    #[test]
+    fn a_cpu_is_the_senders_own_when_it_was_given_or_enough_are_left() {
+        let alone = |cpus: &str, allowed: &[usize]| {
+            Placement::of_machine(&cpus.parse().unwrap(), Priority::Auto, 1, allowed, || true).alone
+        };
+        assert!(alone("auto", &[0, 1, 2]) && alone("1/0", &[0, 1]));
+        assert!(!alone("auto", &[0, 1]) && !alone("free", &[0, 1]));
+    }
+
+    #[test]
     fn who_never_sleeps_does_not_go_first() {
-        let mut rank = Rank { first: true, allowed: true, looked_ns: 0, slept_ns: 0, demoted: 0 };
+        let mut rank = Rank { first: true, allowed: true, ..Rank::default() };
         rank.slept(50_000_000);
         rank.look(Rank::EVERY_NS);
         assert_eq!((rank.first, rank.demoted), (true, 0));

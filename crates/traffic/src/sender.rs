@@ -104,11 +104,12 @@ pub(crate) struct Mark {
 const AWAKE_NS: u64 = 40_000;
 /// The same where nobody can be in the way of the wake-up: half the CPU time for the same result.
 const AWAKE_FIRST_NS: u64 = 20_000;
-/// The same where there is time for it: one wake-up in twenty takes longer than 20 us, and who goes first must still
-/// sleep a tenth of the time.
+/// The same where there is time for it: one wake-up in twenty takes longer than 20 us.
 const AWAKE_EARLY_NS: u64 = 50_000;
 /// There is time for it where a deadline is this far.
 const LONG_NS: u64 = 80_000;
+/// In a pause that is longer than this, sleep costs nothing.
+const PAUSE_NS: u64 = 1_000_000;
 /// How long before a deadline the CPU is no longer offered to others.
 ///
 /// Until then whoever shares it, the target or our own receiver on a small machine, has its turn now and
@@ -430,7 +431,7 @@ fn wait_until(due: u64, mut now: u64, schedule: &mut Schedule, flight: &Flight<'
             true => AWAKE_FIRST_NS,
             false => AWAKE_NS,
         };
-        if left > awake {
+        if left > awake && (left > PAUSE_NS || rank.needs_rest(now)) {
             std::thread::sleep(Duration::from_nanos(left - awake).min(LONGEST_SLEEP));
             let woken = flight.now_ns();
             rank.slept(woken.saturating_sub(now));
