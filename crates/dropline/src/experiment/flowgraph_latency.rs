@@ -178,6 +178,7 @@ mod tests {
     fn blocks_hold_each_variant_once_a_turn_in_an_order_that_the_seed_repeats() {
         let effort = Effort {
             runs: None,
+            first_seed: None,
             small: false,
             full: true,
             only: None,

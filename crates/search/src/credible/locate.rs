@@ -15,8 +15,8 @@ const HEAVY_FAILURES: usize = 3;
 const FAILURES: usize = 8;
 /// upper ÷ lower − 1 at which the bracket is narrow enough.
 const NEAR: f64 = 0.03;
-/// First step up.
-const STEP: f64 = 0.01;
+/// First step up, from what came through in overload: where forwarding droops, the knee is some steps away.
+const STEP: f64 = 0.02;
 /// No search needs as many to look around.
 const MOST: usize = 40;
 
