@@ -406,7 +406,8 @@ mod tests {
             let typical = [0.0, -7.0, -5.0, -3.0, 0.5, -2.0, steepness];
             libm::exp(log_prior(&typical))
         };
-        let sum = |within: f64| (0..20_000).map(|step| density(within * f64::from(step) / 20_000.0)).sum::<f64>();
+        let sum =
+            |within: f64| (0..20_000).map(|step| density(within * f64::from(step) / 20_000.0)).sum::<f64>();
         let expected = near * sum(near) / (LOG_STEEPNESS_MOST * sum(LOG_STEEPNESS_MOST));
         assert!((share - expected).abs() < 0.01, "{share} {expected}");
         assert!((0.5..0.6).contains(&expected), "most targets forward their capacity: {expected}");
