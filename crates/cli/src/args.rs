@@ -292,7 +292,8 @@ pub(crate) struct ExperimentArgs {
     #[arg(long, conflicts_with = "small")]
     pub(crate) full: bool,
     /// Only the rows or systems whose names hold this (flowgraph-latency, poisson-loss, search-real), such
-    /// as 'one CPU', 'bucket' or 'overhead'; search-coverage: systems by their names, as in 'noisy,dips'.
+    /// as 'one CPU', 'bucket' or 'overhead' (flowgraph-latency: several with | between); search-coverage:
+    /// systems by their names, as in 'noisy,dips'.
     #[arg(long, value_name = "WORDS")]
     pub(crate) only: Option<String>,
     /// Time for each search (search-real) [default: 36s].
