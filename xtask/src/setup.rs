@@ -47,14 +47,16 @@ const FUZZ: [(&str, &str); 2] = [
     ("libclang-rt-14-dev", "/usr/lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.fuzzer-x86_64.a"),
 ];
 
-/// Traffic generators of others for `make bench-traffic` and `make bench-pacing`.
-const RIVALS: [(&str, &str); 7] = [
+/// Traffic generators of others for `make bench-traffic` and `make bench-pacing`, and cyclictest for
+/// `dropline experiment wakeup-cyclictest`.
+const RIVALS: [(&str, &str); 8] = [
     ("d-itg", "/usr/bin/ITGSend"),
     ("iperf3", "/usr/bin/iperf3"),
     ("iproute2", "/sbin/ip"),
     ("mgen", "/usr/bin/mgen"),
     ("nuttcp", "/usr/bin/nuttcp"),
     ("qperf", "/usr/bin/qperf"),
+    ("rt-tests", "/usr/bin/cyclictest"),
     ("sockperf", "/usr/bin/sockperf"),
 ];
 

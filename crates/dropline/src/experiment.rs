@@ -9,6 +9,7 @@ pub mod poisson_loss;
 pub mod search_cost;
 pub mod search_coverage;
 pub mod search_real;
+pub mod wakeup_cyclictest;
 
 use crate::{Failure, nearest};
 use dropline_record::Study;
@@ -34,8 +35,6 @@ pub struct Found {
 pub struct Effort {
     /// Runs of each cell; `None`: as many as the experiment needs.
     pub runs: Option<u32>,
-    /// Seed of the first run, where runs are made by chance; `None`: 1.
-    pub first_seed: Option<u64>,
     /// Whether everything is done only a little: it shows that the experiment works and proves nothing.
     pub small: bool,
     /// Whether everything there is is done, however long it takes.
@@ -51,7 +50,7 @@ pub struct Effort {
 }
 
 /// Names of the experiments.
-pub const NAMES: [&str; 8] = [
+pub const NAMES: [&str; 9] = [
     "aa-compare",
     "audio-2004",
     "flowgraph-latency",
@@ -60,6 +59,7 @@ pub const NAMES: [&str; 8] = [
     "search-cost",
     "search-coverage",
     "search-real",
+    "wakeup-cyclictest",
 ];
 
 /// Runs the experiment of this name; `progress` is told what it is at.
@@ -76,6 +76,7 @@ pub fn run(name: &str, effort: &Effort, progress: &mut dyn FnMut(&str)) -> Resul
         "search-cost" => search_cost::run(effort, progress),
         "search-coverage" => search_coverage::run(effort, progress),
         "search-real" => search_real::run(effort, progress),
+        "wakeup-cyclictest" => wakeup_cyclictest::run(effort, progress),
         _ => Err(Failure::usage(format!("there is no experiment {name:?}{}", nearest(name, &NAMES)))
             .advice(format!("there are {}", NAMES.join(", ")))),
     }
