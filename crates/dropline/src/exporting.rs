@@ -14,7 +14,8 @@ use std::path::Path;
 pub fn lines(source: &str, format: Format, imported: &[Imported]) -> String {
     let mut text = String::new();
     for part in imported {
-        let line = DistributionLine::new(source, format.word(), &part.name, &part.counted, &part.notes);
+        let mut line = DistributionLine::new(source, format.word(), &part.name, &part.counted, &part.notes);
+        part.slices.iter().for_each(|slice| line.push_slice(slice.begin_s, slice.length_s, &slice.counted));
         let line = serde_json::to_string(&Line::Distribution(Box::new(line))).expect("a line is JSON");
         text.push_str(&line);
         text.push('\n');
@@ -107,7 +108,7 @@ mod tests {
     fn part() -> Imported {
         let above = Some(Above { from: 200, count: 2 });
         let counted = Counted::ticks(Meaning::default(), [(6, 3), (7, 1)], above).unwrap();
-        Imported { counted, name: "thread \"0\"".into(), notes: vec!["a note".into()] }
+        Imported { counted, name: "thread \"0\"".into(), notes: vec!["a note".into()], slices: Vec::new() }
     }
 
     #[test]

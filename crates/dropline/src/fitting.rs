@@ -1,16 +1,24 @@
 //! `fit`: what one distribution says.
 
 mod shape;
+mod sliced;
 
 use crate::import::Imported;
 use dropline_record::fit::{CellLine, CensoredLine, MomentsLine, PercentileLine};
 use dropline_record::{CaveatLine, Count, Fit};
-use dropline_stats::{Binned, Counted, Event, Moments, Percentile, Rounding, percentiles};
+use dropline_stats::{
+    Binned, Counted, Event, Moments, Percentile, Replicates, Rounding, percentiles, replicates,
+};
 
 /// Percentiles that are stated, or refused with what they need.
 const PERCENTILES: [f64; 11] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
 /// More cells are put together before laws are fitted to them.
 const MOST_CELLS: usize = 600;
+const FEWEST_CELLS: usize = 40;
+/// Where a cell is no tick that many events share.
+const EVENTS_A_CELL: u64 = 50;
+/// A clock that coarse makes ticks.
+const COARSE_NS: f64 = 100.0;
 
 /// How a distribution is looked at.
 #[derive(Clone, Debug)]
@@ -35,6 +43,7 @@ impl Default for FitPlan {
 pub fn fit(source: &str, imported: &Imported, plan: &FitPlan) -> Fit {
     let counted = &imported.counted;
     let binned = counted.binned();
+    let sliced = sliced::Sliced::of(imported);
     let meaning = counted.meaning();
     let name =
         if imported.name.is_empty() { source.to_owned() } else { format!("{source}, {}", imported.name) };
@@ -56,19 +65,21 @@ pub fn fit(source: &str, imported: &Imported, plan: &FitPlan) -> Fit {
         min: binned.cells().first().map(|cell| cell.value),
         max: binned.cells().last().map(|cell| cell.value).filter(|_| binned.above().is_none()),
         distinct: binned.cells().len() as u64,
-        estimator: percentiles::ESTIMATOR.into(),
+        estimator: sliced.replicates().map_or(percentiles::ESTIMATOR, |_| replicates::ESTIMATOR).into(),
         level: plan.level,
-        percentiles: PERCENTILES.map(|p| percentile(&binned, p, plan.level)).into(),
-        moments: moments(counted, &binned),
+        percentiles: PERCENTILES.map(|p| percentile(&binned, sliced.replicates(), p, plan.level)).into(),
+        moments: moments(counted, &binned, sliced.replicates()),
         histogram: binned
             .cells()
             .iter()
             .map(|cell| CellLine { low: cell.low, high: cell.high, count: Count(cell.count) })
             .collect(),
+        slices: sliced.line(),
         caveats: imported.notes.iter().map(|note| caveat("import", note)).collect(),
         ..Fit::default()
     };
     if counted.count() > 0 {
+        let most = most_cells(counted);
         match binned.stepped() {
             Some(stepped) => {
                 fit.caveats.push(caveat(
@@ -78,9 +89,9 @@ pub fn fit(source: &str, imported: &Imported, plan: &FitPlan) -> Fit {
                         stepped.quantum() * meaning.unit_ns as f64
                     ),
                 ));
-                shape::add(&mut fit, &stepped.coarse(MOST_CELLS), plan);
+                shape::add(&mut fit, &stepped, most, plan);
             }
-            None => shape::add(&mut fit, &binned.coarse(MOST_CELLS), plan),
+            None => shape::add(&mut fit, &binned, most, plan),
         }
         let doubts = doubts(&fit, counted, &binned);
         fit.caveats.extend(doubts);
@@ -88,12 +99,19 @@ pub fn fit(source: &str, imported: &Imported, plan: &FitPlan) -> Fit {
     fit
 }
 
+/// Ticks are taken as they are. Cells of a recorder, and values without a common tick, have few events each: so many
+/// cells of a grid that chance alone moves few of them.
+fn most_cells(counted: &Counted) -> usize {
+    if counted.is_exact() && counted.meaning().quantum_ns >= COARSE_NS {
+        MOST_CELLS
+    } else {
+        usize::try_from(counted.count() / EVENTS_A_CELL).unwrap_or(MOST_CELLS).clamp(FEWEST_CELLS, MOST_CELLS)
+    }
+}
+
 /// What stands between the numbers and their reader.
 fn doubts(fit: &Fit, counted: &Counted, binned: &Binned) -> Vec<CaveatLine> {
-    let mut doubts = vec![caveat(
-        "independence_assumed",
-        "no time slices: all intervals take the events as independent, and are too narrow where they are not",
-    )];
+    let mut doubts = sliced::doubts(fit);
     let mut counts: Vec<u64> = binned.cells().iter().map(|cell| cell.count).collect();
     counts.sort_unstable();
     let ten = counts.iter().rev().take(10).map(|&count| count as f64).sum::<f64>();
@@ -109,7 +127,7 @@ fn doubts(fit: &Fit, counted: &Counted, binned: &Binned) -> Vec<CaveatLine> {
             ),
         ));
     }
-    if binned.cells().len() > MOST_CELLS {
+    if binned.cells().len() > most_cells(counted) {
         doubts.push(caveat(
             "cells_merged",
             &format!(
@@ -133,8 +151,11 @@ fn doubts(fit: &Fit, counted: &Counted, binned: &Binned) -> Vec<CaveatLine> {
     doubts
 }
 
-fn percentile(binned: &Binned, p: f64, level: f64) -> PercentileLine {
-    let found = Percentile::of(binned, p, level);
+fn percentile(binned: &Binned, replicates: Option<&Replicates>, p: f64, level: f64) -> PercentileLine {
+    let found = match replicates {
+        Some(replicates) => replicates.percentile(binned, p, level),
+        None => Percentile::of(binned, p, level),
+    };
     PercentileLine {
         p,
         value: found.value,
@@ -144,14 +165,15 @@ fn percentile(binned: &Binned, p: f64, level: f64) -> PercentileLine {
     }
 }
 
-fn moments(counted: &Counted, binned: &Binned) -> MomentsLine {
+fn moments(counted: &Counted, binned: &Binned, replicates: Option<&Replicates>) -> MomentsLine {
     let found = Moments::of(binned);
+    let by_slices = replicates.and_then(Replicates::mean_error);
     let sums = counted.sums();
     MomentsLine {
         sum_ticks: sums.map(|(sum, _)| sum.to_string()),
         sum_squared_ticks: sums.map(|(_, squares)| squares.to_string()),
         mean: found.mean,
-        standard_error: found.standard_error,
+        standard_error: by_slices.or(found.standard_error),
         standard_deviation: found.deviation,
         standard_deviation_sheppard: found.deviation_sheppard,
         skewness: found.skewness,

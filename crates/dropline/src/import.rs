@@ -8,11 +8,13 @@ pub mod cyclictest_json;
 pub mod fio;
 pub mod hlog;
 pub mod raw;
+mod sliced;
 pub mod stored;
 pub mod tsv;
 
 use crate::Failure;
 use dropline_stats::{CountError, Counted};
+pub use sliced::TimeSlice;
 use std::fs::File;
 use std::io::{BufReader, Read as _};
 use std::path::Path;
@@ -31,6 +33,15 @@ pub struct Imported {
     pub name: String,
     /// Where its meaning was guessed, or something was left out.
     pub notes: Vec<String>,
+    /// The same events by when they were, in order; empty where the file does not say.
+    pub slices: Vec<TimeSlice>,
+}
+
+impl Imported {
+    /// Without time slices.
+    fn whole(counted: Counted, name: String, notes: Vec<String>) -> Self {
+        Self { counted, name, notes, slices: Vec::new() }
+    }
 }
 
 /// A format that is read.

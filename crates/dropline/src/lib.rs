@@ -8,6 +8,7 @@ pub mod arriving;
 pub mod background;
 pub mod clock;
 pub mod comparing;
+mod course;
 pub mod doctor;
 pub mod environment;
 pub mod experiment;

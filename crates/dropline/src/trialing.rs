@@ -3,7 +3,7 @@
 use crate::keeper::{Keeper, Output, events_beside};
 use crate::searching::{Conditions, load_is};
 use crate::target::Opening;
-use crate::{Failure, Target, Watcher, clock, environment};
+use crate::{Failure, Target, Watcher, clock, course, environment};
 use dropline_record::{
     Count, Header, PacketFile, PacketsLine, ProfileLine, Purpose, Record, TrialLine, schema,
 };
@@ -76,6 +76,7 @@ pub fn trial(
     };
     let mut line = TrialLine::new(&trial, &header.target, &arrival, Purpose::Trial, Duration::ZERO);
     line.packets = packets;
+    line.course = course::of_trial(&trial);
     keeper.trial(&line)?;
     watcher.ended(&line, None);
     let mut record = Record::begin(header);

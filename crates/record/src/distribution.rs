@@ -36,6 +36,20 @@ pub struct DistributionLine {
     pub above_count: Option<Count>,
     /// Where its meaning was guessed, or something was left out.
     pub notes: Vec<String>,
+    /// The same events by when they were, in order; empty where the file does not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slices: Vec<DistributionSlice>,
+}
+
+/// The events of one part of the time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DistributionSlice {
+    /// When it began, in seconds of the file's own time.
+    pub begin_s: f64,
+    /// Its length.
+    pub duration_s: f64,
+    /// Lowest tick, highest tick and count of each occupied cell.
+    pub cells: Vec<(i64, i64, Count)>,
 }
 
 impl DistributionLine {
@@ -62,7 +76,14 @@ impl DistributionLine {
             above_from: counted.above().map(|above| above.from),
             above_count: counted.above().map(|above| Count(above.count)),
             notes: notes.to_vec(),
+            slices: Vec::new(),
         }
+    }
+
+    /// Adds the events of the next part of the time, counted in the same ticks.
+    pub fn push_slice(&mut self, begin_s: f64, duration_s: f64, counted: &Counted) {
+        let cells = counted.cells().map(|(low, high, count)| (low, high, Count(count))).collect();
+        self.slices.push(DistributionSlice { begin_s, duration_s, cells });
     }
 
     /// The counted events again.
@@ -70,7 +91,20 @@ impl DistributionLine {
     /// # Errors
     /// If the counts are no distribution.
     pub fn counted(&self) -> Result<Counted, CountError> {
-        let meaning = Meaning {
+        let above = self.above_from.zip(self.above_count).map(|(from, count)| Above { from, count: count.0 });
+        counted(self.meaning(), &self.cells, above)
+    }
+
+    /// Those of one of its slices.
+    ///
+    /// # Errors
+    /// If the counts are no distribution.
+    pub fn slice(&self, slice: &DistributionSlice) -> Result<Counted, CountError> {
+        counted(self.meaning(), &slice.cells, None)
+    }
+
+    fn meaning(&self) -> Meaning {
+        Meaning {
             unit_ns: self.unit_ns.max(1),
             quantum_ns: if self.quantum_ns > 0.0 && self.quantum_ns.is_finite() {
                 self.quantum_ns
@@ -83,10 +117,16 @@ impl DistributionLine {
                 ("maximum", Some(k)) => Event::MaximumOf(k.0),
                 _ => Event::Unknown,
             },
-        };
-        let above = self.above_from.zip(self.above_count).map(|(from, count)| Above { from, count: count.0 });
-        Counted::ranges(meaning, self.cells.iter().map(|&(low, high, count)| (low, high, count.0)), above)
+        }
     }
+}
+
+fn counted(
+    meaning: Meaning,
+    cells: &[(i64, i64, Count)],
+    above: Option<Above>,
+) -> Result<Counted, CountError> {
+    Counted::ranges(meaning, cells.iter().map(|&(low, high, count)| (low, high, count.0)), above)
 }
 
 #[cfg(test)]
@@ -100,7 +140,8 @@ mod tests {
             Meaning { rounding: Rounding::Floor, event: Event::MaximumOf(48), ..Meaning::default() };
         let above = Some(Above { from: 200, count: 34 });
         let counted = Counted::ranges(meaning, [(-3, -3, 1), (7, 9, (1 << 60) + 1)], above).unwrap();
-        let line = DistributionLine::new("a.hist", "cyclictest", "thread 0", &counted, &[]);
+        let mut line = DistributionLine::new("a.hist", "cyclictest", "thread 0", &counted, &[]);
+        line.push_slice(0.5, 2.0, &counted);
         let text = serde_json::to_string(&Line::Distribution(Box::new(line))).unwrap();
         assert!(
             text.contains(r#""line":"distribution""#) && text.contains(r#"[7,9,"1152921504606846977"]"#),
@@ -109,6 +150,9 @@ mod tests {
         let Line::Distribution(back) = serde_json::from_str(&text).unwrap() else {
             panic!("another line: {text}")
         };
+        let of_slice = back.slice(&back.slices[0]).unwrap();
+        assert_eq!((of_slice.meaning(), of_slice.above()), (meaning, None));
+        assert!(of_slice.cells().eq(counted.cells()));
         assert_eq!(back.counted(), Ok(counted));
     }
 }

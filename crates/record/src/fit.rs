@@ -1,8 +1,10 @@
 //! What is said about one distribution: the promised fields of `dropline fit --json`.
 
 mod shape;
+mod sliced;
 
 pub use shape::*;
+pub use sliced::*;
 
 use crate::{CaveatLine, Count};
 use schemars::JsonSchema;
@@ -68,6 +70,9 @@ pub struct Fit {
     pub estimators: BTreeMap<String, String>,
     /// The histogram: each occupied cell.
     pub histogram: Vec<CellLine>,
+    /// What its time slices say; null where the file has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slices: Option<SlicesLine>,
     /// Doubts.
     pub caveats: Vec<CaveatLine>,
 }

@@ -7,6 +7,7 @@
 pub mod arrivals_line;
 pub mod compared;
 pub mod count;
+pub mod course;
 pub mod cycles_line;
 pub mod distribution;
 pub mod environment;
@@ -31,8 +32,9 @@ pub use dropline_stats::{Histogram, sample};
 pub use arrivals_line::{ArrivalsLine, FidelityWord, SpacedLine};
 pub use compared::Compared;
 pub use count::{Count, Sum};
+pub use course::CourseLine;
 pub use cycles_line::{BetweenLine, CyclesLine};
-pub use distribution::DistributionLine;
+pub use distribution::{DistributionLine, DistributionSlice};
 pub use environment::Environment;
 pub use fit::Fit;
 pub use graph_line::GraphLine;

@@ -1,6 +1,8 @@
 //! A line of a record: one trial and what the search knew after it.
 
-use crate::{ArrivalsLine, Count, CyclesLine, GraphLine, PassagesLine, SliceLine, WatchedLine, WokenLine};
+use crate::{
+    ArrivalsLine, Count, CourseLine, CyclesLine, GraphLine, PassagesLine, SliceLine, WatchedLine, WokenLine,
+};
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
 use dropline_trial::{Caveat, Delay, DelayKind, Rate, Stamp, Trial, TrialInput};
@@ -83,6 +85,9 @@ pub struct TrialLine {
     /// Parts of the trial in order.
     #[serde(default)]
     pub slices: Vec<SliceLine>,
+    /// Whether delays stayed as they were, from the slices of a trial at one load, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub course: Vec<CourseLine>,
     /// Packets lost by place, where that was accounted for.
     pub lost_at: Option<BTreeMap<String, Count>>,
     /// What the target did meanwhile, where it is on this machine and could be looked at.
@@ -182,9 +187,6 @@ pub struct BoundsLine {
     pub upper_pps: Option<f64>,
     /// Whether the trials bear the upper bound out.
     pub upper_valid: bool,
-    /// Middle of what is believed; absent where the algorithm states bounds, or there is no interval yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub median_pps: Option<f64>,
 }
 
 impl TrialLine {
@@ -229,6 +231,7 @@ impl TrialLine {
             negative: NegativeLine { count: Count(negative.negative), min: negative.negative_min_ns },
             arrivals: trial.kept.as_ref().map(ArrivalsLine::from),
             slices: trial.slices.iter().map(SliceLine::from).collect(),
+            course: Vec::new(),
             lost_at: trial.lost_at.as_ref().map(counts),
             watched: trial.watched.as_ref().map(WatchedLine::from),
             woken: trial.woken.as_ref().map(WokenLine::from),
@@ -345,7 +348,6 @@ impl From<&Bounds> for BoundsLine {
             lower_valid: valid(bounds.lower),
             upper_pps: pps(bounds.upper),
             upper_valid: valid(bounds.upper),
-            median_pps: bounds.median.map(Rate::as_pps),
         }
     }
 }

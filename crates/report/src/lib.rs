@@ -16,6 +16,7 @@ mod passages;
 mod plot;
 mod style;
 mod text;
+mod things;
 
 pub use csv::csv;
 pub use html::{

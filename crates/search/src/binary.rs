@@ -135,8 +135,7 @@ impl Algorithm for Binary {
 
     fn bounds(&self) -> Vec<Bounds> {
         let bound = |load: Option<Rate>| load.map(|load| Bound { load, valid: true });
-        let bounds = |run: &Run| Bounds { lower: bound(run.lower), upper: bound(run.upper), median: None };
-        self.runs.iter().map(bounds).collect()
+        self.runs.iter().map(|run| Bounds { lower: bound(run.lower), upper: bound(run.upper) }).collect()
     }
 
     fn outcome(&self) -> Vec<GoalOutcome> {

@@ -252,11 +252,8 @@ impl Algorithm for Credible {
 
     fn bounds(&self) -> Vec<Bounds> {
         let bound = |load: Option<Rate>| load.map(|load| Bound { load, valid: true });
-        let bounds = |outcome: &GoalOutcome| Bounds {
-            lower: bound(outcome.lower),
-            upper: bound(outcome.upper),
-            median: outcome.result.median(),
-        };
+        let bounds =
+            |outcome: &GoalOutcome| Bounds { lower: bound(outcome.lower), upper: bound(outcome.upper) };
         self.outcome().iter().map(bounds).collect()
     }
 

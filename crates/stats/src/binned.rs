@@ -1,5 +1,7 @@
 //! Counts of events by the interval that each is known to lie in: what every estimator here is given.
 
+use crate::grid;
+
 /// Events by interval, ascending, with those known only to be long.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Binned {
@@ -106,16 +108,14 @@ impl Binned {
         Self::new(cells, None, self.quantum)
     }
 
-    /// At most about `most` cells: neighbours are put together where they are closer than a share of their value.
+    /// At most `most` cells: those of a grid, wider where values are larger, whose edges no single event decides.
     #[must_use]
     pub fn coarse(&self, most: usize) -> Self {
-        let mut share = 0.001;
-        let mut coarse = self.clone();
-        while coarse.cells.len() > most {
-            coarse = self.merged(share);
-            share *= 1.3;
+        if self.cells.len() <= most {
+            return self.clone();
         }
-        coarse
+        let cells = grid::filled(&self.cells, &grid::edges(&self.cells, most));
+        Self { cells: cells.into_iter().flatten().collect(), ..self.clone() }
     }
 
     /// The same events by the step that their values keep, where that is much wider than a tick: values of whole
@@ -146,25 +146,6 @@ impl Binned {
             Cell { value: cell.value, low: at - step / 2.0, high: at + step / 2.0, count: cell.count }
         });
         Some(Self::new(cells.collect(), None, step))
-    }
-
-    fn merged(&self, share: f64) -> Self {
-        let origin = self.cells.first().map_or(0.0, |cell| cell.low);
-        let spread = self.cells.last().map_or(1.0, |cell| cell.high) - origin;
-        let mut cells: Vec<Cell> = Vec::new();
-        for cell in &self.cells {
-            match cells.last_mut() {
-                Some(last)
-                    if cell.high - last.low <= share * (last.low.abs().min(spread)).max(spread * 0.01) =>
-                {
-                    last.high = cell.high;
-                    last.value = cell.value;
-                    last.count += cell.count;
-                }
-                _ => cells.push(*cell),
-            }
-        }
-        Self { cells, ..self.clone() }
     }
 }
 

@@ -6,6 +6,8 @@ use rand_distr::{Binomial, Distribution as _};
 
 /// More events than this are drawn as so many: chance is smaller than doubles there.
 const MOST_DRAWN: u64 = 1 << 53;
+/// Draws that leave no doubt about what is far beyond them all.
+const PLAIN: u32 = 99;
 
 /// The chance of one estimate, the same each time.
 pub(crate) fn seeded(seed: u64) -> ChaCha8Rng {
@@ -43,12 +45,18 @@ pub fn drawn(seed: u64, n: u64, chances: &[f64]) -> Vec<u64> {
 /// How often a model gives a statistic of at least `seen`, from at most `most` draws.
 ///
 /// Besag and Clifford's sequential rule: it ends early after `enough` such draws, when the answer is no small number.
+/// It ends too when what was seen is ten times as large as any of the first hundred.
 pub(crate) fn p_value(seen: f64, most: u32, enough: u32, mut draw: impl FnMut() -> f64) -> f64 {
-    let mut extreme = 0;
+    let (mut extreme, mut largest) = (0, 0.0f64);
     for drawn in 1..=most {
+        let value = draw();
+        largest = largest.max(value);
         // What was seen is itself a draw: as large counts as larger, to the last digits of a sum.
-        if draw() >= seen - 1e-9 * seen.abs() {
+        if value >= seen - 1e-9 * seen.abs() {
             extreme += 1;
+        }
+        if drawn == PLAIN && seen > 10.0 * largest {
+            return 1.0 / f64::from(PLAIN + 1);
         }
         if extreme == enough {
             return f64::from(extreme) / f64::from(drawn);
@@ -78,5 +86,6 @@ mod tests {
         });
         assert_eq!((p, draws), (1.0, 20));
         assert_eq!(p_value(2.0, 499, 20, || 1.0), 1.0 / 500.0);
+        assert_eq!(p_value(11.0, 499, 20, || 1.0), 1.0 / 100.0, "no more draws are needed");
     }
 }

@@ -4,11 +4,11 @@
 //! the intervals come from how blocks differ, so that events which follow one another alike do not pass for as many
 //! witnesses; without blocks they take events as independent, and `deff_limit` says how wrong that may be.
 
-mod curve;
+pub(crate) mod curve;
 mod difference;
 mod judgement;
 mod resampled;
-mod sides;
+pub(crate) mod sides;
 mod tail;
 mod width;
 
@@ -307,5 +307,12 @@ mod tests {
         let equal = Comparison::of(&[of(&[(7, 900)])], &[of(&[(7, 800)])], Design::Whole, &questions);
         assert_eq!(equal.core.verdict, Verdict::Equivalent);
         assert_eq!((equal.quartiles.estimate, equal.deviation.of_a.is_some()), (None, false));
+        let few = [of(&[(1000, 1), (1100, 1), (1200, 1)])];
+        let found = Comparison::of(&[of(&[(7, 100), (8, 50)])], &few, Design::Whole, &questions);
+        assert_eq!(
+            (found.deviation.low, found.deviation.high),
+            (None, None),
+            "three events say nothing of spread"
+        );
     }
 }

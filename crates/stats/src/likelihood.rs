@@ -123,6 +123,8 @@ impl Distance {
 pub(crate) struct Lattice {
     /// (low, high, events).
     pub(crate) cells: Vec<(f64, f64, f64)>,
+    /// Whether each cell is a tick, empty ones too.
+    pub(crate) dense: bool,
 }
 
 /// One of them under a law.
@@ -159,7 +161,7 @@ impl Lattice {
             }
             cells.push((from, f64::INFINITY, count as f64));
         }
-        Self { cells }
+        Self { cells, dense }
     }
 
     /// Probability of each cell under a law, the first and the last open.

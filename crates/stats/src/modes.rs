@@ -5,6 +5,7 @@
 //! not reject is the number of modes. A mode is a peak, not a code path: two paths may share a peak.
 
 use crate::chance::{multinomial, p_value, seeded};
+use crate::grid;
 use crate::likelihood::Lattice;
 use crate::{Binned, Cell};
 
@@ -60,11 +61,10 @@ pub struct Tried {
 impl Modes {
     /// Of these events; none of fewer than 30, or where the length of some is not known.
     pub fn of(binned: &Binned, seed: u64) -> Self {
-        let coarse = binned.coarse(MOST_CELLS);
-        let cells = Lattice::of(&coarse).cells;
         if binned.above().is_some() || binned.count() < FEWEST {
             return Self { modes: Vec::new(), tried: Vec::new() };
         }
+        let (cells, occupied) = cells(binned);
         let widths: Vec<f64> = cells.iter().map(|(low, high, _)| high - low).collect();
         let counts: Vec<f64> = cells.iter().map(|(_, _, events)| *events).collect();
         let likelihoods = log_likelihoods(&counts, &widths, MOST_MODES + 1);
@@ -73,7 +73,8 @@ impl Modes {
         for modes in 1..=MOST_MODES {
             let (here, next) = (likelihoods[modes - 1], likelihoods[modes]);
             let gain = 2.0 * (next - here);
-            let chances = densities(&counts, &widths, modes);
+            let chances: Vec<f64> =
+                densities(&counts, &widths, modes).iter().zip(&widths).map(|(d, width)| d * width).collect();
             let p = if gain <= 1e-6 {
                 1.0
             } else {
@@ -90,13 +91,23 @@ impl Modes {
             }
         }
         let modes = tried.last().map_or(1, |tried| tried.modes);
-        let density: Vec<f64> = densities(&counts, &widths, modes)
-            .iter()
-            .zip(&widths)
-            .map(|(chance, width)| chance / width)
-            .collect();
-        Self { modes: ranges(&cells, &density, coarse.cells()), tried }
+        let density = densities(&counts, &widths, modes);
+        Self { modes: ranges(&cells, &density, &occupied), tried }
     }
+}
+
+/// Low end, high end and events of every cell, empty ones too, and those that are occupied. Ticks are taken as they
+/// are; where values have no common tick, or too many, a grid is: gaps between single events are no valleys.
+fn cells(binned: &Binned) -> (Vec<(f64, f64, f64)>, Vec<Cell>) {
+    let lattice = Lattice::of(binned);
+    if lattice.dense && lattice.cells.len() <= MOST_CELLS {
+        return (lattice.cells, binned.cells().to_vec());
+    }
+    let edges = grid::edges(binned.cells(), MOST_CELLS);
+    let filled = grid::filled(binned.cells(), &edges);
+    let events = |cell: &Option<Cell>| cell.map_or(0.0, |cell| cell.count as f64);
+    let cells = edges.windows(2).zip(&filled).map(|(edge, cell)| (edge[0], edge[1], events(cell)));
+    (cells.collect(), filled.into_iter().flatten().collect())
 }
 
 /// Parts of a lattice that only rise, or only fall: their largest log likelihood, from every cell to every other.
@@ -213,11 +224,11 @@ fn log_likelihoods(counts: &[f64], widths: &[f64], most: usize) -> Vec<f64> {
     (1..=most).map(|modes| programme.best[2 * modes][counts.len()] + same).collect()
 }
 
-/// Probability of each cell in the most likely distribution with at most so many modes.
+/// Density in each cell of the most likely distribution with at most so many modes.
 fn densities(counts: &[f64], widths: &[f64], modes: usize) -> Vec<f64> {
     let n: f64 = counts.iter().sum();
     let programme = Programme::of(&Pieces::of(counts, widths), 2 * modes);
-    let mut chances = vec![0.0; counts.len()];
+    let mut densities = vec![0.0; counts.len()];
     let mut end = counts.len();
     for piece in (0..2 * modes).rev() {
         let begin = programme.begins[piece + 1][end];
@@ -226,13 +237,13 @@ fn densities(counts: &[f64], widths: &[f64], modes: usize) -> Vec<f64> {
         let mut cell = begin;
         for (events, width, _, cells) in blocks.blocks {
             for _ in 0..cells {
-                chances[cell] = events / n / width * widths[cell];
+                densities[cell] = events / n / width;
                 cell += 1;
             }
         }
         end = begin;
     }
-    chances
+    densities
 }
 
 /// The ranges between the valleys of a density. The lowest cell of a valley belongs to what is below it.
@@ -367,5 +378,26 @@ mod tests {
         let modes =
             Modes::of(&Counted::ticks(Meaning::default(), near.chain(far), None).unwrap().binned(), 7).modes;
         assert_eq!(modes.iter().map(|mode| mode.mass).collect::<Vec<_>>(), [24_000, 200]);
+    }
+
+    #[test]
+    fn events_of_a_fine_clock_that_share_no_tick_have_the_modes_of_their_law() {
+        let mut chance = crate::chance::seeded(3);
+        for paths in [1, 2] {
+            let mut draw = |at: usize| {
+                let normal: f64 = rand_distr::Distribution::sample(&rand_distr::StandardNormal, &mut chance);
+                let middle = if at % 3 < paths - 1 { 61_000.0f64 } else { 40_000.0 };
+                (middle.ln() + 0.08 * normal).exp()
+            };
+            // Cells of two binary digits less than a value has, as a recorder keeps it.
+            let ranges: Vec<(i64, i64, u64)> = (0..4000)
+                .map(|at| draw(at) as i64)
+                .map(|value| (value / 32 * 32, value / 32 * 32 + 31, 1))
+                .collect();
+            let binned = Counted::ranges(Meaning::default(), ranges, None).unwrap().binned();
+            assert!(binned.cells().len() > MOST_CELLS);
+            let found = Modes::of(&binned, 1);
+            assert_eq!(found.modes.len(), paths, "{:?} {:?}", found.modes, found.tried);
+        }
     }
 }

@@ -33,17 +33,24 @@ impl Percentile {
     /// # Panics
     /// If `p` or `level` is not in (0, 1).
     pub fn of(binned: &Binned, p: f64, level: f64) -> Self {
+        Self::worth(binned, p, level, 1.0, (1.0 - level) / 2.0)
+    }
+
+    /// The same where so many events are worth one, with an interval that leaves `tail` of all samples out on either
+    /// side.
+    pub(crate) fn worth(binned: &Binned, p: f64, level: f64, inflation: f64, tail: f64) -> Self {
         assert!(p > 0.0 && p < 1.0 && level > 0.0 && level < 1.0, "a percentile is between 0 and 1");
-        let needed = needed(p, level);
+        let needed = (needed(p, level) as f64 * inflation).ceil() as u64;
         let n = binned.count();
         if n < needed {
             return Self { p, value: None, low: None, high: None, needed: Some(needed) };
         }
-        let tail = (1.0 - level) / 2.0;
         // 1e-9 forgives 0.07 · 100 not being 7.
         let rank = ((p * n as f64 - 1e-9).ceil() as u64).clamp(1, n);
-        let low = binomial_quantile(tail, n, p).min(rank);
-        let high = (binomial_quantile(1.0 - tail, n, p) + 1).max(rank);
+        let effective = ((n as f64 / inflation) as u64).max(1);
+        let low = (binomial_quantile(tail, effective, p) as f64 * inflation).floor() as u64;
+        let high = ((binomial_quantile(1.0 - tail, effective, p) + 1) as f64 * inflation).ceil() as u64;
+        let (low, high) = (low.clamp(1, rank), high.max(rank));
         Self {
             p,
             value: binned.ranked(rank),

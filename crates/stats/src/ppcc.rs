@@ -14,6 +14,8 @@ pub const ESTIMATOR: &str =
 /// Ranks at either end that are taken one by one; further in, a few nodes stand for many ranks.
 const ONE_BY_ONE: u64 = 16;
 const DRAWS: u32 = 99;
+/// Steps of a table of quantiles, in the logarithm of p ÷ (1 − p).
+const TABLE_STEP: f64 = 0.125;
 /// The lattice of the draws has at most about so many cells.
 const MOST_CELLS: f64 = 2000.0;
 
@@ -187,7 +189,7 @@ impl Plot {
 
     /// Correlation, intercept and slope of the line through the plot.
     fn line(&self, law: &Law) -> (f64, f64, f64) {
-        let quantiles: Vec<f64> = self.nodes.iter().map(|node| law.quantile(node.p)).collect();
+        let quantiles = self.quantiles(law);
         let weighted = |value: &dyn Fn(usize) -> f64| {
             self.nodes.iter().enumerate().map(|(index, node)| node.weight * value(index)).sum::<f64>()
         };
@@ -196,6 +198,38 @@ impl Plot {
         let both = weighted(&|index| (quantiles[index] - mean) * (self.nodes[index].value - self.mean));
         let scale = both / square;
         (both / (square * self.spread).sqrt(), self.mean - scale * mean, scale)
+    }
+}
+
+impl Plot {
+    /// The law's quantile at each node. Where nodes lie closer than a table's steps, it is read off one: what the
+    /// plot of a billion events costs is what the table costs.
+    fn quantiles(&self, law: &Law) -> Vec<f64> {
+        let logit = |p: f64| (p / (1.0 - p)).ln();
+        let (Some(first), Some(last)) = (self.nodes.first(), self.nodes.last()) else { return Vec::new() };
+        let from = logit(first.p);
+        let span = logit(last.p) - from;
+        let steps = (span / TABLE_STEP).ceil().max(3.0) as usize;
+        // Of more than 10^15 events the last is at 1, as far as doubles know.
+        if !span.is_finite() || self.nodes.len() < 2 * steps {
+            return self.nodes.iter().map(|node| law.quantile(node.p)).collect();
+        }
+        let at = |step: usize| law.quantile(1.0 / (1.0 + (-from - step as f64 * TABLE_STEP).exp()));
+        let table: Vec<f64> = (0..=steps).map(at).collect();
+        let read = |node: &Node| {
+            let place = (logit(node.p) - from) / TABLE_STEP;
+            let before = (place as usize).clamp(1, steps - 2);
+            let t = place - before as f64;
+            // Lagrange's cubic through four neighbours.
+            let weights = [
+                -t * (t - 1.0) * (t - 2.0) / 6.0,
+                (t + 1.0) * (t - 1.0) * (t - 2.0) / 2.0,
+                -(t + 1.0) * t * (t - 2.0) / 2.0,
+                (t + 1.0) * t * (t - 1.0) / 6.0,
+            ];
+            weights.iter().zip(&table[before - 1..]).map(|(weight, value)| weight * value).sum()
+        };
+        self.nodes.iter().map(read).collect()
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) const CELLS: usize = ((64 - PRECISION as usize) << PRECISION) + (1 <<
 #[derive(Clone, PartialEq, Eq)]
 pub struct Recorder {
     cells: Box<[u64; CELLS]>,
-    totals: Totals,
+    running: Running,
 }
 
 /// What a slice knows exactly, beside its histogram.
@@ -28,30 +28,80 @@ pub struct Totals {
     pub sum_ns: u128,
     /// The sum of their squares; it stays at its end where it would pass 2^128.
     pub sum_squared_ns: u128,
-    /// The smallest; meaningless without a delay.
-    least_ns: u64,
+    /// The smallest delay; `None` without one.
+    pub min_ns: Option<u64>,
     /// The largest.
-    most_ns: u64,
+    pub max_ns: Option<u64>,
     /// Delays below zero: kept apart, never clamped.
     pub negative: u64,
     /// The most negative.
-    pub negative_min_ns: i64,
+    pub negative_min_ns: Option<i64>,
     /// Periods that passed without an event.
     pub missed: u64,
-    /// When the first event of the slice was due, from the trial's epoch; meaningless without one.
-    first_ns: u64,
-    /// When the last one was.
-    last_ns: u64,
-    /// Events with a time.
-    timed: u64,
+    /// When the first and the last event of the slice were due, from the trial's epoch; `None` without one that has a
+    /// time.
+    pub span_ns: Option<(u64, u64)>,
 }
 
-impl Default for Totals {
+/// The exact numbers while they grow. What a number is made of is chosen so that an event writes as little as it can:
+/// the count is in the cells, high halves and extremes seldom change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Running {
+    sum: Wide,
+    squares: Wide,
+    least_ns: u64,
+    most_ns: u64,
+    negative: u64,
+    negative_min_ns: i64,
+    missed: u64,
+    first_ns: u64,
+    last_ns: u64,
+}
+
+/// A sum of 128 bits that stays at its end.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Wide {
+    low: u64,
+    high: u64,
+}
+
+impl Wide {
+    #[inline]
+    fn add(&mut self, value: u64) {
+        let (low, carried) = self.low.overflowing_add(value);
+        self.low = low;
+        if carried {
+            self.carry();
+        }
+    }
+
+    #[cold]
+    fn carry(&mut self) {
+        match self.high.checked_add(1) {
+            Some(high) => self.high = high,
+            None => *self = Self::of(u128::MAX),
+        }
+    }
+
+    #[cold]
+    fn add_wide(&mut self, value: u128) {
+        *self = Self::of(self.value().saturating_add(value));
+    }
+
+    fn of(value: u128) -> Self {
+        Self { low: value as u64, high: (value >> 64) as u64 }
+    }
+
+    fn value(self) -> u128 {
+        u128::from(self.high) << 64 | u128::from(self.low)
+    }
+}
+
+impl Default for Running {
     fn default() -> Self {
         Self {
-            count: 0,
-            sum_ns: 0,
-            sum_squared_ns: 0,
+            sum: Wide::default(),
+            squares: Wide::default(),
             least_ns: u64::MAX,
             most_ns: 0,
             negative: 0,
@@ -59,25 +109,7 @@ impl Default for Totals {
             missed: 0,
             first_ns: u64::MAX,
             last_ns: 0,
-            timed: 0,
         }
-    }
-}
-
-impl Totals {
-    /// Smallest delay; `None` without one.
-    pub fn min_ns(&self) -> Option<u64> {
-        (self.count > 0).then_some(self.least_ns)
-    }
-
-    /// Largest delay; `None` without one.
-    pub fn max_ns(&self) -> Option<u64> {
-        (self.count > 0).then_some(self.most_ns)
-    }
-
-    /// When the first and the last event were due; `None` without one that has a time.
-    pub fn span_ns(&self) -> Option<(u64, u64)> {
-        (self.timed > 0).then_some((self.first_ns, self.last_ns))
     }
 }
 
@@ -90,7 +122,7 @@ impl Default for Recorder {
 impl std::fmt::Debug for Recorder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Recorder")
-            .field("totals", &self.totals)
+            .field("totals", &self.totals())
             .field("cells", &self.recorded().cells)
             .finish()
     }
@@ -100,25 +132,27 @@ impl Recorder {
     /// Nothing yet.
     pub fn new() -> Self {
         let cells = vec![0; CELLS].into_boxed_slice().try_into().expect("the length is the array's");
-        Self { cells, totals: Totals::default() }
+        Self { cells, running: Running::default() }
     }
 
     /// Counts one delay.
     #[inline]
     pub fn record(&mut self, delay_ns: u64) {
         self.cells[cell_of(delay_ns)] += 1;
-        let totals = &mut self.totals;
-        totals.count += 1;
-        totals.sum_ns += u128::from(delay_ns);
-        let square = u128::from(delay_ns) * u128::from(delay_ns);
-        // Squares of up to 2^32 ns cannot pass 2^128, however many are counted.
-        totals.sum_squared_ns = if delay_ns >> 32 == 0 {
-            totals.sum_squared_ns.wrapping_add(square)
+        let running = &mut self.running;
+        running.sum.add(delay_ns);
+        if delay_ns >> 32 == 0 {
+            running.squares.add(delay_ns * delay_ns);
         } else {
-            totals.sum_squared_ns.saturating_add(square)
-        };
-        totals.least_ns = totals.least_ns.min(delay_ns);
-        totals.most_ns = totals.most_ns.max(delay_ns);
+            running.squares.add_wide(u128::from(delay_ns) * u128::from(delay_ns));
+        }
+        // Branches that are seldom taken: extremes are read, and not written.
+        if delay_ns < running.least_ns {
+            running.least_ns = delay_ns;
+        }
+        if delay_ns > running.most_ns {
+            running.most_ns = delay_ns;
+        }
     }
 
     /// Counts a delay that may be below zero, where clocks disagree.
@@ -127,8 +161,8 @@ impl Recorder {
         match u64::try_from(delay_ns) {
             Ok(delay_ns) => self.record(delay_ns),
             Err(_) => {
-                self.totals.negative += 1;
-                self.totals.negative_min_ns = self.totals.negative_min_ns.min(delay_ns);
+                self.running.negative += 1;
+                self.running.negative_min_ns = self.running.negative_min_ns.min(delay_ns);
             }
         }
     }
@@ -136,28 +170,42 @@ impl Recorder {
     /// Notes when an event was due, from the trial's epoch.
     #[inline]
     pub fn at(&mut self, due_ns: u64) {
-        self.totals.timed += 1;
-        self.totals.first_ns = self.totals.first_ns.min(due_ns);
-        self.totals.last_ns = self.totals.last_ns.max(due_ns);
+        if due_ns < self.running.first_ns {
+            self.running.first_ns = due_ns;
+        }
+        if due_ns >= self.running.last_ns {
+            self.running.last_ns = due_ns;
+        }
     }
 
     /// Counts periods that passed without an event.
     pub fn miss(&mut self, periods: u64) {
-        self.totals.missed += periods;
+        self.running.missed += periods;
     }
 
     /// What is known exactly.
-    pub fn totals(&self) -> &Totals {
-        &self.totals
+    pub fn totals(&self) -> Totals {
+        let running = &self.running;
+        let count = self.cells.iter().sum();
+        Totals {
+            count,
+            sum_ns: running.sum.value(),
+            sum_squared_ns: running.squares.value(),
+            min_ns: (count > 0).then_some(running.least_ns),
+            max_ns: (count > 0).then_some(running.most_ns),
+            negative: running.negative,
+            negative_min_ns: (running.negative > 0).then_some(running.negative_min_ns),
+            missed: running.missed,
+            span_ns: running.has_times().then_some((running.first_ns, running.last_ns)),
+        }
     }
 
     /// Adds all of another slice, exactly.
     pub fn merge(&mut self, other: &Self) {
         self.cells.iter_mut().zip(other.cells.iter()).for_each(|(mine, theirs)| *mine += theirs);
-        let (mine, theirs) = (&mut self.totals, &other.totals);
-        mine.count += theirs.count;
-        mine.sum_ns += theirs.sum_ns;
-        mine.sum_squared_ns = mine.sum_squared_ns.saturating_add(theirs.sum_squared_ns);
+        let (mine, theirs) = (&mut self.running, &other.running);
+        mine.sum.add_wide(theirs.sum.value());
+        mine.squares.add_wide(theirs.squares.value());
         mine.least_ns = mine.least_ns.min(theirs.least_ns);
         mine.most_ns = mine.most_ns.max(theirs.most_ns);
         mine.negative += theirs.negative;
@@ -165,7 +213,6 @@ impl Recorder {
         mine.missed += theirs.missed;
         mine.first_ns = mine.first_ns.min(theirs.first_ns);
         mine.last_ns = mine.last_ns.max(theirs.last_ns);
-        mine.timed += theirs.timed;
     }
 
     /// What was recorded since an earlier state of this recorder. Counts and sums are exact; the smallest and the
@@ -177,21 +224,25 @@ impl Recorder {
         for (cell, (now, before)) in later.cells.iter_mut().zip(self.cells.iter().zip(earlier.cells.iter())) {
             *cell = now.checked_sub(*before)?;
         }
-        let (now, before) = (&self.totals, &earlier.totals);
+        let (now, before) = (&self.running, &earlier.running);
+        let less = |now: Wide, before: Wide| now.value().checked_sub(before.value()).map(Wide::of);
         let (first, last) =
             (later.cells.iter().position(|c| *c > 0), later.cells.iter().rposition(|c| *c > 0));
-        later.totals = Totals {
-            count: now.count.checked_sub(before.count)?,
-            sum_ns: now.sum_ns.checked_sub(before.sum_ns)?,
-            sum_squared_ns: now.sum_squared_ns.checked_sub(before.sum_squared_ns)?,
+        let is_timed = now != before && now.has_times();
+        later.running = Running {
+            sum: less(now.sum, before.sum)?,
+            squares: less(now.squares, before.squares)?,
             least_ns: first.map_or(u64::MAX, |cell| bounds(cell).0.max(now.least_ns)),
             most_ns: last.map_or(0, |cell| bounds(cell).1.min(now.most_ns)),
             negative: now.negative.checked_sub(before.negative)?,
             negative_min_ns: now.negative_min_ns,
             missed: now.missed.checked_sub(before.missed)?,
-            first_ns: if before.timed > 0 { before.last_ns } else { now.first_ns },
-            last_ns: now.last_ns,
-            timed: now.timed.checked_sub(before.timed)?,
+            first_ns: match (is_timed, before.has_times()) {
+                (true, true) => before.last_ns,
+                (true, false) => now.first_ns,
+                (false, _) => u64::MAX,
+            },
+            last_ns: if is_timed { now.last_ns } else { 0 },
         };
         Some(later)
     }
@@ -199,27 +250,33 @@ impl Recorder {
     /// Empties it, for the next slice.
     pub fn clear(&mut self) {
         self.cells.fill(0);
-        self.totals = Totals::default();
+        self.running = Running::default();
     }
 
     /// What is kept of it: its occupied cells, and what is known exactly.
     pub fn recorded(&self) -> Recorded {
-        let totals = &self.totals;
-        let span = totals.span_ns();
+        let totals = self.totals();
         let occupied = self.cells.iter().enumerate().filter(|(_, count)| **count > 0);
         Recorded {
             count: totals.count,
             sum_ns: totals.sum_ns,
             sum_squared_ns: totals.sum_squared_ns,
-            min_ns: totals.min_ns(),
-            max_ns: totals.max_ns(),
+            min_ns: totals.min_ns,
+            max_ns: totals.max_ns,
             negative: totals.negative,
-            negative_min_ns: (totals.negative > 0).then_some(totals.negative_min_ns),
+            negative_min_ns: totals.negative_min_ns,
             missed: totals.missed,
-            first_ns: span.map(|(first, _)| first),
-            last_ns: span.map(|(_, last)| last),
+            first_ns: totals.span_ns.map(|(first, _)| first),
+            last_ns: totals.span_ns.map(|(_, last)| last),
             cells: occupied.map(|(cell, &count)| (cell as u32, count)).collect(),
         }
+    }
+}
+
+impl Running {
+    /// Whether an event said when it was due.
+    fn has_times(&self) -> bool {
+        self.first_ns <= self.last_ns
     }
 }
 
@@ -260,8 +317,8 @@ mod tests {
 
     #[test]
     fn a_slice_without_delays_has_no_extremes() {
-        let totals = *Recorder::new().totals();
-        assert_eq!((totals.min_ns(), totals.max_ns(), totals.span_ns()), (None, None, None));
+        let totals = Recorder::new().totals();
+        assert_eq!((totals.min_ns, totals.max_ns, totals.span_ns), (None, None, None));
     }
 
     #[test]
@@ -269,8 +326,8 @@ mod tests {
         let mut recorder = Recorder::new();
         [-7, 3, -9, 0].into_iter().for_each(|delay| recorder.record_signed(delay));
         let totals = recorder.totals();
-        assert_eq!((totals.count, totals.negative, totals.negative_min_ns), (2, 2, -9));
-        assert_eq!((totals.min_ns(), totals.sum_ns), (Some(0), 3));
+        assert_eq!((totals.count, totals.negative, totals.negative_min_ns), (2, 2, Some(-9)));
+        assert_eq!((totals.min_ns, totals.sum_ns), (Some(0), 3));
     }
 
     #[test]
@@ -280,6 +337,8 @@ mod tests {
         recorder.record(u64::MAX);
         assert_eq!(recorder.totals().sum_ns, 2 * u128::from(u64::MAX));
         assert_eq!(recorder.totals().sum_squared_ns, u128::MAX, "two squares pass 2^128");
+        recorder.record(3);
+        assert_eq!(recorder.totals().sum_squared_ns, u128::MAX, "and it stays there");
     }
 
     proptest! {

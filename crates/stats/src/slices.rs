@@ -147,7 +147,7 @@ mod tests {
         slices.miss(100_000_000);
         slices.record(0, -1);
         let last = slices.iter().last().unwrap().totals();
-        assert_eq!((last.count, last.missed, last.max_ns()), (2, 1, Some(7)));
+        assert_eq!((last.count, last.missed, last.max_ns), (2, 1, Some(7)));
         assert_eq!(slices.iter().next().unwrap().totals().negative, 1);
     }
 
@@ -169,7 +169,7 @@ mod tests {
             for (at, slice) in slices.iter().enumerate() {
                 let (begin, end) = (slices.cut().begin_ns(at), slices.cut().begin_ns(at + 1));
                 let last = at + 1 == slices.cut().slices();
-                if let Some((first, latest)) = slice.totals().span_ns() {
+                if let Some((first, latest)) = slice.totals().span_ns {
                     prop_assert!(first >= begin && (latest < end || last));
                 }
             }

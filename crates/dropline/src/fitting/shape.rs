@@ -16,10 +16,13 @@ use dropline_stats::{Binned, Fitted, Modes, Normality, Verdict, families};
 const FEWEST: u64 = 30;
 
 /// Adds laws, modes and tail to what is known.
-pub(super) fn add(fit: &mut Fit, binned: &Binned, plan: &FitPlan) {
-    let threshold = threshold(binned, fit, plan);
-    fit.tail = threshold.and_then(|threshold| tail_line(binned, threshold, plan));
-    let modes = Modes::of(binned, plan.seed);
+///
+/// Laws are fitted to at most `most` cells.
+pub(super) fn add(fit: &mut Fit, fine: &Binned, most: usize, plan: &FitPlan) {
+    let binned = &fine.coarse(most);
+    let threshold = threshold(fine, fit, plan);
+    fit.tail = threshold.and_then(|threshold| tail_line(fine, threshold, plan));
+    let modes = Modes::of(fine, plan.seed);
     fit.modes = modes
         .modes
         .iter()
@@ -45,7 +48,7 @@ pub(super) fn add(fit: &mut Fit, binned: &Binned, plan: &FitPlan) {
         fit.caveats.push(caveat(
             "few_events",
             &format!(
-                "{} events bear no statement about a law, modes or a tail: that takes {FEWEST}",
+                "a statement about a law, modes or a tail takes {FEWEST} events, and here are {}",
                 binned.count()
             ),
         ));

@@ -45,7 +45,7 @@ pub fn parse(text: &str, unit_ns: Option<u64>) -> Result<Vec<Imported>, ImportEr
             .into_iter()
             .map(|(thread, ticks)| {
                 let counted = Counted::ticks(meaning, ticks, None)?;
-                Ok(Imported { counted, name: format!("thread {thread}"), notes: notes.clone() })
+                Ok(Imported::whole(counted, format!("thread {thread}"), notes.clone()))
             })
             .collect();
     }
@@ -148,7 +148,7 @@ impl Table {
                     notes.push("the file does not say how many events were longer than its table".into());
                 }
                 let counted = Counted::ticks(meaning, ticks, above)?;
-                Ok(Imported { counted, name: format!("thread {thread}"), notes })
+                Ok(Imported::whole(counted, format!("thread {thread}"), notes))
             })
             .collect()
     }

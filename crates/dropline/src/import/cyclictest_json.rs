@@ -76,7 +76,7 @@ fn imported(
         notes.push(format!("the limit of the table is not known; longer ones are taken to begin at {from}"));
     }
     let counted = Counted::ticks(meaning(unit), ticks, Some(above))?;
-    Ok(Imported { counted, name: format!("thread {number}"), notes })
+    Ok(Imported::whole(counted, format!("thread {number}"), notes))
 }
 
 /// The limit of the table: `-h 200`, `-h200`, `--histogram=200`, `-H …`.

@@ -3,6 +3,7 @@
 //! 29 groups of 64 cells: the first two are exact, each further one has cells twice as wide. With
 //! `log_hist_coarseness=c` 2^c neighbours are one.
 
+use super::sliced::Slicer;
 use super::{ImportError, Imported};
 use dropline_stats::{Counted, Event, Meaning, Rounding};
 use std::collections::BTreeMap;
@@ -16,7 +17,9 @@ const LINE: &str = "time, direction, block size and 1856 >> c counts";
 /// # Errors
 /// If a line is no interval of such a log.
 pub fn parse(text: &str) -> Result<Vec<Imported>, ImportError> {
-    let mut directions: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    /// Counts of all cells of a direction, when its last interval ended, and its intervals.
+    type Direction = (Vec<u64>, f64, Slicer);
+    let mut directions: BTreeMap<u64, Direction> = BTreeMap::new();
     let mut stride = None;
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
@@ -26,12 +29,17 @@ pub fn parse(text: &str) -> Result<Vec<Imported>, ImportError> {
         let wrong = || ImportError::line(index + 1, line, LINE);
         let numbers: Vec<u64> =
             line.split(',').map(|word| word.trim().parse().ok()).collect::<Option<_>>().ok_or_else(wrong)?;
-        let [_time, direction, _block, counts @ ..] = numbers.as_slice() else { return Err(wrong()) };
+        let [time, direction, _block, counts @ ..] = numbers.as_slice() else { return Err(wrong()) };
         let coarseness = (0..=6).find(|c| counts.len() == (GROUPS * CELLS) >> c).ok_or_else(wrong)?;
         if *stride.get_or_insert(coarseness) != coarseness || *direction > 2 {
             return Err(wrong());
         }
-        let sums = directions.entry(*direction).or_insert_with(|| vec![0; counts.len()]);
+        let (sums, until_s, slicer) =
+            directions.entry(*direction).or_insert_with(|| (vec![0; counts.len()], 0.0, Slicer::default()));
+        // A line is written when its interval ends; several block sizes end together.
+        let end_s = *time as f64 / 1000.0;
+        slicer.push(*until_s, end_s - *until_s, &cells(counts, coarseness));
+        *until_s = end_s;
         for (sum, count) in sums.iter_mut().zip(counts) {
             *sum = sum.checked_add(*count).ok_or(dropline_stats::CountError::TooMany)?;
         }
@@ -40,13 +48,21 @@ pub fn parse(text: &str) -> Result<Vec<Imported>, ImportError> {
     let meaning = Meaning { unit_ns: 1000, quantum_ns: 1.0, rounding: Rounding::Floor, event: Event::Each };
     directions
         .into_iter()
-        .map(|(direction, counts)| {
-            let ranges = counts.iter().enumerate().map(|(cell, &count)| {
-                let first = cell << stride;
-                (bounds(first).0, bounds(first + (1 << stride) - 1).1, count)
-            });
+        .map(|(direction, (counts, _, slicer))| {
+            let counted = Counted::ranges(meaning, cells(&counts, stride), None)?;
             let name = ["read", "write", "trim"][direction as usize].to_owned();
-            Ok(Imported { counted: Counted::ranges(meaning, ranges, None)?, name, notes: Vec::new() })
+            Ok(Imported { slices: slicer.finish(meaning)?, ..Imported::whole(counted, name, Vec::new()) })
+        })
+        .collect()
+}
+
+/// The occupied cells of a line whose cells stand for 2^stride neighbours each.
+fn cells(counts: &[u64], stride: usize) -> Vec<(i64, i64, u64)> {
+    let occupied = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+    occupied
+        .map(|(cell, &count)| {
+            let first = cell << stride;
+            (bounds(first).0, bounds(first + (1 << stride) - 1).1, count)
         })
         .collect()
 }

@@ -1,5 +1,6 @@
 //! HdrHistogram's interval logs, versions 1.2 and 1.3: a line an interval, its histogram in V2 deflate and base64.
 
+use super::sliced::Slicer;
 use super::{ImportError, Imported, guessed};
 use dropline_stats::histogram::v2_deflate_cells;
 use dropline_stats::{Counted, Event, Histogram, Meaning, Rounding};
@@ -12,8 +13,13 @@ const INTERVAL: &str = "[Tag=…,]start, length, maximum and a histogram";
 /// # Errors
 /// If a line is no interval, or its histogram is broken.
 pub fn parse(text: &str, unit_ns: Option<u64>) -> Result<Vec<Imported>, ImportError> {
-    /// How many intervals a tag had, and their cells: from, to, count.
-    type Tagged = (usize, Vec<(i64, i64, u64)>);
+    /// What came of a tag: its intervals and their cells together, from, to, count.
+    #[derive(Default)]
+    struct Tagged {
+        intervals: usize,
+        all: Vec<(i64, i64, u64)>,
+        slicer: Slicer,
+    }
     let mut tags: BTreeMap<String, Tagged> = BTreeMap::new();
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
@@ -27,17 +33,19 @@ pub fn parse(text: &str, unit_ns: Option<u64>) -> Result<Vec<Imported>, ImportEr
         };
         let fields: Vec<&str> = rest.split(',').map(str::trim).collect();
         let [start, length, maximum, histogram] = fields.as_slice() else { return Err(wrong()) };
-        let finite = |text: &str| text.parse::<f64>().ok().filter(|value| value.is_finite());
-        if [start, length, maximum].iter().any(|field| finite(field).is_none()) {
-            return Err(wrong());
-        }
-        let cells = v2_deflate_cells(histogram.trim_matches('"')).map_err(|_| wrong())?;
-        let (intervals, all) = tags.entry(tag.to_owned()).or_default();
+        let finite =
+            |text: &str| text.parse::<f64>().ok().filter(|value| value.is_finite()).ok_or_else(wrong);
+        let (start, length, _) = (finite(start)?, finite(length)?, finite(maximum)?);
+        let tick = |value: u64| i64::try_from(value).map_err(|_| wrong());
+        let cells: Vec<(i64, i64, u64)> = v2_deflate_cells(histogram.trim_matches('"'))
+            .map_err(|_| wrong())?
+            .into_iter()
+            .map(|(low, high, count)| Ok((tick(low)?, tick(high)?, count)))
+            .collect::<Result<_, ImportError>>()?;
+        let Tagged { intervals, all, slicer } = tags.entry(tag.to_owned()).or_default();
         *intervals += 1;
-        for (low, high, count) in cells {
-            let tick = |value: u64| i64::try_from(value).map_err(|_| wrong());
-            all.push((tick(low)?, tick(high)?, count));
-        }
+        slicer.push(start, length, &cells);
+        all.extend(cells);
         // What came again adds up: a long log takes no more than its cells.
         all.sort_unstable();
         all.dedup_by(|next, kept| {
@@ -55,7 +63,7 @@ pub fn parse(text: &str, unit_ns: Option<u64>) -> Result<Vec<Imported>, ImportEr
     let meaning =
         Meaning { unit_ns: unit, quantum_ns: unit as f64, rounding: Rounding::Round, event: Event::Unknown };
     tags.into_iter()
-        .map(|(tag, (intervals, cells))| {
+        .map(|(tag, Tagged { intervals, all, slicer })| {
             let mut notes = Vec::new();
             if unit_ns.is_none() {
                 notes.push(guessed("nanoseconds"));
@@ -63,8 +71,9 @@ pub fn parse(text: &str, unit_ns: Option<u64>) -> Result<Vec<Imported>, ImportEr
             if intervals > 1 {
                 notes.push(format!("{intervals} intervals are put together"));
             }
-            let counted = Counted::ranges(meaning, cells, None)?;
-            Ok(Imported { counted, name: if tag.is_empty() { tag } else { format!("tag {tag}") }, notes })
+            let counted = Counted::ranges(meaning, all, None)?;
+            let name = if tag.is_empty() { tag } else { format!("tag {tag}") };
+            Ok(Imported { slices: slicer.finish(meaning)?, ..Imported::whole(counted, name, notes) })
         })
         .collect()
 }

@@ -145,7 +145,7 @@ impl Values {
         } else {
             Counted::ticks(meaning, self.ticks, None)?
         };
-        Ok(Imported { counted, name: String::new(), notes })
+        Ok(Imported::whole(counted, String::new(), notes))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Our own records: distributions that were imported, and the delays of trials.
 
-use super::{ImportError, Imported};
+use super::{ImportError, Imported, TimeSlice};
 use dropline_record::schema::Line;
 use dropline_record::{Purpose, TrialLine};
 use dropline_stats::histogram::v2_deflate_cells;
@@ -19,11 +19,16 @@ pub fn parse(text: &str) -> Result<Vec<Imported>, ImportError> {
     let lines = text.lines().count();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         match serde_json::from_str::<Line>(line) {
-            Ok(Line::Distribution(line)) => imported.push(Imported {
-                counted: line.counted()?,
-                name: line.name.clone(),
-                notes: line.notes.clone(),
-            }),
+            Ok(Line::Distribution(line)) => {
+                let slices = line.slices.iter().map(|slice| {
+                    let (begin_s, length_s) = (slice.begin_s, slice.duration_s);
+                    Ok(TimeSlice { begin_s, length_s, counted: line.slice(slice)? })
+                });
+                imported.push(Imported {
+                    slices: slices.collect::<Result<_, ImportError>>()?,
+                    ..Imported::whole(line.counted()?, line.name.clone(), line.notes.clone())
+                });
+            }
             Ok(Line::Trial(trial)) if trial.delay_ns.is_some() => trials.push((index + 1, trial)),
             Ok(_) => {}
             // A torn last line.
@@ -53,7 +58,26 @@ fn delays(line: usize, trial: &TrialLine) -> Result<Imported, ImportError> {
         notes.push(format!("{} lost packets have no delay and are not among the events", trial.lost.0));
     }
     let name = format!("trial {} at {} packets a second", trial.number, trial.intended_load_pps);
-    Ok(Imported { counted: Counted::ranges(meaning, ranges, None)?, name, notes })
+    let counted = Counted::ranges(meaning, ranges, None)?;
+    Ok(Imported { slices: slices(line, trial)?, ..Imported::whole(counted, name, notes) })
+}
+
+/// The time slices of a trial that have delays.
+fn slices(line: usize, trial: &TrialLine) -> Result<Vec<TimeSlice>, ImportError> {
+    let meaning = Meaning { unit_ns: 1000, quantum_ns: 1.0, rounding: Rounding::Round, event: Event::Each };
+    let mut begin_s = 0.0;
+    let mut slices = Vec::new();
+    for slice in &trial.slices {
+        let length_s = slice.duration_s;
+        if let Some(delay) = &slice.delay_ns
+            && delay.count.0 > 0
+        {
+            let recorded = delay.recorded().map_err(|_| ImportError::line(line, &delay.histogram, LINE))?;
+            slices.push(TimeSlice { begin_s, length_s, counted: recorded.counted()?.with_meaning(meaning) });
+        }
+        begin_s += length_s;
+    }
+    Ok(if slices.len() > 1 { slices } else { Vec::new() })
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub fn parse(text: &str, unit_ns: Option<u64>) -> Result<Imported, ImportError> 
     if !named && unit_ns.is_none() {
         notes.push(guessed("microseconds"));
     }
-    Ok(Imported { counted: Counted::ticks(meaning, ticks, None)?, name: String::new(), notes })
+    Ok(Imported::whole(Counted::ticks(meaning, ticks, None)?, String::new(), notes))
 }
 
 fn starts_with_letter(word: &str) -> bool {

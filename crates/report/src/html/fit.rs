@@ -5,7 +5,7 @@ use super::goals::caveats;
 use super::shell::shell;
 use crate::number::{count, fixed, percent, three};
 use crate::plot;
-use crate::text::unit;
+use crate::text::{self, unit};
 use dropline_record::Fit;
 use maud::{Markup, html};
 
@@ -24,7 +24,10 @@ pub(super) fn section(fit: &Fit) -> Markup {
         h1 { (fit.verdict_text.as_deref().map_or_else(|| "Too few events for a law".into(), crate::finding::sentence_case)) }
         p.para { (count(fit.count.0)) " events in " (unit) "; each is known to " (three(fit.quantum_ns)) " ns (" (fit.rounding) ")" }
         (caveats(&fit.caveats, None))
+        @let course = text::course(fit);
+        @if !course.is_empty() { p.para { @for words in &course { (words) ". " } } }
         (figures(&plot::distribution(fit, unit), true))
+        (figures(&plot::fit_over_time(fit).into_iter().collect::<Vec<_>>(), false))
         @if !fit.families.is_empty() {
             section {
                 h2 { "Families, the nearest first" }

@@ -11,6 +11,7 @@ use super::trials::trials;
 use crate::finding::{self, Finding, Piece};
 use crate::number::{self, Loads, percent};
 use crate::plot::{self, Plot, Room};
+use crate::things::Things;
 use dropline_record::{DelayLine, Explanation, Record, TrialLine};
 use maud::{Markup, html};
 
@@ -82,7 +83,7 @@ fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
                 (caveats(&record.caveats(), None))
                 div.beside {
                     section { h2 { "What was counted" } (counted(trial)) }
-                    section { h2 { "Delays" } (delays(trial)) }
+                    section { h2 { "Delays" } (delays(trial, Things::delayed(&record.header.load_unit, trial))) }
                 }
                 @if let Some(found) = found { (why(found)) }
                 @if let Some(passages) = &trial.passages { (pipes(passages)) }
@@ -111,14 +112,20 @@ pub(super) fn trial_plots(record: &Record) -> Vec<Plot> {
     let Some(trial) = record.trials.last() else { return Vec::new() };
     let both = trial.slices.is_empty() || trial.delay_ns.is_none();
     let room = if both { Room::Full } else { Room::Half };
-    [plot::trial_delay(trial, room), plot::slices(trial, room), plot::over_time(trial)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let unit = record.header.load_unit.as_str();
+    let delayed = Things::delayed(unit, trial);
+    [
+        plot::trial_delay(trial, room, delayed),
+        plot::slices(trial, room, Things::of(unit).many),
+        plot::over_time(trial),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn answer(trial: &TrialLine, what: &str) -> Vec<Piece> {
-    let what = if what == "wakeups" { "wake-ups" } else { what };
+    let what = Things::of(what).many;
     let plain = |text: String| Piece { text, goal: None };
     if let (Some(_), Some(delay), 0) = (&trial.passages, &trial.delay_ns, trial.lost.0)
         && let Some(p50) = delay.p50
@@ -130,7 +137,7 @@ fn answer(trial: &TrialLine, what: &str) -> Vec<Piece> {
     }
     let offered = number::count(trial.offered.0);
     vec![plain(match (trial.offered.0, trial.lost.0) {
-        (0, _) => "No packet left the generator.".into(),
+        (0, _) => format!("There were no {what}."),
         (_, 0) => format!("None of {offered} {what} was lost."),
         (_, lost) => {
             let ratio = percent(trial.loss_ratio.unwrap_or(0.0));
@@ -191,7 +198,7 @@ fn counted(trial: &TrialLine) -> Markup {
     }
 }
 
-fn delays(trial: &TrialLine) -> Markup {
+fn delays(trial: &TrialLine, what: Things) -> Markup {
     let kinds = [
         (
             if trial.passages.is_some() && trial.intended.is_none() {
@@ -211,7 +218,7 @@ fn delays(trial: &TrialLine) -> Markup {
                 thead {
                     tr {
                         th.l scope="col" {}
-                        @for head in ["packets", "min", "p50", "p90", "p99", "p99.9", "max"] { th scope="col" { (head) } }
+                        @for head in [what.many, "min", "p50", "p90", "p99", "p99.9", "max"] { th scope="col" { (head) } }
                     }
                 }
                 tbody {
@@ -232,6 +239,7 @@ fn delays(trial: &TrialLine) -> Markup {
                 }
             }
         }
+        @for words in crate::text::trial_course(trial) { p.about { "Over time: " (words) "." } }
         @if trial.negative.count.0 > 0 {
             p.about { (number::count(trial.negative.count.0)) " delays were below zero: the clocks disagree." }
         }

@@ -6,6 +6,7 @@ use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
 use crate::finding::{Finding, labelled};
 use crate::number::{Loads, nanoseconds, percent};
+use crate::things::Things;
 use dropline_record::{DelayLine, Histogram, Record, TrialLine};
 
 /// Points of a curve.
@@ -23,6 +24,8 @@ struct Curve {
     name: String,
     below: String,
     packets: u64,
+    /// What they are called.
+    what: Things,
     /// (1 ÷ (1 − p), nanoseconds), ascending.
     points: Vec<(f64, f64)>,
     /// (p, nanoseconds).
@@ -52,8 +55,8 @@ struct Axes {
 }
 
 /// The graph of a single trial's delays; `None` when none was measured.
-pub(crate) fn trial_delay(trial: &TrialLine, room: Room) -> Option<Plot> {
-    let curves = of_trial(trial);
+pub(crate) fn trial_delay(trial: &TrialLine, room: Room, what: Things) -> Option<Plot> {
+    let curves = of_trial(trial, what);
     let title = title("", curves.first()?);
     let story = Story { curves, title, caption: String::new() };
     let axes = Axes::of([&story])?;
@@ -73,15 +76,16 @@ pub(crate) fn delays<'a>(
 }
 
 fn of_search(finding: &Finding, loads: Loads, label: &str) -> Option<Story> {
+    let what = Things::of(&finding.record.header.load_unit);
     let (curves, title, caption) = if finding.delays().is_empty() {
-        let (curves, all) = by_load(finding.record, loads);
+        let (curves, all) = by_load(finding.record, loads, what);
         let heaviest = curves.last()?;
         let title = title(&format!("At {}", heaviest.below), heaviest);
         let caption =
             if all > curves.len() { format!(" {} of {all} loads.", curves.len()) } else { String::new() };
         (curves, title, caption)
     } else {
-        let curves = asked(finding, loads);
+        let curves = asked(finding, loads, what);
         let heaviest = curves.last()?;
         let at = format!("At {} of the load for {}", heaviest.name, finding.names.first()?);
         let title = title(&at, heaviest);
@@ -108,7 +112,8 @@ impl Story {
             name: "delay",
             desc: format!("Delay percentiles. {}.", words.join("; ")),
             caption: format!(
-                "A curve ends in a ring where fewer than five packets lie beyond.{}",
+                "A curve ends in a ring where fewer than five {} lie beyond.{}",
+                self.curves.first().map_or(Things::PACKETS, |curve| curve.what).many,
                 self.caption
             ),
             wide: draw(&self.curves, axes, room),
@@ -136,7 +141,7 @@ impl Curve {
         }
         let bears = |p: &&f64| (1.0 - **p) * packets as f64 >= BEYOND - 1e-9;
         let stated = STATED.iter().filter(bears).filter_map(|&p| Some((p, histogram.quantile(p)?))).collect();
-        Some(Self { name, below, packets, points, stated, shade: 4, late: false })
+        Some(Self { name, below, packets, what: Things::PACKETS, points, stated, shade: 4, late: false })
     }
 
     fn words(&self) -> String {
@@ -149,12 +154,13 @@ impl Curve {
     }
 
     /// The value that a share of the packets reaches, as far out as the count bears.
-    fn tail(&self) -> Option<(&'static str, u64)> {
+    fn tail(&self) -> Option<(String, u64)> {
+        let Things { one, many } = self.what;
         let at = |p: f64| self.stated.iter().find(|(stated, _)| *stated == p).map(|(_, value)| *value);
         at(0.999)
-            .map(|value| ("one packet in 1000 takes", value))
-            .or_else(|| at(0.99).map(|value| ("one packet in 100 takes", value)))
-            .or_else(|| at(0.5).map(|value| ("half the packets take", value)))
+            .map(|value| (format!("one {one} in 1000 takes"), value))
+            .or_else(|| at(0.99).map(|value| (format!("one {one} in 100 takes"), value)))
+            .or_else(|| at(0.5).map(|value| (format!("half the {many} take"), value)))
     }
 }
 
@@ -163,24 +169,25 @@ fn title(at: &str, curve: &Curve) -> String {
         Some((who, value)) => {
             crate::finding::sentence_case(format!("{at} {who} {} or more", nanoseconds(value)).trim_start())
         }
-        None => "Too few packets came back for percentiles".into(),
+        None => format!("Too few {} came back for percentiles", curve.what.many),
     }
 }
 
 /// The delays that were asked for, at shares of the goals' loads, light to heavy.
-fn asked(finding: &Finding, loads: Loads) -> Vec<Curve> {
+fn asked(finding: &Finding, loads: Loads, what: Things) -> Vec<Curve> {
     let mut delays = finding.delays();
     delays.sort_by(|a, b| a.2.intended_load_pps.total_cmp(&b.2.intended_load_pps).then(b.0.cmp(&a.0)));
     delays.dedup_by_key(|(_, _, trial)| trial.number);
     let curves = delays.iter().filter_map(|(_, share, trial)| {
         let histogram = histogram(trial.delay_ns.as_ref()?)?;
-        Curve::new(percent(*share), loads.with_unit(trial.intended_load_pps), &histogram)
+        let curve = Curve::new(percent(*share), loads.with_unit(trial.intended_load_pps), &histogram)?;
+        Some(Curve { what, ..curve })
     });
     shaded(curves.take(CURVES).collect())
 }
 
 /// Delays of a search's trials, those at one load together; some of the loads when there are many.
-fn by_load(record: &Record, loads: Loads) -> (Vec<Curve>, usize) {
+fn by_load(record: &Record, loads: Loads, what: Things) -> (Vec<Curve>, usize) {
     let mut measured: Vec<&TrialLine> =
         record.trials.iter().filter(|trial| trial.delay_ns.is_some()).collect();
     measured.sort_by(|a, b| a.intended_load_pps.total_cmp(&b.intended_load_pps));
@@ -201,14 +208,14 @@ fn by_load(record: &Record, loads: Loads) -> (Vec<Curve>, usize) {
                 sum.merge(&histogram(trial.delay_ns.as_ref()?)?);
             }
             let load = loads.with_unit(group[0].intended_load_pps);
-            Curve::new(String::new(), load, &sum)
+            Some(Curve { what, ..Curve::new(String::new(), load, &sum)? })
         })
         .collect();
     (shaded(curves), all)
 }
 
 /// A trial's delay, and how late its packets left.
-fn of_trial(trial: &TrialLine) -> Vec<Curve> {
+fn of_trial(trial: &TrialLine, what: Things) -> Vec<Curve> {
     let free = trial.passages.is_some() && trial.intended.is_none();
     let due = if free { "from source to sink" } else { "from when due" };
     let kinds = [
@@ -220,7 +227,7 @@ fn of_trial(trial: &TrialLine) -> Vec<Curve> {
         .into_iter()
         .filter_map(|(name, below, line, shade, late)| {
             let curve = Curve::new(name.into(), below.into(), &histogram(line.as_ref()?)?)?;
-            Some(Curve { shade, late, ..curve })
+            Some(Curve { shade, late, what, ..curve })
         })
         .collect()
 }
@@ -321,13 +328,14 @@ fn label(canvas: &mut Canvas, frame: Frame, curves: &[Curve], ends: &[(f64, f64)
 }
 
 fn numbers(curves: &[Curve]) -> Numbers {
-    let heads = ["at", "", "packets", "percentile", "delay"].iter().map(|head| (*head).to_owned()).collect();
+    let what = curves.first().map_or(Things::PACKETS, |curve| curve.what).many;
+    let heads = ["at", "", what, "percentile", "delay"].iter().map(|head| (*head).to_owned()).collect();
     let rows = curves
         .iter()
         .flat_map(|curve| {
             curve.stated.iter().map(|(p, value)| Reading {
                 words: format!(
-                    "{} {}: p{} is {}, of {} packets",
+                    "{} {}: p{} is {}, of {} {what}",
                     curve.name,
                     curve.below,
                     per_cent(*p),

@@ -37,7 +37,7 @@ pub(crate) use gaps::gaps;
 pub(crate) use heat::heat;
 pub(crate) use lanes::lanes;
 pub(crate) use loss::{LoadAxis, loss};
-pub(crate) use over_time::over_time;
+pub(crate) use over_time::{fit_over_time, over_time};
 pub(crate) use places::places;
 pub(crate) use search_time::{View, common_view, search_time, time_span};
 pub(crate) use slices::slices;

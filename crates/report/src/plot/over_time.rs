@@ -5,7 +5,7 @@ use super::canvas::{Anchor, Canvas, Drawing};
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
 use crate::number::{self, count, fixed, three};
-use dropline_record::TrialLine;
+use dropline_record::{Fit, TrialLine};
 
 /// Rows of the map.
 const ROWS: usize = 36;
@@ -25,26 +25,51 @@ struct Column {
 
 /// The map of a trial; `None` where fewer than two slices have delays.
 pub(crate) fn over_time(trial: &TrialLine) -> Option<Plot> {
-    let columns = columns(trial);
+    plot(&of_trial(trial), "delays")
+}
+
+/// The map of a distribution with time slices.
+pub(crate) fn fit_over_time(fit: &Fit) -> Option<Plot> {
+    plot(&of_fit(fit), "events")
+}
+
+fn plot(columns: &[Column], what: &str) -> Option<Plot> {
     let filled = columns.iter().filter(|column| column.count > 0).count();
     if filled < 2 {
         return None;
     }
-    let title = title(&columns);
+    let title = title(columns);
     Some(Plot {
         name: "over-time",
-        desc: format!("How many delays of each slice fall in each range. {title}."),
+        desc: format!("How many {what} of each slice fall in each range. {title}."),
         title,
-        caption: "Each column is a slice, by when its packets were due; darker is more delays, by the logarithm of \
-                  their number. A slanted band is drift, a dark spot an incident."
-            .into(),
-        wide: draw(&columns, Room::Full),
-        narrow: draw(&columns, Room::Narrow),
-        numbers: numbers(&columns),
+        caption: format!(
+            "Each column is a slice, by when its {what} were due; darker is more of them, by the logarithm of their \
+             number. A slanted band is drift, a dark spot an incident."
+        ),
+        wide: draw(columns, Room::Full),
+        narrow: draw(columns, Room::Narrow),
+        numbers: numbers(columns, what),
     })
 }
 
-fn columns(trial: &TrialLine) -> Vec<Column> {
+fn of_fit(fit: &Fit) -> Vec<Column> {
+    let slices = fit.slices.iter().flat_map(|line| &line.slices);
+    let begin_s = slices.clone().next().map_or(0.0, |first| first.begin_s);
+    let ns = |value: f64| (value.max(0.0) * fit.unit_ns as f64).round() as u64;
+    slices
+        .map(|slice| Column {
+            from_s: slice.begin_s - begin_s,
+            length_s: slice.duration_s.max(0.0),
+            cells: slice.cells.iter().map(|cell| (ns(cell.0), ns(cell.1), cell.2.0)).collect(),
+            p50: slice.median.map(ns),
+            longest: slice.cells.last().map(|cell| ns(cell.1)),
+            count: slice.count.0,
+        })
+        .collect()
+}
+
+fn of_trial(trial: &TrialLine) -> Vec<Column> {
     let mut at = 0.0;
     trial
         .slices
@@ -134,11 +159,11 @@ fn draw(columns: &[Column], room: Room) -> Drawing {
     canvas.finish(marks)
 }
 
-fn numbers(columns: &[Column]) -> Numbers {
+fn numbers(columns: &[Column], what: &str) -> Numbers {
     let time = |time: Option<u64>| time.map_or_else(|| "\u{2013}".into(), number::nanoseconds);
     let rows = columns.iter().enumerate().map(|(index, column)| Reading {
         words: format!(
-            "slice {} from {} s: {} delays, p50 {}, longest {}",
+            "slice {} from {} s: {} {what}, p50 {}, longest {}",
             index + 1,
             fixed(column.from_s, 2),
             count(column.count),
@@ -153,6 +178,6 @@ fn numbers(columns: &[Column]) -> Numbers {
             time(column.longest),
         ],
     });
-    let heads = ["slice", "from, s", "delays", "p50", "longest"].map(String::from);
+    let heads = ["slice", "from, s", what, "p50", "longest"].map(String::from);
     Numbers { heads: heads.into(), rows: rows.collect() }
 }

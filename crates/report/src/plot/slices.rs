@@ -8,18 +8,20 @@ use crate::number::{self, count, fixed, percent};
 use dropline_record::{SliceLine, TrialLine};
 
 /// The graph of a trial; `None` without slices.
-pub(crate) fn slices(trial: &TrialLine, room: Room) -> Option<Plot> {
+///
+/// `what` is lost: packets, wake-ups.
+pub(crate) fn slices(trial: &TrialLine, room: Room, what: &str) -> Option<Plot> {
     if trial.slices.is_empty() {
         return None;
     }
     let lost: Vec<u64> = trial.slices.iter().map(lost).collect();
     Some(Plot {
         name: "slices",
-        title: title(&lost),
-        caption: "Packets of each slice that did not come back.".into(),
-        desc: format!("Packets lost over the time of the trial. {}.", title(&lost)),
-        wide: draw(trial, &lost, room),
-        narrow: draw(trial, &lost, Room::Narrow),
+        title: title(&lost, what),
+        caption: format!("Of the {what} that were due in each slice, those that did not come."),
+        desc: format!("Lost {what} over the time of the trial. {}.", title(&lost, what)),
+        wide: draw(trial, &lost, room, what),
+        narrow: draw(trial, &lost, Room::Narrow, what),
         numbers: numbers(trial, &lost),
     })
 }
@@ -28,7 +30,7 @@ fn lost(slice: &SliceLine) -> u64 {
     slice.offered.0.saturating_sub(slice.forwarded.0)
 }
 
-fn title(lost: &[u64]) -> String {
+fn title(lost: &[u64], what: &str) -> String {
     let all: u64 = lost.iter().copied().fold(0, u64::saturating_add);
     let with = lost.iter().filter(|lost| **lost > 0).count();
     let Some((worst, most)) =
@@ -37,7 +39,7 @@ fn title(lost: &[u64]) -> String {
         return "No slices".into();
     };
     if all == 0 {
-        return "No slice lost a packet".into();
+        return format!("No slice lost any of its {what}");
     }
     format!(
         "Loss in {with} of {}; slice {} has {} of it",
@@ -47,7 +49,7 @@ fn title(lost: &[u64]) -> String {
     )
 }
 
-fn draw(trial: &TrialLine, lost: &[u64], room: Room) -> Drawing {
+fn draw(trial: &TrialLine, lost: &[u64], room: Room, what: &str) -> Drawing {
     let mut canvas = Canvas::new(room.width(), if room == Room::Narrow { 240.0 } else { 330.0 });
     let frame = Frame { left: 58.0, right: canvas.width - 12.0, top: 30.0, bottom: canvas.height - 44.0 };
     let until: f64 =
@@ -55,7 +57,7 @@ fn draw(trial: &TrialLine, lost: &[u64], room: Room) -> Drawing {
     let time = Scale::linear((0.0, until.max(1e-9)), (frame.left, frame.right));
     let most = lost.iter().copied().max().unwrap_or(0).max(1) as f64;
     let y = Scale::linear((0.0, most * 1.08), (frame.bottom, frame.top));
-    canvas.text("tick", Anchor::Start, 0.0, 12.0, "packets lost");
+    canvas.text("tick", Anchor::Start, 0.0, 12.0, &format!("{what} lost"));
     let whole = |value: &f64| (value - value.round()).abs() < 1e-6;
     let ticks: Vec<(f64, String)> =
         y.ticks(5).into_iter().filter(whole).map(|value| (value, fixed(value, 0))).collect();

@@ -1,6 +1,7 @@
 //! A record as text for a terminal, the answer first.
 
 mod compared;
+mod course;
 pub(crate) mod cycles;
 mod explain;
 mod fit;
@@ -15,6 +16,8 @@ mod woken;
 
 pub use compared::compared_text;
 pub(crate) use compared::{headline, story};
+pub(crate) use course::fit as course;
+pub(crate) use course::trial as trial_course;
 pub use explain::explain_text;
 pub use fit::fit_text;
 pub(crate) use fit::unit;

@@ -130,6 +130,9 @@ fn delays(page: &mut Page, trial: &TrialLine) {
     if let Some(service) = &trial.service_delay_ns {
         page.fact("from sent", &listed(service));
     }
+    for (index, words) in super::trial_course(trial).iter().enumerate() {
+        page.fact(if index == 0 { "over time" } else { "" }, words);
+    }
     if trial.negative.count.0 > 0 {
         page.fact(
             "negative",

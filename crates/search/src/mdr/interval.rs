@@ -52,7 +52,6 @@ impl Interval {
         Bounds {
             lower: Some(Bound { load: self.lower.load, valid: !self.lower.bad }),
             upper: Some(Bound { load: self.upper.load, valid: self.upper.bad }),
-            median: None,
         }
     }
 

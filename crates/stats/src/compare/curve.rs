@@ -4,7 +4,7 @@ use crate::{Binned, Cell};
 
 /// Cumulative counts of some events.
 #[derive(Clone, Debug)]
-pub(super) struct Curve {
+pub(crate) struct Curve {
     cells: Vec<Cell>,
     /// Events below each cell.
     below: Vec<u64>,
@@ -14,7 +14,7 @@ pub(super) struct Curve {
 
 impl Curve {
     /// Of all events of several parts, which were counted in the same cells.
-    pub(super) fn of<'a>(parts: impl IntoIterator<Item = &'a Binned>) -> Self {
+    pub(crate) fn of<'a>(parts: impl IntoIterator<Item = &'a Binned>) -> Self {
         let (mut cells, mut count, mut censored) = (Vec::new(), 0, false);
         for part in parts {
             cells.extend_from_slice(part.cells());
@@ -25,14 +25,14 @@ impl Curve {
     }
 
     /// Of all events of several curves.
-    pub(super) fn together(curves: &[Self]) -> Self {
+    pub(crate) fn together(curves: &[Self]) -> Self {
         let cells = curves.iter().flat_map(|curve| curve.cells.iter().copied()).collect();
         let count = curves.iter().map(|curve| curve.count).sum();
         Self::summed(cells, count, curves.iter().any(|curve| curve.censored))
     }
 
     /// Of all events but those of a part of them.
-    pub(super) fn without(&self, part: &Self) -> Self {
+    pub(crate) fn without(&self, part: &Self) -> Self {
         let mut left_out = part.cells.iter().peekable();
         let cells = self.cells.iter().filter_map(|cell| {
             let same = left_out.next_if(|out| out.low == cell.low && out.high == cell.high);
@@ -68,26 +68,26 @@ impl Curve {
     }
 
     /// Events, those of unknown length included.
-    pub(super) fn count(&self) -> f64 {
+    pub(crate) fn count(&self) -> f64 {
         self.count as f64
     }
 
     /// Whether the length of some is not known.
-    pub(super) fn is_censored(&self) -> bool {
+    pub(crate) fn is_censored(&self) -> bool {
         self.censored
     }
 
-    pub(super) fn cells(&self) -> &[Cell] {
+    pub(crate) fn cells(&self) -> &[Cell] {
         &self.cells
     }
 
     /// Events below the cell with this index.
-    pub(super) fn below_cell(&self, index: usize) -> f64 {
+    pub(crate) fn below_cell(&self, index: usize) -> f64 {
         self.below[index] as f64
     }
 
     /// Events below `x`; a cell that `x` cuts is taken as even.
-    pub(super) fn below(&self, x: f64) -> f64 {
+    pub(crate) fn below(&self, x: f64) -> f64 {
         let after = self.cells.partition_point(|cell| cell.low <= x);
         let Some(at) = after.checked_sub(1) else { return 0.0 };
         let cell = &self.cells[at];
@@ -96,13 +96,13 @@ impl Curve {
     }
 
     /// Events whose recorded value is above `x`.
-    pub(super) fn above(&self, x: f64) -> f64 {
+    pub(crate) fn above(&self, x: f64) -> f64 {
         let first = self.cells.partition_point(|cell| cell.value <= x);
         (self.count - self.below.get(first).copied().unwrap_or_else(|| self.known())) as f64
     }
 
     /// The grouped quantile: where the curve crosses `p`. `None` outside (0, 1), and among events of unknown length.
-    pub(super) fn quantile(&self, p: f64) -> Option<f64> {
+    pub(crate) fn quantile(&self, p: f64) -> Option<f64> {
         let rank = p * self.count();
         if p <= 0.0 || p >= 1.0 || self.cells.is_empty() || rank > self.known() as f64 {
             return None;
@@ -113,7 +113,7 @@ impl Curve {
     }
 
     /// The smallest recorded value that a share `p` of the events does not exceed (type 1).
-    pub(super) fn recorded_quantile(&self, p: f64) -> Option<f64> {
+    pub(crate) fn recorded_quantile(&self, p: f64) -> Option<f64> {
         let rank = ((p * self.count() - 1e-9).ceil()).max(1.0);
         if rank > self.known() as f64 {
             return None;

@@ -6,9 +6,9 @@ use crate::Binned;
 use crate::special::normal_quantile;
 
 /// Batches of each side: fewer say little about their own spread, more are not independent.
-const BATCHES: usize = 20;
+pub(crate) const BATCHES: usize = 20;
 /// Below this, blocks say nothing about their spread and the events are taken as independent.
-pub(super) const FEWEST: usize = 4;
+pub(crate) const FEWEST: usize = 4;
 /// Neighbouring batches of measurements in turns that are more alike than this are put together.
 const ALIKE: f64 = 0.3;
 /// Beyond this, batches of a measurement by itself are taken for ones that remember.
@@ -33,17 +33,17 @@ pub(super) struct Sides {
 
 /// One side.
 #[derive(Clone, Debug)]
-pub(super) struct Side {
-    pub(super) whole: Curve,
+pub(crate) struct Side {
+    pub(crate) whole: Curve,
     /// Empty where the events are taken as independent.
-    pub(super) batches: Vec<Curve>,
+    pub(crate) batches: Vec<Curve>,
 }
 
 /// The spread of a sum over batches.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spread {
-    pub(super) variance: f64,
-    pub(super) freedom: f64,
+pub(crate) struct Spread {
+    pub(crate) variance: f64,
+    pub(crate) freedom: f64,
 }
 
 impl Sides {
@@ -96,7 +96,7 @@ fn left(batches: f64, memory: f64) -> f64 {
 /// Variance of the sum of residuals of batches in a row: as an autoregression's, beyond what independent events have.
 ///
 /// Freedom is that of so few batches (Satterthwaite 1946).
-fn spread_apart(residuals: &[f64], independent: f64, memory: f64) -> Spread {
+pub(crate) fn spread_apart(residuals: &[f64], independent: f64, memory: f64) -> Spread {
     let count = residuals.len() as f64;
     let variance = residuals.iter().map(|residual| residual * residual).sum::<f64>() * count / (count - 1.0);
     let memory = memory_of(residuals).max(memory);
@@ -133,7 +133,7 @@ fn paired(pairs: usize) -> usize {
 }
 
 impl Side {
-    fn of(blocks: &[Binned], batches: usize) -> Self {
+    pub(crate) fn of(blocks: &[Binned], batches: usize) -> Self {
         let batches = (0..batches)
             .map(|index| {
                 let from = index * blocks.len() / batches;
@@ -145,14 +145,14 @@ impl Side {
     }
 
     /// How much each batch has below `x` beyond its share, as a part of all events.
-    pub(super) fn residuals(&self, x: f64) -> Vec<f64> {
+    pub(crate) fn residuals(&self, x: f64) -> Vec<f64> {
         let n = self.whole.count();
         let share = self.whole.below(x) / n;
         self.batches.iter().map(|batch| (batch.below(x) - share * batch.count()) / n).collect()
     }
 
     /// How much the median of a batch has in common with that of the one before.
-    fn memory(&self) -> f64 {
+    pub(crate) fn memory(&self) -> f64 {
         self.whole.quantile(0.5).map_or(0.0, |median| memory_of(&self.residuals(median)))
     }
 }
@@ -172,7 +172,7 @@ pub(super) fn spread(residuals: &[f64]) -> Spread {
 }
 
 /// Lag-1 correlation, without the −1/K that residuals of a common mean have.
-pub(super) fn likeness(residuals: &[f64]) -> f64 {
+pub(crate) fn likeness(residuals: &[f64]) -> f64 {
     let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
     let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
     if squares > 0.0 { products / squares + 1.0 / residuals.len() as f64 } else { 0.0 }

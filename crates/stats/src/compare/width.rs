@@ -55,7 +55,8 @@ impl Width {
                 })
             }
         };
-        let Some((variance, freedom)) = error else { return found };
+        // Few events have less than no spread by their kurtosis.
+        let Some((variance, freedom)) = error.filter(|(variance, _)| *variance > 0.0) else { return found };
         let factor = (student_quantile(freedom, 0.975) * variance.sqrt()).exp();
         WidthRatio { low: Some(b / a / factor), high: Some(b / a * factor), ..found }
     }

@@ -1,0 +1,88 @@
+//! Whether anything changed over time, in words.
+
+use super::unit;
+use crate::number::{JOIN, count, nanoseconds, percent, three};
+use dropline_record::{CourseLine, Fit, TrialLine};
+
+/// What the slices of a distribution say: a sentence each.
+pub(crate) fn fit(fit: &Fit) -> Vec<String> {
+    let Some(slices) = &fit.slices else { return Vec::new() };
+    let unit = unit(fit.unit_ns);
+    let value = |value: f64| format!("{}{JOIN}{unit}", three(value));
+    let mut said: Vec<String> = slices.course.iter().map(|line| words(line, &value)).collect();
+    if let Some(effective) = slices.effective_count.filter(|effective| *effective < 0.9 * fit.count.0 as f64)
+    {
+        said.push(format!(
+            "the median is as uncertain as that of {} independent events ({} slices)",
+            count(effective.round() as u64),
+            slices.slices.len()
+        ));
+    }
+    said
+}
+
+/// What the slices of a trial say.
+pub(crate) fn trial(trial: &TrialLine) -> Vec<String> {
+    let value = |ns: f64| nanoseconds(ns.max(0.0).round() as u64);
+    trial.course.iter().map(|line| words(line, &value)).collect()
+}
+
+fn words(line: &CourseLine, value: &dyn Fn(f64) -> String) -> String {
+    let long = line.of == "long";
+    let name = if long { "share of long events" } else { "median" };
+    let say = |at: f64| if long { percent(at) } else { value(at) };
+    let sign = if line.change < 0.0 { "fell" } else { "rose" };
+    match line.course.as_str() {
+        "trend" => format!(
+            "{name} {sign} by {} from first to last slice (p{JOIN}{})",
+            say(line.change.abs()),
+            chance(line.change_p)
+        ),
+        "step" => format!(
+            "{name} went from {} to {} after {}{JOIN}s (p{JOIN}{})",
+            say(line.before),
+            say(line.after),
+            three(line.step_at_s),
+            chance(line.step_p)
+        ),
+        "undecided" => {
+            format!(
+                "{name} wanders: neighbouring slices are too alike to tell a change from that; measure longer"
+            )
+        }
+        _ => format!("{name} is steady: no trend or step that chance does not explain"),
+    }
+}
+
+fn chance(p: f64) -> String {
+    if p < 0.01 { "<\u{a0}0.01".into() } else { three(p) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_course_is_said_with_its_numbers() {
+        let line = CourseLine {
+            of: "median".into(),
+            course: "step".into(),
+            step_at_s: 6.25,
+            before: 12.1,
+            after: 14.0,
+            step_p: 0.004,
+            change: -2.0,
+            change_p: 0.02,
+            ..CourseLine::default()
+        };
+        let value = |value: f64| format!("{value} us");
+        assert_eq!(
+            words(&line, &value),
+            "median went from 12.1 us to 14 us after 6.25\u{a0}s (p\u{a0}<\u{a0}0.01)"
+        );
+        let trend = CourseLine { course: "trend".into(), ..line.clone() };
+        assert_eq!(words(&trend, &value), "median fell by 2 us from first to last slice (p\u{a0}0.02)");
+        let long = CourseLine { of: "long".into(), before: 0.05, after: 0.11, ..line };
+        assert!(words(&long, &value).starts_with("share of long events went from 5\u{a0}% to 11\u{a0}%"));
+    }
+}
