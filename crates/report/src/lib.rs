@@ -14,6 +14,7 @@ mod html;
 mod number;
 mod passages;
 mod plot;
+mod prose;
 mod style;
 mod text;
 mod things;

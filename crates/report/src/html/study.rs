@@ -6,6 +6,7 @@ use super::several::shared_loads;
 use super::shell::shell;
 use crate::finding::Finding;
 use crate::plot::{self, Calibration, Curves, Plot, Room};
+use crate::prose;
 use dropline_record::{Chart, Fit, Record, Study, Table};
 use maud::{Markup, html};
 
@@ -57,6 +58,7 @@ fn page(study: &Study, first: &[Plot], last: &[Plot], fits: &[Fit]) -> String {
 }
 
 fn section(table: &Table) -> Markup {
+    let prose = prose::sentences(table);
     html! {
         section {
             h2 { (table.title) }
@@ -65,7 +67,7 @@ fn section(table: &Table) -> Markup {
                     thead {
                         tr {
                             @for (index, head) in table.columns.iter().enumerate() {
-                                th scope="col" class=[(index == 0).then_some("l")] { (head) }
+                                th scope="col" class=[(index == 0 || Some(index) == prose).then_some("l")] { (head) }
                             }
                         }
                     }
@@ -73,7 +75,7 @@ fn section(table: &Table) -> Markup {
                         @for row in &table.rows {
                             tr {
                                 @for (index, cell) in row.iter().enumerate() {
-                                    td class=[class(index, cell)] { (cell) }
+                                    td class=[class(index, cell, prose)] { (cell) }
                                 }
                             }
                         }
@@ -86,8 +88,9 @@ fn section(table: &Table) -> Markup {
 }
 
 /// The first cell names the row; sentences wrap, numbers do not.
-fn class(index: usize, cell: &str) -> Option<&'static str> {
-    if cell.chars().count() > 60 { Some("l wrap") } else { (index == 0).then_some("l name") }
+fn class(index: usize, cell: &str, prose: Option<usize>) -> Option<&'static str> {
+    let wraps = Some(index) == prose || prose::is_sentence(cell);
+    if wraps { Some("l wrap") } else { (index == 0).then_some("l name") }
 }
 
 fn charts(study: &Study, which: fn(&Chart) -> bool, room: Room) -> Vec<Plot> {

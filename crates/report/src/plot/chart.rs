@@ -69,7 +69,8 @@ fn draw(chart: &Chart, bars: &[[f64; 3]], room: Room) -> Drawing {
         }
         marks.push(((left + right) / 2.0, top));
     }
-    canvas.path("bar", &path);
+    // What was lost has a colour of its own on all pages.
+    canvas.path(if chart.y.contains("lost") { "bar" } else { "seen" }, &path);
     if let Some(line) = chart.line {
         let mut limit = Path::default();
         limit.start(&canvas, frame.left, y.clamped(line));

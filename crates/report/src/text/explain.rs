@@ -48,6 +48,7 @@ fn changes(page: &mut Page, found: &Explanation, helping: bool, title: &str) {
                     (condition.into(), Ink::Faint),
                 ],
                 note: None,
+                said: None,
             }
         })
         .collect();

@@ -252,6 +252,7 @@ fn families(fit: &Fit) -> Columns {
                 (parameters.join("  "), Ink::Faint),
             ],
             note: None,
+            said: None,
         }
     });
     let sides = [Side::Left, Side::Right, Side::Right, Side::Right, Side::Left];

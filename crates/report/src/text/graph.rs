@@ -17,6 +17,7 @@ pub(super) fn write(page: &mut Page, found: &GraphLine, duration_s: f64) {
     let rows = found.residence.iter().map(|of| Row {
         cells: graph::row(of, found.stages).into_iter().map(|cell| (cell, Ink::Plain)).collect(),
         note: None,
+        said: None,
     });
     let heads = graph::HEADS.iter().enumerate();
     page.columns(&Columns {

@@ -20,7 +20,7 @@ pub(super) struct Page {
 #[derive(Debug)]
 pub(super) struct Columns {
     pub(super) heads: Vec<(String, Side)>,
-    /// Cells with their ink; a note stands below its row, whatever the width.
+    /// Cells with their ink; what is said of a row and a doubt about it stand below it, whatever the width.
     pub(super) rows: Vec<Row>,
     /// So many columns stay, however narrow.
     pub(super) keep: usize,
@@ -30,6 +30,7 @@ pub(super) struct Columns {
 pub(super) struct Row {
     pub(super) cells: Vec<(String, Ink)>,
     pub(super) note: Option<String>,
+    pub(super) said: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +122,9 @@ impl Page {
         for row in &columns.rows {
             let cells = &row.cells[..shown.min(row.cells.len())];
             self.row(cells, &sides, &widths);
+            if let Some(said) = &row.said {
+                self.hanging("    ", Ink::Plain, said);
+            }
             if let Some(note) = &row.note {
                 self.hanging("    ! ", Ink::Strong, note);
             }
@@ -197,6 +201,7 @@ mod tests {
                     ("narrow".into(), Ink::Plain),
                 ],
                 note: Some("irregular".into()),
+                said: None,
             }],
             keep: 2,
         };

@@ -82,7 +82,7 @@ fn row(comparison: &Comparison, line: &Line) -> Row {
     cells.extend(numbers.into_iter().enumerate().map(|(index, cell)| {
         (cell, if index == usize::from(comparison.repeated()) { Ink::Strong } else { Ink::Plain })
     }));
-    Row { cells, note: (!line.irregular.is_empty()).then(|| irregular_words(line)) }
+    Row { cells, note: (!line.irregular.is_empty()).then(|| irregular_words(line)), said: None }
 }
 
 /// `+5.1 %`, `−23 %`.

@@ -17,6 +17,7 @@ pub(super) fn write(page: &mut Page, found: &PassagesLine) {
     let rows = found.pipes.iter().map(|pipe| Row {
         cells: passages::row(found, pipe).into_iter().map(|cell| (cell, Ink::Plain)).collect(),
         note: None,
+        said: None,
     });
     page.columns(&Columns {
         heads: passages::HEADS.iter().map(|head| ((*head).to_owned(), Side::Right)).collect(),

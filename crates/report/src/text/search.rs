@@ -71,6 +71,7 @@ fn goals(finding: &Finding) -> Columns {
                     (width, Ink::Plain),
                 ],
                 note: (!standing.settled()).then(|| finding.standing_words(answer)),
+                said: None,
             }
         })
         .collect();

@@ -1,6 +1,7 @@
 //! An experiment on a terminal.
 
 use super::layout::{Columns, Page, Row, Side};
+use crate::prose;
 use crate::style::{Ink, Style};
 use dropline_record::{Study, Table};
 
@@ -24,10 +25,10 @@ pub fn study_text(study: &Study, style: Style) -> String {
     page.into_text()
 }
 
-/// The first column names the row, the others are numbers: they align at their right.
+/// The first column names the row, the others are numbers: they align at their right. Sentences stand below their rows.
 fn columns(table: &Table) -> Columns {
-    let heads = table
-        .columns
+    let numbers = prose::sentences(table).unwrap_or(table.columns.len());
+    let heads = table.columns[..numbers]
         .iter()
         .enumerate()
         .map(|(index, head)| (head.clone(), if index == 0 { Side::Left } else { Side::Right }))
@@ -38,12 +39,33 @@ fn columns(table: &Table) -> Columns {
         .map(|row| Row {
             cells: row
                 .iter()
-                .take(table.columns.len())
+                .take(numbers)
                 .enumerate()
                 .map(|(index, cell)| (cell.clone(), if index == 0 { Ink::Strong } else { Ink::Plain }))
                 .collect(),
             note: None,
+            said: row.get(numbers).filter(|said| !said.is_empty()).cloned(),
         })
         .collect();
     Columns { heads, rows, keep: 2 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_stand_below_their_rows_however_narrow() {
+        let why = "bursts of 128 at a tick, and K is 100, three quarters of it while draining";
+        let row = |name: &str, why: &str| vec![name.into(), "21.8 %".into(), why.into()];
+        let table = Table {
+            title: "Why".into(),
+            note: String::new(),
+            columns: ["row", "lost", "why"].map(String::from).to_vec(),
+            rows: vec![row("ticks", why), row("constant", "")],
+        };
+        let study = Study { tables: vec![table], ..Study::default() };
+        let text = study_text(&study, Style { width: 120, color: crate::Color::None, unicode: true });
+        assert!(text.contains(&format!("21.8 %\n    {why}\n")), "{text}");
+    }
 }

@@ -72,7 +72,7 @@ fn table(woken: &WokenLine) -> Columns {
             time(delay.and_then(|delay| delay.p99_9)),
             time(delay.and_then(|delay| delay.max)),
         ];
-        Row { cells: cells.into_iter().map(|cell| (cell, Ink::Plain)).collect(), note: None }
+        Row { cells: cells.into_iter().map(|cell| (cell, Ink::Plain)).collect(), note: None, said: None }
     });
     Columns {
         heads: heads.iter().map(|head| ((*head).to_owned(), Side::Right)).collect(),

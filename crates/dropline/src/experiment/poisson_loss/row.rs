@@ -40,12 +40,14 @@ pub(super) enum Layout {
     Two,
 }
 
+/// How long clients of most rows send.
+const USUAL_SECONDS: u32 = 2;
 /// Mean of the seed's exponential sleeps: `-log(1 - random()) / 5000` seconds.
 const SEED_SLEEP: Duration = Duration::from_micros(200);
 
 impl Row {
     const fn new(senders: Senders, layout: Layout, room: u32) -> Self {
-        Self { senders, layout, room, seconds: 2 }
+        Self { senders, layout, room, seconds: USUAL_SECONDS }
     }
 
     /// The rows that answer the question in under ten minutes.
@@ -127,6 +129,14 @@ impl Row {
     /// What a run of it is called where it is kept.
     pub(super) fn key(&self) -> String {
         format!("{}, K {}, {} s", self, self.room, self.seconds)
+    }
+
+    /// What it is called where people read it: its length where that is not the usual.
+    pub(super) fn label(&self) -> String {
+        match self.seconds {
+            USUAL_SECONDS => format!("{self}, K {}", self.room),
+            _ => self.key(),
+        }
     }
 
     /// When each client sends.

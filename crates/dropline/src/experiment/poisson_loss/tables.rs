@@ -105,7 +105,7 @@ fn seeds(row: &Row, runs: &[&Observed]) -> Table {
             .map(|(sent, lost)| vec![format!("2012: {sent}"), (sent - lost).to_string(), lost.to_string()]),
     );
     Table {
-        title: format!("{name}: {}", row.key()),
+        title: format!("{name}: {}", row.label()),
         note: format!(
             "A row a run of {} s here; the weblog's runs are about a minute (see above).",
             row.seconds
@@ -121,7 +121,7 @@ fn reasons(groups: &[(Row, Vec<&Observed>)]) -> Table {
         let index = |at: usize| mean(runs, |run| run.dispersion[at].unwrap_or(f64::NAN));
         let backlog = runs.iter().map(|run| run.largest_backlog).max().unwrap_or(0);
         vec![
-            row.key(),
+            row.label(),
             format!("{:.0}", mean(runs, Observed::rate_pps)),
             format!("{:.2}", mean(runs, Observed::rho)),
             [0, 1, 2].map(|at| short(index(at))).join(" / "),
@@ -134,7 +134,8 @@ fn reasons(groups: &[(Row, Vec<&Observed>)]) -> Table {
         title: "What arrived, and why it was lost".into(),
         note: "rho: packets a second times service time. IDC: index of dispersion for counts at 1, 10 and 100 ms, 1 for \
                Poisson. Backlog: the most that would have waited had there been room. Loss: lowest to highest run; \
-               in each run what was lost is what the socket says it dropped, or a caveat says so."
+               in each run what was lost is what the socket says it dropped, or a caveat says so. A run sends for 2 s where no \
+               length is named."
             .into(),
         columns: ["row", "offered/s", "rho", "IDC 1 / 10 / 100 ms", "backlog", "lost", "why"].map(String::from).to_vec(),
         rows: rows.collect(),
@@ -178,7 +179,7 @@ fn models(groups: &[(Row, Vec<&Observed>)]) -> Table {
         let ratio =
             |of: fn(&Observed) -> u64| percent(mean(runs, |run| of(run) as f64 / run.offered.max(1) as f64));
         vec![
-            row.key(),
+            row.label(),
             percent(mean(runs, Observed::loss_ratio)),
             percent(mean(runs, |run| run.predicted.md1k.unwrap_or(f64::NAN))),
             ratio(|run| run.predicted.plain),
@@ -217,6 +218,9 @@ fn errors(groups: &[(Row, Vec<&Observed>)]) -> Table {
             .flat_map(|(_, runs)| runs.iter().copied())
             .filter(|run| run.loss_ratio() > JUDGED_ABOVE)
             .collect();
+        if judged.is_empty() {
+            continue;
+        }
         for (model, predicted) in models {
             let errors: Vec<f64> = judged
                 .iter()
