@@ -160,6 +160,8 @@ pub enum Lack {
     LeftByApp,
     /// A part of the loss is elsewhere than where packets wait: no model has it.
     ElsewhereLost,
+    /// The replay loses less than half of what was lost: no change can be tried on it.
+    NotReplayed,
 }
 
 /// Backlogs of lost packets up to this share say how much fits: the rest is late stamps.
@@ -219,7 +221,9 @@ pub fn explain(evidence: &Evidence<'_>) -> Explanation {
         };
         let model = Model { measured, replay, md1k: exact(md1k_loss), mm1k: exact(mm1k_loss) };
         explanation.model = Some(model);
-        if measured > 0 {
+        if replay.lost * 2 < measured {
+            explanation.lacks.push(Lack::NotReplayed);
+        } else if measured > 0 {
             explanation.remedies = remedies(&arrivals, &server, doubt);
             explanation.cause = cause(&arrivals, &server, replay.lost, load, evidence.seed);
         }

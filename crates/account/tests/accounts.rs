@@ -63,6 +63,19 @@ fn a_socket_filter_is_told_from_a_full_buffer() {
 }
 
 #[test]
+fn packets_that_udp_had_no_memory_for_are_told_from_those_without_room() {
+    // The kernel counts such a drop at the socket, in InErrors and in MemErrors, and not in RcvbufErrors.
+    let stack = Stack { in_errors: 90, receive_buffer_errors: 50, memory_errors: 40, ..Stack::default() };
+    let target = |drops| Some(TargetSockets { drops, ..TargetSockets::default() });
+    for target in [target(90), None] {
+        let spaces = vec![space(Role::Far, stack, vec![])];
+        let account = account(&echo(500, 410), &Snapshot { spaces, target, ..Snapshot::default() });
+        assert_eq!(at(&account), [("receive_buffer", 50), ("udp_memory", 40)]);
+        assert_eq!(codes(&account), Vec::<&str>::new());
+    }
+}
+
+#[test]
 fn what_others_lose_in_the_namespace_is_not_ours_and_is_said() {
     let stack = Stack { in_errors: 900, receive_buffer_errors: 900, no_ports: 40, ..Stack::default() };
     let grown = Snapshot {

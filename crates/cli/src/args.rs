@@ -165,10 +165,10 @@ Examples:
 
 Arrivals are seen with CAP_NET_RAW (root); without it the socket and its process alone. Nothing is sent.")]
 pub(crate) struct WatchArgs {
-    /// UDP port of the service, in this network namespace.
+    /// UDP port of the service, in this network namespace or in that of --pid.
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
-    /// The process that is the service [default: the one that holds the socket].
+    /// The process that is the service; it may be in another network namespace [default: the one that holds the socket].
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Option<u32>,
     /// How long [default: until Ctrl-C].

@@ -61,13 +61,14 @@ impl Drop for LiveWords {
 }
 
 /// `offered 51 200, forwarded 51 163; at the target's socket: 12 dropped, 41 kB waiting`. What is offered and not
-/// forwarded may still be under way. Empty before the first packet.
+/// forwarded may still be under way. Clients of a closed loop say at their end what they offered; empty before anything
+/// is known.
 pub(crate) fn live_words(live: &Live) -> String {
     let (offered, forwarded) = (live.offered(), live.forwarded());
-    if offered == 0 {
-        return String::new();
-    }
-    let mut words = format!("offered {}", grouped(offered));
+    let mut words = match offered {
+        0 => String::new(),
+        offered => format!("offered {}", grouped(offered)),
+    };
     if forwarded > 0 {
         words.push_str(&format!(
             ", forwarded {}, lost or under way {}",
@@ -76,8 +77,9 @@ pub(crate) fn live_words(live: &Live) -> String {
         ));
     }
     if let Some((dropped, waiting_bytes)) = live.at_target() {
+        words.push_str(if words.is_empty() { "" } else { "; " });
         words.push_str(&format!(
-            "; at the target's socket {} dropped, {} kB waiting",
+            "at the target's socket {} dropped, {} kB waiting",
             grouped(dropped),
             waiting_bytes.div_ceil(1000)
         ));

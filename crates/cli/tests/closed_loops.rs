@@ -31,6 +31,17 @@ fn every_packet_of_every_client_is_served_or_dropped() {
         let left = &json["arrivals"]["left"];
         assert_eq!(left["packets"], json["offered"], "{arrival}");
         assert!(json["arrivals"]["fidelity"].is_null() && left["ks"].is_null(), "{arrival}: {left}");
+        assert!(json["arrivals"]["arrived"].is_null(), "nothing comes back");
+        // Clients that yield were due at no time.
+        let late = &json["lateness_ns"];
+        assert!(
+            if arrival == "yield:n=4" { late.is_null() } else { late["count"] == json["offered"] },
+            "{late}"
+        );
+        let slept = &json["arrivals"]["thought"]["slept"]["packets"];
+        assert!(if arrival.contains("exp") { *slept == json["offered"] } else { slept.is_null() }, "{slept}");
+        let watched = &json["watched"];
+        assert!(count(&watched["looks"]) > 1 && watched["pid"].is_u64(), "{watched}");
     }
 }
 
@@ -40,10 +51,14 @@ fn clients_that_await_their_replies_never_lose_one_to_a_queue_that_holds_them_al
     let service = bench.serve(&["--service-time", "100us", "--queue", "16"]);
     let arrival = "clients:n=8,think=exp(500us)";
     let words =
-        ["trial", &service.target(), "--duration=300ms", "--arrival", arrival, "--json", "-q", "-o", "-"];
+        ["trial", &service.target(), "--duration=300ms", "--arrival", arrival, "--json", "-q", "-o", "kept"];
     let json = bench.run(&words).json();
     assert_eq!((count(&json["lost"]), json["generator_lost"].as_u64()), (0, Some(0)), "{json}");
     assert_eq!(json["service_delay_ns"]["count"], json["offered"]);
+    assert_eq!(json["arrivals"]["arrived"]["packets"], json["forwarded"]);
+    assert_eq!(json["packets"]["kept"], json["offered"], "{}", json["packets"]);
+    let explained = bench.done(&["explain", "kept"]);
+    assert!(explained.text.contains("there is nothing to explain"), "{}", explained.text);
 }
 
 #[test]

@@ -5,7 +5,8 @@ use crate::trialing::keep_packets;
 use crate::{Failure, clock, environment};
 use dropline_record::{Header, ProfileLine, Purpose, Record, TrialLine, schema};
 use dropline_traffic::{OverhearError, Overheard, Port};
-use dropline_trial::{Caveat, Packet, Rate, Stamp, TrafficProfile, Trial, TrialInput};
+use dropline_trial::{Caveat, Kept, Packet, Rate, Stamp, TrafficProfile, Trial, TrialInput};
+use std::io::ErrorKind;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ pub use dropline_traffic::Glimpse;
 /// What is listened in on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchPlan {
-    /// UDP port of this network namespace.
+    /// UDP port of this network namespace, or of that of the process.
     pub port: u16,
     /// The process that is the service, if not the one that holds the socket.
     pub pid: Option<u32>,
@@ -34,7 +35,7 @@ pub fn watch(
     plan: &WatchPlan,
     output: &Output,
     stop: &AtomicBool,
-    see: impl FnMut(&Glimpse),
+    see: impl FnMut(&Glimpse) + Send,
 ) -> Result<Record, Failure> {
     let port = Port::open(plan.port, plan.pid, plan.every).map_err(|why| failure(&why))?;
     let started = clock::now_utc();
@@ -81,6 +82,7 @@ fn trial(heard: &Overheard, caveats: Vec<Caveat>) -> Trial {
         offered,
         forwarded: offered - lost,
         stamp: heard.packets.as_ref().map(|_| Stamp::Kernel),
+        kept: heard.spacing.as_ref().map(|spacing| Kept::overheard(spacing, Stamp::Kernel)),
         lost_at: Some(heard.account.lost_at.clone()),
         watched: Some(heard.watched.clone()),
         caveats,
@@ -110,7 +112,7 @@ fn doubts(heard: &Overheard) -> Vec<Caveat> {
     if heard.clock_steps > 0 {
         doubts.push(reported(
             "clock_set",
-            format!("the clock that stamps packets was set {} times meanwhile", heard.clock_steps),
+            format!("the clock that stamps packets was set meanwhile (times: {})", heard.clock_steps),
         ));
     }
     if heard.watched.pid.is_none() {
@@ -139,8 +141,10 @@ fn failure(why: &OverhearError) -> Failure {
     match why {
         OverhearError::NoSocket(port) => failure.advice(format!(
             "is the service running, and in this network namespace?  ss -lunp 'sport = :{port}'; in another one:  \
-             ip netns exec NAME dropline watch --port {port}"
+             dropline watch --port {port} --pid PID"
         )),
+        OverhearError::System(source) if source.kind() == ErrorKind::PermissionDenied => failure
+            .advice("to enter the process's network namespace takes root, or CAP_SYS_ADMIN and CAP_SYS_PTRACE"),
         _ => failure,
     }
 }

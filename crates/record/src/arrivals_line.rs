@@ -1,7 +1,7 @@
 //! A trial's arrivals in a record: what was asked, what left, what arrived.
 
 use crate::Count;
-use dropline_trial::{Fidelity, Kept, SampledLateness, Spaced, Stamp};
+use dropline_trial::{Fidelity, Kept, SampledLateness, Spaced, Stamp, Thought};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,18 @@ pub struct ArrivalsLine {
     pub left_sampled_lateness: Option<SampledLatenessLine>,
     /// Arrivals at a receiver of ours.
     pub arrived: Option<SpacedLine>,
+    /// How long the clients of a closed loop slept before their packets, where they were asked to.
+    #[serde(default)]
+    pub thought: Option<ThoughtLine>,
+}
+
+/// How clients slept before their packets: their gaps have no distribution that was asked for, their sleeps have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThoughtLine {
+    /// How long, in the mean.
+    pub asked_ns: f64,
+    /// How long it was, as if sleeps were gaps; `ks` is to the distribution asked for.
+    pub slept: SpacedLine,
 }
 
 /// How much later than due the packets of a sample left by the kernel's stamps.
@@ -62,11 +74,11 @@ pub struct SpacedLine {
     pub mean_gap_ns: Option<f64>,
     /// Coefficient of variation of the gaps.
     pub variation: Option<f64>,
-    /// Kolmogorov's distance to the gaps asked for; null for equal gaps.
+    /// Kolmogorov's distance to the gaps asked for; null where these are equal, or many of them.
     pub ks: Option<f64>,
     /// What 95 % of perfect samples of this size stay below.
     pub ks_ideal: Option<f64>,
-    /// Share of gaps within a tenth of the one asked for; only for equal gaps.
+    /// Share of gaps within a tenth of the one asked for; only where these are equal, or many of them.
     pub within_tenth: Option<f64>,
     /// Index of dispersion for counts in windows of 1 ms.
     pub dispersion_1ms: Option<f64>,
@@ -96,6 +108,10 @@ impl ArrivalsLine {
                 p99_ns: line.p99_ns,
             }),
             arrived: spaced(&self.arrived),
+            thought: self
+                .thought
+                .as_ref()
+                .map(|line| Thought { asked_ns: line.asked_ns, slept: line.slept.spaced() }),
             send_cost_ns: self.send_cost_ns,
             ks_floor: self.ks_floor,
         }
@@ -135,6 +151,10 @@ impl From<&Kept> for ArrivalsLine {
                 p99_ns: late.p99_ns,
             }),
             arrived: line(&kept.arrived),
+            thought: kept.thought.as_ref().map(|thought| ThoughtLine {
+                asked_ns: thought.asked_ns,
+                slept: SpacedLine::from(&thought.slept),
+            }),
         }
     }
 }

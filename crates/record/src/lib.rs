@@ -29,7 +29,7 @@ pub mod woken_line;
 pub use dropline_account::{Explanation, explanation, losses, remedy};
 pub use dropline_stats::{Histogram, sample};
 
-pub use arrivals_line::{ArrivalsLine, FidelityWord, SpacedLine};
+pub use arrivals_line::{ArrivalsLine, FidelityWord, SpacedLine, ThoughtLine};
 pub use compared::Compared;
 pub use count::{Count, Sum};
 pub use course::CourseLine;

@@ -2,7 +2,7 @@
 
 use crate::finding;
 use crate::number::{self, JOIN};
-use dropline_record::{ArrivalsLine, FidelityWord, SpacedLine, TrialLine};
+use dropline_record::{ArrivalsLine, FidelityWord, SpacedLine, ThoughtLine, TrialLine};
 
 /// `Poisson as asked: rate +0.00 %, KS 0.20 (floor 0.19: a send takes 2.1 us), dispersion 1.01 / 0.99 / 1.03`.
 pub(crate) fn words(trial: &TrialLine) -> String {
@@ -14,7 +14,11 @@ pub(crate) fn words(trial: &TrialLine) -> String {
         facts.extend(distance(arrivals, seen));
         facts.push(dispersion(arrivals, seen));
     }
+    facts.extend(arrivals.thought.as_ref().map(thought));
+    let late = trial.caveats.iter().any(|caveat| caveat.code == "arrivals_not_kept");
     let verdict = match arrivals.fidelity {
+        // Gaps as asked are no arrivals as asked where packets left too late.
+        Some(_) if late => ", not as asked",
         Some(FidelityWord::AsAsked) => " as asked",
         Some(FidelityWord::Near) => ", nearly as asked",
         Some(FidelityWord::NotAsAsked) => ", not as asked",
@@ -23,9 +27,27 @@ pub(crate) fn words(trial: &TrialLine) -> String {
     format!("{name}{verdict}: {}", facts.join(", "))
 }
 
+/// How clients slept: the one thing of a closed loop that had a distribution to keep.
+fn thought(thought: &ThoughtLine) -> String {
+    let ThoughtLine { asked_ns, slept } = thought;
+    let length = |ns: f64| number::nanoseconds(ns.round() as u64);
+    let kept = match (slept.within_tenth, slept.ks) {
+        (Some(within), _) => format!(", {} within 10{JOIN}%", number::percent(within)),
+        (None, Some(ks)) => {
+            let chance =
+                slept.ks_ideal.map_or_else(String::new, |ideal| format!(" (chance {})", small(ideal)));
+            format!(", KS {}{chance}", small(ks))
+        }
+        (None, None) => String::new(),
+    };
+    let mean = slept.mean_gap_ns.map_or_else(|| "\u{2013}".into(), length);
+    format!("slept {mean} for {} asked{kept}", length(*asked_ns))
+}
+
 /// All that is known when no times were kept.
 fn without_times(mut name: String, trial: &TrialLine) -> String {
-    if trial.intended_load_pps > 0.0 {
+    // A load that nobody asked for is what it came to.
+    if trial.intended.is_some() && trial.intended_load_pps > 0.0 {
         name.push_str(", ");
         name.push_str(&rate(trial.offered_load_pps / trial.intended_load_pps - 1.0));
     }
@@ -78,7 +100,7 @@ fn small(value: f64) -> String {
 mod tests {
     use super::*;
     use dropline_record::{Purpose, TrialLine};
-    use dropline_trial::{Fidelity, Kept, Rate, Spaced, Stamp, Trial, TrialInput};
+    use dropline_trial::{Fidelity, Kept, Rate, Spaced, Stamp, Thought, Trial, TrialInput};
     use std::time::Duration;
 
     fn spaced(ks: Option<f64>, within_tenth: Option<f64>, dispersion: [f64; 3]) -> Option<Spaced> {
@@ -97,7 +119,7 @@ mod tests {
 
     fn said(arrival: &str, kept: Option<Kept>) -> String {
         let input = TrialInput { load: Rate::from_millipps(100_000_000), duration: Duration::from_secs(10) };
-        let trial = Trial { offered: 999_000, kept, ..Trial::new(1, input, 7) };
+        let trial = Trial { intended: Some(1_000_000), offered: 999_000, kept, ..Trial::new(1, input, 7) };
         let line = TrialLine::new(&trial, "udp://", arrival, Purpose::Trial, Duration::ZERO);
         words(&line).replace(JOIN, " ")
     }
@@ -143,6 +165,15 @@ mod tests {
     #[test]
     fn a_closed_loop_is_described_without_a_judgement() {
         let kept = Kept { left: spaced(None, None, [8.4, 5.9, 27.0]), ..Kept::default() };
-        assert_eq!(said("yield:n=64", Some(kept)), "yield:n=64: dispersion 8.40 / 5.90 / 27");
+        assert_eq!(said("yield:n=64", Some(kept.clone())), "yield:n=64: dispersion 8.40 / 5.90 / 27");
+        // What had a distribution to keep is judged by it.
+        let slept = Spaced { mean_gap_ns: Some(19.8e6), ..spaced(Some(0.97), None, [0.0; 3]).unwrap() };
+        let thought = Some(Thought { asked_ns: 200_000.0, slept });
+        let sleepers = said("clients:n=128,think=exp(200us)", Some(Kept { thought, ..kept }));
+        assert_eq!(
+            sleepers,
+            "clients:n=128,think=exp(200us): dispersion 8.40 / 5.90 / 27, slept 19.8 ms for 200 us asked, KS 0.97 \
+             (chance 0.001)"
+        );
     }
 }

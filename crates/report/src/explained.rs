@@ -2,7 +2,7 @@
 
 use crate::number::{self, JOIN, count, nanoseconds, percent, plural};
 use dropline_record::explanation::{BufferSeen, Cause, Explanation, Lack, ServerSeen, ServiceFrom};
-use dropline_record::losses::Shape;
+use dropline_record::losses::{Burst, Shape};
 use dropline_record::remedy::{Change, Predicted};
 
 /// A fact: its name, and the words.
@@ -70,24 +70,28 @@ pub(crate) fn facts(found: &Explanation) -> Vec<Fact> {
     facts
 }
 
+/// ` in 2.1 ms`; nothing where all were lost at one moment, or between two looks.
+fn span(burst: Burst) -> String {
+    match burst.to_ns - burst.from_ns {
+        0 => String::new(),
+        span_ns => format!(" in {}", nanoseconds(span_ns)),
+    }
+}
+
 fn when(found: &Explanation) -> Option<String> {
     let when = found.when.as_ref()?;
     let longest = when.longest;
     let mut words = match when.shape {
         Shape::AllTheTime => "all the time: nearly every 10 ms loses some".to_owned(),
         Shape::Bursts if when.bursts == 1 => {
-            format!(
-                "in one burst of {} in {}",
-                plural(longest.packets, "packet"),
-                nanoseconds(longest.to_ns - longest.from_ns)
-            )
+            format!("in one burst of {}{}", plural(longest.packets, "packet"), span(longest))
         }
         Shape::Bursts => format!(
-            "in {}, half of them of {} or more, the longest {} in {}",
+            "in {}, half of them of {} or more, the longest {}{}",
             plural(when.bursts, "burst"),
             plural(when.median_burst, "packet"),
             plural(longest.packets, "packet"),
-            nanoseconds(longest.to_ns - longest.from_ns)
+            span(longest)
         ),
         Shape::Spread => "spread, as chance would".to_owned(),
     };
@@ -259,6 +263,10 @@ pub(crate) fn lack_words(lack: Lack) -> &'static str {
         Lack::LeftByApp => {
             "packets are taken to arrive when their send began, by our own clock: a sender that lost its CPU \
              meanwhile sent later"
+        }
+        Lack::NotReplayed => {
+            "the replay loses less than half of what was lost: what made the rest is not in it, so what would help was \
+             not tried on it; stalls shorter than the time between two looks are not seen (--every)"
         }
         Lack::ElsewhereLost => "part of the loss is at a place where nothing waits: no queue model has it",
     }

@@ -409,6 +409,11 @@ pub(crate) fn labelled(label: &str, title: String) -> String {
     }
 }
 
+/// Whether it is traffic of others that was listened in on: nobody asked for it, and nothing was waited for.
+pub(crate) fn is_overheard(record: &Record) -> bool {
+    record.header.verb == "watch"
+}
+
 /// Whether packets move, which have a size and may come back late; samples, timers and cycles have neither.
 pub(crate) fn is_traffic(record: &Record) -> bool {
     record.header.load_unit == "packets"

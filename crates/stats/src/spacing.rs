@@ -150,6 +150,46 @@ impl Spacing {
         Some(largest)
     }
 
+    /// Share of gaps that would have to change by more than a tenth for the two distributions to be one: the
+    /// largest difference between the share of gaps below x here and of those below x ÷ 1.1 or 1.1·x there. Where
+    /// many gaps are equal, any jitter makes a distance of 1/2 of [`distance_between`](Self::distance_between);
+    /// this one is 0 then. `None` if one has none.
+    pub fn displaced_from(&self, other: &Self) -> Option<f64> {
+        if self.gaps == 0 || other.gaps == 0 {
+            return None;
+        }
+        let below = |of: &Self| {
+            let mut sum = 0;
+            let running = |&count: &u64| {
+                sum += count;
+                sum as f64 / of.gaps as f64
+            };
+            of.cells.iter().map(running).collect::<Vec<f64>>()
+        };
+        let (mine, theirs) = (below(self), below(other));
+        // The share below a time that is a tenth shorter; an empty one where there is no shorter cell.
+        let earlier = |shares: &[f64], upper_ns: u64| {
+            let cell = cell_of((upper_ns as f64 / 1.1) as u64);
+            cell.checked_sub(1).map_or(0.0, |cell| shares[cell])
+        };
+        let excess = |cell: usize| {
+            let upper_ns = lower_end(cell + 1);
+            (earlier(&theirs, upper_ns) - mine[cell]).max(earlier(&mine, upper_ns) - theirs[cell])
+        };
+        let occupied = |cell: &usize| self.cells[*cell] | other.cells[*cell] != 0;
+        // A difference is largest just before a cell in which something is.
+        let cells = (1..self.cells.len()).filter(occupied).map(|cell| cell - 1);
+        let last = self.cells.iter().rposition(|&count| count > 0).into_iter();
+        Some(cells.chain(last).map(excess).fold(0.0, f64::max))
+    }
+
+    /// The largest share of gaps that are equal, to the fineness of a cell, and above `least_ns`.
+    pub fn most_alike(&self, least_ns: u64) -> Option<f64> {
+        let first = cell_of(least_ns.min(LONGEST_NS));
+        let most = self.cells[first..].iter().max()?;
+        (self.gaps > 0).then(|| *most as f64 / self.gaps as f64)
+    }
+
     /// Share of gaps shorter than `upper_ns`, to the fineness of a cell. `None` below two events.
     pub fn share_below(&self, upper_ns: u64) -> Option<f64> {
         let shorter: u64 = self.cells[..cell_of(upper_ns.min(LONGEST_NS))].iter().sum();
@@ -271,6 +311,21 @@ mod tests {
         assert_eq!((one.count(), one.mean_ns(), one.variation()), (1, None, None));
         assert_eq!((one.dispersion(), one.distance_to(|_| 0.0)), ([None; 3], None));
         assert_eq!(ideal_distance(0), None);
+    }
+
+    #[test]
+    fn gaps_that_jitter_by_less_than_a_tenth_are_not_displaced() {
+        let bursts =
+            |jitter: u64| spaced((0..3200).map(|n| n / 32 * 1_600_000 + n % 32 * 18_750 + n % 7 * jitter));
+        assert_eq!(bursts(0).displaced_from(&bursts(0)), Some(0.0));
+        assert_eq!(bursts(250).displaced_from(&bursts(0)), Some(0.0));
+        assert!(bursts(250).distance_between(&bursts(0)).unwrap() > 0.4);
+        // 31 of 32 gaps are those within bursts.
+        let even = spaced((0..3200).map(|n| n * 50_000));
+        assert!(even.displaced_from(&bursts(0)).unwrap() > 0.96);
+        assert!(even.displaced_from(&bursts(0)) == bursts(0).displaced_from(&even));
+        assert!(bursts(0).most_alike(2_000).unwrap() > 0.96);
+        assert_eq!(spaced([7]).displaced_from(&even), None);
     }
 
     #[test]

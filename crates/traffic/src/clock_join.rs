@@ -16,6 +16,8 @@
 pub(crate) struct ClockJoin {
     offset_ns: Option<i64>,
     before_ns: Option<i64>,
+    /// Whether the offset is of an interrupted reading: all there is until one that was not.
+    rough: bool,
     read_at_ns: u64,
     /// How often the clock was set.
     pub(crate) steps: u64,
@@ -38,11 +40,12 @@ impl ClockJoin {
     /// The settable clock was read between two readings of the other, in ns after the start. If much lies
     /// between those, the thread was interrupted, and the reading says nothing.
     pub(crate) fn observe(&mut self, trial_ns: u64, real_ns: i64, after_ns: u64) {
-        if self.offset_ns.is_some() && after_ns.saturating_sub(trial_ns) > INTERRUPTED_NS {
+        let interrupted = after_ns.saturating_sub(trial_ns) > INTERRUPTED_NS;
+        if self.offset_ns.is_some() && interrupted {
             return;
         }
         let offset = real_ns.saturating_sub(trial_ns as i64);
-        if let Some(last) = self.offset_ns {
+        if let Some(last) = self.offset_ns.filter(|_| !self.rough) {
             let moved = offset.abs_diff(last);
             let slewed = trial_ns.saturating_sub(self.read_at_ns) as f64 * SLEW_PER_NS;
             if moved > STEP_NS + slewed as u64 {
@@ -52,6 +55,7 @@ impl ClockJoin {
             }
         }
         self.offset_ns = Some(offset);
+        self.rough = interrupted;
         self.read_at_ns = trial_ns;
     }
 
@@ -127,6 +131,15 @@ mod tests {
         join.observe(1_000_000, EPOCH + 1_000_000, 1_000_050);
         join.observe(2_000_000, EPOCH + 5_000_000, 5_000_050);
         assert_eq!((join.steps, join.trial_ns(EPOCH + 4_000_000, 0, 6_000_000)), (0, Some(4_000_000)));
+    }
+
+    #[test]
+    fn a_first_reading_that_was_interrupted_is_only_better_than_none() {
+        let mut join = ClockJoin::default();
+        join.observe(1_000_000, EPOCH + 1_900_000, 1_900_050);
+        assert_eq!(join.trial_ns(EPOCH + 1_900_000, 0, 2_000_000), Some(1_000_000));
+        join.observe(2_000_000, EPOCH + 2_000_000, 2_000_050);
+        assert_eq!((join.steps, join.trial_ns(EPOCH + 1_900_000, 0, 2_000_000)), (0, Some(1_900_000)));
     }
 
     #[test]

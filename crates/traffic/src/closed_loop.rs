@@ -2,10 +2,7 @@
 
 use crate::client::{ClientPace, ClientPlan, ClientReply, ClientReport};
 use crate::sys::monotonic_ns;
-use crate::{Seat, UdpError};
-use dropline_stats::Histogram;
-use dropline_trial::{Delay, DelayKind, Departed, Kept, Observed, Stamp, Trial};
-use std::collections::BTreeMap;
+use crate::{Gathered, Seat, UdpError};
 use std::ffi::OsString;
 use std::io::{self, Read as _};
 use std::net::SocketAddr;
@@ -34,6 +31,8 @@ pub struct Crowd {
     pub paces: Vec<ClientPace>,
     /// What comes back.
     pub reply: ClientReply,
+    /// Whether the kernel is asked for stamps of replies and of a sample of packets.
+    pub stamped: bool,
     /// UDP payload in bytes.
     pub payload: u32,
     /// Chance of the trial.
@@ -42,23 +41,6 @@ pub struct Crowd {
     pub duration: Duration,
     /// Where they run.
     pub seat: Seat,
-}
-
-/// What all clients did.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Gathered {
-    /// When packets left, ascending, by the machine's monotonic clock.
-    pub left_ns: Vec<u64>,
-    /// When they began, by the same clock.
-    pub from_ns: u64,
-    /// Replies, each counted once.
-    pub forwarded: u64,
-    /// Further copies.
-    pub duplicated: u64,
-    /// Sends that the system refused, by errno name.
-    pub refused: BTreeMap<String, u64>,
-    /// From leaving to the reply.
-    pub delay: Histogram,
 }
 
 /// Clients at work; dropping them ends them.
@@ -96,6 +78,7 @@ impl Crowd {
                 payload: self.payload,
                 pace: pace.clone(),
                 reply: self.reply,
+                stamped: self.stamped,
                 seed: self.seed,
                 from_ns,
                 until_ns,
@@ -131,8 +114,8 @@ impl RunningClients {
         let readers: Vec<_> =
             self.children.iter_mut().filter_map(|child| child.stdout.take()).map(read_all).collect();
         let deadline = monotonic_ns() + GRACE.as_nanos() as u64;
-        let mut gathered = Gathered { from_ns: self.from_ns, ..Gathered::default() };
-        for reader in readers {
+        let mut gathered = Gathered::from(self.from_ns);
+        for (client, reader) in readers.into_iter().enumerate() {
             while !reader.is_finished() {
                 if stop.load(Ordering::Relaxed) {
                     return Err(UdpError::Interrupted);
@@ -144,13 +127,12 @@ impl RunningClients {
             }
             let bytes = reader.join().unwrap_or_default();
             let report = ClientReport::read(&bytes).ok_or_else(no_report)?;
-            gathered.add(report);
+            gathered.add(client, report);
         }
         for child in &mut self.children {
             let _ = child.wait();
         }
-        gathered.left_ns.sort_unstable();
-        Ok(gathered)
+        Ok(gathered.in_order())
     }
 }
 
@@ -160,50 +142,6 @@ impl Drop for RunningClients {
             // One that ended already is only waited for.
             let _ = child.kill();
             let _ = child.wait();
-        }
-    }
-}
-
-impl Gathered {
-    fn add(&mut self, report: ClientReport) {
-        self.left_ns.extend(report.left_ns);
-        self.forwarded += report.forwarded;
-        self.duplicated += report.duplicated;
-        for (name, count) in report.refused {
-            *self.refused.entry(name).or_default() += count;
-        }
-        self.delay.merge(&report.delay);
-    }
-
-    /// Packets that left.
-    pub fn offered(&self) -> u64 {
-        self.left_ns.len() as u64
-    }
-
-    /// Fills in a trial that intended nothing: its load is what it came to. Replies are counted where they
-    /// were asked for.
-    pub(crate) fn fill(self, trial: &mut Trial, arrival: &dropline_trial::Arrival, reply: ClientReply) {
-        trial.intended = None;
-        trial.offered = self.offered();
-        let millipps = u128::from(trial.offered) * 1_000_000_000_000 / trial.input.duration.as_nanos().max(1);
-        trial.input.load = dropline_trial::Rate::from_millipps(u64::try_from(millipps).unwrap_or(u64::MAX));
-        trial.duration = trial.input.duration;
-        let mut departed = Departed::new();
-        for left in self.left_ns.iter().map(|left| left.saturating_sub(self.from_ns)) {
-            departed.packet(left, left);
-        }
-        let observed =
-            Observed { offered: trial.offered, left: Some((&departed, Stamp::App)), ..Observed::default() };
-        trial.kept = Some(Kept::of(arrival, trial.input, trial.seed, &observed));
-        trial.refused = self.refused;
-        trial.stamp = Some(Stamp::App);
-        if reply != ClientReply::None {
-            trial.forwarded = self.forwarded;
-            trial.duplicated = Some(self.duplicated);
-            trial.delay_kind = Some(DelayKind::RoundTrip);
-            if self.delay.count() > 0 {
-                trial.service_delay = Delay { histogram: Some(self.delay), ..Delay::default() };
-            }
         }
     }
 }

@@ -10,7 +10,7 @@ mod path;
 mod process;
 pub mod reasons;
 pub mod tables;
-mod view;
+pub(crate) mod view;
 pub(crate) mod watch;
 
 use crate::counting::AtSocket;

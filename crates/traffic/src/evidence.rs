@@ -10,7 +10,8 @@ use dropline_account::{Family, Outcome, Snapshot, TargetCounts, account, truesiz
 use dropline_payload::Counts;
 use dropline_trial::{Packet, Trial, Watched};
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, Thread};
 use std::time::{Duration, Instant};
 
 /// The evidence of one measurer's trials.
@@ -62,6 +63,21 @@ pub(crate) struct Gathered {
     watched: Option<Watched>,
 }
 
+/// Lets the watcher take its last look, whatever ends the trial.
+struct LastLook<'a> {
+    ended: &'a AtomicBool,
+    watcher: Option<Thread>,
+}
+
+impl Drop for LastLook<'_> {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Release);
+        if let Some(watcher) = &self.watcher {
+            watcher.unpark();
+        }
+    }
+}
+
 /// Queries until a target is taken for one that does not answer them, and until the answer is waited for no
 /// longer.
 const FIRST_QUERIES: u64 = 1;
@@ -101,13 +117,27 @@ impl Evidence {
         self.counters.read()
     }
 
-    /// What looks at the target while the trial runs, on a thread of its own.
-    pub(crate) fn watching<'a>(
-        &'a mut self,
-        progress: Option<&'a Progress>,
-    ) -> Option<impl FnOnce(Instant, &AtomicBool) -> Watched + Send + 'a> {
-        let (watch, counters) = (self.watch.as_mut()?, &self.counters);
-        Some(move |epoch: Instant, done: &AtomicBool| watch.run(counters, epoch, done, progress))
+    /// Does the trial's work, while a thread of its own looks at the target: from before the first packet until
+    /// after the last. `None` where it is not to be seen; times run from `epoch`.
+    pub(crate) fn watch_while<T>(
+        &mut self,
+        progress: Option<&Progress>,
+        epoch: Instant,
+        work: impl FnOnce() -> T,
+    ) -> (T, Option<Watched>) {
+        let Some(watch) = self.watch.as_mut() else { return (work(), None) };
+        let (counters, ended) = (&self.counters, AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let looks = || watch.run(counters, epoch, &ended, progress);
+            let watching = Builder::new().name("watcher".into()).spawn_scoped(scope, looks).ok();
+            let watcher = watching.as_ref().map(|watching| watching.thread().clone());
+            let last_look = LastLook { ended: &ended, watcher };
+            let done = work();
+            drop(last_look);
+            let watched = watching
+                .map(|watching| watching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            (done, watched)
+        })
     }
 
     /// As soon as the drain has ended.

@@ -122,32 +122,30 @@ impl Exchange<'_> {
         let flight =
             Flight::new(epoch, sending.len(), self.stamps, self.stop, self.progress, self.options.clock_step);
         let drain = echo.then_some(self.profile.drain);
-        let (watching, ended) =
-            (self.evidence.and_then(|evidence| evidence.watching(self.progress)), AtomicBool::new(false));
-        let (sent, received, watched) = std::thread::scope(|scope| {
-            let watching = watching.and_then(|watch| {
-                let watch = || watch(epoch, &ended);
-                Builder::new().name("watcher".into()).spawn_scoped(scope, watch).ok()
-            });
-            let watcher = watching.as_ref().map(|watching| watching.thread().clone());
-            let last_look = LastLook { ended: &ended, watcher };
-            let mut threads: Vec<ScopedJoinHandle<'_, Sent>> = Vec::new();
-            for (sender, schedule) in sending.into_iter().zip(schedules) {
-                let flight = &flight;
-                let started = Builder::new()
-                    .name("sender".into())
-                    .spawn_scoped(scope, move || sender.run(schedule, flight))
-                    .inspect_err(|_| flight.halt())
-                    .map_err(UdpError::system("starting a thread"))?;
-                threads.push(started);
-            }
-            let received = receive(receiving, self.placement, &flight, duration_ns, drain)?;
-            let mut sent = threads.into_iter().map(join);
-            let mut all = sent.next().expect("there is at least one sender");
-            sent.for_each(|other| all.merge(other));
-            drop(last_look);
-            Ok((all, received, watching.map(join)))
-        })?;
+        let move_packets = || {
+            std::thread::scope(|scope| {
+                let mut threads: Vec<ScopedJoinHandle<'_, Sent>> = Vec::new();
+                for (sender, schedule) in sending.into_iter().zip(schedules) {
+                    let flight = &flight;
+                    let started = Builder::new()
+                        .name("sender".into())
+                        .spawn_scoped(scope, move || sender.run(schedule, flight))
+                        .inspect_err(|_| flight.halt())
+                        .map_err(UdpError::system("starting a thread"))?;
+                    threads.push(started);
+                }
+                let received = receive(receiving, self.placement, &flight, duration_ns, drain)?;
+                let mut sent = threads.into_iter().map(join);
+                let mut all = sent.next().expect("there is at least one sender");
+                sent.for_each(|other| all.merge(other));
+                Ok((all, received))
+            })
+        };
+        let (moved, watched) = match self.evidence {
+            Some(evidence) => evidence.watch_while(self.progress, epoch, move_packets),
+            None => (move_packets(), None),
+        };
+        let (sent, received) = moved?;
         if self.stop.load(Ordering::Relaxed) {
             return Err(UdpError::Interrupted);
         }
@@ -161,21 +159,6 @@ impl Exchange<'_> {
         let arrived = if receivers == 1 { arrived.pop() } else { packets.as_ref().and_then(arrived_of) };
         let arrived = arrived.filter(|_| echo);
         Ok(Exchanged { sent: Sent { error: None, ..sent }, received, packets, departed, arrived, watched })
-    }
-}
-
-/// Lets the watcher take its last look, whatever ends the trial.
-struct LastLook<'a> {
-    ended: &'a AtomicBool,
-    watcher: Option<std::thread::Thread>,
-}
-
-impl Drop for LastLook<'_> {
-    fn drop(&mut self) {
-        self.ended.store(true, Ordering::Release);
-        if let Some(watcher) = &self.watcher {
-            watcher.unpark();
-        }
     }
 }
 

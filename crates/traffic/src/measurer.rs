@@ -1,27 +1,28 @@
 //! Trials on a UDP target.
 
-use crate::client::{ClientPace, ClientReply};
-use crate::closed_loop::{ClientProgram, Crowd};
+mod crowd;
+mod doubts;
+mod options;
+mod replies;
+
+pub use options::MeasurerOptions;
+pub(crate) use replies::measured;
+
+use crate::closed_loop::ClientProgram;
 use crate::counting::Counting;
-use crate::evidence::{Evidence, Watching};
+use crate::evidence::{Evidence, Gathered};
 use crate::exchange::{Exchange, Exchanged};
-use crate::flight::ClockStep;
-use crate::means::{Leaving, Means};
+use crate::means::Leaving;
 use crate::placement::Placement;
-use crate::receiver::{Received, Whose, take_late};
-use crate::seen::Seen;
-use crate::sender::{Mark, Sent, Trains};
+use crate::receiver::Whose;
+use crate::sender::Trains;
 use crate::spread::Spread;
 use crate::stamps::Stamps;
-use crate::sys::{ReceiveBatch, allowed_cpus, can_stamp_departures, receive_drops, wait_for_stamps};
-use crate::ways::{Sources, Targets, Wanted, Ways};
-use crate::{Progress, ReceiveMeans, Reply, Seat, UdpError, UdpTarget, probe};
+use crate::sys::{ReceiveBatch, allowed_cpus, can_stamp_departures, wait_for_stamps};
+use crate::ways::{Wanted, Ways};
+use crate::{Progress, ReceiveMeans, Reply, UdpError, UdpTarget};
 use dropline_payload::Tags;
-use dropline_stats::Histogram;
-use dropline_trial::{
-    Caveat, ClosedLoop, Delay, DelayKind, Fidelity, Kept, Measurer, Observed, Pace, PacketTimes, Slice,
-    Stamp, TrafficProfile, Trial, TrialInput,
-};
+use dropline_trial::{Kept, Measurer, Observed, Pace, PacketTimes, Stamp, TrafficProfile, Trial, TrialInput};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -68,44 +69,6 @@ pub struct UdpMeasurer {
     strays: u64,
     /// What is a client of a closed loop when it is started.
     clients: Option<ClientProgram>,
-}
-
-/// What can be set about the measuring, as opposed to the traffic.
-#[derive(Clone, Debug)]
-pub struct MeasurerOptions {
-    /// Parts of equal length in which packets are also counted, by when they were due; 40 where nobody says.
-    pub slices: Option<u32>,
-    /// Receive buffer to ask for at each reply socket, in bytes.
-    pub receive_buffer_bytes: u64,
-    /// Keep the times of this many packets of each trial, one by one.
-    pub keep_packets: Option<usize>,
-    /// How packets are moved, by how many threads, where.
-    pub means: Means,
-    /// Where the streams' packets come from.
-    pub sources: Sources,
-    /// Where they go, beside the target.
-    pub targets: Targets,
-    /// How a target on this machine is watched.
-    pub watching: Watching,
-    /// For tests: the clock that stamps packets is set meanwhile.
-    pub clock_step: Option<ClockStep>,
-}
-
-impl Default for MeasurerOptions {
-    /// Slices as many as fit, no times of single packets, means as fit, and room for twenty thousand small replies where
-    /// the system grants it.
-    fn default() -> Self {
-        Self {
-            slices: None,
-            receive_buffer_bytes: 8 << 20,
-            keep_packets: None,
-            means: Means::default(),
-            sources: Sources::default(),
-            targets: Targets::default(),
-            watching: Watching::default(),
-            clock_step: None,
-        }
-    }
 }
 
 /// Packets whose times are remembered for their reply; 16 MiB.
@@ -191,29 +154,6 @@ impl UdpMeasurer {
         Self { clients: Some(program), ..self }
     }
 
-    /// A trial of clients that pace themselves, but for the counts of a one-way target.
-    fn measure_clients(&self, closed: ClosedLoop, whose: Whose, trial: &mut Trial) -> Result<(), UdpError> {
-        let program = self.clients.as_ref().ok_or(UdpError::NoClients)?;
-        let reply = match (self.target.reply, closed.waits) {
-            (Reply::None, _) => ClientReply::None,
-            (Reply::Echo, false) => ClientReply::Counted,
-            (Reply::Echo, true) => ClientReply::Awaited,
-        };
-        let crowd = Crowd {
-            target: self.target.address,
-            tag: whose.tag().0,
-            paces: vec![ClientPace::Think(closed.think); closed.clients as usize],
-            reply,
-            payload: self.profile.packet.payload_bytes(),
-            seed: trial.seed,
-            duration: trial.input.duration,
-            seat: Seat::default(),
-        };
-        let running = crowd.start(program).map_err(UdpError::system("starting the clients"))?;
-        running.gather(&self.stop)?.fill(trial, &self.profile.arrival, reply);
-        Ok(())
-    }
-
     /// Receive buffer that the system really reserved at each reply socket, in bytes.
     pub fn receive_buffer_bytes(&self) -> u64 {
         self.ways.receive_buffer_bytes
@@ -229,6 +169,9 @@ impl UdpMeasurer {
     /// # Errors
     /// If they cannot be sent the way that was told.
     pub fn means(&mut self) -> Result<String, UdpError> {
+        if let Pace::Closed(closed) = self.profile.arrival.pace() {
+            return Ok(self.means_of_clients(closed));
+        }
         let slow = self.ways.prepare(self.options.means.send, 1.0)?;
         let fast = self.ways.prepare(self.options.means.send, f64::MAX)?;
         let mut leaving = slow.to_string();
@@ -286,65 +229,6 @@ impl UdpMeasurer {
         exchanged
     }
 
-    /// What the reply sockets had no room for since they were opened.
-    fn drops(&self) -> Vec<u32> {
-        self.ways.sockets.iter().map(|socket| receive_drops(socket).unwrap_or(0)).collect()
-    }
-
-    fn count_replies(&self, trial: &mut Trial, received: &mut Received, marks: &[Mark], drops: &[u32]) {
-        trial.forwarded = received.forwarded;
-        trial.duplicated = Some(received.duplicated);
-        trial.reordered = Some(received.reordered);
-        trial.late = Some(received.late + self.strays);
-        trial.generator_lost =
-            self.drops().iter().zip(drops).map(|(now, then)| u64::from(now.wrapping_sub(*then))).sum();
-        let by_kernel = received.stamped > 0;
-        trial.stamp = Some(if by_kernel { Stamp::Kernel } else { Stamp::App });
-        trial.delay_kind = Some(DelayKind::RoundTrip);
-        trial.slices = slices(marks, received);
-        let fewer = received.slices.cut().fewer();
-        trial.caveats.extend(fewer.map(|(slices, wanted)| Caveat::FewSlices { slices, wanted }));
-        trial.delay = measured(std::mem::take(&mut received.delay));
-        trial.service_delay = measured(std::mem::take(&mut received.service_delay));
-        if trial.generator_lost > 0 {
-            trial.caveats.push(Caveat::GeneratorLost { dropped: trial.generator_lost });
-        }
-        let returned = received.forwarded + received.duplicated;
-        if returned > trial.offered {
-            trial.caveats.push(Caveat::MoreThanOffered { offered: trial.offered, forwarded: returned });
-        }
-        if by_kernel && received.unstamped > 0 {
-            trial.caveats.push(Caveat::StampsMissing { packets: received.unstamped });
-        }
-        if received.without_delay > 0 {
-            trial.caveats.push(Caveat::DelayUnknown { packets: received.without_delay });
-        }
-        if received.foreign > 0 {
-            trial.caveats.push(Caveat::ForeignPackets { packets: received.foreign });
-        }
-    }
-
-    /// Of a target that never answered, a trial without a reply is no measurement.
-    fn check_that_it_answers(&mut self, trial: &Trial) -> Result<(), UdpError> {
-        let silent = trial.forwarded == 0 && trial.late.unwrap_or(0) == 0 && trial.generator_lost == 0;
-        if !silent {
-            self.has_answered = true;
-        }
-        if self.has_answered || trial.offered == 0 {
-            return Ok(());
-        }
-        match probe(self.target, &self.profile, &self.stop) {
-            Ok(_) => {
-                self.has_answered = true;
-                Ok(())
-            }
-            Err(UdpError::NoAnswer { target, waited, .. }) => {
-                Err(UdpError::NoAnswer { target, sent: trial.offered, waited })
-            }
-            Err(other) => Err(other),
-        }
-    }
-
     /// Sleeps, unless the user wants to stop.
     fn rest(&self) -> Result<(), UdpError> {
         let until = Instant::now() + self.profile.drain.rest;
@@ -373,31 +257,31 @@ impl Measurer for UdpMeasurer {
         if let Some(progress) = &self.progress {
             progress.begin(number);
         }
+        let trial = match self.profile.arrival.pace() {
+            Pace::Closed(closed) => self.measure_clients(closed, input, seed, whose),
+            _ => self.measure_schedule(input, seed, whose),
+        };
+        trial.map(|trial| Trial { elapsed: begun.elapsed(), ..trial })
+    }
+
+    fn take_packets(&mut self) -> Option<PacketTimes> {
+        self.packets.take()
+    }
+}
+
+impl UdpMeasurer {
+    /// A trial of a schedule, but for what it cost.
+    fn measure_schedule(&mut self, input: TrialInput, seed: u64, whose: Whose) -> Result<Trial, UdpError> {
         let before = match self.target.reply {
             Reply::Echo => None,
             Reply::None => Some(self.counting(whose)?.before()?),
         };
         let counters = self.evidence()?.before();
-        if let Pace::Closed(closed) = self.profile.arrival.pace() {
-            let mut trial = Trial::new(number, input, seed);
-            self.measure_clients(closed, whose, &mut trial)?;
-            let stop = Arc::clone(&self.stop);
-            let counted = match &before {
-                Some(before) => self.counting(whose)?.count(before, &mut trial)?,
-                None if trial.lost() > 0 => self.evidence()?.ask(whose, &stop),
-                None => None,
-            };
-            let gathered = self.evidence()?.after(counters, None);
-            self.rest()?;
-            self.evidence()?.account(gathered, counted, 0, false, &mut trial);
-            trial.elapsed = begun.elapsed();
-            return Ok(trial);
-        }
         let drops = self.drops();
         let Exchanged { sent, mut received, packets, departed, arrived, watched } =
             self.exchange(input, seed, whose)?;
 
-        let mut trial = Trial::new(number, input, seed);
+        let mut trial = Trial::new(whose.number, input, seed);
         trial.intended = (!self.profile.arrival.paces_itself()).then_some(sent.intended);
         trial.offered = sent.offered;
         self.send_cost_ns = self.send_cost_ns.into_iter().chain(sent.send_cost_ns).min();
@@ -412,6 +296,7 @@ impl Measurer for UdpMeasurer {
                 .map(|spacing| (spacing, if received.unstamped == 0 { Stamp::Kernel } else { Stamp::App })),
             sampled: Some((&sampled, sampled_lateness)),
             send_cost_ns: self.send_cost_ns,
+            ..Observed::default()
         };
         let kept = Kept::of(&self.profile.arrival, input, seed, &observed);
         self.doubt(&mut trial, &sent, &received, &kept);
@@ -435,56 +320,21 @@ impl Measurer for UdpMeasurer {
                     counted = self.evidence()?.ask(whose, &stop);
                 }
             }
-            // What never came to the socket was not read there.
-            Some(_) if counted.is_none() => {
-                let read = self.evidence()?.read_by_programs(&gathered);
-                trial.forwarded = trial.forwarded.min(read.unwrap_or(u64::MAX));
-            }
+            Some(_) if counted.is_none() => self.count_what_was_read(&gathered, &mut trial)?,
             Some(_) => {}
         }
         self.rest()?;
         let late = self.take_late(whose, &mut received.seen);
         let trains = self.trains.trains > 0;
         self.evidence()?.account(gathered, counted, late, trains, &mut trial);
-        trial.elapsed = begun.elapsed();
         Ok(trial)
     }
 
-    fn take_packets(&mut self) -> Option<PacketTimes> {
-        self.packets.take()
-    }
-}
-
-impl UdpMeasurer {
-    /// What was ours, what the network reported, what the clocks did.
-    fn doubt(&self, trial: &mut Trial, sent: &Sent, received: &Received, kept: &Kept) {
-        let gone = sent.unreachable.as_ref();
-        if sent.offered + gone.map_or(0, |gone| gone.packets) < sent.intended {
-            let (intended, offered) = (sent.intended, sent.offered);
-            trial.caveats.push(Caveat::GeneratorLimited { intended, offered });
-        }
-        trial.caveats.extend(arrivals_not_kept(trial.input, &sent.lateness, kept));
-        let is_behind = !trial.caveats.is_empty();
-        if let Some(waited) = sent.waited.filter(|&waited| is_behind && waited > trial.input.duration / 50) {
-            trial.caveats.push(Caveat::GeneratorStarved { waited_ns: waited.as_nanos() as u64 });
-        }
-        let reports = received.unreachable.as_ref();
-        let firsts = gone
-            .map(|gone| (gone.at_ns, &gone.error))
-            .into_iter()
-            .chain(reports.map(|reports| (reports.at_ns, &reports.error)));
-        if let Some((at_ns, error)) = firsts.min() {
-            trial.caveats.push(Caveat::TargetUnreachable {
-                error: error.clone(),
-                at_ns,
-                refused: gone.map_or(0, |gone| gone.packets),
-                reports: reports.map_or(0, |reports| reports.reports),
-            });
-        }
-        if received.join.steps > 0 {
-            let (steps, largest_ns) = (received.join.steps, received.join.largest_step_ns);
-            trial.caveats.push(Caveat::ClockStepped { steps, largest_ns });
-        }
+    /// Of a one-way target that does not count by itself: what never came to its socket was not read there.
+    fn count_what_was_read(&mut self, gathered: &Gathered, trial: &mut Trial) -> Result<(), UdpError> {
+        let read = self.evidence()?.read_by_programs(gathered);
+        trial.forwarded = trial.forwarded.min(read.unwrap_or(u64::MAX));
+        Ok(())
     }
 
     /// What says where packets were lost.
@@ -498,16 +348,6 @@ impl UdpMeasurer {
             }
         }
         Ok(self.evidence.as_mut().expect("was opened above"))
-    }
-
-    /// Takes what came back after the drain; returns how many of this trial's packets were among it.
-    fn take_late(&mut self, whose: Whose, seen: &mut Seen) -> u64 {
-        if self.target.reply == Reply::None {
-            return 0;
-        }
-        let late = take_late(&self.ways.sockets, &mut self.batches[0], whose, seen);
-        self.strays = late.strays + late.ours;
-        late.ours
     }
 
     fn counting(&mut self, whose: Whose) -> Result<crate::counting::Asker<'_>, UdpError> {
@@ -535,66 +375,4 @@ pub(crate) fn salt() -> u64 {
 /// How long after the end of the schedule the sender goes on before it gives up.
 pub(crate) fn grace(duration: Duration) -> Duration {
     (duration / 100).max(Duration::from_millis(25))
-}
-
-fn measured(histogram: Histogram) -> Delay {
-    let histogram = (histogram.count() > 0).then_some(histogram);
-    Delay { histogram, ..Delay::default() }
-}
-
-/// Arrivals were not as asked when their gaps are distributed otherwise, where a send is cheap enough for them
-/// to be right; and when one packet in a hundred left later than ten times the time between two packets, and
-/// than [`EXCUSED`].
-///
-/// Ten packets in one lump is what a queue notices; the excuse covers the pauses that a shared machine
-/// makes now and then and that lateness percentiles state anyway.
-fn arrivals_not_kept(input: TrialInput, lateness: &Histogram, kept: &Kept) -> Option<Caveat> {
-    let intended_idt_ns = 1_000_000_000_000 / input.load.as_millipps();
-    let lateness_p99_ns = lateness.quantile(0.99)?;
-    let allowed = EXCUSED.max(Duration::from_nanos(intended_idt_ns.saturating_mul(10)));
-    let could_be_right = kept.send_cost_ns.is_some_and(|cost| cost.saturating_mul(10) < intended_idt_ns);
-    let is_late = u128::from(lateness_p99_ns) > allowed.as_nanos();
-    (is_late || could_be_right && kept.fidelity() == Some(Fidelity::NotAsAsked))
-        .then_some(Caveat::ArrivalsNotKept { lateness_p99_ns, intended_idt_ns })
-}
-
-/// Lateness that is never called a failing.
-const EXCUSED: Duration = Duration::from_millis(1);
-
-/// What was due in each slice, whenever it left and came back.
-fn slices(marks: &[Mark], received: &Received) -> Vec<Slice> {
-    let cut = received.slices.cut();
-    let end = marks.last().map_or(0, |end| end.index);
-    let parts = marks.windows(2).zip(received.slices.iter()).enumerate();
-    parts
-        .map(|(at, (ends, recorder))| Slice {
-            duration: Duration::from_nanos(cut.length_ns(at)),
-            offered: ends[1].offered - ends[0].offered,
-            forwarded: received.seen.count(ends[0].index.min(end)..ends[1].index.min(end)),
-            delay: Some(recorder.recorded()),
-        })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use dropline_trial::Rate;
-
-    fn lateness(late: u64, lateness_ns: u64) -> Histogram {
-        let mut histogram = Histogram::new();
-        histogram.record_n(1_000, 1000 - late);
-        histogram.record_n(lateness_ns, late);
-        histogram
-    }
-
-    #[test]
-    fn a_rare_pause_of_the_machine_is_no_fault_and_a_common_one_is() {
-        let at = |pps| TrialInput { load: Rate::pps(pps).unwrap(), duration: Duration::from_secs(1) };
-        let judged = |pps, lateness: Histogram| arrivals_not_kept(at(pps), &lateness, &Kept::default());
-        assert_eq!(judged(1e5, lateness(10, 4_000_000)), None, "1 % exactly is not p99");
-        assert!(judged(1e5, lateness(11, 4_000_000)).is_some());
-        assert_eq!(judged(1e3, lateness(500, 4_000_000)), None, "four packets' time");
-        assert_eq!(judged(1e6, lateness(500, 400_000)), None);
-    }
 }

@@ -2,6 +2,7 @@
 
 use crate::Counters;
 use crate::clock_join::ClockJoin;
+use crate::counters::view::Elsewhere;
 use crate::counters::watch::Watch;
 use crate::sys::local_addresses;
 use crate::tap::Tap;
@@ -16,6 +17,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// A port of this machine that is listened in on.
 #[derive(Debug)]
 pub struct Port {
+    /// The namespace that it is of; `None` if that is ours.
+    elsewhere: Option<Elsewhere>,
     address: SocketAddr,
     counters: Counters,
     watch: Watch,
@@ -31,6 +34,8 @@ pub struct Overheard {
     pub packets: Option<PacketTimes>,
     /// Packets that arrived, those included that were not kept.
     pub arrived: Option<u64>,
+    /// The same arrivals, all of them, by how they were spread.
+    pub spacing: Option<Spacing>,
     /// Why no arrivals were seen, if none were.
     pub untapped: Option<io::Error>,
     /// Packets that the socket did not take.
@@ -68,7 +73,10 @@ pub struct Glimpse {
 /// Why a port cannot be listened in on.
 #[derive(Debug, thiserror::Error)]
 pub enum OverhearError {
-    /// No UDP socket of this network namespace is bound to it.
+    /// There is no such process.
+    #[error("there is no process {0}")]
+    NoProcess(u32),
+    /// No UDP socket of the network namespace is bound to it.
     #[error("no UDP socket here is bound to port {0}")]
     NoSocket(u16),
     /// The socket went away.
@@ -90,11 +98,23 @@ const TAP_BYTES: usize = 32 << 20;
 
 impl Port {
     /// Finds the socket at a port of this network namespace, and looks at it each `every`. The process is the
-    /// one that holds the socket, unless `pid` says otherwise.
+    /// one that holds the socket, unless `pid` says otherwise; then the port is one of that process's namespace.
     ///
     /// # Errors
-    /// If no socket is bound to the port.
+    /// If no socket is bound to the port, there is no such process, or its namespace may not be entered.
     pub fn open(port: u16, pid: Option<u32>, every: Duration) -> Result<Self, OverhearError> {
+        let elsewhere = pid.map(|pid| match Elsewhere::of_process(pid) {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => Err(OverhearError::NoProcess(pid)),
+            elsewhere => Ok(elsewhere?),
+        });
+        let Some(elsewhere) = elsewhere.transpose()?.flatten() else {
+            return Self::open_here(port, pid, every);
+        };
+        let there = elsewhere.inside(|| Self::open_here(port, pid, every))??;
+        Ok(Self { elsewhere: Some(elsewhere), ..there })
+    }
+
+    fn open_here(port: u16, pid: Option<u32>, every: Duration) -> Result<Self, OverhearError> {
         let bound = |ip: IpAddr| {
             let address = SocketAddr::new(ip, port);
             let counters = Counters::open(ip, address);
@@ -106,7 +126,7 @@ impl Port {
             loopback.into_iter().chain(own).find_map(bound).ok_or(OverhearError::NoSocket(port))?;
         let from = SocketAddr::new(address.ip(), 1);
         let watch = Watch::find(&counters, from, pid, every, true).ok_or(OverhearError::NoSocket(port))?;
-        Ok(Self { address, counters, watch })
+        Ok(Self { elsewhere: None, address, counters, watch })
     }
 
     /// Where its socket is.
@@ -119,6 +139,18 @@ impl Port {
     /// # Errors
     /// If the socket goes away, or the tap fails.
     pub fn listen(
+        mut self,
+        duration: Option<Duration>,
+        stop: &AtomicBool,
+        see: impl FnMut(&Glimpse) + Send,
+    ) -> Result<Overheard, OverhearError> {
+        match self.elsewhere.take() {
+            Some(elsewhere) => elsewhere.inside(|| self.listen_here(duration, stop, see))?,
+            None => self.listen_here(duration, stop, see),
+        }
+    }
+
+    fn listen_here(
         mut self,
         duration: Option<Duration>,
         stop: &AtomicBool,
@@ -164,6 +196,7 @@ impl Port {
             missed: arrivals.as_ref().map_or(0, |arrivals| arrivals.missed),
             watched: Watched { packets: outcome.forwarded, ..watched },
             clock_steps: arrivals.as_ref().map_or(0, |arrivals| arrivals.join.steps),
+            spacing: arrivals.as_ref().map(|arrivals| arrivals.spacing.clone()),
             packets: arrivals.map(|arrivals| arrivals.times),
         })
     }

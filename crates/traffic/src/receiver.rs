@@ -1,13 +1,17 @@
 //! A receiver of one trial: every reply is judged by its tag and counted once.
 
+mod received;
+mod whose;
+
+pub(crate) use received::Received;
+pub(crate) use whose::{Whose, take_late};
+
 use crate::clock_join::ClockJoin;
 use crate::flight::Flight;
 use crate::means::ReceiveMeans;
-use crate::sampling::{Sample, Stamped};
-use crate::seen::Seen;
-use crate::sys::{BATCH, Queued, ReceiveBatch, errno_name, hear_queued, wait_and_hear};
-use dropline_payload::{Message, Tag, Tags, Verdict};
-use dropline_stats::{Cut, Histogram, Slices, Spacing};
+use crate::sys::{BATCH, ReceiveBatch, hear_queued, wait_and_hear};
+use dropline_payload::{Message, Verdict};
+use dropline_stats::{Cut, Spacing};
 use dropline_trial::Drain;
 use dropline_trial::packets::ReturnTimes;
 use std::io;
@@ -31,72 +35,6 @@ pub(crate) struct Receiver<'a> {
     log: Option<&'a mut ReturnTimes>,
     arrived: &'a mut Spacing,
     counts: Received,
-}
-
-/// Which packets are this trial's.
-#[derive(Clone, Copy)]
-pub(crate) struct Whose {
-    pub(crate) tags: Tags,
-    /// The first trial of this program.
-    pub(crate) first: u64,
-    /// This trial.
-    pub(crate) number: u64,
-}
-
-impl Whose {
-    /// What these bytes are to this trial.
-    pub(crate) fn judge(self, bytes: &[u8]) -> Verdict {
-        Verdict::of(bytes, self.tags, self.first, self.number)
-    }
-
-    /// The tag of this trial.
-    pub(crate) fn tag(self) -> Tag {
-        self.tags.of_trial(self.number)
-    }
-}
-
-/// What came back after the drain.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Late {
-    /// Packets of this trial that had not come back before.
-    pub(crate) ours: u64,
-    /// Packets of earlier ones.
-    pub(crate) strays: u64,
-}
-
-/// What came back.
-pub(crate) struct Received {
-    pub(crate) seen: Seen,
-    pub(crate) forwarded: u64,
-    pub(crate) duplicated: u64,
-    pub(crate) reordered: u64,
-    pub(crate) late: u64,
-    pub(crate) foreign: u64,
-    pub(crate) without_delay: u64,
-    /// Replies that the kernel stamped, and ones that it did not.
-    pub(crate) stamped: u64,
-    pub(crate) unstamped: u64,
-    pub(crate) delay: Histogram,
-    pub(crate) service_delay: Histogram,
-    /// Delays by when packets were due.
-    pub(crate) slices: Slices,
-    /// Departures with the kernel's stamps.
-    pub(crate) sample: Sample,
-    /// What was met where the two clocks were joined.
-    pub(crate) join: ClockJoin,
-    /// Reports that the target, or the way to it, is gone.
-    pub(crate) unreachable: Option<Reports>,
-}
-
-/// Reports of the network about packets that had left.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Reports {
-    /// What the first of them said.
-    pub(crate) error: String,
-    /// When it came, in ns after the start.
-    pub(crate) at_ns: u64,
-    /// How many there were.
-    pub(crate) reports: u64,
 }
 
 /// The longest wait without a look at whether the user wants to stop.
@@ -343,107 +281,6 @@ impl<'a> Receiver<'a> {
             None => counts.without_delay += 1,
         }
     }
-}
-
-impl Received {
-    fn with_room(expected: u64, cut: Cut) -> Self {
-        Self {
-            seen: Seen::with_room(expected),
-            forwarded: 0,
-            duplicated: 0,
-            reordered: 0,
-            late: 0,
-            foreign: 0,
-            without_delay: 0,
-            stamped: 0,
-            unstamped: 0,
-            delay: Histogram::new(),
-            service_delay: Histogram::new(),
-            slices: Slices::new(cut),
-            sample: Sample::new(),
-            join: ClockJoin::default(),
-            unreachable: None,
-        }
-    }
-
-    /// Counts what is not a reply to this trial.
-    fn count_stray(&mut self, verdict: Verdict) {
-        match verdict {
-            Verdict::Late => self.late += 1,
-            // An answer to a count query that was asked twice is nobody's.
-            Verdict::Counted { .. } => {}
-            Verdict::Ours { .. } | Verdict::Foreign => self.foreign += 1,
-        }
-    }
-
-    /// Takes the kernel's stamp of a departure.
-    fn hear(&mut self, queued: Queued, sender: usize, join: &mut ClockJoin, flight: &Flight<'_>) {
-        let Queued::Left { number, stamp_ns } = queued else { return };
-        let (now, end) = (flight.now_ns(), flight.next_index(sender));
-        // The number is the low half of the index; the packet is one of the latest.
-        let back = (end as u32).wrapping_sub(number);
-        let Some(index) = end.checked_sub(u64::from(back)) else { return };
-        join.observe(now, flight.real_ns(), flight.now_ns());
-        if let Some((due_ns, departed)) = flight.stamps.of(index)
-            && let Some(left_ns) = join.trial_ns(flight.stamped(stamp_ns), departed, now)
-        {
-            self.sample.push(Stamped { index, due_ns, left_ns });
-        }
-    }
-
-    fn report(&mut self, error: &io::Error, at_ns: u64) {
-        let first = || Reports { error: errno_name(error), at_ns, reports: 0 };
-        self.unreachable.get_or_insert_with(first).reports += 1;
-    }
-
-    /// Adds what another receiver of the same trial received.
-    pub(crate) fn merge(&mut self, other: Self) {
-        self.seen.merge(other.seen);
-        self.forwarded += other.forwarded;
-        self.duplicated += other.duplicated;
-        self.reordered += other.reordered;
-        self.late += other.late;
-        self.foreign += other.foreign;
-        self.without_delay += other.without_delay;
-        self.stamped += other.stamped;
-        self.unstamped += other.unstamped;
-        self.delay.merge(&other.delay);
-        self.service_delay.merge(&other.service_delay);
-        self.slices.merge(&other.slices);
-        self.sample.merge(&other.sample);
-        self.join.merge(&other.join);
-        self.unreachable = match (self.unreachable.take(), other.unreachable) {
-            (Some(a), Some(b)) => {
-                let reports = a.reports + b.reports;
-                Some(Reports { reports, ..if a.at_ns <= b.at_ns { a } else { b } })
-            }
-            (a, b) => a.or(b),
-        };
-    }
-}
-
-/// Takes what arrived after the drain.
-pub(crate) fn take_late(
-    sockets: &[UdpSocket],
-    batch: &mut ReceiveBatch,
-    whose: Whose,
-    seen: &mut Seen,
-) -> Late {
-    let mut late = Late::default();
-    for socket in sockets {
-        for _ in 0..LARGEST_BACKLOG {
-            // What the network reports now is no news about the trial.
-            let Ok(Some(count)) = nothing_as_none(batch.receive(socket)) else { break };
-            for at in 0..count {
-                match whose.judge(batch.packet(at)) {
-                    Verdict::Ours { index } => late.ours += u64::from(seen.insert(index)),
-                    Verdict::Late => late.strays += 1,
-                    Verdict::Counted { .. } | Verdict::Foreign => {}
-                }
-            }
-        }
-    }
-    late
 }
 
 /// `None` if there was nothing to receive.

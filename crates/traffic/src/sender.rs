@@ -1,22 +1,28 @@
 //! A sender of one trial: packets leave when they are due, or as soon after as can be.
 
+mod sent;
+mod vigil;
+
+pub use sent::Trains;
+pub(crate) use sent::{Mark, Sent};
+
 use crate::error::ends_trial;
 use crate::flight::Flight;
 use crate::lane::Lane;
-use crate::placement::{Placement, Rank};
+use crate::placement::Placement;
 use crate::sampling::Sampling;
 use crate::schedule::Schedule;
 use crate::spread::Turns;
 use crate::starved::Wait;
 use crate::sys::{BATCH, Exit, Refused, TRAIN, errno_name, sharpen_sleep};
 use dropline_payload::{Message, Tag};
-use dropline_stats::{Cut, Histogram};
+use dropline_stats::Cut;
 use dropline_trial::Departed;
 use dropline_trial::packets::DepartureTimes;
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
-use std::time::Duration;
+use vigil::{LONGEST_SLEEP, wait_until};
 
 /// Sends over one exit a stream. Deadlines are absolute; it sleeps until shortly before the next one and stays
 /// awake from there; what is due leaves together.
@@ -47,78 +53,6 @@ pub(crate) struct Sender<'a> {
     /// Is told all departures.
     pub(crate) departed: Option<&'a mut Departed>,
 }
-
-/// What was sent.
-pub(crate) struct Sent {
-    pub(crate) offered: u64,
-    pub(crate) refused: BTreeMap<String, u64>,
-    /// Of the refused, those because the target or the way to it was gone.
-    pub(crate) unreachable: Option<Unreachable>,
-    pub(crate) lateness: Histogram,
-    /// Packets the schedule had.
-    pub(crate) intended: u64,
-    /// Where each slice begins, by when packets are due, and the end of the last.
-    pub(crate) marks: Vec<Mark>,
-    /// The cheapest send of one packet by itself.
-    pub(crate) send_cost_ns: Option<u64>,
-    /// Trains that were sent, and packets in them.
-    pub(crate) trains: Trains,
-    /// How often it had to give up going first for want of pauses.
-    pub(crate) demoted: u64,
-    /// How long it waited for a CPU; `None` where that is not known.
-    pub(crate) waited: Option<Duration>,
-    /// What ended it early.
-    pub(crate) error: Option<io::Error>,
-}
-
-/// The target was there, and then it was not.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Unreachable {
-    /// The first error that said so.
-    pub(crate) error: String,
-    /// When, in ns after the start.
-    pub(crate) at_ns: u64,
-    /// Packets that could not leave for it.
-    pub(crate) packets: u64,
-}
-
-/// Packets that left as one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Trains {
-    /// How many.
-    pub trains: u64,
-    /// Packets in them.
-    pub packets: u64,
-}
-
-/// A moment between two packets.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Mark {
-    /// The next packet's index; the largest where the sender gave up before it.
-    pub(crate) index: u64,
-    /// Packets offered so far.
-    pub(crate) offered: u64,
-}
-
-/// How long before a deadline sleep ends and waiting awake begins: a wake-up takes about this long.
-const AWAKE_NS: u64 = 40_000;
-/// The same where nobody can be in the way of the wake-up: half the CPU time for the same result.
-const AWAKE_FIRST_NS: u64 = 20_000;
-/// The same where there is time for it: one wake-up in twenty takes longer than 20 us.
-const AWAKE_EARLY_NS: u64 = 50_000;
-/// There is time for it where a deadline is this far.
-const LONG_NS: u64 = 80_000;
-/// In a pause that is longer than this, sleep costs nothing.
-const PAUSE_NS: u64 = 1_000_000;
-/// How long before a deadline the CPU is no longer offered to others.
-///
-/// Until then whoever shares it, the target or our own receiver on a small machine, has its turn now and
-/// not when the sender's time slice is used up, 3 ms later. With nobody there a turn costs 0.3 us.
-const SPIN_NS: u64 = 4_000;
-/// The longest sleep without a look at whether the user wants to stop.
-const LONGEST_SLEEP: Duration = Duration::from_millis(50);
-/// Departures are drawn ahead when there is this much time.
-const SLACK_NS: u64 = 10_000;
 
 impl Sender<'_> {
     /// Offers the whole schedule, or what there is time for.
@@ -344,65 +278,6 @@ fn is_no_train(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EIO | libc::EMSGSIZE | libc::EOPNOTSUPP))
 }
 
-impl Sent {
-    fn with_slices(slices: usize) -> Self {
-        Self {
-            offered: 0,
-            refused: BTreeMap::new(),
-            unreachable: None,
-            lateness: Histogram::new(),
-            intended: 0,
-            marks: Vec::with_capacity(slices + 1),
-            send_cost_ns: None,
-            trains: Trains::default(),
-            demoted: 0,
-            waited: None,
-            error: None,
-        }
-    }
-
-    fn unreachable(&mut self, error: &io::Error, at_ns: u64, packets: u64) {
-        let unreachable = self.unreachable.get_or_insert_with(|| Unreachable {
-            error: errno_name(error),
-            at_ns,
-            packets: 0,
-        });
-        unreachable.packets += packets;
-    }
-
-    /// Adds what another sender of the same trial sent.
-    pub(crate) fn merge(&mut self, other: Self) {
-        self.offered += other.offered;
-        for (error, count) in other.refused {
-            *self.refused.entry(error).or_default() += count;
-        }
-        self.unreachable = match (self.unreachable.take(), other.unreachable) {
-            (Some(a), Some(b)) => {
-                let packets = a.packets + b.packets;
-                Some(Unreachable { packets, ..if a.at_ns <= b.at_ns { a } else { b } })
-            }
-            (a, b) => a.or(b),
-        };
-        self.lateness.merge(&other.lateness);
-        self.intended = self.intended.max(other.intended);
-        let ends = self.marks.last().map_or(0, |end| end.index);
-        for (mark, others) in self.marks.iter_mut().zip(&other.marks) {
-            // The first packet of a slice is the first of all senders'.
-            mark.index = mark.index.min(others.index);
-            mark.offered += others.offered;
-        }
-        if let (Some(end), Some(others)) = (self.marks.last_mut(), other.marks.last()) {
-            end.index = ends.max(others.index);
-        }
-        self.send_cost_ns = self.send_cost_ns.into_iter().chain(other.send_cost_ns).min();
-        self.trains.trains += other.trains.trains;
-        self.trains.packets += other.trains.packets;
-        self.demoted += other.demoted;
-        self.waited = self.waited.max(other.waited);
-        self.error = self.error.take().or(other.error);
-    }
-}
-
 /// The receiver waits for the end of the sending time, which a sender that panicked does not announce.
 struct HaltOnPanic<'a>(&'a Flight<'a>);
 
@@ -414,40 +289,6 @@ impl Drop for HaltOnPanic<'_> {
     }
 }
 
-/// Waits until `due` and returns the time it is then; returns early when the trial is halted. It was `now`
-/// a moment ago.
-fn wait_until(due: u64, mut now: u64, schedule: &mut Schedule, flight: &Flight<'_>, rank: &mut Rank) -> u64 {
-    loop {
-        let left = due.saturating_sub(now);
-        if left == 0 || flight.is_halted() {
-            return now;
-        }
-        if left > SLACK_NS && schedule.draw_ahead() {
-            now = flight.now_ns();
-            continue;
-        }
-        let awake = match rank.first {
-            true if left > LONG_NS => AWAKE_EARLY_NS,
-            true => AWAKE_FIRST_NS,
-            false => AWAKE_NS,
-        };
-        if left > awake && (left > PAUSE_NS || rank.needs_rest(now)) {
-            std::thread::sleep(Duration::from_nanos(left - awake).min(LONGEST_SLEEP));
-            let woken = flight.now_ns();
-            rank.slept(woken.saturating_sub(now));
-            rank.look(woken);
-            now = woken;
-            continue;
-        }
-        if left > SPIN_NS && !rank.first {
-            std::thread::yield_now();
-        } else {
-            std::hint::spin_loop();
-        }
-        now = flight.now_ns();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -456,7 +297,7 @@ mod tests {
     use crate::stamps::Stamps;
     use dropline_trial::{Arrival, Part, Rate, TrialInput};
     use std::sync::atomic::AtomicBool;
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     #[test]
     fn a_sender_that_panics_does_not_leave_the_receiver_waiting() {

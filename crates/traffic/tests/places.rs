@@ -1,11 +1,5 @@
-//! Where packets vanish, made one place at a time in networks of our own. The rows, by what can be said:
-//!
-//! | class | rows |
-//! |---|---|
-//! | exact: right to the packet, nothing unexplained | receive buffer, socket filter, checksum, no listener (also a burst, also a socket connected elsewhere), queueing discipline (ours, a bridge's, the target's), firewall drop and reject on arrival, rule before the IP layer, reverse path filter, another host's address, time to live, no route and no forwarding at a router, fragment, backlog, unread, the same on the way back, trains into a small buffer |
-//! | refused: told by errno, never offered | full queue with errors asked for, send buffer, firewall on departure, no route, blackhole and unreachable routes, longer than possible |
-//! | remainder: what is left, with a caveat that names it | neighbour not found, peer's link down, socket closed over what waits, trains in a full backlog (by its counters in `account`) |
-//! | not made here | UDP memory: its limit is the whole machine's |
+//! Where packets vanish, made one place at a time in networks of our own. Which test is of which place, and in which
+//! class, is a table of METHODOLOGY.md.
 
 use dropline_account::{Account, Outcome, account};
 use dropline_lab::{Bottleneck, Bridged, End, LabError, Namespace, Pair, connect};
@@ -32,6 +26,36 @@ mod remainders;
 
 #[path = "places/trials.rs"]
 mod trials;
+
+/// The table of places in METHODOLOGY.md.
+const TABLE: &str = "### Each place, made";
+/// Where the tests that it names are.
+const TESTS: [&str; 7] = [
+    include_str!("places/listened.rs"),
+    include_str!("places/made.rs"),
+    include_str!("places/refused.rs"),
+    include_str!("places/remainders.rs"),
+    include_str!("places/trials.rs"),
+    include_str!("namespaces.rs"),
+    include_str!("../../account/tests/accounts.rs"),
+];
+
+#[test]
+fn each_of_the_23_places_has_a_class_and_a_test() {
+    let (_, table) = include_str!("../../../METHODOLOGY.md").split_once(TABLE).unwrap();
+    let rows = table.split("\n#").next().unwrap().lines().filter(|line| line.starts_with("| "));
+    let mut numbers = std::collections::BTreeSet::new();
+    for row in rows.skip(1) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        numbers.extend(cells[1].parse::<u32>());
+        assert!(["exact", "refused", "remainder"].iter().any(|class| cells[3].starts_with(class)), "{row}");
+        let named: Vec<&str> = cells[4].split('`').filter(|word| word.contains("_")).collect();
+        let is_there = |test: &&str| TESTS.iter().any(|file| file.contains(&format!("fn {test}()")));
+        assert!(named.iter().any(is_there), "{row}");
+        assert!(named.iter().all(|name| is_there(name) || name.contains('.')), "{row}");
+    }
+    assert!(numbers.into_iter().eq(1..=23));
+}
 
 const PORT: u16 = 7007;
 /// Charged 832 B each; a default buffer of 212 992 B holds 256.

@@ -19,6 +19,8 @@ pub struct Kept {
     pub sampled_lateness: Option<SampledLateness>,
     /// Arrivals at a receiver of ours.
     pub arrived: Option<Spaced>,
+    /// How long the clients of a closed loop slept before their packets, where they were asked to.
+    pub thought: Option<Thought>,
     /// The cheapest send measured in this session: no two packets that leave one by one are closer.
     pub send_cost_ns: Option<u64>,
     /// Kolmogorov's distance that a sender reaches at best whose packets are never closer than the cost of
@@ -37,6 +39,16 @@ pub struct SampledLateness {
     pub p99_ns: Option<u64>,
 }
 
+/// How clients slept before their packets. Their packets' gaps have no distribution that was asked for; their
+/// sleeps have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thought {
+    /// How long, in the mean.
+    pub asked_ns: f64,
+    /// How long it was, as if sleeps were gaps; `ks` is to the distribution asked for.
+    pub slept: Spaced,
+}
+
 /// Numbers about the gaps of a stream of packets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spaced {
@@ -47,11 +59,11 @@ pub struct Spaced {
     /// Coefficient of variation of the gaps: 0 for constant, 1 for Poisson.
     pub variation: Option<f64>,
     /// Kolmogorov's distance of the gaps to the distribution asked for, or to the gaps drawn where it has
-    /// no closed form. `None` for equal gaps, where any jitter makes it 1/2.
+    /// no closed form. `None` where gaps are equal, or many of them, as in bursts: any jitter makes it 1/2 then.
     pub ks: Option<f64>,
     /// What 95 % of perfect samples of this size stay below.
     pub ks_ideal: Option<f64>,
-    /// Share of gaps within a tenth of the one asked for; only for equal gaps.
+    /// Share of gaps within a tenth of the one asked for; only where gaps are equal, or many of them.
     pub within_tenth: Option<f64>,
     /// Index of dispersion for counts in windows of 1, 10 and 100 ms.
     pub dispersion: [Option<f64>; 3],
@@ -154,6 +166,8 @@ pub struct Observed<'a> {
     pub sampled: Option<(&'a Spacing, SampledLateness)>,
     /// When they arrived at a receiver of ours, and where that was taken.
     pub arrived: Option<(&'a Spacing, Stamp)>,
+    /// How clients' sleeps were to be distributed, and how long they were, as gaps.
+    pub thought: Option<(GapLaw, &'a Spacing)>,
     /// The cheapest send measured in this session.
     pub send_cost_ns: Option<u64>,
 }
@@ -178,12 +192,19 @@ impl Kept {
             sampled: observed.sampled.and_then(|(spacing, _)| spaced(spacing, Stamp::Kernel)),
             sampled_lateness: observed.sampled.map(|(_, lateness)| lateness).filter(|late| late.packets > 0),
             arrived: observed.arrived.and_then(|(spacing, stamp)| spaced(spacing, stamp)),
+            thought: observed.thought.and_then(|(law, slept)| Thought::of(law, slept)),
             send_cost_ns: observed.send_cost_ns,
             ks_floor: asked
                 .filter(|(law, _)| !matches!(law, GapLaw::Equal { .. }))
                 .zip(observed.send_cost_ns)
                 .and_then(|((law, drawn), cost)| law.below(cost as f64).or_else(|| drawn.share_below(cost))),
         }
+    }
+
+    /// Arrivals of traffic that nobody asked for: as they were.
+    pub fn overheard(arrived: &Spacing, stamp: Stamp) -> Self {
+        let arrived = (arrived.count() > 0).then(|| Spaced::of(arrived, None, stamp));
+        Self { arrived, ..Self::default() }
     }
 
     /// Whether what left, or where that is not known what arrived, is what was asked. `None` for closed
@@ -216,10 +237,24 @@ const DISPLACED: f64 = 0.1;
 /// A distance up to this many times the floor is the floor's doing.
 const ABOVE_FLOOR: f64 = 1.5;
 
+impl Thought {
+    fn of(law: GapLaw, slept: &Spacing) -> Option<Self> {
+        let asked_ns = match law {
+            GapLaw::Equal { gap_ns } => gap_ns,
+            GapLaw::Exponential { mean_ns } => mean_ns,
+            GapLaw::Drawn => return None,
+        };
+        let sleeps = slept.count().checked_sub(1).filter(|&sleeps| sleeps > 0)?;
+        let slept = Spaced { packets: sleeps, ..Spaced::of(slept, Some((law, slept)), Stamp::App) };
+        Some(Self { asked_ns, slept })
+    }
+}
+
 impl Spaced {
     fn of(spacing: &Spacing, asked: Option<(GapLaw, &Spacing)>, stamp: Stamp) -> Self {
         let ks = asked.and_then(|(law, drawn)| match law {
             GapLaw::Equal { .. } => None,
+            GapLaw::Drawn if is_lumped(drawn) => None,
             GapLaw::Drawn => spacing.distance_between(drawn),
             law => spacing.distance_to(|gap| law.below(gap).unwrap_or(1.0)),
         });
@@ -228,6 +263,9 @@ impl Spaced {
                 // Departures are whole nanoseconds: gaps of one rate differ by one.
                 let low = (gap_ns * 0.9).floor() as u64;
                 spacing.share_within(low, (gap_ns * 1.1).ceil() as u64)
+            }
+            Some((GapLaw::Drawn, drawn)) if is_lumped(drawn) => {
+                spacing.displaced_from(drawn).map(|displaced| 1.0 - displaced)
             }
             _ => None,
         };
@@ -244,6 +282,15 @@ impl Spaced {
             stamp,
         }
     }
+}
+
+/// Whether many gaps of a schedule are equal, as those within bursts: then any jitter makes Kolmogorov's distance large.
+fn is_lumped(drawn: &Spacing) -> bool {
+    /// Nobody keeps shorter gaps to a tenth.
+    const SHORTEST_NS: u64 = 2_000;
+    /// Of all gaps.
+    const MANY: f64 = 0.1;
+    drawn.most_alike(SHORTEST_NS).is_some_and(|share| share > MANY)
 }
 
 /// Offered ÷ intended, in the time that was asked for and what the packets took longer.
@@ -325,6 +372,21 @@ mod tests {
         let lumps = kept(&Arrival::constant(), 10_000.0, 0, |due| due / 1_000_000 * 1_000_000);
         assert_eq!(lumps.left.as_ref().unwrap().within_tenth, Some(0.0));
         assert_eq!(lumps.fidelity(), Some(Fidelity::NotAsAsked));
+    }
+
+    #[test]
+    fn bursts_with_a_little_jitter_are_bursts_and_even_gaps_are_none() {
+        let bursts: Arrival = "bursts:size=32,idle=1ms".parse().unwrap();
+        let jitter = |due: u64| due + due / 7 % 900;
+        let lumped = kept(&bursts, 20_000.0, 0, jitter);
+        let left = lumped.left.as_ref().unwrap();
+        assert_eq!((left.ks, left.within_tenth), (None, Some(1.0)));
+        assert_eq!(lumped.fidelity(), Some(Fidelity::AsAsked));
+        // As many packets, but each alone.
+        let n = std::cell::Cell::new(0);
+        let even = kept(&bursts, 20_000.0, 0, |_| n.replace(n.get() + 1) * 50_000);
+        assert_eq!(even.fidelity(), Some(Fidelity::NotAsAsked));
+        assert!(even.left.unwrap().within_tenth.unwrap() < 0.1);
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub mod written;
 pub use arrival::{Arrival, ArrivalError, ClosedLoop, Departures, Pace, Think};
 pub use caveat::Caveat;
 pub use cycles::Cycles;
-pub use kept::{Departed, Fidelity, GapLaw, Kept, Observed, SampledLateness, Spaced};
+pub use kept::{Departed, Fidelity, GapLaw, Kept, Observed, SampledLateness, Spaced, Thought};
 pub use measurer::Measurer;
 pub use packets::{DepartureTimes, PacketTime, PacketTimes, ReturnTimes};
 pub use passages::Passages;

@@ -125,6 +125,36 @@ fn a_trial_without_loss_has_nothing_to_cure() {
 }
 
 #[test]
+fn a_loss_that_the_replay_does_not_show_is_not_cured_on_it() {
+    let mut packets = PacketTimes::with_room(2_000, true);
+    for n in 0..2_000u64 {
+        // Two at a time: the second waits for the first.
+        let at = n / 2 * 200_000;
+        packets.departures.push(at, Some(at), 0);
+        if !(500..550).contains(&n) {
+            packets.returns.as_mut().unwrap().note(n, at + 44_000 + n % 2 * 40_000);
+        }
+    }
+    let lost_at: LostAt = BTreeMap::from([("receive_buffer".to_owned(), 50)]);
+    let watched = dropline_trial::Watched { buffer_bytes: Some(64 * 832), ..Default::default() };
+    let found = explain(&Evidence {
+        packets: &packets,
+        payload_bytes: 64,
+        family: Family::V4,
+        offered: 2_000,
+        lost: 50,
+        lost_at: Some(&lost_at),
+        watched: Some(&watched),
+        duration_ns: 200_000_000,
+        seed: 7,
+    });
+    let model = found.model.unwrap();
+    assert_eq!((model.replay.lost, model.measured), (0, 50));
+    assert!(found.lacks.contains(&Lack::NotReplayed), "{:?}", found.lacks);
+    assert!(found.remedies.is_empty() && found.cause.is_none(), "{:?}", found.remedies);
+}
+
+#[test]
 fn packets_that_nobody_saw_come_back_leave_the_arrivals_alone() {
     let mut packets = PacketTimes::with_room(100, false);
     (0..100u64).for_each(|n| packets.departures.push(n * 1000, Some(n * 1000), 0));

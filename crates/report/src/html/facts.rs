@@ -81,7 +81,7 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
             "1 \u{2212} forwarded ÷ intended decides (RFC 9971); lost ÷ offered is the target's".into(),
         ));
     }
-    if offered && finding::is_traffic(record) {
+    if offered && finding::is_traffic(record) && !finding::is_overheard(record) {
         facts.push(("waits", finding::waits_words(record)));
     }
     let lost_at = finding::lost_at(&record.trials);

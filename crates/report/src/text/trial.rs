@@ -20,9 +20,14 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     counts(page, record, trial);
     page.gap();
     if trial.intended.is_some() || trial.passages.is_none() {
-        arrivals(page, trial);
+        page.fact("arrivals", &crate::arrivals::words(trial));
     }
-    delays(page, trial);
+    if !finding::is_overheard(record) && (trial.intended.is_some() || trial.passages.is_none()) {
+        lateness(page, trial);
+    }
+    if !finding::is_overheard(record) {
+        delays(page, trial);
+    }
     if let Some(passages) = &trial.passages {
         super::passages::write(page, passages);
     }
@@ -42,7 +47,9 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     head(page, record);
     if trial.passages.is_none() && finding::is_traffic(record) {
         page.fact("a load is", &record.header.load_is);
-        page.fact("waits", &finding::waits_words(record));
+        if !finding::is_overheard(record) {
+            page.fact("waits", &finding::waits_words(record));
+        }
     }
 }
 
@@ -94,13 +101,12 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
                 if trial.passages.is_some() { "out" } else { "back" }
             ),
         ),
-        None if trial.passages.is_some() => {}
-        None => page.fact("missing", "not defined: the target paces this load"),
+        None if trial.passages.is_some() || finding::is_overheard(record) => {}
+        None => page.fact("missing", "not defined: this load paces itself, so nothing was intended"),
     }
 }
 
-fn arrivals(page: &mut Page, trial: &TrialLine) {
-    page.fact("arrivals", &crate::arrivals::words(trial));
+fn lateness(page: &mut Page, trial: &TrialLine) {
     match &trial.lateness_ns {
         Some(lateness) => page.fact("lateness", &listed(lateness)),
         // A graph's sources are part of it: what they are late by is in the delay from due.

@@ -11,6 +11,30 @@ use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+/// The network namespace of a process that is not in ours.
+#[derive(Debug)]
+pub(crate) struct Elsewhere(File);
+
+impl Elsewhere {
+    /// Where a process is; `None` if it is in the namespace of the calling thread.
+    ///
+    /// # Errors
+    /// If there is no such process, or this user may not see where it is.
+    pub(crate) fn of_process(pid: u32) -> io::Result<Option<Self>> {
+        let file = File::open(format!("/proc/{pid}/ns/net"))?;
+        let here = std::fs::metadata("/proc/thread-self/ns/net")?.ino();
+        Ok((file.metadata()?.ino() != here).then_some(Self(file)))
+    }
+
+    /// Does `work` on a thread inside.
+    ///
+    /// # Errors
+    /// If this user may not enter it.
+    pub(crate) fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+        inside(&self.0, work)
+    }
+}
+
 /// An open namespace.
 #[derive(Debug)]
 pub(super) struct View {
@@ -86,11 +110,7 @@ impl View {
     /// # Errors
     /// If it cannot be entered.
     pub(super) fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
-        let file = self.file.as_ref().ok_or(io::ErrorKind::PermissionDenied)?;
-        std::thread::scope(|scope| {
-            let inside = scope.spawn(|| enter(file).map(|()| work()));
-            inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
+        inside(self.file.as_ref().ok_or(io::ErrorKind::PermissionDenied)?, work)
     }
 
     /// Counters of IP and UDP.
@@ -171,6 +191,14 @@ pub(super) fn namespaces() -> Vec<PathBuf> {
 
 fn entries(directory: &str) -> impl Iterator<Item = std::ffi::OsString> {
     std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name())
+}
+
+/// Does `work` on a thread inside a namespace.
+fn inside<T: Send>(namespace: &File, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    std::thread::scope(|scope| {
+        let inside = scope.spawn(|| enter(namespace).map(|()| work()));
+        inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 fn enter(file: &File) -> io::Result<()> {

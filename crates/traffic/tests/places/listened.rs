@@ -46,6 +46,36 @@ fn a_firewall_and_a_full_buffer_are_told_apart_for_traffic_of_others() {
 }
 
 #[test]
+fn a_process_in_another_namespace_is_listened_in_on_there() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let mut stranger = lab.target.command("sleep").arg("60").spawn().unwrap();
+    let every = Duration::from_millis(5);
+    let port = |pid| Port::open(PORT, pid, every).map(|port| port.address());
+    let inside = || in_namespace(stranger.id());
+    let until = Instant::now() + Duration::from_secs(10);
+    while inside() == in_namespace(std::process::id()) {
+        assert!(Instant::now() < until, "it enters the namespace before it becomes another program");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let bound_nowhere = port(Some(stranger.id())).unwrap_err();
+    let target = bound(&lab.target, lab.target_address, PORT);
+    let found = port(Some(stranger.id()));
+    stranger.kill().unwrap();
+    stranger.wait().unwrap();
+    assert_eq!(bound_nowhere.to_string(), format!("no UDP socket here is bound to port {PORT}"));
+    assert_eq!(found.unwrap(), target.local_addr().unwrap());
+    assert_eq!(
+        port(Some(stranger.id())).unwrap_err().to_string(),
+        format!("there is no process {}", stranger.id())
+    );
+}
+
+/// The network namespace of a process.
+fn in_namespace(pid: u32) -> Option<std::path::PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/ns/net")).ok()
+}
+
+#[test]
 #[cfg_attr(feature = "portable", ignore = "it sends no trains")]
 fn a_train_is_heard_as_its_datagrams() {
     let Some(lab) = built(Pair::new()) else { return };

@@ -32,6 +32,31 @@ fn a_peer_that_is_down_is_the_remainder() {
 }
 
 #[test]
+fn what_no_counter_counts_is_named_by_the_kernels_own_reason() {
+    let Some(lab) = built(Bridged::new()) else { return };
+    let target = bound(&lab.target, lab.target_address, PORT);
+    let mut scene = Scene::new(&lab.client, lab.client_address, lab.target_address);
+    // A rule where packets leave the bridge: neither an interface nor a protocol counts what it drops.
+    let rule = format!(
+        "table netdev dropline {{ chain out {{ type filter hook egress device {} priority 0; udp dport {PORT} drop; }}; }}",
+        Bridged::TO_TARGET
+    );
+    lab.bridge.nft(&rule).unwrap();
+    let reasons = scene.counters.unseen().iter().find(|unseen| unseen.to_string().contains("kfree_skb"));
+    let reasons = reasons.map(ToString::to_string);
+    let account = scene.account(Some(&target), |scene| scene.send(200));
+    match reasons {
+        None => {
+            assert_eq!((at(&account), codes(&account)), (vec![("netfilter", 200)], vec!["place_inferred"]))
+        }
+        Some(why) => {
+            eprintln!("skipped: {why}");
+            assert_eq!((at(&account), codes(&account)), (vec![("unexplained", 200)], vec![]));
+        }
+    }
+}
+
+#[test]
 fn a_socket_that_is_closed_takes_what_waits_with_it() {
     let Some(lab) = built(Pair::new()) else { return };
     let target = bound(&lab.target, lab.target_address, PORT);

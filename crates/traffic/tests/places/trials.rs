@@ -125,6 +125,23 @@ fn a_stranger_that_does_not_read_is_watched_while_its_buffer_fills() {
 }
 
 #[test]
+fn the_process_that_is_named_is_watched_in_whichever_namespace_it_is() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let _responder = responder(&lab.target, lab.target_address, Responder::default());
+    // Its socket is this program's, which is not to be told apart from the generator.
+    let mut named = lab.target.command("sleep").arg("60").spawn().unwrap();
+    let watching = Watching { pid: Some(named.id()), keep: true, ..Watching::default() };
+    let options = MeasurerOptions { watching, ..MeasurerOptions::default() };
+    let trial = trial_of(&lab.client, echo(lab.target_address), &options, 10_000.0, 500);
+    named.kill().unwrap();
+    named.wait().unwrap();
+    let watched = trial.watched.expect("is on this machine");
+    assert_eq!(watched.pid, Some(named.id()));
+    assert!(watched.buffer_bytes.is_some() && watched.cpu_ns.is_some(), "{watched:?}");
+    assert!(watched.samples.iter().all(|look| look.switches.is_some()), "{:?}", watched.samples);
+}
+
+#[test]
 fn trains_into_a_small_buffer_are_counted_in_packets() {
     let Some(lab) = built(Pair::new()) else { return };
     let target = bound(&lab.target, lab.target_address, PORT);

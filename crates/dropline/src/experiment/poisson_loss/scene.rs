@@ -35,6 +35,7 @@ pub(super) fn perform(row: &Row, run: u32, fifo: bool, stop: &AtomicBool) -> Res
         tag: run,
         paces: row.paces(),
         reply: ClientReply::None,
+        stamped: false,
         payload: PAYLOAD,
         seed: u64::from(run),
         duration: Duration::from_secs(row.seconds.into()),
@@ -46,7 +47,7 @@ pub(super) fn perform(row: &Row, run: u32, fifo: bool, stop: &AtomicBool) -> Res
     std::thread::sleep(Duration::from_millis(100));
     let dropped = server.end()?;
     let times = read_times(&times_file)?;
-    Observed::of(row, run, fifo, &gathered.left_ns, &times, dropped)
+    Observed::of(row, run, fifo, &gathered.left_ns(), &times, dropped)
         .ok_or_else(|| Failure::environment(format!("{}: the server read next to nothing", row.key())))
 }
 

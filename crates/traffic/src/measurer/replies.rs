@@ -1,0 +1,109 @@
+//! What came back of a trial, and how late.
+
+use super::UdpMeasurer;
+use crate::receiver::{Received, Whose, take_late};
+use crate::seen::Seen;
+use crate::sender::Mark;
+use crate::sys::receive_drops;
+use crate::{Reply, UdpError, probe};
+use dropline_stats::Histogram;
+use dropline_trial::{Caveat, Delay, DelayKind, Slice, Stamp, Trial};
+use std::time::Duration;
+
+impl UdpMeasurer {
+    /// What the reply sockets had no room for since they were opened.
+    pub(super) fn drops(&self) -> Vec<u32> {
+        self.ways.sockets.iter().map(|socket| receive_drops(socket).unwrap_or(0)).collect()
+    }
+
+    pub(super) fn count_replies(
+        &self,
+        trial: &mut Trial,
+        received: &mut Received,
+        marks: &[Mark],
+        drops: &[u32],
+    ) {
+        trial.forwarded = received.forwarded;
+        trial.duplicated = Some(received.duplicated);
+        trial.reordered = Some(received.reordered);
+        trial.late = Some(received.late + self.strays);
+        trial.generator_lost =
+            self.drops().iter().zip(drops).map(|(now, then)| u64::from(now.wrapping_sub(*then))).sum();
+        let by_kernel = received.stamped > 0;
+        trial.stamp = Some(if by_kernel { Stamp::Kernel } else { Stamp::App });
+        trial.delay_kind = Some(DelayKind::RoundTrip);
+        trial.slices = slices(marks, received);
+        let fewer = received.slices.cut().fewer();
+        trial.caveats.extend(fewer.map(|(slices, wanted)| Caveat::FewSlices { slices, wanted }));
+        trial.delay = measured(std::mem::take(&mut received.delay));
+        trial.service_delay = measured(std::mem::take(&mut received.service_delay));
+        if trial.generator_lost > 0 {
+            trial.caveats.push(Caveat::GeneratorLost { dropped: trial.generator_lost });
+        }
+        let returned = received.forwarded + received.duplicated;
+        if returned > trial.offered {
+            trial.caveats.push(Caveat::MoreThanOffered { offered: trial.offered, forwarded: returned });
+        }
+        if by_kernel && received.unstamped > 0 {
+            trial.caveats.push(Caveat::StampsMissing { packets: received.unstamped });
+        }
+        if received.without_delay > 0 {
+            trial.caveats.push(Caveat::DelayUnknown { packets: received.without_delay });
+        }
+        if received.foreign > 0 {
+            trial.caveats.push(Caveat::ForeignPackets { packets: received.foreign });
+        }
+    }
+
+    /// Of a target that never answered, a trial without a reply is no measurement.
+    pub(super) fn check_that_it_answers(&mut self, trial: &Trial) -> Result<(), UdpError> {
+        let silent = trial.forwarded == 0 && trial.late.unwrap_or(0) == 0 && trial.generator_lost == 0;
+        if !silent {
+            self.has_answered = true;
+        }
+        if self.has_answered || trial.offered == 0 {
+            return Ok(());
+        }
+        match probe(self.target, &self.profile, &self.stop) {
+            Ok(_) => {
+                self.has_answered = true;
+                Ok(())
+            }
+            Err(UdpError::NoAnswer { target, waited, .. }) => {
+                Err(UdpError::NoAnswer { target, sent: trial.offered, waited })
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Takes what came back after the drain; returns how many of this trial's packets were among it.
+    pub(super) fn take_late(&mut self, whose: Whose, seen: &mut Seen) -> u64 {
+        if self.target.reply == Reply::None {
+            return 0;
+        }
+        let late = take_late(&self.ways.sockets, &mut self.batches[0], whose, seen);
+        self.strays = late.strays + late.ours;
+        late.ours
+    }
+}
+
+/// What was due in each slice, whenever it left and came back.
+fn slices(marks: &[Mark], received: &Received) -> Vec<Slice> {
+    let cut = received.slices.cut();
+    let end = marks.last().map_or(0, |end| end.index);
+    let parts = marks.windows(2).zip(received.slices.iter()).enumerate();
+    parts
+        .map(|(at, (ends, recorder))| Slice {
+            duration: Duration::from_nanos(cut.length_ns(at)),
+            offered: ends[1].offered - ends[0].offered,
+            forwarded: received.seen.count(ends[0].index.min(end)..ends[1].index.min(end)),
+            delay: Some(recorder.recorded()),
+        })
+        .collect()
+}
+
+/// `None` of nothing.
+pub(crate) fn measured(histogram: Histogram) -> Delay {
+    let histogram = (histogram.count() > 0).then_some(histogram);
+    Delay { histogram, ..Delay::default() }
+}

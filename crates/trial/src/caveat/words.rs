@@ -1,0 +1,207 @@
+//! Caveats, as a person reads them.
+
+use super::Caveat;
+use std::fmt;
+
+impl fmt::Display for Caveat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::GeneratorLimited { intended, offered } => write!(
+                f,
+                "the generator offered {offered} of {intended} intended packets: lower the load, or free a \
+                 CPU for it, before judging the target"
+            ),
+            Self::GeneratorLost { dropped } => write!(
+                f,
+                "our own reply socket dropped {dropped} replies: they are not counted as the target's loss"
+            ),
+            Self::MoreThanOffered { offered, forwarded } => write!(
+                f,
+                "{forwarded} packets came back of {offered} sent: something duplicates them, or foreign \
+                 packets were counted"
+            ),
+            Self::ArrivalsNotKept { lateness_p99_ns, intended_idt_ns }
+                if lateness_p99_ns < intended_idt_ns =>
+            {
+                write!(
+                    f,
+                    "the arrivals were not as asked: gaps between packets are distributed otherwise, though 99 in 100 \
+                     left within {} us of when they were due, where packets are {} us apart",
+                    lateness_p99_ns.div_ceil(1000),
+                    intended_idt_ns / 1000
+                )
+            }
+            Self::ArrivalsNotKept { lateness_p99_ns, intended_idt_ns } => write!(
+                f,
+                "the arrivals were not as asked: one packet in 100 left {} us late or more, where packets \
+                 are {} us apart",
+                lateness_p99_ns / 1000,
+                intended_idt_ns / 1000
+            ),
+            Self::GeneratorStarved { waited_ns } => write!(
+                f,
+                "the generator waited {} ms for a CPU that others kept busy: its lateness is not the \
+                 target's doing; free a CPU for it, or let it go first (CAP_SYS_NICE)",
+                waited_ns / 1_000_000
+            ),
+            Self::TargetUnreachable { error, at_ns, refused, reports } => write!(
+                f,
+                "{:.1} s after the start the target, or the way to it, was gone ({error}): {refused} packets \
+                 were refused for it and not offered, {reports} reports came about packets that had left",
+                *at_ns as f64 / 1e9
+            ),
+            Self::ClockStepped { steps, largest_ns } => write!(
+                f,
+                "the clock was set during the trial ({steps} {}), by up to {} us: packets stamped just then have the \
+                 program's stamps",
+                if *steps == 1 { "time" } else { "times" },
+                largest_ns / 1000
+            ),
+            Self::StampsMissing { packets } => write!(
+                f,
+                "{packets} replies have no kernel stamp that can be believed: their delay was taken when they \
+                 were read"
+            ),
+            Self::DelayUnknown { packets } => {
+                write!(f, "{packets} replies came so late that their delay is not known")
+            }
+            Self::FewSlices { slices, wanted } => write!(
+                f,
+                "the trial is short: it has {slices} time slices and not {wanted}, so less is known of how it varied"
+            ),
+            Self::PacketsLeftOut { kept, left_out } => write!(
+                f,
+                "the times of the first {kept} packets are kept, those of the other {left_out} are not: a \
+                 shorter trial is explained in full"
+            ),
+            Self::ForeignPackets { packets } => {
+                write!(f, "{packets} packets arrived that this trial did not send; they were ignored")
+            }
+            Self::DependentTrials { correlation, by_chance } => write!(
+                f,
+                "a trial finds what the one before it found (correlation {correlation:.2}, by chance in \
+                 {:.1} % of searches): the target has states that last longer than a trial; search again \
+                 later, or with longer trials",
+                100.0 * by_chance
+            ),
+            Self::Drift { correlation, by_chance } => {
+                let became = if *correlation < 0.0 { "slower" } else { "faster" };
+                write!(
+                    f,
+                    "the target became {became} while it was searched (correlation {correlation:.2}, by \
+                     chance in {:.1} % of searches): the answer is of no one moment",
+                    100.0 * by_chance
+                )
+            }
+            Self::WarmUp { by_chance } => write!(
+                f,
+                "the first trials found a slower target than the later ones (by chance in {:.1} % of \
+                 searches): warm it up before the search",
+                100.0 * by_chance
+            ),
+            Self::TwoStates { slow_pps, fast_pps, slow } => write!(
+                f,
+                "trials find one of two targets, of {slow_pps:.0} and {fast_pps:.0} pps, {:.0} % of them the slow one: the \
+                 interval may be of either; look for a throttled clock or a flow that moves between cores",
+                100.0 * slow
+            ),
+            Self::LossBelow { intended_load_pps, offered, lost } => write!(
+                f,
+                "{lost} of {offered} were lost at {intended_load_pps:.0} a second, far below the load that was \
+                 found: loss does not begin there; search again with a lower highest load"
+            ),
+            Self::CountersShared { beyond: 0 } => f.write_str(
+                "the counters that say where packets were lost hold other programs' packets too: places \
+                 other than the target's own socket may be theirs",
+            ),
+            Self::CountersShared { beyond } => write!(
+                f,
+                "the counters that say where packets were lost count {beyond} more than were lost here: other \
+                 programs lose packets on this machine meanwhile, and a place may be theirs"
+            ),
+            Self::PlaceInferred { place, packets, because } => {
+                write!(f, "{packets} lost packets were put at {place} as what remained: {because}")
+            }
+            Self::PlacesUnseen { what, need } => {
+                write!(f, "{what} could not be looked at for lost packets: {need}")
+            }
+            Self::NotRealTime { why } => write!(
+                f,
+                "the threads have no real-time policy ({why}): run as root, or give the program CAP_SYS_NICE"
+            ),
+            Self::TimerSlack { ns } => write!(
+                f,
+                "timers may expire {} us late to save power, and that is in every delay: slack=1ns in the target \
+                 takes it out",
+                ns / 1000
+            ),
+            Self::RealTimeThrottled { runtime_us, period_us } => write!(
+                f,
+                "real-time threads may run for {} of each {} ms together: a busy one is stopped for the rest \
+                 (kernel.sched_rt_runtime_us)",
+                runtime_us / 1000,
+                period_us / 1000
+            ),
+            Self::Virtualized { by } => write!(
+                f,
+                "this machine runs on {by}, which decides when it runs: what it took is steal time, and not all of \
+                 it is seen"
+            ),
+            Self::MemoryNotLocked => f.write_str(
+                "memory could not be kept in RAM: a page that has to be fetched is a late wake-up (RLIMIT_MEMLOCK)",
+            ),
+            Self::CpusMaySleep => f.write_str(
+                "CPUs may sleep deeply between wake-ups: /dev/cpu_dma_latency could not be held (needs root)",
+            ),
+            Self::StoppedAtSpike { late_ns, number, cpu } => write!(
+                f,
+                "stopped at wake-up {number} on CPU {cpu}, which was {} us late: the trial is shorter than asked",
+                late_ns / 1000
+            ),
+            Self::EventsMissing { recorded, missing } => write!(
+                f,
+                "{missing} events are missing beside {recorded} that were recorded: there was no room for them; \
+                 give the recorder more (events=, rings= in the target), or a larger granularity"
+            ),
+            Self::PassagesUnmatched { passages } => write!(
+                f,
+                "{passages} granules arrived that were not seen to leave, though no recorder lost an event: does the \
+                 source trace every boundary that a call crosses, and is the ratio that of the graph?"
+            ),
+            Self::StampsDisagree { passages, least_ns } => write!(
+                f,
+                "{passages} granules arrived before they left, by up to {} ns: source and sink are stamped by clocks \
+                 that differ, or the source is traced after it hands on",
+                -least_ns
+            ),
+            Self::StampsDrift { ppm } => write!(
+                f,
+                "the clock of the stamps ran {ppm:+.0} ppm against CLOCK_MONOTONIC between the trial's begin and end"
+            ),
+            Self::Stalled { pipe, silent_ns, in_flight } => write!(
+                f,
+                "pipe {pipe} stalled: {in_flight} granules were in it and nothing came out for the last {} ms",
+                silent_ns / 1_000_000
+            ),
+            Self::BeginningCounted { passages } => write!(
+                f,
+                "the first passages, {passages} in all pipes, are unlike the rest and among the delays: \
+                 warm-up=auto in the target cuts them"
+            ),
+            Self::ProgramFailed { status } => {
+                write!(f, "the program ended with an error ({status}): what it had recorded until then is here")
+            }
+            Self::EventsLeftOut { kept, left_out } => write!(
+                f,
+                "the first {kept} events are kept, the other {left_out} are not: the numbers are of all of them, an \
+                 export is of the first"
+            ),
+            Self::TraceDamaged { packets } => write!(
+                f,
+                "{packets} parts of the trace are damaged, cut off or foreign: what could be read is here"
+            ),
+            Self::Interrupted => f.write_str("the trial was stopped before its time: it is shorter than asked"),
+            Self::Reported { text, .. } => f.write_str(text),
+        }
+    }
+}
