@@ -107,14 +107,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dropline", default="target/release/dropline")
     parser.add_argument("--goals", choices=["csit", "rfc2544"], default="csit")
-    parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--seeds", type=int, default=200, help="how many")
+    parser.add_argument("--from", type=int, default=1, dest="first", help="the first of them")
     parser.add_argument("--systems", default=",".join(SYSTEMS))
     parser.add_argument("--processes", type=int, default=2)
     words = parser.parse_args()
     jobs = [
         (words.dropline, words.goals, system, seed)
         for system in words.systems.split(",")
-        for seed in range(1, words.seeds + 1)
+        for seed in range(words.first, words.first + words.seeds)
     ]
     writer = None
     with multiprocessing.Pool(words.processes) as pool:

@@ -281,6 +281,9 @@ pub(crate) struct ExperimentArgs {
     /// heartbeat-server 5, poisson-loss 5, search-cost 40, search-coverage 10, search-real 20].
     #[arg(long, value_name = "N")]
     pub(crate) runs: Option<u32>,
+    /// Seed of the first run; further ones have the numbers behind it (search-coverage) [default: 1].
+    #[arg(long, value_name = "N")]
+    pub(crate) first_seed: Option<u64>,
     /// Do everything only a little: shows that it works, proves nothing (flowgraph-latency, heartbeat-server,
     /// poisson-loss, search-real).
     #[arg(long)]
@@ -289,14 +292,15 @@ pub(crate) struct ExperimentArgs {
     #[arg(long, conflicts_with = "small")]
     pub(crate) full: bool,
     /// Only the rows or systems whose names hold this (flowgraph-latency, poisson-loss, search-real), such
-    /// as 'one CPU', 'bucket' or 'overhead'.
+    /// as 'one CPU', 'bucket' or 'overhead' (flowgraph-latency: several with | between); search-coverage:
+    /// systems by their names, as in 'noisy,dips'.
     #[arg(long, value_name = "WORDS")]
     pub(crate) only: Option<String>,
     /// Time for each search (search-real) [default: 36s].
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
     /// Keep each run in this file as it ends, and do not repeat those that are in it
-    /// (flowgraph-latency, poisson-loss, search-real).
+    /// (flowgraph-latency, poisson-loss, search-coverage, search-real).
     #[arg(long, value_name = "FILE")]
     pub(crate) keep: Option<PathBuf>,
     /// Write the page to this file.

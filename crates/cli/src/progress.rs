@@ -291,8 +291,13 @@ mod tests {
 
     #[test]
     fn bounds_stand_in_the_range_that_is_searched() {
-        let bounds =
-            BoundsLine { lower_pps: Some(1e3), lower_valid: true, upper_pps: Some(1e6), upper_valid: false };
+        let bounds = BoundsLine {
+            lower_pps: Some(1e3),
+            lower_valid: true,
+            upper_pps: Some(1e6),
+            upper_valid: false,
+            median_pps: None,
+        };
         assert!(bar((1e3, 1e6), &bounds).starts_with("├[▒") && bar((1e3, 1e6), &bounds).ends_with("▒]┤"));
         assert_eq!(interval(&bounds), "[0.0010, 1.0000?] Mpps");
         assert_eq!(interval(&BoundsLine::default()), "[…, …] pps");

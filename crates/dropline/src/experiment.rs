@@ -35,6 +35,8 @@ pub struct Found {
 pub struct Effort {
     /// Runs of each cell; `None`: as many as the experiment needs.
     pub runs: Option<u32>,
+    /// Seed of the first run, where runs are made by chance; `None`: 1.
+    pub first_seed: Option<u64>,
     /// Whether everything is done only a little: it shows that the experiment works and proves nothing.
     pub small: bool,
     /// Whether everything there is is done, however long it takes.

@@ -203,6 +203,7 @@ fn the_experiment_runs_in_small_and_finds_no_run_inconsistent() {
     let directory = tempfile::tempdir().unwrap();
     let effort = Effort {
         runs: None,
+        first_seed: None,
         small: true,
         full: false,
         only: Some("2 x ".into()),

@@ -187,6 +187,9 @@ pub struct BoundsLine {
     pub upper_pps: Option<f64>,
     /// Whether the trials bear the upper bound out.
     pub upper_valid: bool,
+    /// Middle of what is believed; absent where the algorithm states bounds, or there is no interval yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub median_pps: Option<f64>,
 }
 
 impl TrialLine {
@@ -348,6 +351,7 @@ impl From<&Bounds> for BoundsLine {
             lower_valid: valid(bounds.lower),
             upper_pps: pps(bounds.upper),
             upper_valid: valid(bounds.upper),
+            median_pps: bounds.median.map(Rate::as_pps),
         }
     }
 }

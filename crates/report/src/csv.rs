@@ -41,7 +41,7 @@ pub fn csv(record: &Record) -> String {
         );
     }
     for goal in 1..=goals {
-        let names = ["lower_pps", "lower_valid", "upper_pps", "upper_valid"];
+        let names = ["lower_pps", "lower_valid", "upper_pps", "upper_valid", "median_pps"];
         heads.extend(names.map(|name| format!("goal_{goal}_{name}")));
     }
     heads.push("caveats".into());
@@ -91,6 +91,7 @@ fn cells(trial: &TrialLine, goals: usize) -> Vec<String> {
         cells.push(valid(bounds.lower_pps, bounds.lower_valid));
         cells.push(number(bounds.upper_pps));
         cells.push(valid(bounds.upper_pps, bounds.upper_valid));
+        cells.push(number(bounds.median_pps));
     }
     let codes: Vec<&str> = trial.caveats.iter().map(|caveat| caveat.code.as_str()).collect();
     cells.push(codes.join(" "));

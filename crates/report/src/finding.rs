@@ -535,7 +535,7 @@ fn cut_off(search: &SearchLine, trials: &[TrialLine]) -> Vec<AnswerLine> {
         .iter()
         .enumerate()
         .map(|(index, goal)| {
-            let BoundsLine { lower_pps, lower_valid, upper_pps, upper_valid } = bounds(index);
+            let BoundsLine { lower_pps, lower_valid, upper_pps, upper_valid, .. } = bounds(index);
             AnswerLine {
                 goal: goal.clone(),
                 lower_pps: lower_pps.filter(|_| lower_valid),

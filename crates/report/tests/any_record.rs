@@ -56,12 +56,13 @@ fn delay() -> impl Strategy<Value = DelayLine> {
 }
 
 fn bounds() -> impl Strategy<Value = BoundsLine> {
-    (maybe(number()), any::<bool>(), maybe(number()), any::<bool>()).prop_map(
-        |(lower_pps, lower_valid, upper_pps, upper_valid)| BoundsLine {
+    (maybe(number()), any::<bool>(), maybe(number()), any::<bool>(), maybe(number())).prop_map(
+        |(lower_pps, lower_valid, upper_pps, upper_valid, median_pps)| BoundsLine {
             lower_pps,
             lower_valid,
             upper_pps,
             upper_valid,
+            median_pps,
         },
     )
 }

@@ -271,3 +271,27 @@ fn explained() -> (Record, dropline_record::Explanation) {
     record.result = None;
     (record, explain(&evidence))
 }
+
+#[test]
+fn the_median_of_an_interval_is_drawn_over_time_and_stands_among_the_numbers() {
+    let without = service();
+    let mut with = service();
+    let middles: Vec<f64> = with
+        .trials
+        .iter_mut()
+        .flat_map(|trial| &mut trial.bounds)
+        .filter_map(|bounds| {
+            bounds.median_pps = bounds.lower_pps.zip(bounds.upper_pps).map(|(low, high)| 0.5 * (low + high));
+            bounds.median_pps
+        })
+        .collect();
+    assert!(!middles.is_empty());
+    let drawn = |record: Record| {
+        let page = html(&[record]);
+        (page.contains("Dotted: the median of an interval"), page.contains("class=\"median s0\""), page)
+    };
+    let (said, line, page) = drawn(with);
+    assert!(said && line && page.contains("median, "), "the line, its caption and its column");
+    let (said, line, page) = drawn(without);
+    assert!(!said && !line && !page.contains("median, "), "bounds have none");
+}

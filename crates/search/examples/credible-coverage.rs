@@ -3,11 +3,16 @@
 //! `cargo run --release -p dropline-search --example credible-coverage -- [SEEDS] [SYSTEM,…] [BUDGET_S] [LEVEL]`
 //! prints a line a system and goal; `--trace` behind it a line a trial, `--each` a line a search, `--from=SEED` begins
 //! at another seed than 1001, `--overhead=SECONDS` has trials cost another time beyond their duration than 0.5 s.
+//! `--goals=0,0.001,0.05` asks for other loss ratios than 0 and 0.5 %, `--exceed=RATIO`, `--width=RATIO` and
+//! `--trial=SECONDS` for other attributes of all of them; `--scale=0.004` makes capacities that much of what they are.
+//! `--slices=4` makes four trials on end at each load without a wait between them, and feeds each as a trial of its
+//! own; with `--alike` they have the same chance, so that a capacity that is another one in each trial is theirs
+//! together: what it would come to if slices of a long trial were taken for trials.
 
 use dropline_search::credible::Config;
-use dropline_search::{Algorithm as _, Credible, GoalOutcome, GoalResult, Preset};
+use dropline_search::{Algorithm as _, Bound, Bounds, Credible, Goal, GoalOutcome, GoalResult, Preset};
 use dropline_sim::{Settings, Simulated, System, default_range};
-use dropline_trial::{Caveat, Measurer as _, Rate, TrafficProfile};
+use dropline_trial::{Caveat, Measurer as _, Rate, Ratio, TrafficProfile, Trial};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -17,6 +22,13 @@ const FIRST_SEED: u64 = 1001;
 struct Answer {
     outcome: GoalOutcome,
     truth: Option<Rate>,
+}
+
+/// How often each load is tried on end.
+#[derive(Clone, Copy)]
+struct Slices {
+    count: u32,
+    alike: bool,
 }
 
 struct Ended {
@@ -73,12 +85,17 @@ impl Answer {
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let flag = |name: &str| words.iter().any(|word| word == name);
+    let value = |name: &str| words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+    let goals = goals(&value);
+    let slices = Slices {
+        count: value("--slices").map_or(1, |word| word.parse().expect("a number of slices")),
+        alike: flag("--alike"),
+    };
+    let scale: Option<f64> = value("--scale").map(|word| word.parse().expect("a factor"));
     let (trace, each) = (flag("--trace"), flag("--each"));
-    let from = words.iter().find_map(|word| word.strip_prefix("--from="));
-    let from = from.map_or(FIRST_SEED, |word| word.parse().expect("a seed"));
-    let overhead = words.iter().find_map(|word| word.strip_prefix("--overhead="));
-    let overhead =
-        overhead.map_or(Settings::OVERHEAD, |word| Duration::from_secs_f64(word.parse().expect("seconds")));
+    let from = value("--from").map_or(FIRST_SEED, |word| word.parse().expect("a seed"));
+    let overhead = value("--overhead")
+        .map_or(Settings::OVERHEAD, |word| Duration::from_secs_f64(word.parse().expect("seconds")));
     let word = |index: usize| words.iter().filter(|word| !word.starts_with("--")).nth(index);
     let seeds: u64 = word(0).map_or(40, |word| word.parse().expect("a number of seeds"));
     let names = word(1).map_or("all", String::as_str);
@@ -92,45 +109,68 @@ fn main() {
     {
         let mut ended: Vec<Ended> = Vec::new();
         for seed in from..from + seeds {
-            let one = search(
-                system,
-                Settings { seed, overhead, ..Settings::default() },
-                Duration::from_secs_f64(budget),
-                level,
-                trace,
-            );
+            let mut settings = Settings { seed, overhead, ..Settings::default() };
+            let drawn = settings.capacity_of(system).as_pps();
+            settings.capacity = scale.and_then(|scale| Rate::pps(drawn * scale).ok());
+            let one = search(system, settings, &goals, Duration::from_secs_f64(budget), level, slices, trace);
             if each {
                 println!("{} {seed} {}", system.name(), one.line());
             }
             ended.push(one);
         }
-        rows(system, &ended);
+        rows(system, &goals, &ended);
     }
 }
 
-fn search(system: System, settings: Settings, budget: Duration, level: f64, trace: bool) -> Ended {
-    let goals = Preset::Csit.goals();
+/// CSIT's goals, or what the words say instead.
+fn goals<'a>(value: &impl Fn(&str) -> Option<&'a str>) -> Vec<Goal> {
+    let number = |word: &str| -> f64 { word.parse().expect("a number") };
+    let ratio = |word: &str| Ratio::new(number(word)).expect("a ratio");
+    let mut goals = Preset::Csit.goals();
+    if let Some(words) = value("--goals") {
+        goals = words.split(',').map(|word| Goal { loss_ratio: ratio(word), ..goals[0] }).collect();
+    }
+    for goal in &mut goals {
+        goal.exceed_ratio = value("--exceed").map_or(goal.exceed_ratio, ratio);
+        goal.width = value("--width").map_or(goal.width, ratio);
+        let seconds = value("--trial").map(|word| Duration::from_secs_f64(number(word)));
+        goal.trial_duration = seconds.unwrap_or(goal.trial_duration);
+    }
+    goals
+}
+
+fn search(
+    system: System,
+    settings: Settings,
+    goals: &[Goal],
+    budget: Duration,
+    level: f64,
+    slices: Slices,
+    trace: bool,
+) -> Ended {
     let seed = settings.seed;
     let profile = TrafficProfile { seed, ..TrafficProfile::default() };
     let mut measurer = Simulated::new(system, settings, profile, 1);
-    let config = Config { budget, level, seed, ..Config::new(goals.clone(), default_range()) };
+    let config = Config { budget, level, seed, ..Config::new(goals.to_vec(), default_range()) };
     let mut search = Credible::new(config).expect("legal goals");
     let (mut spent, mut trials) = (Duration::ZERO, 0);
     while let Some(input) = search.next_trial() {
         let phase = search.phase();
-        let Ok(trial) = measurer.measure(input);
-        spent += trial.elapsed;
-        trials += 1;
-        search.record(&trial);
-        if trace {
-            let share = |load: Rate| load.as_pps() / measurer.capacity().as_pps();
-            print!("{:>9.5} {:>9} lost  {phase:<7}", share(input.load), trial.lost());
-            for bounds in search.bounds() {
-                let end =
-                    |bound: Option<dropline_search::Bound>| bound.map_or(f64::NAN, |bound| share(bound.load));
-                print!("  [{:.5}, {:.5}]", end(bounds.lower), end(bounds.upper));
+        let before = measurer.clone();
+        for slice in 0..slices.count {
+            if slices.alike {
+                measurer = before.clone();
             }
-            println!();
+            let Ok(mut trial) = measurer.measure(input);
+            if slice > 0 {
+                trial.elapsed = input.duration;
+            }
+            spent += trial.elapsed;
+            trials += 1;
+            search.record(&trial);
+            if trace {
+                println!("{}", traced(&trial, &phase, &search.bounds(), measurer.capacity()));
+            }
         }
     }
     let answers = goals
@@ -144,7 +184,18 @@ fn search(system: System, settings: Settings, budget: Duration, level: f64, trac
     Ended { seconds: spent.as_secs_f64(), trials, answers, caveats: search.caveats() }
 }
 
-fn rows(system: System, ended: &[Ended]) {
+/// A trial and the intervals after it, loads as shares of the capacity.
+fn traced(trial: &Trial, phase: &str, bounds: &[Bounds], capacity: Rate) -> String {
+    let share = |load: Rate| load.as_pps() / capacity.as_pps();
+    let mut line = format!("{:>9.5} {:>9} lost  {phase:<7}", share(trial.input.load), trial.lost());
+    for bounds in bounds {
+        let end = |bound: Option<Bound>| bound.map_or(f64::NAN, |bound| share(bound.load));
+        let _ = write!(line, "  [{:.5}, {:.5}]", end(bounds.lower), end(bounds.upper));
+    }
+    line
+}
+
+fn rows(system: System, goals: &[Goal], ended: &[Ended]) {
     let count = ended.len() as f64;
     let mean = |value: &dyn Fn(&Ended) -> f64| ended.iter().map(value).sum::<f64>() / count;
     let spread = |mut values: Vec<f64>| {
@@ -155,11 +206,12 @@ fn rows(system: System, ended: &[Ended]) {
     };
     let mut times: Vec<f64> = ended.iter().map(|ended| ended.seconds).collect();
     times.sort_by(f64::total_cmp);
-    for (goal, name) in ["NDR", "PDR"].iter().enumerate() {
+    for (goal, asked) in goals.iter().enumerate() {
+        let name = asked.loss_ratio.to_string();
         let widths: Vec<f64> =
             ended.iter().map(|ended| ended.answers[goal].width()).filter(|width| width.is_finite()).collect();
         println!(
-            "{:<13} {name}   {:7.1}  {:7.2}  {:14.2}  {:12.2}  {:6.1}  {:5.1}  {:6.1}  {:9.1}  {:17.1}  {}",
+            "{:<13} {name:<5} {:7.1}  {:7.2}  {:14.2}  {:12.2}  {:6.1}  {:5.1}  {:6.1}  {:9.1}  {:17.1}  {}",
             system.name(),
             100.0 * mean(&|ended| f64::from(u8::from(ended.answers[goal].holds()))),
             widths.iter().sum::<f64>() / widths.len() as f64,

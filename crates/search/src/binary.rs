@@ -135,7 +135,8 @@ impl Algorithm for Binary {
 
     fn bounds(&self) -> Vec<Bounds> {
         let bound = |load: Option<Rate>| load.map(|load| Bound { load, valid: true });
-        self.runs.iter().map(|run| Bounds { lower: bound(run.lower), upper: bound(run.upper) }).collect()
+        let bounds = |run: &Run| Bounds { lower: bound(run.lower), upper: bound(run.upper), median: None };
+        self.runs.iter().map(bounds).collect()
     }
 
     fn outcome(&self) -> Vec<GoalOutcome> {

@@ -252,8 +252,11 @@ impl Algorithm for Credible {
 
     fn bounds(&self) -> Vec<Bounds> {
         let bound = |load: Option<Rate>| load.map(|load| Bound { load, valid: true });
-        let bounds =
-            |outcome: &GoalOutcome| Bounds { lower: bound(outcome.lower), upper: bound(outcome.upper) };
+        let bounds = |outcome: &GoalOutcome| Bounds {
+            lower: bound(outcome.lower),
+            upper: bound(outcome.upper),
+            median: outcome.result.median(),
+        };
         self.outcome().iter().map(bounds).collect()
     }
 

@@ -208,7 +208,7 @@ impl Algorithm for Mlr {
         (0..self.goals.len())
             .map(|goal| {
                 let (lower, upper) = self.relevant(goal);
-                Bounds { lower: bound(lower), upper: bound(upper) }
+                Bounds { lower: bound(lower), upper: bound(upper), median: None }
             })
             .collect()
     }

@@ -9,6 +9,8 @@ pub struct Bounds {
     pub lower: Option<Bound>,
     /// Lowest load known to fail it, as the algorithm sees it.
     pub upper: Option<Bound>,
+    /// As likely above the truth as below; `None` where the algorithm has no such belief.
+    pub median: Option<Rate>,
 }
 
 /// A load that bounds a goal.

@@ -11,6 +11,7 @@ use dropline::{Failure, report};
 pub(crate) fn run(args: &ExperimentArgs) -> Result<u8, Failure> {
     let effort = Effort {
         runs: args.runs,
+        first_seed: args.first_seed,
         small: args.small,
         full: args.full,
         only: args.only.clone(),

@@ -146,6 +146,7 @@ mod tests {
     fn each_claim_of_the_thread_is_answered_from_its_figures() {
         let effort = Effort {
             runs: None,
+            first_seed: None,
             small: true,
             full: false,
             only: None,

@@ -4,6 +4,7 @@
 mod cell;
 mod ran;
 mod tables;
+mod turns;
 
 use super::{Effort, Found, kept};
 use crate::Failure;
@@ -12,8 +13,7 @@ use crate::flowgraph::lttng_is_here;
 use cell::{Cell, Variant, WEIGHED};
 use dropline_record::CaveatLine;
 use ran::Ran;
-use rand::SeedableRng as _;
-use rand::seq::SliceRandom as _;
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -23,11 +23,22 @@ const RUNS: u32 = 3;
 const PAIRS: u32 = 15;
 const ALL_PAIRS: u32 = 60;
 
-/// Runs that belong together: of one cell, or each turn of each variant, in an order of chance.
+/// Runs that belong together: of one cell, or of each variant, taking turns.
 struct Block {
     run: u32,
-    /// What is run, and its which turn.
-    turns: Vec<(Cell, u32)>,
+    cells: Vec<Cell>,
+}
+
+impl Block {
+    fn name(&self) -> String {
+        let key = self.cells.first().map(Cell::key).unwrap_or_default();
+        match self.cells.len() {
+            1 => key,
+            variants => {
+                format!("{}, {variants} variants", key.rsplit_once(", ").map_or(&*key, |(name, _)| name))
+            }
+        }
+    }
 }
 
 /// Performs what is not yet in the file of runs, and says what was found.
@@ -44,45 +55,40 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
     }
     let mut seen: Vec<Ran> = effort.keep.as_deref().map(kept::read).transpose()?.unwrap_or_default();
     let is_seen = |seen: &[Ran], block: &Block| {
-        block.turns.iter().all(|(cell, turn)| {
-            let key = cell.key();
-            seen.iter().any(|ran| (ran.run, ran.turn) == (block.run, *turn) && ran.cell == key)
-        })
+        block.cells.iter().all(|cell| seen.iter().any(|ran| ran.run == block.run && ran.cell == cell.key()))
     };
     let blocks: Vec<&Block> = latencies.iter().chain(&overheads).collect();
     let left: Vec<&&Block> = blocks.iter().filter(|block| !is_seen(&seen, block)).collect();
-    let of: usize = left.iter().map(|block| block.turns.len()).sum();
+    let of: usize = left.iter().map(|block| block.cells.len()).sum();
     let (begun, mut done) = (Instant::now(), 0);
-    'blocks: for block in left {
-        let mut together = Vec::new();
-        for (cell, number) in &block.turns {
-            if effort.stop.load(Ordering::Relaxed) {
-                break 'blocks;
-            }
-            let about = match done {
-                0 => String::new(),
-                _ => format!(
-                    "; about {:.0} s left",
-                    begun.elapsed().as_secs_f64() / done as f64 * (of - done) as f64
-                ),
-            };
-            let turn = if cell.size.turns > 1 { format!(", turn {number}") } else { String::new() };
-            progress(&format!("{}, run {}{turn}{about}", cell.key(), block.run));
-            match Ran::perform(cell, block.run, *number, &effort.stop) {
-                Ok(ran) => together.push(ran),
-                Err(_) if effort.stop.load(Ordering::Relaxed) => break 'blocks,
-                Err(failure) => {
-                    caveats
-                        .push(caveat("run_failed", &format!("{}, run {}: {failure}", cell.key(), block.run)));
-                }
-            }
-            done += 1;
+    for block in left {
+        if effort.stop.load(Ordering::Relaxed) {
+            break;
         }
+        let about = match done {
+            0 => String::new(),
+            _ => format!(
+                "; about {:.0} s left",
+                begun.elapsed().as_secs_f64() / done as f64 * (of - done) as f64
+            ),
+        };
+        progress(&format!("{}, run {}{about}", block.name(), block.run));
+        let performed = match block.cells.as_slice() {
+            [cell] => Ran::perform(cell, block.run, &effort.stop).map(|ran| vec![ran]),
+            cells => turns::take(cells, block.run, &effort.stop),
+        };
+        done += block.cells.len();
         // A pair without its partner is none, and would be one too many when the block is made again.
-        if together.len() < block.turns.len() {
-            continue;
-        }
-        let faults = block.turns.iter().zip(&together).filter_map(|((cell, _), ran)| {
+        let together = match performed {
+            Ok(together) => together,
+            Err(_) if effort.stop.load(Ordering::Relaxed) => break,
+            Err(failure) => {
+                caveats
+                    .push(caveat("run_failed", &format!("{}, run {}: {failure}", block.name(), block.run)));
+                continue;
+            }
+        };
+        let faults = block.cells.iter().zip(&together).filter_map(|(cell, ran)| {
             Some(caveat("not_consistent", &format!("{}, run {}: {}", cell.key(), ran.run, ran.fault(cell)?)))
         });
         caveats.extend(faults);
@@ -99,13 +105,18 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
             Failure::environment(caveats.first().map_or("no run was performed", |caveat| &caveat.text))
         });
     }
-    let cells: Vec<Cell> =
-        blocks.iter().flat_map(|block| block.turns.iter().map(|(cell, _)| *cell)).collect();
+    let cells: Vec<Cell> = blocks.iter().flat_map(|block| block.cells.iter().copied()).collect();
     Ok(Found {
-        study: tables::study(&cells, &seen, ran::event_ns(), caveats),
+        study: tables::study(&cells, &latest(seen), ran::event_ns(), caveats),
         graphs: Vec::new(),
         calibrations: Vec::new(),
     })
+}
+
+/// Of runs that were made again, because one beside them was missing, the last.
+fn latest(seen: Vec<Ran>) -> Vec<Ran> {
+    let by_name = seen.into_iter().map(|ran| ((ran.cell.clone(), ran.run), ran));
+    by_name.collect::<BTreeMap<_, _>>().into_values().collect()
 }
 
 /// What is installed.
@@ -130,17 +141,17 @@ impl Here {
     }
 }
 
-/// Latencies, run after run; then overheads, block after block, each in an order of its own.
+/// Latencies, run after run; then overheads, block after block.
 fn plan(effort: &Effort, here: &Here) -> (Vec<Block>, Vec<Block>) {
     let wanted = |cell: &Cell| {
-        here.has(cell) && effort.only.as_ref().is_none_or(|only| cell.key().contains(only.as_str()))
+        let named = |only: &String| only.split('|').any(|part| cell.key().contains(part));
+        here.has(cell) && effort.only.as_ref().is_none_or(named)
     };
     let (small, full) = (effort.small, effort.full);
     let runs = if small { 1 } else { effort.runs.unwrap_or(RUNS) };
     let cells: Vec<Cell> = Cell::latency(small, full).into_iter().filter(&wanted).collect();
-    let latencies = (1..=runs)
-        .flat_map(|run| cells.iter().map(move |cell| Block { run, turns: vec![(*cell, 1)] }))
-        .collect();
+    let latencies =
+        (1..=runs).flat_map(|run| cells.iter().map(move |cell| Block { run, cells: vec![*cell] })).collect();
     let pairs = match (small, full) {
         (true, _) => 2,
         (_, true) => ALL_PAIRS,
@@ -148,18 +159,11 @@ fn plan(effort: &Effort, here: &Here) -> (Vec<Block>, Vec<Block>) {
     };
     let mut overheads = Vec::new();
     for run in 1..=pairs {
-        for (number, system) in (0..).zip(WEIGHED) {
-            let mut cells: Vec<Cell> =
-                Cell::weighed(system, small, full).into_iter().filter(&wanted).collect();
-            let mut chance = rand_chacha::ChaCha8Rng::seed_from_u64(u64::from(run) << 8 | number);
-            let mut turns = Vec::new();
-            for turn in 1..=cells.first().map_or(0, |cell| cell.size.turns) {
-                cells.shuffle(&mut chance);
-                turns.extend(cells.iter().map(|cell| (*cell, turn)));
-            }
+        for system in WEIGHED {
+            let cells: Vec<Cell> = Cell::weighed(system, small, full).into_iter().filter(&wanted).collect();
             // One alone has nothing to be held against.
             if cells.len() > 1 {
-                overheads.push(Block { run, turns });
+                overheads.push(Block { run, cells });
             }
         }
     }
@@ -175,9 +179,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_hold_each_variant_once_a_turn_in_an_order_that_the_seed_repeats() {
+    fn sixty_blocks_of_each_system_hold_each_variant_once() {
         let effort = Effort {
             runs: None,
+            first_seed: None,
             small: false,
             full: true,
             only: None,
@@ -188,21 +193,18 @@ mod tests {
         let here = Here { gnuradio: true, lttng: true };
         let (_, overheads) = plan(&effort, &here);
         assert_eq!(overheads.len(), 2 * 60);
-        // A turn's variants stand together: a pair is never far apart.
-        let names = |blocks: &[Block]| -> Vec<Vec<&str>> {
-            let of = |turn: &[(Cell, u32)]| turn.iter().map(|(cell, _)| cell.variant.name()).collect();
-            blocks.iter().flat_map(|block| block.turns.chunks(4).map(of)).collect()
-        };
-        let orders = names(&overheads);
-        assert_eq!(orders.len(), 2 * 60 * 5);
-        assert_eq!(orders, names(&plan(&effort, &here).1));
-        let mut sorted = orders.clone();
-        sorted.iter_mut().for_each(|order| order.sort_unstable());
-        assert!(sorted.windows(2).all(|pair| pair[0] == pair[1]) && sorted[0].len() == 4);
-        assert!(orders.windows(2).any(|pair| pair[0] != pair[1]), "always the same order");
+        for block in &overheads {
+            let variants: Vec<Variant> = block.cells.iter().map(|cell| cell.variant).collect();
+            assert_eq!(variants, cell::VARIANTS);
+            assert!(block.cells.iter().all(|cell| cell.samples() * 100 == 200_000_000));
+        }
+        let pairs = Effort { only: Some("flow, 6|smol1, 6".into()), ..effort.clone() };
+        assert_eq!(plan(&pairs, &here).1.len(), 2 * 60);
+        let pairs = Effort { only: Some("no tracepoints|our ring".into()), ..effort.clone() };
+        assert!(plan(&pairs, &here).1.iter().all(|block| block.cells.len() == 2));
         let without = Here { gnuradio: false, lttng: false };
         let (latencies, overheads) = plan(&effort, &without);
-        assert!(latencies.iter().all(|block| block.turns[0].0.system.framework == Framework::FutureSdr));
-        assert!(overheads.iter().all(|block| block.turns.len() == 3 * 5));
+        assert!(latencies.iter().all(|block| block.cells[0].system.framework == Framework::FutureSdr));
+        assert!(overheads.iter().all(|block| block.cells.len() == 3));
     }
 }

@@ -5,16 +5,16 @@
 //! a probability of at most one half.
 
 mod rival;
+mod searches;
 mod tables;
 
-use super::{Effort, Found};
-use crate::{AlgorithmPlan, Failure, SearchPlan, Target};
+use super::{Effort, Found, kept};
+use crate::Failure;
 use dropline_record::CaveatLine;
 use dropline_report::{Calibration, CalibrationLine};
-use dropline_search::mlr::EffectiveDuration;
-use dropline_search::{Goal, GoalOutcome, GoalResult, Limits, Preset};
-use dropline_sim::{Settings, Simulated, System, default_range};
-use dropline_trial::{Measurer as _, Rate, Ratio, TrafficProfile};
+use dropline_sim::System;
+use searches::{Contender, Ended, Job};
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -29,249 +29,118 @@ const LEVEL: u64 = 950_000_000;
 const TREACHEROUS: [&str; 5] = ["two-state", "drift", "floor", "band", "cold-start"];
 /// Systems on which any level is reached, or that have no truth.
 const EASY: [&str; 4] = ["hard", "lossless", "dead", "bucket"];
-/// Warm-up of each binary search, in seconds.
-const BINARY_WARM_UP_S: f64 = 5.0;
 
-/// Who searches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Contender {
-    Credible {
-        level: u64,
-    },
-    Mlr,
-    Mdr,
-    /// A search for each goal.
-    Binary,
-    /// FD.io CSIT's library, where it is installed.
-    Rival,
-}
-
-/// One search, or with `Binary` one for each goal.
-#[derive(Clone, Copy, Debug)]
-struct Job {
-    system: System,
-    contender: Contender,
-    seed: u64,
-}
-
-/// How a search ended.
-#[derive(Clone, Debug)]
-struct Ended {
-    system: System,
-    contender: Contender,
-    seconds: f64,
-    caveats: Vec<String>,
-    answers: Vec<Answer>,
-}
-
-/// The answer to one goal, as shares of the truth.
-#[derive(Clone, Copy, Debug)]
-struct Answer {
-    /// Whether the truth is within the stated ends.
-    holds: bool,
-    /// (upper − lower) ÷ upper.
-    width: Option<f64>,
-    /// Headline number ÷ truth − 1.
-    error: Option<f64>,
-}
-
-/// Runs the whole matrix on all cores.
+/// Runs the whole matrix on all cores, but what is in the file of runs.
 ///
 /// # Errors
-/// If the user wants to stop before every search was made with the first seed. Later the seeds that are complete are
-/// what was found.
+/// If the user wants to stop before every search was made with the first seed, or the file cannot be read or written.
+/// Later the seeds that are complete are what was found.
 pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
     let runs = effort.runs.unwrap_or(RUNS).max(1);
-    let jobs = jobs(runs);
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    progress(&format!("{} searches of {} systems on {cores} cores", jobs.len(), System::all().count()));
-    let ended = on_all_cores(&jobs, cores, effort, progress);
+    let first = effort.first_seed.unwrap_or(1);
+    let seeds: Vec<u64> = (0..u64::from(runs)).map(|index| first.saturating_add(index)).collect();
+    let systems: Vec<System> = System::all().filter(|system| is_wanted(*system, effort)).collect();
+    if systems.is_empty() {
+        return Err(Failure::usage("--only: no system is named like that")
+            .advice(format!("there are {}", System::names().join(", "))));
+    }
+    let jobs = jobs(&seeds, &systems);
+    let before: Vec<Ended> = effort.keep.as_deref().map(kept::read).transpose()?.unwrap_or_default();
+    let done: Mutex<Vec<Ended>> = Mutex::new(before);
+    on_all_cores(&jobs, &done, effort, progress)?;
+    let mut ended = done.into_inner().expect("no search panics");
     // An interrupted study is one of fewer seeds.
-    let missing = (0..jobs.len()).find(|index| ended.get(*index).is_none_or(|(done, _)| done != index));
-    let complete = missing.map_or(runs, |index| u32::try_from(jobs[index].seed - 1).unwrap_or(runs));
-    if complete == 0 {
+    let made: BTreeSet<_> = ended.iter().map(Ended::key).collect();
+    let missing: BTreeSet<u64> =
+        jobs.iter().filter(|job| !made.contains(&job.key())).map(|job| job.seed).collect();
+    let complete: Vec<u64> = seeds.iter().copied().filter(|seed| !missing.contains(seed)).collect();
+    if complete.is_empty() {
         return Err(Failure::interrupted());
     }
-    let rivals = rival::run(complete, progress);
-    let installed = rivals.is_some();
-    let whole = ended.into_iter().filter(|(index, _)| jobs[*index].seed <= u64::from(complete));
-    let all: Vec<Ended> = whole.map(|(_, one)| one).chain(rivals.unwrap_or_default()).collect();
-    let mut study = tables::study(&all, complete, installed);
-    if complete < runs {
+    ended.retain(|one| {
+        complete.contains(&one.seed) && systems.iter().any(|system| system.name() == one.system)
+    });
+    let installed = rival::join(&mut ended, &complete, &systems, effort, progress)?;
+    // Two files of runs that were joined may hold a search twice.
+    ended.sort_by_key(Ended::key);
+    ended.dedup_by_key(|one| one.key());
+    let count = u32::try_from(complete.len()).unwrap_or(runs);
+    let mut study = tables::study(&ended, &systems, count, installed);
+    if count < runs {
         study.caveats.push(CaveatLine {
             code: "interrupted".into(),
-            text: format!("interrupted: {complete} searches each, and not {runs}"),
+            text: format!("interrupted: {count} searches each, and not {runs}"),
             numbers: serde_json::Map::new(),
         });
     }
-    Ok(Found { study, graphs: Vec::new(), calibrations: vec![calibration(&all)] })
+    Ok(Found { study, graphs: Vec::new(), calibrations: vec![calibration(&ended)] })
+}
+
+fn is_wanted(system: System, effort: &Effort) -> bool {
+    effort.only.as_ref().is_none_or(|only| only.split(',').any(|name| system.name() == name.trim()))
 }
 
 /// Seed after seed; of each the slow searches first, so that no core waits at the end.
-fn jobs(runs: u32) -> Vec<Job> {
+fn jobs(seeds: &[u64], systems: &[System]) -> Vec<Job> {
     let usual = [Contender::Credible { level: LEVEL }, Contender::Mlr, Contender::Mdr, Contender::Binary];
     let of_seed = |seed: u64| {
         let searches = move |contender, system| Job { system, contender, seed };
         let all = usual
             .into_iter()
-            .flat_map(move |contender| System::all().map(move |system| searches(contender, system)));
+            .flat_map(move |contender| systems.iter().map(move |&system| searches(contender, system)));
         let levels = LEVELS.into_iter().filter(move |(_, one_in)| seed.is_multiple_of(*one_in));
         let calibrating = levels.flat_map(move |(level, _)| {
-            let systems = System::all().filter(|system| counts_for_calibration(*system));
-            systems.map(move |system| searches(Contender::Credible { level }, system))
+            let alike = systems.iter().filter(|system| counts_for_calibration(system.name()));
+            alike.map(move |&system| searches(Contender::Credible { level }, system))
         });
         all.chain(calibrating)
     };
-    (1..=u64::from(runs)).flat_map(of_seed).collect()
+    seeds.iter().copied().flat_map(of_seed).collect()
 }
 
-fn counts_for_calibration(system: System) -> bool {
-    !EASY.contains(&system.name()) && !TREACHEROUS.contains(&system.name())
+fn counts_for_calibration(system: &str) -> bool {
+    !EASY.contains(&system) && !TREACHEROUS.contains(&system)
 }
 
-/// The searches that were made, by their places among the jobs.
+/// Makes the searches that are not done.
 fn on_all_cores(
     jobs: &[Job],
-    cores: usize,
+    done: &Mutex<Vec<Ended>>,
     effort: &Effort,
     progress: &mut dyn FnMut(&str),
-) -> Vec<(usize, Ended)> {
+) -> Result<(), Failure> {
+    let made: BTreeSet<_> = done.lock().expect("no search panics").iter().map(Ended::key).collect();
+    let left: Vec<Job> = jobs.iter().copied().filter(|job| !made.contains(&job.key())).collect();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    progress(&format!(
+        "{} searches on {cores} cores, {} were made before",
+        left.len(),
+        jobs.len() - left.len()
+    ));
     let next = AtomicUsize::new(0);
-    let ended: Mutex<Vec<(usize, Ended)>> = Mutex::new(Vec::new());
-    let work = || {
+    let work = || -> Result<(), Failure> {
         while !effort.stop.load(Ordering::Relaxed) {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(&job) = jobs.get(index) else { break };
-            let one = perform(job);
-            ended.lock().expect("no search panics").push((index, one));
+            let Some(job) = left.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+            let one = job.perform();
+            let mut done = done.lock().expect("no search panics");
+            effort.keep.as_deref().map(|path| kept::append(path, &one)).transpose()?;
+            done.push(one);
         }
+        Ok(())
     };
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
         let mut told = 0;
         while workers.iter().any(|worker| !worker.is_finished()) {
             std::thread::sleep(Duration::from_millis(200));
-            let done = ended.lock().expect("no search panics").len();
-            if done * 20 / jobs.len() > told {
-                told = done * 20 / jobs.len();
-                progress(&format!("{done} of {} searches", jobs.len()));
+            let done = next.load(Ordering::Relaxed).min(left.len());
+            if done * 20 / left.len().max(1) > told {
+                told = done * 20 / left.len().max(1);
+                progress(&format!("{done} of {} searches", left.len()));
             }
         }
-    });
-    let mut ended = ended.into_inner().expect("no search panics");
-    ended.sort_by_key(|(index, _)| *index);
-    ended
-}
-
-fn perform(job: Job) -> Ended {
-    let Job { system, contender, seed } = job;
-    let goals = goals(contender);
-    let searches: Vec<Vec<Goal>> = match contender {
-        Contender::Binary => goals.into_iter().map(|goal| vec![goal]).collect(),
-        _ => vec![goals],
-    };
-    let mut ended = Ended { system, contender, seconds: 0.0, caveats: Vec::new(), answers: Vec::new() };
-    for goals in searches {
-        let mut target = simulated(system, seed);
-        let plan = plan(contender, goals.clone(), seed);
-        let mut search = plan.search().expect("the experiment's goals are legal");
-        while let Some(input) = search.next_trial() {
-            let Ok(trial) = target.measure(input);
-            search.record(&trial);
-        }
-        ended.seconds += search.spent().as_secs_f64();
-        if contender == Contender::Binary {
-            ended.seconds += BINARY_WARM_UP_S;
-        }
-        ended.caveats.extend(search.caveats().iter().map(|caveat| caveat.code().to_owned()));
-        for (goal, outcome) in goals.iter().zip(search.outcome()) {
-            let truth = target.truth(goal.loss_ratio, goal.trial_duration, goal.exceed_ratio);
-            ended.answers.push(answer(&outcome, truth));
-        }
-    }
-    ended
-}
-
-fn simulated(system: System, seed: u64) -> Simulated {
-    let profile = TrafficProfile { seed, ..TrafficProfile::default() };
-    Simulated::new(system, Settings { seed, ..Settings::default() }, profile, 1)
-}
-
-fn goals(contender: Contender) -> Vec<Goal> {
-    let long = |goal: Goal| Goal {
-        trial_duration: Duration::from_secs(30),
-        initial_trial_duration: Duration::from_secs(if contender == Contender::Binary { 30 } else { 1 }),
-        duration_sum: Duration::from_secs(30),
-        ..goal
-    };
-    let goals = Preset::Csit.goals();
-    match contender {
-        Contender::Mdr | Contender::Binary => goals.into_iter().map(long).collect(),
-        _ => goals,
-    }
-}
-
-fn plan(contender: Contender, goals: Vec<Goal>, seed: u64) -> SearchPlan {
-    let named = |name| AlgorithmPlan::parse(name).expect("a name of ours");
-    let algorithm = match contender {
-        Contender::Credible { level } => {
-            let level = Ratio::from_billionths(level).expect("a level is below 1");
-            AlgorithmPlan::Credible { level, certify: false }
-        }
-        Contender::Mlr | Contender::Rival => AlgorithmPlan::Mlr { effective: EffectiveDuration::Elapsed },
-        Contender::Mdr => named("mdr"),
-        Contender::Binary => named("binary"),
-    };
-    let budget = match contender {
-        Contender::Credible { .. } => algorithm.default_budget(),
-        _ => None,
-    };
-    SearchPlan {
-        target: Target::parse("sim:hard").expect("a simulated system"),
-        profile: TrafficProfile { seed, ..TrafficProfile::default() },
-        algorithm,
-        preset: None,
-        goals,
-        range: default_range(),
-        // An adversary could make MDR go on for ever; these systems never need as many.
-        limits: Limits { budget, max_trials: Some(2000) },
-        warm_up: Duration::ZERO,
-        delay_at: Vec::new(),
-        repetition: None,
-    }
-}
-
-fn answer(outcome: &GoalOutcome, truth: Option<Rate>) -> Answer {
-    let GoalOutcome { lower, upper, .. } = *outcome;
-    let holds = match truth {
-        Some(truth) => {
-            (lower.is_some() || upper.is_some())
-                && lower.is_none_or(|lower| lower <= truth)
-                && upper.is_none_or(|upper| truth <= upper)
-        }
-        None => is_at_an_end(outcome),
-    };
-    let headline = outcome
-        .result
-        .median()
-        .map(Rate::as_pps)
-        .or(outcome.conditional_throughput_pps)
-        .or(lower.map(Rate::as_pps));
-    Answer {
-        holds,
-        width: lower.zip(upper).map(|(lower, upper)| 1.0 - lower.as_pps() / upper.as_pps()),
-        error: headline.zip(truth).map(|(headline, truth)| headline / truth.as_pps() - 1.0),
-    }
-}
-
-fn is_at_an_end(outcome: &GoalOutcome) -> bool {
-    use dropline_search::Irregular;
-    matches!(
-        outcome.result,
-        GoalResult::AtMaximum { .. }
-            | GoalResult::BelowMinimum { .. }
-            | GoalResult::Irregular(Irregular::AtMaximum | Irregular::BelowMinimum)
-    )
+        workers.into_iter().try_for_each(|worker| worker.join().expect("no search panics"))
+    })
 }
 
 /// Stated level against achieved, on the systems whose trials are alike.
@@ -302,7 +171,7 @@ fn calibration(ended: &[Ended]) -> Calibration {
 fn pooled(ended: &[Ended], level: u64, goals: &[usize]) -> (u64, u64) {
     let searches = ended
         .iter()
-        .filter(|one| one.contender == Contender::Credible { level } && counts_for_calibration(one.system));
+        .filter(|one| one.contender == Contender::Credible { level } && counts_for_calibration(&one.system));
     let answers: Vec<bool> =
         searches.flat_map(|one| goals.iter().map(|&goal| one.answers[goal].holds)).collect();
     (answers.iter().filter(|holds| **holds).count() as u64, answers.len() as u64)
@@ -314,31 +183,39 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
-    #[test]
-    fn every_algorithm_ends_on_every_system_and_an_answer_is_held_against_its_truth() {
-        for system in System::all() {
-            for contender in [Contender::Mlr, Contender::Mdr, Contender::Binary] {
-                let ended = perform(Job { system, contender, seed: 3 });
-                assert_eq!(ended.answers.len(), 2, "{} {contender:?}", system.name());
-            }
+    fn effort(stopped: bool) -> Effort {
+        Effort {
+            runs: Some(1),
+            first_seed: Some(8),
+            small: false,
+            full: false,
+            only: Some("hard,dead".into()),
+            budget: None,
+            keep: None,
+            stop: Arc::new(AtomicBool::new(stopped)),
         }
-        let system = System::named("hard").unwrap();
-        let ended = perform(Job { system, contender: Contender::Credible { level: LEVEL }, seed: 3 });
-        assert!(ended.answers.iter().all(|answer| answer.holds && answer.width < Some(0.005)), "{ended:?}");
-        assert!(ended.answers.iter().all(|answer| answer.error.unwrap().abs() < 0.002));
     }
 
     #[test]
     fn a_stopped_experiment_says_so() {
-        let stopped = Effort {
-            runs: Some(1),
-            small: false,
-            full: false,
-            only: None,
-            budget: None,
-            keep: None,
-            stop: Arc::new(AtomicBool::new(true)),
-        };
-        assert_eq!(run(&stopped, &mut |_| {}).unwrap_err().exit_code(), 130);
+        assert_eq!(run(&effort(true), &mut |_| {}).unwrap_err().exit_code(), 130);
+    }
+
+    #[test]
+    fn what_was_kept_is_not_searched_again() {
+        let systems = [System::named("hard").unwrap(), System::named("dead").unwrap()];
+        let jobs = jobs(&[8], &systems);
+        assert_eq!(jobs.len(), 8, "four contenders, no levels where any is reached");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("runs.jsonl");
+        let effort = Effort { keep: Some(path.clone()), ..effort(false) };
+        let done = Mutex::new(Vec::new());
+        on_all_cores(&jobs, &done, &effort, &mut |_| {}).unwrap();
+        let kept: Vec<Ended> = kept::read(&path).unwrap();
+        assert_eq!(kept.len(), 8);
+        let done = Mutex::new(kept);
+        on_all_cores(&jobs, &done, &effort, &mut |_| {}).unwrap();
+        assert_eq!(done.into_inner().unwrap().len(), 8);
+        assert_eq!(kept::read::<Ended>(&path).unwrap().len(), 8);
     }
 }

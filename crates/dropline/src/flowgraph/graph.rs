@@ -3,10 +3,12 @@
 mod answer;
 mod bench;
 mod program;
+mod standing;
 mod topology;
 mod traced;
 
 pub use bench::Bench;
+pub(crate) use standing::{Standing, Turn};
 pub use topology::Topology;
 
 use crate::Failure;

@@ -31,6 +31,9 @@ pub(crate) fn search_time(finding: &Finding, view: View, room: Room, label: &str
     let mut caption = String::from(
         "Bounds are steps: they change only when a trial ends. Discs grow with loss, hollow for none.",
     );
+    if has_medians(finding) {
+        caption.push_str(" Dotted: the median of an interval.");
+    }
     if invalid {
         caption.push_str(" Dashed: a bound that its last trial does not bear out.");
     }
@@ -51,6 +54,11 @@ pub(crate) fn search_time(finding: &Finding, view: View, room: Room, label: &str
         narrow: draw(finding, view, Room::Narrow),
         numbers: numbers(finding, view.loads),
     }
+}
+
+/// Whether the algorithm believes in a middle between its ends.
+fn has_medians(finding: &Finding) -> bool {
+    finding.record.trials.iter().flat_map(|trial| &trial.bounds).any(|bounds| bounds.median_pps.is_some())
 }
 
 /// When each goal was known as well as asked, or why not.
@@ -193,8 +201,12 @@ fn numbers(finding: &Finding, loads: Loads) -> Numbers {
         .map(|head| (*head).into())
         .collect();
     heads.insert(2, format!("load, {}", loads.unit));
+    let medians = has_medians(finding);
     for name in &finding.names {
         heads.push(format!("{name}: lower, {}", loads.unit));
+        if medians {
+            heads.push(format!("median, {}", loads.unit));
+        }
         heads.push(format!("upper, {}", loads.unit));
     }
     let rows = finding
@@ -213,6 +225,9 @@ fn numbers(finding: &Finding, loads: Loads) -> Numbers {
             for goal in 0..finding.answers.len() {
                 let bounds = trial.bounds.get(goal).copied().unwrap_or_default();
                 cells.push(bound_words(loads, bounds.lower_pps, bounds.lower_valid));
+                if medians {
+                    cells.push(bound_words(loads, bounds.median_pps, true));
+                }
                 cells.push(bound_words(loads, bounds.upper_pps, bounds.upper_valid));
             }
             Reading { words: trial_words(trial, loads), cells }

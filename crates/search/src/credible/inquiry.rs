@@ -41,6 +41,8 @@ const FAR_WHILE_LOCATING: f64 = 0.1;
 const FAR: f64 = 0.3;
 /// So many trials whose losses may be our own doing are made again; further ones count.
 const MOST_DISTURBED: usize = 3;
+/// A larger loss is not, however we were disturbed: the load was far above the knee.
+const OURS: f64 = 0.5;
 /// θ is looked for within this distance of where the first trials lead, on a logarithmic scale.
 const REACH: f64 = 0.5;
 /// A narrow answer is more often a lucky one: what is left out of an interval is so much less than what its
@@ -398,7 +400,7 @@ fn scatters(cloud: &Cloud) -> bool {
 fn is_disturbed(trial: &Trial) -> bool {
     let ours =
         |caveat: &Caveat| matches!(caveat, Caveat::GeneratorStarved { .. } | Caveat::ArrivalsNotKept { .. });
-    trial.lost() > 0 && trial.caveats.iter().any(ours)
+    trial.lost() > 0 && trial.loss_ratio().is_some_and(|loss| loss <= OURS) && trial.caveats.iter().any(ours)
 }
 
 /// The load that our own side could bear, where it failed by more than it should.

@@ -15,8 +15,10 @@ const HEAVY_FAILURES: usize = 3;
 const FAILURES: usize = 8;
 /// upper ÷ lower − 1 at which the bracket is narrow enough.
 const NEAR: f64 = 0.03;
-/// First step up.
-const STEP: f64 = 0.01;
+/// First step up, from what came through in overload: where forwarding droops, the knee is some steps away.
+const STEP: f64 = 0.02;
+/// What came through in overload leads up from a clean load so far below it, as a ratio.
+const LEADS: f64 = 1.25;
 /// No search needs as many to look around.
 const MOST: usize = 40;
 
@@ -112,15 +114,22 @@ impl Locate {
         if heavy >= HEAVY_FAILURES || self.seen.len() >= FAILURES {
             return Place::Open(min);
         }
-        let slowest =
-            self.deep().map(|seen| seen.load.as_pps() * (1.0 - seen.loss)).fold(f64::INFINITY, f64::min);
-        Place::Open(self.load(slowest))
+        Place::Open(self.load(self.slowest()))
+    }
+
+    /// The least that came through in overload, in packets a second.
+    fn slowest(&self) -> f64 {
+        self.deep().map(|seen| seen.load.as_pps() * (1.0 - seen.loss)).fold(f64::INFINITY, f64::min)
     }
 
     fn up_from(&self, good: Rate, bad: Option<Rate>) -> Place {
         let steps = self.seen.iter().filter(|seen| seen.loss < LITTLE).count() as i32 - 1;
         let next = good.as_pps() * (1.0 + STEP * libm::pow(3.0, f64::from(steps.min(6))));
         let Some(bad) = bad else { return Place::Open(self.load(next)) };
+        let slowest = self.slowest();
+        if LEADS * good.as_pps() < slowest && LEADS * slowest < bad.as_pps() {
+            return Place::Open(self.load(slowest));
+        }
         if bad.as_pps() < good.as_pps() * (1.0 + NEAR) {
             let tries = self.deep().filter(|seen| seen.load == bad).count();
             return if tries >= 2 { Place::Near(bad) } else { Place::Open(bad) };
@@ -131,5 +140,51 @@ impl Locate {
 
     fn load(&self, pps: f64) -> Rate {
         Rate::pps(pps).map_or(self.range.min(), |load| self.range.clamp(load))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dropline_trial::TrialInput;
+    use std::time::Duration;
+
+    fn pps(value: u64) -> Rate {
+        Rate::from_millipps(value * 1000)
+    }
+
+    /// Records trials of a load in kpps and a loss in per cent; gives the next load in kpps.
+    fn next_behind(trials: &[(u64, u64)]) -> u64 {
+        let range = LoadRange::new(pps(1000), pps(1_500_000)).unwrap();
+        let mut locate = Locate::new(range, range.max());
+        for (&(kpps, lost), number) in trials.iter().zip(1..) {
+            let input = TrialInput { load: pps(kpps * 1000), duration: Duration::from_secs(1) };
+            let offered = kpps * 1000;
+            let forwarded = offered * (100 - lost) / 100;
+            locate.record(&Trial { offered, forwarded, ..Trial::new(number, input, 1) });
+        }
+        match locate.place() {
+            Place::Open(load) => load.as_millipps() / 1_000_000,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn from_the_lowest_load_it_goes_to_what_came_through_and_not_by_small_steps() {
+        let heavy = [(1500, 90), (150, 33), (100, 40)];
+        assert_eq!(next_behind(&heavy), 1, "a system that is broken, and not slow?");
+        assert_eq!(next_behind(&[heavy.as_slice(), &[(1, 0)]].concat()), 60);
+        assert_eq!(
+            next_behind(&[heavy.as_slice(), &[(1, 0), (60, 0)]].concat()),
+            63,
+            "6 % more, the second step"
+        );
+    }
+
+    #[test]
+    fn above_what_came_through_it_goes_up_by_growing_steps() {
+        assert_eq!(next_behind(&[(1500, 50)]), 750);
+        assert_eq!(next_behind(&[(1500, 50), (750, 0)]), 765);
+        assert_eq!(next_behind(&[(1500, 50), (750, 0), (765, 0)]), 810);
     }
 }

@@ -52,6 +52,7 @@ impl Interval {
         Bounds {
             lower: Some(Bound { load: self.lower.load, valid: !self.lower.bad }),
             upper: Some(Bound { load: self.upper.load, valid: self.upper.bad }),
+            median: None,
         }
     }
 

@@ -78,7 +78,7 @@ impl Start {
             let below = |load: &Rate| upper.is_none_or(|upper| *load < upper);
             let lower = points().filter(|point| !point.bad).map(|point| point.load).filter(below).max();
             let bound = |load| Bound { load, valid: true };
-            Bounds { lower: lower.map(bound), upper: upper.map(bound) }
+            Bounds { lower: lower.map(bound), upper: upper.map(bound), median: None }
         };
         (0..goals).map(of_goal).collect()
     }

@@ -47,8 +47,7 @@ pub(super) struct Size {
     pub(super) pipes: u32,
     /// Of each pipe.
     pub(super) samples: u64,
-    /// In so many programs, one after another. A program's place in memory is its own: two that do the same differ by
-    /// some per cent of CPU time, however long they run.
+    /// In so many turns with others.
     pub(super) turns: u32,
 }
 
@@ -125,9 +124,9 @@ impl Cell {
     /// The variants of one system that are held against one another.
     pub(super) fn weighed(system: System, small: bool, full: bool) -> [Self; 4] {
         let size = match (small, full) {
-            (true, _) => Size { pipes: 2, samples: 2_000_000, turns: 2 },
-            (_, true) => Size { pipes: PIPES, samples: 200_000_000, turns: 5 },
-            _ => Size { pipes: PIPES, samples: 50_000_000, turns: 5 },
+            (true, _) => Size { pipes: 2, samples: 2_000_000, turns: 4 },
+            (_, true) => Size { pipes: PIPES, samples: 200_000_000, turns: 100 },
+            _ => Size { pipes: PIPES, samples: 50_000_000, turns: 100 },
         };
         VARIANTS.map(|variant| Self {
             part: Part::Overhead,

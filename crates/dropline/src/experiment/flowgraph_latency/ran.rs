@@ -2,6 +2,8 @@
 
 use super::cell::{Cell, Part, Variant};
 use crate::Failure;
+use crate::flowgraph::Collected;
+use crate::flowgraph::graph::Turn;
 use crate::target::{Opening, Target};
 use dropline_passage::LittleCheck;
 use dropline_trace::{Session, Shape, WhenFull};
@@ -18,8 +20,6 @@ pub(super) struct Ran {
     pub(super) cell: String,
     /// From 1; of overheads the block whose runs were made together.
     pub(super) run: u32,
-    /// From 1: which part of its samples.
-    pub(super) turn: u32,
     /// The framework and its version.
     pub(super) framework: String,
     /// Samples that reached the sinks.
@@ -48,9 +48,8 @@ pub(super) struct Ran {
 
 impl Ran {
     /// Runs a cell.
-    pub(super) fn perform(cell: &Cell, run: u32, turn: u32, stop: &Arc<AtomicBool>) -> Result<Self, Failure> {
-        let profile =
-            TrafficProfile { seed: u64::from(run) << 8 | u64::from(turn), ..TrafficProfile::default() };
+    pub(super) fn perform(cell: &Cell, run: u32, stop: &Arc<AtomicBool>) -> Result<Self, Failure> {
+        let profile = TrafficProfile { seed: u64::from(run), ..TrafficProfile::default() };
         let opening = Opening {
             first_trial: 1,
             stop: Arc::clone(stop),
@@ -64,10 +63,10 @@ impl Ran {
         let target = Target::parse(&cell.target())?.at_own_pace();
         let mut opened = target.open(&profile, opening)?;
         let trial = opened.measurer.measure(TrialInput { load: Rate::LOWEST, duration: EXPECTED })?;
-        Ok(Self::of(cell, run, turn, &trial))
+        Ok(Self::of(cell, run, &trial))
     }
 
-    fn of(cell: &Cell, run: u32, turn: u32, trial: &Trial) -> Self {
+    fn of(cell: &Cell, run: u32, trial: &Trial) -> Self {
         let passages = trial.passages.as_ref();
         let recorder = passages.map(|passages| &passages.recorder);
         let pipes = passages.map_or(&[][..], |passages| &passages.pipes);
@@ -80,7 +79,6 @@ impl Ran {
         Self {
             cell: cell.key(),
             run,
-            turn,
             framework: graph.map(|graph| graph.framework.clone()).unwrap_or_default(),
             samples: trial.forwarded,
             duration_s: trial.duration.as_secs_f64(),
@@ -96,9 +94,31 @@ impl Ran {
         }
     }
 
+    /// Of a program's turns together: what they cost. How long its granules took is another part's question.
+    pub(super) fn of_turns(cell: &Cell, run: u32, sum: &Turn, collected: &Collected) -> Self {
+        let passages = &collected.passages;
+        Self {
+            cell: cell.key(),
+            run,
+            framework: sum.framework.clone(),
+            samples: sum.samples,
+            duration_s: sum.duration.as_secs_f64(),
+            cpu_s: sum.cpu.as_secs_f64(),
+            events: passages.recorder.recorded,
+            rx: passages.pipes.iter().map(|pipe| pipe.counts.rx).sum(),
+            missing: passages.recorder.missing(),
+            passages: 0,
+            delay_ns: None,
+            p99_9_ns: None,
+            least_ns: None,
+            little: Vec::new(),
+        }
+    }
+
     /// What a run that is consistent cannot be; `None` if it is.
     pub(super) fn fault(&self, cell: &Cell) -> Option<String> {
-        let samples = u64::from(cell.size.pipes) * cell.samples();
+        let turns = u64::from(cell.size.turns);
+        let samples = u64::from(cell.size.pipes) * cell.samples() * turns;
         if self.samples != samples {
             return Some(format!("{} of {samples} samples arrived", self.samples));
         }
@@ -106,7 +126,7 @@ impl Ran {
         if !records {
             return None;
         }
-        let granules = cell.granules();
+        let granules = cell.granules() * turns;
         if self.rx > granules || self.rx + self.missing < granules {
             let Self { rx, missing, .. } = self;
             return Some(format!(
@@ -129,7 +149,7 @@ impl Ran {
 }
 
 /// How long a graph may stand still before it is given up.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a run is expected to take at most; only a graph without tracepoints is held to it.
 const EXPECTED: Duration = Duration::from_secs(600);
 

@@ -1,8 +1,7 @@
 //! What the searches come to: a table a question.
 
-use super::{
-    Answer, BINARY_WARM_UP_S, Contender, Ended, LEVEL, LEVELS, TREACHEROUS, counts_for_calibration, pooled,
-};
+use super::searches::{Answer, BINARY_WARM_UP_S, Contender, Ended};
+use super::{LEVEL, LEVELS, TREACHEROUS, counts_for_calibration, pooled};
 use dropline_record::{Study, Table};
 use dropline_sim::System;
 
@@ -20,14 +19,14 @@ impl Contender {
     }
 }
 
-pub(super) fn study(ended: &[Ended], runs: u32, rival: bool) -> Study {
+pub(super) fn study(ended: &[Ended], systems: &[System], runs: u32, rival: bool) -> Study {
     let usual = Contender::Credible { level: LEVEL };
     let mut contenders = vec![usual, Contender::Mlr, Contender::Mdr, Contender::Binary];
     if rival {
         contenders.push(Contender::Rival);
     }
     let (held, of) = pooled(ended, LEVEL, &[0, 1]);
-    let others = Cells { ended, runs };
+    let others = Cells { ended, systems, runs };
     let beside = if rival {
         "CSIT's library searches the same systems with CSIT's goals, a trial counted with its waits."
     } else {
@@ -68,7 +67,7 @@ pub(super) fn study(ended: &[Ended], runs: u32, rival: bool) -> Study {
                 |answers, _| spread(answers).map_or_else(none, two),
             ),
             others.doubts(usual),
-            calibration(ended),
+            calibration(ended, systems),
         ]
         .into_iter()
         .chain(rival.then(|| others.beside(usual)))
@@ -83,12 +82,13 @@ const HOLDS: &str = "where nothing is lost at any load, or much at all, an answe
 /// Searches to make tables of.
 struct Cells<'a> {
     ended: &'a [Ended],
+    systems: &'a [System],
     runs: u32,
 }
 
 impl Cells<'_> {
     fn searches(&self, system: System, contender: Contender) -> Vec<&Ended> {
-        let of = |one: &&Ended| one.system.name() == system.name() && one.contender == contender;
+        let of = |one: &&Ended| one.system == system.name() && one.contender == contender;
         self.ended.iter().filter(of).collect()
     }
 
@@ -100,7 +100,7 @@ impl Cells<'_> {
         note: &str,
         cell: impl Fn(&[Answer], usize) -> String,
     ) -> Table {
-        let row = |system: System| {
+        let row = |&system: &System| {
             let cells = contenders.iter().map(|&contender| {
                 let searches = self.searches(system, contender);
                 let goal = |goal: usize| {
@@ -117,12 +117,12 @@ impl Cells<'_> {
             title: title.into(),
             note,
             columns: columns(contenders),
-            rows: System::all().map(row).collect(),
+            rows: self.systems.iter().map(row).collect(),
         }
     }
 
     fn times(&self, contenders: &[Contender]) -> Table {
-        let row = |system: System| {
+        let row = |&system: &System| {
             let cells = contenders.iter().map(|&contender| {
                 let times: Vec<f64> =
                     self.searches(system, contender).iter().map(|one| one.seconds).collect();
@@ -135,13 +135,13 @@ impl Cells<'_> {
             title: "Time of all trials, s".into(),
             note: "Mean and longest search for both goals.".into(),
             columns: columns(contenders),
-            rows: System::all().map(row).collect(),
+            rows: self.systems.iter().map(row).collect(),
         }
     }
 
     /// What credible needs of the time of CSIT's library, and how far apart repeated answers of both are.
     fn beside(&self, contender: Contender) -> Table {
-        let row = |system: System| {
+        let row = |&system: &System| {
             let [ours, theirs] = [contender, Contender::Rival].map(|one| self.searches(system, one));
             let time = |searches: &[&Ended]| average(searches.iter().map(|one| one.seconds));
             let apart = |searches: &[&Ended], goal: usize| {
@@ -164,13 +164,13 @@ impl Cells<'_> {
                    error in %, of credible and of CSIT's library."
                 .into(),
             columns: heads.iter().map(|head| (*head).to_owned()).collect(),
-            rows: System::all().map(row).collect(),
+            rows: self.systems.iter().map(row).collect(),
         }
     }
 
     /// How often credible doubted its answer, and how often an answer held the truth or was doubted.
     fn doubts(&self, contender: Contender) -> Table {
-        let row = |system: System| {
+        let row = |&system: &System| {
             let searches = self.searches(system, contender);
             let doubted = searches.iter().filter(|one| !one.caveats.is_empty()).count();
             let covered = |goal: usize| {
@@ -198,21 +198,22 @@ impl Cells<'_> {
             title: "Doubts of credible".into(),
             note: "A doubt about a system whose trials are alike is a false one.".into(),
             columns: heads.iter().map(|head| (*head).to_owned()).collect(),
-            rows: System::all().map(row).collect(),
+            rows: self.systems.iter().map(row).collect(),
         }
     }
 }
 
-fn calibration(ended: &[Ended]) -> Table {
+fn calibration(ended: &[Ended], systems: &[System]) -> Table {
     let mut levels: Vec<u64> = LEVELS.into_iter().map(|(level, _)| level).chain([LEVEL]).collect();
     levels.sort_unstable();
-    let systems: Vec<System> = System::all().filter(|&system| counts_for_calibration(system)).collect();
+    let systems: Vec<&System> =
+        systems.iter().filter(|system| counts_for_calibration(system.name())).collect();
     let row = |&level: &u64| {
         let (held, of) = pooled(ended, level, &[0, 1]);
-        let of_system = |system: &System| {
-            let searches = ended.iter().filter(|one| {
-                one.system.name() == system.name() && one.contender == Contender::Credible { level }
-            });
+        let of_system = |system: &&System| {
+            let searches = ended
+                .iter()
+                .filter(|one| one.system == system.name() && one.contender == Contender::Credible { level });
             let holds: Vec<bool> =
                 searches.flat_map(|one| one.answers.iter().map(|answer| answer.holds)).collect();
             share(holds.iter().filter(|holds| **holds).count(), holds.len())

@@ -111,6 +111,9 @@ impl Running {
         }
         let environment = recorders.map(Recorders::environment).unwrap_or_default();
         let mut child = command
+            // What our own environment names is not who records this graph.
+            .env_remove("DROPLINE_TRACE")
+            .env_remove("DROPLINE_LTTNG")
             .envs(environment)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -147,8 +150,7 @@ impl Running {
             Some(stdin) => stdin.write_all(request.as_bytes()).and_then(|()| stdin.flush()),
             None => Err(std::io::ErrorKind::BrokenPipe.into()),
         };
-        // It reads one trial: the end of its requests is the end of it.
-        self.stdin = None;
+        self.answered = false;
         sent.map_err(|_| self.died())
     }
 

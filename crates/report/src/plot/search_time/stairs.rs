@@ -16,6 +16,8 @@ pub(super) fn bounds(canvas: &mut Canvas, drawn: &Drawn) {
         canvas.path(&format!("band f{ink}"), &band);
     }
     for (ink, steps) in &goals {
+        let (median, _) = stairs(canvas, drawn, steps, Side::Median);
+        canvas.path(&format!("median s{ink}"), &median);
         for side in [Side::Lower, Side::Upper] {
             let (valid, invalid) = stairs(canvas, drawn, steps, side);
             canvas.path(&format!("bound s{ink}"), &valid);
@@ -28,14 +30,17 @@ pub(super) fn bounds(canvas: &mut Canvas, drawn: &Drawn) {
 enum Side {
     Lower,
     Upper,
+    /// Between the ends of an interval.
+    Median,
 }
 
 impl Side {
-    /// The bound at this side, and whether trials bear it out.
+    /// The bound at this side, or the middle, and whether trials bear it out.
     fn of(self, bounds: &BoundsLine) -> (Option<f64>, bool) {
         match self {
             Self::Lower => (bounds.lower_pps.filter(|load| load.is_finite()), bounds.lower_valid),
             Self::Upper => (bounds.upper_pps.filter(|load| load.is_finite()), bounds.upper_valid),
+            Self::Median => (bounds.median_pps.filter(|load| load.is_finite()), true),
         }
     }
 }
@@ -71,7 +76,7 @@ fn band(canvas: &Canvas, drawn: &Drawn, steps: &[Step]) -> Path {
     path
 }
 
-/// One bound over time: what its trials bear out, and what they do not.
+/// One bound, or the middle, over time: what its trials bear out, and what they do not.
 fn stairs(canvas: &Canvas, drawn: &Drawn, steps: &[Step], side: Side) -> (Path, Path) {
     let (frame, rate, time) = (drawn.frame, &drawn.rate, &drawn.time);
     let mut paths = (Path::default(), Path::default());
@@ -85,7 +90,7 @@ fn stairs(canvas: &Canvas, drawn: &Drawn, steps: &[Step], side: Side) -> (Path, 
         let path = if valid { &mut paths.0 } else { &mut paths.1 };
         let (from, to) = (time.clamped(step.from), time.clamped(step.to));
         // Lines of two goals at one load stand beside one another.
-        let beside = if step.shared[side as usize] { 2.0 } else { 0.0 };
+        let beside = if step.shared.get(side as usize) == Some(&true) { 2.0 } else { 0.0 };
         let y = (rate.at(load) + beside).clamp(frame.top, frame.bottom);
         if let Some(before) = before.filter(|before| *before != y) {
             path.start(canvas, from, before);
