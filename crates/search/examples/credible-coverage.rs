@@ -5,9 +5,9 @@
 //! at another seed than 1001, `--overhead=SECONDS` has trials cost another time beyond their duration than 0.5 s.
 //! `--goals=0,0.001,0.05` asks for other loss ratios than 0 and 0.5 %, `--exceed=RATIO`, `--width=RATIO` and
 //! `--trial=SECONDS` for other attributes of all of them; `--scale=0.004` makes capacities that much of what they are.
-//! `--slices=4` makes four trials on end at each load without a wait between them, and feeds each as a trial of its
-//! own; with `--alike` they have the same chance, so that a capacity that is another one in each trial is theirs
-//! together: what it would come to if slices of a long trial were taken for trials.
+//! `--slices=4` makes four trials on end at each load that is weighed, without a wait between them, and feeds each as a
+//! trial of its own; with `--alike` they have the same chance, so that a capacity that is another one in each trial is
+//! theirs together: what it would come to if slices of a long trial were taken for trials.
 
 use dropline_search::credible::Config;
 use dropline_search::{Algorithm as _, Bound, Bounds, Credible, Goal, GoalOutcome, GoalResult, Preset};
@@ -157,7 +157,9 @@ fn search(
     while let Some(input) = search.next_trial() {
         let phase = search.phase();
         let before = measurer.clone();
-        for slice in 0..slices.count {
+        // Looking around is as ever: four deep losses on end would be another finding.
+        let count = if phase == "weigh" { slices.count } else { 1 };
+        for slice in 0..count {
             if slices.alike {
                 measurer = before.clone();
             }
