@@ -60,7 +60,6 @@ pub(crate) enum Queued {
 
 /// Where a tapped frame came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(any(not(target_os = "linux"), feature = "portable"), expect(dead_code, reason = "no frames"))]
 pub(crate) struct Entrance {
     /// The interface's number.
     pub(crate) interface: u32,
