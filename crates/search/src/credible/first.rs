@@ -10,7 +10,7 @@ const OVERLOAD: f64 = 0.1;
 /// A first trial that forwarded less than the lower end by this, on a logarithmic scale, is made again.
 const SLOW: f64 = 0.03;
 /// And by so many standard deviations of the trials' capacities.
-const SLOW_SCATTERS: f64 = 12.0;
+const SLOW_SCATTERS: f64 = 8.0;
 /// Share of the way to the lower end that it must have come then to have been cold.
 const CATCHES_UP: f64 = 0.6;
 

@@ -15,8 +15,8 @@ const HEAVY_FAILURES: usize = 3;
 const FAILURES: usize = 8;
 /// upper ÷ lower − 1 at which the bracket is narrow enough.
 const NEAR: f64 = 0.03;
-/// First step up, from what came through in overload: where forwarding droops, the knee is some steps away.
-const STEP: f64 = 0.02;
+/// First step up.
+const STEP: f64 = 0.01;
 /// What came through in overload leads up from a clean load so far below it, as a ratio.
 const LEADS: f64 = 1.25;
 /// No search needs as many to look around.
@@ -176,15 +176,15 @@ mod tests {
         assert_eq!(next_behind(&[heavy.as_slice(), &[(1, 0)]].concat()), 60);
         assert_eq!(
             next_behind(&[heavy.as_slice(), &[(1, 0), (60, 0)]].concat()),
-            63,
-            "6 % more, the second step"
+            61,
+            "3 % more, the second step"
         );
     }
 
     #[test]
     fn above_what_came_through_it_goes_up_by_growing_steps() {
         assert_eq!(next_behind(&[(1500, 50)]), 750);
-        assert_eq!(next_behind(&[(1500, 50), (750, 0)]), 765);
-        assert_eq!(next_behind(&[(1500, 50), (750, 0), (765, 0)]), 810);
+        assert_eq!(next_behind(&[(1500, 50), (750, 0)]), 757);
+        assert_eq!(next_behind(&[(1500, 50), (750, 0), (765, 0)]), 787);
     }
 }

@@ -33,11 +33,7 @@ const LOGIT_DIPS: (f64, f64) = (-16.2, 3.0);
 const LOG_CLUMP_MOST: f64 = 12.0;
 const LOG_TAU: (f64, f64) = (-4.605_170, std::f64::consts::LN_2); // ln 0.01, ln 2
 const LOG_STEEPNESS_MOST: f64 = 2.0;
-/// Most targets forward their capacity in overload, |ln b| of this size; others droop, and it may be that large.
-const STEADY_SCALE: f64 = 0.03;
-const DROOPING_SCALE: f64 = 0.35;
-/// How many droop.
-const DROOPING: f64 = 0.35;
+const STEEPNESS_SCALE: f64 = 0.15;
 
 /// What was seen in a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,10 +91,7 @@ pub(super) fn log_prior(unknowns: &Unknowns) -> f64 {
     let log_dips = 0.5 * dips - 8.5 * libm::log1p(libm::exp(dips));
     let log_clump = libm::log(0.7 / 0.08 * libm::exp(-clump / 0.08) + 0.3 / 1.5 * libm::exp(-clump / 1.5));
     let log_tau = libm::log(LOG_TAU.1 - tau + 1e-12);
-    let laplace = |scale: f64| libm::exp(-steepness.abs() / scale) / scale;
-    let log_steepness =
-        libm::log((1.0 - DROOPING) * laplace(STEADY_SCALE) + DROOPING * laplace(DROOPING_SCALE));
-    log_dips + log_clump + log_tau + log_steepness
+    log_dips + log_clump + log_tau - steepness.abs() / STEEPNESS_SCALE
 }
 
 /// Unknowns from the prior, but for θ, which is 0; `chance` gives numbers in [0, 1).
@@ -115,8 +108,7 @@ pub(super) fn draw(mut chance: impl FnMut() -> f64) -> Unknowns {
     let clump = clump * if uniform((0.0, 1.0)) < 0.7 { 0.08 } else { 1.5 };
     let tau = LOG_TAU.1 - (LOG_TAU.1 - LOG_TAU.0) * libm::sqrt(uniform((0.0, 1.0)));
     let sign = if uniform((0.0, 1.0)) < 0.5 { -1.0 } else { 1.0 };
-    let scale = if uniform((0.0, 1.0)) < DROOPING { DROOPING_SCALE } else { STEADY_SCALE };
-    let steepness = -sign * scale * libm::log(1.0 - uniform((0.0, 1.0)));
+    let steepness = -sign * STEEPNESS_SCALE * libm::log(1.0 - uniform((0.0, 1.0)));
     [
         0.0,
         softness,
@@ -347,7 +339,6 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::Rng as _;
 
     fn shape(softness: f64, scatter: f64) -> Shape {
         Shape {
@@ -394,23 +385,6 @@ mod tests {
                 assert!((good + exceed - 1.0).abs() < 0.01, "{ratio} {exceed}: {good}");
             }
         }
-    }
-
-    #[test]
-    fn a_steepness_is_drawn_as_often_as_its_density_says() {
-        let near = 0.05;
-        let mut chance = dropline_trial::seed::generator(11);
-        let drawn: Vec<f64> = (0..20_000).map(|_| draw(|| chance.random::<f64>())[6]).collect();
-        let share = drawn.iter().filter(|value| value.abs() < near).count() as f64 / drawn.len() as f64;
-        let density = |steepness: f64| {
-            let typical = [0.0, -7.0, -5.0, -3.0, 0.5, -2.0, steepness];
-            libm::exp(log_prior(&typical))
-        };
-        let sum =
-            |within: f64| (0..20_000).map(|step| density(within * f64::from(step) / 20_000.0)).sum::<f64>();
-        let expected = near * sum(near) / (LOG_STEEPNESS_MOST * sum(LOG_STEEPNESS_MOST));
-        assert!((share - expected).abs() < 0.01, "{share} {expected}");
-        assert!((0.5..0.6).contains(&expected), "most targets forward their capacity: {expected}");
     }
 
     #[test]
