@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// Where the programs are, if not where `cargo xtask setup flowgraph` leaves them.
@@ -26,6 +26,7 @@ pub(super) struct Running {
     stdin: Option<ChildStdin>,
     answers: Receiver<String>,
     words: Arc<Mutex<VecDeque<String>>>,
+    listening: JoinHandle<()>,
     name: &'static str,
     answered: bool,
 }
@@ -131,7 +132,7 @@ impl Running {
         });
         let words: Arc<Mutex<VecDeque<String>>> = Arc::default();
         let kept = Arc::clone(&words);
-        thread::spawn(move || {
+        let listening = thread::spawn(move || {
             let lines = BufReader::new(stderr.expect("stderr is a pipe")).lines().map_while(Result::ok);
             for line in lines {
                 let mut kept = kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -141,7 +142,7 @@ impl Running {
                 }
             }
         });
-        Ok(Self { child, stdin, answers, words, name: graph.framework.program(), answered: false })
+        Ok(Self { child, stdin, answers, words, listening, name: graph.framework.program(), answered: false })
     }
 
     /// Asks for the trial.
@@ -182,6 +183,11 @@ impl Running {
 
     fn died(&mut self) -> Failure {
         let how = self.child.wait().map_or_else(|why| why.to_string(), |status| status.to_string());
+        // Its last words may still be on their way; what it started may keep them open.
+        let until = Instant::now() + GRACE;
+        while !self.listening.is_finished() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(1));
+        }
         let words = self.words.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let said: Vec<&str> = words.iter().map(String::as_str).collect();
         Failure::environment(format!("{} ended without an answer ({how})", self.name)).advice(
