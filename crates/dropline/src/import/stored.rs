@@ -55,9 +55,9 @@ fn delays(line: usize, trial: &TrialLine) -> Result<Imported, ImportError> {
         notes.push(format!("{} delays below zero are left out: the clocks disagree", trial.negative.count.0));
     }
     if trial.lost.0 > 0 {
-        notes.push(format!("{} lost packets have no delay and are not among the events", trial.lost.0));
+        notes.push(format!("{} that were lost have no delay and are not among the events", trial.lost.0));
     }
-    let name = format!("trial {} at {} packets a second", trial.number, trial.intended_load_pps);
+    let name = format!("trial {} at {} a second", trial.number, trial.intended_load_pps);
     let counted = Counted::ranges(meaning, ranges, None)?;
     Ok(Imported { slices: slices(line, trial)?, ..Imported::whole(counted, name, notes) })
 }

@@ -25,7 +25,7 @@ pub(super) fn section(fit: &Fit) -> Markup {
         p.para { (count(fit.count.0)) " events in " (unit) "; each is known to " (three(fit.quantum_ns)) " ns (" (fit.rounding) ")" }
         (caveats(&fit.caveats, None))
         @let course = text::course(fit);
-        @if !course.is_empty() { p.para { @for words in &course { (words) ". " } } }
+        @if !course.is_empty() { p.para { @for words in course { (crate::finding::sentence_case(&words)) ". " } } }
         (figures(&plot::distribution(fit, unit), true))
         (figures(&plot::fit_over_time(fit).into_iter().collect::<Vec<_>>(), false))
         @if !fit.families.is_empty() {

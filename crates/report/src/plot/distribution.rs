@@ -5,7 +5,12 @@ use super::canvas::{Anchor, Canvas, Drawing, Path};
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
 use crate::number::{count, fixed, percent, three};
-use dropline_record::Fit;
+use dropline_record::fit::CellLine;
+use dropline_record::{Count, Fit};
+
+/// A histogram of more cells is drawn in so many.
+const MOST_DRAWN: usize = 200;
+const DRAWN: usize = 80;
 
 /// Every plot that the events bear.
 pub(crate) fn distribution(fit: &Fit, unit: &str) -> Vec<Plot> {
@@ -81,21 +86,22 @@ fn heads(names: &[&str]) -> Vec<String> {
 
 /// Steps of the cells' density, in events a tick, on log axes; dotted where one mode ends and the next begins.
 fn histogram(fit: &Fit, unit: &str) -> Option<Plot> {
-    let (first, last) = (fit.histogram.first()?, fit.histogram.last()?);
+    let cells = drawn(&fit.histogram);
+    let (first, last) = (cells.first()?, cells.last()?);
     let tick = fit.quantum_ns / fit.unit_ns as f64;
-    let density = |cell: &dropline_record::fit::CellLine| cell.count.0 as f64 * tick / (cell.high - cell.low);
-    let most = fit.histogram.iter().map(density).fold(0.0, f64::max);
-    let least = fit.histogram.iter().map(density).fold(f64::INFINITY, f64::min) * 0.6;
+    let density = |cell: &CellLine| cell.count.0 as f64 * tick / (cell.high - cell.low);
+    let most = cells.iter().map(density).fold(0.0, f64::max);
+    let least = cells.iter().map(density).fold(f64::INFINITY, f64::min) * 0.6;
     let mut steps = Vec::new();
     let mut end = first.low;
-    for cell in &fit.histogram {
+    for cell in &cells {
         if cell.low > end + tick * 0.01 {
             steps.extend([(end, least), (cell.low, least)]);
         }
         steps.extend([(cell.low, density(cell)), (cell.high, density(cell))]);
         end = cell.high;
     }
-    let middle = |cell: &dropline_record::fit::CellLine| (cell.low + cell.high) / 2.0;
+    let middle = |cell: &CellLine| (cell.low + cell.high) / 2.0;
     let lines = Lines {
         below: &format!("{unit}{}", if first.low > 0.0 { ", log" } else { "" }),
         left: "events a tick, log",
@@ -104,9 +110,9 @@ fn histogram(fit: &Fit, unit: &str) -> Option<Plot> {
         logarithmic: (first.low > 0.0, true),
         lines: vec![("curve r4", steps)],
         posts: fit.modes.windows(2).map(|pair| (pair[0].high + pair[1].low) / 2.0).collect(),
-        marks: fit.histogram.iter().map(|cell| (middle(cell), density(cell))).collect(),
+        marks: cells.iter().map(|cell| (middle(cell), density(cell))).collect(),
     };
-    let rows = fit.histogram.iter().map(|cell| Reading {
+    let rows = cells.iter().map(|cell| Reading {
         words: format!("{} to {} {unit}: {} events", three(cell.low), three(cell.high), count(cell.count.0)),
         cells: vec![three(cell.low), three(cell.high), count(cell.count.0)],
     });
@@ -122,6 +128,31 @@ fn histogram(fit: &Fit, unit: &str) -> Option<Plot> {
         "Dotted lines part the modes that the k-mode test bears out.",
         numbers,
     ))
+}
+
+/// The cells that are drawn: a clock so fine that events share no tick would make a comb of them.
+fn drawn(histogram: &[CellLine]) -> Vec<CellLine> {
+    let (Some(first), Some(last)) = (histogram.first(), histogram.last()) else { return Vec::new() };
+    if histogram.len() <= MOST_DRAWN {
+        return histogram.to_vec();
+    }
+    let ends = (first.low, last.high);
+    let bins = (0.0, DRAWN as f64);
+    let scale = if first.low > 0.0 { Scale::logarithmic(ends, bins) } else { Scale::linear(ends, bins) };
+    let edge = |bin: usize| match first.low > 0.0 {
+        true => ends.0 * (ends.1 / ends.0).powf(bin as f64 / bins.1),
+        false => ends.0 + (ends.1 - ends.0) * bin as f64 / bins.1,
+    };
+    let mut drawn: Vec<(usize, u64)> = Vec::new();
+    for cell in histogram {
+        let bin = (scale.clamped((cell.low + cell.high) / 2.0) as usize).min(DRAWN - 1);
+        match drawn.last_mut() {
+            Some((last, count)) if *last == bin => *count = count.saturating_add(cell.count.0),
+            _ => drawn.push((bin, cell.count.0)),
+        }
+    }
+    let line = |(bin, count)| CellLine { low: edge(bin), high: edge(bin + 1), count: Count(count) };
+    drawn.into_iter().map(line).collect()
 }
 
 /// Value by 1 ÷ (1 − p).
