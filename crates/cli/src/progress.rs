@@ -5,7 +5,7 @@ use dropline::algorithms::{Outlook, Search};
 use dropline::measured::{Rate, TrialInput};
 use dropline::record::record::trial_line;
 use dropline::record::{BoundsLine, Purpose, TrialLine};
-use dropline::{Live, Watcher, record};
+use dropline::{Live, Watcher, load_in, record};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -108,14 +108,8 @@ impl Progress {
     }
 
     /// A load in words, in the unit of what is measured.
-    fn load(&self, words: impl ToString) -> String {
-        let words = words.to_string();
-        match self.load_unit {
-            "packets" => words,
-            "samples" => words.replace("pps", "sps"),
-            "cycles" => words.replace("pps", "Hz"),
-            _ => words.replace("pps", "/s"),
-        }
+    fn load(&self, load: impl std::fmt::Display) -> String {
+        load_in(load, self.load_unit)
     }
 
     fn time(&self, search: Option<&Search>) -> String {

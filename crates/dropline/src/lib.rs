@@ -44,7 +44,7 @@ pub use dropline_trial as measured;
 pub use failure::Failure;
 pub use nearest::nearest;
 pub use plan::{AlgorithmPlan, SearchPlan};
-pub use searching::{Conditions, Finished, resume, search};
+pub use searching::{Conditions, Finished, load_in, resume, search};
 pub use target::{Live, Target};
 pub use trialing::{TrialPlan, trial};
 pub use watching::{Unwatched, Watcher};

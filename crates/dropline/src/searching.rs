@@ -157,6 +157,17 @@ fn header(plan: &SearchPlan, conditions: &Conditions, opened: &Opened) -> Header
     }
 }
 
+/// A load in words, in the unit of what it counts: `packets`, `samples`, `cycles`, …
+pub fn load_in(load: impl std::fmt::Display, load_unit: &str) -> String {
+    let words = load.to_string();
+    match load_unit {
+        "packets" => words,
+        "samples" => words.replace("pps", "sps"),
+        "cycles" => words.replace("pps", "Hz"),
+        _ => words.replace("pps", "/s"),
+    }
+}
+
 /// What a load is the sum of, in words (RFC 9971 §4.5.2).
 pub(crate) fn load_is(target: &Target, profile: &dropline_trial::TrafficProfile) -> String {
     if target.load_unit() == "samples" {
@@ -334,6 +345,7 @@ impl Run<'_> {
             let first = self.record.trials.iter().find(with).expect("the code came from a trial");
             let caveat = first.caveats.iter().find(|caveat| caveat.code == code).expect("as above");
             let load = Rate::from_millipps((first.intended_load_pps * 1000.0) as u64);
+            let load = load_in(load, &self.record.header.load_unit);
             let text =
                 format!("{count} of {all} trials, first trial {} at {load}: {}", first.number, caveat.text);
             said(code, text);
