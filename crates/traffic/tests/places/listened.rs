@@ -46,6 +46,7 @@ fn a_firewall_and_a_full_buffer_are_told_apart_for_traffic_of_others() {
 }
 
 #[test]
+#[cfg_attr(feature = "portable", ignore = "it looks into no other namespace")]
 fn a_process_in_another_namespace_is_listened_in_on_there() {
     let Some(lab) = built(Pair::new()) else { return };
     let mut stranger = lab.target.command("sleep").arg("60").spawn().unwrap();

@@ -50,8 +50,15 @@ fn what_no_counter_counts_is_named_by_the_kernels_own_reason() {
             assert_eq!((at(&account), codes(&account)), (vec![("netfilter", 200)], vec!["place_inferred"]))
         }
         Some(why) => {
-            eprintln!("skipped: {why}");
-            assert_eq!((at(&account), codes(&account)), (vec![("unexplained", 200)], vec![]));
+            eprintln!("without the kernel's own reasons: {why}");
+            // A few packets of groups that nobody joined leave the differences that rules leave: the interfaces are new.
+            let unexplained = account.lost_at["unexplained"];
+            assert_eq!(account.lost_at.values().sum::<u64>(), 200, "{account:?}");
+            assert!(
+                (190..=200).contains(&unexplained),
+                "what nothing counts is not given a name: {account:?}"
+            );
+            assert_eq!(codes(&account), [""; 0]);
         }
     }
 }
