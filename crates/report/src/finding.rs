@@ -387,7 +387,7 @@ pub(crate) fn attributes(goal: &GoalLine) -> String {
 pub(crate) fn effective_words(search: &SearchLine) -> String {
     match search.effective_duration.as_str() {
         "elapsed_s" => "all it cost, waits and overheads included (elapsed_s)".into(),
-        "duration_s" => "as long as packets were sent (duration_s)".into(),
+        "duration_s" => "as long as the load was offered (duration_s)".into(),
         other => other.into(),
     }
 }

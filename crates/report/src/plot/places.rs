@@ -44,9 +44,9 @@ pub(crate) fn places(finding: &Finding, loads: LoadAxis, room: Room, label: &str
     let title = labelled(label, title(&bars, &order));
     Some(Plot {
         name: "places",
-        desc: format!("Shares of the lost packets by place, over load. {title}."),
+        desc: format!("Shares of what was lost by place, over load. {title}."),
         title,
-        caption: "Shares of the packets that were lost, by place, in trials of similar load; above each bar, how many \
+        caption: "Shares of what was lost, by place, in trials of similar load; above each bar, how many \
                   were lost. Unexplained is hatched."
             .into(),
         wide: draw(&bars, &order, (low, high), loads, room),
@@ -124,7 +124,7 @@ fn draw(bars: &[Bar], order: &[String], (low, high): (f64, f64), loads: Loads, r
     };
     let x = Scale::linear((low, high), (frame.left, frame.right));
     let y = Scale::linear((0.0, 1.0), (frame.bottom, frame.top));
-    canvas.text("tick", Anchor::Start, 0.0, 12.0, "share of the lost packets");
+    canvas.text("tick", Anchor::Start, 0.0, 12.0, "share of what was lost");
     frame.rows(&mut canvas, &y, &rows);
     let ticks = super::axes::load_ticks(&x, loads, if narrow { 4 } else { 7 });
     let cut = if low > 0.0 { format!(", axis from {}", loads.short(low)) } else { String::new() };
