@@ -104,6 +104,18 @@ fn metadata_that_are_none_name_the_line() {
     assert!(refused(&deep).contains("nested"));
 }
 
+#[test]
+fn a_count_of_discarded_events_that_went_back_is_another_beginning() {
+    let metadata = std::fs::read(recorded().join("metadata")).unwrap();
+    let mut stream = std::fs::read(recorded().join("ch_0")).unwrap();
+    let (all, whole) = of(&metadata, stream.clone()).unwrap();
+    // A bit of the first packet's count, which the second has not.
+    stream[73] ^= 1 << 2;
+    let (same, damaged) = of(&metadata, stream).unwrap();
+    assert_eq!(same, all);
+    assert_eq!(damaged.discarded, whole.discarded + (1 << 10));
+}
+
 proptest! {
     #[test]
     fn a_trace_cut_short_anywhere_gives_what_was_whole(length in 0usize..12288) {

@@ -145,8 +145,8 @@ impl Trace {
     pub fn counts(&self) -> TraceCounts {
         let mut counts = self.counts;
         for stream in &self.streams {
-            counts.discarded += stream.counts.discarded;
-            counts.lost_packets += stream.counts.lost_packets;
+            counts.discarded = counts.discarded.saturating_add(stream.counts.discarded);
+            counts.lost_packets = counts.lost_packets.saturating_add(stream.counts.lost_packets);
             counts.torn += stream.counts.torn;
             counts.unknown += stream.counts.unknown;
         }

@@ -233,13 +233,18 @@ impl Stream {
         self.class = Some(stream);
         if let Some((now, bits)) = discarded {
             let before = self.last_discarded.replace(now).unwrap_or(0);
-            let mask = u64::MAX >> (64 - bits.clamp(1, 64));
-            self.counts.discarded += now.wrapping_sub(before) & mask;
+            let grown = match u64::MAX >> (64 - bits.clamp(1, 64)) {
+                // No count of 64 bits comes round: one that went back is another beginning.
+                u64::MAX if now < before => now,
+                mask => now.wrapping_sub(before) & mask,
+            };
+            // Damage can make a number larger than any count.
+            self.counts.discarded = self.counts.discarded.saturating_add(grown);
         }
         if let Some(now) = number {
             let expected = self.last_packet.replace(now).map_or(now, |before| before.wrapping_add(1));
             // A number that went back is another beginning, not 2⁶⁴ lost packets.
-            self.counts.lost_packets += now.saturating_sub(expected);
+            self.counts.lost_packets = self.counts.lost_packets.saturating_add(now.saturating_sub(expected));
         }
         Some((head, content, size))
     }
