@@ -273,19 +273,20 @@ Experiments:
   search-coverage    how often each search's answer holds the truth of simulated systems, how wide it is, what
                      it costs; CSIT's library beside it when experiments/mlrsearch-rival is installed
   search-real        the same of real systems: a token bucket in network namespaces (root), a service that sleeps, an
-                     echo beside a busy neighbour; 40 minutes, or --small")]
+                     echo beside a busy neighbour; 40 minutes, or --small
+  wakeup-cyclictest  is wakeup: what cyclictest measures? both in turns, two minutes (root; cargo xtask setup rivals)")]
 pub(crate) struct ExperimentArgs {
     /// Which one.
     pub(crate) name: String,
     /// How often everything is repeated [default: aa-compare 2000, flowgraph-latency 3 and 15 pairs,
-    /// heartbeat-server 5, poisson-loss 5, search-cost 40, search-coverage 10, search-real 20].
+    /// heartbeat-server 5, poisson-loss 5, search-cost 40, search-coverage 10, search-real 20, wakeup-cyclictest 12].
     #[arg(long, value_name = "N")]
     pub(crate) runs: Option<u32>,
     /// Seed of the first run; further ones have the numbers behind it (search-coverage) [default: 1].
     #[arg(long, value_name = "N")]
     pub(crate) first_seed: Option<u64>,
     /// Do everything only a little: shows that it works, proves nothing (flowgraph-latency, heartbeat-server,
-    /// poisson-loss, search-real).
+    /// poisson-loss, search-real, wakeup-cyclictest).
     #[arg(long)]
     pub(crate) small: bool,
     /// Do all there is, however long it takes (flowgraph-latency, poisson-loss: about two hours).
@@ -300,7 +301,7 @@ pub(crate) struct ExperimentArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
     /// Keep each run in this file as it ends, and do not repeat those that are in it
-    /// (flowgraph-latency, poisson-loss, search-coverage, search-real).
+    /// (flowgraph-latency, poisson-loss, search-coverage, search-real, wakeup-cyclictest).
     #[arg(long, value_name = "FILE")]
     pub(crate) keep: Option<PathBuf>,
     /// Write the page to this file.

@@ -175,7 +175,7 @@ fn side_line(side: &Side, blocks: &[Binned]) -> SideLine {
 fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<CaveatLine> {
     let mut caveats: Vec<CaveatLine> = Vec::new();
     let mut say = |code: &str, text: String| {
-        caveats.push(CaveatLine { code: code.into(), text, numbers: serde_json::Map::new() });
+        caveats.push(CaveatLine::said(code, text));
     };
     for side in [&pair.a, &pair.b] {
         side.notes.iter().for_each(|note| say("import", format!("{}: {note}", side.name)));

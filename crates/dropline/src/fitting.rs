@@ -75,16 +75,16 @@ pub fn fit(source: &str, imported: &Imported, plan: &FitPlan) -> Fit {
             .map(|cell| CellLine { low: cell.low, high: cell.high, count: Count(cell.count) })
             .collect(),
         slices: sliced.line(),
-        caveats: imported.notes.iter().map(|note| caveat("import", note)).collect(),
+        caveats: imported.notes.iter().map(|note| CaveatLine::said("import", note)).collect(),
         ..Fit::default()
     };
     if counted.count() > 0 {
         let most = most_cells(counted);
         match binned.stepped() {
             Some(stepped) => {
-                fit.caveats.push(caveat(
+                fit.caveats.push(CaveatLine::said(
                     "stepped",
-                    &format!(
+                    format!(
                         "the values come in steps of {:.0} ns: laws, modes and tail take that as their tick",
                         stepped.quantum() * meaning.unit_ns as f64
                     ),
@@ -117,9 +117,9 @@ fn doubts(fit: &Fit, counted: &Counted, binned: &Binned) -> Vec<CaveatLine> {
     let ten = counts.iter().rev().take(10).map(|&count| count as f64).sum::<f64>();
     let share = ten / fit.count.0 as f64;
     if counted.is_exact() && share > 0.5 && fit.distinct > 10 {
-        doubts.push(caveat(
+        doubts.push(CaveatLine::said(
             "quantised",
-            &format!(
+            format!(
                 "quantised: {:.0} % of the events share 10 ticks of {} ns; differences below a tick are not resolved \
                  for an event, though they are for the mean",
                 share * 100.0,
@@ -128,9 +128,9 @@ fn doubts(fit: &Fit, counted: &Counted, binned: &Binned) -> Vec<CaveatLine> {
         ));
     }
     if binned.cells().len() > most_cells(counted) {
-        doubts.push(caveat(
+        doubts.push(CaveatLine::said(
             "cells_merged",
-            &format!(
+            format!(
                 "{} different values: laws, modes and tail are fitted to neighbours put together; percentiles and \
                  moments are not",
                 binned.cells().len()
@@ -138,9 +138,9 @@ fn doubts(fit: &Fit, counted: &Counted, binned: &Binned) -> Vec<CaveatLine> {
         ));
     }
     if let Some(above) = fit.censored {
-        doubts.push(caveat(
+        doubts.push(CaveatLine::said(
             "censored",
-            &format!(
+            format!(
                 "{} events are known only to be {} ns or longer: laws take that into account; moments, modes, PPCC \
                  and the tail's shape cannot",
                 above.count.0,
@@ -183,10 +183,6 @@ fn moments(counted: &Counted, binned: &Binned, replicates: Option<&Replicates>) 
         trimmed_mean: found.trimmed_mean,
         median_absolute_deviation: found.median_absolute_deviation,
     }
-}
-
-fn caveat(code: &str, text: &str) -> CaveatLine {
-    CaveatLine { code: code.into(), text: text.into(), numbers: serde_json::Map::new() }
 }
 
 #[cfg(test)]

@@ -318,7 +318,7 @@ impl Run<'_> {
     fn caveats(&self, goals: &[AnswerLine], interrupted: bool) -> Vec<CaveatLine> {
         let mut caveats: Vec<CaveatLine> = self.search.caveats().iter().map(CaveatLine::from).collect();
         let mut said = |code: &str, text: String| {
-            caveats.push(CaveatLine { code: code.into(), text, numbers: serde_json::Map::new() });
+            caveats.push(CaveatLine::said(code, text));
         };
         if interrupted {
             said("interrupted", "the search was stopped early: the bounds are what was known then".into());

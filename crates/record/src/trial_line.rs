@@ -176,6 +176,13 @@ pub struct CaveatLine {
     pub numbers: serde_json::Map<String, serde_json::Value>,
 }
 
+impl CaveatLine {
+    /// A doubt in words alone.
+    pub fn said(code: &str, text: impl Into<String>) -> Self {
+        Self { code: code.into(), text: text.into(), numbers: serde_json::Map::new() }
+    }
+}
+
 /// The bounds of one goal after a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BoundsLine {

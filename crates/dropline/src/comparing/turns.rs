@@ -46,13 +46,10 @@ impl Turns {
         (blocks, self.duration / (2 * blocks))
     }
 
-    /// Whose turn it is, A being 0: quartets A B B A or B A A B by chance.
+    /// Whose turn it is, A being 0.
     fn order(&self) -> impl Iterator<Item = usize> + use<'_> {
         let (blocks, _) = self.blocks();
-        (0..u64::from(blocks / 2)).flat_map(|quartet| {
-            let first = (seed::of_trial(self.profile.seed, quartet) >> 32 & 1) as usize;
-            [first, 1 - first, 1 - first, first]
-        })
+        (0..u64::from(blocks / 2)).flat_map(|number| quartet(self.profile.seed, number))
     }
 
     /// Measures both.
@@ -121,6 +118,12 @@ impl Turns {
             environment: environment::capture(&conditions.command_line),
         }
     }
+}
+
+/// Whose turn it is in the four turns of this number, A being 0: A B B A or B A A B by chance.
+pub(crate) fn quartet(chance: u64, number: u64) -> [usize; 4] {
+    let first = (seed::of_trial(chance, number) >> 32 & 1) as usize;
+    [first, 1 - first, 1 - first, first]
 }
 
 #[cfg(test)]

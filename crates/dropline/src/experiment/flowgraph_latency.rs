@@ -83,20 +83,28 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
             Ok(together) => together,
             Err(_) if effort.stop.load(Ordering::Relaxed) => break,
             Err(failure) => {
-                caveats
-                    .push(caveat("run_failed", &format!("{}, run {}: {failure}", block.name(), block.run)));
+                caveats.push(CaveatLine::said(
+                    "run_failed",
+                    format!("{}, run {}: {failure}", block.name(), block.run),
+                ));
                 continue;
             }
         };
         let faults = block.cells.iter().zip(&together).filter_map(|(cell, ran)| {
-            Some(caveat("not_consistent", &format!("{}, run {}: {}", cell.key(), ran.run, ran.fault(cell)?)))
+            Some(CaveatLine::said(
+                "not_consistent",
+                format!("{}, run {}: {}", cell.key(), ran.run, ran.fault(cell)?),
+            ))
         });
         caveats.extend(faults);
         effort.keep.as_deref().map(|path| kept::append_together(path, &together)).transpose()?;
         seen.extend(together);
     }
     if effort.stop.load(Ordering::Relaxed) {
-        caveats.push(caveat("interrupted", "interrupted: runs that were not reached are not in the tables"));
+        caveats.push(CaveatLine::said(
+            "interrupted",
+            "interrupted: runs that were not reached are not in the tables",
+        ));
     }
     if seen.is_empty() {
         return Err(if effort.stop.load(Ordering::Relaxed) {
@@ -129,9 +137,11 @@ impl Here {
     /// FutureSDR's program must be there; what else is missing is said.
     fn look(caveats: &mut Vec<CaveatLine>) -> Result<Self, Failure> {
         Framework::FutureSdr.find()?;
-        let gnuradio =
-            Framework::GnuRadio.find().map_err(|why| caveats.push(caveat("left_out", &why.to_string())));
-        let lttng = lttng_is_here().map_err(|why| caveats.push(caveat("left_out", &why.to_string())));
+        let gnuradio = Framework::GnuRadio
+            .find()
+            .map_err(|why| caveats.push(CaveatLine::said("left_out", why.to_string())));
+        let lttng =
+            lttng_is_here().map_err(|why| caveats.push(CaveatLine::said("left_out", why.to_string())));
         Ok(Self { gnuradio: gnuradio.is_ok(), lttng: lttng.is_ok() })
     }
 
@@ -168,10 +178,6 @@ fn plan(effort: &Effort, here: &Here) -> (Vec<Block>, Vec<Block>) {
         }
     }
     (latencies, overheads)
-}
-
-fn caveat(code: &str, text: &str) -> CaveatLine {
-    CaveatLine { code: code.into(), text: text.into(), numbers: serde_json::Map::new() }
 }
 
 #[cfg(test)]

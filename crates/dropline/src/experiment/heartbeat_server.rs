@@ -15,7 +15,6 @@ use contestant::Workshop;
 use dropline_record::{CaveatLine, Study, Table};
 use dropline_stats::sample::quantile;
 use flood::Flood;
-use serde_json::Map;
 use std::sync::atomic::Ordering;
 use trip::{Trip, median_with_interval};
 
@@ -211,20 +210,19 @@ fn study(runs: &[Run], extent: Extent) -> Study {
 
 /// What makes the verdicts weaker than they look.
 fn caveats(runs: &[Run]) -> Vec<CaveatLine> {
-    let caveat = |code: &str, text: String| CaveatLine { code: code.into(), text, numbers: Map::new() };
     let late = runs.iter().flat_map(|run| &run.floods).filter(|flood| flood.is_late()).count();
     let asked = 2 * contestant::BUFFER_BYTES;
     let small = runs.iter().map(|run| run.account.buffer_bytes).find(|&bytes| bytes < asked);
     let late = (late > 0).then(|| {
         let text = "floods took more than a tenth longer than they should: the sender fell behind";
-        caveat("generator_limited", format!("{late} {text}"))
+        CaveatLine::said("generator_limited", format!("{late} {text}"))
     });
     let small = small.map(|bytes| {
         let text = format!(
             "the system gave a receive buffer of {bytes} B, not of {asked}: the flood is judged \
                             where it may be that"
         );
-        caveat("small_buffer", text)
+        CaveatLine::said("small_buffer", text)
     });
     late.into_iter().chain(small).collect()
 }

@@ -43,7 +43,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
     let mut caveats = Vec::new();
     let fifo = scene::may_go_first();
     if !fifo {
-        caveats.push(caveat(
+        caveats.push(CaveatLine::said(
             "normal_priority",
             "server and clients ran at normal priority, for this user may not use SCHED_FIFO: whoever else runs \
              takes the server's CPU, and loss that is theirs is in these rows; run it as root",
@@ -67,12 +67,12 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
             }
             Err(_) if effort.stop.load(Ordering::Relaxed) => break,
             Err(failure) => {
-                caveats.push(caveat("run_failed", &format!("{}, run {run}: {failure}", row.key())))
+                caveats.push(CaveatLine::said("run_failed", format!("{}, run {run}: {failure}", row.key())))
             }
         }
     }
     if effort.stop.load(Ordering::Relaxed) {
-        caveats.push(caveat(
+        caveats.push(CaveatLine::said(
             "interrupted",
             "interrupted: rows and runs that were not reached are not in the tables",
         ));
@@ -85,8 +85,4 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
         });
     }
     Ok(Found { study: tables::study(&rows, &seen, caveats), graphs: Vec::new(), calibrations: Vec::new() })
-}
-
-fn caveat(code: &str, text: &str) -> CaveatLine {
-    CaveatLine { code: code.into(), text: text.into(), numbers: serde_json::Map::new() }
 }

@@ -67,11 +67,10 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
     let count = u32::try_from(complete.len()).unwrap_or(runs);
     let mut study = tables::study(&ended, &systems, count, installed);
     if count < runs {
-        study.caveats.push(CaveatLine {
-            code: "interrupted".into(),
-            text: format!("interrupted: {count} searches each, and not {runs}"),
-            numbers: serde_json::Map::new(),
-        });
+        study.caveats.push(CaveatLine::said(
+            "interrupted",
+            format!("interrupted: {count} searches each, and not {runs}"),
+        ));
     }
     Ok(Found { study, graphs: Vec::new(), calibrations: vec![calibration(&ended)] })
 }

@@ -69,11 +69,10 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
         if seen.is_empty() {
             return Err(Failure::interrupted());
         }
-        caveats.push(CaveatLine {
-            code: "interrupted".into(),
-            text: "interrupted: searches that were not made are not in the tables".into(),
-            numbers: serde_json::Map::new(),
-        });
+        caveats.push(CaveatLine::said(
+            "interrupted",
+            "interrupted: searches that were not made are not in the tables",
+        ));
     }
     let study = tables::study(&scenes, &seen, caveats);
     Ok(Found { study, graphs: Vec::new(), calibrations: Vec::new() })

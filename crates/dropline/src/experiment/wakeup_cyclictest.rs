@@ -5,9 +5,9 @@ mod tables;
 
 use super::{Effort, Found, kept};
 use crate::Failure;
+use crate::comparing::turns::quartet;
 use block::{Block, By, Conditions};
 use dropline_record::CaveatLine;
-use dropline_trial::seed;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -62,29 +62,26 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
         seen.extend(together);
     }
     if effort.stop.load(Ordering::Relaxed) {
-        caveats
-            .push(caveat("interrupted", "interrupted: four turns that were not ended are not in the tables"));
+        caveats.push(CaveatLine::said(
+            "interrupted",
+            "interrupted: four turns that were not ended are not in the tables",
+        ));
     }
     if seen.is_empty() {
         return Err(Failure::interrupted());
     }
     if effort.small {
-        caveats.push(caveat("small", "two short blocks of each: they show that it works and prove nothing"));
+        caveats.push(CaveatLine::said(
+            "small",
+            "two short blocks of each: they show that it works and prove nothing",
+        ));
     }
     Ok(Found { study: tables::study(&seen, caveats)?, graphs: Vec::new(), calibrations: Vec::new() })
 }
 
 /// Whose turn it is: A B B A or B A A B by chance.
-fn order(quartet: u32) -> [By; 4] {
-    let [first, second] = match seed::of_trial(SEED, quartet.into()) >> 32 & 1 {
-        0 => [By::Cyclictest, By::Dropline],
-        _ => [By::Dropline, By::Cyclictest],
-    };
-    [first, second, second, first]
-}
-
-fn caveat(code: &str, text: &str) -> CaveatLine {
-    CaveatLine { code: code.into(), text: text.into(), numbers: serde_json::Map::new() }
+fn order(number: u32) -> [By; 4] {
+    quartet(SEED, number.into()).map(|side| [By::Cyclictest, By::Dropline][side])
 }
 
 #[cfg(test)]

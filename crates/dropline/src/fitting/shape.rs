@@ -1,11 +1,11 @@
 //! Which law, how many peaks, what tail: the second half of `fit`.
 
-use super::{FitPlan, caveat};
+use super::FitPlan;
 use dropline_record::fit::{
     ComponentLine, FamilyLine, GpdLine, HoldsLine, MixtureTriedLine, ModeLine, ModesTriedLine, NormalityLine,
     PpccLine, StabilityLine, StraightLine, TailLine, TailShapeLine,
 };
-use dropline_record::{Count, Fit};
+use dropline_record::{CaveatLine, Count, Fit};
 use dropline_stats::mixture::{self, Kind, mixtures};
 use dropline_stats::normality::{self, goodness};
 use dropline_stats::ppcc::{self, Plot, Shape, critical};
@@ -45,9 +45,9 @@ pub(super) fn add(fit: &mut Fit, fine: &Binned, most: usize, plan: &FitPlan) {
         add_laws(fit, binned, plan);
         fit.ppcc = Plot::of(binned).map(|plot| ppcc_line(&plot, binned, threshold, plan));
     } else {
-        fit.caveats.push(caveat(
+        fit.caveats.push(CaveatLine::said(
             "few_events",
-            &format!(
+            format!(
                 "a statement about a law, modes or a tail takes {FEWEST} events, and here are {}",
                 binned.count()
             ),
@@ -88,7 +88,8 @@ fn add_laws(fit: &mut Fit, binned: &Binned, plan: &FitPlan) {
         jarque_bera_p: found.jarque_bera.map(|found| found.1),
     });
     let Some(best) = fitted.first() else {
-        fit.caveats.push(caveat("no_law", "the events fill too few cells for the parameters of a law"));
+        fit.caveats
+            .push(CaveatLine::said("no_law", "the events fill too few cells for the parameters of a law"));
         return;
     };
     let p = goodness(binned, best, plan.seed);

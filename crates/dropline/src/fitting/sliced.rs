@@ -1,6 +1,5 @@
 //! Time slices of one distribution: what intervals rest on, and whether anything changed.
 
-use super::caveat;
 use crate::course;
 use crate::import::Imported;
 use dropline_record::fit::{SliceEvents, SlicesLine};
@@ -63,36 +62,36 @@ fn events((begin_s, duration_s, events): &course::Slice) -> SliceEvents {
 /// What slices, or that there are none, put between the numbers and their reader.
 pub(super) fn doubts(fit: &Fit) -> Vec<CaveatLine> {
     let Some(slices) = &fit.slices else {
-        return vec![caveat(
+        return vec![CaveatLine::said(
             "independence_assumed",
             "no time slices: all intervals take the events as independent, and are too narrow where they are not",
         )];
     };
     let mut doubts = Vec::new();
     if slices.batches.is_none() {
-        doubts.push(caveat(
+        doubts.push(CaveatLine::said(
             "independence_assumed",
             "fewer than four time slices: all intervals take the events as independent, and are too narrow where they \
              are not",
         ));
     } else {
-        doubts.push(caveat(
+        doubts.push(CaveatLine::said(
             "laws_assume_independence",
             "intervals of percentiles and of the mean are by time slices; laws, modes and tail take the events as \
              independent",
         ));
     }
     if slices.likeness.is_some_and(|likeness| likeness > ALIKE) {
-        doubts.push(caveat(
+        doubts.push(CaveatLine::said(
             "alike_slices",
-            &format!(
+            format!(
                 "neighbouring slices are alike (correlation {:.2}): intervals were widened; measure longer",
                 slices.likeness.unwrap_or(0.0)
             ),
         ));
     }
     if slices.course.iter().any(|line| ["trend", "step"].contains(&line.course.as_str())) {
-        doubts.push(caveat(
+        doubts.push(CaveatLine::said(
             "changed_meanwhile",
             "it changed while it was measured: the numbers are of a mixture of before and after",
         ));

@@ -263,7 +263,7 @@ fn doubts(found: &mut Injected, modes: &[Mode], confounded: &[Confounded]) {
 }
 
 fn say(found: &mut Injected, code: &str, text: String) {
-    found.caveats.push(CaveatLine { code: code.into(), text, numbers: serde_json::Map::new() });
+    found.caveats.push(CaveatLine::said(code, text));
 }
 
 /// A mode's standard deviation, from its quartiles: what is far out is no width of it.

@@ -22,9 +22,9 @@ pub(super) fn study(rows: &[Row], seen: &[Observed], mut caveats: Vec<CaveatLine
     for (row, runs) in &groups {
         let unexplained: u64 = runs.iter().map(|run| run.lost().abs_diff(run.dropped)).sum();
         if unexplained > 0 {
-            caveats.push(super::caveat(
+            caveats.push(CaveatLine::said(
                 "unexplained",
-                &format!("{}: {unexplained} packets lost elsewhere than at the server's socket", row.key()),
+                format!("{}: {unexplained} packets lost elsewhere than at the server's socket", row.key()),
             ));
         }
     }
