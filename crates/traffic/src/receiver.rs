@@ -111,7 +111,7 @@ impl<'a> Receiver<'a> {
         end_ns: u64,
         drain: Option<Drain>,
     ) -> io::Result<Received> {
-        self.join.observe(flight.now_ns(), flight.real_ns(), flight.now_ns());
+        self.read_clocks(flight);
         while !flight.is_halted() {
             let now = flight.now_ns();
             let longest = match (flight.finished_ns(), drain) {
@@ -209,10 +209,18 @@ impl<'a> Receiver<'a> {
         Ok(any)
     }
 
+    /// Reads the schedule's clock, and the stamps' with it; not before the trial starts, when the first stands still.
+    fn read_clocks(&mut self, flight: &Flight<'_>) -> u64 {
+        let now = flight.now_ns();
+        if now > 0 {
+            self.join.observe(now, flight.real_ns(), flight.now_ns());
+        }
+        now
+    }
+
     /// Counts what the last call brought.
     fn judge(&mut self, stream: usize, count: usize, flight: &Flight<'_>) {
-        let now = flight.now_ns();
-        self.join.observe(now, flight.real_ns(), flight.now_ns());
+        let now = self.read_clocks(flight);
         let sent_below = flight.next_index(self.senders[stream]);
         for at in 0..count {
             match self.whose.judge(self.batch.packet(at)) {
