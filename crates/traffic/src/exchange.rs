@@ -3,6 +3,7 @@
 use crate::evidence::Evidence;
 use crate::flight::Flight;
 use crate::lane::Lane;
+use crate::lull::Interruptions;
 use crate::measurer::grace;
 use crate::placement::Placement;
 use crate::receiver::{Received, Receiver, Tools, Whose};
@@ -31,6 +32,8 @@ pub(crate) struct Exchange<'a> {
     pub(crate) batches: &'a mut [ReceiveBatch],
     pub(crate) stamps: &'a Stamps,
     pub(crate) placement: &'a Placement,
+    /// Of the sender's CPU, where the load is constant.
+    pub(crate) interruptions: Option<&'a Interruptions>,
     pub(crate) receive: ReceiveMeans,
     pub(crate) send: SendMeans,
     pub(crate) stamps_departures: bool,
@@ -118,7 +121,10 @@ impl Exchange<'_> {
         }
         let schedules: Vec<Schedule> =
             (0..sending.len()).map(|_| Schedule::new(self.profile.arrival.departures(input, seed))).collect();
-        let epoch = Instant::now() + LEAD;
+        let epoch = match self.interruptions {
+            Some(heard) => heard.best_start(Instant::now() + LEAD, input.load),
+            None => Instant::now() + LEAD,
+        };
         let flight =
             Flight::new(epoch, sending.len(), self.stamps, self.stop, self.progress, self.options.clock_step);
         let drain = echo.then_some(self.profile.drain);

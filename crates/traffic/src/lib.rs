@@ -22,6 +22,7 @@ mod frame;
 pub mod gathered;
 mod lane;
 pub mod limit;
+mod lull;
 pub mod means;
 pub mod measurer;
 pub mod overheard;

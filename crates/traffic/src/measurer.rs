@@ -12,6 +12,7 @@ use crate::closed_loop::ClientProgram;
 use crate::counting::Counting;
 use crate::evidence::{Evidence, Gathered};
 use crate::exchange::{Exchange, Exchanged};
+use crate::lull::Interruptions;
 use crate::means::Leaving;
 use crate::placement::Placement;
 use crate::receiver::Whose;
@@ -48,6 +49,8 @@ pub struct UdpMeasurer {
     batches: Vec<ReceiveBatch>,
     stamps: Stamps,
     placement: Placement,
+    /// When the sender's CPU does something else: listened to once, where the load is constant.
+    interruptions: Option<Interruptions>,
     receive: ReceiveMeans,
     /// How the packets of the last trial left.
     leaving: Option<Leaving>,
@@ -120,6 +123,8 @@ impl UdpMeasurer {
             true => ReceiveBatch::with_trains(),
             false => ReceiveBatch::with_stamps(KEPT_BYTES),
         };
+        let placement = Placement::new(&options.means.cpus, options.means.priority, senders);
+        let interruptions = profile.arrival.is_constant().then(|| placement.listen()).flatten();
         Ok(Self {
             tags: Tags::new(profile.seed, salt()),
             first: first_trial,
@@ -127,7 +132,8 @@ impl UdpMeasurer {
             spread,
             batches: (0..receivers).map(|_| batch()).collect(),
             stamps: Stamps::new(STAMPED),
-            placement: Placement::new(&options.means.cpus, options.means.priority, senders),
+            placement,
+            interruptions,
             receive,
             leaving: None,
             stamps_departures: ways.stamped && can_stamp_departures(),
@@ -217,6 +223,7 @@ impl UdpMeasurer {
             batches: &mut self.batches,
             stamps: &self.stamps,
             placement: &self.placement,
+            interruptions: self.interruptions.as_ref(),
             receive: self.receive,
             send: leaving.means,
             stamps_departures,

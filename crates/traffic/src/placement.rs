@@ -1,5 +1,6 @@
 //! Which CPUs the sender and the receiver have, and who goes first there.
 
+use crate::lull::Interruptions;
 use crate::sys::{allowed_cpus, prefer, real_time, run_on};
 use std::fmt;
 use std::str::FromStr;
@@ -154,6 +155,18 @@ impl Placement {
         Rank { first, allowed: first, alone: self.alone, ..Rank::default() }
     }
 
+    /// When the CPU of the first sender does something else; `None` where no CPU is its own.
+    pub(crate) fn listen(&self) -> Option<Interruptions> {
+        if self.of_sender(0).is_empty() || !self.real_time {
+            return None;
+        }
+        let listen = || {
+            self.settle_sender(0);
+            Interruptions::listen(Interruptions::LISTENING)
+        };
+        std::thread::scope(|scope| scope.spawn(listen).join().ok())
+    }
+
     /// Puts the calling thread where receiver `number` belongs.
     pub(crate) fn settle_receiver(&self, number: usize) -> Unsettled {
         let before = allowed_cpus();
@@ -210,7 +223,8 @@ fn may_go_first() -> bool {
 /// Whether a sender goes first, given its pauses.
 ///
 /// A thread that goes first and never sleeps is taken from its CPU for 50 ms of each second, so that the others
-/// live. So it goes first only while it sleeps enough by itself for them.
+/// live. Where others need its CPU it goes first only while it sleeps enough by itself for them. On a CPU of its own it
+/// is an ordinary thread for as much of the time as it takes.
 #[derive(Debug, Default)]
 pub(crate) struct Rank {
     pub(crate) first: bool,
@@ -218,8 +232,6 @@ pub(crate) struct Rank {
     alone: bool,
     looked_ns: u64,
     slept_ns: u64,
-    /// How often it had to step back.
-    pub(crate) demoted: u64,
 }
 
 impl Rank {
@@ -228,16 +240,15 @@ impl Rank {
     /// Of that, the least sleep to go first, and to begin to again.
     const LEAST_NS: u64 = Self::EVERY_NS / 16;
     const AGAIN_NS: u64 = Self::EVERY_NS / 5;
-    /// Of that, the sleep of a sender with a CPU of its own that has no pauses.
+    /// Of that, what a sender with a CPU of its own leaves to others, asleep or as one of them.
     const ENOUGH_NS: u64 = Self::EVERY_NS / 12;
 
     /// Whether it sleeps in a short gap too.
     ///
-    /// A CPU that slept wakes late, and each late packet spoils two gaps: who goes first on a CPU that nobody else needs
-    /// sleeps there only as much as going first takes.
-    pub(crate) fn needs_rest(&self, now_ns: u64) -> bool {
-        let passed = now_ns.saturating_sub(self.looked_ns);
-        !(self.first && self.alone) || self.slept_ns * Self::EVERY_NS < passed * Self::ENOUGH_NS
+    /// A CPU that slept wakes late, and each late packet spoils two gaps: nobody sleeps there on a CPU that no other
+    /// needs.
+    pub(crate) fn rests(&self) -> bool {
+        !self.alone
     }
 
     /// It slept.
@@ -247,17 +258,22 @@ impl Rank {
 
     /// Steps back, or forward again, when it is time to.
     pub(crate) fn look(&mut self, now_ns: u64) {
-        if !self.allowed || now_ns < self.looked_ns + Self::EVERY_NS {
-            return;
+        let first = self.goes_first(now_ns);
+        if first != self.first {
+            self.first = real_time(first).is_ok() == first;
+        }
+    }
+
+    fn goes_first(&mut self, now_ns: u64) -> bool {
+        let passed = now_ns.saturating_sub(self.looked_ns);
+        if passed < Self::EVERY_NS {
+            let enough = !self.alone || passed < Self::EVERY_NS - Self::ENOUGH_NS + self.slept_ns;
+            return self.first && enough;
         }
         let slept = std::mem::take(&mut self.slept_ns);
         self.looked_ns = now_ns;
-        if self.first && slept < Self::LEAST_NS {
-            self.first = real_time(false).is_err();
-            self.demoted += 1;
-        } else if !self.first && slept > Self::AGAIN_NS {
-            self.first = real_time(true).is_ok();
-        }
+        let least = if self.first { Self::LEAST_NS } else { Self::AGAIN_NS };
+        self.allowed && (self.alone || slept >= least)
     }
 }
 
@@ -304,22 +320,26 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_first_on_its_own_cpu_sleeps_as_much_as_it_must_and_no_more() {
+    fn who_has_its_own_cpu_goes_first_for_eleven_twelfths_of_the_time_and_never_sleeps() {
         let mut rank = Rank { first: true, allowed: true, alone: true, ..Rank::default() };
-        for now in (0..3 * Rank::EVERY_NS).step_by(100_000) {
-            rank.look(now);
-            if rank.needs_rest(now) {
-                rank.slept(50_000);
+        assert!(!rank.rests());
+        for window in 0..3 {
+            let mut went_first = 0;
+            for now in (0..Rank::EVERY_NS).step_by(100_000) {
+                rank.first = rank.goes_first(window * Rank::EVERY_NS + now);
+                went_first += 100_000 * u64::from(rank.first);
             }
-            let due = (now - rank.looked_ns) * Rank::ENOUGH_NS / Rank::EVERY_NS;
-            assert!(rank.slept_ns.abs_diff(due) <= 50_000, "{} of {due} at {now}", rank.slept_ns);
+            let due = Rank::EVERY_NS - Rank::ENOUGH_NS;
+            assert!(went_first.abs_diff(due) <= 100_000, "{went_first} of {due}");
         }
-        assert_eq!((rank.first, rank.demoted), (true, 0));
+        rank.first = rank.goes_first(3 * Rank::EVERY_NS);
         rank.slept(Rank::EVERY_NS / 2);
-        assert!(!rank.needs_rest(3 * Rank::EVERY_NS));
-        for shares in [Rank { alone: false, ..rank }, Rank { first: false, ..Rank::default() }] {
-            assert!(shares.needs_rest(3 * Rank::EVERY_NS), "others are waiting for that CPU");
-        }
+        assert!(rank.goes_first(4 * Rank::EVERY_NS - 1), "others had their time while it slept");
+    }
+
+    #[test]
+    fn who_shares_its_cpu_sleeps_in_every_gap() {
+        assert!(Rank { first: true, allowed: true, ..Rank::default() }.rests() && Rank::default().rests());
     }
 
     #[test]
@@ -332,14 +352,23 @@ mod tests {
     }
 
     #[test]
-    fn who_never_sleeps_does_not_go_first() {
+    fn who_shares_its_cpu_and_never_sleeps_does_not_go_first() {
         let mut rank = Rank { first: true, allowed: true, ..Rank::default() };
         rank.slept(50_000_000);
-        rank.look(Rank::EVERY_NS);
-        assert_eq!((rank.first, rank.demoted), (true, 0));
-        rank.look(Rank::EVERY_NS + 1);
-        assert_eq!(rank.demoted, 0, "not yet");
-        rank.look(2 * Rank::EVERY_NS);
-        assert_eq!(rank.demoted, 1);
+        assert!(rank.goes_first(Rank::EVERY_NS));
+        assert!(rank.goes_first(Rank::EVERY_NS + 1), "not yet");
+        rank.first = rank.goes_first(2 * Rank::EVERY_NS);
+        assert!(!rank.first);
+        rank.slept(Rank::LEAST_NS);
+        assert!(!rank.goes_first(3 * Rank::EVERY_NS), "it takes more to begin again");
+        rank.slept(Rank::AGAIN_NS);
+        assert!(rank.goes_first(4 * Rank::EVERY_NS));
+    }
+
+    #[test]
+    fn who_may_not_go_first_never_does() {
+        let mut rank = Rank::default();
+        rank.slept(Rank::EVERY_NS);
+        assert!(!rank.goes_first(Rank::EVERY_NS));
     }
 }

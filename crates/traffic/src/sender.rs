@@ -98,7 +98,6 @@ impl Sender<'_> {
         sent.marks.resize(slices, Mark { index: u64::MAX, offered: sent.offered });
         sent.marks.push(Mark { index, offered: sent.offered });
         sent.refused = refused.into_values().map(|(error, count)| (errno_name(&error), count)).collect();
-        sent.demoted = rank.demoted;
         sent.intended = schedule.intended();
         sent
     }

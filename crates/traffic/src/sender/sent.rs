@@ -21,8 +21,6 @@ pub(crate) struct Sent {
     pub(crate) send_cost_ns: Option<u64>,
     /// Trains that were sent, and packets in them.
     pub(crate) trains: Trains,
-    /// How often it had to give up going first for want of pauses.
-    pub(crate) demoted: u64,
     /// How long it waited for a CPU; `None` where that is not known.
     pub(crate) waited: Option<Duration>,
     /// What ended it early.
@@ -69,7 +67,6 @@ impl Sent {
             marks: Vec::with_capacity(slices + 1),
             send_cost_ns: None,
             trains: Trains::default(),
-            demoted: 0,
             waited: None,
             error: None,
         }
@@ -111,7 +108,6 @@ impl Sent {
         self.send_cost_ns = self.send_cost_ns.into_iter().chain(other.send_cost_ns).min();
         self.trains.trains += other.trains.trains;
         self.trains.packets += other.trains.packets;
-        self.demoted += other.demoted;
         self.waited = self.waited.max(other.waited);
         self.error = self.error.take().or(other.error);
     }

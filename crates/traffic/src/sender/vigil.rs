@@ -48,7 +48,7 @@ pub(super) fn wait_until(
             true => AWAKE_FIRST_NS,
             false => AWAKE_NS,
         };
-        if left > awake && (left > PAUSE_NS || rank.needs_rest(now)) {
+        if left > awake && (left > PAUSE_NS || rank.rests()) {
             std::thread::sleep(Duration::from_nanos(left - awake).min(LONGEST_SLEEP));
             let woken = flight.now_ns();
             rank.slept(woken.saturating_sub(now));
