@@ -5,7 +5,7 @@ use crate::target::{AnyMeasurer, Opened, Opening};
 use crate::{Failure, SearchPlan, Target, Watcher, clock, environment, failure};
 use dropline_record::{
     AnswerLine, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, GoalLine, Header, OutlookLine,
-    ProfileLine, Purpose, Record, ResultLine, TrialLine, schema,
+    ProfileLine, Purpose, Record, ResultLine, TrialLine, schema, units_of_rate,
 };
 use dropline_search::Search;
 use dropline_traffic::Moving;
@@ -159,13 +159,7 @@ fn header(plan: &SearchPlan, conditions: &Conditions, opened: &Opened) -> Header
 
 /// A load in words, in the unit of what it counts: `packets`, `samples`, `cycles`, …
 pub fn load_in(load: impl std::fmt::Display, load_unit: &str) -> String {
-    let words = load.to_string();
-    match load_unit {
-        "packets" => words,
-        "samples" => words.replace("pps", "sps"),
-        "cycles" => words.replace("pps", "Hz"),
-        _ => words.replace("pps", "/s"),
-    }
+    load.to_string().replace(units_of_rate("packets")[0], units_of_rate(load_unit)[0])
 }
 
 /// What a load is the sum of, in words (RFC 9971 §4.5.2).

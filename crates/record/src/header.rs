@@ -182,3 +182,13 @@ impl From<&dropline_trial::TrafficProfile> for ProfileLine {
         }
     }
 }
+
+/// What a rate of these is counted in: in ones, thousands, millions and thousand millions a second.
+pub fn units_of_rate(load_unit: &str) -> [&'static str; 4] {
+    match load_unit {
+        "packets" => ["pps", "kpps", "Mpps", "Gpps"],
+        "samples" => ["sps", "ksps", "Msps", "Gsps"],
+        "cycles" => ["Hz", "kHz", "MHz", "GHz"],
+        _ => ["/s", "k/s", "M/s", "G/s"],
+    }
+}

@@ -38,7 +38,7 @@ pub use distribution::{DistributionLine, DistributionSlice};
 pub use environment::Environment;
 pub use fit::Fit;
 pub use graph_line::GraphLine;
-pub use header::{GoalLine, Header, MdrLine, PartLine, ProfileLine, SearchLine};
+pub use header::{GoalLine, Header, MdrLine, PartLine, ProfileLine, SearchLine, units_of_rate};
 pub use injected::{Injected, InjectedModeLine};
 pub use packets::{PacketFile, PacketFileError};
 pub use passages_line::PassagesLine;
