@@ -92,3 +92,43 @@ fn a_responder_lists_its_probes_and_a_name_that_it_has_not_is_refused() {
     let listed: serde_json::Value = serde_json::from_str(&listed.text).unwrap();
     assert_eq!(listed["probes"], serde_json::json!(["request", "query"]), "{listed:#}");
 }
+
+/// The C service of `c/trace`, each tenth of whose answers takes the long way, with a port for it.
+#[cfg(target_os = "linux")]
+fn c_service(bench: &Bench) -> (String, String) {
+    let program = bench.path("service");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../c/trace/service.c");
+    let done = std::process::Command::new("cc")
+        .args(["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O2", "-pthread", "-o"])
+        .args([program.as_os_str(), source.as_ref()])
+        .status()
+        .unwrap_or_else(|why| panic!("cc is missing ({why}): cargo xtask setup test installs it"));
+    assert!(done.success());
+    let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    (format!("udp://127.0.0.1:{port}"), format!("{} {port}", program.display()))
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_c_program_is_delayed_where_it_is_told_and_only_who_passes_there() {
+    let bench = Bench::new();
+    let (target, start) = c_service(&bench);
+    let inject = |more: &[&str]| -> serde_json::Value {
+        let words = ["inject", &target, "--start", &start, "--json", "--quiet", "--load", "500pps"];
+        let words: Vec<&str> = words.iter().chain(more).copied().collect();
+        serde_json::from_str(&bench.done(&words).text).unwrap()
+    };
+    let listed = inject(&["--list", "--duration", "1s"]);
+    assert_eq!(listed["probes"], serde_json::json!(["parse", "long_way"]), "{listed:#}");
+    let crossings = |probe: &str| {
+        let found = inject(&["--probe", probe, "--delay", "50us", "--duration", "4s"]);
+        let realised = found["realised_us"].as_f64().unwrap();
+        assert!(realised >= 50.0, "it waits for as long as it is told: {realised}");
+        found["crossings"].as_f64().unwrap()
+    };
+    let (all, some) = (crossings("parse"), crossings("long_way"));
+    assert!(
+        all > 0.0 && (0.05..0.2).contains(&(some / all)),
+        "one of ten takes the long way: {some} of {all}"
+    );
+}
