@@ -155,13 +155,14 @@ impl Placement {
         Rank { first, allowed: first, alone: self.alone, ..Rank::default() }
     }
 
-    /// When the CPU of the first sender does something else; `None` where no CPU is its own.
+    /// When the CPU of the first sender does something else; `None` where it has none that nobody else needs. Who
+    /// listens does not go first: others of its kind may be under way.
     pub(crate) fn listen(&self) -> Option<Interruptions> {
-        if self.of_sender(0).is_empty() || !self.real_time {
+        if self.of_sender(0).is_empty() || !self.real_time || !self.alone {
             return None;
         }
         let listen = || {
-            self.settle_sender(0);
+            settle(self.of_sender(0));
             Interruptions::listen(Interruptions::LISTENING)
         };
         std::thread::scope(|scope| scope.spawn(listen).join().ok())
@@ -224,7 +225,7 @@ fn may_go_first() -> bool {
 ///
 /// A thread that goes first and never sleeps is taken from its CPU for 50 ms of each second, so that the others
 /// live. Where others need its CPU it goes first only while it sleeps enough by itself for them. On a CPU of its own it
-/// is an ordinary thread for as much of the time as it takes.
+/// goes first while it has pauses, awake or not, and is an ordinary thread for as much of the time as it takes.
 #[derive(Debug, Default)]
 pub(crate) struct Rank {
     pub(crate) first: bool,
@@ -232,12 +233,13 @@ pub(crate) struct Rank {
     alone: bool,
     looked_ns: u64,
     slept_ns: u64,
+    waited_ns: u64,
 }
 
 impl Rank {
     /// Between two looks.
     const EVERY_NS: u64 = 100_000_000;
-    /// Of that, the least sleep to go first, and to begin to again.
+    /// Of that, the shortest pauses to go first, and to begin to again.
     const LEAST_NS: u64 = Self::EVERY_NS / 16;
     const AGAIN_NS: u64 = Self::EVERY_NS / 5;
     /// Of that, what a sender with a CPU of its own leaves to others, asleep or as one of them.
@@ -251,9 +253,10 @@ impl Rank {
         !self.alone
     }
 
-    /// It slept.
-    pub(crate) fn slept(&mut self, ns: u64) {
-        self.slept_ns += ns;
+    /// It waited for so long, and slept for a part of that.
+    pub(crate) fn waited(&mut self, ns: u64, slept_ns: u64) {
+        self.waited_ns += ns;
+        self.slept_ns += slept_ns;
     }
 
     /// Steps back, or forward again, when it is time to.
@@ -270,10 +273,10 @@ impl Rank {
             let enough = !self.alone || passed < Self::EVERY_NS - Self::ENOUGH_NS + self.slept_ns;
             return self.first && enough;
         }
-        let slept = std::mem::take(&mut self.slept_ns);
         self.looked_ns = now_ns;
+        let (slept, waited) = (std::mem::take(&mut self.slept_ns), std::mem::take(&mut self.waited_ns));
         let least = if self.first { Self::LEAST_NS } else { Self::AGAIN_NS };
-        self.allowed && (self.alone || slept >= least)
+        self.allowed && least <= if self.alone { waited } else { slept }
     }
 }
 
@@ -326,6 +329,7 @@ mod tests {
         for window in 0..3 {
             let mut went_first = 0;
             for now in (0..Rank::EVERY_NS).step_by(100_000) {
+                rank.waited(90_000, 0);
                 rank.first = rank.goes_first(window * Rank::EVERY_NS + now);
                 went_first += 100_000 * u64::from(rank.first);
             }
@@ -333,8 +337,10 @@ mod tests {
             assert!(went_first.abs_diff(due) <= 100_000, "{went_first} of {due}");
         }
         rank.first = rank.goes_first(3 * Rank::EVERY_NS);
-        rank.slept(Rank::EVERY_NS / 2);
+        rank.waited(Rank::EVERY_NS / 2, Rank::EVERY_NS / 2);
         assert!(rank.goes_first(4 * Rank::EVERY_NS - 1), "others had their time while it slept");
+        rank.goes_first(4 * Rank::EVERY_NS);
+        assert!(!rank.goes_first(5 * Rank::EVERY_NS), "it had no pause");
     }
 
     #[test]
@@ -354,21 +360,21 @@ mod tests {
     #[test]
     fn who_shares_its_cpu_and_never_sleeps_does_not_go_first() {
         let mut rank = Rank { first: true, allowed: true, ..Rank::default() };
-        rank.slept(50_000_000);
+        rank.waited(50_000_000, 50_000_000);
         assert!(rank.goes_first(Rank::EVERY_NS));
         assert!(rank.goes_first(Rank::EVERY_NS + 1), "not yet");
         rank.first = rank.goes_first(2 * Rank::EVERY_NS);
         assert!(!rank.first);
-        rank.slept(Rank::LEAST_NS);
+        rank.waited(Rank::LEAST_NS, Rank::LEAST_NS);
         assert!(!rank.goes_first(3 * Rank::EVERY_NS), "it takes more to begin again");
-        rank.slept(Rank::AGAIN_NS);
+        rank.waited(Rank::AGAIN_NS, Rank::AGAIN_NS);
         assert!(rank.goes_first(4 * Rank::EVERY_NS));
     }
 
     #[test]
     fn who_may_not_go_first_never_does() {
         let mut rank = Rank::default();
-        rank.slept(Rank::EVERY_NS);
+        rank.waited(Rank::EVERY_NS, Rank::EVERY_NS);
         assert!(!rank.goes_first(Rank::EVERY_NS));
     }
 }

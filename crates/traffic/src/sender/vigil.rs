@@ -34,9 +34,11 @@ pub(super) fn wait_until(
     flight: &Flight<'_>,
     rank: &mut Rank,
 ) -> u64 {
+    let (begun, mut slept) = (now, 0);
     loop {
         let left = due.saturating_sub(now);
         if left == 0 || flight.is_halted() {
+            rank.waited(now.saturating_sub(begun), slept);
             return now;
         }
         if left > SLACK_NS && schedule.draw_ahead() {
@@ -51,8 +53,7 @@ pub(super) fn wait_until(
         if left > awake && (left > PAUSE_NS || rank.rests()) {
             std::thread::sleep(Duration::from_nanos(left - awake).min(LONGEST_SLEEP));
             let woken = flight.now_ns();
-            rank.slept(woken.saturating_sub(now));
-            rank.look(woken);
+            slept += woken.saturating_sub(now);
             now = woken;
             continue;
         }
