@@ -1,12 +1,12 @@
 //! What a trial's arrivals were, in words: beside what was asked, chance and the cost of a send.
 
-use crate::finding;
 use crate::number::{self, JOIN};
+use crate::traffic;
 use dropline_record::{ArrivalsLine, FidelityWord, SpacedLine, ThoughtLine, TrialLine};
 
 /// `Poisson as asked: rate +0.00 %, KS 0.20 (floor 0.19: a send takes 2.1 us), dispersion 1.01 / 0.99 / 1.03`.
 pub(crate) fn words(trial: &TrialLine) -> String {
-    let name = finding::arrival_words(&trial.arrival);
+    let name = traffic::arrival_words(&trial.arrival);
     let Some(arrivals) = &trial.arrivals else { return without_times(name, trial) };
     let mut facts: Vec<String> = arrivals.rate_error.map(rate).into_iter().collect();
     let seen = arrivals.left.as_ref().or(arrivals.arrived.as_ref());

@@ -1,7 +1,8 @@
 //! Several searches: what they share, where they differ, how far they scatter.
 
-use crate::finding::{self, Finding, Standing, loss_words};
+use crate::finding::{Finding, Standing, loss_words};
 use crate::number::Loads;
+use crate::traffic;
 use dropline_record::{Record, sample};
 
 /// Searches grouped by what differs between them.
@@ -63,7 +64,7 @@ impl Comparison {
             .map(|(_, label)| label.as_str())
             .zip(&findings)
             .collect();
-        let highest = records.iter().map(finding::highest_load).fold(0.0, f64::max);
+        let highest = records.iter().map(traffic::highest_load).fold(0.0, f64::max);
         let unit = records.first().map_or("packets", |record| record.header.load_unit.as_str());
         let loads = Loads::of(unit, findings.iter().flat_map(|finding| &finding.answers), highest);
         let mut groups: Vec<(&str, Vec<&Finding>)> = Vec::new();
@@ -212,7 +213,7 @@ fn features(record: &Record) -> Vec<String> {
         header.target.clone(),
         algorithm,
         format!("{} trials", crate::number::seconds(longest)),
-        format!("{} arrivals", finding::arrival_words(&profile.arrival)),
+        format!("{} arrivals", traffic::arrival_words(&profile.arrival)),
         crate::number::bytes(profile.packet_bytes.into()),
         parts("stream", &profile.streams),
         parts("direction", &profile.directions),

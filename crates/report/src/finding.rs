@@ -1,8 +1,9 @@
-//! What a record says, in words that every front end shares.
+//! What a search says, in words that every front end shares.
 
 use crate::number::{self, JOIN, Loads};
+use crate::prose::sentence_case;
+use crate::traffic::highest_load;
 use dropline_record::{AnswerLine, BoundsLine, GoalLine, Record, ResultWord, SearchLine, TrialLine};
-use std::collections::BTreeMap;
 
 /// A search as it is shown: its answers, or what was known when it was cut off.
 #[derive(Clone, Debug)]
@@ -390,124 +391,6 @@ pub(crate) fn effective_words(search: &SearchLine) -> String {
         "duration_s" => "as long as the load was offered (duration_s)".into(),
         other => other.into(),
     }
-}
-
-/// An arrival process in words; Poisson was a person.
-pub(crate) fn arrival_words(name: &str) -> String {
-    if name == "poisson" { "Poisson".into() } else { name.into() }
-}
-
-/// A title behind the name of what it is about, where that is needed.
-pub(crate) fn labelled(label: &str, title: String) -> String {
-    let mut letters = title.chars();
-    match letters.next() {
-        Some(first) if !label.is_empty() => {
-            let rest: String = first.to_lowercase().chain(letters).collect();
-            format!("{label}: {rest}")
-        }
-        _ => title,
-    }
-}
-
-/// Whether it is traffic of others that was listened in on: nobody asked for it, and nothing was waited for.
-pub(crate) fn is_overheard(record: &Record) -> bool {
-    record.header.verb == "watch"
-}
-
-/// Whether packets move, which have a size and may come back late; samples, timers and cycles have neither.
-pub(crate) fn is_traffic(record: &Record) -> bool {
-    record.header.load_unit == "packets"
-}
-
-/// The traffic in words.
-pub(crate) fn traffic_words(record: &Record) -> String {
-    let profile = &record.header.profile;
-    if is_at_own_pace(record) {
-        return "at the program's own pace".into();
-    }
-    if !is_traffic(record) {
-        return format!("{} arrivals of {}", arrival_words(&profile.arrival), record.header.load_unit);
-    }
-    let mut words = format!(
-        "{} arrivals, {} payload ({} frames)",
-        arrival_words(&profile.arrival),
-        number::bytes(profile.packet_bytes.into()),
-        number::bytes(profile.frame_bytes.into())
-    );
-    if profile.streams.len() > 1 {
-        words.push_str(&format!(", {}", number::plural(profile.streams.len() as u64, "stream")));
-    }
-    if profile.directions.len() > 1 {
-        words.push_str(&format!(", {}", number::plural(profile.directions.len() as u64, "direction")));
-    }
-    words
-}
-
-/// The arrival process of a target that nothing is offered to.
-const OWN_PACE: &str = "own pace";
-
-/// Whether nothing was offered from outside.
-pub(crate) fn is_at_own_pace(record: &Record) -> bool {
-    record.header.profile.arrival == OWN_PACE
-}
-
-/// Between which two moments a trial's delays lie.
-pub(crate) fn delay_words(trial: &TrialLine) -> &'static str {
-    if trial.passages.is_some() && trial.intended.is_none() {
-        "from source to sink"
-    } else {
-        "from when each was due"
-    }
-}
-
-/// The waits of a trial, and how they differ from RFC 2544 §23.
-pub(crate) fn waits_words(record: &Record) -> String {
-    let profile = &record.header.profile;
-    let drain = match profile.drain_quiet_s {
-        Some(quiet) => format!(
-            "until {} without a packet, at most {}",
-            number::seconds(quiet),
-            number::seconds(profile.drain_s)
-        ),
-        None => format!("{} in full", number::seconds(profile.drain_s)),
-    };
-    let rest = if profile.rest_s == 0.0 { "none".into() } else { number::seconds(profile.rest_s) };
-    format!(
-        "after the last departure {drain}; before the next trial {rest}; no learning frames (RFC 2544 §23: \
-         2{JOIN}s and 5{JOIN}s, learning frames first)"
-    )
-}
-
-/// Packets lost by place, of these trials together; the highest number first.
-pub(crate) fn lost_at<'a>(trials: impl IntoIterator<Item = &'a TrialLine>) -> Vec<(String, u64)> {
-    let mut places: BTreeMap<&str, u64> = BTreeMap::new();
-    for (place, count) in trials.into_iter().filter_map(|trial| trial.lost_at.as_ref()).flatten() {
-        let sum = places.entry(place).or_default();
-        *sum = sum.saturating_add(count.0);
-    }
-    if places.values().all(|&count| count == 0) {
-        return Vec::new();
-    }
-    let mut places: Vec<(String, u64)> =
-        places.into_iter().map(|(place, count)| (place.replace('_', " "), count)).collect();
-    places.sort_by_key(|(place, count)| (place == "unexplained", std::cmp::Reverse(*count)));
-    places
-}
-
-/// Highest intended load of any trial; 0 without trials.
-pub(crate) fn highest_load(record: &Record) -> f64 {
-    record
-        .trials
-        .iter()
-        .map(|trial| trial.intended_load_pps)
-        .filter(|load| load.is_finite())
-        .fold(0.0, f64::max)
-}
-
-/// The first letter as at the start of a sentence.
-pub(crate) fn sentence_case(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Names of the goals; goals of one loss ratio are numbered.

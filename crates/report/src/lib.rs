@@ -2,7 +2,7 @@
 //!
 //! Owns how a measurement is shown: [`text()`], [`html()`], [`svgs`], [`csv()`]. It never measures, never reads a
 //! file and never changes a number: what it shows is in the record, or computed from it here.
-//! Start reading at `finding`, what a record says in words; then `text`, `plot`, `html`.
+//! Start reading at `finding`, what a search says in words, and `traffic`, what moved; then `text`, `plot`, `html`.
 
 mod arrivals;
 mod comparison;
@@ -18,6 +18,7 @@ mod prose;
 mod style;
 mod text;
 mod things;
+mod traffic;
 
 pub use csv::csv;
 pub use html::{

@@ -1,7 +1,9 @@
 //! How it was measured: load, arrivals, generator, every goal attribute, the machine.
 
-use crate::finding::{self, Finding, sentence_case};
+use crate::finding::{self, Finding};
 use crate::number::{self, Loads, percent, seconds};
+use crate::prose::sentence_case;
+use crate::traffic;
 use dropline_record::{Environment, PartLine, Record};
 use maud::{Markup, html};
 
@@ -24,9 +26,9 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
     let profile = &header.profile;
     let mut facts = vec![
         ("target", with_note(&header.target, header.target_note.as_deref())),
-        ("load", format!("{}, seed {}", finding::traffic_words(record), profile.seed)),
+        ("load", format!("{}, seed {}", traffic::traffic_words(record), profile.seed)),
     ];
-    let offered = !finding::is_at_own_pace(record);
+    let offered = !traffic::is_at_own_pace(record);
     if offered {
         facts.push(("a load is", format!("{}; {} a second", header.load_is, header.load_unit)));
     }
@@ -81,10 +83,10 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
             "1 \u{2212} forwarded ÷ intended decides (RFC 9971); lost ÷ offered is the target's".into(),
         ));
     }
-    if offered && finding::is_traffic(record) && !finding::is_overheard(record) {
-        facts.push(("waits", finding::waits_words(record)));
+    if offered && traffic::is_traffic(record) && !traffic::is_overheard(record) {
+        facts.push(("waits", traffic::waits_words(record)));
     }
-    let lost_at = finding::lost_at(&record.trials);
+    let lost_at = traffic::lost_at(&record.trials);
     if !lost_at.is_empty() {
         let places: Vec<String> =
             lost_at.iter().map(|(place, count)| format!("{place} {}", number::count(*count))).collect();

@@ -21,11 +21,11 @@ pub(super) fn section(fit: &Fit) -> Markup {
     let unit = unit(fit.unit_ns);
     html! {
         p.about { "dropline fit " b { (fit.source) } }
-        h1 { (fit.verdict_text.as_deref().map_or_else(|| "Too few events for a law".into(), crate::finding::sentence_case)) }
+        h1 { (fit.verdict_text.as_deref().map_or_else(|| "Too few events for a law".into(), crate::prose::sentence_case)) }
         p.para { (count(fit.count.0)) " events in " (unit) "; each is known to " (three(fit.quantum_ns)) " ns (" (fit.rounding) ")" }
         (caveats(&fit.caveats, None))
         @let course = text::course(fit);
-        @if !course.is_empty() { p.para { @for words in course { (crate::finding::sentence_case(&words)) ". " } } }
+        @if !course.is_empty() { p.para { @for words in course { (crate::prose::sentence_case(&words)) ". " } } }
         (figures(&plot::distribution(fit, unit), true))
         (figures(&plot::fit_over_time(fit).into_iter().collect::<Vec<_>>(), false))
         @if !fit.families.is_empty() {

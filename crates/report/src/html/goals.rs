@@ -1,9 +1,10 @@
 //! The answers as a table, and the doubts about them.
 
-use crate::finding::{Finding, Piece, Standing, sentence_case, width};
+use crate::finding::{Finding, Piece, Standing, width};
 use crate::number::{fixed, percent};
 use crate::plot::canvas::{Canvas, Path};
 use crate::plot::scale::Scale;
+use crate::prose::sentence_case;
 use dropline_record::CaveatLine;
 use maud::{Markup, html};
 

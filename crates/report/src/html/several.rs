@@ -7,10 +7,12 @@ use super::shell::shell;
 use super::single::about;
 use super::trials::trials;
 use crate::comparison::{Comparison, Labels, Line, labels};
-use crate::finding::{self, Finding, Piece};
+use crate::finding::{Finding, Piece};
 use crate::number::{self, Loads};
 use crate::plot::{self, Plot, Room};
+use crate::prose;
 use crate::text::{change_words, irregular_words};
+use crate::traffic;
 use dropline_record::{CaveatLine, Record};
 use maud::{Markup, html};
 
@@ -60,14 +62,14 @@ pub(super) fn shared_loads<'a>(records: impl IntoIterator<Item = &'a Record>, fi
     let (mut unit, mut highest) = (None, 0.0f64);
     for record in records {
         unit = unit.or(Some(record.header.load_unit.as_str()));
-        highest = highest.max(finding::highest_load(record));
+        highest = highest.max(traffic::highest_load(record));
     }
     Loads::of(unit.unwrap_or("packets"), findings.iter().flat_map(|finding| &finding.answers), highest)
 }
 
 fn name(labels: &Labels, index: usize) -> String {
     match labels.each.get(index) {
-        Some(label) if !label.is_empty() => finding::sentence_case(label),
+        Some(label) if !label.is_empty() => prose::sentence_case(label),
         _ => format!("Search {}", index + 1),
     }
 }
@@ -80,7 +82,7 @@ fn answer(comparison: &Comparison) -> Vec<Piece> {
     };
     let loads = comparison.loads;
     let verb = if first.forwarded { "it forwards" } else { "it takes" };
-    let mut pieces = vec![plain(format!("{} {verb} ", finding::sentence_case(&first.loss)))];
+    let mut pieces = vec![plain(format!("{} {verb} ", prose::sentence_case(&first.loss)))];
     let lines: Vec<&Line> = comparison.lines.iter().filter(|line| line.goal == first.goal).collect();
     for (index, line) in lines.iter().enumerate() {
         if index > 0 {

@@ -8,10 +8,11 @@ use super::graph::ran;
 use super::passages::{over_time, pipes};
 use super::shell::shell;
 use super::trials::trials;
-use crate::finding::{self, Finding, Piece};
+use crate::finding::{Finding, Piece};
 use crate::number::{self, Loads, percent};
 use crate::plot::{self, Plot, Room};
 use crate::things::Things;
+use crate::traffic;
 use dropline_record::{DelayLine, Explanation, Record, TrialLine};
 use maud::{Markup, html};
 
@@ -35,7 +36,7 @@ pub(super) fn about(record: &Record) -> Markup {
         p.about {
             b { (header.target) }
             @if let Some(note) = &header.target_note { ", " (note) }
-            ", " (finding::traffic_words(record))
+            ", " (traffic::traffic_words(record))
             "  ·  dropline " (header.verb) ", " (started(&header.started))
         }
     }
@@ -71,7 +72,7 @@ fn search(finding: &Finding) -> Markup {
 }
 
 fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
-    let loads = Loads::of(&record.header.load_unit, [], finding::highest_load(record));
+    let loads = Loads::of(&record.header.load_unit, [], traffic::highest_load(record));
     let (wide, plots): (Vec<Plot>, Vec<Plot>) =
         trial_plots(record).into_iter().partition(|plot| plot.name == "over-time");
     html! {
@@ -163,7 +164,7 @@ fn explanation(trial: &TrialLine, loads: Loads) -> String {
         "{} for {}, {} arrivals, {intended}.",
         loads.with_unit(trial.intended_load_pps),
         number::seconds(trial.duration_s),
-        finding::arrival_words(&trial.arrival)
+        traffic::arrival_words(&trial.arrival)
     )
 }
 
@@ -187,7 +188,7 @@ fn counted(trial: &TrialLine) -> Markup {
                 }
             }
             @for (errno, count) in &trial.refused { dt { "refused, " (errno) } dd { (number::count(count.0)) } }
-            @for (place, count) in finding::lost_at([trial]) { dt { "lost at " (place) } dd { (number::count(count)) } }
+            @for (place, count) in traffic::lost_at([trial]) { dt { "lost at " (place) } dd { (number::count(count)) } }
             dt { "loss ratio" }
             dd data-v=[trial.loss_ratio] { (trial.loss_ratio.map_or_else(|| "not defined".into(), percent)) }
             dt { "trial loss ratio" }

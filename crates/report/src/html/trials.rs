@@ -98,7 +98,7 @@ fn words(text: String) -> Cell {
 }
 
 fn lost_at(trial: &TrialLine) -> String {
-    let places = crate::finding::lost_at([trial]).into_iter().filter(|(_, count)| *count > 0);
+    let places = crate::traffic::lost_at([trial]).into_iter().filter(|(_, count)| *count > 0);
     let words: Vec<String> =
         places.map(|(place, count)| format!("{place} {}", number::count(count))).collect();
     words.join(", ")

@@ -4,8 +4,9 @@ use super::axes::{Frame, spread};
 use super::canvas::{Anchor, Canvas, Drawing, Path, text_width};
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
-use crate::finding::{Finding, labelled};
+use crate::finding::Finding;
 use crate::number::{Loads, nanoseconds, percent};
+use crate::prose::labelled;
 use crate::things::Things;
 use dropline_record::{DelayLine, Histogram, Record, TrialLine};
 
@@ -167,7 +168,7 @@ impl Curve {
 fn title(at: &str, curve: &Curve) -> String {
     match curve.tail() {
         Some((who, value)) => {
-            crate::finding::sentence_case(format!("{at} {who} {} or more", nanoseconds(value)).trim_start())
+            crate::prose::sentence_case(format!("{at} {who} {} or more", nanoseconds(value)).trim_start())
         }
         None => format!("Too few {} came back for percentiles", curve.what.many),
     }

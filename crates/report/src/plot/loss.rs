@@ -5,8 +5,9 @@ use super::canvas::{Anchor, Canvas, Drawing, Path};
 use super::scale::Scale;
 use super::search_time::View;
 use super::{Numbers, Plot, Reading, Room, shown_loss, trial_words};
-use crate::finding::{Finding, labelled};
+use crate::finding::Finding;
 use crate::number::{self, Loads, percent};
+use crate::prose::labelled;
 use dropline_record::TrialLine;
 
 /// Height of the lane for trials without loss.

@@ -5,8 +5,10 @@ use super::canvas::{Anchor, Canvas, Drawing, Path};
 use super::loss::LoadAxis;
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
-use crate::finding::{Finding, labelled, lost_at};
+use crate::finding::Finding;
 use crate::number::{self, Loads, count, percent};
+use crate::prose::labelled;
+use crate::traffic::lost_at;
 use dropline_record::TrialLine;
 
 /// Ranges of load, at most.

@@ -74,6 +74,9 @@ impl Scale {
             .flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)))
             .filter(|&value| value >= self.low * 0.999_999 && value <= self.high * 1.000_001)
             .collect();
+        if all.len() < 3 && decades < 1.0 {
+            return self.linear_ticks(most.min(6));
+        }
         let stride = all.len().div_ceil(most.max(1)).max(1);
         all.into_iter().step_by(stride).collect()
     }
@@ -90,6 +93,8 @@ mod tests {
         let scale = Scale::logarithmic((20e3, 2e6), (0.0, 100.0));
         assert_eq!(scale.ticks(8), [20e3, 50e3, 100e3, 200e3, 500e3, 1e6, 2e6]);
         assert_eq!(scale.ticks(3), [100e3, 1e6]);
+        let narrow = Scale::logarithmic((12.0, 46.0), (0.0, 100.0));
+        assert_eq!(narrow.ticks(8), [20.0, 30.0, 40.0], "one round number does not make an axis");
     }
 
     #[test]

@@ -12,8 +12,9 @@ use super::axes::{Frame, load_ticks, widest};
 use super::canvas::{Anchor, Canvas, Drawing};
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room, trial_words};
-use crate::finding::{Finding, Standing, labelled, relative_width, sentence_case};
+use crate::finding::{Finding, Standing, relative_width};
 use crate::number::{self, Loads, percent, seconds};
+use crate::prose::{labelled, sentence_case};
 use dropline_record::AnswerLine;
 use steps::{Step, steps};
 

@@ -4,6 +4,7 @@ use super::layout::{Columns, Page, Row, Side};
 use crate::finding::{self, Finding, Standing};
 use crate::number;
 use crate::style::Ink;
+use crate::traffic;
 use dropline_record::{Record, TrialLine};
 
 pub(super) fn write(page: &mut Page, finding: &Finding) {
@@ -21,7 +22,7 @@ pub(super) fn write(page: &mut Page, finding: &Finding) {
     super::cycles::periods(page, finding);
     page.hanging("  ", Ink::Plain, &finding.cost());
     delays(page, finding);
-    let lost_at = finding::lost_at(&finding.record.trials);
+    let lost_at = traffic::lost_at(&finding.record.trials);
     if !lost_at.is_empty() {
         page.fact("  lost at", &places(&lost_at));
     }
@@ -34,7 +35,7 @@ pub(super) fn head(page: &mut Page, record: &Record) {
     let header = &record.header;
     let note = header.target_note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
     page.fact("target", &format!("{}{note}", header.target));
-    page.fact("load", &finding::traffic_words(record));
+    page.fact("load", &traffic::traffic_words(record));
     if let Some(generator) = &header.generator {
         let limit = header.generator_limit_pps.map_or_else(String::new, |limit| {
             let loads = number::Loads::of(&header.load_unit, [], limit);
@@ -174,7 +175,7 @@ fn measured(page: &mut Page, finding: &Finding) {
     }
     page.fact("a load is", &finding.record.header.load_is);
     page.fact("time is", &finding::effective_words(search));
-    if finding::is_traffic(finding.record) {
-        page.fact("waits", &finding::waits_words(finding.record));
+    if traffic::is_traffic(finding.record) {
+        page.fact("waits", &traffic::waits_words(finding.record));
     }
 }

@@ -2,9 +2,9 @@
 
 use super::layout::Page;
 use super::search::{head, listed, places};
-use crate::finding;
 use crate::number::{self, JOIN, Loads};
 use crate::style::{Ink, Style};
+use crate::traffic;
 use dropline_record::{DelayLine, Histogram, Record, TrialLine};
 
 /// Cells of the small histogram.
@@ -22,10 +22,10 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     if trial.intended.is_some() || trial.passages.is_none() {
         page.fact("arrivals", &crate::arrivals::words(trial));
     }
-    if !finding::is_overheard(record) && (trial.intended.is_some() || trial.passages.is_none()) {
+    if !traffic::is_overheard(record) && (trial.intended.is_some() || trial.passages.is_none()) {
         lateness(page, trial);
     }
-    if !finding::is_overheard(record) {
+    if !traffic::is_overheard(record) {
         delays(page, trial);
     }
     if let Some(passages) = &trial.passages {
@@ -45,10 +45,10 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     }
     page.gap();
     head(page, record);
-    if trial.passages.is_none() && finding::is_traffic(record) {
+    if trial.passages.is_none() && traffic::is_traffic(record) {
         page.fact("a load is", &record.header.load_is);
-        if !finding::is_overheard(record) {
-            page.fact("waits", &finding::waits_words(record));
+        if !traffic::is_overheard(record) {
+            page.fact("waits", &traffic::waits_words(record));
         }
     }
 }
@@ -73,7 +73,7 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
     let ink = if trial.lost.0 > 0 { Ink::Lost } else { Ink::Plain };
     let lost = page.style.paint(ink, &lost);
     page.painted_fact("lost", &lost);
-    let lost_at = finding::lost_at([trial]);
+    let lost_at = traffic::lost_at([trial]);
     if !lost_at.is_empty() {
         page.fact("lost at", &places(&lost_at));
     }
@@ -101,7 +101,7 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
                 if trial.passages.is_some() { "out" } else { "back" }
             ),
         ),
-        None if trial.passages.is_some() || finding::is_overheard(record) => {}
+        None if trial.passages.is_some() || traffic::is_overheard(record) => {}
         None => page.fact("missing", "not defined: this load paces itself, so nothing was intended"),
     }
 }
@@ -124,7 +124,7 @@ fn delays(page: &mut Page, trial: &TrialLine) {
                     "{}\u{a0}\u{a0} (n{JOIN}{}, {})",
                     listed(delay),
                     number::count(delay.count.0),
-                    finding::delay_words(trial)
+                    traffic::delay_words(trial)
                 ),
             );
             if let Some(shape) = shape(delay, page.style) {
