@@ -73,7 +73,7 @@ fn output_to(named: Option<&Path>, index: u32, count: u32) -> Output {
     let path = match named {
         Some(path) if path.as_os_str() == "-" => return Output::Nowhere,
         Some(path) => path.to_owned(),
-        None => PathBuf::from(format!("dropline-{}.jsonl", clock::now_compact())),
+        None => unnamed(),
     };
     if count == 1 {
         return Output::File(path);
@@ -82,6 +82,14 @@ fn output_to(named: Option<&Path>, index: u32, count: u32) -> Output {
     let extension =
         path.extension().map_or("jsonl".into(), |extension| extension.to_string_lossy().into_owned());
     Output::File(path.with_file_name(format!("{stem}-{}.{extension}", index + 1)))
+}
+
+/// A record that nobody named: of this second, and numbered where that is taken.
+fn unnamed() -> PathBuf {
+    let second = clock::now_compact();
+    let others = (2..).map(|number| format!("dropline-{second}-{number}.jsonl"));
+    let mut names = std::iter::once(format!("dropline-{second}.jsonl")).chain(others).map(PathBuf::from);
+    names.find(|name| !name.exists()).expect("numbers do not end")
 }
 
 /// How text is laid out on this stdout: plain when piped or with NO_COLOR.

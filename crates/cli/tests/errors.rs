@@ -125,6 +125,16 @@ fn records_that_cannot_be_read_say_which_line_and_why() {
 }
 
 #[test]
+fn records_that_nobody_named_have_a_name_each() {
+    let bench = Bench::new();
+    let of_one_second = 3;
+    (0..of_one_second).for_each(|_| drop(bench.done(&["trial", "sim:hard", "--load", "1Mpps"])));
+    let kept = std::fs::read_dir(bench.path("")).unwrap().map(|file| file.unwrap().file_name());
+    let kept: Vec<String> = kept.map(|name| name.into_string().unwrap()).collect();
+    assert_eq!(kept.iter().filter(|name| name.ends_with(".jsonl")).count(), of_one_second, "{kept:?}");
+}
+
+#[test]
 fn a_record_is_never_written_over() {
     let bench = Bench::new();
     bench.done(&["search", "sim:hard", "-q", "-o", "r.jsonl"]);

@@ -58,6 +58,17 @@ fn a_stored_pair_tells_how_often_a_mode_crossed() {
 }
 
 #[test]
+fn a_report_of_imported_delays_names_the_verbs_that_show_them() {
+    let bench = Bench::new();
+    bench.write("delays.tsv", &histogram(0, 0));
+    bench.done(&["import", "delays.tsv", "-o", "delays.jsonl"]);
+    let ended = bench.run(&["report", "delays.jsonl"]);
+    assert_eq!(ended.code, Some(4));
+    assert!(ended.errors.contains("dropline fit delays.jsonl"), "{}", ended.errors);
+    bench.done(&["fit", "delays.jsonl", "--html", "delays.html"]);
+}
+
+#[test]
 fn what_cannot_be_injected_is_said() {
     let bench = Bench::new();
     let refused = |words: &[&str], says: &str| {

@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use dropline_record::record::{header_line, result_line, trial_line};
-use dropline_record::{Header, PacketFile, Record, ResultLine, TrialLine};
+use dropline_record::{Header, PacketFile, ReadError, Record, ResultLine, TrialLine};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -174,8 +174,14 @@ fn read_text(path: &Path) -> Result<String, Failure> {
 
 fn parse(text: &str, path: &Path) -> Result<Record, Failure> {
     Record::read(text).map_err(|why| {
-        Failure::environment(format!("{}: {why}", path.display()))
-            .advice("the file was edited or damaged; the lines before that one are whole trials")
+        let advice = match why {
+            ReadError::Imported => format!(
+                "dropline fit {0} --html {0}.html  says what they are, and  dropline compare {0} OTHER  whether two differ",
+                path.display()
+            ),
+            _ => "the file was edited or damaged; the lines before that one are whole trials".into(),
+        };
+        Failure::environment(format!("{}: {why}", path.display())).advice(advice)
     })
 }
 

@@ -26,6 +26,9 @@ pub enum ReadError {
     /// The first line is something else.
     #[error("line 1 is not the header of a record: {0}")]
     NoHeader(String),
+    /// Delays that another program measured.
+    #[error("it holds imported delays, and no trials")]
+    Imported,
     /// Written by a version that this one does not know.
     #[error("the record has schema {found:?}, and this version reads {CURRENT:?}: use a newer dropline")]
     UnknownSchema {
@@ -176,6 +179,7 @@ fn header(line: &str) -> Result<Header, ReadError> {
     }
     match serde_json::from_value(value) {
         Ok(Line::Header(header)) => Ok(*header),
+        Ok(Line::Distribution(_)) => Err(ReadError::Imported),
         Ok(_) => Err(ReadError::NoHeader("it is another line".into())),
         Err(why) => Err(ReadError::NoHeader(why.to_string())),
     }

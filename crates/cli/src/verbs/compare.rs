@@ -1,12 +1,11 @@
 //! `dropline compare`.
 
-use super::{DONE, FAILED, conditions, style};
+use super::{DONE, FAILED, conditions, output_to, style};
 use crate::args::CompareArgs;
 use crate::progress::Progress;
 use crate::{output as out, plan};
 use dropline::comparing::{self, side};
-use dropline::keeper::Output;
-use dropline::{Failure, clock, report};
+use dropline::{Failure, report};
 
 pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure> {
     let (pair, failure) = match (args.abba, args.targets.as_slice()) {
@@ -40,11 +39,7 @@ pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure>
 /// Measures both in turns; what was measured before it ended early is compared too.
 fn measured(args: &CompareArgs, words: Vec<String>) -> Result<(side::Pair, Option<Failure>), Failure> {
     let turns = plan::turns(args)?;
-    let output = match &args.output {
-        Some(path) if path.as_os_str() == "-" => Output::Nowhere,
-        Some(path) => Output::File(path.clone()),
-        None => Output::File(format!("dropline-{}.jsonl", clock::now_compact()).into()),
-    };
+    let output = output_to(args.output.as_deref(), 0, 1);
     let mut progress = Progress::new(args.quiet, false);
     let taken = turns.take(&output, &conditions(&args.traffic, words)?, &mut progress);
     progress.clear();
