@@ -1,5 +1,6 @@
 //! What the runs say: tables, the seed's plot, and whether the bars are kept.
 
+use super::ALL_PAIRS;
 use super::cell::{Cell, Part, SYSTEMS, System, VARIANTS, Variant, WEIGHED};
 use super::ran::Ran;
 use dropline_record::{CaveatLine, Chart, Series, Study, Table};
@@ -58,22 +59,23 @@ fn title(cells: &[Cell], seen: &[Ran], weighed: &[Weighed]) -> String {
     let cost = weighed
         .iter()
         .filter_map(|of| of.median(Variant::Ring))
-        .filter(|paired| paired.interval.is_some())
-        .map(|paired| paired.median);
-    let cost = cost.fold(None, |most: Option<f64>, cost| Some(most.map_or(cost, |most| most.max(cost))));
-    let ratio = (|| Some((deepest?, at_deepest("GNU Radio")? / at_deepest("flow")?)))();
-    match (ratio, cost) {
-        (Some((stages, ratio)), Some(cost)) => format!(
-            "At {stages} stages a sample takes {} times as long in GNU Radio as on FutureSDR's flow scheduler; the \
-             tracepoints that say so cost {} of the CPU time",
-            three(ratio),
-            percent(cost)
-        ),
-        (Some((stages, ratio)), None) => format!(
+        .filter_map(|paired| Some((paired.median, paired.interval?)))
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .map(|(middle, (low, high))| {
+            let shown = if low > 0.0 { "cost" } else { "are not shown to cost more CPU time:" };
+            let of = if low > 0.0 { " of the CPU time" } else { "" };
+            format!("{shown} {}{of}, 95 % interval [{}, {}]", percent(middle), percent(low), percent(high))
+        });
+    let ratio = (|| Some((deepest?, at_deepest("GNU Radio")? / at_deepest("flow")?)))().map(|(stages, ratio)| {
+        format!(
             "At {stages} stages a sample takes {} times as long in GNU Radio as on FutureSDR's flow scheduler",
             three(ratio)
-        ),
-        (None, Some(cost)) => format!("The tracepoints cost {} of the CPU time", percent(cost)),
+        )
+    });
+    match (ratio, cost) {
+        (Some(ratio), Some(cost)) => format!("{ratio}; the tracepoints that say so {cost}"),
+        (Some(ratio), None) => ratio,
+        (None, Some(cost)) => format!("The tracepoints {cost}"),
         (None, None) => "How long a sample takes through a graph".into(),
     }
 }
@@ -252,9 +254,10 @@ fn overhead(weighed: &[Weighed], turns: u32, event_ns: Option<f64>) -> Option<Ta
             let Paired { median: middle, interval, pairs } = found?;
             let verdict = match interval {
                 _ if words.is_empty() => String::new(),
-                Some((_, high)) if bar(middle, high) => format!("{words}: kept"),
-                Some(_) => format!("{words}: broken"),
-                None => format!("{words}: too few pairs"),
+                Some((_, high)) if pairs >= ALL_PAIRS as usize => {
+                    format!("{words}: {}", if bar(middle, high) { "kept" } else { "broken" })
+                }
+                _ => format!("{words}: asks for {ALL_PAIRS} pairs"),
             };
             let interval = interval.map_or_else(
                 || "\u{2013}".into(),

@@ -147,7 +147,7 @@ fn each(seen: &[Seen]) -> Table {
     });
     Table {
         title: "Each block, in the order of measurement".into(),
-        note: "In microseconds.".into(),
+        note: "In microseconds; ?: too few wake-ups to say it with a bound on either side.".into(),
         columns: ["block", "by", "p50", "p90", "p99", "p99.9", "longest"].map(String::from).into(),
         rows: rows.collect(),
     }
