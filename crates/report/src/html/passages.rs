@@ -21,7 +21,7 @@ pub(super) fn pipes(found: &PassagesLine) -> Markup {
                         @for pipe in &found.pipes {
                             tr {
                                 @for cell in passages::row(found, pipe) { td { (cell) } }
-                                td.l { (passages::note(found, pipe)) }
+                                td.l.wrap { (passages::note(found, pipe)) }
                             }
                         }
                     }

@@ -49,13 +49,13 @@ pub(super) struct Strange {
 impl Doubt {
     /// Looks at what a cloud has learned from; `faster` when the first load found a faster target later on.
     pub(super) fn of(cloud: &Cloud, faster: bool) -> Self {
-        let seen = cloud.seen();
+        let seen: Vec<Evidence> = cloud.seen().iter().filter(|one| !one.is_far()).copied().collect();
         if seen.len() < LEAST {
             return Self::default();
         }
         let draws = cloud.sample(DRAWS);
-        let states = States::of(seen);
-        let (numbers, surprises) = surprises(&draws, seen);
+        let states = States::of(&seen);
+        let (numbers, surprises) = surprises(&draws, &seen);
         if surprises.len() < LEAST {
             return Self { states, ..Self::default() };
         }

@@ -36,9 +36,8 @@ const LONGER: usize = 9;
 const STILL_COLD: usize = 2;
 /// What must be left then.
 const LEAST_TO_GO_ON: usize = 3;
-/// Loss above this share while looking around, and later, says nothing about the knee.
+/// Loss above this share while looking around says nothing about the knee but that it is below.
 const FAR_WHILE_LOCATING: f64 = 0.1;
-const FAR: f64 = 0.3;
 /// So many trials whose losses may be our own doing are made again; further ones count.
 const MOST_DISTURBED: usize = 3;
 /// A larger loss is not, however we were disturbed: the load was far above the knee.
@@ -180,20 +179,18 @@ impl Inquiry {
         match &mut self.stage {
             Stage::Locating(locate, seen) => {
                 locate.record(trial);
-                seen.extend(
-                    Evidence::of(trial, self.trials).filter(|one| one.loss_ratio() <= FAR_WHILE_LOCATING),
-                );
+                let tells = |one: &Evidence| one.loss_ratio() <= FAR_WHILE_LOCATING || one.is_far();
+                seen.extend(Evidence::of(trial, self.trials).filter(tells));
                 match locate.place() {
                     Place::Open(_) => {}
-                    Place::Near(load) => self.begin_weighing(load),
+                    Place::Near(load) => self.begin_weighing((load, load)),
                     Place::AtMaximum => self.stage = Stage::AtMaximum,
                     Place::BelowMinimum => self.stage = Stage::BelowMinimum,
                 }
             }
             Stage::Weighing(cloud) => {
-                if let Some(evidence) = Evidence::of(trial, self.trials).filter(|one| one.loss_ratio() <= FAR)
-                {
-                    let agree = !whole || self.brisk.meets(cloud, &evidence);
+                if let Some(evidence) = Evidence::of(trial, self.trials) {
+                    let agree = !whole || evidence.is_far() || self.brisk.meets(cloud, &evidence);
                     cloud.learn(evidence);
                     self.look();
                     self.be_brisk(agree);
@@ -248,17 +245,20 @@ impl Inquiry {
     /// Its time is over: what was seen while looking around is weighed, however little it is.
     pub(super) fn settle(&mut self) {
         if let Stage::Locating(locate, seen) = &self.stage
-            && let Some(near) = locate.nearest().filter(|_| !seen.is_empty())
+            && !seen.is_empty()
         {
-            self.begin_weighing(near);
+            self.begin_weighing(locate.bracket());
         }
     }
 
-    fn begin_weighing(&mut self, near: Rate) {
+    /// θ is about between these.
+    fn begin_weighing(&mut self, (low, high): (Rate, Rate)) {
         let Stage::Locating(_, seen) = &mut self.stage else { return };
-        let centre = libm::log(near.as_pps());
-        let chance = seed::generator(self.seed);
-        let cloud = Cloud::new((centre - REACH, centre + REACH), std::mem::take(seen), chance);
+        let between = (libm::log(low.as_pps()) - REACH, libm::log(high.as_pps()) + REACH);
+        let mut seen = std::mem::take(seen);
+        // Wherever θ is between them, more than that is lost above.
+        seen.retain(|one| !one.is_far() || one.log_load < between.1);
+        let cloud = Cloud::new(between, seen, seed::generator(self.seed));
         self.stage = Stage::Weighing(Box::new(cloud));
         self.look();
     }

