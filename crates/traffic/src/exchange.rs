@@ -121,10 +121,8 @@ impl Exchange<'_> {
         }
         let schedules: Vec<Schedule> =
             (0..sending.len()).map(|_| Schedule::new(self.profile.arrival.departures(input, seed))).collect();
-        let epoch = match self.interruptions {
-            Some(heard) => heard.best_start(Instant::now() + LEAD, input.load),
-            None => Instant::now() + LEAD,
-        };
+        let soon = Instant::now() + LEAD;
+        let epoch = self.interruptions.map_or(soon, |heard| heard.best_start(soon, input.load));
         let flight =
             Flight::new(epoch, sending.len(), self.stamps, self.stop, self.progress, self.options.clock_step);
         let drain = echo.then_some(self.profile.drain);

@@ -17,6 +17,8 @@ pub(crate) struct Interruptions {
 
 /// What is shorter delays no packet that is worth a word.
 const SHORTEST_NS: u64 = 2_000;
+/// Interruptions that are kept: a CPU with more has no quiet place.
+const MOST: usize = 1 << 10;
 /// A packet that leaves so shortly before an interruption can still be hit by it: about what a send takes.
 const SENDING_NS: u64 = 5_000;
 /// The parts of a gap that are told apart.
@@ -31,15 +33,7 @@ impl Interruptions {
     /// Watches the CPU that the calling thread is on.
     pub(crate) fn listen(time: Duration) -> Self {
         let since = Instant::now();
-        let now = || since.elapsed().as_nanos() as u64;
-        let (mut each, mut last) = (Vec::with_capacity(1 << 10), now());
-        while last < time.as_nanos() as u64 && each.len() < each.capacity() {
-            let here = now();
-            if here - last > SHORTEST_NS {
-                each.push((last, here));
-            }
-            last = here;
-        }
+        let each = heard(time.as_nanos() as u64, || since.elapsed().as_nanos() as u64);
         Self { since, each }
     }
 
@@ -53,6 +47,19 @@ impl Interruptions {
         let here = cycle.place(earliest.saturating_duration_since(self.since).as_nanos() as u64);
         earliest + Duration::from_nanos(cycle.ns_between(here, cycle.quietest(&self.each)))
     }
+}
+
+/// Where a clock that is read all the while jumps: from and until, in ns.
+fn heard(until_ns: u64, mut now: impl FnMut() -> u64) -> Vec<(u64, u64)> {
+    let (mut each, mut last) = (Vec::with_capacity(MOST), now());
+    while last < until_ns && each.len() < MOST {
+        let here = now();
+        if here - last > SHORTEST_NS {
+            each.push((last, here));
+        }
+        last = here;
+    }
+    each
 }
 
 /// The gap between two packets of a constant load, gone round and round. Places are counted in [`Cycle::PLACES`]: so
@@ -142,9 +149,12 @@ mod tests {
     }
 
     #[test]
-    fn interruptions_are_in_order_and_apart() {
-        let heard = Interruptions::listen(Duration::from_millis(5));
-        assert!(heard.each.iter().all(|(from, until)| until - from > SHORTEST_NS));
-        assert!(heard.each.windows(2).all(|pair| pair[0].1 <= pair[1].0));
+    fn an_interruption_is_a_jump_of_the_clock_and_not_a_step() {
+        let mut clock = [0, 40, 80, 80 + SHORTEST_NS, 30_000, 30_040, 50_000, 60_000, 90_000].into_iter();
+        let jumps = heard(60_000, || clock.next().expect("nobody listens any longer"));
+        assert_eq!(jumps, [(80 + SHORTEST_NS, 30_000), (30_040, 50_000), (50_000, 60_000)]);
+        assert_eq!(clock.next(), Some(90_000));
+        let mut busy = (0..).step_by(5_000);
+        assert_eq!(heard(u64::MAX, || busy.next().unwrap()).len(), MOST);
     }
 }

@@ -36,7 +36,7 @@ const LONGER: usize = 9;
 const STILL_COLD: usize = 2;
 /// What must be left then.
 const LEAST_TO_GO_ON: usize = 3;
-/// Loss above this share while looking around says nothing about the knee but that it is below.
+/// Loss above this share while looking around is left out; one that is far is an upper bound again.
 const FAR_WHILE_LOCATING: f64 = 0.1;
 /// So many trials whose losses may be our own doing are made again; further ones count.
 const MOST_DISTURBED: usize = 3;
