@@ -2,6 +2,7 @@
 
 use crate::{LabError, program, stale};
 use std::fs::File;
+use std::io::ErrorKind;
 use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,7 +12,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// A network namespace of this program, with its loopback interface up; dropping it ends what was started in
 /// it and removes it.
 ///
-/// Interfaces live inside: nothing is added to the namespace that this program runs in.
+/// Interfaces live inside: nothing is added to the namespace that this program runs in. They speak IPv4, and
+/// only when spoken to or through.
 #[derive(Debug)]
 pub struct Namespace {
     name: String,
@@ -35,8 +37,19 @@ impl Namespace {
             stale::name(std::process::id(), number, role).map_err(LabError::system("reading /proc"))?;
         program::run("ip", &["netns", "add", &name])?;
         let namespace = Self { name };
+        namespace.hush()?;
         namespace.ip(&["link", "set", "lo", "up"])?;
         Ok(namespace)
+    }
+
+    /// No IPv6 on the interfaces that it will get: a new one asks on its own whether its address is taken and
+    /// where the routers are, and what a queue drops of that is in the counters of the traffic measured.
+    fn hush(&self) -> Result<(), LabError> {
+        match self.set("net.ipv6.conf.default.disable_ipv6", "1") {
+            // A kernel without IPv6 is silent already.
+            Err(LabError::System { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
     }
 
     /// Its name, as `ip netns` lists it.

@@ -37,6 +37,23 @@ fn what_leaves_one_namespace_arrives_in_the_other() {
     assert_eq!((&bytes[..length], from.ip()), (b"over the bridge".as_slice(), lab.client_address.into()));
 }
 
+/// What the kernel sends on its own account would be counted with the traffic of a trial.
+#[test]
+fn an_interface_sends_nothing_that_nobody_asked_for() {
+    let Some(lab) = built(Bridged::new()) else { return };
+    for (namespace, devices) in [
+        (&lab.client, [Pair::NEAR].as_slice()),
+        (&lab.bridge, &["bridge", Bridged::TO_CLIENT, Bridged::TO_TARGET]),
+        (&lab.target, &[Pair::FAR]),
+    ] {
+        let spoken = namespace.run(|| std::fs::read_to_string("/proc/thread-self/net/if_inet6")).unwrap();
+        let spoken = spoken.unwrap_or_default();
+        for device in devices {
+            assert!(!spoken.contains(device), "{device} speaks IPv6: {spoken}");
+        }
+    }
+}
+
 #[test]
 fn a_bottleneck_lets_a_burst_and_its_limit_pass() {
     let Some(lab) = built(Bridged::new()) else { return };
