@@ -1,5 +1,6 @@
 //! The simulated systems, by name.
 
+mod breakdown;
 mod bucket;
 mod clumped;
 mod drooping;
@@ -18,7 +19,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// Every system, in the order of help texts. A new one is a file beside this and a line here.
-static ALL: [&dyn Behaviour; 18] = [
+static ALL: [&dyn Behaviour; 19] = [
     &knee::HARD,
     &smooth::CONSISTENT,
     &smooth::SOFT,
@@ -30,6 +31,7 @@ static ALL: [&dyn Behaviour; 18] = [
     &clumped::CLUMPED,
     &overdispersed::OVERDISPERSED,
     &drooping::DROOPING,
+    &breakdown::BREAKDOWN,
     &bucket::BUCKET,
     &random::RANDOM,
     &restless::TWO_STATE,
@@ -203,8 +205,8 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "there is no simulated system \"herd\"; there are hard, consistent, soft, noisy, dips, \
-             inconsistent, lossless, dead, clumped, overdispersed, drooping, bucket, random, two-state, drift, \
-             floor, band, cold-start"
+             inconsistent, lossless, dead, clumped, overdispersed, drooping, breakdown, bucket, random, \
+             two-state, drift, floor, band, cold-start"
         );
         for name in System::names() {
             assert_eq!(System::named(name).unwrap().name(), name);
@@ -274,6 +276,7 @@ mod tests {
             "clumped",
             "overdispersed",
             "drooping",
+            "breakdown",
             "drift",
             "floor",
             "cold-start",

@@ -50,15 +50,16 @@ impl Cloud {
     /// and weighed by how likely the trials are, over how likely that θ was to be drawn.
     pub(super) fn new(between: (f64, f64), seen: Vec<Evidence>, mut chance: ChaCha8Rng) -> Self {
         let normal = Normal::tables();
+        let step = step(&seen);
         let particles: Vec<Particle> = (0..DRAWS)
             .map(|_| {
-                let mut unknowns = model::draw(|| chance.random::<f64>());
+                let (mut unknowns, drawn) = model::draw(|| chance.random::<f64>(), step.is_some());
                 let shape = Shape::new(&unknowns);
                 let pointers: Vec<(f64, f64)> = seen.iter().filter_map(|one| shape.pointed_at(one)).collect();
-                let places = Places { between, pointers: &pointers };
+                let places = Places { between, pointers: &pointers, step };
                 unknowns[0] = places.draw(&mut chance);
                 let settled = log_likelihood(&shape.at(unknowns[0]), &seen, normal);
-                let weight = settled - libm::log(places.density(unknowns[0]));
+                let weight = settled - libm::log(places.density(unknowns[0])) + libm::log(drawn);
                 Particle { unknowns, settled: settled + model::log_prior(&unknowns), newest: 0.0, weight }
             })
             .collect();
@@ -284,18 +285,34 @@ impl Cloud {
     }
 }
 
-/// Where θ is drawn from to begin with: where a trial points to, above that by as much as a dip is deep, or
-/// anywhere.
+/// From the highest load that lost nothing to the lowest above it that lost far more than its excess, if there are
+/// both.
+fn step(seen: &[Evidence]) -> Option<(f64, f64)> {
+    let good = seen.iter().filter(|one| one.lost == 0.0).map(|one| one.log_load).fold(f64::NAN, f64::max);
+    let far = seen.iter().filter(|one| one.is_far() && one.log_load > good && !one.is_far_above(good));
+    let far = far.map(|one| one.log_load).fold(f64::NAN, f64::min);
+    (far > good).then_some((good, far))
+}
+
+/// Where θ is drawn from to begin with: where a trial points to, above that by as much as a dip is deep, between
+/// the loads where it seems to break down, or anywhere.
 struct Places<'a> {
     between: (f64, f64),
     pointers: &'a [(f64, f64)],
+    step: Option<(f64, f64)>,
 }
 
 impl Places<'_> {
     const POINTED: f64 = 0.6;
     const DIPPED: f64 = 0.2;
+    const STEPPED: f64 = 0.5;
 
     fn draw(&self, chance: &mut ChaCha8Rng) -> f64 {
+        if let Some((low, high)) = self.step
+            && chance.random::<f64>() < Self::STEPPED
+        {
+            return low + chance.random::<f64>() * (high - low);
+        }
         let kind = chance.random::<f64>();
         let place = chance.random::<f64>();
         if self.pointers.is_empty() || kind > Self::POINTED + Self::DIPPED {
@@ -311,8 +328,17 @@ impl Places<'_> {
     }
 
     fn density(&self, theta: f64) -> f64 {
-        let box_of = |low: f64, high: f64| f64::from(u8::from(low <= theta && theta < high)) / (high - low);
-        let anywhere = box_of(self.between.0, self.between.1);
+        match self.step {
+            Some((low, high)) => {
+                Self::STEPPED * density_within(low, high, theta)
+                    + (1.0 - Self::STEPPED) * self.other_density(theta)
+            }
+            None => self.other_density(theta),
+        }
+    }
+
+    fn other_density(&self, theta: f64) -> f64 {
+        let anywhere = density_within(self.between.0, self.between.1, theta);
         if self.pointers.is_empty() {
             return anywhere.max(1e-12);
         }
@@ -320,11 +346,17 @@ impl Places<'_> {
         for &(middle, deviation) in self.pointers {
             let z = (theta - middle) / deviation;
             let bell = libm::exp(-0.5 * z * z) / (deviation * libm::sqrt(2.0 * std::f64::consts::PI));
-            density += Self::POINTED * bell + Self::DIPPED * box_of(middle, middle + model::DEEPEST);
+            density +=
+                Self::POINTED * bell + Self::DIPPED * density_within(middle, middle + model::DEEPEST, theta);
         }
         let rest = (1.0 - Self::POINTED - Self::DIPPED) * anywhere;
         (density / self.pointers.len() as f64 + rest).max(1e-12)
     }
+}
+
+/// Of a value that is anywhere between two.
+fn density_within(low: f64, high: f64, value: f64) -> f64 {
+    f64::from(u8::from(low <= value && value < high)) / (high - low)
 }
 
 fn log_likelihood(shape: &Shape, seen: &[Evidence], normal: &Normal) -> f64 {

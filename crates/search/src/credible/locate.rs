@@ -13,10 +13,13 @@ const AT_AN_END: usize = 5;
 /// Failures after which the lowest load is tried.
 const HEAVY_FAILURES: usize = 3;
 const FAILURES: usize = 8;
-/// upper ÷ lower − 1 at which the bracket is narrow enough.
-const NEAR: f64 = 0.03;
+/// upper ÷ lower at which the bracket is narrow enough, and the same where the loss is heavy all at once.
+const NEAR: f64 = 1.03;
+const NEAR_A_STEP: f64 = 1.1;
 /// First step up.
 const STEP: f64 = 0.01;
+/// So many of them lose nothing: what came through says nothing of the knee.
+const SMALL_STEPS: i32 = 2;
 /// What came through in overload leads up from a clean load so far below it, as a ratio.
 const LEADS: f64 = 1.25;
 /// No search needs as many to look around.
@@ -135,13 +138,15 @@ impl Locate {
         if LEADS * good.as_pps() < slowest && LEADS * slowest < bad.as_pps() {
             return Place::Open(self.load(slowest));
         }
-        if bad.as_pps() < good.as_pps() * (1.0 + NEAR) {
-            let tries = self.deep().filter(|seen| seen.load == bad).count();
-            return if tries >= 2 { Place::Near(bad) } else { Place::Open(bad) };
+        let tries: Vec<&Seen> = self.deep().filter(|seen| seen.load == bad).collect();
+        let breaks = tries.iter().any(|seen| seen.loss > HEAVY);
+        if bad.as_pps() < good.as_pps() * if breaks { NEAR_A_STEP } else { NEAR } {
+            // One that lost a little more than it should may have met a slow moment.
+            return if breaks || tries.len() >= 2 { Place::Near(bad) } else { Place::Open(bad) };
         }
         let middle = libm::sqrt(good.as_pps() * bad.as_pps());
         // Small steps are for a knee that what came through has shown to be near.
-        let is_lost = LEADS * slowest < good.as_pps();
+        let is_lost = steps >= SMALL_STEPS || LEADS * slowest < good.as_pps();
         Place::Open(self.load(if is_lost { middle } else { next.min(middle) }))
     }
 

@@ -36,8 +36,12 @@ const LOG_SCATTER: (f64, f64) = (-8.517_193, -2.120_264); // ln 2e-4, ln 0.12
 const LOGIT_DIPS: (f64, f64) = (-16.2, 3.0);
 const LOG_CLUMP_MOST: f64 = 12.0;
 const LOG_TAU: (f64, f64) = (-4.605_170, std::f64::consts::LN_2); // ln 0.01, ln 2
-const LOG_STEEPNESS_MOST: f64 = 2.0;
+const LOG_STEEPNESS: (f64, f64) = (-2.0, 6.0);
 const STEEPNESS_SCALE: f64 = 0.15;
+/// Probability that forwarding breaks down above the capacity, by any steepness.
+const BREAKS: f64 = 0.02;
+/// The share of such systems that are drawn where it seems so.
+const SUSPECTED: f64 = 0.4;
 
 /// What was seen in a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,6 +76,11 @@ impl Evidence {
         self.loss_ratio() > FAR
     }
 
+    /// Whether its load is so far above a knee that its excess alone would be [`FAR`].
+    pub(super) fn is_far_above(&self, knee: f64) -> bool {
+        self.log_load + libm::log1p(-FAR) > knee
+    }
+
     /// Logarithm of what came through a second: the trial's own capacity, where losses are an excess and not chance.
     pub(super) fn log_forwarded(&self) -> f64 {
         self.log_load + libm::log1p(-self.loss_ratio())
@@ -92,7 +101,7 @@ pub(super) fn log_prior(unknowns: &Unknowns) -> f64 {
         && within(dips, LOGIT_DIPS)
         && within(clump, (0.0, LOG_CLUMP_MOST))
         && within(tau, LOG_TAU)
-        && within(steepness, (-LOG_STEEPNESS_MOST, LOG_STEEPNESS_MOST)))
+        && within(steepness, LOG_STEEPNESS))
     {
         return f64::NEG_INFINITY;
     }
@@ -100,11 +109,21 @@ pub(super) fn log_prior(unknowns: &Unknowns) -> f64 {
     let log_dips = 0.5 * dips - 8.5 * libm::log1p(libm::exp(dips));
     let log_clump = libm::log(0.7 / 0.08 * libm::exp(-clump / 0.08) + 0.3 / 1.5 * libm::exp(-clump / 1.5));
     let log_tau = libm::log(LOG_TAU.1 - tau + 1e-12);
-    log_dips + log_clump + log_tau - steepness.abs() / STEEPNESS_SCALE
+    log_dips + log_clump + log_tau + libm::log(steepness_density(steepness, BREAKS))
 }
 
-/// Unknowns from the prior, but for θ, which is 0; `chance` gives numbers in [0, 1).
-pub(super) fn draw(mut chance: impl FnMut() -> f64) -> Unknowns {
+/// Of ln b, where forwarding breaks down with a probability.
+fn steepness_density(steepness: f64, breaks: f64) -> f64 {
+    let droops = 0.5 / STEEPNESS_SCALE * libm::exp(-steepness.abs() / STEEPNESS_SCALE);
+    let broken = if steepness > 0.0 { 1.0 / LOG_STEEPNESS.1 } else { 0.0 };
+    (1.0 - breaks) * droops + breaks * broken
+}
+
+/// Unknowns from the prior, but for θ, which is 0, with the weight of this draw; `chance` gives numbers in [0, 1).
+///
+/// More of those that break down are drawn where that is `suspected`; each weighs less then.
+pub(super) fn draw(mut chance: impl FnMut() -> f64, suspected: bool) -> (Unknowns, f64) {
+    let share = if suspected { SUSPECTED } else { BREAKS };
     let mut uniform = |(least, most): (f64, f64)| least + (most - least) * chance();
     let softness = uniform(LOG_SOFTNESS);
     let scatter = uniform(LOG_SCATTER);
@@ -117,16 +136,13 @@ pub(super) fn draw(mut chance: impl FnMut() -> f64) -> Unknowns {
     let clump = clump * if uniform((0.0, 1.0)) < 0.7 { 0.08 } else { 1.5 };
     let tau = LOG_TAU.1 - (LOG_TAU.1 - LOG_TAU.0) * libm::sqrt(uniform((0.0, 1.0)));
     let sign = if uniform((0.0, 1.0)) < 0.5 { -1.0 } else { 1.0 };
-    let steepness = -sign * STEEPNESS_SCALE * libm::log(1.0 - uniform((0.0, 1.0)));
-    [
-        0.0,
-        softness,
-        scatter,
-        dips,
-        clump.min(LOG_CLUMP_MOST),
-        tau.clamp(LOG_TAU.0, LOG_TAU.1),
-        steepness.clamp(-LOG_STEEPNESS_MOST, LOG_STEEPNESS_MOST),
-    ]
+    let droops = -sign * STEEPNESS_SCALE * libm::log(1.0 - uniform((0.0, 1.0)));
+    let broken = uniform((0.0, 1.0)) < share;
+    let steepness = if broken { uniform((0.0, LOG_STEEPNESS.1)) } else { droops };
+    let steepness = steepness.clamp(LOG_STEEPNESS.0, LOG_STEEPNESS.1);
+    let unknowns =
+        [0.0, softness, scatter, dips, clump.min(LOG_CLUMP_MOST), tau.clamp(LOG_TAU.0, LOG_TAU.1), steepness];
+    (unknowns, steepness_density(steepness, BREAKS) / steepness_density(steepness, share))
 }
 
 /// A system, its unknowns taken out of their logarithms.
@@ -394,6 +410,26 @@ mod tests {
         assert_eq!(of(20e6, 0.5), of(20e6, 0.99), "how much is lost says nothing");
         assert!((of(5e6, 0.99).0 - BREAKDOWN).abs() < 1e-6, "one of fifty breaks down by itself");
         assert!(of(10e6, 0.1).1.is_some());
+    }
+
+    #[test]
+    fn those_that_break_down_weigh_what_their_prior_says_however_many_are_drawn() {
+        for suspected in [false, true] {
+            let mut state = 1u64;
+            let mut chance = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 11) as f64 / (1u64 << 53) as f64
+            };
+            let draws: Vec<(f64, f64)> = (0..20_000)
+                .map(|_| draw(&mut chance, suspected))
+                .map(|(unknowns, weight)| (unknowns[6], weight))
+                .collect();
+            let all: f64 = draws.iter().map(|(_, weight)| weight).sum();
+            let steep: Vec<&(f64, f64)> = draws.iter().filter(|(steepness, _)| *steepness > 3.0).collect();
+            let weight = steep.iter().map(|(_, weight)| weight).sum::<f64>() / all;
+            assert!((weight - BREAKS / 2.0).abs() < 0.003, "{suspected}: {weight}");
+            assert_eq!(steep.len() > 3000, suspected, "{}", steep.len());
+        }
     }
 
     #[test]
