@@ -18,8 +18,6 @@ const NEAR: f64 = 1.03;
 const NEAR_A_STEP: f64 = 1.1;
 /// First step up.
 const STEP: f64 = 0.01;
-/// So many of them lose nothing: what came through says nothing of the knee.
-const SMALL_STEPS: i32 = 2;
 /// What came through in overload leads up from a clean load so far below it, as a ratio.
 const LEADS: f64 = 1.25;
 /// No search needs as many to look around.
@@ -146,7 +144,7 @@ impl Locate {
         }
         let middle = libm::sqrt(good.as_pps() * bad.as_pps());
         // Small steps are for a knee that what came through has shown to be near.
-        let is_lost = steps >= SMALL_STEPS || LEADS * slowest < good.as_pps();
+        let is_lost = LEADS * slowest < good.as_pps();
         Place::Open(self.load(if is_lost { middle } else { next.min(middle) }))
     }
 
