@@ -19,7 +19,7 @@ use crate::Binned;
 use curve::Curve;
 use difference::Difference;
 use judgement::{answer, judge};
-use sides::{Side, Sides, likeness};
+use sides::{Side, Sides, differences, likeness};
 use tail::{Tail, Threshold};
 use width::Width;
 
@@ -70,7 +70,7 @@ pub struct Comparison {
     pub deviation: WidthRatio,
     /// Probability that an event of B is longer than one of A; ties count half.
     pub b_slower: Option<f64>,
-    /// Lag-1 correlation of neighbouring batches' medians, the larger of both sides.
+    /// Lag-1 correlation of neighbouring batches' medians: the larger of both sides, or in turns of their differences.
     pub likeness: Option<f64>,
     /// All three together.
     pub verdict: Overall,
@@ -201,11 +201,15 @@ fn b_slower(a: &Curve, b: &Curve) -> Option<f64> {
 }
 
 fn alike(sides: &Sides) -> Option<f64> {
-    let of = |side: &Side| {
+    let residuals = |side: &Side| {
         let median = side.whole.quantile(0.5)?;
-        (!side.batches.is_empty()).then(|| likeness(&side.residuals(median)))
+        (!side.batches.is_empty()).then(|| side.residuals(median))
     };
-    of(&sides.a).into_iter().chain(of(&sides.b)).reduce(f64::max)
+    let (a, b) = (residuals(&sides.a)?, residuals(&sides.b)?);
+    Some(match sides.design {
+        Design::Interleaved => likeness(&differences(&a, &b)),
+        Design::Apart | Design::Whole => likeness(&a).max(likeness(&b)),
+    })
 }
 
 impl Overall {
@@ -287,6 +291,24 @@ mod tests {
         near(back.core.low, -there.core.high.unwrap(), 1e-9);
         near(back.tail_mass.low, 1.0 / there.tail_mass.high.unwrap(), 1e-9);
         near(back.deviation.low, 1.0 / there.deviation.high.unwrap(), 1e-9);
+    }
+
+    /// A machine that becomes slower and faster by the minute is no reason to miss what B adds to each minute.
+    #[test]
+    fn what_neighbouring_blocks_share_does_not_hide_a_difference() {
+        let blocks = |more: i64| -> Vec<Binned> {
+            let block = |number: i64| {
+                let wander = 60 * (number % 20 - 10).abs() + more;
+                let events = (0..200).map(|event| (1000 + wander + event * (3 + number % 3) % 301, 1));
+                crate::Counted::ticks(crate::Meaning::default(), events, None).unwrap().binned()
+            };
+            (0..40).map(block).collect()
+        };
+        let questions = Questions { percentile: 0.99, above: None, smallest_effect: Some(0.0) };
+        let of = |design| Comparison::of(&blocks(0), &blocks(40), design, &questions).core;
+        let (turns, apart) = (of(Design::Interleaved), of(Design::Apart));
+        assert_eq!((turns.verdict, apart.verdict), (Verdict::Regressed, Verdict::NoEvidence));
+        assert!(turns.low.unwrap() > 0.0 && apart.low.is_none_or(|low| low < -40.0), "{turns:?} {apart:?}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::Design;
 use super::judgement::Pivot;
 use super::resampled::Resampled;
-use super::sides::{Side, Sides, Spread, correlation};
+use super::sides::{Side, Sides, Spread};
 use crate::special::{normal_quantile, normal_tails};
 
 /// A difference of quantiles and how it is distributed, given what each side says of its own.
@@ -34,17 +34,11 @@ impl Difference {
         let unknown = Self { of_a: None, of_b: None, freedom: 1.0, below: Vec::new() };
         let quantile = |side: &Side| side.whole.quantile(p);
         let (Some(a), Some(b)) = (quantile(&sides.a), quantile(&sides.b)) else { return unknown };
-        let (of_a, of_b) = (sides.spread_of_share(&sides.a, a, p), sides.spread_of_share(&sides.b, b, p));
+        let (of_a, of_b, together) = sides.spreads_of_shares(a, b, p);
         let borne = |spread: Spread| p.min(1.0 - p) * p * (1.0 - p) / spread.variance >= BORNE_BY;
         if !borne(of_a) || !borne(of_b) {
             return unknown;
         }
-        let together = match sides.design {
-            Design::Interleaved => {
-                correlation(&sides.a.residuals(a), &sides.b.residuals(b)).clamp(-0.95, 0.95)
-            }
-            Design::Apart | Design::Whole => 0.0,
-        };
         let again = |side: &Side, spread: Spread| {
             (sides.design == Design::Whole).then(|| Resampled::of(&side.whole, p, spread.variance.sqrt()))
         };

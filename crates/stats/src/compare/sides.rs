@@ -17,6 +17,8 @@ const REMEMBERED: f64 = 0.25;
 const LONGEST: f64 = 0.95;
 /// The least that a variance may be of what independent events would have: batches that agree by chance.
 const LEAST: f64 = 0.25;
+/// Two sides that are measured in turns never pass for one.
+const MOST_TOGETHER: f64 = 0.95;
 /// Degrees of freedom of a variance that is known.
 pub(super) const KNOWN: f64 = 1e9;
 
@@ -63,22 +65,35 @@ impl Sides {
         Self { a, b, design, memory }
     }
 
+    /// How uncertain the shares of each side's events below its own value are, about `p`, and how they correlate.
+    ///
+    /// In turns it is the difference of neighbours that is uncertain: what both share does not count.
+    pub(super) fn spreads_of_shares(&self, below_a: f64, below_b: f64, p: f64) -> (Spread, Spread, f64) {
+        let of = |side: &Side, x: f64| self.spread_of_share(side, x, p);
+        if self.design != Design::Interleaved {
+            return (of(&self.a, below_a), of(&self.b, below_b), 0.0);
+        }
+        let (a, b) = (self.a.residuals(below_a), self.b.residuals(below_b));
+        let least = |side: &Side| LEAST * p * (1.0 - p) / side.whole.count();
+        let variance = |residuals: &[f64], least: f64| around_zero(residuals).max(least);
+        let (of_a, of_b) = (variance(&a, least(&self.a)), variance(&b, least(&self.b)));
+        let found = spread(&differences(&a, &b));
+        let apart = found.variance.max(least(&self.a) + least(&self.b));
+        let both = (of_a * of_b).sqrt();
+        let together = ((of_a + of_b - apart) / (2.0 * both)).clamp(-MOST_TOGETHER, MOST_TOGETHER);
+        let scale = apart / (of_a + of_b - 2.0 * together * both);
+        let spread = |variance: f64| Spread { variance: scale * variance, freedom: found.freedom };
+        (spread(of_a), spread(of_b), together)
+    }
+
     /// How uncertain the share of a side's events below `x` is, about `p`.
-    pub(super) fn spread_of_share(&self, side: &Side, x: f64, p: f64) -> Spread {
+    fn spread_of_share(&self, side: &Side, x: f64, p: f64) -> Spread {
         let independent = p * (1.0 - p) / side.whole.count();
         if side.batches.is_empty() {
             return Spread { variance: independent, freedom: KNOWN };
         }
-        let found = self.spread(&side.residuals(x), independent);
+        let found = spread_apart(&side.residuals(x), independent, self.memory);
         Spread { variance: found.variance.max(LEAST * independent), ..found }
-    }
-
-    /// Variance of the sum of these residuals of a side, whose variance of independent events is known.
-    pub(super) fn spread(&self, residuals: &[f64], independent: f64) -> Spread {
-        match self.design {
-            Design::Apart => spread_apart(residuals, independent, self.memory),
-            Design::Interleaved | Design::Whole => spread(residuals),
-        }
     }
 
     /// How many times as much a sum over batches varies as it would without memory, and how many batches are left of
@@ -165,10 +180,20 @@ pub(super) fn spread(residuals: &[f64]) -> Spread {
         residuals = residuals.chunks(2).map(|pair| pair.iter().sum()).collect();
     }
     let count = residuals.len() as f64;
-    let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
     let left = likeness(&residuals).clamp(0.0, 0.8);
     let widened = if left > ALIKE { (1.0 + left) / (1.0 - left) } else { 1.0 };
-    Spread { variance: squares * count / (count - 1.0) * widened, freedom: count - 1.0 }
+    Spread { variance: around_zero(&residuals) * widened, freedom: count - 1.0 }
+}
+
+/// By how much each residual of B is above that of its neighbour of A.
+pub(super) fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {
+    b.iter().zip(a).map(|(b, a)| b - a).collect()
+}
+
+/// Variance of the sum of residuals that have nothing in common but their mean.
+fn around_zero(residuals: &[f64]) -> f64 {
+    let count = residuals.len() as f64;
+    residuals.iter().map(|residual| residual * residual).sum::<f64>() * count / (count - 1.0)
 }
 
 /// Lag-1 correlation, without the −1/K that residuals of a common mean have.
@@ -176,13 +201,6 @@ pub(crate) fn likeness(residuals: &[f64]) -> f64 {
     let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
     let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
     if squares > 0.0 { products / squares + 1.0 / residuals.len() as f64 } else { 0.0 }
-}
-
-/// Correlation of two rows of residuals.
-pub(super) fn correlation(a: &[f64], b: &[f64]) -> f64 {
-    let product = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
-    let both = (product(a, a) * product(b, b)).sqrt();
-    if both > 0.0 { product(a, b) / both } else { 0.0 }
 }
 
 /// How many standard errors an interval reaches in 95 % of normal samples, were its spread known.

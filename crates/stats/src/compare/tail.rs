@@ -3,7 +3,7 @@
 use super::Design;
 use super::curve::Curve;
 use super::judgement::Pivot;
-use super::sides::{KNOWN, Side, Sides, known_reach, spread};
+use super::sides::{KNOWN, Side, Sides, differences, known_reach, spread, spread_apart};
 use crate::special::{beta_quantile, student_beyond};
 
 /// A ratio of tail masses and what is needed for its interval at any level.
@@ -84,11 +84,11 @@ impl Tail {
         };
         let (of_a, of_b) = (residuals(a, &by_a, above.0, count.0), residuals(b, &by_b, above.1, count.1));
         let (variance, freedom) = if sides.design == Design::Interleaved {
-            let paired: Vec<f64> = of_b.iter().zip(&of_a).map(|(b, a)| b - a).collect();
-            let found = spread(&paired);
+            let found = spread(&differences(&of_a, &of_b));
             (found.variance, found.freedom)
         } else {
-            let (of_a, of_b) = (sides.spread(&of_a, 1.0 / above.0), sides.spread(&of_b, 1.0 / above.1));
+            let apart = |of: &[f64], above: f64| spread_apart(of, 1.0 / above, sides.memory);
+            let (of_a, of_b) = (apart(&of_a, above.0), apart(&of_b, above.1));
             (of_a.variance + of_b.variance, of_a.freedom.min(of_b.freedom))
         };
         tail.inflation = (variance / (1.0 / above.0 + 1.0 / above.1)).max(1.0);

@@ -2,7 +2,7 @@
 
 use super::Design;
 use super::curve::Curve;
-use super::sides::{KNOWN, Side, Sides};
+use super::sides::{KNOWN, Side, Sides, differences};
 use crate::special::student_quantile;
 
 /// A ratio of widths, B / A, with its 95 % interval.
@@ -49,10 +49,7 @@ impl Width {
             }
             Design::Interleaved => {
                 let (a, b) = (self.without_each(&sides.a), self.without_each(&sides.b));
-                a.zip(b).and_then(|(a, b)| {
-                    let ratios: Vec<f64> = b.iter().zip(&a).map(|(b, a)| b - a).collect();
-                    Some((jackknife(&ratios)?, least_freedom(sides)))
-                })
+                a.zip(b).and_then(|(a, b)| Some((jackknife(&differences(&a, &b))?, least_freedom(sides))))
             }
         };
         // Few events have less than no spread by their kurtosis.
