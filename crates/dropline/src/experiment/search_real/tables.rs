@@ -79,6 +79,7 @@ fn agreement(scenes: &[Scene], seen: &[Observed]) -> Table {
         let meet = compared.reference.map_or_else(none, |reference| {
             count(answers.iter().filter(|one| one.meets(&reference)).count(), answers.len())
         });
+        let before = answers.windows(2).filter(|pair| pair[0].meets(&pair[1])).count();
         let mut medians: Vec<f64> = answers.iter().filter_map(|answer| answer.median_pps).collect();
         medians.sort_by(f64::total_cmp);
         let at = |share: f64| quantile(&medians, share);
@@ -92,6 +93,7 @@ fn agreement(scenes: &[Scene], seen: &[Observed]) -> Table {
             wanted,
             count(compared.held(), answers.len()),
             meet,
+            count(before, answers.len().saturating_sub(1)),
             pps(at(0.5)),
             spread.map_or_else(none, |spread| format!("{spread:.2}")),
             mean(&widths).map_or_else(none, |width| format!("{:.2}", 100.0 * width)),
@@ -104,6 +106,7 @@ fn agreement(scenes: &[Scene], seen: &[Observed]) -> Table {
         "truth or reference, pps",
         "hold it",
         "meet the reference",
+        "meet the one before",
         "median, pps",
         "half 16-84 %, %",
         "mean width, %",
@@ -112,7 +115,7 @@ fn agreement(scenes: &[Scene], seen: &[Observed]) -> Table {
     Table {
         title: "Agreement".into(),
         note: "A reference is its middle and, in brackets, its interval; two intervals meet when they have a load in \
-               common. Half the 16 to 84 % range of the middles is relative to their median."
+               common. Those that miss a reference and meet the one before are of a system that changes. Half the 16 to 84 % range of the middles is relative to their median."
             .into(),
         columns: heads.iter().map(|head| (*head).to_owned()).collect(),
         rows: scenes.iter().flat_map(|&scene| goals(seen).into_iter().map(move |goal| row(scene, goal))).collect(),
@@ -193,8 +196,8 @@ mod tests {
         let study = study(&[Scene::Bucket, Scene::Scattered], &seen, Vec::new());
         assert!(study.title.starts_with("Of 4 intervals of real systems, 2 hold"), "{}", study.title);
         let [bucket, scattered] = &study.tables[0].rows[..] else { panic!("{:?}", study.tables[0].rows) };
-        assert_eq!(bucket[2..5], ["9604", "1 of 2", "none"]);
-        assert_eq!(scattered[2..5], ["5000 [4900, 5100]", "1 of 2", "2 of 2"]);
+        assert_eq!(bucket[2..6], ["9604", "1 of 2", "none", "1 of 1"]);
+        assert_eq!(scattered[2..6], ["5000 [4900, 5100]", "1 of 2", "2 of 2", "1 of 1"]);
         assert_eq!(study.tables[1].rows[0][2..], ["2", "9.0", "12.0", "drift 2"]);
     }
 }
