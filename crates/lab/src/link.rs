@@ -103,7 +103,8 @@ impl Bridged {
     pub fn new() -> Result<Self, LabError> {
         let (client, bridge) = (Namespace::new("client")?, Namespace::new("bridge")?);
         let target = Namespace::new("target")?;
-        bridge.ip(&["link", "add", "dev", "bridge", "type", "bridge"])?;
+        // One that snoops tells others of its groups when it comes up.
+        bridge.ip(&["link", "add", "dev", "bridge", "type", "bridge", "mcast_snooping", "0"])?;
         bridge.ip(&["link", "set", "dev", "bridge", "up"])?;
         for (namespace, device, address, port) in [
             (&client, Pair::NEAR, "10.9.0.1/24", Self::TO_CLIENT),

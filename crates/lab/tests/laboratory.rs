@@ -52,6 +52,8 @@ fn an_interface_sends_nothing_that_nobody_asked_for() {
             assert!(!spoken.contains(device), "{device} speaks IPv6: {spoken}");
         }
     }
+    let bridge = lab.bridge.ip(&["-d", "link", "show", "dev", "bridge"]).unwrap();
+    assert!(bridge.contains("mcast_snooping 0"), "it asks for groups: {bridge}");
 }
 
 #[test]
