@@ -18,6 +18,7 @@ mod inquiry;
 mod locate;
 mod model;
 mod normal;
+mod prior;
 mod probe;
 mod states;
 mod view;

@@ -177,8 +177,8 @@ fn study(same: &[(Memory, Cell)], different: &[(Memory, Cell, Cell)], pairs: u32
                 title: "Differences found, measured in turns".into(),
                 note: "B is 5 % slower; or has twice as many events beyond A's 99th percentile. The oracle sees the same \
                        difference and knows how such differences scatter where nothing differs, from the pairs above; \
-                       it asks one question instead of three. It is no bound: a comparison sees where the median is dense with \
-                       events, and what neighbouring blocks have in common."
+                       it asks one question instead of three. It is no bound: a comparison sees where the median is dense \
+                       with events, and what neighbouring blocks have in common."
                     .into(),
                 columns: ["memory", "median +5 %", "oracle", "tail mass x2", "oracle", "bar"].map(String::from).into(),
                 rows: power_rows.collect(),

@@ -2,6 +2,7 @@
 
 use super::model::{self, Evidence, Shape, UNKNOWNS, Unknowns};
 use super::normal::Normal;
+use super::prior;
 use rand::Rng as _;
 use rand_chacha::ChaCha8Rng;
 
@@ -53,14 +54,14 @@ impl Cloud {
         let step = step(&seen);
         let particles: Vec<Particle> = (0..DRAWS)
             .map(|_| {
-                let (mut unknowns, drawn) = model::draw(|| chance.random::<f64>(), step.is_some());
+                let (mut unknowns, drawn) = prior::draw(|| chance.random::<f64>(), step.is_some());
                 let shape = Shape::new(&unknowns);
                 let pointers: Vec<(f64, f64)> = seen.iter().filter_map(|one| shape.pointed_at(one)).collect();
                 let places = Places { between, pointers: &pointers, step };
                 unknowns[0] = places.draw(&mut chance);
                 let settled = log_likelihood(&shape.at(unknowns[0]), &seen, normal);
                 let weight = settled - libm::log(places.density(unknowns[0])) + libm::log(drawn);
-                Particle { unknowns, settled: settled + model::log_prior(&unknowns), newest: 0.0, weight }
+                Particle { unknowns, settled: settled + prior::log_prior(&unknowns), newest: 0.0, weight }
             })
             .collect();
         let mut cloud = Self { particles, seen, chance, turn: 0 };
@@ -224,7 +225,7 @@ impl Cloud {
                 }
             }
             let accept: f64 = libm::log(self.chance.random::<f64>().max(1e-300));
-            let prior = model::log_prior(&unknowns);
+            let prior = prior::log_prior(&unknowns);
             if prior == f64::NEG_INFINITY {
                 continue;
             }

@@ -138,7 +138,8 @@ impl Locate {
         }
         let tries: Vec<&Seen> = self.deep().filter(|seen| seen.load == bad).collect();
         let breaks = tries.iter().any(|seen| seen.loss > HEAVY);
-        if bad.as_pps() < good.as_pps() * if breaks { NEAR_A_STEP } else { NEAR } {
+        let near = if breaks { NEAR_A_STEP } else { NEAR };
+        if bad.as_pps() < good.as_pps() * near {
             // One that lost a little more than it should may have met a slow moment.
             return if breaks || tries.len() >= 2 { Place::Near(bad) } else { Place::Open(bad) };
         }

@@ -82,8 +82,8 @@ impl Sides {
         let both = (of_a * of_b).sqrt();
         let together = ((of_a + of_b - apart) / (2.0 * both)).clamp(-MOST_TOGETHER, MOST_TOGETHER);
         let scale = apart / (of_a + of_b - 2.0 * together * both);
-        let spread = |variance: f64| Spread { variance: scale * variance, freedom: found.freedom };
-        (spread(of_a), spread(of_b), together)
+        let scaled = |variance: f64| Spread { variance: scale * variance, freedom: found.freedom };
+        (scaled(of_a), scaled(of_b), together)
     }
 
     /// How uncertain the share of a side's events below `x` is, about `p`.

@@ -115,7 +115,8 @@ fn agreement(scenes: &[Scene], seen: &[Observed]) -> Table {
     Table {
         title: "Agreement".into(),
         note: "A reference is its middle and, in brackets, its interval; two intervals meet when they have a load in \
-               common. Those that miss a reference and meet the one before are of a system that changes. Half the 16 to 84 % range of the middles is relative to their median."
+               common. Those that miss a reference and meet the one before are of a system that changes. Half the 16 to \
+               84 % range of the middles is relative to their median."
             .into(),
         columns: heads.iter().map(|head| (*head).to_owned()).collect(),
         rows: scenes.iter().flat_map(|&scene| goals(seen).into_iter().map(move |goal| row(scene, goal))).collect(),

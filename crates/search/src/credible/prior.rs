@@ -1,0 +1,91 @@
+//! What is believed of the seven unknowns before the first trial.
+
+use super::model::Unknowns;
+
+const LOG_SOFTNESS: (f64, f64) = (-10.819_778, -2.995_732); // ln 2e-5, ln 0.05
+const LOG_SCATTER: (f64, f64) = (-8.517_193, -2.120_264); // ln 2e-4, ln 0.12
+const LOGIT_DIPS: (f64, f64) = (-16.2, 3.0);
+const LOG_CLUMP_MOST: f64 = 12.0;
+const LOG_TAU: (f64, f64) = (-4.605_170, std::f64::consts::LN_2); // ln 0.01, ln 2
+const LOG_STEEPNESS: (f64, f64) = (-2.0, 6.0);
+const STEEPNESS_SCALE: f64 = 0.15;
+/// Probability that forwarding breaks down above the capacity, by any steepness.
+const BREAKS: f64 = 0.02;
+/// The share of such systems that are drawn where it seems so.
+const SUSPECTED: f64 = 0.4;
+
+/// Logarithm of the prior density; minus infinity where something cannot be.
+pub(super) fn log_prior(unknowns: &Unknowns) -> f64 {
+    let [_, softness, scatter, dips, clump, tau, steepness] = *unknowns;
+    let within = |value: f64, (least, most): (f64, f64)| least <= value && value <= most;
+    if !(within(softness, LOG_SOFTNESS)
+        && within(scatter, LOG_SCATTER)
+        && within(dips, LOGIT_DIPS)
+        && within(clump, (0.0, LOG_CLUMP_MOST))
+        && within(tau, LOG_TAU)
+        && within(steepness, LOG_STEEPNESS))
+    {
+        return f64::NEG_INFINITY;
+    }
+    // Beta(0.5, 8) in the logit.
+    let log_dips = 0.5 * dips - 8.5 * libm::log1p(libm::exp(dips));
+    let log_clump = libm::log(0.7 / 0.08 * libm::exp(-clump / 0.08) + 0.3 / 1.5 * libm::exp(-clump / 1.5));
+    let log_tau = libm::log(LOG_TAU.1 - tau + 1e-12);
+    log_dips + log_clump + log_tau + libm::log(steepness_density(steepness, BREAKS))
+}
+
+/// Of ln b, where forwarding breaks down with a probability.
+fn steepness_density(steepness: f64, breaks: f64) -> f64 {
+    let droops = 0.5 / STEEPNESS_SCALE * libm::exp(-steepness.abs() / STEEPNESS_SCALE);
+    let broken = if steepness > 0.0 { 1.0 / LOG_STEEPNESS.1 } else { 0.0 };
+    (1.0 - breaks) * droops + breaks * broken
+}
+
+/// Unknowns from the prior, but for θ, which is 0, with the weight of this draw; `chance` gives numbers in [0, 1).
+///
+/// More of those that break down are drawn where that is `suspected`; each weighs less then.
+pub(super) fn draw(mut chance: impl FnMut() -> f64, suspected: bool) -> (Unknowns, f64) {
+    let share = if suspected { SUSPECTED } else { BREAKS };
+    let mut uniform = |(least, most): (f64, f64)| least + (most - least) * chance();
+    let softness = uniform(LOG_SOFTNESS);
+    let scatter = uniform(LOG_SCATTER);
+    // Beta(0.5, 8) from Gamma(0.5), half a squared normal, and Gamma(8), eight exponentials.
+    let angle = libm::cos(2.0 * std::f64::consts::PI * uniform((0.0, 1.0)));
+    let half = -libm::log(1.0 - uniform((0.0, 1.0))) * angle * angle;
+    let eight: f64 = (0..8).map(|_| -libm::log(1.0 - uniform((0.0, 1.0)))).sum();
+    let dips = libm::log((half / eight.max(1e-9)).max(1e-7)).clamp(LOGIT_DIPS.0, LOGIT_DIPS.1);
+    let clump = -libm::log(1.0 - uniform((0.0, 1.0)));
+    let clump = clump * if uniform((0.0, 1.0)) < 0.7 { 0.08 } else { 1.5 };
+    let tau = LOG_TAU.1 - (LOG_TAU.1 - LOG_TAU.0) * libm::sqrt(uniform((0.0, 1.0)));
+    let sign = if uniform((0.0, 1.0)) < 0.5 { -1.0 } else { 1.0 };
+    let droops = -sign * STEEPNESS_SCALE * libm::log(1.0 - uniform((0.0, 1.0)));
+    let broken = uniform((0.0, 1.0)) < share;
+    let steepness = if broken { uniform((0.0, LOG_STEEPNESS.1)) } else { droops };
+    let steepness = steepness.clamp(LOG_STEEPNESS.0, LOG_STEEPNESS.1);
+    let unknowns =
+        [0.0, softness, scatter, dips, clump.min(LOG_CLUMP_MOST), tau.clamp(LOG_TAU.0, LOG_TAU.1), steepness];
+    (unknowns, steepness_density(steepness, BREAKS) / steepness_density(steepness, share))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dropline_trial::seed;
+    use rand::Rng as _;
+
+    #[test]
+    fn those_that_break_down_weigh_what_their_prior_says_however_many_are_drawn() {
+        for suspected in [false, true] {
+            let mut chance = seed::generator(1);
+            let draws: Vec<(f64, f64)> = (0..20_000)
+                .map(|_| draw(|| chance.random::<f64>(), suspected))
+                .map(|(unknowns, weight)| (unknowns[6], weight))
+                .collect();
+            let all: f64 = draws.iter().map(|(_, weight)| weight).sum();
+            let steep: Vec<&(f64, f64)> = draws.iter().filter(|(steepness, _)| *steepness > 3.0).collect();
+            let weight = steep.iter().map(|(_, weight)| weight).sum::<f64>() / all;
+            assert!((weight - BREAKS / 2.0).abs() < 0.003, "{suspected}: {weight}");
+            assert_eq!(steep.len() > 3000, suspected, "{}", steep.len());
+        }
+    }
+}
