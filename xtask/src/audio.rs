@@ -2,7 +2,7 @@
 
 use crate::{Done, build_dropline, root};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 /// A short trial at each of three periods, one without a real-time policy, a search, and a server that runs already.
@@ -21,6 +21,7 @@ pub(crate) fn test() -> Done {
         ["search", "jack:", "--goal", "0.5", "--max-trials", "3", "--max-load", "375Hz", "--budget", "20s"];
     last_trial(&dropline, &search, &directory)?;
     running(&dropline, &directory)?;
+    killed(&dropline, &directory)?;
     eprintln!("make test-audio took {} s", begun.elapsed().as_secs());
     Ok(())
 }
@@ -49,15 +50,8 @@ fn holds(target: &str, trial: &str) -> Done {
 
 /// Joins a server that somebody else started.
 fn running(dropline: &Path, directory: &Path) -> Done {
-    let name = format!("dropline-test-{}", std::process::id());
-    let words = ["-r", "-n", &name, "-d", "dummy", "-r", "48000", "-p", "512"];
-    let mut server = Command::new("jackd")
-        .args(words)
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .map_err(|why| format!("jackd cannot be started: {why}"))?;
-    let target = format!("jack:?server={name}");
+    let server = Jackd::start("dropline-test")?;
+    let target = format!("jack:?server={}", server.name);
     // It answers when it is up.
     let waiting = Instant::now();
     let mut done = Err("the server never answered".to_owned());
@@ -65,10 +59,66 @@ fn running(dropline: &Path, directory: &Path) -> Done {
         std::thread::sleep(std::time::Duration::from_millis(200));
         done = last_trial(dropline, &["trial", &target, "--duration", "1s"], directory);
     }
-    let held = done.and_then(|trial| holds(&target, &trial));
-    let _ = server.kill();
-    let _ = server.wait();
-    held
+    done.and_then(|trial| holds(&target, &trial))
+}
+
+/// jackd's registry has eight places, and a server that is killed keeps its own: a trial takes the place of one of ours.
+fn killed(dropline: &Path, directory: &Path) -> Done {
+    let names: Vec<String> = (0..8).map(|n| format!("dropline-killed-{n}")).collect();
+    for name in &names {
+        let mut server = Jackd::start(name)?;
+        // Where others hold places there are fewer for these, and none is left when one of these is refused.
+        if server.is_entered() {
+            let _ = server.child.kill();
+        }
+    }
+    let done = last_trial(dropline, &["trial", "jack:", "--duration", "1s"], directory)
+        .and_then(|trial| holds("jack: with a full registry", &trial));
+    // One that starts under the same name takes the place, and gives it back when it is asked to end.
+    for name in &names {
+        Jackd::start(name)?.is_entered();
+    }
+    done
+}
+
+/// A server that is asked to end when it is dropped.
+struct Jackd {
+    child: Child,
+    name: String,
+}
+
+impl Jackd {
+    fn start(name: &str) -> Result<Self, String> {
+        let child = Command::new("jackd")
+            .args(["-r", "-n", name, "-d", "dummy", "-r", "48000", "-p", "512"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|why| format!("jackd cannot be started: {why}"))?;
+        Ok(Self { child, name: name.to_owned() })
+    }
+
+    /// Whether it is in the registry, where its name may stand from one that was killed; `false` if it ended.
+    fn is_entered(&mut self) -> bool {
+        let place = [&self.child.id().to_le_bytes()[..], b"jack-"].concat();
+        while matches!(self.child.try_wait(), Ok(None)) {
+            let registry = std::fs::read("/dev/shm/jack-shm-registry").unwrap_or_default();
+            if registry.windows(place.len()).any(|window| window == place) {
+                return true;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        false
+    }
+}
+
+impl Drop for Jackd {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        }
+        let _ = self.child.wait();
+    }
 }
 
 /// Runs a verb and returns the last trial of its record.

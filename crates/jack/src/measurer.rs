@@ -1,7 +1,7 @@
 //! A trial of an audio server's cycles: how late each was, and the periods that the server gave up.
 
 use crate::cycles::{self, Read};
-use crate::server::Server;
+use crate::server::{Driver, Refused, Server};
 use crate::sys::{Client, Logged};
 use dropline_stats::special::{gamma_quantile, student_quantile};
 use dropline_stats::{Cut, Histogram, Slices};
@@ -67,10 +67,12 @@ pub enum JackError {
     #[error("jackd cannot be started: {0}")]
     NotStarted(std::io::Error),
     /// It ended by itself.
-    #[error("jackd ended before it answered, with periods of {period} frames")]
+    #[error("jackd ended before it answered, with periods of {period} frames: {said}")]
     Ended {
         /// What it was started with.
         period: u32,
+        /// How it ended, and what it said.
+        said: String,
     },
     /// A running server has its own period.
     #[error("the server runs {running} frames a period at {rate} a second, which is {hz:.1} cycles a second")]
@@ -155,22 +157,24 @@ impl JackMeasurer {
         let Some(name) = &self.settings.server else {
             let period = self.frames(input)?;
             let mut refused = None;
-            for realtime in [self.settings.priority, None] {
-                let mut server =
-                    Server::start(realtime, self.settings.rate, period).map_err(JackError::NotStarted)?;
-                if let Some(client) = server.join(room) {
-                    return Ok((Some(server), refused, client));
+            let mut said = String::new();
+            for priority in [self.settings.priority, None] {
+                let driver = Driver { priority, rate: self.settings.rate, period };
+                match Server::start(driver, room) {
+                    Ok((server, client)) => return Ok((Some(server), refused, client)),
+                    Err(Refused::NotStarted(why)) => return Err(JackError::NotStarted(why)),
+                    Err(Refused::Ended(why)) => said = why,
                 }
-                if realtime.is_none() {
+                if priority.is_none() {
                     break;
                 }
-                refused = Some("jackd does not start with a real-time policy".to_owned());
+                refused = Some(format!("jackd does not start with a real-time policy: {said}"));
             }
             return match Client::join("", 0) {
                 Err(why) if why.contains("libjack.so") => {
                     Err(JackError::NoServer { server: "of our own".into(), why })
                 }
-                _ => Err(JackError::Ended { period }),
+                _ => Err(JackError::Ended { period, said }),
             };
         };
         let client =
