@@ -34,7 +34,7 @@ pub struct Injected {
 }
 
 /// One mode.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InjectedModeLine {
     /// Its shortest event without a delay.
     pub low: f64,

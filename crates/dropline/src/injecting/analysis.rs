@@ -218,6 +218,10 @@ struct Confounded {
 fn confounded(modes: &[Mode], before: &Binned, delay: f64) -> Vec<Confounded> {
     let mut found = Vec::new();
     for (index, low) in modes.iter().enumerate() {
+        if width(before, low) >= delay {
+            // Undecided for that, wherever the others are.
+            continue;
+        }
         for (second, high) in modes.iter().enumerate().skip(index + 1) {
             let apart = high.peak - low.peak;
             let slack = width(before, low).max(width(before, high));
@@ -244,11 +248,12 @@ fn doubts(found: &mut Injected, modes: &[Mode], confounded: &[Confounded]) {
     }
     for Confounded { modes: [low, high], times, other } in confounded {
         let advice = other.map_or("another delay".to_owned(), |other| format!("{other:.2} us"));
+        let times = if *times == 1 { "one delay".to_owned() } else { format!("{times} delays") };
         say(
             found,
             "confounded",
             format!(
-                "the peaks at {:.1} and {:.1} us are {times} delays apart: what moved there may have been there; take {advice}",
+                "the peaks at {:.1} and {:.1} us are {times} apart: what moved there may have been there; take {advice}",
                 modes[*low].peak, modes[*high].peak
             ),
         );

@@ -29,7 +29,7 @@ pub fn study(found: &Injected) -> Study {
     }
     let tables = if found.modes.is_empty() { Vec::new() } else { vec![table(found)] };
     Study {
-        name: "inject".into(),
+        name: format!("inject {}", found.target),
         title: title(found, &place),
         paragraphs,
         tables,
@@ -45,33 +45,41 @@ fn title(found: &Injected, place: &str) -> String {
             probes => format!("{} has the probes {}", found.target, probes.join(", ")),
         };
     }
-    let named = |verdict: &str| -> Vec<String> {
-        found
-            .modes
-            .iter()
-            .filter(|mode| mode.verdict == verdict)
-            .map(|mode| format!("{:.1} us", mode.peak))
-            .collect()
+    let peaks = |verdict: &str| -> Vec<String> {
+        let with = found.modes.iter().filter(|mode| mode.verdict == verdict);
+        with.map(|mode| format!("{:.1}", mode.peak)).collect()
     };
-    let on = named("on_path");
-    let partly = named("partly");
-    let undecided = named("undecided");
+    let (on, partly, undecided) = (peaks("on_path"), peaks("partly"), peaks("undecided"));
     let mut said = Vec::new();
     if !on.is_empty() {
-        said.push(format!("the mode at {} crosses {place}", on.join(" and at ")));
+        said.push(format!("{} {place}", modes(&on, "crosses", "cross")));
     }
     if !partly.is_empty() {
-        said.push(format!("a part of the mode at {} crosses {place}", partly.join(" and at ")));
+        said.push(format!("a part of {} {place}", modes(&partly, "crosses", "crosses")));
     }
     if said.is_empty() && undecided.is_empty() && !found.modes.is_empty() {
         said.push(format!("no mode crosses {place}"));
     }
-    if !undecided.is_empty() {
-        said.push(format!("the mode at {} is undecided", undecided.join(" and at ")));
+    if undecided.len() > MANY {
+        said.push(format!("{} of {} modes are undecided", undecided.len(), found.modes.len()));
+    } else if !undecided.is_empty() {
+        said.push(modes(&undecided, "is undecided", "are undecided"));
     }
     let text = if said.is_empty() { "nothing can be said".to_owned() } else { said.join("; ") };
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// So many peaks are listed, and of more it is said how many.
+const MANY: usize = 3;
+
+/// The modes at these peaks, and what one does or several do.
+fn modes(peaks: &[String], does: &str, all_do: &str) -> String {
+    match peaks {
+        [] => String::new(),
+        [one] => format!("the mode at {one} us {does}"),
+        [first @ .., last] => format!("the modes at {} and {last} us {all_do}", first.join(", ")),
+    }
 }
 
 fn table(found: &Injected) -> Table {
@@ -106,5 +114,51 @@ fn table(found: &Injected) -> Table {
         ),
         columns: ["mode", "share", "with X", "by X", "by 2X", "no delay", "verdict"].map(String::from).into(),
         rows: rows.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Modes with a verdict and a peak in microseconds.
+    fn titled(verdicts: &[(&str, f64)]) -> String {
+        let modes = verdicts.iter().map(|&(verdict, peak)| InjectedModeLine {
+            verdict: verdict.into(),
+            peak,
+            ..InjectedModeLine::default()
+        });
+        let found = Injected {
+            probe: Some("parse".into()),
+            rounds: 10,
+            modes: modes.collect(),
+            ..Injected::default()
+        };
+        study(&found).title
+    }
+
+    #[test]
+    fn one_mode_does_and_several_do() {
+        assert_eq!(
+            titled(&[("on_path", 5.04), ("undecided", 12.0)]),
+            "The mode at 5.0 us crosses probe parse; the mode at 12.0 us is undecided"
+        );
+        assert_eq!(
+            titled(&[
+                ("on_path", 5.0),
+                ("on_path", 9.0),
+                ("partly", 12.0),
+                ("partly", 20.0),
+                ("partly", 31.0)
+            ]),
+            "The modes at 5.0 and 9.0 us cross probe parse; a part of the modes at 12.0, 20.0 and 31.0 us crosses probe parse"
+        );
+        assert_eq!(titled(&[("not", 5.0)]), "No mode crosses probe parse");
+    }
+
+    #[test]
+    fn many_undecided_modes_are_counted_and_not_listed() {
+        assert_eq!(titled(&[("undecided", 5.0); 4]), "4 of 4 modes are undecided");
+        assert_eq!(titled(&[("undecided", 5.0); 2]), "The modes at 5.0 and 5.0 us are undecided");
     }
 }

@@ -220,7 +220,7 @@ fn heat(compared: &Compared) -> Option<Plot> {
         name: "heat",
         title: "Both over time, block by block".into(),
         desc: "How many events of each block fall in each range of values.".into(),
-        caption: "Darker is more events, by the logarithm of their number; a slanted band is drift, a dark spot an incident.".into(),
+        caption: "A stronger colour is more events, by the logarithm of their number; a slanted band is drift, a strong spot an incident.".into(),
         wide: draw(Room::Full),
         narrow: draw(Room::Narrow),
         numbers: Numbers { heads: ["side", "block", "events"].map(String::from).into(), rows: rows.collect() },

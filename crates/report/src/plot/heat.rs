@@ -26,8 +26,8 @@ pub(crate) fn heat(passages: &PassagesLine, room: Room) -> Option<Plot> {
         name: "heat",
         title,
         caption: format!(
-            "All pipes: passages of each slice and delay, the darker the more, in five steps by their logarithm; the \
-             darkest cell has {}.",
+            "All pipes: passages of each slice and delay, the stronger the colour the more, in five steps by their logarithm; the \
+             strongest cell has {}.",
             count(densest.3.0)
         ),
         desc: "A map of all passages over time and delay.".into(),

@@ -1,4 +1,4 @@
-//! A trial's delays over time: a column a slice, darker where more of its delays are.
+//! A trial's delays over time: a column a slice, stronger where more of its delays are.
 
 use super::axes::Frame;
 use super::canvas::{Anchor, Canvas, Drawing};
@@ -44,8 +44,8 @@ fn plot(columns: &[Column], what: &str) -> Option<Plot> {
         desc: format!("How many {what} of each slice fall in each range. {title}."),
         title,
         caption: format!(
-            "Each column is a slice, by when its {what} were due; darker is more of them, by the logarithm of their \
-             number. A slanted band is drift, a dark spot an incident."
+            "Each column is a slice, by when its {what} were due; a stronger colour is more of them, by the logarithm of their \
+             number. A slanted band is drift, a strong spot an incident."
         ),
         wide: draw(columns, Room::Full),
         narrow: draw(columns, Room::Narrow),
