@@ -109,6 +109,13 @@ pub enum Caveat {
         /// How often trials in a random order begin as badly.
         by_chance: f64,
     },
+    /// The first load of a search let more through at first than when it was tried again.
+    Slowed {
+        /// What came through at first, in packets a second.
+        before_pps: f64,
+        /// What came through later, in packets a second.
+        then_pps: f64,
+    },
     /// The trials' capacities fall into two groups far apart, and about as many are slow as are fast.
     TwoStates {
         /// The slowest trial's capacity, in packets a second.
@@ -269,6 +276,7 @@ impl Caveat {
             Self::DependentTrials { .. } => "dependent_trials",
             Self::Drift { .. } => "drift",
             Self::WarmUp { .. } => "warm_up",
+            Self::Slowed { .. } => "slowed",
             Self::TwoStates { .. } => "two_states",
             Self::LossBelow { .. } => "loss_below",
             Self::CountersShared { .. } => "counters_shared",

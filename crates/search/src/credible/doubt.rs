@@ -4,6 +4,7 @@
 //! when few of these look as much like a drift, a warm-up or a chain of states, the true order is no accident.
 
 use super::cloud::Cloud;
+use super::first::Slowed;
 use super::model::{Evidence, Shape};
 use super::normal::Normal;
 use super::states::States;
@@ -37,6 +38,7 @@ pub(super) struct Doubt {
     pub(super) drift: Option<Strange>,
     pub(super) warm_up: Option<Strange>,
     pub(super) states: Option<States>,
+    pub(super) slowed: Option<Slowed>,
 }
 
 /// A correlation, and how often chance has it.
@@ -47,14 +49,15 @@ pub(super) struct Strange {
 }
 
 impl Doubt {
-    /// Looks at what a cloud has learned from; `faster` when the first load found a faster target later on.
-    pub(super) fn of(cloud: &Cloud, faster: bool) -> Self {
+    /// Looks at what a cloud has learned from; `faster` when the first load found a faster target later on. Of trials far
+    /// above the knee it is known what each let through.
+    pub(super) fn of(cloud: &Cloud, faster: bool, far: &[(usize, f64)]) -> Self {
         let seen: Vec<Evidence> = cloud.seen().iter().filter(|one| !one.is_far()).copied().collect();
         if seen.len() < LEAST {
             return Self::default();
         }
         let draws = cloud.sample(DRAWS);
-        let states = States::of(&seen);
+        let states = States::of(&seen, far);
         let (numbers, surprises) = surprises(&draws, &seen);
         if surprises.len() < LEAST {
             return Self { states, ..Self::default() };
@@ -63,6 +66,7 @@ impl Doubt {
             numbers.iter().map(|number| libm::exp((numbers[0] - number) / WARMING)).collect();
         Self {
             states,
+            slowed: None,
             dependent: strange(&surprises, likeness, false, RARE_CHAIN)
                 .map(|strange| Strange { correlation: neighbours(&surprises), ..strange }),
             // A trial that lost more than expected found a slower target: a falling trend is one of losses.
@@ -96,7 +100,8 @@ impl Doubt {
             self.drift.map(|Strange { correlation, by_chance }| Caveat::Drift { correlation, by_chance });
         let warm_up = self.warm_up.map(|Strange { by_chance, .. }| Caveat::WarmUp { by_chance });
         let states = self.states.map(|states| states.caveat());
-        dependent.into_iter().chain(drift).chain(warm_up).chain(states).collect()
+        let slowed = self.slowed.map(|slowed| slowed.caveat());
+        dependent.into_iter().chain(drift).chain(warm_up).chain(states).chain(slowed).collect()
     }
 }
 

@@ -1,69 +1,118 @@
-//! The first load of a search, which is far above the knee: was the target only overloaded, or cold?
+//! The first load of a search, which is far above the knee: was the target only overloaded, or cold, or faster then?
 //!
-//! When less came through than what turns out to be the capacity, the same load again tells.
+//! When less came through than what turns out to be the capacity, or more, the same load again tells.
 
-use super::view::View;
-use dropline_trial::{LoadRange, Rate, Trial};
+use dropline_trial::{Caveat, LoadRange, Rate, Trial};
 
 /// Loss below this share is no overload.
 const OVERLOAD: f64 = 0.1;
-/// A first trial that forwarded less than the lower end by this, on a logarithmic scale, is made again.
-const SLOW: f64 = 0.03;
+/// A first trial that forwarded less than the lowest end by this, on a logarithmic scale, or as much more than the
+/// highest, is made again.
+const OFF: f64 = 0.03;
+/// More than the highest only after so many trials: before, those around the knee may have been slow by chance.
+const SETTLED: usize = 12;
 /// And by so many standard deviations of the trials' capacities.
-const SLOW_SCATTERS: f64 = 8.0;
-/// Share of the way to the lower end that it must have come then to have been cold.
-const CATCHES_UP: f64 = 0.6;
+const OFF_SCATTERS: f64 = 8.0;
+/// Share of the way to that end that it must have come then for the target to have changed.
+const COMES: f64 = 0.6;
+/// And so many standard deviations of the trials' capacities.
+const COMES_SCATTERS: f64 = 6.0;
 
-/// What the first load showed.
+/// What the first load showed; forwarded rates a second are logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum First {
     /// No trial yet, or one that says nothing.
     Unknown,
-    /// What came through a second, as a logarithm.
+    /// What came through.
     Forwarded { load: Rate, log_pps: f64 },
-    /// Tried again, as which trial; whether it found a faster target then, and what a slow one is.
-    Settled { faster: bool, number: usize, slow: f64 },
+    /// Tried again, as which trial; what came through before and then, and whether as little did later on.
+    Again { number: usize, before: f64, then: f64, slow_later: bool },
+}
+
+/// What came through of the first load at first and later, as logarithms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Slowed {
+    before: f64,
+    then: f64,
+}
+
+impl Slowed {
+    pub(super) fn caveat(&self) -> Caveat {
+        Caveat::Slowed { before_pps: libm::exp(self.before), then_pps: libm::exp(self.then) }
+    }
 }
 
 impl First {
-    /// Learns from trial `number`, when the first goal looks like this.
-    pub(super) fn note(&mut self, trial: &Trial, number: usize, view: Option<&View>) {
+    /// Learns from trial `number`.
+    pub(super) fn note(&mut self, trial: &Trial, number: usize) {
         let load = trial.input.load;
         let Some(loss) = trial.loss_ratio().filter(|&loss| loss < 1.0) else { return };
         let log_pps = libm::log(load.as_pps() * (1.0 - loss));
         if number == 1 && loss > OVERLOAD {
             *self = Self::Forwarded { load, log_pps };
+            return;
         }
-        if let Self::Forwarded { load: first, log_pps: before } = *self
-            && number > 1
-            && load == first
-            && let Some(view) = view
-        {
-            let faster = log_pps > before + CATCHES_UP * (view.lower - before);
-            *self = Self::Settled { faster, number, slow: 0.5 * (before + view.lower) };
-        } else if let Self::Settled { faster: true, number: again, slow } = *self
-            && loss > 0.0
-            && log_pps < slow
-        {
-            // Slow again: not cold at first, but slow now and then.
-            *self = Self::Settled { faster: false, number: again, slow };
+        match self {
+            Self::Forwarded { load: first, log_pps: before } if load == *first => {
+                *self = Self::Again { number, before: *before, then: log_pps, slow_later: false };
+            }
+            Self::Again { before, then, slow_later, .. } => {
+                *slow_later |= loss > 0.0 && log_pps < 0.5 * (*before + *then);
+            }
+            _ => {}
         }
     }
 
-    /// The first load, when it has to be tried again: the lowest interval begins far above what came through,
-    /// for trials that scatter by so much.
-    pub(super) fn again(&self, lowest: f64, scatter: f64, range: LoadRange) -> Option<Rate> {
-        let slow = SLOW.max(SLOW_SCATTERS * scatter);
+    /// The first load, when it has to be tried again: the lowest interval begins far above what came through, or the
+    /// highest ends far below it, after so many trials that scatter by so much.
+    pub(super) fn again(
+        &self,
+        (lowest, highest): (f64, f64),
+        trials: usize,
+        scatter: f64,
+        range: LoadRange,
+    ) -> Option<Rate> {
+        let off = OFF.max(OFF_SCATTERS * scatter);
+        let Self::Forwarded { load, log_pps } = *self else { return None };
+        let is_off = log_pps < lowest - off || (log_pps > highest + off && trials >= SETTLED);
+        (load <= range.max() && is_off).then_some(load)
+    }
+
+    /// What its trials let through, as their numbers and logarithms: the target could do that much then.
+    pub(super) fn shown(&self) -> Vec<(usize, f64)> {
         match *self {
-            Self::Forwarded { load, log_pps } if load <= range.max() && log_pps < lowest - slow => Some(load),
+            Self::Unknown => Vec::new(),
+            Self::Forwarded { log_pps, .. } => vec![(1, log_pps)],
+            Self::Again { number, before, then, .. } => vec![(1, before), (number, then)],
+        }
+    }
+
+    /// What it let through at first and, much less, when it was tried again: by what is known now, where the highest
+    /// interval ends, and how much trials scatter.
+    pub(super) fn slowed(&self, highest: f64, scatter: f64) -> Option<Slowed> {
+        match *self {
+            Self::Again { before, then, .. } => {
+                let slower = (COMES * (before - highest)).max(COMES_SCATTERS * scatter);
+                (before - then > slower).then_some(Slowed { before, then })
+            }
             _ => None,
         }
     }
 
-    /// Number of the trial that showed that the first ones found a slower target.
-    pub(super) fn cold_until(&self) -> Option<usize> {
+    /// Whether the target was as slow again after the first load found it faster.
+    pub(super) fn is_slow_later(&self) -> bool {
+        matches!(self, Self::Again { slow_later: true, .. })
+    }
+
+    /// Number of the trial that showed that the first ones found a slower target, by what is known now: where the
+    /// lowest interval begins, and how much trials scatter. A target that was as slow later on is slow now and then,
+    /// and was not cold.
+    pub(super) fn cold_until(&self, lowest: f64, scatter: f64) -> Option<usize> {
         match *self {
-            Self::Settled { faster: true, number, .. } => Some(number),
+            Self::Again { number, before, then, slow_later: false } => {
+                let faster = (COMES * (lowest - before)).max(COMES_SCATTERS * scatter);
+                (then - before > faster).then_some(number)
+            }
             _ => None,
         }
     }
@@ -75,29 +124,70 @@ mod tests {
     use dropline_trial::TrialInput;
     use std::time::Duration;
 
-    /// Notes trials of 10 Mpps, but the last of a load of its own, that let so many packets a second through.
+    /// What is known after trials of 10 Mpps, but those behind the second, let so many packets a second through.
     fn first(forwarded: &[u64]) -> First {
-        let view = View { lower: libm::log(5e6), median: libm::log(5.01e6), upper: libm::log(5.02e6) };
         let mut first = First::Unknown;
         for (&forwarded, number) in forwarded.iter().zip(1..) {
             let load = Rate::from_millipps(if number > 2 { 5_100_000_000 } else { 10_000_000_000 });
             let input = TrialInput { load, duration: Duration::from_secs(1) };
             let offered = load.packets_in(input.duration);
             let trial = Trial { offered, forwarded, ..Trial::new(number as u64, input, 1) };
-            first.note(&trial, number, Some(&view));
+            first.note(&trial, number);
         }
         first
     }
 
+    /// When a target was cold until that bears 5 Mpps.
+    fn cold_until(forwarded: &[u64], scatter: f64) -> Option<usize> {
+        first(forwarded).cold_until(libm::log(5e6), scatter)
+    }
+
     #[test]
     fn a_first_trial_that_was_slow_alone_found_a_cold_target() {
-        assert_eq!(first(&[4_000_000, 5_000_000]).cold_until(), Some(2));
-        assert_eq!(first(&[4_000_000, 5_000_000, 5_010_000]).cold_until(), Some(2));
-        assert_eq!(first(&[4_000_000, 4_010_000]).cold_until(), None, "it droops in overload");
+        assert_eq!(cold_until(&[4_000_000, 5_000_000], 0.002), Some(2));
+        assert_eq!(cold_until(&[4_000_000, 5_000_000, 5_010_000], 0.002), Some(2));
+        assert_eq!(cold_until(&[4_000_000, 4_010_000], 0.002), None, "it droops in overload");
     }
 
     #[test]
     fn a_target_that_is_slow_again_later_was_not_cold() {
-        assert_eq!(first(&[4_000_000, 5_000_000, 4_000_000]).cold_until(), None);
+        assert_eq!(cold_until(&[4_000_000, 5_000_000, 4_000_000], 0.002), None);
+    }
+
+    #[test]
+    fn a_target_whose_trials_scatter_as_much_was_not_cold() {
+        assert_eq!(cold_until(&[4_500_000, 5_000_000], 0.015), Some(2));
+        assert_eq!(cold_until(&[4_500_000, 5_000_000], 0.02), None);
+    }
+
+    #[test]
+    fn the_first_load_is_tried_again_where_it_let_much_less_or_much_more_through() {
+        let range =
+            LoadRange::new(Rate::from_millipps(1_000_000), Rate::from_millipps(10_000_000_000)).unwrap();
+        let again = |forwarded: u64, scatter: f64| {
+            first(&[forwarded]).again((libm::log(5e6), libm::log(5.1e6)), 12, scatter, range).is_some()
+        };
+        assert!(again(4_800_000, 0.002) && again(5_300_000, 0.002));
+        assert!(!again(4_900_000, 0.002) && !again(5_200_000, 0.002));
+        assert!(!again(4_800_000, 0.006) && !again(5_300_000, 0.006), "trials scatter as much");
+        let tried = first(&[5_300_000, 5_000_000]);
+        assert_eq!(tried.again((libm::log(5e6), libm::log(5.1e6)), 12, 0.002, range), None, "once");
+        let soon = |forwarded| first(&[forwarded]).again((libm::log(5e6), libm::log(5.1e6)), 6, 0.002, range);
+        assert!(soon(4_800_000).is_some() && soon(5_300_000).is_none());
+    }
+
+    #[test]
+    fn a_target_that_lets_less_of_the_same_load_through_became_slower() {
+        let slowed = |forwarded: &[u64], scatter: f64| first(forwarded).slowed(libm::log(5.1e6), scatter);
+        assert_eq!(
+            slowed(&[5_400_000, 5_050_000], 0.002).map(|slowed| slowed.caveat()),
+            Some(Caveat::Slowed {
+                before_pps: libm::exp(libm::log(5.4e6)),
+                then_pps: libm::exp(libm::log(5.05e6))
+            })
+        );
+        assert_eq!(slowed(&[5_400_000, 5_390_000], 0.002), None, "more comes through in overload");
+        assert_eq!(slowed(&[5_400_000, 5_050_000], 0.02), None, "trials scatter as much");
+        assert_eq!(slowed(&[5_400_000], 0.002), None);
     }
 }

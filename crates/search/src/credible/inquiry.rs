@@ -66,14 +66,23 @@ pub(super) struct Inquiry {
     capped: bool,
     views: Vec<View>,
     doubt: Doubt,
-    /// The doubt that made it forget the first trials.
-    warmed_up: Option<Doubt>,
+    /// The first trials, once they were forgotten.
+    warmed_up: Option<WarmedUp>,
     first: First,
     brisk: Brisk,
     /// Trials that were not believed, for our own side was disturbed.
     disturbed: usize,
     /// By how much the longest trial was longer than its traffic.
     waits: Option<Duration>,
+}
+
+/// Why the first trials were forgotten, and which.
+#[derive(Debug)]
+struct WarmedUp {
+    doubt: Doubt,
+    forgotten: Vec<Evidence>,
+    /// For the first load, tried again, found a faster target.
+    by_first: bool,
 }
 
 #[derive(Debug)]
@@ -143,11 +152,13 @@ impl Inquiry {
                 Place::Open(load) => load,
                 _ => return None,
             },
-            Stage::Weighing(cloud) => match self.first.again(self.lowest(), cloud.scatter(0.5), self.range) {
-                Some(load) => load,
-                None if self.is_narrow() => return None,
-                None => self.best_load(cloud)?,
-            },
+            Stage::Weighing(cloud) => {
+                match self.first.again(self.between(), self.trials, cloud.scatter(0.5), self.range) {
+                    Some(load) => load,
+                    None if self.is_narrow() => return None,
+                    None => self.best_load(cloud)?,
+                }
+            }
             Stage::AtMaximum | Stage::BelowMinimum => return None,
         };
         Some(TrialInput { load, duration: self.length_at(load) })
@@ -167,7 +178,7 @@ impl Inquiry {
         for (goal, at_ends) in self.goals.iter().zip(&mut self.at_ends) {
             at_ends.note(trial, goal, self.range);
         }
-        self.first.note(trial, self.trials, self.views.first());
+        self.first.note(trial, self.trials);
         if self.disturbed < MOST_DISTURBED && is_disturbed(trial) {
             self.disturbed += 1;
             return;
@@ -194,6 +205,7 @@ impl Inquiry {
                     cloud.learn(evidence);
                     self.look();
                     self.be_brisk(agree);
+                    self.recall_the_first();
                     self.forget_the_first();
                 }
             }
@@ -218,7 +230,8 @@ impl Inquiry {
     /// Once, when they look like those of a target that had to warm up.
     fn forget_the_first(&mut self) {
         let Stage::Weighing(cloud) = &self.stage else { return };
-        let forgotten = match self.first.cold_until() {
+        let cold_until = self.cold_until();
+        let forgotten = match cold_until {
             Some(number) if self.trials >= number + LONGER => number + STILL_COLD,
             None if LOOKS_BACK.contains(&self.trials) && self.doubt.warm_up.is_some() => self.trials / 2,
             _ => return,
@@ -228,14 +241,32 @@ impl Inquiry {
         if self.warmed_up.is_some() || first.is_empty() || rest.len() < LEAST_TO_GO_ON {
             return;
         }
-        self.warmed_up = Some(self.doubt);
+        let by_first = cold_until.is_some();
+        self.warmed_up = Some(WarmedUp { doubt: self.doubt, forgotten: first, by_first });
         self.begin_again(rest);
+    }
+
+    /// When a target that seemed to have been cold is as slow again: it is so now and then.
+    fn recall_the_first(&mut self) {
+        let Stage::Weighing(cloud) = &self.stage else { return };
+        let is_again = self.first.is_slow_later() && self.warmed_up.as_ref().is_some_and(|one| one.by_first);
+        if let Some(warmed_up) = self.warmed_up.take_if(|_| is_again) {
+            let all = warmed_up.forgotten.iter().chain(cloud.seen()).copied().collect();
+            self.begin_again(all);
+        }
+    }
+
+    /// Number of the trial that showed that those before it found a cold target.
+    fn cold_until(&self) -> Option<usize> {
+        let Stage::Weighing(cloud) = &self.stage else { return None };
+        self.first.cold_until(self.lowest(), cloud.scatter(0.5))
     }
 
     /// Doubts about the trials.
     pub(super) fn caveats(&self) -> Vec<Caveat> {
         let mut caveats = self.doubt.caveats();
-        let before = self.warmed_up.map(|doubt| Doubt { warm_up: doubt.warm_up, ..Doubt::default() });
+        let before =
+            self.warmed_up.as_ref().map(|one| Doubt { warm_up: one.doubt.warm_up, ..Doubt::default() });
         if self.doubt.warm_up.is_none() {
             caveats.extend(before.iter().flat_map(Doubt::caveats));
         }
@@ -268,7 +299,11 @@ impl Inquiry {
         let Stage::Weighing(cloud) = &self.stage else { return };
         let left_out = PRUDENCE * libm::pow(1.0 - self.level, PRUDENCE_POWER);
         let tail = 0.5 * left_out.min(1.0 - self.level);
-        self.doubt = Doubt::of(cloud, self.first.cold_until().is_some());
+        let cold = self.warmed_up.is_none() && self.cold_until().is_some();
+        self.doubt = Doubt {
+            slowed: self.first.slowed(self.between().1, cloud.scatter(0.5)),
+            ..Doubt::of(cloud, cold, &self.first.shown())
+        };
         let stated = Stated {
             tail,
             widening: self.doubt.widening(),
@@ -309,7 +344,7 @@ impl Inquiry {
         self.trials >= self.least_trials()
             && self.brisk.is_borne_out()
             && self.doubt.is_none()
-            && (self.first.cold_until().is_none() || self.warmed_up.is_some())
+            && (self.cold_until().is_none() || self.warmed_up.is_some())
             && self.goals.iter().zip(&self.views).all(|(goal, view)| view.is_settled(goal, self.range))
     }
 
@@ -323,6 +358,12 @@ impl Inquiry {
     /// Where the lowest interval begins.
     fn lowest(&self) -> f64 {
         self.views.iter().map(|view| view.lower).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Where the lowest interval begins and the highest ends.
+    fn between(&self) -> (f64, f64) {
+        let highest = self.views.iter().map(|view| view.upper).fold(f64::NEG_INFINITY, f64::max);
+        (self.lowest(), highest)
     }
 
     fn best_load(&self, cloud: &Cloud) -> Option<Rate> {
@@ -343,8 +384,8 @@ impl Inquiry {
     /// What is believed of the mean loss, from below the lowest interval to above the highest.
     pub(super) fn curve(&self) -> Vec<CurvePoint> {
         let Stage::Weighing(cloud) = &self.stage else { return Vec::new() };
-        let highest = self.views.iter().map(|view| view.upper).fold(f64::NEG_INFINITY, f64::max);
-        curve::around(cloud, self.lowest(), highest, self.range)
+        let (lowest, highest) = self.between();
+        curve::around(cloud, lowest, highest, self.range)
     }
 
     /// How each interval would become narrower; `None` where there is none between two ends.

@@ -30,8 +30,9 @@ pub(super) struct States {
 }
 
 impl States {
-    /// Looks at trials in order.
-    pub(super) fn of(seen: &[Evidence]) -> Option<Self> {
+    /// Looks at trials in order, and at what others, by their numbers, let through far above the knee: no less than
+    /// that was their capacity, and how much more is not known.
+    pub(super) fn of(seen: &[Evidence], far: &[(usize, f64)]) -> Option<Self> {
         let shows = |one: &&Evidence| one.loss_ratio() >= SHOWS;
         let mut shown: Vec<f64> = seen.iter().filter(shows).map(Evidence::log_forwarded).collect();
         shown.sort_by(f64::total_cmp);
@@ -46,7 +47,11 @@ impl States {
                 false => (through > between).then_some(0.0),
             }
         };
-        let states: Vec<f64> = seen.iter().filter_map(state).collect();
+        let near = seen.iter().filter_map(|one| Some((one.number, state(one)?)));
+        let fast = far.iter().filter(|(_, through)| *through > between).map(|&(number, _)| (number, 0.0));
+        let mut in_order: Vec<(usize, f64)> = near.chain(fast).collect();
+        in_order.sort_by_key(|&(number, _)| number);
+        let states: Vec<f64> = in_order.into_iter().map(|(_, state)| state).collect();
         let slow = states.iter().sum::<f64>();
         let share = slow / states.len() as f64;
         let both = states.len() as f64 - slow >= GROUP as f64 && share >= SHARE;
@@ -94,7 +99,7 @@ mod tests {
     }
 
     fn states(of: &[(f64, f64)]) -> Option<States> {
-        States::of(&trials(of))
+        States::of(&trials(of), &[])
     }
 
     #[test]
@@ -111,6 +116,17 @@ mod tests {
         let clean = [vec![(0.97, 1.0); 3], vec![(0.93, 1.0); 9]].concat();
         assert!((states(&[slow.clone(), clean].concat()).unwrap().slow - 6.0 / 9.0).abs() < 1e-9);
         assert_eq!(states(&slow), None);
+    }
+
+    #[test]
+    fn a_trial_far_above_the_knee_was_fast_or_says_nothing() {
+        let (slow, fast) = (vec![(1.02, 0.94); 8], vec![(1.02, 1.0); 2]);
+        // Numbered from 3 on: the far ones came before.
+        let mut near = trials(&[fast, slow].concat());
+        near.iter_mut().for_each(|one| one.number += 3);
+        let found = |share: f64| States::of(&near, &[(1, libm::log(9e6 * share)), (2, libm::log(9e6 * 0.8))]);
+        assert_eq!((found(0.9), found(0.94)), (None, None), "two are no group, and overload may droop");
+        assert!((found(0.99).unwrap().slow - 8.0 / 11.0).abs() < 1e-9);
     }
 
     #[test]

@@ -99,6 +99,11 @@ impl fmt::Display for Caveat {
                  searches): warm it up before the search",
                 100.0 * by_chance
             ),
+            Self::Slowed { before_pps, then_pps } => write!(
+                f,
+                "the target became slower while it was searched: the first load let {before_pps:.0} pps through, and later \
+                 {then_pps:.0}: the answer is that of the later one; look for heat, a throttled clock or a neighbour"
+            ),
             Self::TwoStates { slow_pps, fast_pps, slow } => write!(
                 f,
                 "trials find one of two targets, of {slow_pps:.0} and {fast_pps:.0} pps, {:.0} % of them the slow one: the \
