@@ -14,6 +14,7 @@ mod curve;
 mod doubt;
 mod ends;
 mod first;
+mod forgotten;
 mod inquiry;
 mod locate;
 mod model;

@@ -2,7 +2,8 @@
 //!
 //! When less came through than what turns out to be the capacity, or more, the same load again tells.
 
-use dropline_trial::{Caveat, LoadRange, Rate, Trial};
+use super::model::Evidence;
+use dropline_trial::{Caveat, LoadRange, Rate};
 
 /// Loss below this share is no overload.
 const OVERLOAD: f64 = 0.1;
@@ -21,12 +22,14 @@ const COMES_SCATTERS: f64 = 6.0;
 /// What the first load showed; forwarded rates a second are logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum First {
-    /// No trial yet, or one that says nothing.
+    /// No trial yet.
     Unknown,
-    /// What came through.
-    Forwarded { load: Rate, log_pps: f64 },
-    /// Tried again, as which trial; what came through before and then, and whether as little did later on.
-    Again { number: usize, before: f64, then: f64, slow_later: bool },
+    /// It was no overload, or nothing came through.
+    Nothing,
+    /// What came through, as which trial.
+    Forwarded { number: usize, load: Rate, log_pps: f64 },
+    /// Tried again; what came through before and then, as which trials, and whether as little did later on.
+    Again { before: (usize, f64), then: (usize, f64), slow_later: bool },
 }
 
 /// What came through of the first load at first and later, as logarithms.
@@ -43,21 +46,22 @@ impl Slowed {
 }
 
 impl First {
-    /// Learns from trial `number`.
-    pub(super) fn note(&mut self, trial: &Trial, number: usize) {
-        let load = trial.input.load;
-        let Some(loss) = trial.loss_ratio().filter(|&loss| loss < 1.0) else { return };
-        let log_pps = libm::log(load.as_pps() * (1.0 - loss));
-        if number == 1 && loss > OVERLOAD {
-            *self = Self::Forwarded { load, log_pps };
-            return;
-        }
+    /// Learns from a trial that was made at a load.
+    pub(super) fn note(&mut self, trial: &Evidence, load: Rate) {
+        let (number, loss) = (trial.number, trial.loss_ratio());
+        let log_pps = trial.log_forwarded();
         match self {
-            Self::Forwarded { load: first, log_pps: before } if load == *first => {
-                *self = Self::Again { number, before: *before, then: log_pps, slow_later: false };
+            Self::Unknown if loss > OVERLOAD && loss < 1.0 => {
+                *self = Self::Forwarded { number, load, log_pps }
             }
-            Self::Again { before, then, slow_later, .. } => {
-                *slow_later |= loss > 0.0 && log_pps < 0.5 * (*before + *then);
+            Self::Unknown => *self = Self::Nothing,
+            Self::Forwarded { number: first, load: of_first, log_pps: before }
+                if load == *of_first && loss < 1.0 =>
+            {
+                *self = Self::Again { before: (*first, *before), then: (number, log_pps), slow_later: false };
+            }
+            Self::Again { before, then, slow_later } => {
+                *slow_later |= trial.lost > 0.0 && loss < 1.0 && log_pps < 0.5 * (before.1 + then.1);
             }
             _ => {}
         }
@@ -73,7 +77,7 @@ impl First {
         range: LoadRange,
     ) -> Option<Rate> {
         let off = OFF.max(OFF_SCATTERS * scatter);
-        let Self::Forwarded { load, log_pps } = *self else { return None };
+        let Self::Forwarded { load, log_pps, .. } = *self else { return None };
         let is_off = log_pps < lowest - off || (log_pps > highest + off && trials >= SETTLED);
         (load <= range.max() && is_off).then_some(load)
     }
@@ -81,9 +85,9 @@ impl First {
     /// What its trials let through, as their numbers and logarithms: the target could do that much then.
     pub(super) fn shown(&self) -> Vec<(usize, f64)> {
         match *self {
-            Self::Unknown => Vec::new(),
-            Self::Forwarded { log_pps, .. } => vec![(1, log_pps)],
-            Self::Again { number, before, then, .. } => vec![(1, before), (number, then)],
+            Self::Unknown | Self::Nothing => Vec::new(),
+            Self::Forwarded { number, log_pps, .. } => vec![(number, log_pps)],
+            Self::Again { before, then, .. } => vec![before, then],
         }
     }
 
@@ -91,7 +95,7 @@ impl First {
     /// interval ends, and how much trials scatter.
     pub(super) fn slowed(&self, highest: f64, scatter: f64) -> Option<Slowed> {
         match *self {
-            Self::Again { before, then, .. } => {
+            Self::Again { before: (_, before), then: (_, then), .. } => {
                 let slower = (COMES * (before - highest)).max(COMES_SCATTERS * scatter);
                 (before - then > slower).then_some(Slowed { before, then })
             }
@@ -109,7 +113,7 @@ impl First {
     /// and was not cold.
     pub(super) fn cold_until(&self, lowest: f64, scatter: f64) -> Option<usize> {
         match *self {
-            Self::Again { number, before, then, slow_later: false } => {
+            Self::Again { before: (_, before), then: (number, then), slow_later: false } => {
                 let faster = (COMES * (lowest - before)).max(COMES_SCATTERS * scatter);
                 (then - before > faster).then_some(number)
             }
@@ -121,7 +125,7 @@ impl First {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dropline_trial::TrialInput;
+    use dropline_trial::{Trial, TrialInput};
     use std::time::Duration;
 
     /// What is known after trials of 10 Mpps, but those behind the second, let so many packets a second through.
@@ -132,7 +136,7 @@ mod tests {
             let input = TrialInput { load, duration: Duration::from_secs(1) };
             let offered = load.packets_in(input.duration);
             let trial = Trial { offered, forwarded, ..Trial::new(number as u64, input, 1) };
-            first.note(&trial, number);
+            first.note(&Evidence::of(&trial, number).unwrap(), load);
         }
         first
     }
@@ -179,13 +183,9 @@ mod tests {
     #[test]
     fn a_target_that_lets_less_of_the_same_load_through_became_slower() {
         let slowed = |forwarded: &[u64], scatter: f64| first(forwarded).slowed(libm::log(5.1e6), scatter);
-        assert_eq!(
-            slowed(&[5_400_000, 5_050_000], 0.002).map(|slowed| slowed.caveat()),
-            Some(Caveat::Slowed {
-                before_pps: libm::exp(libm::log(5.4e6)),
-                then_pps: libm::exp(libm::log(5.05e6))
-            })
-        );
+        let found = slowed(&[5_400_000, 5_050_000], 0.002).map(|slowed| slowed.caveat());
+        let Some(Caveat::Slowed { before_pps, then_pps }) = found else { panic!("{found:?}") };
+        assert_eq!((before_pps.round(), then_pps.round()), (5.4e6, 5.05e6));
         assert_eq!(slowed(&[5_400_000, 5_390_000], 0.002), None, "more comes through in overload");
         assert_eq!(slowed(&[5_400_000, 5_050_000], 0.02), None, "trials scatter as much");
         assert_eq!(slowed(&[5_400_000], 0.002), None);

@@ -7,6 +7,7 @@ use super::curve;
 use super::doubt::Doubt;
 use super::ends::{self, AtEnds};
 use super::first::First;
+use super::forgotten::Forgotten;
 use super::locate::{Locate, Place};
 use super::model::Evidence;
 use super::view::{Stated, View};
@@ -27,15 +28,6 @@ const SHOWN_SCATTER: f64 = 2e-4;
 const MODERATE: std::ops::Range<f64> = 0.002..0.05;
 /// There an interval is never stated narrower than this share of the width asked for: slow states may hide.
 const NARROWEST: f64 = 0.9;
-/// So many trials have been made when it asks, in turn, whether the first half is to be forgotten, for the
-/// target had to warm up.
-const LOOKS_BACK: [usize; 2] = [12, 18];
-/// The first load was tried again, and found a faster target: so many trials later it forgets all before, and some
-/// after it.
-const LONGER: usize = 9;
-const STILL_COLD: usize = 2;
-/// What must be left then.
-const LEAST_TO_GO_ON: usize = 3;
 /// Loss above this share while looking around is left out; one that is far is an upper bound again.
 const FAR_WHILE_LOCATING: f64 = 0.1;
 /// So many trials whose losses may be our own doing are made again; further ones count.
@@ -67,22 +59,13 @@ pub(super) struct Inquiry {
     views: Vec<View>,
     doubt: Doubt,
     /// The first trials, once they were forgotten.
-    warmed_up: Option<WarmedUp>,
+    forgotten: Option<Forgotten>,
     first: First,
     brisk: Brisk,
     /// Trials that were not believed, for our own side was disturbed.
     disturbed: usize,
     /// By how much the longest trial was longer than its traffic.
     waits: Option<Duration>,
-}
-
-/// Why the first trials were forgotten, and which.
-#[derive(Debug)]
-struct WarmedUp {
-    doubt: Doubt,
-    forgotten: Vec<Evidence>,
-    /// For the first load, tried again, found a faster target.
-    by_first: bool,
 }
 
 #[derive(Debug)]
@@ -117,7 +100,7 @@ impl Inquiry {
             capped: false,
             views: Vec::new(),
             doubt: Doubt::default(),
-            warmed_up: None,
+            forgotten: None,
             first: First::Unknown,
             brisk: Brisk::Trying { made: false },
             disturbed: 0,
@@ -178,7 +161,6 @@ impl Inquiry {
         for (goal, at_ends) in self.goals.iter().zip(&mut self.at_ends) {
             at_ends.note(trial, goal, self.range);
         }
-        self.first.note(trial, self.trials);
         if self.disturbed < MOST_DISTURBED && is_disturbed(trial) {
             self.disturbed += 1;
             return;
@@ -187,11 +169,15 @@ impl Inquiry {
             self.cap(ceiling);
             return;
         }
+        let evidence = Evidence::of(trial, self.trials);
+        if let Some(evidence) = &evidence {
+            self.first.note(evidence, trial.input.load);
+        }
         match &mut self.stage {
             Stage::Locating(locate, seen) => {
                 locate.record(trial);
                 let tells = |one: &Evidence| one.loss_ratio() <= FAR_WHILE_LOCATING || one.is_far();
-                seen.extend(Evidence::of(trial, self.trials).filter(tells));
+                seen.extend(evidence.filter(tells));
                 match locate.place() {
                     Place::Open(_) => {}
                     Place::Near(load) => self.begin_weighing((load, load)),
@@ -200,7 +186,7 @@ impl Inquiry {
                 }
             }
             Stage::Weighing(cloud) => {
-                if let Some(evidence) = Evidence::of(trial, self.trials) {
+                if let Some(evidence) = evidence {
                     let agree = !whole || evidence.is_far() || self.brisk.meets(cloud, &evidence);
                     cloud.learn(evidence);
                     self.look();
@@ -230,28 +216,23 @@ impl Inquiry {
     /// Once, when they look like those of a target that had to warm up.
     fn forget_the_first(&mut self) {
         let Stage::Weighing(cloud) = &self.stage else { return };
-        let cold_until = self.cold_until();
-        let forgotten = match cold_until {
-            Some(number) if self.trials >= number + LONGER => number + STILL_COLD,
-            None if LOOKS_BACK.contains(&self.trials) && self.doubt.warm_up.is_some() => self.trials / 2,
-            _ => return,
-        };
-        let (first, rest): (Vec<Evidence>, Vec<Evidence>) =
-            cloud.seen().iter().partition(|one| one.number <= forgotten);
-        if self.warmed_up.is_some() || first.is_empty() || rest.len() < LEAST_TO_GO_ON {
+        if self.forgotten.is_some() {
             return;
         }
-        let by_first = cold_until.is_some();
-        self.warmed_up = Some(WarmedUp { doubt: self.doubt, forgotten: first, by_first });
-        self.begin_again(rest);
+        if let Some((forgotten, rest)) =
+            Forgotten::part(cloud.seen(), self.trials, self.cold_until(), self.doubt)
+        {
+            self.forgotten = Some(forgotten);
+            self.begin_again(rest);
+        }
     }
 
     /// When a target that seemed to have been cold is as slow again: it is so now and then.
     fn recall_the_first(&mut self) {
         let Stage::Weighing(cloud) = &self.stage else { return };
-        let is_again = self.first.is_slow_later() && self.warmed_up.as_ref().is_some_and(|one| one.by_first);
-        if let Some(warmed_up) = self.warmed_up.take_if(|_| is_again) {
-            let all = warmed_up.forgotten.iter().chain(cloud.seen()).copied().collect();
+        let slow = self.first.is_slow_later();
+        if let Some(forgotten) = self.forgotten.take_if(|one| slow && one.is_undone_by_slowness()) {
+            let all = forgotten.taken_back(cloud.seen());
             self.begin_again(all);
         }
     }
@@ -265,10 +246,8 @@ impl Inquiry {
     /// Doubts about the trials.
     pub(super) fn caveats(&self) -> Vec<Caveat> {
         let mut caveats = self.doubt.caveats();
-        let before =
-            self.warmed_up.as_ref().map(|one| Doubt { warm_up: one.doubt.warm_up, ..Doubt::default() });
         if self.doubt.warm_up.is_none() {
-            caveats.extend(before.iter().flat_map(Doubt::caveats));
+            caveats.extend(self.forgotten.iter().flat_map(Forgotten::caveats));
         }
         caveats
     }
@@ -299,7 +278,7 @@ impl Inquiry {
         let Stage::Weighing(cloud) = &self.stage else { return };
         let left_out = PRUDENCE * libm::pow(1.0 - self.level, PRUDENCE_POWER);
         let tail = 0.5 * left_out.min(1.0 - self.level);
-        let cold = self.warmed_up.is_none() && self.cold_until().is_some();
+        let cold = self.forgotten.is_none() && self.cold_until().is_some();
         self.doubt = Doubt {
             slowed: self.first.slowed(self.between().1, cloud.scatter(0.5)),
             ..Doubt::of(cloud, cold, &self.first.shown())
@@ -344,7 +323,7 @@ impl Inquiry {
         self.trials >= self.least_trials()
             && self.brisk.is_borne_out()
             && self.doubt.is_none()
-            && (self.cold_until().is_none() || self.warmed_up.is_some())
+            && (self.cold_until().is_none() || self.forgotten.is_some())
             && self.goals.iter().zip(&self.views).all(|(goal, view)| view.is_settled(goal, self.range))
     }
 
