@@ -55,9 +55,8 @@ impl First {
                 *self = Self::Forwarded { number, load, log_pps }
             }
             Self::Unknown => *self = Self::Nothing,
-            Self::Forwarded { number: first, load: of_first, log_pps: before }
-                if load == *of_first && loss < 1.0 =>
-            {
+            Self::Forwarded { load: first, .. } if load == *first && loss >= 1.0 => *self = Self::Nothing,
+            Self::Forwarded { number: first, load: of_first, log_pps: before } if load == *of_first => {
                 *self = Self::Again { before: (*first, *before), then: (number, log_pps), slow_later: false };
             }
             Self::Again { before, then, slow_later } => {
@@ -76,7 +75,7 @@ impl First {
         scatter: f64,
         range: LoadRange,
     ) -> Option<Rate> {
-        let off = OFF.max(OFF_SCATTERS * scatter);
+        let off = off(scatter);
         let Self::Forwarded { load, log_pps, .. } = *self else { return None };
         let is_off = log_pps < lowest - off || (log_pps > highest + off && trials >= SETTLED);
         (load <= range.max() && is_off).then_some(load)
@@ -91,11 +90,11 @@ impl First {
         }
     }
 
-    /// What it let through at first and, much less, when it was tried again: by what is known now, where the highest
-    /// interval ends, and how much trials scatter.
+    /// What it let through at first, far more than where the highest interval ends, and much less of when it was tried
+    /// again: by what is known now of that end, and of how much trials scatter.
     pub(super) fn slowed(&self, highest: f64, scatter: f64) -> Option<Slowed> {
         match *self {
-            Self::Again { before: (_, before), then: (_, then), .. } => {
+            Self::Again { before: (_, before), then: (_, then), .. } if before > highest + off(scatter) => {
                 let slower = (COMES * (before - highest)).max(COMES_SCATTERS * scatter);
                 (before - then > slower).then_some(Slowed { before, then })
             }
@@ -120,6 +119,11 @@ impl First {
             _ => None,
         }
     }
+}
+
+/// By how much what came through is off, for trials that scatter by so much.
+fn off(scatter: f64) -> f64 {
+    OFF.max(OFF_SCATTERS * scatter)
 }
 
 #[cfg(test)]
@@ -178,6 +182,7 @@ mod tests {
         assert_eq!(tried.again((libm::log(5e6), libm::log(5.1e6)), 12, 0.002, range), None, "once");
         let soon = |forwarded| first(&[forwarded]).again((libm::log(5e6), libm::log(5.1e6)), 6, 0.002, range);
         assert!(soon(4_800_000).is_some() && soon(5_300_000).is_none());
+        assert_eq!(first(&[10_000, 0]), First::Nothing, "and not once more when nothing comes through");
     }
 
     #[test]
@@ -189,5 +194,6 @@ mod tests {
         assert_eq!(slowed(&[5_400_000, 5_390_000], 0.002), None, "more comes through in overload");
         assert_eq!(slowed(&[5_400_000, 5_050_000], 0.02), None, "trials scatter as much");
         assert_eq!(slowed(&[5_400_000], 0.002), None);
+        assert_eq!(slowed(&[1_230_000, 1_140_000], 0.0002), None, "overload costs it most of what it bears");
     }
 }
