@@ -197,7 +197,7 @@ impl Credible {
         let answers = inquiry.goals().iter().zip(inquiry.outcome());
         let lower =
             answers.filter(|(goal, _)| is_zero_loss(goal)).filter_map(|(_, answer)| answer.lower).min()?;
-        Some(Probe::below(lower, inquiry.duration(), self.range.min()))
+        Some(Probe::below(lower, inquiry.duration(), self.range.min(), |input| inquiry.loss_expected(input)))
     }
 
     /// The answer to a zero-loss goal when packets were lost far below it.

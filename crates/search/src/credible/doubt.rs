@@ -134,6 +134,13 @@ pub(super) fn surprise(draws: &[Shape], one: &Evidence) -> Option<f64> {
     Some(normal.quantile(middle).clamp(-3.0, 3.0))
 }
 
+/// How probable it is, in the mean of what is believed, that of so many packets at a load any is lost.
+pub(super) fn loss_expected(draws: &[Shape], log_load: f64, packets: f64) -> f64 {
+    let normal = Normal::tables();
+    let nothing = draws.iter().map(|shape| shape.at_most(0.0, packets, log_load, normal)).sum::<f64>();
+    1.0 - nothing / draws.len() as f64
+}
+
 /// The capacity that a trial showed, as a logarithm, in the mean of what is believed; `None` when nothing was lost.
 fn shown_by(draws: &[Shape], one: &Evidence) -> Option<f64> {
     let points: Vec<f64> =

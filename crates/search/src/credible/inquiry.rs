@@ -4,7 +4,7 @@ use super::brisk::{self, Brisk};
 use super::choice;
 use super::cloud::Cloud;
 use super::curve;
-use super::doubt::Doubt;
+use super::doubt::{self, Doubt};
 use super::ends::{self, AtEnds};
 use super::first::First;
 use super::forgotten::Forgotten;
@@ -358,6 +358,13 @@ impl Inquiry {
             Rate::pps(libm::exp(self.lowest())).map_or(self.range.min(), |load| self.range.clamp(load));
         let best = choice::best(&draws, &wishes, self.length_at(near).as_secs_f64(), range)?;
         Rate::pps(libm::exp(best)).ok().map(|load| self.range.clamp(load))
+    }
+
+    /// How probable it is, by what is believed, that such a trial loses anything; 0 where nothing is.
+    pub(super) fn loss_expected(&self, input: TrialInput) -> f64 {
+        let Stage::Weighing(cloud) = &self.stage else { return 0.0 };
+        let (pps, seconds) = (input.load.as_pps(), input.duration.as_secs_f64());
+        doubt::loss_expected(&cloud.sample(choice::draws()), libm::log(pps), pps * seconds)
     }
 
     /// What is believed of the mean loss, from below the lowest interval to above the highest.

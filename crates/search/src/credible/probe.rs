@@ -11,6 +11,9 @@ const LENGTH: f64 = 0.4;
 const USUAL: u32 = 3;
 /// Losses at one load before it is believed to lose: once is not enough where one trial in six is a slow one.
 const LOSSES: usize = 3;
+/// The same where a loss was to be expected of more than this share of such trials.
+const LOSSES_WHERE_EXPECTED: usize = 4;
+const EXPECTED: f64 = 0.05;
 /// Losses at two loads are believed too.
 const LOADS: usize = 2;
 
@@ -21,6 +24,8 @@ const LOADS: usize = 2;
 #[derive(Debug)]
 pub(super) struct Probe {
     duration: Duration,
+    /// Losses at one load before it is believed.
+    losses: usize,
     /// From the highest down.
     places: Vec<Place>,
 }
@@ -37,12 +42,21 @@ struct Place {
 }
 
 impl Probe {
-    /// Below `lower`, the end found with trials of `duration`; none below `min`.
-    pub(super) fn below(lower: Rate, duration: Duration, min: Rate) -> Self {
+    /// Below `lower`, the end found with trials of `duration`; none below `min`. `expected` is how probable a loss is, by
+    /// what was seen near the knee, of a trial at a load that is so long.
+    pub(super) fn below(
+        lower: Rate,
+        duration: Duration,
+        min: Rate,
+        expected: impl Fn(TrialInput) -> f64,
+    ) -> Self {
         let duration = duration.mul_f64(LENGTH).max(Duration::from_nanos(1));
         let loads = SHARES.iter().filter_map(|share| Rate::pps(lower.as_pps() * share).ok());
         let place = |load| Place { load, clean: false, borne: false, lossy: Vec::new() };
-        Self { duration, places: loads.filter(|&load| load >= min).map(place).collect() }
+        let places: Vec<Place> = loads.filter(|&load| load >= min).map(place).collect();
+        let often = places.iter().any(|place| expected(TrialInput { load: place.load, duration }) > EXPECTED);
+        let losses = if often { LOSSES_WHERE_EXPECTED } else { LOSSES };
+        Self { duration, losses, places }
     }
 
     /// How long they take, when a full trial of `duration` waits so much longer.
@@ -84,7 +98,7 @@ impl Probe {
 
     fn is_believed(&self) -> bool {
         let lossy = || self.places.iter().filter(|place| !place.lossy.is_empty());
-        lossy().count() >= LOADS || lossy().any(|place| place.lossy.len() >= LOSSES)
+        lossy().count() >= LOADS || lossy().any(|place| place.lossy.len() >= self.losses)
     }
 
     /// The lowest load that lost packets, and the highest below it that did not.
@@ -113,7 +127,12 @@ mod tests {
     use super::*;
 
     fn probe() -> Probe {
-        Probe::below(Rate::pps(1000.0).unwrap(), Duration::from_secs(1), Rate::pps(10.0).unwrap())
+        expecting(0.01)
+    }
+
+    fn expecting(loss: f64) -> Probe {
+        let [lower, min] = [1000.0, 10.0].map(|pps| Rate::pps(pps).unwrap());
+        Probe::below(lower, Duration::from_secs(1), min, |_| loss)
     }
 
     /// Answers each probe with a number of lost packets; gives the loads that were asked.
@@ -144,6 +163,16 @@ mod tests {
         let [upper, lower] = [900.0, 700.0].map(|pps| Rate::pps(pps).unwrap());
         assert_eq!(probe.found(), Some((upper, Some(lower))));
         assert!(matches!(probe.caveat(), Some(Caveat::LossBelow { lost: 2, offered: 360, .. })));
+    }
+
+    #[test]
+    fn where_a_loss_is_to_be_expected_it_must_come_once_more() {
+        let mut dips = expecting(0.15);
+        assert_eq!(answer(&mut dips, &[1, 0, 3, 2, 1]), [900, 700, 900, 900, 900]);
+        assert!(dips.caveat().is_some());
+        let mut dips = expecting(0.15);
+        assert_eq!(answer(&mut dips, &[1, 0, 3, 2, 0, 0]), [900, 700, 900, 900, 900, 500]);
+        assert_eq!((dips.next_trial(), dips.caveat()), (None, None));
     }
 
     #[test]
