@@ -108,11 +108,13 @@ impl First {
     }
 
     /// Number of the trial that showed that the first ones found a slower target, by what is known now: where the
-    /// lowest interval begins, and how much trials scatter. A target that was as slow later on is slow now and then,
+    /// lowest interval begins, far above what came through at first, and how much trials scatter. A target that was as slow later on is slow now and then,
     /// and was not cold.
     pub(super) fn cold_until(&self, lowest: f64, scatter: f64) -> Option<usize> {
         match *self {
-            Self::Again { before: (_, before), then: (number, then), slow_later: false } => {
+            Self::Again { before: (_, before), then: (number, then), slow_later: false }
+                if before < lowest - off(scatter) =>
+            {
                 let faster = (COMES * (lowest - before)).max(COMES_SCATTERS * scatter);
                 (then - before > faster).then_some(number)
             }
@@ -164,8 +166,9 @@ mod tests {
 
     #[test]
     fn a_target_whose_trials_scatter_as_much_was_not_cold() {
-        assert_eq!(cold_until(&[4_500_000, 5_000_000], 0.015), Some(2));
-        assert_eq!(cold_until(&[4_500_000, 5_000_000], 0.02), None);
+        assert_eq!(cold_until(&[4_300_000, 5_000_000], 0.015), Some(2));
+        assert_eq!(cold_until(&[4_300_000, 5_000_000], 0.02), None);
+        assert_eq!(cold_until(&[4_900_000, 5_000_000], 0.0002), None, "it bears no more than it let through");
     }
 
     #[test]
