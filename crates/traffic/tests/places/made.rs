@@ -232,7 +232,7 @@ fn four_causes_at_once_close_too() {
         Outcome { offered, one_way: true, ..Outcome::default() }
     });
     assert_eq!((account.lost_at["checksum"], account.lost_at["netfilter"]), (40, 40), "{account:?}");
-    assert!(account.lost_at["qdisc"] > 100 && account.lost_at["receive_buffer"] > 50, "{account:?}");
+    assert!(account.lost_at["qdisc"] > 0 && account.lost_at["receive_buffer"] > 50, "{account:?}");
     assert_eq!((account.lost_at["unexplained"], codes(&account)), (0, vec![]), "{account:?}");
 }
 
