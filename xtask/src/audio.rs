@@ -72,7 +72,12 @@ fn killed(dropline: &Path, directory: &Path) -> Done {
             let _ = server.child.kill();
         }
     }
-    let done = last_trial(dropline, &["trial", "jack:", "--duration", "1s"], directory)
+    let full = match Jackd::start("dropline-ninth")?.is_entered() {
+        true => Err("jackd's registry holds more than eight servers".to_owned()),
+        false => Ok(()),
+    };
+    let done = full
+        .and_then(|()| last_trial(dropline, &["trial", "jack:", "--duration", "1s"], directory))
         .and_then(|trial| holds("jack: with a full registry", &trial));
     // One that starts under the same name takes the place, and gives it back when it is asked to end.
     for name in &names {
@@ -100,7 +105,7 @@ impl Jackd {
 
     /// Whether it is in the registry, where its name may stand from one that was killed; `false` if it ended.
     fn is_entered(&mut self) -> bool {
-        let place = [&self.child.id().to_le_bytes()[..], b"jack-"].concat();
+        let place = [&self.child.id().to_ne_bytes()[..], b"jack-"].concat();
         while matches!(self.child.try_wait(), Ok(None)) {
             let registry = std::fs::read("/dev/shm/jack-shm-registry").unwrap_or_default();
             if registry.windows(place.len()).any(|window| window == place) {

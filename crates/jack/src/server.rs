@@ -4,6 +4,7 @@ use crate::sys::{self, Client};
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, BufReader};
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -62,8 +63,9 @@ impl Server {
         };
         let registry = std::fs::read(REGISTRY).unwrap_or_default();
         let user = std::fs::metadata("/proc/self").map_or(0, |own| own.uid());
-        for name in ours(&registry, user) {
-            // One that is still alive refuses, and the next is tried.
+        let is_gone = |process: u32| !Path::new(&format!("/proc/{process}")).exists();
+        // One that lives would be joined before ours is refused its name.
+        for (_, name) in ours(&registry, user).into_iter().filter(|&(process, _)| is_gone(process)) {
             if let Ok(joined) = Self::named(name, driver)?.joined(room) {
                 return Ok(joined);
             }
@@ -156,16 +158,18 @@ fn complaint(stderr: ChildStderr) -> String {
     kept.join("; ")
 }
 
-/// The names of this user's servers in jackd's registry that are ours: they stand there as `jack-USER:NAME:`.
-fn ours(registry: &[u8], user: u32) -> Vec<String> {
-    let before = format!("jack-{user}:");
-    registry
-        .split(|byte| *byte == 0)
-        .filter_map(|word| std::str::from_utf8(word).ok())
-        .filter_map(|word| word.rsplit_once(&before)?.1.strip_suffix(':'))
-        .filter(|name| name.starts_with(OURS))
-        .map(str::to_owned)
-        .collect()
+/// This user's servers in jackd's registry that are ours, by process and name: they stand there as the number of the
+/// process and `jack-USER:NAME:`, which ends with a zero.
+fn ours(registry: &[u8], user: u32) -> Vec<(u32, String)> {
+    let before = format!("jack-{user}:").into_bytes();
+    let entry = |at: usize| {
+        let process: [u8; 4] = registry[at.checked_sub(4)?..at].try_into().ok()?;
+        let name = registry[at + before.len()..].split(|byte| *byte == 0).next()?;
+        let name = std::str::from_utf8(name).ok()?.strip_suffix(':')?;
+        name.starts_with(OURS).then(|| (u32::from_ne_bytes(process), name.to_owned()))
+    };
+    let begins = |(at, window): (usize, &[u8])| (window == before).then_some(at);
+    registry.windows(before.len()).enumerate().filter_map(begins).filter_map(entry).collect()
 }
 
 #[cfg(test)]
@@ -175,7 +179,7 @@ mod tests {
 
     /// An entry as jackd 1.9.21 writes it: the process, the name in 256 bytes, and what follows.
     fn entry(process: u32, name: &str) -> Vec<u8> {
-        let mut bytes = process.to_le_bytes().to_vec();
+        let mut bytes = process.to_ne_bytes().to_vec();
         bytes.extend(name.as_bytes());
         bytes.resize(268, 0);
         bytes
@@ -193,25 +197,26 @@ mod tests {
             entry(0, ""),
         ]
         .concat();
-        assert_eq!(ours(&registry, 0), ["dropline-3764-0", "dropline-test"]);
-        assert_eq!(ours(&registry, 1000), ["dropline-9-0"]);
+        let of = |user| ours(&registry, user);
+        assert_eq!(of(0), [(4254, "dropline-3764-0".into()), (0x6a6a_6a6a, "dropline-test".into())]);
+        assert_eq!(of(1000), [(27_151, "dropline-9-0".into())]);
     }
 
     proptest! {
         #[test]
         fn any_bytes_give_only_names_that_stand_in_them(
             mut bytes: Vec<u8>,
+            process: u32,
             name in "dropline-[a-z0-9-]{0,12}",
             at: prop::sample::Index,
         ) {
-            let whole = [b"\0jack-7:", name.as_bytes(), b":\0"].concat();
             let at = at.index(bytes.len() + 1);
-            bytes.splice(at..at, whole);
+            bytes.splice(at..at, entry(process, &format!("jack-7:{name}:")));
             let found = ours(&bytes, 7);
-            prop_assert!(found.contains(&name));
-            for name in found {
-                let whole = format!("jack-7:{name}:");
-                prop_assert!(bytes.windows(whole.len()).any(|window| window == whole.as_bytes()));
+            prop_assert!(found.contains(&(process, name)));
+            for (process, name) in found {
+                let whole = [&process.to_ne_bytes()[..], format!("jack-7:{name}:").as_bytes()].concat();
+                prop_assert!(bytes.windows(whole.len()).any(|window| window == whole));
             }
         }
     }

@@ -119,10 +119,7 @@ fn surprises(draws: &[Shape], seen: &[Evidence]) -> (Vec<f64>, Vec<f64>) {
 /// or that all was to be lost of.
 pub(super) fn surprise(draws: &[Shape], one: &Evidence) -> Option<f64> {
     let normal = Normal::tables();
-    let at_most = |lost: f64| -> f64 {
-        let chances = draws.iter().map(|shape| shape.at_most(lost, one.packets, one.log_load, normal));
-        chances.sum::<f64>() / draws.len() as f64
-    };
+    let at_most = |lost: f64| at_most(draws, lost, one.packets, one.log_load, normal);
     let nothing = at_most(0.0);
     if nothing > CERTAIN && one.lost == 0.0 {
         return None;
@@ -136,9 +133,13 @@ pub(super) fn surprise(draws: &[Shape], one: &Evidence) -> Option<f64> {
 
 /// How probable it is, in the mean of what is believed, that of so many packets at a load any is lost.
 pub(super) fn loss_expected(draws: &[Shape], log_load: f64, packets: f64) -> f64 {
-    let normal = Normal::tables();
-    let nothing = draws.iter().map(|shape| shape.at_most(0.0, packets, log_load, normal)).sum::<f64>();
-    1.0 - nothing / draws.len() as f64
+    1.0 - at_most(draws, 0.0, packets, log_load, Normal::tables())
+}
+
+/// How probable it is, in the mean of what is believed, that no more than that is lost.
+fn at_most(draws: &[Shape], lost: f64, packets: f64, log_load: f64, normal: &Normal) -> f64 {
+    let chances = draws.iter().map(|shape| shape.at_most(lost, packets, log_load, normal));
+    chances.sum::<f64>() / draws.len() as f64
 }
 
 /// The capacity that a trial showed, as a logarithm, in the mean of what is believed; `None` when nothing was lost.

@@ -57,7 +57,8 @@ fn nobody_listening_is_counted_even_where_no_answer_says_so() {
     assert_all_at(&account, "no_listener", 100);
 }
 
-const SLOW: Bottleneck<'_> = Bottleneck { rate: "2mbit", burst_bytes: 3_000, limit_bytes: 3_000 };
+/// Slow beside a sender that has to wait for a CPU.
+const SLOW: Bottleneck<'_> = Bottleneck { rate: "400kbit", burst_bytes: 3_000, limit_bytes: 3_000 };
 
 #[test]
 fn a_full_queue_is_found_wherever_it_is_on_the_way() {
@@ -69,7 +70,7 @@ fn a_full_queue_is_found_wherever_it_is_on_the_way() {
         let account = scene.account(Some(&target), |scene| scene.send(1000));
         namespace.tc(&["qdisc", "del", "dev", device, "root"]).unwrap();
         let lost = account.lost_at.values().sum::<u64>();
-        assert!(lost > 0, "{account:?}");
+        assert!(lost > 500, "{account:?}");
         assert_all_at(&account, "qdisc", lost);
     };
     lost_with(&lab.client, Pair::NEAR);
@@ -186,7 +187,7 @@ fn the_backlog_of_loopback_closes_with_the_socket() {
     let mut scene = Scene::new(&lab, Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST);
     let account = scene.account(Some(&target), |scene| scene.send(20_000));
     assert_eq!(account.lost_at["unexplained"], 0, "{account:?}");
-    assert!(account.lost_at["receive_buffer"] > 0);
+    assert!(account.lost_at["receive_buffer"] > 10_000);
     let places = account
         .lost_at
         .keys()
@@ -232,7 +233,7 @@ fn four_causes_at_once_close_too() {
         Outcome { offered, one_way: true, ..Outcome::default() }
     });
     assert_eq!((account.lost_at["checksum"], account.lost_at["netfilter"]), (40, 40), "{account:?}");
-    assert!(account.lost_at["qdisc"] > 0 && account.lost_at["receive_buffer"] > 50, "{account:?}");
+    assert!(account.lost_at["qdisc"] > 100 && account.lost_at["receive_buffer"] > 50, "{account:?}");
     assert_eq!((account.lost_at["unexplained"], codes(&account)), (0, vec![]), "{account:?}");
 }
 

@@ -63,7 +63,7 @@ fn a_full_send_buffer_is_told_at_once_and_what_left_arrives() {
     let target = bound(&lab.target, lab.target_address, PORT);
     let mut scene = Scene::of_pair(&lab);
     // So slow that a sender that has to wait for a CPU is still ahead of it.
-    Bottleneck { rate: "400kbit", burst_bytes: 1_600, limit_bytes: 100_000 }
+    Bottleneck { rate: "40kbit", burst_bytes: 1_600, limit_bytes: 100_000 }
         .at(&lab.client, Pair::NEAR)
         .unwrap();
     let socket = scene.socket();
@@ -74,6 +74,6 @@ fn a_full_send_buffer_is_told_at_once_and_what_left_arrives() {
         told = outcome.refused;
         outcome
     });
-    assert!(told > 0);
+    assert!(told > 100, "{told}");
     assert_nothing_offered(&account);
 }

@@ -56,10 +56,10 @@ fn a_queue_that_refuses_our_sends_loses_nothing_and_one_that_keeps_silent_is_whe
     if cfg!(feature = "portable") {
         // The portable way cannot ask the kernel for the errors.
         assert_eq!((trial.offered, trial.refused.len()), (2_000, 0));
-        assert!(trial.lost() > 0, "{:?}", trial.lost_at);
+        assert!(trial.lost() > 500, "{:?}", trial.lost_at);
         assert_eq!(lost(&trial), [("qdisc", trial.lost())]);
     } else {
-        assert!(trial.refused["ENOBUFS"] > 0, "{:?}", trial.refused);
+        assert!(trial.refused["ENOBUFS"] > 500, "{:?}", trial.refused);
         assert_eq!((lost(&trial), trial.lost()), (vec![], 0));
     }
 }
@@ -71,7 +71,7 @@ fn a_full_service_queue_is_the_targets_own_word() {
     let responder = responder(&lab.target, lab.target_address, slow);
     let options = MeasurerOptions::default();
     let trial = trial_of(&lab.client, echo(lab.target_address), &options, 10_000.0, 1_000);
-    assert!(trial.lost() > 0, "{:?}", trial.lost_at);
+    assert!(trial.lost() > 300, "{:?}", trial.lost_at);
     assert_eq!(lost(&trial), [("service_queue", trial.lost())]);
     assert_eq!(responder.counts().dropped_queue, trial.lost());
 }
@@ -85,7 +85,7 @@ fn replies_that_are_lost_are_lost_on_the_way_back() {
         Bottleneck { rate: "1mbit", burst_bytes: 2_000, limit_bytes: 2_000 }.at(namespace, device).unwrap();
         let trial = trial_of(&lab.client, echo(lab.target_address), &options, 10_000.0, 1_000);
         namespace.tc(&["qdisc", "del", "dev", device, "root"]).unwrap();
-        assert!(trial.lost() > 0, "{:?}", trial.lost_at);
+        assert!(trial.lost() > 200, "{:?}", trial.lost_at);
         trial
     };
     for (namespace, device) in [(&lab.target, Pair::FAR), (&lab.bridge, Bridged::TO_CLIENT)] {
