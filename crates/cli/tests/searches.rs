@@ -7,8 +7,16 @@ use serde_json::Value;
 use std::process::Stdio;
 
 /// A program that answers each trial after a moment, as a slow tester would.
-const SLOW: &str = r#"exec:sh -c 'while read line; do sleep 0.1;
-    echo "{\"intended\":1000,\"offered\":1000,\"forwarded\":1000,\"duration_s\":1.0}"; done'"#;
+const SLOW: &str = r#"exec:python3 -c "
+import json, sys, time
+for line in sys.stdin:
+    open('asked', 'a').write(line)
+    time.sleep(0.1)
+    trial = json.loads(line)
+    sent = int(trial['intended_load_pps'] * trial['duration_s'])
+    answer = dict(intended=sent, offered=sent, forwarded=sent, duration_s=trial['duration_s'])
+    print(json.dumps(answer), flush=True)
+""#;
 
 #[test]
 fn a_newcomers_first_search_prints_the_answer_first() {
@@ -201,11 +209,9 @@ fn the_frame_sizes_of_rfc_2544_make_a_table() {
 #[test]
 fn directions_with_unequal_loads_reach_the_program_and_the_record() {
     let bench = Bench::new();
-    let program = r#"exec:sh -c 'while read line; do echo "$line" >> asked;
-        echo "{\"intended\":1000,\"offered\":1000,\"forwarded\":1000,\"duration_s\":1.0}"; done'"#;
     bench.done(&[
         "search",
-        program,
+        SLOW,
         "--max-load=1Mpps",
         "-q",
         "-o",

@@ -195,7 +195,7 @@ impl Run<'_> {
         let mut failure = self.search_on().err();
         let mut delay_at = Vec::new();
         if failure.is_none() {
-            failure = self.measure_delays(&mut delay_at).err();
+            failure = self.measure_delays(&mut delay_at).and_then(|()| self.measurer.finish()).err();
         }
         let interrupted = failure.as_ref().is_some_and(|why| why.kind() == failure::Kind::Interrupted);
         if failure.is_none() || interrupted {

@@ -220,32 +220,91 @@ fn a_preset_sets_goals_and_waits() {
     assert_eq!(Preset::Rfc2544.drain().rest, Duration::from_secs(5));
 }
 
-/// A program that answers the exec: protocol, in the shell's words.
-fn program(body: &str) -> String {
-    format!("exec:sh -c '{body}'")
+/// A program in Python that answers trials as asked; `said` is what it prints of `answer`, from trial 4 on
+/// what `then` prints.
+fn program(said: &str, then: &str) -> String {
+    let script = format!(
+        r#"exec:python3 -c "
+import json, os, sys, time
+for line in sys.stdin:
+    trial = json.loads(line)
+    sent = int(trial['intended_load_pps'] * trial['duration_s'])
+    answer = dict(intended=sent, offered=sent, forwarded=sent * 9 // 10, duration_s=trial['duration_s'])
+    text = json.dumps(answer)
+    if trial['trial'] < 4:
+        {said}
+    else:
+        {then}
+    sys.stdout.flush()
+""#
+    );
+    script
+}
+
+/// What a search against it ends with, and how many trials were kept.
+fn failure_of(program: &str) -> (String, usize) {
+    let (_directory, path) = file("record.jsonl");
+    let plan = plan(program, "mlr", &["0"]);
+    let conditions = Conditions { patience: Duration::from_secs(3), ..conditions() };
+    let finished = dropline::search(&plan, &Output::File(path.clone()), &conditions, &mut Unwatched).unwrap();
+    let failure = finished.failure.expect(program);
+    assert_eq!(failure.exit_code(), 4, "{program}: {failure}");
+    (failure.to_string(), read_record(&path).unwrap().trials.len())
 }
 
 #[test]
 fn a_program_that_fails_in_mid_search_costs_no_finished_trial() {
-    let answer = r#"{"intended":1000,"offered":1000,"forwarded":900,"duration_s":1.0}"#;
-    let good = |times: usize| format!("read x; echo \"{}\"; ", answer.replace('"', "\\\"")).repeat(times);
-    let cases = [
-        ("exit 3", "ended (exit status: 3)"),
-        ("read x; echo nonsense; sleep 5", "is wrong"),
-        ("read x; echo {}; sleep 5", "missing field"),
-        ("exec 1>&-; sleep 5", "closed its output"),
-        ("sleep 5", "did not answer trial 4"),
-    ];
-    for (ending, what) in cases {
-        let (_directory, path) = file("record.jsonl");
-        let plan = plan(&program(&format!("{}{ending}", good(3))), "mlr", &["0"]);
-        let conditions = Conditions { patience: Duration::from_millis(400), ..conditions() };
-        let finished =
-            dropline::search(&plan, &Output::File(path.clone()), &conditions, &mut Unwatched).unwrap();
-        let failure = finished.failure.expect(ending);
-        assert!(failure.exit_code() == 4 && failure.to_string().contains(what), "{ending}: {failure}");
-        assert_eq!(read_record(&path).unwrap().trials.len(), 3, "{ending}");
+    for (ending, what) in [
+        ("sys.exit(3)", "ended (exit status: 3)"),
+        ("print('nonsense')", "it is not one JSON object"),
+        ("print('{}')", "it has no"),
+        ("os.close(1); time.sleep(60)", "closed its output"),
+        ("time.sleep(60)", "did not answer trial 4"),
+    ] {
+        let (failure, trials) = failure_of(&program("print(text)", ending));
+        assert!(failure.contains(what) && failure.contains("trial 4"), "{ending}: {failure}");
+        assert_eq!(trials, 3, "{ending}");
     }
+}
+
+#[test]
+fn an_answer_to_another_question_is_an_error_that_names_both() {
+    for (wrong, what) in [
+        (
+            "print(json.dumps(dict(intended=5, offered=5, forwarded=5, duration_s=1)))",
+            "this answer is not for the load that was asked",
+        ),
+        ("print(json.dumps(dict(answer, trial=3)))", r#""trial" is 3, and trial 4 was asked for"#),
+        ("print(json.dumps(dict(answer, duration_s=100)))", r#""duration_s" is 100, and 1 s were asked"#),
+    ] {
+        let (failure, trials) = failure_of(&program("print(text)", wrong));
+        assert!(failure.contains(what) && failure.contains("to trial 4"), "{wrong}: {failure}");
+        assert_eq!(trials, 3, "{wrong}");
+    }
+}
+
+#[test]
+fn a_surplus_line_is_an_error_and_not_the_next_answer() {
+    // In one piece with the answer, and before the first question.
+    let (failure, trials) =
+        failure_of(&program("print(text)", "sys.stdout.write(text + chr(10) + text + chr(10))"));
+    assert!(failure.contains("said something before it was asked for trial 5"), "{failure}");
+    assert_eq!(trials, 3);
+    let endless = "exec:yes '{\"intended\":5}'";
+    let (failure, trials) = failure_of(endless);
+    assert!(failure.contains("trial 1") && trials == 0, "{failure}");
+}
+
+#[test]
+fn an_answer_too_many_is_found_at_the_end_of_the_search_too() {
+    // After two trials its stdin closes, and it says once more what it said.
+    let late = "print(text, flush=True); trial['trial'] == 2 and (sys.stdin.read(), print(text))";
+    let target = program(late, "print(text)");
+    let mut plan = plan(&target, "mlr", &["0"]);
+    plan.limits.max_trials = Some(2);
+    let finished = dropline::search(&plan, &Output::Nowhere, &conditions(), &mut Unwatched).unwrap();
+    let failure = finished.failure.expect("a line too many").to_string();
+    assert!(failure.contains("before it was asked for trial 3"), "{failure}");
 }
 
 #[test]

@@ -24,6 +24,7 @@ pub use replay::{ReplayError, read_times};
 use crate::{GapLaw, Rate, TrialInput};
 use parameters::Parameters;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// An arrival process: what the departures of a trial look like.
@@ -64,6 +65,11 @@ pub(crate) trait Process: fmt::Debug + fmt::Display + Send + Sync {
     /// Whether it can have this load.
     fn check(&self, _load: Rate) -> Result<(), ArrivalError> {
         Ok(())
+    }
+
+    /// How many packets more or fewer than load · duration a trial may have: once in a thousand million trials more.
+    fn slack(&self, _input: TrialInput) -> f64 {
+        0.0
     }
 
     /// Its departures.
@@ -188,6 +194,17 @@ impl Arrival {
         self.0.gap_law(load)
     }
 
+    /// How many packets a trial at this load may intend, whoever draws them, when each of `parts` parts of the load is
+    /// rounded by itself; `None` where the process has its own pace.
+    pub fn intends(&self, input: TrialInput, parts: u64) -> Option<RangeInclusive<u64>> {
+        if self.paces_itself() {
+            return None;
+        }
+        let packets = input.load.packets_in(input.duration);
+        let slack = (libm::ceil(self.0.slack(input)) as u64).saturating_add(parts);
+        Some(packets.saturating_sub(slack)..=packets.saturating_add(slack))
+    }
+
     /// The departures of one trial, in order, as nanoseconds after its start. A closed loop has none.
     pub fn departures(&self, input: TrialInput, seed: u64) -> Departures {
         let rate = match self.pace() {
@@ -270,6 +287,17 @@ impl Iterator for Departures {
     }
 }
 
+/// How far a count may stray whose variance is `dispersion` times its mean, and which grows in steps of about `step`:
+/// six standard deviations, and what makes up for a distribution that is no normal one when it is small.
+fn strays(mean: f64, dispersion: f64, step: f64) -> f64 {
+    6.0 * libm::sqrt(mean * dispersion) + 10.0 * step
+}
+
+/// Packets that a load has in a time, in the mean.
+fn mean_packets(input: TrialInput) -> f64 {
+    input.load.as_pps() * input.duration.as_secs_f64()
+}
+
 /// Mean time between departures, in ns.
 fn mean_ns(load: Rate) -> f64 {
     1e12 / load.as_millipps() as f64
@@ -319,6 +347,28 @@ mod tests {
             let rate = departures.len() as f64 / 400_000.0;
             // The burstiest, on and off, has a dispersion of 33: 0.9 % is a deviation.
             assert!((rate - 1.0).abs() < 0.03, "{arrival}: {rate}");
+        }
+    }
+
+    #[test]
+    fn a_trial_intends_what_its_arrivals_may_draw_and_not_what_another_load_does() {
+        for arrival in Arrival::examples() {
+            for (pps, seconds) in [(20_000.0, 3), (300.0, 1), (2.0, 1)] {
+                let may = arrival.intends(input(pps, seconds), 1).unwrap();
+                for seed in 0..40 {
+                    let drawn = arrival.departures(input(pps, seconds), seed).count() as u64;
+                    assert!(may.contains(&drawn), "{arrival} at {pps}: {drawn} of {may:?}");
+                }
+            }
+        }
+        let may = |word: &str| word.parse::<Arrival>().unwrap().intends(input(1e6, 1), 1);
+        assert_eq!(may("constant"), Some(999_999..=1_000_001));
+        assert_eq!(may("poisson"), Some(993_989..=1_006_011));
+        assert_eq!(may("bursts:size=32"), Some(999_967..=1_000_033));
+        assert_eq!(may("ticks:n=4,period=1ms"), None);
+        for arrival in Arrival::examples() {
+            let other = arrival.intends(input(2e6, 1), 1).unwrap();
+            assert!(arrival.name() == "pareto" || !other.contains(&1_000_000), "{arrival}: {other:?}");
         }
     }
 

@@ -16,6 +16,14 @@ pub trait Measurer {
     /// If it could not be performed; what was measured before stays valid.
     fn measure(&mut self, input: TrialInput) -> Result<Trial, Self::Error>;
 
+    /// Says that no further trial is asked for; what performs them says then whether all of them hold.
+    ///
+    /// # Errors
+    /// If what was measured cannot be relied on.
+    fn finish(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
     /// The times of each packet of the last trial, once; `None` where they are not kept.
     fn take_packets(&mut self) -> Option<PacketTimes> {
         None
@@ -27,6 +35,10 @@ impl<M: Measurer + ?Sized> Measurer for Box<M> {
 
     fn measure(&mut self, input: TrialInput) -> Result<Trial, Self::Error> {
         (**self).measure(input)
+    }
+
+    fn finish(&mut self) -> Result<(), Self::Error> {
+        (**self).finish()
     }
 
     fn take_packets(&mut self) -> Option<PacketTimes> {

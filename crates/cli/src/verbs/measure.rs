@@ -3,12 +3,11 @@
 use super::{DONE, stop_on_signals};
 use crate::args::MeasureArgs;
 use crate::{output as out, plan};
-use dropline::measured::{Rate, TrialInput};
+use dropline::measured::TrialInput;
 use dropline::target::Opening;
 use dropline::target::exec::{Answer, Request};
 use dropline::{Failure, Target, measured::Measurer as _};
 use std::io::BufRead as _;
-use std::time::Duration;
 
 pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
     let target = Target::parse(&args.target)?;
@@ -36,13 +35,8 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
 }
 
 fn input(line: &str) -> Result<TrialInput, Failure> {
-    let wrong =
-        |why: &dyn std::fmt::Display| Failure::usage(format!("a request is wrong: {why}\n  it said: {line}"));
-    let request: Request = serde_json::from_str(line).map_err(|why| wrong(&why))?;
-    let duration = Duration::try_from_secs_f64(request.duration_s)
-        .ok()
-        .filter(|duration| !duration.is_zero())
-        .ok_or_else(|| wrong(&"duration_s must be above 0"))?;
-    let load = Rate::pps(request.intended_load_pps).map_err(|why| wrong(&why))?;
-    Ok(TrialInput { load, duration })
+    Request::input(line).map_err(|why| {
+        Failure::usage(format!("a request is wrong: {why}\n  it said: {line}"))
+            .advice(r#"a request is one line: {"intended_load_pps":N,"duration_s":S}"#)
+    })
 }

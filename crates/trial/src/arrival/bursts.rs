@@ -42,6 +42,10 @@ impl Process for Bursts {
         }
     }
 
+    fn slack(&self, _input: TrialInput) -> f64 {
+        f64::from(self.size)
+    }
+
     fn draw(&self, input: TrialInput, _seed: u64) -> Box<dyn Draw> {
         let period_ns = due_ns(self.size.into(), input.load);
         let burst_ns = self.idle_ns.map_or(0, |idle| period_ns.saturating_sub(idle));

@@ -1,7 +1,7 @@
 //! Independent gamma-distributed times between departures.
 
 use super::parameters::positive;
-use super::{Draw, Kind, Process, mean_ns};
+use super::{Draw, Kind, Process, mean_ns, mean_packets, strays};
 use crate::{TrialInput, seed};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution as _, Gamma as GammaLaw};
@@ -31,6 +31,11 @@ struct Gamma {
 impl Process for Gamma {
     fn name(&self) -> &'static str {
         KIND.name
+    }
+
+    fn slack(&self, input: TrialInput) -> f64 {
+        // Gaps vary by 1 ÷ √shape of their mean, and so does what falls into many of them.
+        strays(mean_packets(input), 1.0 / self.shape, f64::max(1.0, 1.0 / self.shape))
     }
 
     fn draw(&self, input: TrialInput, seed: u64) -> Box<dyn Draw> {

@@ -1,7 +1,7 @@
 //! A source that is on and off in turn.
 
 use super::parameters::{choice, duration, written};
-use super::{Draw, Kind, Process, mean_ns};
+use super::{Draw, Kind, Process, mean_ns, mean_packets, strays};
 use crate::{TrialInput, seed};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution as _, Exp1};
@@ -38,6 +38,13 @@ struct OnOff {
 impl Process for OnOff {
     fn name(&self) -> &'static str {
         KIND.name
+    }
+
+    fn slack(&self, input: TrialInput) -> f64 {
+        let period_ns = self.on_ns as f64 + self.off_ns as f64;
+        let period = input.load.as_pps() * period_ns / 1e9;
+        let off = self.off_ns as f64 / period_ns;
+        strays(mean_packets(input), 1.0 + 2.0 * period * off * off, f64::max(1.0, period))
     }
 
     fn draw(&self, input: TrialInput, seed: u64) -> Box<dyn Draw> {

@@ -1,7 +1,7 @@
 //! Independent times between departures with a heavy tail.
 
 use super::parameters::positive;
-use super::{Draw, Kind, Process, mean_ns};
+use super::{Draw, Kind, Process, mean_ns, mean_packets};
 use crate::{TrialInput, seed};
 use rand::Rng as _;
 use rand_chacha::ChaCha8Rng;
@@ -31,6 +31,11 @@ struct Pareto {
 impl Process for Pareto {
     fn name(&self) -> &'static str {
         KIND.name
+    }
+
+    fn slack(&self, input: TrialInput) -> f64 {
+        // No gap is shorter than the least, and any may be as long as the trial.
+        mean_packets(input) / (self.shape - 1.0).min(1.0)
     }
 
     fn draw(&self, input: TrialInput, seed: u64) -> Box<dyn Draw> {

@@ -1,6 +1,6 @@
 //! Independent exponential times between departures.
 
-use super::{Draw, Kind, Process, mean_ns};
+use super::{Draw, Kind, Process, mean_ns, mean_packets, strays};
 use crate::{GapLaw, Rate, TrialInput, seed};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution as _, Exp1};
@@ -25,6 +25,10 @@ impl Process for Poisson {
 
     fn gap_law(&self, load: Rate) -> GapLaw {
         GapLaw::Exponential { mean_ns: mean_ns(load) }
+    }
+
+    fn slack(&self, input: TrialInput) -> f64 {
+        strays(mean_packets(input), 1.0, 1.0)
     }
 
     fn draw(&self, input: TrialInput, seed: u64) -> Box<dyn Draw> {

@@ -37,6 +37,10 @@ impl Process for Ramp {
         KIND.name
     }
 
+    fn slack(&self, input: TrialInput) -> f64 {
+        1.0 + self.inside.slack(input)
+    }
+
     fn draw(&self, input: TrialInput, seed: u64) -> Box<dyn Draw> {
         let line = Line { from: self.from, length_ns: input.duration.as_nanos() as f64 };
         modulated(self.inside, Box::new(line), input.load, seed)

@@ -93,6 +93,11 @@ impl Process for Replay {
         Pace::LoadOr(self.rate)
     }
 
+    fn slack(&self, _input: TrialInput) -> f64 {
+        // A round that is not through has more or less than its share.
+        self.times.len() as f64
+    }
+
     fn draw(&self, input: TrialInput, _seed: u64) -> Box<dyn Draw> {
         // At its own rate times are kept to the nanosecond.
         let scaled_ns = if input.load == self.rate {

@@ -1,7 +1,7 @@
 //! A load that swings around its mean.
 
 use super::parameters::{choice, duration, percent, share, written};
-use super::{Draw, Kind, Process, due_ns, mean_ns};
+use super::{Draw, Kind, Process, due_ns, mean_ns, mean_packets, strays};
 use crate::{Rate, TrialInput, seed};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution as _, Exp1};
@@ -40,6 +40,12 @@ impl Process for Sine {
         KIND.name
     }
 
+    fn slack(&self, input: TrialInput) -> f64 {
+        // Half a period has more than its share by this.
+        let swing = self.depth / std::f64::consts::PI * input.load.as_pps() * self.period_ns as f64 / 1e9;
+        1.0 + swing + self.inside.slack(input)
+    }
+
     fn draw(&self, input: TrialInput, seed: u64) -> Box<dyn Draw> {
         let swing = Swing { period_ns: self.period_ns as f64, depth: self.depth };
         modulated(self.inside, Box::new(swing), input.load, seed)
@@ -63,6 +69,14 @@ pub(super) enum Inside {
 impl Inside {
     pub(super) const WORDS: [(&'static str, Self); 2] =
         [("constant", Self::Constant), ("poisson", Self::Poisson)];
+
+    /// What chance adds to what the clock does.
+    pub(super) fn slack(self, input: TrialInput) -> f64 {
+        match self {
+            Self::Constant => 0.0,
+            Self::Poisson => strays(mean_packets(input), 1.0, 1.0),
+        }
+    }
 }
 
 impl fmt::Display for Inside {

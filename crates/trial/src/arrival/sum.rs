@@ -99,6 +99,13 @@ impl Process for Sum {
         self.each().zip(0..).try_for_each(|(process, index)| process.check(self.load(load, index)))
     }
 
+    fn slack(&self, input: TrialInput) -> f64 {
+        let part = |(process, index): (&Arc<dyn Process>, u64)| {
+            1.0 + process.slack(TrialInput { load: self.load(input.load, index), ..input })
+        };
+        self.each().zip(0..).map(part).sum()
+    }
+
     fn draw(&self, input: TrialInput, seed: u64) -> Box<dyn Draw> {
         let parts = self.each().zip(0..).map(|(process, index)| {
             process.draw(

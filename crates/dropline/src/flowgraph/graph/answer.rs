@@ -13,11 +13,23 @@ pub(super) struct Request {
 }
 
 /// An answer of the `exec:` protocol, with what only graphs have.
-#[derive(Debug, Deserialize)]
+#[derive(Debug)]
 pub(super) struct Answer {
-    #[serde(flatten)]
     pub(super) counted: exec::Answer,
     pub(super) flowgraph: Ran,
+}
+
+impl Answer {
+    /// Reads a line; an error says why it is none.
+    pub(super) fn read(line: &str) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Graphs {
+            flowgraph: Ran,
+        }
+        let counted = exec::Answer::read(line).map_err(|why| why.to_string())?;
+        let Graphs { flowgraph } = serde_json::from_str(line).map_err(|why| why.to_string())?;
+        Ok(Self { counted, flowgraph })
+    }
 }
 
 /// What only graphs have.

@@ -8,7 +8,7 @@ use crate::Failure;
 use crate::flowgraph::program::Recorders;
 use crate::flowgraph::summary::{self, Ending};
 use crate::flowgraph::{Recording, Settings};
-use crate::target::Opening;
+use crate::target::{Opening, exec};
 use dropline_trial::{LostAt, Measurer, Trial, TrialInput, graph, seed};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -105,13 +105,14 @@ impl Bench {
     /// A trial whose program answered: its counts of samples are exact.
     fn answered(&self, line: &str, mut trial: Trial) -> Result<Trial, Failure> {
         let name = self.graph.framework.word();
-        let answer: Answer = serde_json::from_str(line).map_err(|why| {
+        let Answer { counted, flowgraph } = Answer::read(line).map_err(|why| {
             Failure::environment(format!("flowgraph:{name} answered what is no trial: {why}"))
                 .advice("the program is of another version: cargo xtask setup flowgraph")
         })?;
-        let Answer { counted, flowgraph } = answer;
         let input = trial.input;
-        let counted = counted.trial(trial.number, input, trial.seed).map_err(|why| {
+        // A graph without a load runs for as long as its samples take.
+        let question = exec::Question { trial: trial.number, input, seed: trial.seed, intends: None };
+        let counted = counted.trial(&question).map_err(|why| {
             Failure::environment(format!("flowgraph:{name} answered what cannot be: {why}"))
         })?;
         let lost: u64 = flowgraph.pipes.iter().map(|pipe| pipe.lost).sum();

@@ -82,13 +82,13 @@ impl Standing {
             }
         };
         while self.recorders.drain_with(&mut |_, _| {}) > 0 {}
-        let answer: Answer = serde_json::from_str(&answer)
+        let answer = Answer::read(&answer)
             .map_err(|why| Failure::environment(format!("the graph answered what is no trial: {why}")))?;
         let forwarded = answer.counted.forwarded;
         Ok(Turn {
             framework: answer.flowgraph.framework,
             samples: forwarded,
-            duration: Duration::try_from_secs_f64(answer.counted.duration_s).unwrap_or_default(),
+            duration: answer.counted.duration,
             cpu: Duration::from_nanos(answer.flowgraph.cpu_ns),
         })
     }

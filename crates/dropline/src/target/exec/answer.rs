@@ -1,0 +1,463 @@
+//! What a program answers, held against what it was asked.
+
+use super::fields::{FieldError, Fields};
+use dropline_stats::Histogram;
+use dropline_trial::{Caveat, Delay, Slice, TrafficProfile, Trial, TrialInput};
+use serde::Serialize;
+use serde_json::Value;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+/// What an answer is an answer to.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Number of the trial.
+    pub trial: u64,
+    /// Load and duration.
+    pub input: TrialInput,
+    /// Chance of this trial.
+    pub seed: u64,
+    /// How many packets it may intend; `None` where load and duration were not asked for.
+    pub intends: Option<RangeInclusive<u64>>,
+}
+
+/// One line from the program.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    /// Number of the trial that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trial: Option<u64>,
+    /// Packets that the load asked for.
+    pub intended: u64,
+    /// Packets that left.
+    pub offered: u64,
+    /// Packets that came back.
+    pub forwarded: u64,
+    /// Effective duration.
+    #[serde(rename = "duration_s", serialize_with = "seconds")]
+    pub duration: Duration,
+    /// What the trial cost, with overheads.
+    #[serde(rename = "elapsed_s", serialize_with = "seconds")]
+    pub elapsed: Duration,
+    /// Pairs of value and count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_ns_histogram: Option<Vec<(u64, u64)>>,
+    /// Parts of the trial in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slices: Vec<AnswerSlice>,
+    /// Doubts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<AnswerCaveat>,
+}
+
+/// A part of a trial.
+#[derive(Debug, Serialize)]
+pub struct AnswerSlice {
+    /// Its length.
+    #[serde(rename = "duration_s", serialize_with = "seconds")]
+    pub duration: Duration,
+    /// Packets that left in it.
+    pub offered: u64,
+    /// Of those, how many came back.
+    pub forwarded: u64,
+}
+
+/// A doubt of the program's.
+#[derive(Debug, Serialize)]
+pub struct AnswerCaveat {
+    /// Stable name.
+    pub code: String,
+    /// In words.
+    pub text: String,
+}
+
+/// Why a line is no answer to the question: each names the two things that contradict one another.
+#[derive(Debug, thiserror::Error, PartialEq)]
+pub enum WrongAnswer {
+    /// It cannot be read.
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    /// It is about another trial.
+    #[error("\"trial\" is {answered}, and trial {asked} was asked for")]
+    OtherTrial {
+        /// As asked.
+        asked: u64,
+        /// As answered.
+        answered: u64,
+    },
+    /// It is about another load.
+    #[error(
+        "\"intended\" is {intended}, and {load} for {duration_s} s {} packets: this answer is not for the load that was asked",
+        words(allowed)
+    )]
+    OtherLoad {
+        /// As answered.
+        intended: u64,
+        /// Load that was asked, in words.
+        load: String,
+        /// Duration that was asked.
+        duration_s: f64,
+        /// What may be intended.
+        allowed: RangeInclusive<u64>,
+    },
+    /// Less than half, or more than twice the time.
+    #[error("\"duration_s\" is {answered}, and {asked} s were asked for")]
+    OtherDuration {
+        /// As asked.
+        asked: f64,
+        /// As answered.
+        answered: f64,
+    },
+    /// A part is larger than the whole.
+    #[error("{larger} ({large}) is more than {smaller} ({small})")]
+    More {
+        /// What is larger and must not be.
+        larger: &'static str,
+        /// As answered.
+        large: String,
+        /// What it must not exceed.
+        smaller: &'static str,
+        /// As answered.
+        small: String,
+    },
+    /// Packets out of nothing.
+    #[error("\"forwarded\" is {0}, and \"offered\" is 0: packets came back and none was sent")]
+    OutOfNothing(u64),
+}
+
+impl Question {
+    /// What trial `number` is about.
+    pub fn new(number: u64, input: TrialInput, profile: &TrafficProfile) -> Self {
+        // Each part of the load may have been rounded by itself.
+        let parts = profile.directions.len().max(1) * profile.streams.len().max(1);
+        let intends = profile.arrival.intends(input, parts as u64);
+        Self { trial: number, input, seed: profile.trial_seed(number), intends }
+    }
+}
+
+impl Answer {
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// If it is no object, lacks a field, or a field is not what it should be.
+    pub fn read(line: &str) -> Result<Self, FieldError> {
+        let fields = Fields::read(line)?;
+        let duration = fields.seconds("duration_s")?;
+        Ok(Self {
+            trial: fields.optional_count("trial")?,
+            intended: fields.count("intended")?,
+            offered: fields.count("offered")?,
+            forwarded: fields.count("forwarded")?,
+            duration,
+            elapsed: fields.optional_seconds("elapsed_s")?.unwrap_or(duration),
+            delay_ns_histogram: fields.pairs("delay_ns_histogram")?,
+            slices: fields.objects("slices", AnswerSlice::read)?,
+            caveats: fields.entries("caveats", CAVEAT, AnswerCaveat::read)?,
+        })
+    }
+
+    /// The trial that the answer describes.
+    ///
+    /// # Errors
+    /// If it is no answer to the question, or its numbers contradict one another.
+    pub fn trial(self, question: &Question) -> Result<Trial, WrongAnswer> {
+        self.answers(question)?;
+        self.agrees_with_itself()?;
+        let mut trial = Trial {
+            intended: Some(self.intended),
+            offered: self.offered,
+            forwarded: self.forwarded,
+            duration: self.duration,
+            elapsed: self.elapsed,
+            ..Trial::new(question.trial, question.input, question.seed)
+        };
+        if let Some(pairs) = self.delay_ns_histogram {
+            let mut histogram = Histogram::new();
+            pairs.iter().for_each(|&(value, count)| histogram.record_n(value, count));
+            trial.delay = Delay { histogram: Some(histogram), ..Delay::default() };
+        }
+        let slice = |AnswerSlice { duration, offered, forwarded }| Slice {
+            duration,
+            offered,
+            forwarded,
+            delay: None,
+        };
+        trial.slices = self.slices.into_iter().map(slice).collect();
+        trial.caveats = self.caveats.into_iter().map(Caveat::from).collect();
+        if self.forwarded > self.offered {
+            let (offered, forwarded) = (self.offered, self.forwarded);
+            trial.caveats.push(Caveat::MoreThanOffered { offered, forwarded });
+        }
+        if self.offered < self.intended {
+            let (intended, offered) = (self.intended, self.offered);
+            trial.caveats.push(Caveat::GeneratorLimited { intended, offered });
+        }
+        Ok(trial)
+    }
+
+    /// Whether it is about what was asked.
+    fn answers(&self, question: &Question) -> Result<(), WrongAnswer> {
+        let (asked, input) = (question.trial, question.input);
+        if let Some(answered) = self.trial.filter(|&answered| answered != asked) {
+            return Err(WrongAnswer::OtherTrial { asked, answered });
+        }
+        let Some(allowed) = question.intends.clone() else { return Ok(()) };
+        let duration_s = input.duration.as_secs_f64();
+        if !allowed.contains(&self.intended) {
+            let (intended, load) = (self.intended, input.load.to_string());
+            return Err(WrongAnswer::OtherLoad { intended, load, duration_s, allowed });
+        }
+        let [short, long] = [input.duration / FACTOR, input.duration.saturating_mul(FACTOR)];
+        if !(short..=long).contains(&self.duration) {
+            return Err(WrongAnswer::OtherDuration {
+                asked: duration_s,
+                answered: self.duration.as_secs_f64(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether parts are no larger than the whole.
+    fn agrees_with_itself(&self) -> Result<(), WrongAnswer> {
+        if self.offered == 0 && self.forwarded > 0 {
+            return Err(WrongAnswer::OutOfNothing(self.forwarded));
+        }
+        let sum = |counts: &mut dyn Iterator<Item = u64>| counts.fold(0, u64::saturating_add);
+        let of_slices = |count: fn(&AnswerSlice) -> u64| sum(&mut self.slices.iter().map(count));
+        let delays = sum(&mut self.delay_ns_histogram.iter().flatten().map(|&(_, count)| count));
+        for (larger, large, smaller, small) in [
+            ("\"offered\"", self.offered, "\"intended\"", self.intended),
+            (
+                "the sum of the slices' \"offered\"",
+                of_slices(|slice| slice.offered),
+                "\"offered\"",
+                self.offered,
+            ),
+            (
+                "the sum of the slices' \"forwarded\"",
+                of_slices(|slice| slice.forwarded),
+                "\"forwarded\"",
+                self.forwarded,
+            ),
+            ("the number of delays", delays, "\"forwarded\"", self.forwarded),
+        ] {
+            if large > small {
+                let (large, small) = (large.to_string(), small.to_string());
+                return Err(WrongAnswer::More { larger, large, smaller, small });
+            }
+        }
+        let slices =
+            self.slices.iter().map(|slice| slice.duration).fold(Duration::ZERO, Duration::saturating_add);
+        for (larger, large, smaller, small) in [
+            ("\"duration_s\"", self.duration, "\"elapsed_s\"", self.elapsed),
+            // Lengths of slices are rounded one by one.
+            (
+                "the sum of the slices' \"duration_s\"",
+                slices,
+                "\"duration_s\"",
+                self.duration + self.duration / 100,
+            ),
+        ] {
+            if large > small {
+                let [large, small] = [large, small].map(|time| format!("{} s", time.as_secs_f64()));
+                return Err(WrongAnswer::More { larger, large, smaller, small });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many times shorter or longer than asked a trial may really have been.
+const FACTOR: u32 = 2;
+/// What a caveat is.
+const CAVEAT: &str = r#"words, or {"code": "…", "text": "…"}"#;
+
+/// `is 1000`, or `is from 400 to 600`.
+fn words(allowed: &RangeInclusive<u64>) -> String {
+    match (allowed.start(), allowed.end()) {
+        (least, most) if least == most => format!("is {least}"),
+        (least, most) => format!("is {least} to {most}"),
+    }
+}
+
+impl AnswerSlice {
+    fn read(fields: &Fields) -> Result<Self, FieldError> {
+        Ok(Self {
+            duration: fields.seconds("duration_s")?,
+            offered: fields.count("offered")?,
+            forwarded: fields.count("forwarded")?,
+        })
+    }
+}
+
+impl AnswerCaveat {
+    fn read(value: &Value) -> Option<Self> {
+        let text = |value: &Value| value.as_str().map(String::from);
+        match value {
+            Value::String(text) => Some(Self { code: "program".into(), text: text.clone() }),
+            Value::Object(map) => Some(Self { code: text(map.get("code")?)?, text: text(map.get("text")?)? }),
+            _ => None,
+        }
+    }
+}
+
+impl From<AnswerCaveat> for Caveat {
+    fn from(AnswerCaveat { code, text }: AnswerCaveat) -> Self {
+        Self::Reported { code, text }
+    }
+}
+
+impl From<&Trial> for Answer {
+    fn from(trial: &Trial) -> Self {
+        Self {
+            trial: None,
+            intended: trial.intended.unwrap_or(trial.offered),
+            offered: trial.offered,
+            forwarded: trial.forwarded,
+            duration: trial.duration,
+            elapsed: trial.elapsed,
+            delay_ns_histogram: trial.delay.histogram.as_ref().map(|histogram| histogram.cells().collect()),
+            slices: Vec::new(),
+            caveats: trial
+                .caveats
+                .iter()
+                .map(|caveat| AnswerCaveat { code: caveat.code().into(), text: caveat.to_string() })
+                .collect(),
+        }
+    }
+}
+
+fn seconds<S: serde::Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_f64(time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dropline_trial::Rate;
+
+    /// Ten packets in a second were asked for.
+    fn trial(line: &str) -> Result<Trial, String> {
+        let input = TrialInput { load: Rate::from_millipps(10_000), duration: Duration::from_secs(1) };
+        let question = Question { trial: 3, input, seed: 7, intends: Some(9..=11) };
+        let answer = Answer::read(line).map_err(|why| why.to_string())?;
+        answer.trial(&question).map_err(|why| why.to_string())
+    }
+
+    #[test]
+    fn the_promised_answer_is_a_trial() {
+        let trial = trial(r#"{"intended":10,"offered":10,"forwarded":8,"duration_s":1.0}"#).unwrap();
+        assert_eq!((trial.lost(), trial.elapsed), (2, Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn optional_fields_enter_the_trial() {
+        let line = r#"{"trial":3,"intended":10,"offered":9,"forwarded":8,"duration_s":1.0,"elapsed_s":1.5,
+            "delay_ns_histogram":[[100,3],[200,5]],"slices":[{"duration_s":0.5,"offered":4,"forwarded":4}],
+            "caveats":["warm",{"code":"x","text":"y"}],"vendor":1}"#;
+        let trial = trial(line).unwrap();
+        assert_eq!(trial.delay.histogram.unwrap().count(), 8);
+        assert_eq!((trial.slices.len(), trial.caveats.len()), (1, 3));
+        assert!(trial.caveats.contains(&Caveat::GeneratorLimited { intended: 10, offered: 9 }));
+    }
+
+    #[test]
+    fn more_back_than_sent_is_a_caveat() {
+        let trial = trial(r#"{"intended":10,"offered":10,"forwarded":11,"duration_s":1.0}"#).unwrap();
+        assert_eq!(trial.lost(), 0);
+        assert_eq!(trial.caveats, [Caveat::MoreThanOffered { offered: 10, forwarded: 11 }]);
+    }
+
+    /// `10,10,8,1.0` and what follows.
+    fn after(counts: [&str; 4], more: &str) -> String {
+        let [intended, offered, forwarded, duration] = counts;
+        let all = format!(
+            r#"{{"intended":{intended},"offered":{offered},"forwarded":{forwarded},"duration_s":{duration}{more}}}"#
+        );
+        trial(&all).expect_err(&all)
+    }
+
+    #[test]
+    fn an_answer_for_another_question_names_both() {
+        for (wrong, says) in [
+            (
+                after(["5", "5", "5", "1"], ""),
+                r#""intended" is 5, and 10 pps for 1 s is 9 to 11 packets: this answer is not for the load that was asked"#,
+            ),
+            (after(["12", "12", "5", "1"], ""), r#""intended" is 12, and 10 pps"#),
+            (after(["10", "10", "5", "1"], r#","trial":2"#), r#""trial" is 2, and trial 3 was asked for"#),
+            (after(["10", "10", "5", "0.4"], ""), r#""duration_s" is 0.4, and 1 s were asked for"#),
+            (after(["10", "10", "5", "2.1"], ""), r#""duration_s" is 2.1, and 1 s"#),
+        ] {
+            assert!(wrong.contains(says), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_contradict_one_another_are_named_both() {
+        let slices = |counts: &str| {
+            format!(r#","slices":[{{"duration_s":0.6,{counts}}},{{"duration_s":0.4,{counts}}}]"#)
+        };
+        for (wrong, says) in [
+            (after(["10", "11", "11", "1"], ""), r#""offered" (11) is more than "intended" (10)"#),
+            (after(["10", "0", "1", "1"], ""), r#""forwarded" is 1, and "offered" is 0"#),
+            (
+                after(["10", "10", "9", "1"], r#","elapsed_s":0.9"#),
+                r#""duration_s" (1 s) is more than "elapsed_s" (0.9 s)"#,
+            ),
+            (
+                after(["10", "10", "1", "1"], r#","delay_ns_histogram":[[5,1],[7,1]]"#),
+                r#"the number of delays (2) is more than "forwarded" (1)"#,
+            ),
+            (
+                after(["10", "10", "9", "1"], &slices(r#""offered":6,"forwarded":1"#)),
+                r#"the sum of the slices' "offered" (12) is more than "offered" (10)"#,
+            ),
+            (
+                after(["10", "10", "9", "1"], &slices(r#""offered":5,"forwarded":5"#)),
+                r#"the sum of the slices' "forwarded" (10) is more than "forwarded" (9)"#,
+            ),
+            (
+                after(["10", "10", "9", "0.9"], &slices(r#""offered":5,"forwarded":1"#)),
+                r#"the sum of the slices' "duration_s" (1 s) is more than "duration_s" (0.909 s)"#,
+            ),
+        ] {
+            assert!(wrong.contains(says), "{wrong}\n{says}");
+        }
+    }
+
+    #[test]
+    fn a_field_that_cannot_be_read_is_named_in_words_of_the_protocol() {
+        let slice = r#","slices":[{"duration_s":0.5,"offered":4}]"#;
+        for (wrong, says) in [
+            (
+                after(["10.5", "10", "5", "1"], ""),
+                r#""intended" is 10.5: it must be a whole number, 0 or more"#,
+            ),
+            (after(["-1", "10", "5", "1"], ""), r#""intended" is -1: it must be a whole"#),
+            (after(["10", "\"10\"", "5", "1"], ""), r#""offered" is "10": it must be a whole"#),
+            (after(["10", "10", "null", "1"], ""), r#"it has no "forwarded""#),
+            (
+                after(["10", "10", "5", "0"], ""),
+                r#""duration_s" is 0: it must be a number of seconds above 0"#,
+            ),
+            (after(["10", "10", "5", "-1"], ""), r#""duration_s" is -1: it must"#),
+            (after(["10", "10", "5", "1e300"], ""), r#""duration_s" is 1e+300: it must"#),
+            (after(["10", "10", "5", "1"], slice), r#"it has no "slices[0].forwarded""#),
+            (after(["10", "10", "5", "1"], r#","slices":[7]"#), r#""slices[0]" is 7: it must be an object"#),
+            (
+                after(["10", "10", "5", "1"], r#","delay_ns_histogram":[[1,2],[3]]"#),
+                r#""delay_ns_histogram[1]" is [3]: it must be [value_ns, count], two whole numbers"#,
+            ),
+            (
+                after(["10", "10", "5", "1"], r#","caveats":["x",3]"#),
+                r#""caveats[1]" is 3: it must be words"#,
+            ),
+        ] {
+            assert!(wrong.contains(says), "{wrong}");
+        }
+        for line in ["OK", "[]", "7", "{", r#"{"intended":1}{}"#] {
+            assert_eq!(trial(line).unwrap_err(), "it is not one JSON object", "{line}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A line of the `exec:` protocol as named fields, and in words what is wrong with one.
+
+use dropline_trial::Rate;
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+/// Why a line is not what it should be, in the words of the protocol.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum FieldError {
+    /// Something else was written to stdout.
+    #[error("it is not one JSON object")]
+    NoObject,
+    /// A field that is needed.
+    #[error("it has no {0:?}")]
+    Missing(String),
+    /// A field that cannot be read as what it is.
+    #[error("{name:?} is {value}: it must be {wanted}")]
+    Wrong {
+        /// Which field; of a list, with the number of its entry.
+        name: String,
+        /// As written, cut.
+        value: String,
+        /// What it must be.
+        wanted: &'static str,
+    },
+}
+
+/// One JSON object.
+pub(super) struct Fields {
+    /// What is put before a name: where in the line this object stands.
+    within: String,
+    map: Map<String, Value>,
+}
+
+impl Fields {
+    pub(super) fn read(line: &str) -> Result<Self, FieldError> {
+        match serde_json::from_str(line) {
+            Ok(Value::Object(map)) => Ok(Self { within: String::new(), map }),
+            _ => Err(FieldError::NoObject),
+        }
+    }
+
+    /// A whole number.
+    pub(super) fn count(&self, name: &str) -> Result<u64, FieldError> {
+        self.optional_count(name)?.ok_or_else(|| self.missing(name))
+    }
+
+    /// The same where it may be absent.
+    pub(super) fn optional_count(&self, name: &str) -> Result<Option<u64>, FieldError> {
+        self.get(name, COUNT, Value::as_u64)
+    }
+
+    /// A time in seconds.
+    pub(super) fn seconds(&self, name: &str) -> Result<Duration, FieldError> {
+        self.optional_seconds(name)?.ok_or_else(|| self.missing(name))
+    }
+
+    /// The same where it may be absent.
+    pub(super) fn optional_seconds(&self, name: &str) -> Result<Option<Duration>, FieldError> {
+        self.get(name, "a number of seconds above 0", |value| {
+            let time = Duration::try_from_secs_f64(value.as_f64()?).ok()?;
+            (!time.is_zero()).then_some(time)
+        })
+    }
+
+    /// Packets a second.
+    pub(super) fn load(&self, name: &str) -> Result<Rate, FieldError> {
+        let wanted = "packets a second, above 0 and at most 1e12";
+        self.get(name, wanted, |value| Rate::pps(value.as_f64()?).ok())?.ok_or_else(|| self.missing(name))
+    }
+
+    /// Pairs of a value and how often it was met.
+    pub(super) fn pairs(&self, name: &str) -> Result<Option<Vec<(u64, u64)>>, FieldError> {
+        let Some(list) = self.list(name, "a list of [value_ns, count]")? else { return Ok(None) };
+        let pair = |(at, value): (usize, &Value)| match value.as_array().map(Vec::as_slice) {
+            Some([value, count]) if value.is_u64() && count.is_u64() => {
+                Ok((value.as_u64().unwrap_or_default(), count.as_u64().unwrap_or_default()))
+            }
+            _ => Err(self.wrong(&entry(name, at), value, "[value_ns, count], two whole numbers")),
+        };
+        list.iter().enumerate().map(pair).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// A list of objects, each read by the same reader.
+    pub(super) fn objects<T, E: From<FieldError>>(
+        &self,
+        name: &str,
+        read: impl Fn(&Self) -> Result<T, E>,
+    ) -> Result<Vec<T>, E> {
+        let list = self.list(name, "a list of objects")?.unwrap_or_default();
+        let one = |(at, value): (usize, &Value)| match value {
+            Value::Object(map) => {
+                read(&Self { within: format!("{}{}.", self.within, entry(name, at)), map: map.clone() })
+            }
+            other => Err(self.wrong(&entry(name, at), other, "an object").into()),
+        };
+        list.iter().enumerate().map(one).collect()
+    }
+
+    /// A list of whatever `read` knows; `None` of it is an error that says what is `wanted`.
+    pub(super) fn entries<T>(
+        &self,
+        name: &str,
+        wanted: &'static str,
+        read: impl Fn(&Value) -> Option<T>,
+    ) -> Result<Vec<T>, FieldError> {
+        let list = self.list(name, "a list")?.unwrap_or_default();
+        let one = |(at, value)| read(value).ok_or_else(|| self.wrong(&entry(name, at), value, wanted));
+        list.iter().enumerate().map(one).collect()
+    }
+
+    fn list(&self, name: &str, wanted: &'static str) -> Result<Option<&[Value]>, FieldError> {
+        match self.map.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Array(list)) => Ok(Some(list)),
+            Some(other) => Err(self.wrong(name, other, wanted)),
+        }
+    }
+
+    /// A field that is absent or null is `None`.
+    fn get<T>(
+        &self,
+        name: &str,
+        wanted: &'static str,
+        read: impl Fn(&Value) -> Option<T>,
+    ) -> Result<Option<T>, FieldError> {
+        match self.map.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => read(value).map(Some).ok_or_else(|| self.wrong(name, value, wanted)),
+        }
+    }
+
+    fn missing(&self, name: &str) -> FieldError {
+        FieldError::Missing(format!("{}{name}", self.within))
+    }
+
+    fn wrong(&self, name: &str, value: &Value, wanted: &'static str) -> FieldError {
+        let mut shown = value.to_string();
+        if let Some((at, _)) = shown.char_indices().nth(LONGEST_SHOWN) {
+            shown.replace_range(at.., "…");
+        }
+        FieldError::Wrong { name: format!("{}{name}", self.within), value: shown, wanted }
+    }
+}
+
+/// What a count is.
+const COUNT: &str = "a whole number, 0 or more";
+/// Of a value that is wrong, so much is shown.
+const LONGEST_SHOWN: usize = 40;
+
+/// `slices[2]`, from 0 as programs count.
+fn entry(name: &str, at: usize) -> String {
+    format!("{name}[{at}]")
+}
