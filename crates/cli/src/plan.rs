@@ -58,9 +58,16 @@ pub(crate) fn profiles(
     Ok(packets.into_iter().map(|packet| TrafficProfile { packet, ..base.clone() }).collect())
 }
 
+/// The target that is named, if it may be measured: asked before anything is sent, measured or started.
+fn allowed(word: Option<&str>, traffic: &TrafficArgs) -> Result<Target, Failure> {
+    let target = Target::parse(word.unwrap_or_default())?;
+    target.consent(&moving(traffic)?.targets)?;
+    Ok(target)
+}
+
 /// One trial.
 pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
-    let mut target = Target::parse(args.target.as_deref().unwrap_or_default())?;
+    let mut target = allowed(args.target.as_deref(), &args.traffic)?;
     if let Some(text) = &args.stop_above {
         target = target.stopping_above(read("--stop-above", written::positive_duration(text))?)?;
     }
@@ -96,7 +103,7 @@ pub(crate) fn searches(
     args: &SearchArgs,
     generator_limit: &mut dyn FnMut(&TrafficProfile) -> Result<Rate, Failure>,
 ) -> Result<Vec<SearchPlan>, Failure> {
-    let target = Target::parse(args.target.as_deref().unwrap_or_default())?;
+    let target = allowed(args.target.as_deref(), &args.traffic)?;
     if target.paces_itself() {
         return Err(Failure::usage(format!("{target} runs at its own pace: there is no load to search"))
             .advice("measure it with  dropline trial"));
@@ -341,7 +348,7 @@ pub(crate) fn read<T, E: std::fmt::Display>(flag: &str, value: Result<T, E>) -> 
 /// Two targets in turns.
 pub(crate) fn turns(args: &CompareArgs) -> Result<Turns, Failure> {
     let [a, b] = args.targets.as_slice() else { return Err(Failure::usage("--abba needs two targets")) };
-    let targets = [Target::parse(a)?, Target::parse(b)?];
+    let targets = [allowed(Some(a), &args.traffic)?, allowed(Some(b), &args.traffic)?];
     if targets[0].load_unit() != targets[1].load_unit() {
         return Err(Failure::usage(format!("{a} and {b} have loads of different things")));
     }
@@ -368,7 +375,7 @@ pub(crate) fn delay(args: &InjectArgs) -> Result<Duration, Failure> {
 
 /// A delay at a probe, in turns.
 pub(crate) fn injection(args: &InjectArgs) -> Result<Injection, Failure> {
-    let target = Target::parse(args.target.as_deref().unwrap_or_default())?;
+    let target = allowed(args.target.as_deref(), &args.traffic)?;
     let mut profiles = profiles(&args.traffic, &target, None)?;
     if profiles.len() > 1 {
         return Err(Failure::usage("--frame: a delay is looked for with one frame size"));
@@ -409,4 +416,26 @@ pub(crate) fn limit(args: &SearchArgs, limits: &mut Limits) -> Result<(), Failur
         limits.max_trials = args.max_trials;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Verb};
+    use clap::Parser as _;
+
+    #[test]
+    fn the_generator_is_not_measured_before_the_address_is_allowed() {
+        for words in [
+            &["udp://192.0.2.1:7007"][..],
+            &["heartbeat://192.0.2.1:9060"],
+            &["udp://127.0.0.1:7007", "--target-addresses", "127.0.0.2,192.0.2.1"],
+        ] {
+            let cli = Cli::try_parse_from([&["dropline", "search"], words].concat()).unwrap();
+            let Verb::Search(args) = cli.verb else { panic!("a search") };
+            let refused = searches(&args, &mut |_| panic!("measured first")).unwrap_err();
+            assert_eq!(refused.exit_code(), 4);
+            assert!(refused.to_string().contains("refused: 192.0.2.1"), "{refused}");
+        }
+    }
 }

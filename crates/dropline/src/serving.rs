@@ -34,9 +34,10 @@ pub fn take(seat: Seat) -> Result<(), Failure> {
 /// Runs one client by its plan, and writes what it did.
 ///
 /// # Errors
-/// If the words are no plan, or the system does not let it run.
+/// If the words are no plan, its packets would leave this machine, or the system does not let it run.
 pub fn client(words: &[String], out: &mut impl std::io::Write) -> Result<(), Failure> {
     let plan = ClientPlan::from_words(words).map_err(Failure::usage)?;
+    crate::target::udp::consent(plan.target)?;
     plan.run(out).map_err(Failure::environment)
 }
 

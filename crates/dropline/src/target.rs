@@ -10,7 +10,7 @@ pub(crate) mod udp;
 mod wakeup;
 
 use crate::Failure;
-use dropline_traffic::Moving;
+use dropline_traffic::{Moving, Targets};
 use dropline_trial::written;
 use dropline_trial::{LoadRange, Measurer, Rate, TrafficProfile};
 use std::fmt;
@@ -139,6 +139,20 @@ impl Target {
             Kind::Udp { host, port, reply } => udp::open(host, *port, *reply, profile, opening),
             Kind::Jack(audio) => jack::open(audio, profile, &opening),
             Kind::Wakeup(settings) => wakeup::open(settings, profile, &opening),
+        }
+    }
+
+    /// Whether it may be measured at all: asked before anything is sent or measured for it. Whatever is sent
+    /// later is asked again, of the address that the name then has.
+    ///
+    /// # Errors
+    /// If its packets would leave this machine, or nobody can tell.
+    pub fn consent(&self, further: &Targets) -> Result<(), Failure> {
+        match &self.kind {
+            Kind::Heartbeat { host, port } | Kind::Udp { host, port, .. } => {
+                udp::consent_of_all(udp::resolve(host, *port)?, further)
+            }
+            _ => Ok(()),
         }
     }
 

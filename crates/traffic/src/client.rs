@@ -8,6 +8,7 @@ pub use report::{ClientPacket, ClientReport};
 
 use crate::clock_join::ClockJoin;
 use crate::frame::Head;
+use crate::leash::{Leash, NoLeash};
 use crate::sampling::Sampling;
 use crate::seat::SeatError;
 use crate::sys::{
@@ -29,6 +30,9 @@ pub enum ClientError {
     /// It did not get its CPU or priority.
     #[error(transparent)]
     Seat(#[from] SeatError),
+    /// What it would send would leave this machine, or nobody can tell.
+    #[error(transparent)]
+    NoLeash(#[from] NoLeash),
     /// The system refused something.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -83,9 +87,11 @@ struct Wish {
 }
 
 impl<'a> Client<'a> {
-    fn new(plan: &'a ClientPlan) -> io::Result<Self> {
+    fn new(plan: &'a ClientPlan) -> Result<Self, ClientError> {
+        let leash = Leash::towards(plan.target)?;
         let socket = UdpSocket::bind(if plan.target.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" })?;
         socket.connect(plan.target)?;
+        leash.hold(&socket, plan.target)?;
         socket.set_nonblocking(true)?;
         report_refusals(&socket)?;
         // Where the kernel takes no stamps, times are those of the program.

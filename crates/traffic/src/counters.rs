@@ -9,6 +9,7 @@ pub mod netlink;
 mod path;
 mod process;
 pub mod reasons;
+pub(crate) mod segment;
 pub mod tables;
 pub(crate) mod view;
 pub(crate) mod watch;

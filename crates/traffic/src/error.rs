@@ -42,6 +42,14 @@ pub enum UdpError {
         /// In the system's words.
         source: io::Error,
     },
+    /// Packets to it would leave this machine, or nobody can tell.
+    #[error("{target}: {why}")]
+    NoLeash {
+        /// Where packets were to go.
+        target: SocketAddr,
+        /// Why they may not.
+        why: crate::NoLeash,
+    },
     /// There is no way to that network or host.
     #[error("{target} cannot be reached: {source}")]
     Unreachable {

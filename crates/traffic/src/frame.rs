@@ -49,7 +49,7 @@ impl Head {
         let addresses = match (source, target) {
             (SocketAddr::V4(source), SocketAddr::V4(target)) => {
                 bytes.extend_from_slice(&[0x08, 0x00]);
-                let mut ip = [0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, UDP, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+                let mut ip = [0x45, 0, 0, 0, 0, 0, 0x40, 0, 1, UDP, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
                 ip[2..4].copy_from_slice(&length.checked_add(20)?.to_be_bytes());
                 ip[12..16].copy_from_slice(&source.ip().octets());
                 ip[16..20].copy_from_slice(&target.ip().octets());
@@ -61,7 +61,7 @@ impl Head {
             (SocketAddr::V6(source), SocketAddr::V6(target)) => {
                 bytes.extend_from_slice(&[0x86, 0xdd, 0x60, 0, 0, 0]);
                 bytes.extend_from_slice(&length.to_be_bytes());
-                bytes.extend_from_slice(&[UDP, 64]);
+                bytes.extend_from_slice(&[UDP, 1]);
                 bytes.extend_from_slice(&source.ip().octets());
                 bytes.extend_from_slice(&target.ip().octets());
                 sum(&source.ip().octets()) + sum(&target.ip().octets())

@@ -3,11 +3,13 @@
 use crate::error::UdpError;
 use crate::frame::{Head, Link};
 use crate::lane::Lane;
+use crate::leash::{Leash, NoLeash};
 use crate::means::{Asked, Leaving, SendMeans};
 use crate::sys::{
     Exit, FrameSocket, keep_trains, link_to, neighbour, report_refusals, set_receive_buffer, stamp_packets,
 };
 use dropline_payload::{HEADER_BYTES, filler};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
@@ -76,9 +78,12 @@ impl Ways {
             receive_buffer_bytes: u64::MAX,
             stamped: true,
         };
+        let mut leashes = BTreeMap::new();
         for stream in 0..wanted.streams {
             let target = ways.targets[stream];
             let socket = connect_from(wanted.sources.of_stream(stream, target), target, wanted.payload)?;
+            let leash = leashes.entry(target).or_insert_with(|| Leash::towards(target));
+            hold(&socket, leash.clone(), target, wanted.payload)?;
             report_refusals(&socket).map_err(UdpError::system("asking to be told of refused packets"))?;
             let asked = usize::try_from(wanted.receive_buffer_bytes).unwrap_or(usize::MAX);
             let reserved =
@@ -196,7 +201,20 @@ impl Targets {
 
 /// A socket of this machine from which packets go to `target` alone, and that hears of it alone.
 pub(crate) fn connect(target: SocketAddr, payload: u32) -> Result<UdpSocket, UdpError> {
-    connect_from(Sources::default().of_stream(0, target), target, payload)
+    let socket = connect_from(Sources::default().of_stream(0, target), target, payload)?;
+    hold(&socket, Leash::towards(target), target, payload)?;
+    Ok(socket)
+}
+
+/// No packet leaves through a socket that is not held on this machine.
+fn hold(
+    socket: &UdpSocket,
+    leash: Result<Leash, NoLeash>,
+    target: SocketAddr,
+    payload: u32,
+) -> Result<(), UdpError> {
+    let leash = leash.map_err(|why| UdpError::NoLeash { target, why })?;
+    leash.hold(socket, target).map_err(|error| UdpError::of_socket(error, target, 0, payload))
 }
 
 fn connect_from(source: SocketAddr, target: SocketAddr, payload: u32) -> Result<UdpSocket, UdpError> {

@@ -1,7 +1,9 @@
 //! Is the target on this machine? Without consent, traffic never leaves it.
 
-use crate::sys::{addresses_elsewhere, leads_off_this_machine, local_addresses};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+use crate::counters::segment::{self, Gap};
+use crate::counters::view::{View, process_in, tables_that_show};
+use crate::leash::NoLeash;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// Where packets to an address end.
@@ -9,7 +11,8 @@ use std::path::PathBuf;
 pub enum Whereabouts {
     /// On this machine, in this network namespace: loopback, or the address of an interface.
     Here,
-    /// In another network namespace of this machine, reached over virtual interfaces alone.
+    /// In another network namespace of this machine, which has the address and gets what is sent there over
+    /// virtual interfaces alone.
     OtherNamespace {
         /// The `/proc/…/net` directory of a process there; `None` if none runs there.
         net: Option<PathBuf>,
@@ -21,24 +24,7 @@ pub enum Whereabouts {
 impl Whereabouts {
     /// Where packets to `address` end. What this user may not look at counts as elsewhere.
     pub fn of(address: IpAddr) -> Self {
-        let address = address.to_canonical();
-        if address.is_loopback() || address.is_unspecified() {
-            return Self::Here;
-        }
-        if address.is_multicast() {
-            return Self::Elsewhere;
-        }
-        if local_addresses().into_iter().any(|(network, length)| is_within(address, network, length)) {
-            return Self::Here;
-        }
-        match addresses_elsewhere().into_iter().find(|(held, _)| *held == address) {
-            Some((_, net))
-                if source_towards(address).is_some_and(|source| !leads_off_this_machine(source)) =>
-            {
-                Self::OtherNamespace { net }
-            }
-            _ => Self::Elsewhere,
-        }
+        Way::to(address).map_or(Self::Elsewhere, |way| way.end)
     }
 
     /// Whether packets stay on this machine.
@@ -47,28 +33,45 @@ impl Whereabouts {
     }
 }
 
-/// The address that packets to `address` leave with; nothing is sent.
-fn source_towards(address: IpAddr) -> Option<IpAddr> {
-    let any: IpAddr = match address {
-        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    let socket = UdpSocket::bind((any, 0)).ok()?;
-    socket.connect((address, 9)).ok()?;
-    socket.local_addr().ok().map(|source| source.ip())
+/// The way of packets to an address, as far as it is known without sending one.
+pub(crate) struct Way {
+    pub(crate) end: Whereabouts,
+    /// The interface that they leave by; `None` for an own address of an interface that is not loopback's.
+    pub(crate) interface: Option<u32>,
 }
 
-fn is_within(address: IpAddr, network: IpAddr, length: u8) -> bool {
-    match (address, network) {
-        (IpAddr::V4(address), IpAddr::V4(network)) => {
-            let differing = address.to_bits() ^ network.to_bits();
-            differing.leading_zeros() >= u32::from(length)
+/// The loopback interface has this number in every namespace.
+const LOOPBACK: u32 = 1;
+
+impl Way {
+    /// # Errors
+    /// If it may lead off this machine.
+    pub(crate) fn to(address: IpAddr) -> Result<Self, NoLeash> {
+        let address = address.to_canonical();
+        let elsewhere = || NoLeash::Elsewhere(address);
+        if address.is_loopback() || address.is_unspecified() {
+            return Ok(Self { end: Whereabouts::Here, interface: Some(LOOPBACK) });
         }
-        (IpAddr::V6(address), IpAddr::V6(network)) => {
-            let differing = address.to_bits() ^ network.to_bits();
-            differing.leading_zeros() >= u32::from(length)
+        if address.is_multicast() {
+            return Err(elsewhere());
         }
-        _ => false,
+        let mut here = View::here().map_err(|_| elsewhere())?;
+        let route = here.route(address).ok_or_else(elsewhere)?;
+        if route.local {
+            let interface = here.has_address(LOOPBACK, address).then_some(LOOPBACK);
+            return Ok(Self { end: Whereabouts::Here, interface });
+        }
+        let interface = route.through.ok_or_else(elsewhere)?;
+        let other = |net| Self { end: Whereabouts::OtherNamespace { net }, interface: Some(interface) };
+        match segment::holder(here, interface, address) {
+            Ok(namespace) => Ok(other(process_in(namespace))),
+            Err(Gap::Nobody) => Err(elsewhere()),
+            Err(Gap::LeadsOff(interface)) => Err(NoLeash::LeadsOff { address, interface }),
+            Err(Gap::Unseen(name)) => match tables_that_show(address, interface) {
+                Some(net) => Ok(other(Some(net))),
+                None => Err(NoLeash::Unseen { address, interface: name }),
+            },
+        }
     }
 }
 
@@ -85,16 +88,5 @@ mod tests {
         for elsewhere in ["192.0.2.1", "198.18.0.1", "2001:db8::1", "239.1.2.3", "255.255.255.255"] {
             assert!(!Whereabouts::of(elsewhere.parse().unwrap()).is_this_machine(), "{elsewhere}");
         }
-    }
-
-    #[test]
-    fn a_network_holds_the_addresses_that_share_its_prefix() {
-        let within = |address: &str, network: &str, length| {
-            is_within(address.parse().unwrap(), network.parse().unwrap(), length)
-        };
-        assert!(within("127.9.9.9", "127.0.0.0", 8));
-        assert!(within("10.0.0.1", "10.0.0.1", 32));
-        assert!(!within("10.0.0.2", "10.0.0.1", 32));
-        assert!(!within("::1", "0.0.0.1", 32));
     }
 }

@@ -4,10 +4,14 @@ use super::{DONE, INVALID, stop_on_signals};
 use crate::args::DoctorArgs;
 use crate::output as out;
 use dropline::doctor::{Finding, Weight, examine_machine, examine_target};
+use dropline::moving::Targets;
 use dropline::{Failure, Target};
 
 pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let target = args.target.as_deref().map(Target::parse).transpose()?;
+    if let Some(target) = &target {
+        target.consent(&Targets::default())?;
+    }
     let stop = stop_on_signals()?;
     let mut findings = examine_machine(&stop)?;
     if let Some(target) = &target {

@@ -2,7 +2,7 @@
 
 use super::wire::{REPORT_BYTES, REQUEST, Report, ReportError};
 use crate::Failure;
-use dropline_traffic::Whereabouts;
+use dropline_traffic::{Leash, Whereabouts};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _, UdpSocket};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -117,6 +117,10 @@ pub fn connect(target: SocketAddr) -> io::Result<UdpSocket> {
     };
     let socket = UdpSocket::bind((any, 0))?;
     socket.connect(target)?;
+    // A stranger is only asked, and sent a few heartbeats; an own address is not to become a stranger's.
+    if let Ok(leash) = Leash::towards(target) {
+        leash.hold(&socket, target)?;
+    }
     Ok(socket)
 }
 

@@ -3,7 +3,7 @@
 use super::{Kind, Opened, Opening, parameters};
 use crate::{Failure, nearest};
 use dropline_traffic::{
-    MeasurerOptions, Probe, Reply, UdpError, UdpMeasurer, UdpTarget, Watching, Whereabouts, probe,
+    Leash, MeasurerOptions, NoLeash, Probe, Reply, Targets, UdpError, UdpMeasurer, UdpTarget, Watching, probe,
 };
 use dropline_trial::{Measurer, PacketTimes, Rate, TrafficProfile, Trial, TrialInput};
 use std::net::{SocketAddr, ToSocketAddrs as _};
@@ -50,10 +50,7 @@ pub(super) fn open(
     opening: Opening,
 ) -> Result<Opened, Failure> {
     let address = resolve(host, port)?;
-    consent(address)?;
-    for &further in &opening.moving.targets.addresses {
-        consent(SocketAddr::new(further, port))?;
-    }
+    consent_of_all(address, &opening.moving.targets)?;
     let target = UdpTarget { address, reply: if reply { Reply::Echo } else { Reply::None } };
     let Probe { round_trip_ns } = probe(target, profile, &opening.stop).map_err(|why| failure(&why))?;
     let options = MeasurerOptions {
@@ -106,21 +103,37 @@ pub(super) fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
 }
 
 /// Nothing sends load to a host that did not consent, and consent of another host cannot be had yet.
-pub(super) fn consent(address: SocketAddr) -> Result<(), Failure> {
-    if Whereabouts::of(address.ip()).is_this_machine() {
-        return Ok(());
-    }
-    Err(Failure::environment(format!(
-        "refused: {address} is not on this machine or in one of its network namespaces"
-    ))
-    .advice(
-        "no load is sent to a host that did not consent; run dropline on that host, against its own address",
-    ))
+pub(crate) fn consent(address: SocketAddr) -> Result<(), Failure> {
+    Leash::towards(address).map(|_| ()).map_err(|why| refused(address, &why))
+}
+
+/// The same of all addresses that the streams go to.
+pub(super) fn consent_of_all(address: SocketAddr, targets: &Targets) -> Result<(), Failure> {
+    consent(address)?;
+    targets.addresses.iter().try_for_each(|&further| consent(SocketAddr::new(further, address.port())))
+}
+
+fn refused(address: SocketAddr, why: &NoLeash) -> Failure {
+    Failure::environment(format!("refused: {address}: {why}")).advice(match why {
+        NoLeash::Unseen { .. } => {
+            "no load is sent where nobody can tell who gets it; run this as root: to look into a network \
+             namespace takes CAP_SYS_ADMIN and CAP_SYS_PTRACE"
+                .into()
+        }
+        NoLeash::Loose(ip) => format!(
+            "no load is sent where a rule of a firewall could lead it to another host; measure the service at \
+             [::1], or let loopback have the address too:  ip address add {ip}/128 dev lo"
+        ),
+        _ => "no load is sent to a host that did not consent; run dropline on that host, against its own \
+              address"
+            .into(),
+    })
 }
 
 pub(crate) fn failure(why: &UdpError) -> Failure {
     let failure = match why {
         UdpError::Interrupted => return Failure::interrupted(),
+        UdpError::NoLeash { target, why } => return refused(*target, why),
         UdpError::Directions(_)
         | UdpError::OneWayTargets
         | UdpError::Streams
@@ -133,7 +146,8 @@ pub(crate) fn failure(why: &UdpError) -> Failure {
             "nothing listens there. Start your service, or measure ours:  dropline serve --listen {target}"
         )),
         UdpError::NoAnswer { target, .. } => failure.advice(format!(
-            "a service that echoes each packet is needed; one that sends nothing back is udp://{target}?reply=none"
+            "a service that echoes each packet is needed; one that sends nothing back is udp://{target}?reply=none; \
+             where a rule of a firewall leads that address elsewhere, packets are not let follow: name what is behind it"
         )),
         UdpError::NotCounted { .. } => {
             failure.advice("a one-way target is dropline serve, or a service on this machine and in this namespace")

@@ -71,6 +71,8 @@ pub struct Route {
 
 const NEW_LINK: u16 = 16;
 const GET_LINK: u16 = 18;
+const NEW_ADDRESS: u16 = 20;
+const GET_ADDRESS: u16 = 22;
 const NEW_ROUTE: u16 = 24;
 const GET_ROUTE: u16 = 26;
 const NEW_NEIGHBOUR: u16 = 28;
@@ -100,6 +102,20 @@ pub(super) fn route(netlink: &mut Netlink, address: IpAddr) -> io::Result<Option
     let mut route = None;
     netlink.ask(&Request::one(GET_ROUTE, &fixed).with(1, &bytes), |message| route = Route::read(message))?;
     Ok(route)
+}
+
+/// Whether one of this namespace's addresses is one of its interface `index`.
+pub(super) fn has_address(netlink: &mut Netlink, index: u32, address: IpAddr) -> io::Result<bool> {
+    /// Bytes of `ifaddrmsg`.
+    const FIXED: usize = 8;
+    let (family, bytes) = written(address);
+    let mut found = false;
+    netlink.ask(&Request::all(GET_ADDRESS, &[family, 0, 0, 0, 0, 0, 0, 0]), |message| {
+        // The own end's address is attribute 2; IPv6 has it in 1 where there is no other end.
+        let own = [2, 1].iter().find_map(|&kind| Attributes::find(message.body, FIXED, kind));
+        found |= message.kind == NEW_ADDRESS && word(message.body, 4) == Some(index) && own == Some(&bytes);
+    })?;
+    Ok(found)
 }
 
 /// Whether the hardware address of a next hop is known; `None` if the kernel never asked for it.

@@ -30,14 +30,7 @@ impl Path {
     /// The shortest way from `here` to a namespace of this machine that has `address`; gives `here` back if
     /// there is none that this user may see.
     pub(super) fn find(here: View, address: IpAddr) -> Result<Self, Box<View>> {
-        let mut views = vec![here];
-        for file in super::view::namespaces().into_iter().take(MOST) {
-            if let Ok(view) = View::of_file(&file)
-                && views.iter().all(|known| known.id != view.id)
-            {
-                views.push(view);
-            }
-        }
+        let mut views = with_all_others(here);
         let edges = edges(&mut views);
         let has = |view: &mut View| view.route(address).is_some_and(|route| route.local);
         let way = shortest(views.len(), &edges, |at| at > 0 && has(&mut views[at]));
@@ -53,6 +46,25 @@ impl Path {
         let views = order.into_iter().filter_map(|at| views[at].take()).collect();
         Ok(Self { views, leaves })
     }
+}
+
+/// The namespace that is looked from, and all others that this user may enter.
+pub(super) fn with_all_others(here: View) -> Vec<View> {
+    let mut views = vec![here];
+    for file in super::view::namespaces().into_iter().take(MOST) {
+        if let Ok(view) = View::of_file(&file)
+            && views.iter().all(|known| known.id != view.id)
+        {
+            views.push(view);
+        }
+    }
+    views
+}
+
+/// The number that one of them has in another.
+pub(super) fn number(views: &mut [View], within: usize, of: usize) -> Option<u32> {
+    let [within, of] = views.get_disjoint_mut([within, of]).ok()?;
+    within.number_of(of)
 }
 
 /// All pairs, each in both directions. Two interfaces are a pair if each names the other and its namespace.
@@ -75,14 +87,7 @@ fn edges(views: &mut [View]) -> Vec<Edge> {
             if candidates.is_empty() {
                 continue;
             }
-            let (first, second) = if from < to {
-                let (left, right) = views.split_at_mut(to);
-                (&mut left[from], &right[0])
-            } else {
-                let (left, right) = views.split_at_mut(from);
-                (&mut right[0], &left[to])
-            };
-            let number = first.number_of(second);
+            let number = number(views, from, to);
             let real = candidates.into_iter().filter(|(_, _, named)| number == Some(*named));
             edges.extend(real.map(|(through, into, _)| Edge { from, through, to, into }));
         }

@@ -37,7 +37,7 @@ impl Elsewhere {
 
 /// An open namespace.
 #[derive(Debug)]
-pub(super) struct View {
+pub(crate) struct View {
     /// The number of its file: the same namespace has the same.
     pub(super) id: u64,
     /// The namespace itself; `None` if only its tables may be read.
@@ -56,7 +56,7 @@ impl View {
     ///
     /// # Errors
     /// If there is no `/proc`.
-    pub(super) fn here() -> io::Result<Self> {
+    pub(crate) fn here() -> io::Result<Self> {
         let file = File::open("/proc/thread-self/ns/net")?;
         let id = file.metadata()?.ino();
         let mut view = Self::tables_in(Path::new("/proc/thread-self/net"), id);
@@ -141,8 +141,15 @@ impl View {
     }
 
     /// The way from here to an address; `None` if there is none.
-    pub(super) fn route(&mut self, address: IpAddr) -> Option<Route> {
+    pub(crate) fn route(&mut self, address: IpAddr) -> Option<Route> {
         links::route(self.netlink.as_mut()?, address).ok()?
+    }
+
+    /// Whether interface `index` has this address.
+    pub(crate) fn has_address(&mut self, index: u32, address: IpAddr) -> bool {
+        self.netlink
+            .as_mut()
+            .is_some_and(|netlink| links::has_address(netlink, index, address).is_ok_and(|found| found))
     }
 
     /// Whether the next hop towards `address` is known by its hardware address; `None` if it needs none.
@@ -172,9 +179,7 @@ impl View {
 /// Files that stand for the namespaces of this machine, one each, as far as this user sees them.
 pub(super) fn namespaces() -> Vec<PathBuf> {
     let named = entries("/run/netns").map(|name| Path::new("/run/netns").join(name));
-    let processes = entries("/proc")
-        .filter(|name| name.as_encoded_bytes().first().is_some_and(u8::is_ascii_digit))
-        .map(|pid| Path::new("/proc").join(pid).join("ns/net"));
+    let processes = processes().map(|process| process.join("ns/net"));
     let mut seen = Vec::new();
     named
         .chain(processes)
@@ -187,6 +192,40 @@ pub(super) fn namespaces() -> Vec<PathBuf> {
             new
         })
         .collect()
+}
+
+/// The `/proc/…/net` directory of a process in the namespace of this number, if one runs there.
+pub(crate) fn process_in(namespace: u64) -> Option<PathBuf> {
+    let is_in =
+        |process: &PathBuf| process.join("ns/net").metadata().is_ok_and(|file| file.ino() == namespace);
+    processes().find(is_in).map(|process| process.join("net"))
+}
+
+/// For a user who may not enter the namespace at the other end of interface `through`: the `/proc/…/net`
+/// directory of a process there, if the kernel numbers it so and its tables show the address.
+pub(crate) fn tables_that_show(address: IpAddr, through: u32) -> Option<PathBuf> {
+    let mut here = View::here().ok()?;
+    let link = here.links()?.into_iter().find(|link| link.index == through)?;
+    let number = link.other_namespace.filter(|_| link.kind == "veth")?;
+    let netlink = here.netlink.as_mut()?;
+    let mut is_it = |process: &PathBuf| {
+        let Ok(file) = File::open(process.join("ns/net")) else { return false };
+        u32::try_from(file.as_raw_fd())
+            .is_ok_and(|file| links::namespace_number(netlink, file) == Some(number))
+            && crate::sys::addresses_at(&process.join("net")).contains(&(address, longest_prefix(address)))
+    };
+    processes().find(|process| is_it(process)).map(|process| process.join("net"))
+}
+
+fn longest_prefix(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
+}
+
+/// Directories of the processes that this user sees.
+fn processes() -> impl Iterator<Item = PathBuf> {
+    entries("/proc")
+        .filter(|name| name.as_encoded_bytes().first().is_some_and(u8::is_ascii_digit))
+        .map(|pid| Path::new("/proc").join(pid))
 }
 
 fn entries(directory: &str) -> impl Iterator<Item = std::ffi::OsString> {

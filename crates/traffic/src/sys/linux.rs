@@ -37,7 +37,7 @@ mod tap;
 #[path = "linux_tracepoint.rs"]
 mod tracepoint;
 
-pub(crate) use addresses::{addresses_elsewhere, leads_off_this_machine, local_addresses};
+pub(crate) use addresses::{addresses_at, local_addresses};
 pub(crate) use cpus::{allowed_cpus, prefer, real_time, run_on};
 pub(crate) use datagrams::{InBatch, OutBatch};
 pub(crate) use frames::FrameSocket;

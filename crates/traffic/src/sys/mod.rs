@@ -27,11 +27,11 @@ mod process;
 pub(crate) mod allocations;
 
 pub(crate) use imp::{
-    FrameSocket, InBatch, OutBatch, ReceiveBatch, SendBatch, addresses_elsewhere, allowed_cpus,
-    can_stamp_departures, coarse_now, count_tracepoint, errno_name, hear_queued, keep_trains,
-    leads_off_this_machine, let_wait, link_to, local_addresses, neighbour, open_tap, prefer, real_time,
-    receive_drops, receive_memory, report_refusals, run_on, set_receive_buffer, sharpen_sleep, stamp_packets,
-    wait_and_hear, wait_for_stamps, wait_readable,
+    FrameSocket, InBatch, OutBatch, ReceiveBatch, SendBatch, addresses_at, allowed_cpus,
+    can_stamp_departures, coarse_now, count_tracepoint, errno_name, hear_queued, keep_trains, let_wait,
+    link_to, local_addresses, neighbour, open_tap, prefer, real_time, receive_drops, receive_memory,
+    report_refusals, run_on, set_receive_buffer, sharpen_sleep, stamp_packets, wait_and_hear,
+    wait_for_stamps, wait_readable,
 };
 
 pub(crate) use process::{end_with_parent, go_first, monotonic_ns, sleep_for, sleep_until_ns};

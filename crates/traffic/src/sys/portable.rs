@@ -347,11 +347,6 @@ pub(crate) fn local_addresses() -> Vec<(IpAddr, u8)> {
 }
 
 /// None are known.
-pub(crate) fn addresses_elsewhere() -> Vec<(IpAddr, Option<PathBuf>)> {
+pub(crate) fn addresses_at(_: &std::path::Path) -> Vec<(IpAddr, u8)> {
     Vec::new()
-}
-
-/// Everything may.
-pub(crate) fn leads_off_this_machine(_: IpAddr) -> bool {
-    true
 }

@@ -1,0 +1,90 @@
+//! Who can get a packet that no router passes on: the stations of a segment.
+
+use super::links::Link;
+use super::path;
+use super::view::View;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+/// Why nobody on a segment is known to hold an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Gap {
+    /// This interface is no virtual one between namespaces: behind it may be anything.
+    LeadsOff(String),
+    /// What is at the other end of this interface is not to be seen.
+    Unseen(String),
+    /// All stations were seen, and none of them has the address.
+    Nobody,
+}
+
+/// The namespace that has `address` and gets what leaves `here` by interface `through`, however it is
+/// addressed: a number that its files share. Every other that could get it is on this machine too.
+pub(crate) fn holder(here: View, through: u32, address: IpAddr) -> Result<u64, Gap> {
+    let mut segment = Segment::of(path::with_all_others(here));
+    let stations = segment.stations(through)?;
+    let mut has = |&at: &usize| segment.views[at].route(address).is_some_and(|route| route.local);
+    let at = stations.into_iter().filter(|&at| at != 0).find(|at| has(at)).ok_or(Gap::Nobody)?;
+    Ok(segment.views[at].id)
+}
+
+/// The namespaces of this machine and their interfaces; the first is where packets leave.
+struct Segment {
+    views: Vec<View>,
+    links: Vec<Vec<Link>>,
+}
+
+impl Segment {
+    fn of(mut views: Vec<View>) -> Self {
+        let links = views.iter_mut().map(|view| view.links().unwrap_or_default()).collect();
+        Self { views, links }
+    }
+
+    fn link(&self, at: usize, index: u32) -> Option<&Link> {
+        self.links[at].iter().find(|link| link.index == index)
+    }
+
+    /// Ports of a bridge.
+    fn ports(&self, at: usize, bridge: u32) -> impl Iterator<Item = (usize, u32)> {
+        self.links[at]
+            .iter()
+            .filter(move |link| link.master == Some(bridge))
+            .map(move |link| (at, link.index))
+    }
+
+    /// The namespaces that a packet gets to which leaves the first by `through`. A pair of interfaces has two
+    /// ends, a bridge as many as its ports; whatever else is on the way may lead anywhere.
+    fn stations(&mut self, through: u32) -> Result<BTreeSet<usize>, Gap> {
+        let (mut stations, mut seen) = (BTreeSet::new(), BTreeSet::new());
+        let mut exits = vec![(0, through)];
+        while let Some((at, index)) = exits.pop() {
+            if !seen.insert((at, index)) {
+                continue;
+            }
+            let link = self.link(at, index).cloned().ok_or_else(|| Gap::Unseen(format!("number {index}")))?;
+            match link.kind.as_str() {
+                "bridge" => exits.extend(self.ports(at, index)),
+                "veth" => {
+                    let (to, far) = self.other_end(at, &link).ok_or(Gap::Unseen(link.name))?;
+                    stations.insert(to);
+                    match far.master.and_then(|master| self.link(to, master)) {
+                        None => {}
+                        Some(bridge) if bridge.kind == "bridge" => exits.extend(self.ports(to, bridge.index)),
+                        Some(other) => return Err(Gap::LeadsOff(other.name.clone())),
+                    }
+                }
+                _ => return Err(Gap::LeadsOff(link.name)),
+            }
+        }
+        Ok(stations)
+    }
+
+    fn other_end(&mut self, at: usize, link: &Link) -> Option<(usize, Link)> {
+        let to = match link.other_namespace {
+            None => Some(at),
+            Some(named) => {
+                (0..self.views.len()).find(|&to| path::number(&mut self.views, at, to) == Some(named))
+            }
+        }?;
+        self.link(to, link.other?).map(|far| (to, far.clone()))
+    }
+}

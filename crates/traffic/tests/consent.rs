@@ -1,0 +1,205 @@
+//! Consent is of the way that packets take, not of the address alone: what would leave this machine does not.
+//! Needs root, iproute2 and nftables: without them the tests are skipped, and fail where `CI` is `true`.
+#![cfg(target_os = "linux")]
+
+use dropline_lab::{Bridged, End, LabError, Namespace, Pair, connect};
+use dropline_traffic::{
+    ClientPace, ClientPlan, ClientReply, Leash, MeasurerOptions, NoLeash, Reply, Responder, RunningResponder,
+    Seat, UdpError, UdpMeasurer, UdpTarget, Whereabouts,
+};
+use dropline_trial::{Drain, Measurer as _, Rate, Think, TrafficProfile, Trial, TrialInput};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const PORT: u16 = 7007;
+
+/// Skips the test on a machine where this user may not; there CI fails instead.
+fn built<T>(lab: Result<T, LabError>) -> Option<T> {
+    match lab {
+        Ok(lab) => Some(lab),
+        Err(why @ (LabError::Permission(_) | LabError::Missing { .. })) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "CI cannot build a laboratory: {why}");
+            eprintln!("skipped: {why}");
+            None
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn serve(namespace: &Namespace, address: Ipv4Addr) -> RunningResponder {
+    let listen = SocketAddr::from((address, PORT));
+    namespace.run(|| Responder { listen, ..Responder::default() }.start()).unwrap().unwrap()
+}
+
+/// A hundred packets, as any trial would send them.
+fn offer(namespace: &Namespace, address: Ipv4Addr) -> Result<Trial, UdpError> {
+    let target = UdpTarget { address: (address, PORT).into(), reply: Reply::Echo };
+    let drain = Drain { longest: Duration::from_millis(100), ..Drain::default() };
+    let profile = TrafficProfile { drain, ..TrafficProfile::default() };
+    let input = TrialInput { load: Rate::pps(1_000.0).unwrap(), duration: Duration::from_millis(100) };
+    let options = MeasurerOptions::default();
+    let measure = || UdpMeasurer::new(target, profile, options, 1, Arc::default(), None)?.measure(input);
+    namespace.run(measure).unwrap()
+}
+
+/// A packet of a program that asks nobody must arrive: else the rule that leads it away does not work.
+fn assert_leads_away(namespace: &Namespace, address: Ipv4Addr, to: &RunningResponder) {
+    let before = to.counts().received;
+    let socket = namespace.run(|| UdpSocket::bind("0.0.0.0:0")).unwrap().unwrap();
+    let until = Instant::now() + Duration::from_secs(10);
+    while to.counts().received == before {
+        assert!(Instant::now() < until, "what is sent to {address} is not led away");
+        let _ = socket.send_to(b"?", (address, PORT));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // All of them are counted before anything else is.
+    std::thread::sleep(Duration::from_millis(100));
+}
+
+fn whereabouts(namespace: &Namespace, address: &str) -> Whereabouts {
+    let address: IpAddr = address.parse().unwrap();
+    namespace.run(|| Whereabouts::of(address)).unwrap()
+}
+
+#[test]
+fn no_packet_follows_a_rule_that_translates_an_own_address_to_another_hosts() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let away = serve(&lab.target, lab.target_address);
+    lab.client.ip(&["addr", "add", "10.8.0.1/32", "dev", "lo"]).unwrap();
+    lab.client.set("net.ipv4.conf.all.route_localnet", "1").unwrap();
+    // What comes back over loopback with another host's address would be passed on.
+    lab.client.set("net.ipv4.ip_forward", "1").unwrap();
+    let own: [Ipv4Addr; 3] = [Ipv4Addr::LOCALHOST, Ipv4Addr::new(10, 8, 0, 1), lab.client_address];
+    // Something answers here too: an address is not led away for want of a listener.
+    let _here = own.map(|address| serve(&lab.client, address));
+    for address in own {
+        let trial = offer(&lab.client, address).unwrap();
+        assert_eq!((trial.forwarded, trial.lost()), (trial.offered, 0), "{address} without the rule");
+    }
+    lab.client
+        .nft(&format!(
+            "table ip dropline {{\n chain out {{ type nat hook output priority -100; udp dport {PORT} dnat to {}:{PORT}; }}\n \
+             chain post {{ type nat hook postrouting priority 100; oifname {:?} masquerade; }}\n}}",
+            lab.target_address,
+            Pair::NEAR
+        ))
+        .unwrap();
+    for address in own {
+        assert_leads_away(&lab.client, address, &away);
+        let before = away.counts().received;
+        if let Ok(trial) = offer(&lab.client, address) {
+            assert_eq!(trial.forwarded, 0, "{address}");
+        }
+        assert_eq!(away.counts().received, before, "{address}: packets left");
+    }
+}
+
+#[test]
+fn no_packet_is_passed_on_by_the_namespace_that_has_the_address() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let Some(world) = built(Namespace::new("world")) else { return };
+    let (inner, outer) = (Some("10.9.3.1/24"), Some("10.9.3.2/24"));
+    connect(
+        End { namespace: &lab.target, device: "out", address: inner },
+        End { namespace: &world, device: "in", address: outer },
+    )
+    .unwrap();
+    world.ip(&["route", "add", "default", "via", "10.9.3.1"]).unwrap();
+    lab.target.set("net.ipv4.ip_forward", "1").unwrap();
+    let away = serve(&world, Ipv4Addr::new(10, 9, 3, 2));
+    let inside = lab.target_address.to_string();
+    assert!(whereabouts(&lab.client, &inside).is_this_machine());
+    lab.target
+        .nft(&format!(
+            "table ip dropline {{\n chain in {{ type nat hook prerouting priority -100; udp dport {PORT} dnat to 10.9.3.2:{PORT}; }}\n}}"
+        ))
+        .unwrap();
+    assert_leads_away(&lab.client, lab.target_address, &away);
+    let before = away.counts().received;
+    if let Ok(trial) = offer(&lab.client, lab.target_address) {
+        assert_eq!(trial.forwarded, 0);
+    }
+    assert_eq!(away.counts().received, before, "packets were passed on");
+}
+
+#[test]
+fn an_address_that_somebody_gave_a_namespace_of_his_own_is_not_where_packets_go() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let Some(own) = built(Namespace::new("own")) else { return };
+    own.ip(&["addr", "add", "203.0.113.5/32", "dev", "lo"]).unwrap();
+    lab.client.ip(&["route", "add", "default", "via", "10.9.0.2"]).unwrap();
+    assert_eq!(whereabouts(&lab.client, "203.0.113.5"), Whereabouts::Elsewhere);
+    let refused = offer(&lab.client, Ipv4Addr::new(203, 0, 113, 5)).unwrap_err();
+    assert!(matches!(refused, UdpError::NoLeash { .. }), "{refused}");
+    // The namespace at the other end has it: now packets do go there.
+    lab.target.ip(&["addr", "add", "203.0.113.5/32", "dev", "lo"]).unwrap();
+    assert!(whereabouts(&lab.client, "203.0.113.5").is_this_machine());
+    let there = serve(&lab.target, Ipv4Addr::new(203, 0, 113, 5));
+    let trial = offer(&lab.client, Ipv4Addr::new(203, 0, 113, 5)).unwrap();
+    assert_eq!((trial.forwarded, there.counts().answered), (trial.offered, trial.offered));
+}
+
+#[test]
+fn a_bridge_is_on_this_machine_as_long_as_all_its_ports_are() {
+    let Some(lab) = built(Bridged::new()) else { return };
+    let inside = lab.target_address.to_string();
+    assert!(whereabouts(&lab.client, &inside).is_this_machine());
+    let tunnel = ["type", "vxlan", "id", "213", "dstport", "4789", "local", "127.0.0.1"];
+    lab.bridge.ip(&[&["link", "add", "dev", "tunnel"], tunnel.as_slice()].concat()).unwrap();
+    lab.bridge.ip(&["link", "set", "dev", "tunnel", "master", "bridge"]).unwrap();
+    let why = lab.client.run(|| Leash::towards((lab.target_address, PORT).into())).unwrap().unwrap_err();
+    assert!(matches!(&why, NoLeash::LeadsOff { interface, .. } if interface == "tunnel"), "{why}");
+}
+
+#[test]
+fn a_client_sends_nothing_to_a_host_that_did_not_consent() {
+    let Some(lab) = built(Pair::new()) else { return };
+    lab.client.ip(&["route", "add", "default", "via", "10.9.0.2"]).unwrap();
+    let left = || {
+        let devices = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();
+        let near = devices.lines().find_map(|line| line.trim().strip_prefix("near:")).unwrap();
+        near.split_whitespace().nth(9).unwrap().parse::<u64>().unwrap()
+    };
+    let plan = ClientPlan {
+        target: "203.0.113.5:53".parse().unwrap(),
+        tag: 1,
+        number: 0,
+        clients: 1,
+        payload: 64,
+        pace: ClientPace::Think(Think::Yield),
+        reply: ClientReply::None,
+        stamped: false,
+        seed: 1,
+        from_ns: 0,
+        until_ns: u64::MAX,
+        seat: Seat::default(),
+    };
+    let before = lab.client.run(left).unwrap();
+    let refused = lab.client.run(|| plan.run(&mut Vec::new())).unwrap().unwrap_err();
+    assert!(refused.to_string().contains("203.0.113.5 is not on this machine"), "{refused}");
+    assert_eq!(lab.client.run(left).unwrap(), before);
+}
+
+#[test]
+fn an_own_ipv6_address_is_measured_only_where_loopback_has_it() {
+    let Some(own) = built(Namespace::new("six")) else { return };
+    if own.set("net.ipv6.conf.all.disable_ipv6", "0").is_err() {
+        eprintln!("skipped: this kernel has no IPv6");
+        return;
+    }
+    own.ip(&["link", "add", "dev", "near", "type", "veth", "peer", "name", "far"]).unwrap();
+    own.set("net.ipv6.conf.near.disable_ipv6", "0").unwrap();
+    own.ip(&["link", "set", "dev", "near", "up"]).unwrap();
+    let address: IpAddr = "fd07::1".parse().unwrap();
+    own.ip(&["-6", "addr", "add", "fd07::1/64", "dev", "near", "nodad"]).unwrap();
+    let until = Instant::now() + Duration::from_secs(10);
+    while !own.ip(&["-6", "route", "get", "fd07::1"]).unwrap().starts_with("local") {
+        assert!(Instant::now() < until, "the kernel never takes the address for an own one");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let why = own.run(|| Leash::towards((address, PORT).into())).unwrap().unwrap_err();
+    assert_eq!(why, NoLeash::Loose(address));
+    own.ip(&["-6", "addr", "add", "fd07::1/128", "dev", "lo", "nodad"]).unwrap();
+    assert_eq!(whereabouts(&own, "fd07::1"), Whereabouts::Here, "as the advice says");
+}
