@@ -134,6 +134,10 @@ pub(crate) struct ServeArgs {
     /// spares the sender the wake-up and keeps a CPU busy) or gro (spin, and take trains whole).
     #[arg(long, value_name = "MEANS", default_value = "block")]
     pub(crate) receive: String,
+    /// Answer whatever comes, and as often: ports below 1024 too, and the same bytes again and again. Without it
+    /// nobody can set this and another service at each other by a forged source.
+    #[arg(long)]
+    pub(crate) answer_all: bool,
     /// Print the counts as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,5 +1,6 @@
 //! The threads of a responder and what they share: socket, queue, counts.
 
+use crate::manners::{Manners, is_one};
 use crate::receiver::nothing_as_none;
 use crate::sys::{BATCH, ReceiveBatch, monotonic_ns, receive_drops, run_on, sharpen_sleep, wait_readable};
 use crate::tally::Tally;
@@ -7,7 +8,7 @@ use crate::{ReceiveMeans, Responder, ResponderCounts};
 use dropline_payload::{Message, Tag, message::decode};
 use dropline_trace::Probe;
 use std::collections::VecDeque;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,12 +20,19 @@ pub(crate) struct Desk {
     pub(crate) address: SocketAddr,
     config: Responder,
     counters: Counters,
-    tally: Mutex<Tally>,
+    book: Mutex<Book>,
     queue: Mutex<Queue>,
     filled: Condvar,
     closed: AtomicBool,
     /// Read and served, by the machine's monotonic clock.
     times: Mutex<Vec<[u64; 2]>>,
+}
+
+/// What is remembered of whoever sent.
+#[derive(Debug)]
+struct Book {
+    tally: Tally,
+    manners: Manners,
 }
 
 #[derive(Debug, Default)]
@@ -97,7 +105,7 @@ impl Desk {
             address,
             config,
             counters: Counters::default(),
-            tally: Mutex::default(),
+            book: Mutex::new(Book { tally: Tally::default(), manners: Manners::new(address) }),
             queue: Mutex::default(),
             filled: Condvar::new(),
             closed: AtomicBool::new(false),
@@ -186,7 +194,12 @@ impl Desk {
             // Of a longer packet only its head is taken. An error ends it too: nothing more waits, or the
             // socket is of no use.
             let Ok((length, source)) = self.socket().recv_from(&mut bytes) else { break };
-            if let Sorted::Request(_) = self.sort(&bytes[..length], source, &mut lock(&self.tally)) {
+            if let Sorted::Request(_) = self.sort(
+                &bytes[..length],
+                source,
+                &mut lock(&self.book),
+                Duration::from_nanos(monotonic_ns()),
+            ) {
                 add(&self.counters.received, 1);
             }
         }
@@ -202,42 +215,58 @@ impl Desk {
     ) {
         requests.clear();
         queries.clear();
-        let mut tally = lock(&self.tally);
+        let (mut book, now) = (lock(&self.book), Duration::from_nanos(monotonic_ns()));
         for at in 0..count {
             let Some(source) = batch.source(at) else { continue };
-            match self.sort(batch.packet(at), source, &mut tally) {
+            match self.sort(batch.packet(at), source, &mut book, now) {
                 Sorted::Query { tag, number } => queries.push((source, tag, number)),
                 Sorted::Request(origin) => requests.push(Taken { at, source, origin }),
             }
         }
-        drop(tally);
+        drop(book);
         add(&self.counters.received, requests.len());
         requests.iter().for_each(|_| REQUEST.cross());
         queries.iter().for_each(|_| QUERY.cross());
     }
 
     /// Says what bytes are, and notes a trial's packet as received.
-    fn sort(&self, bytes: &[u8], source: SocketAddr, tally: &mut Tally) -> Sorted {
-        let origin = match decode(bytes) {
+    fn sort(&self, bytes: &[u8], source: SocketAddr, book: &mut Book, now: Duration) -> Sorted {
+        let (tag, reply_wanted, mannerly) = match decode(bytes) {
             Ok(Message::CountQuery { tag, number }) => return Sorted::Query { tag, number },
-            Ok(Message::Packet { tag, reply_wanted, .. }) => {
-                tally.of(tag).received += 1;
-                Origin { tag: Some(tag), reply_wanted }
+            Ok(Message::Packet { tag, index, reply_wanted }) => {
+                book.tally.of(tag).received += 1;
+                let asks = reply_wanted && !self.config.answer_all;
+                (Some(tag), reply_wanted, !asks || book.manners.admit_packet(source, tag, index, now))
             }
-            Ok(Message::CountAnswer { .. }) => Origin { tag: None, reply_wanted: false },
+            Ok(Message::CountAnswer { .. }) => (None, false, true),
             // Not a trial's: echoed as any echo service would.
-            Err(_) => Origin { tag: None, reply_wanted: true },
+            Err(_) => (None, true, self.config.answer_all || book.manners.admit_other(source, bytes, now)),
         };
-        let reply_wanted = origin.reply_wanted && may_answer(self.address, source);
-        Sorted::Request(Origin { reply_wanted, ..origin })
+        Sorted::Request(Origin {
+            tag,
+            reply_wanted: reply_wanted && mannerly && self.may_go_to(source, book),
+        })
+    }
+
+    /// Whether anything may be sent there.
+    fn may_go_to(&self, source: SocketAddr, book: &Book) -> bool {
+        let to_itself = source.port() == self.address.port()
+            && (self.address.ip().is_unspecified() || source.ip() == self.address.ip());
+        match self.config.answer_all {
+            true => is_one(source) && !to_itself,
+            false => book.manners.may_go_to(source),
+        }
     }
 
     /// After the packets that came before them were dealt with.
     fn answer_queries(&self, queries: &[(SocketAddr, Tag, u64)]) {
         for &(source, tag, number) in queries {
-            let counts = lock(&self.tally).known(tag).copied().unwrap_or_default();
+            let mut book = lock(&self.book);
+            let counts = book.tally.known(tag).copied().unwrap_or_default();
+            let may_answer = self.may_go_to(source, &book);
+            drop(book);
             let answer = Message::CountAnswer { tag, number, counts }.encode();
-            if may_answer(self.address, source) && self.sockets[0].send_to(&answer, source).is_ok() {
+            if may_answer && self.sockets[0].send_to(&answer, source).is_ok() {
                 add(&self.counters.queries, 1);
             }
         }
@@ -257,9 +286,9 @@ impl Desk {
                 }
             }
         }
-        let mut tally = lock(&self.tally);
+        let mut book = lock(&self.book);
         for taken in requests {
-            if let Some(counts) = taken.origin.tag.and_then(|tag| tally.known(tag)) {
+            if let Some(counts) = taken.origin.tag.and_then(|tag| book.tally.known(tag)) {
                 counts.served += 1;
             }
         }
@@ -276,7 +305,7 @@ impl Desk {
             if queue.waiting.len() >= self.config.queue {
                 dropped += 1;
                 if let Some(tag) = origin.tag {
-                    lock(&self.tally).of(tag).dropped_queue += 1;
+                    lock(&self.book).tally.of(tag).dropped_queue += 1;
                 }
                 continue;
             }
@@ -310,7 +339,12 @@ impl Desk {
                 let _ = wait_readable(&self.sockets, LOOK_EVERY);
                 continue;
             };
-            let sorted = self.sort(&bytes[..length], source, &mut lock(&self.tally));
+            let sorted = self.sort(
+                &bytes[..length],
+                source,
+                &mut lock(&self.book),
+                Duration::from_nanos(monotonic_ns()),
+            );
             match sorted {
                 Sorted::Query { tag, number } => {
                     QUERY.cross();
@@ -360,7 +394,7 @@ impl Desk {
         };
         add(outcome, 1);
         if let Some(tag) = origin.tag
-            && let Some(counts) = lock(&self.tally).known(tag)
+            && let Some(counts) = lock(&self.book).tally.known(tag)
         {
             counts.served += 1;
         }
@@ -393,16 +427,6 @@ fn gather() {
     }
 }
 
-/// Whether a reply may go there: never in a circle, never to many.
-fn may_answer(own: SocketAddr, source: SocketAddr) -> bool {
-    let to_itself = source.port() == own.port() && (own.ip().is_unspecified() || source.ip() == own.ip());
-    let to_many = match source.ip().to_canonical() {
-        IpAddr::V4(ip) => ip.is_broadcast() || ip.is_multicast(),
-        IpAddr::V6(ip) => ip.is_multicast(),
-    };
-    source.port() != 0 && !source.ip().is_unspecified() && !to_itself && !to_many
-}
-
 fn add(counter: &AtomicU64, count: usize) {
     counter.fetch_add(count as u64, Ordering::Relaxed);
 }
@@ -410,20 +434,4 @@ fn add(counter: &AtomicU64, count: usize) {
 /// A thread that panicked while it held the lock left only counts behind.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn replies_go_neither_in_circles_nor_to_many() {
-        let own = "127.0.0.1:7007".parse().unwrap();
-        let may = |source: &str| may_answer(own, source.parse().unwrap());
-        assert!(may("127.0.0.1:40000") && may("127.0.0.2:7007") && may("[::1]:7007"));
-        for refused in ["127.0.0.1:7007", "127.0.0.1:0", "255.255.255.255:9", "224.0.0.1:9", "0.0.0.0:9"] {
-            assert!(!may(refused), "{refused}");
-        }
-        assert!(!may_answer("0.0.0.0:7007".parse().unwrap(), "10.0.0.1:7007".parse().unwrap()));
-    }
 }

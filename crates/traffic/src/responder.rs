@@ -14,7 +14,9 @@ use std::time::Duration;
 /// time. With a queue of 0 the workers read from the socket themselves, a packet when the one before is
 /// served, and what waits does so in the socket's buffer: as most simple services do. Without a service time nothing can wait there: the receiving thread answers by itself, in
 /// batches. A reply is its request, never more; count queries are answered, and nothing is sent to port
-/// 0, to itself, to broadcast or multicast addresses.
+/// 0, to itself, to broadcast or multicast addresses. Unless it shall answer all, nothing is sent to ports of
+/// services (below 1024) or to the number of its own port; the same datagram is answered eight times only; and
+/// what is no packet of a trial, 64 times at once and 100 times a second for each source.
 #[derive(Clone, Copy, Debug)]
 pub struct Responder {
     /// Where to listen; port 0 lets the system choose.
@@ -33,6 +35,8 @@ pub struct Responder {
     pub keep_times: usize,
     /// How packets are taken from the socket; by default it sleeps until some are there.
     pub receive: ReceiveMeans,
+    /// Answer whatever comes, and as often: for other programs' echoes, and where nobody forges a source.
+    pub answer_all: bool,
     /// The CPU of the receiving thread; `None`: wherever the system puts it.
     pub cpu: Option<usize>,
 }
@@ -50,6 +54,7 @@ impl Default for Responder {
             workers: 1,
             keep_times: 0,
             receive: ReceiveMeans::Auto,
+            answer_all: false,
             cpu: None,
         }
     }

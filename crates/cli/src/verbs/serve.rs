@@ -34,6 +34,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
         workers: args.workers,
         keep_times: if args.times.is_some() { MOST_TIMES } else { 0 },
         receive: plan::read("--receive", args.receive.parse())?,
+        answer_all: args.answer_all,
         cpu: None,
     })?;
     out::print(&format!("listening udp {}", running.address()))?;

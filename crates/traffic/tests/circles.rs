@@ -1,0 +1,123 @@
+//! One datagram with a forged source sets no two services at each other for good. Sent in a namespace that the
+//! test made; needs root: without it the tests are skipped, and fail where `CI` is `true`.
+#![cfg(target_os = "linux")]
+
+use dropline_lab::{LabError, Namespace};
+use dropline_payload::{Message, Tag};
+use dropline_traffic::{Responder, RunningResponder};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::net::{SocketAddr, SocketAddrV4, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Packets after which a circle must have ended.
+const MOST: u64 = 100;
+
+fn namespace() -> Option<Namespace> {
+    match Namespace::new("circle") {
+        Ok(namespace) => Some(namespace),
+        Err(why @ (LabError::Permission(_) | LabError::Missing { .. })) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "CI cannot build a laboratory: {why}");
+            eprintln!("skipped: {why}");
+            None
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// Sends `bytes` to `to` as if `from` had.
+fn forge(namespace: &Namespace, from: SocketAddrV4, to: SocketAddrV4, bytes: &[u8]) {
+    let length = 28 + bytes.len();
+    let mut packet = vec![0x45, 0, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0];
+    packet[2..4].copy_from_slice(&(length as u16).to_be_bytes());
+    packet.extend(from.ip().octets().iter().chain(&to.ip().octets()));
+    for half in [from.port(), to.port(), 8 + bytes.len() as u16, 0] {
+        packet.extend(half.to_be_bytes());
+    }
+    packet.extend(bytes);
+    let raw = || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(255)));
+    let socket = namespace.run(raw).unwrap().unwrap();
+    socket.send_to(&packet, &SocketAddr::from(to).into()).unwrap();
+}
+
+/// Datagrams that could make a circle, of each kind one.
+fn starters() -> [Vec<u8>; 4] {
+    let (tag, index) = (Tag(7), u64::MAX);
+    [
+        b"hello".to_vec(),
+        Vec::new(),
+        Message::Packet { tag, index, reply_wanted: true }.encode(),
+        Message::CountQuery { tag, number: index }.encode(),
+    ]
+}
+
+fn v4(address: SocketAddr) -> SocketAddrV4 {
+    let SocketAddr::V4(address) = address else { panic!("IPv4") };
+    address
+}
+
+/// Waits until `packets` has not grown for a while.
+fn assert_ends(what: &str, packets: impl Fn() -> u64) {
+    let until = Instant::now() + Duration::from_secs(20);
+    let mut before = 0;
+    loop {
+        std::thread::sleep(Duration::from_millis(100));
+        let now = packets();
+        assert!(now <= MOST, "{what}: {now} packets so far");
+        if now == before && now > 0 {
+            return;
+        }
+        before = now;
+        assert!(Instant::now() < until, "{what}: nothing was received");
+    }
+}
+
+fn serve(namespace: &Namespace, listen: &str, service_time: Duration) -> RunningResponder {
+    let listen = listen.parse().unwrap();
+    namespace.run(|| Responder { listen, service_time, ..Responder::default() }.start()).unwrap().unwrap()
+}
+
+#[test]
+fn two_reflectors_that_one_forged_datagram_sets_at_each_other_end_within_a_hundred_packets() {
+    let Some(lab) = namespace() else { return };
+    // The same port and another, answered at once and by workers.
+    for (first, second) in [("127.0.0.1:7007", "127.0.0.2:7007"), ("127.0.0.1:7008", "127.0.0.1:7009")] {
+        for service_time in [Duration::ZERO, Duration::from_micros(1)] {
+            // A count that is asked for from a port of the same number is not even counted.
+            let alike = first.ends_with("7007");
+            for starter in starters().into_iter().take(if alike { 3 } else { 4 }) {
+                let both = [serve(&lab, first, service_time), serve(&lab, second, service_time)];
+                forge(&lab, v4(both[1].address()), v4(both[0].address()), &starter);
+                let packets = || both.iter().map(|one| one.counts().received + one.counts().queries).sum();
+                assert_ends(&format!("{first} and {second}, {} B", starter.len()), packets);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_service_that_echoes_is_answered_a_few_times_and_one_below_port_1024_never() {
+    let Some(lab) = namespace() else { return };
+    for (port, most) in [(7, 1), (5007, MOST)] {
+        for starter in starters() {
+            let echo = Arc::new(lab.run(|| UdpSocket::bind(("127.0.0.1", port))).unwrap().unwrap());
+            echo.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+            let echoed = Arc::new(AtomicU64::new(0));
+            let (socket, count) = (Arc::clone(&echo), Arc::clone(&echoed));
+            let echoing = std::thread::spawn(move || {
+                let mut bytes = [0; 2000];
+                while let Ok((length, from)) = socket.recv_from(&mut bytes) {
+                    count.fetch_add(1, Ordering::Relaxed);
+                    let _ = socket.send_to(&bytes[..length], from);
+                }
+            });
+            let ours = serve(&lab, "127.0.0.1:7010", Duration::ZERO);
+            forge(&lab, v4(ours.address()), v4(echo.local_addr().unwrap()), &starter);
+            assert_ends(&format!("with port {port}"), || echoed.load(Ordering::Relaxed));
+            drop(ours);
+            echoing.join().unwrap();
+            assert!(echoed.load(Ordering::Relaxed) <= most, "port {port}: {echoed:?}");
+        }
+    }
+}
