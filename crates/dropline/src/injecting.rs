@@ -15,7 +15,7 @@ use dropline_record::{Count, Injected, Purpose, TrialLine};
 use dropline_stats::{Binned, Counted, Meaning, Rounding};
 use dropline_trace::{Kind, Session, SessionError};
 use dropline_trial::{Rate, TrafficProfile, TrialInput};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -228,10 +228,7 @@ struct Place {
 
 impl Place {
     fn make() -> Result<Self, Failure> {
-        let shared = PathBuf::from("/dev/shm");
-        let directory = if shared.is_dir() { shared } else { std::env::temp_dir() };
-        let path = directory.join(format!("dropline-inject-{}", std::process::id()));
-        let session = Session::create(&path, dropline_trace::Shape::default())
+        let session = Session::in_memory(dropline_trace::Shape::default())
             .map_err(|why: SessionError| Failure::environment(why))?;
         Ok(Self { session, ticks: [Vec::new(), Vec::new()] })
     }

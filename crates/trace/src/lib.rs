@@ -32,6 +32,8 @@ mod event;
 mod granules;
 mod layout;
 #[cfg(feature = "std")]
+mod owned;
+#[cfg(feature = "std")]
 mod probe;
 mod ring;
 #[cfg(feature = "std")]

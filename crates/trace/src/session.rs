@@ -1,6 +1,7 @@
 //! A session: rings in a file that programs write to and a collector reads from.
 
 use crate::layout::Shape;
+use crate::owned::Owned;
 use crate::sys::clock::{Clock, Pair};
 use crate::sys::local;
 use crate::sys::region::{Mapping, Region};
@@ -8,7 +9,7 @@ use crate::{Event, Reader};
 use core::sync::atomic::Ordering;
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The collecting end of a session. Its file goes with it; a program that still writes is not disturbed.
 #[derive(Debug)]
@@ -16,7 +17,7 @@ pub struct Session {
     region: Region,
     readers: Vec<Reader<'static>>,
     began: Pair,
-    path: PathBuf,
+    file: Owned,
     /// Dropped last: what is above looks into it.
     _mapping: Mapping,
 }
@@ -109,21 +110,28 @@ impl Session {
     /// # Errors
     /// If the file exists or cannot be made, or the shape is none.
     pub fn create(path: &Path, shape: Shape) -> Result<Self, SessionError> {
+        Self::begin(Owned::create(path)?, shape)
+    }
+
+    /// Makes a session in memory, in a file of a name that no other has; what this user's killed programs left
+    /// there is removed.
+    ///
+    /// # Errors
+    /// If there is no room, or the shape is none.
+    pub fn in_memory(shape: Shape) -> Result<Self, SessionError> {
+        Self::begin(Owned::in_memory()?, shape)
+    }
+
+    fn begin(file: Owned, shape: Shape) -> Result<Self, SessionError> {
         let clock = Clock::best();
-        let region = Region::create(path, shape, clock)?;
+        let region = Region::create(file.file(), shape, clock)?;
         let readers = (0..shape.rings).map(|ring| region.ring(ring).reader()).collect();
-        Ok(Self {
-            region,
-            readers,
-            began: Pair::read(clock),
-            path: path.to_owned(),
-            _mapping: Mapping(region),
-        })
+        Ok(Self { region, readers, began: Pair::read(clock), file, _mapping: Mapping(region) })
     }
 
     /// The environment variable, and its value, by which a program finds the session.
     pub fn variable(&self) -> (&'static str, &Path) {
-        (local::VARIABLE, &self.path)
+        (local::VARIABLE, self.file.path())
     }
 
     /// Lets this process itself record into the session. The first session that a process attaches to stays its
@@ -197,7 +205,5 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.stop();
-        // Who has mapped it keeps it; a file that is gone already is no loss.
-        let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -1,7 +1,6 @@
 //! Collects a program's events while it runs: a session in shared memory, drained, correlated and kept.
 
 use super::Settings;
-use super::settings::session_path;
 use crate::Failure;
 use dropline_passage::Correlator;
 use dropline_trace::ctf::TraceWriter;
@@ -63,7 +62,7 @@ impl Collector {
     /// # Errors
     /// If there is no room for it, or the directory exists or cannot be made.
     pub fn begin(settings: &Settings, directory: Option<&Path>) -> Result<Self, Failure> {
-        let session = Session::create(&session_path(), settings.shape).map_err(|why| {
+        let session = Session::in_memory(settings.shape).map_err(|why| {
             Failure::environment(format!("no room for the program's events: {why}"))
                 .advice("fewer or smaller rings need less memory: rings=4&events=16384 in the target")
         })?;

@@ -199,16 +199,6 @@ fn ratio(text: &str) -> Option<(u64, u64)> {
     Some((positive(sink)?, positive(source)?))
 }
 
-/// Where a session's file goes: memory, where the system has a directory of it.
-pub(super) fn session_path() -> PathBuf {
-    use std::sync::atomic::{AtomicU32, Ordering};
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let directory = std::path::Path::new("/dev/shm");
-    let directory = if directory.is_dir() { directory.to_owned() } else { std::env::temp_dir() };
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    directory.join(format!("dropline-trace-{}-{number}", std::process::id()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,6 @@ use core::mem::size_of;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::ptr::NonNull;
 
@@ -37,12 +36,11 @@ const SHARED: i32 = 1;
 const POPULATE: i32 = if cfg!(target_os = "linux") { 0x8000 } else { 0 };
 
 impl Region {
-    /// Makes the file, readable by its owner alone, and maps it.
-    pub(crate) fn create(path: &Path, shape: Shape, clock: Clock) -> Result<Self, SessionError> {
+    /// Makes the session in a new, empty file and maps it.
+    pub(crate) fn create(file: &File, shape: Shape, clock: Clock) -> Result<Self, SessionError> {
         let bytes = shape.bytes().ok_or(SessionError::Shape(shape))?;
-        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
         file.set_len(bytes as u64)?;
-        let base = map(&file, bytes)?;
+        let base = map(file, bytes)?;
         let head = base.cast::<Head>();
         // SAFETY: the mapping is a page at least, page-aligned, all zeros, and nobody else has it yet: the magic
         // by which others know a session is written last.
