@@ -109,8 +109,7 @@ pub(crate) fn searches(
             .advice("measure it with  dropline trial"));
     }
     let preset = preset(args)?;
-    let algorithm = algorithm(args, preset)?;
-    let goals = goals(args, algorithm, preset)?;
+    let (algorithm, goals) = asked(args)?;
     let limits = Limits {
         budget: match &args.budget {
             Some(text) => Some(read("--budget", written::positive_duration(text))?),
@@ -394,12 +393,24 @@ pub(crate) fn questions(args: &CompareArgs, unit_ns: u64) -> Result<Questions, F
         return Err(Failure::usage("--percentile is above 50% and below 100%, as 99.9%"));
     }
     let above = args.above.as_deref().map(|text| read("--above", written::duration(text))).transpose()?;
-    let share = args.smallest_effect.as_deref().map(|text| read("--smallest-effect", written::ratio(text)));
     Ok(Questions {
         percentile,
         above: above.map(|time| time.as_nanos() as f64 / unit_ns as f64),
-        smallest_effect: share.transpose()?.map(|share| share.as_f64()),
+        smallest_effect: smallest_effect(args.smallest_effect.as_deref())?,
     })
+}
+
+/// A share below which a change does not matter.
+pub(crate) fn smallest_effect(text: Option<&str>) -> Result<Option<f64>, Failure> {
+    let share = text.map(|text| read("--smallest-effect", written::ratio(text))).transpose()?;
+    Ok(share.map(|share| share.as_f64()))
+}
+
+/// What a search is asked for, before its target is looked at.
+pub(crate) fn asked(args: &SearchArgs) -> Result<(AlgorithmPlan, Vec<Goal>), Failure> {
+    let preset = preset(args)?;
+    let algorithm = algorithm(args, preset)?;
+    Ok((algorithm, goals(args, algorithm, preset)?))
 }
 
 /// How long an exec: program may stay silent.

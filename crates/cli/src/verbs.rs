@@ -20,7 +20,7 @@ pub(crate) mod watch;
 
 use crate::args::{KeepArgs, TrafficArgs};
 use crate::plan;
-use dropline::fail_if::FailIf;
+use dropline::fail_if::{Asked, Checked, FailIf};
 use dropline::keeper::Output;
 use dropline::record::Record;
 use dropline::report::{Color, Style};
@@ -119,17 +119,20 @@ fn light_ground(colors: &str) -> bool {
     matches!(colors.rsplit(';').next(), Some("7" | "15"))
 }
 
-/// The conditions of `--fail-if`.
-fn conditions_to_fail(keep: &KeepArgs) -> Result<Vec<FailIf>, Failure> {
-    keep.fail_if.iter().map(|text| FailIf::parse(text)).collect()
+/// The conditions of `--fail-if`, of what is asked of a search or of a trial.
+fn conditions_to_fail(keep: &KeepArgs, asked: Option<&Asked>) -> Result<Vec<FailIf>, Failure> {
+    let read = |text: &String| {
+        let condition = FailIf::parse(text)?;
+        condition.check(asked).map(|()| condition)
+    };
+    keep.fail_if.iter().map(read).collect()
 }
 
-/// Exit code of a measurement that ended: says on stderr which condition holds.
-fn verdict(fail_if: &[FailIf], records: &[Record]) -> u8 {
-    let met: Vec<String> = records
-        .iter()
-        .flat_map(|record| fail_if.iter().filter_map(|condition| condition.is_met(record)))
-        .collect();
-    met.iter().for_each(|why| eprintln!("{why}"));
-    if met.is_empty() { DONE } else { FAILED }
+/// A record as one object, with how it stands to the conditions where there are some.
+fn object(record: &Record, checked: &[Checked]) -> serde_json::Value {
+    let mut object = record.to_object();
+    if !checked.is_empty() {
+        object["fail_if"] = serde_json::to_value(checked).expect("conditions are JSON");
+    }
+    object
 }

@@ -1,8 +1,10 @@
-//! `compare`: two sets of delays, three questions.
+//! `compare`: two sets of delays, three questions; or two searches, one question a goal.
 
+pub mod searches;
 pub mod side;
 pub mod turns;
 
+use crate::Failure;
 use dropline_record::compared::{
     BlockLine, ModeLine, ModesLine, QuestionLine, ShiftLine, SideLine, SpreadLine, TailLine, WidthLine,
 };
@@ -13,7 +15,9 @@ use dropline_stats::compare::{
 };
 use dropline_stats::modes::{Mode, Modes};
 use dropline_stats::{Binned, Meaning};
+use searches::Searched;
 use side::{Pair, Side};
+use std::path::Path;
 
 /// What the intervals are.
 const ESTIMATOR: &str = "differences of grouped quantiles, with the spread of batch means along each curve (Woodruff) and \
@@ -27,6 +31,43 @@ const MODES_SEED: u64 = 2004;
 const ALIKE: f64 = 0.3;
 /// Blocks of a heat map, at most.
 const DRAWN: usize = 100;
+
+/// What two files hold that can be compared.
+#[derive(Clone, Debug)]
+pub enum Both {
+    /// Delays: did events become slower?
+    Delays(Box<Pair>),
+    /// Searches: did the limits move?
+    Searches(Box<[Searched; 2]>),
+}
+
+/// Reads two files.
+///
+/// # Errors
+/// If one cannot be read, or the two answer different questions.
+pub fn read(a: &Path, b: &Path) -> Result<Both, Failure> {
+    let made_by = [side::verb(a), side::verb(b)];
+    let is_search = |verb: &Option<String>| verb.as_deref() == Some("search");
+    match made_by.each_ref().map(is_search) {
+        [true, true] => Ok(Both::Searches(Box::new([Searched::read(a)?, Searched::read(b)?]))),
+        [false, false] => side::read(a, b).map(|pair| Both::Delays(Box::new(pair))),
+        [a_is, _] => {
+            let (search, other) = if a_is { (a, b) } else { (b, a) };
+            let other_is = match made_by.iter().flatten().find(|verb| *verb != "search") {
+                Some(verb) => format!("was made by dropline {verb}"),
+                None => "holds delays".into(),
+            };
+            Err(Failure::usage(format!(
+                "{} is a search and {} {other_is}: they answer different questions",
+                search.display(),
+                other.display()
+            ))
+            .advice(
+                "compare two searches (did a limit move?), or two sets of delays (did events become slower?)",
+            ))
+        }
+    }
+}
 
 /// Compares B with A.
 pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
@@ -106,18 +147,22 @@ fn question(answer: &Answer) -> QuestionLine {
         high: answer.high,
         relative: answer.relative,
         smallest_effect: answer.smallest_effect,
-        verdict: match answer.verdict {
-            Verdict::Improved => "improved".into(),
-            Verdict::Regressed => "regressed".into(),
-            Verdict::Equivalent => "equivalent".into(),
-            Verdict::NoEvidence => "no_evidence".into(),
-        },
+        verdict: word(answer.verdict).into(),
         detectable: answer.detectable,
         of_a: answer.of_a,
         of_b: answer.of_b,
         by_chance: answer.by_chance,
         deff_limit: answer.deff_limit,
         needed: answer.needed,
+    }
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Improved => "improved",
+        Verdict::Regressed => "regressed",
+        Verdict::Equivalent => "equivalent",
+        Verdict::NoEvidence => "no_evidence",
     }
 }
 

@@ -1,7 +1,11 @@
 //! The word that was probably meant.
 
-/// `; did you mean "x"?` when a known word is near, else nothing.
+/// `; did you mean "x"?` when a known word begins so or is near, else nothing.
 pub fn nearest(word: &str, known: &[&str]) -> String {
+    let begun = known.iter().find(|known| word.len() > 2 && known.starts_with(word));
+    if let Some(known) = begun {
+        return format!("; did you mean {known:?}?");
+    }
     known
         .iter()
         .map(|known| (strsim::damerau_levenshtein(word, known), known))
@@ -17,6 +21,7 @@ mod tests {
     #[test]
     fn only_a_near_word_is_offered() {
         assert_eq!(nearest("hrad", &["hard", "soft"]), "; did you mean \"hard\"?");
+        assert_eq!(nearest("loss", &["lost", "loss_ratio"]), "; did you mean \"loss_ratio\"?");
         assert_eq!(nearest("zebra", &["hard", "soft"]), "");
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod arrivals_line;
 pub mod compared;
+pub mod compared_searches;
 pub mod count;
 pub mod course;
 pub mod cycles_line;
@@ -31,6 +32,7 @@ pub use dropline_stats::{Histogram, sample};
 
 pub use arrivals_line::{ArrivalsLine, FidelityWord, SpacedLine, ThoughtLine};
 pub use compared::Compared;
+pub use compared_searches::{ComparedSearches, MovedLine, SearchedLine};
 pub use count::{Count, Sum};
 pub use course::CourseLine;
 pub use cycles_line::{BetweenLine, CyclesLine};

@@ -1,7 +1,7 @@
 //! A whole record: read from its lines, written line by line.
 
 use crate::schema::{CURRENT, Line};
-use crate::{CaveatLine, Header, ResultLine, TrialLine};
+use crate::{AnswerLine, BoundsLine, CaveatLine, Header, ResultLine, ResultWord, SearchLine, TrialLine};
 use serde_json::{Map, Value};
 
 /// A measurement as it is kept: a header, trials in order, and a result when it ended.
@@ -136,6 +136,15 @@ impl Record {
         Value::Object(object)
     }
 
+    /// What the search answers, or knew when it was cut off; `None` when the record is of no search.
+    pub fn answers(&self) -> Option<Vec<AnswerLine>> {
+        let search = self.header.search.as_ref()?;
+        Some(match &self.result {
+            Some(result) => result.goals.clone(),
+            None => cut_off(search, &self.trials),
+        })
+    }
+
     /// Doubts about the whole: the result's, those of a single trial, those of reading.
     pub fn caveats(&self) -> Vec<CaveatLine> {
         let mut caveats = self.reading.clone();
@@ -183,6 +192,32 @@ fn header(line: &str) -> Result<Header, ReadError> {
         Ok(_) => Err(ReadError::NoHeader("it is another line".into())),
         Err(why) => Err(ReadError::NoHeader(why.to_string())),
     }
+}
+
+/// What a search that was cut off knew after its last trial.
+fn cut_off(search: &SearchLine, trials: &[TrialLine]) -> Vec<AnswerLine> {
+    let known = trials.iter().rev().find(|trial| !trial.bounds.is_empty());
+    let bounds = |index: usize| known.and_then(|trial| trial.bounds.get(index)).copied().unwrap_or_default();
+    search
+        .goals
+        .iter()
+        .enumerate()
+        .map(|(index, goal)| {
+            let BoundsLine { lower_pps, lower_valid, upper_pps, upper_valid, .. } = bounds(index);
+            AnswerLine {
+                goal: goal.clone(),
+                lower_pps: lower_pps.filter(|_| lower_valid),
+                upper_pps: upper_pps.filter(|_| upper_valid),
+                median_pps: None,
+                level: None,
+                conditional_throughput_pps: None,
+                result: ResultWord::Irregular,
+                why: Some("unfinished".into()),
+                outlook: None,
+                certified: None,
+            }
+        })
+        .collect()
 }
 
 fn torn(line: usize) -> CaveatLine {

@@ -3,7 +3,7 @@
 use crate::number::{self, JOIN, Loads};
 use crate::prose::sentence_case;
 use crate::traffic::highest_load;
-use dropline_record::{AnswerLine, BoundsLine, GoalLine, Record, ResultWord, SearchLine, TrialLine};
+use dropline_record::{AnswerLine, GoalLine, Record, ResultWord, SearchLine, TrialLine};
 
 /// A search as it is shown: its answers, or what was known when it was cut off.
 #[derive(Clone, Debug)]
@@ -29,10 +29,7 @@ impl<'a> Finding<'a> {
     /// `None` when the record is no search.
     pub(crate) fn of(record: &'a Record) -> Option<Self> {
         let search = record.header.search.as_ref()?;
-        let answers = match &record.result {
-            Some(result) => result.goals.clone(),
-            None => cut_off(search, &record.trials),
-        };
+        let answers = record.answers()?;
         let loads = Loads::of(&record.header.load_unit, &answers, highest_load(record));
         let names = names(&answers);
         let inks = (0..answers.len()).map(palette).collect();
@@ -406,31 +403,5 @@ fn names(answers: &[AnswerLine]) -> Vec<String> {
                 if shared(word) { format!("{word} (goal{JOIN}{})", index + 1) } else { word.clone() }
             },
         )
-        .collect()
-}
-
-/// What a search that was cut off knew after its last trial.
-fn cut_off(search: &SearchLine, trials: &[TrialLine]) -> Vec<AnswerLine> {
-    let known = trials.iter().rev().find(|trial| !trial.bounds.is_empty());
-    let bounds = |index: usize| known.and_then(|trial| trial.bounds.get(index)).copied().unwrap_or_default();
-    search
-        .goals
-        .iter()
-        .enumerate()
-        .map(|(index, goal)| {
-            let BoundsLine { lower_pps, lower_valid, upper_pps, upper_valid, .. } = bounds(index);
-            AnswerLine {
-                goal: goal.clone(),
-                lower_pps: lower_pps.filter(|_| lower_valid),
-                upper_pps: upper_pps.filter(|_| upper_valid),
-                median_pps: None,
-                level: None,
-                conditional_throughput_pps: None,
-                result: ResultWord::Irregular,
-                why: Some("unfinished".into()),
-                outlook: None,
-                certified: None,
-            }
-        })
         .collect()
 }

@@ -11,6 +11,7 @@ mod explained;
 mod finding;
 mod graph;
 mod html;
+mod moved;
 mod number;
 mod passages;
 mod plot;
@@ -22,9 +23,9 @@ mod traffic;
 
 pub use csv::csv;
 pub use html::{
-    Graph, compared_html, explained_html, explained_svgs, fit_html, html, study_html, study_page,
-    study_with_curves_html, svgs,
+    Graph, compared_html, compared_searches_html, explained_html, explained_svgs, fit_html, html, study_html,
+    study_page, study_with_curves_html, svgs,
 };
 pub use plot::{Calibration, CalibrationLine, Curve, Curves};
 pub use style::{Color, Style};
-pub use text::{compared_text, explain_text, fit_text, study_text, text, text_many};
+pub use text::{compared_searches_text, compared_text, explain_text, fit_text, study_text, text, text_many};

@@ -78,7 +78,7 @@ pub struct Comparison {
     pub deff_limit: Option<f64>,
 }
 
-/// The three verdicts together.
+/// Several verdicts together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overall {
     /// Some better, none worse.
@@ -94,7 +94,7 @@ pub enum Overall {
 }
 
 /// Share of A that matters when nobody says.
-const SMALLEST_EFFECT: f64 = 0.02;
+pub const SMALLEST_EFFECT: f64 = 0.02;
 const THRESHOLD: f64 = 0.99;
 const FARTHER: f64 = 0.999;
 
@@ -133,7 +133,7 @@ impl Comparison {
             (1.0 / (1.0 + share), 1.0 + share),
         ];
         judge(&mut [&mut core, &mut high, &mut tail_mass], &zones);
-        let verdict = Overall::of([core.verdict, high.verdict, tail_mass.verdict]);
+        let verdict = Overall::of(&[core.verdict, high.verdict, tail_mass.verdict]);
         let limits = [core.deff_limit, high.deff_limit, tail_mass.deff_limit];
         Self {
             design: sides.design,
@@ -213,13 +213,14 @@ fn alike(sides: &Sides) -> Option<f64> {
 }
 
 impl Overall {
-    fn of(verdicts: [Verdict; 3]) -> Self {
+    /// Of the verdicts of several questions.
+    pub fn of(verdicts: &[Verdict]) -> Self {
         let any = |verdict: Verdict| verdicts.contains(&verdict);
         match (any(Verdict::Improved), any(Verdict::Regressed)) {
             (true, true) => Self::Mixed,
             (true, false) => Self::Improved,
             (false, true) => Self::Regressed,
-            (false, false) if any(Verdict::NoEvidence) => Self::NoEvidence,
+            (false, false) if verdicts.is_empty() || any(Verdict::NoEvidence) => Self::NoEvidence,
             (false, false) => Self::Equivalent,
         }
     }

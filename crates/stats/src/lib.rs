@@ -16,6 +16,7 @@ mod grid;
 pub mod histogram;
 pub mod law;
 pub mod likelihood;
+pub mod limits;
 pub mod mixture;
 pub mod modes;
 pub mod moments;

@@ -119,7 +119,8 @@ pub(crate) struct InjectArgs {
     pub(crate) json: bool,
 }
 
-/// Say whether B is better or worse than A: typically, at a high percentile, and in how many are long.
+/// Say whether B is better or worse than A: in the limits of two searches, or in delays, typically, at a high
+/// percentile, and in how many are long.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -129,11 +130,14 @@ Examples:
   dropline compare --abba udp://127.0.0.1:7007 udp://127.0.0.1:7008 --load 20kpps --duration 10min
   dropline compare --abba wakeup: 'wakeup:?policy=other' --duration 5min -o turns.jsonl
   dropline compare turns.jsonl
+  dropline compare search-of-main.jsonl search-of-branch.jsonl --smallest-effect 3%
 
-Each of the three is improved, regressed, equivalent (smaller than the smallest effect that matters) or
+Two searches are asked one question a goal: did the load move above which packets drop? Delays are asked three. Each is
+improved, regressed, equivalent (smaller than the smallest effect that matters) or
 no evidence. Exit code 1: something regressed.")]
 pub(crate) struct CompareArgs {
-    /// A and B: records, or files that fit reads; one record of turns; with --abba two targets.
+    /// A and B: records of two searches, or of trials, or files that fit reads; one record of turns; with --abba two
+    /// targets.
     #[arg(required = true, num_args = 1..=2, value_names = ["A", "B"])]
     pub(crate) targets: Vec<String>,
     /// An event longer than this is long [default: A's 99th percentile].

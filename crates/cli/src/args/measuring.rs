@@ -15,6 +15,8 @@ Examples:
   dropline search udp://127.0.0.1:7007 --algorithm mdr --goal 0,trial=10s --budget 5min
   dropline search exec:'./tester --port 1' --min-load 1kpps --max-load 10Mpps -o night.jsonl
   dropline search --resume night.jsonl
+  dropline search udp://127.0.0.1:7007 --baseline main.jsonl --smallest-effect 3%
+  dropline search udp://127.0.0.1:7007 --fail-if 'lower[0.5%]<90kpps' --require narrow
   dropline search --scenario scenarios/rfc2544-frame-sizes.toml
 
 A goal is a loss ratio and any of its attributes (RFC 9971):
@@ -92,6 +94,12 @@ pub(crate) struct SearchArgs {
     /// Exit with 1 unless every result is this.
     #[arg(long, value_name = "WHAT", help_heading = "Record")]
     pub(crate) require: Option<Requirement>,
+    /// Compare with this earlier search afterwards, and exit with 1 where a limit regressed.
+    #[arg(long, value_name = "RECORD", help_heading = "Record")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Smallest change against --baseline that matters, as a share of it [default: 2%].
+    #[arg(long, value_name = "RATIO", help_heading = "Record", requires = "baseline")]
+    pub(crate) smallest_effect: Option<String>,
 }
 
 /// Offer one load for one duration and count what comes back.
@@ -221,7 +229,8 @@ pub(crate) struct KeepArgs {
     /// Print one JSON object instead of the report.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Exit with 1 if this holds: 'p99>200us', 'loss_ratio>0.1%', 'load<90kpps'; may be repeated.
+    /// Exit with 1 if this holds, or cannot be told: 'p99>200us', 'loss_ratio>=0.1%', 'lost>0', 'load<90kpps'; of a
+    /// search's goals 'lower<90kpps', 'median[0.5%]<90kpps', 'upper', 'load'. May be repeated; an unknown name shows all.
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_if: Vec<String>,
     /// Take settings from a TOML file; its keys are the names of the flags, and flags win.

@@ -4,13 +4,17 @@ use super::{DONE, FAILED, conditions, output_to, style};
 use crate::args::CompareArgs;
 use crate::progress::Progress;
 use crate::{output as out, plan};
-use dropline::comparing::{self, side};
+use dropline::comparing::searches::{Searched, compare};
+use dropline::comparing::{self, Both, side};
 use dropline::{Failure, report};
 
 pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure> {
     let (pair, failure) = match (args.abba, args.targets.as_slice()) {
         (true, [_, _]) => measured(args, words)?,
-        (false, [a, b]) => (side::read(a.as_ref(), b.as_ref())?, None),
+        (false, [a, b]) => match comparing::read(a.as_ref(), b.as_ref())? {
+            Both::Delays(pair) => (*pair, None),
+            Both::Searches(searches) => return limits(args, &searches),
+        },
         (false, [turns]) => (side::read_turns(turns.as_ref())?, None),
         _ => {
             return Err(Failure::usage(
@@ -34,6 +38,24 @@ pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure>
     }
     let worse = matches!(compared.verdict.as_str(), "regressed" | "mixed");
     Ok(if worse { FAILED } else { DONE })
+}
+
+/// Two searches: did the limits move?
+fn limits(args: &CompareArgs, [a, b]: &[Searched; 2]) -> Result<u8, Failure> {
+    if args.above.is_some() {
+        return Err(Failure::usage("--above is about delays, and these are two searches: leave it out"));
+    }
+    let compared = compare(a, b, plan::smallest_effect(args.smallest_effect.as_deref())?)?;
+    if let Some(path) = &args.html {
+        out::write(path, &report::compared_searches_html(&compared))?;
+        eprintln!("page  {}", path.display());
+    }
+    if args.json {
+        out::print_json(&compared)?;
+    } else {
+        out::print(&report::compared_searches_text(&compared, style()))?;
+    }
+    Ok(if compared.is_worse() { FAILED } else { DONE })
 }
 
 /// Measures both in turns; what was measured before it ended early is compared too.

@@ -1,18 +1,21 @@
 //! `dropline search`.
 
-use super::{DONE, FAILED, INVALID, conditions, conditions_to_fail, output, style, verdict};
-use crate::args::{Requirement, SearchArgs};
+mod gate;
+
+use super::{DONE, FAILED, INVALID, conditions, output, style};
+use crate::args::SearchArgs;
 use crate::progress::Progress;
 use crate::{output as out, plan};
-use dropline::fail_if::unmet;
 use dropline::keeper::{Output, read_record};
 use dropline::measured::Rate;
 use dropline::record::{Record, Study, Table};
 use dropline::{Conditions, Failure, Finished, SearchPlan, Watcher as _, report};
+use gate::{Gate, Held};
+use serde_json::Value;
 use std::path::Path;
 
 pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> {
-    let fail_if = conditions_to_fail(&args.keep)?;
+    let gate = Gate::of(args)?;
     let mut progress = Progress::new(args.keep.quiet, args.jsonl);
     let mut conditions = conditions(&args.traffic, words)?;
     let (finished, path) = match &args.resume {
@@ -22,23 +25,19 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
     progress.clear();
     let (records, failures): (Vec<Record>, Vec<Option<Failure>>) =
         finished.into_iter().map(|finished| (finished.record, finished.failure)).unzip();
-    show(args, &records)?;
+    let held: Vec<Held> = records.iter().map(|record| gate.hold(record)).collect::<Result<_, _>>()?;
+    show(args, &records, &held)?;
     if let Some(path) = path.filter(|_| !args.json_or_lines()) {
         out::print(&next_command(&path, &records))?;
     }
     if let Some(failure) = failures.into_iter().flatten().next() {
         return Err(failure);
     }
-    let unmet = |what: Requirement| records.iter().filter_map(move |record| unmet(what.word(), record));
-    let required: Vec<String> = args.require.into_iter().flat_map(unmet).collect();
-    required.iter().for_each(|why| eprintln!("{why}"));
-    let code = verdict(&fail_if, &records);
-    Ok(if !required.is_empty() {
-        FAILED
-    } else if code == DONE && records.iter().any(is_invalid) {
-        INVALID
-    } else {
-        code
+    let failing = held.iter().filter(|held| held.fails()).count();
+    Ok(match failing {
+        0 if records.iter().any(is_invalid) => INVALID,
+        0 => DONE,
+        _ => FAILED,
     })
 }
 
@@ -121,17 +120,25 @@ fn resume(
     dropline::resume(&plan, path, conditions, progress)
 }
 
-fn show(args: &SearchArgs, records: &[Record]) -> Result<(), Failure> {
+fn show(args: &SearchArgs, records: &[Record], held: &[Held]) -> Result<(), Failure> {
     if let Some(path) = &args.html {
         out::write(path, &report::html(records))?;
     }
+    let texts: String = held.iter().filter_map(Held::text).collect();
     match records {
-        _ if args.jsonl => Ok(()),
-        [record] if args.keep.json => out::print_json(&record.to_object()),
-        records if args.keep.json => {
-            out::print_json(&records.iter().map(Record::to_object).collect::<Vec<_>>())
+        _ if args.jsonl => {
+            eprint!("{texts}");
+            Ok(())
         }
-        [record] => out::print(&report::text(record, style())),
+        records if args.keep.json => {
+            let mut objects: Vec<Value> =
+                records.iter().zip(held).map(|(record, held)| held.object(record)).collect();
+            match objects.as_slice() {
+                [_] => out::print_json(&objects.remove(0)),
+                _ => out::print_json(&objects),
+            }
+        }
+        [record] => out::print(&(report::text(record, style()) + &texts)),
         records if differs_in_frame(records) => {
             out::print(&report::study_text(&frame_table(records), style()))
         }

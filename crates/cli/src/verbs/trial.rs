@@ -1,15 +1,16 @@
 //! `dropline trial`.
 
-use super::{INTERRUPTED, INVALID, conditions, conditions_to_fail, output, style, verdict};
+use super::{DONE, FAILED, INTERRUPTED, INVALID, conditions, conditions_to_fail, object, output, style};
 use crate::args::TrialArgs;
 use crate::progress::Progress;
 use crate::{output as out, plan};
 use dropline::background::Background;
+use dropline::fail_if::Checked;
 use dropline::record::Record;
 use dropline::{Failure, report};
 
 pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
-    let fail_if = conditions_to_fail(&args.keep)?;
+    let fail_if = conditions_to_fail(&args.keep, None)?;
     let plan = plan::trial(args)?;
     let conditions = conditions(&args.traffic, words)?;
     let mut progress = Progress::new(args.keep.quiet, false).counting(plan.target.load_unit());
@@ -21,16 +22,20 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
     }
     drop(background);
     let record = done?;
+    let checked: Vec<Checked> = fail_if.iter().map(|condition| condition.hold(&record)).collect();
     if args.keep.json {
-        out::print_json(&record.to_object())?;
+        out::print_json(&object(&record, &checked))?;
     } else {
         out::print(&report::text(&record, style()))?;
     }
-    match verdict(&fail_if, std::slice::from_ref(&record)) {
-        _ if has(&record, &["interrupted"]) => Ok(INTERRUPTED),
-        super::DONE if is_invalid(&record) => Ok(INVALID),
-        code => Ok(code),
-    }
+    let met: Vec<&Checked> = checked.iter().filter(|checked| checked.failed).collect();
+    met.iter().for_each(|checked| eprintln!("{}", checked.text));
+    Ok(match met.is_empty() {
+        _ if has(&record, &["interrupted"]) => INTERRUPTED,
+        false => FAILED,
+        true if is_invalid(&record) => INVALID,
+        true => DONE,
+    })
 }
 
 /// Whether the trial says more about us than about the target.

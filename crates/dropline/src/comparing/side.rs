@@ -4,7 +4,12 @@ use crate::{Failure, import, keeper};
 use dropline_record::{Purpose, Record, TrialLine};
 use dropline_stats::{CountError, Counted, Event, Meaning, Rounding};
 use dropline_trial::{Slice, Trial};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
+
+/// A header is a few kilobytes.
+const LONGEST_HEADER: u64 = 1 << 20;
 
 /// Two sides, and how they stand to one another.
 #[derive(Clone, Debug)]
@@ -127,15 +132,25 @@ fn side(path: &Path) -> Result<Side, Failure> {
     Ok(side)
 }
 
-fn name(path: &Path) -> String {
+pub(super) fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn looks_like_a_record(path: &Path) -> bool {
-    use std::io::Read as _;
-    let mut first = [0; 64];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read(&mut first)).unwrap_or(0);
-    String::from_utf8_lossy(&first[..read]).trim_start().starts_with("{\"line\":\"header\"")
+    let mut first = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(64).read_to_end(&mut first));
+    read.is_ok() && String::from_utf8_lossy(&first).trim_start().starts_with("{\"line\":\"header\"")
+}
+
+/// The verb that made a record; `None` of another file.
+pub(super) fn verb(path: &Path) -> Option<String> {
+    if !looks_like_a_record(path) {
+        return None;
+    }
+    let mut header = String::new();
+    BufReader::new(File::open(path).ok()?.take(LONGEST_HEADER)).read_line(&mut header).ok()?;
+    let header: serde_json::Value = serde_json::from_str(&header).ok()?;
+    Some(header.get("verb")?.as_str()?.to_owned())
 }
 
 /// Each trial is a block, or each of its time slices where they are wanted and all trials have them.

@@ -7,6 +7,7 @@ mod figure;
 mod fit;
 mod goals;
 mod graph;
+mod moved;
 mod passages;
 mod several;
 mod shell;
@@ -16,6 +17,7 @@ mod trials;
 
 pub use compared::compared_html;
 pub use fit::fit_html;
+pub use moved::compared_searches_html;
 pub use study::{Graph, study_html, study_page, study_with_curves_html};
 
 use crate::finding::Finding;

@@ -85,7 +85,8 @@ pub(crate) fn headline(verdict: &str) -> String {
     spoken(verdict).to_uppercase()
 }
 
-fn spoken(verdict: &str) -> String {
+/// The verdict in words.
+pub(crate) fn spoken(verdict: &str) -> String {
     verdict.replace('_', " ")
 }
 

@@ -8,6 +8,7 @@ mod fit;
 mod graph;
 mod layout;
 mod many;
+mod moved;
 mod passages;
 mod search;
 mod study;
@@ -15,7 +16,7 @@ mod trial;
 mod woken;
 
 pub use compared::compared_text;
-pub(crate) use compared::{headline, story};
+pub(crate) use compared::{headline, spoken, story};
 pub(crate) use course::fit as course;
 pub(crate) use course::trial as trial_course;
 pub use explain::explain_text;
@@ -23,6 +24,7 @@ pub use fit::fit_text;
 pub(crate) use fit::unit;
 pub use many::text_many;
 pub(crate) use many::{change_words, irregular_words};
+pub use moved::compared_searches_text;
 pub use study::study_text;
 
 use crate::finding::Finding;

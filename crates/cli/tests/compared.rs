@@ -1,0 +1,268 @@
+//! Two searches compared, a baseline, and conditions on what was measured.
+
+mod command;
+
+use command::{Bench, Ended};
+use serde_json::Value;
+
+/// A search of a noisy system, kept.
+fn search(bench: &Bench, name: &str, capacity: &str, seed: u32, more: &[&str]) -> Ended {
+    let target = format!("sim:noisy?capacity={capacity}&seed={seed}");
+    bench.run(
+        &[&["search", &target, "-q", "--budget=15s", "--goal=0", "--goal=0.5%", "-o", name], more].concat(),
+    )
+}
+
+fn two(bench: &Bench, capacities: [&str; 2]) {
+    for ((name, capacity), seed) in ["a.jsonl", "b.jsonl"].into_iter().zip(capacities).zip(1..) {
+        assert_eq!(search(bench, name, capacity, seed, &[]).code, Some(0));
+    }
+}
+
+fn compare(bench: &Bench, more: &[&str]) -> Ended {
+    bench.run(&[&["compare", "a.jsonl", "b.jsonl"], more].concat())
+}
+
+fn codes(json: &Value) -> Vec<&str> {
+    json["caveats"].as_array().unwrap().iter().map(|caveat| caveat["code"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_limit_that_fell_is_a_regression_with_an_interval_of_the_ratio_and_exit_code_1() {
+    let bench = Bench::new();
+    two(&bench, ["9Mpps", "8Mpps"]);
+    let ended = compare(&bench, &["--json"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.errors);
+    let json = ended.json();
+    assert_eq!(json["verdict"], "regressed");
+    for (goal, loss_ratio) in json["goals"].as_array().unwrap().iter().zip([0.0, 0.005]) {
+        assert_eq!(
+            (goal["loss_ratio"].as_f64(), &goal["verdict"]),
+            (Some(loss_ratio), &Value::from("regressed"))
+        );
+        let [low, ratio, high] = ["low", "ratio", "high"].map(|key| goal[key].as_f64().unwrap());
+        assert!(low < ratio && ratio < high && low < 8.0 / 9.0 && 8.0 / 9.0 < high, "{goal}");
+        assert_eq!(goal["level"].as_f64(), Some(0.95));
+    }
+    let text = compare(&bench, &[]).text;
+    assert!(text.starts_with("REGRESSED: B takes 1"), "the first line is the answer: {text}");
+    let back = bench.run(&["compare", "b.jsonl", "a.jsonl", "--html", "page.html", "--json"]);
+    assert_eq!((back.code, &back.json()["verdict"]), (Some(0), &Value::from("improved")));
+    assert!(bench.read("page.html").contains("IMPROVED"));
+    assert_eq!(
+        compare(&bench, &["--smallest-effect", "30%"]).code,
+        Some(0),
+        "that is less than what matters"
+    );
+}
+
+#[test]
+fn searches_of_the_same_thing_are_no_regression() {
+    let bench = Bench::new();
+    two(&bench, ["9Mpps", "9Mpps"]);
+    let ended = compare(&bench, &["--json"]);
+    assert_eq!(ended.code, Some(0));
+    let json = ended.json();
+    assert!(["equivalent", "no_evidence"].contains(&json["verdict"].as_str().unwrap()), "{json}");
+    assert!(codes(&json).contains(&"not_interleaved"), "{json}");
+    assert!(compare(&bench, &["--smallest-effect=30%"]).text.starts_with("EQUIVALENT"));
+}
+
+#[test]
+fn a_limit_beyond_the_range_bounds_the_ratio_on_one_side() {
+    let bench = Bench::new();
+    let search = |target: &str, name: &str, most: &str| {
+        bench.done(&["search", target, "--max-load", most, "--goal=0", "-q", "-o", name]);
+    };
+    search("sim:hard?capacity=9Mpps", "a.jsonl", "12Mpps");
+    search("sim:hard?capacity=9Mpps", "b.jsonl", "8Mpps");
+    let json = compare(&bench, &["--json"]).json();
+    assert_eq!((&json["goals"][0]["ratio"], &json["goals"][0]["high"]), (&Value::Null, &Value::Null));
+    assert!((json["goals"][0]["low"].as_f64().unwrap() - 8.0 / 9.0).abs() < 0.01);
+    assert_eq!(json["verdict"], "no_evidence");
+    let back = bench.run(&["compare", "b.jsonl", "a.jsonl", "--json"]).json();
+    assert_eq!((&back["goals"][0]["low"], &back["verdict"]), (&Value::Null, &Value::from("no_evidence")));
+    search("sim:hard?capacity=20Mpps", "c.jsonl", "14Mpps");
+    let up = bench.done(&["compare", "a.jsonl", "c.jsonl"]).text;
+    assert!(up.starts_with("IMPROVED: B takes at least 55"), "{up}");
+    let both = bench.done(&["compare", "b.jsonl", "c.jsonl", "--json"]).json();
+    assert!(codes(&both).contains(&"beyond_range"), "{both}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_what_each_is() {
+    let bench = Bench::new();
+    bench.done(&["search", "sim:hard?capacity=9Mpps", "--goal=0", "-q", "-o", "a.jsonl"]);
+    bench.done(&["trial", "sim:hard?capacity=9Mpps", "--load=1Mpps", "-q", "-o", "b.jsonl"]);
+    let ended = compare(&bench, &[]);
+    assert_eq!(ended.code, Some(2));
+    assert!(
+        ended.errors.contains("a.jsonl is a search and b.jsonl was made by dropline trial"),
+        "{}",
+        ended.errors
+    );
+    assert!(ended.errors.contains("compare two searches"), "{}", ended.errors);
+    bench.done(&["search", "sim:hard?capacity=9Mpps", "--goal=1%", "-q", "-o", "c.jsonl"]);
+    let ended = bench.run(&["compare", "a.jsonl", "c.jsonl"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(
+        ended.errors.contains("asked for no loss") && ended.errors.contains("the other for 1 % loss"),
+        "{}",
+        ended.errors
+    );
+    assert_eq!(bench.run(&["compare", "a.jsonl", "a.jsonl", "--above=1us"]).code, Some(2));
+}
+
+#[test]
+fn what_else_differs_between_two_searches_is_a_caveat_and_no_error() {
+    let bench = Bench::new();
+    bench.done(&["search", "sim:hard?capacity=9Mpps", "--goal=0", "--goal=1%", "-q", "-o", "a.jsonl"]);
+    let other = ["search", "sim:soft?capacity=9Mpps", "--goal=0,trial=2s,width=1%", "-q", "-o", "b.jsonl"];
+    bench.done(&[&other[..], &["--algorithm=mlr", "--arrival=poisson", "--packet=512B"]].concat());
+    let json = compare(&bench, &["--json"]).json();
+    let expected = [
+        "bounds_have_no_level",
+        "goals_differ",
+        "goals_left_out",
+        "target_differs",
+        "traffic_differs",
+        "algorithm_differs",
+        "not_interleaved",
+    ];
+    assert_eq!(codes(&json), expected, "{json}");
+    let traffic = json["caveats"][4]["text"].as_str().unwrap();
+    assert!(traffic.contains("A constant, B poisson") && traffic.contains("A 64 B, B 512 B"), "{traffic}");
+    assert_eq!(json["goals"][0]["level"], Value::Null);
+}
+
+#[test]
+fn a_search_that_was_killed_is_compared_as_far_as_it_came_and_says_so() {
+    let bench = Bench::new();
+    two(&bench, ["9Mpps", "4Mpps"]);
+    let text = bench.read("b.jsonl");
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    bench.write("b.jsonl", &lines[..lines.len() - 1].concat());
+    let json = compare(&bench, &["--json"]).json();
+    assert!(codes(&json).contains(&"unfinished"), "{json}");
+    assert_eq!((&json["verdict"], &json["goals"][0]["level"]), (&Value::from("regressed"), &Value::Null));
+    bench.write("b.jsonl", lines[0]);
+    let ended = compare(&bench, &[]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.errors.contains("without a trial"), "{}", ended.errors);
+}
+
+#[test]
+fn a_search_is_held_against_its_baseline_and_a_regression_is_exit_code_1() {
+    let bench = Bench::new();
+    assert_eq!(search(&bench, "main.jsonl", "9Mpps", 1, &[]).code, Some(0));
+    let against = ["--baseline", "main.jsonl"];
+    let slower = search(&bench, "slower.jsonl", "8Mpps", 2, &[&against[..], &["--json"]].concat());
+    assert_eq!(slower.code, Some(1), "{}", slower.errors);
+    let json = slower.json();
+    assert_eq!(
+        (&json["baseline"]["verdict"], &json["algorithm"]),
+        (&Value::from("regressed"), &Value::from("credible"))
+    );
+    assert_eq!(json["baseline"]["a"]["source"], "main.jsonl");
+    let same = search(&bench, "same.jsonl", "9Mpps", 3, &against);
+    assert_eq!(same.code, Some(0));
+    assert!(same.text.contains("against the baseline:"), "{}", same.text);
+    let allowed = ["--baseline", "main.jsonl", "--smallest-effect", "30%"];
+    assert_eq!(search(&bench, "allowed.jsonl", "8Mpps", 2, &allowed).code, Some(0));
+    let resumed = bench.run(&["search", "--resume", "slower.jsonl", "--baseline", "main.jsonl", "-q"]);
+    assert_eq!(resumed.code, Some(1), "{}{}", resumed.text, resumed.errors);
+    bench.write(
+        "s.toml",
+        "target = 'sim:noisy?capacity=8Mpps&seed=2'\nbaseline = 'main.jsonl'\nsmallest-effect = '3%'\n",
+    );
+    let told = ["search", "--scenario", "s.toml", "-q", "-o", "-", "--json"];
+    assert_eq!(bench.run(&told).json()["baseline"]["smallest_effect"].as_f64(), Some(0.03));
+}
+
+#[test]
+fn a_baseline_that_does_not_fit_is_refused_before_the_target_is_touched() {
+    let bench = Bench::new();
+    bench.done(&["trial", "sim:hard?capacity=9Mpps", "--load=1Mpps", "-q", "-o", "trial.jsonl"]);
+    bench.done(&["search", "sim:hard?capacity=9Mpps", "--goal=1%", "-q", "-o", "other.jsonl"]);
+    let search = |more: &[&str]| {
+        let words = ["search", "exec:touch touched", "--max-load=1Mpps", "--goal=0", "-q", "-o", "-"];
+        let ended = bench.run(&[&words[..], more].concat());
+        assert!(!bench.path("touched").exists(), "{more:?}");
+        ended
+    };
+    assert_eq!(search(&["--baseline", "missing.jsonl"]).code, Some(4));
+    assert!(search(&["--baseline", "trial.jsonl"]).errors.contains("is no search"));
+    assert!(search(&["--baseline", "other.jsonl"]).errors.contains("no goal in common"));
+    assert_eq!(search(&["--baseline", "other.jsonl", "--goal=1%", "--repeat=2"]).code, Some(2));
+    assert_eq!(search(&["--smallest-effect", "2%"]).code, Some(2), "of what?");
+    assert_eq!(search(&["--fail-if", "lower[0.5%]<1kpps"]).code, Some(2));
+}
+
+#[test]
+fn a_condition_knows_the_counts_of_a_trial_and_says_its_value() {
+    let bench = Bench::new();
+    let trial = |conditions: &[&str]| {
+        let mut words = vec![
+            "trial",
+            "sim:hard?capacity=2Mpps",
+            "--load=3Mpps",
+            "--duration=1s",
+            "-q",
+            "-o",
+            "-",
+            "--json",
+        ];
+        conditions.iter().for_each(|condition| words.extend(["--fail-if", condition]));
+        bench.run(&words)
+    };
+    let ended = trial(&["lost>0", "load<2Mpps", "forwarded>=3000000", "p99>1s"]);
+    assert_eq!(ended.code, Some(1));
+    let json = ended.json();
+    let failed: Vec<bool> = json["fail_if"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|checked| checked["failed"].as_bool().unwrap())
+        .collect();
+    assert_eq!(failed, [true, false, false, true], "{}", json["fail_if"]);
+    assert_eq!(json["fail_if"][0]["condition"], "lost>0");
+    assert_eq!(json["fail_if"][0]["value"].as_f64(), json["lost"].as_f64());
+    assert_eq!(
+        (&json["fail_if"][1]["value"], &json["fail_if"][3]["value"]),
+        (&Value::from(3e6), &Value::Null)
+    );
+    assert!(ended.errors.contains("--fail-if p99>1s: it was not measured"), "{}", ended.errors);
+    assert_eq!(trial(&["load<2Mpps", "loss_ratio>=50%"]).code, Some(0));
+    let unknown = trial(&["loss>0"]);
+    assert_eq!(unknown.code, Some(2));
+    assert!(
+        unknown.errors.contains("did you mean \"loss_ratio\"?") && unknown.errors.contains("lower"),
+        "{}",
+        unknown.errors
+    );
+    assert_eq!(trial(&["lower<1kpps"]).code, Some(2), "a trial has no limit");
+    assert_eq!(trial(&[]).json()["fail_if"], Value::Null);
+}
+
+#[test]
+fn a_condition_knows_both_ends_of_each_goal() {
+    let bench = Bench::new();
+    let search = |conditions: &[&str]| {
+        let mut words = vec!["search", "sim:hard?capacity=9Mpps", "-q", "-o", "-", "--json"];
+        conditions.iter().for_each(|condition| words.extend(["--fail-if", condition]));
+        bench.run(&words)
+    };
+    let passed = search(&["lower<8.9Mpps", "upper[0.5%]>9.2Mpps", "median[0]<8.9Mpps", "load2<8.9Mpps"]);
+    assert_eq!(passed.code, Some(0), "{}", passed.errors);
+    let json = passed.json();
+    assert_eq!(json["fail_if"][0]["value"], json["goals"][0]["lower_pps"], "the lowest of all goals");
+    assert_eq!(json["fail_if"][1]["value"], json["goals"][1]["upper_pps"]);
+    let failed = search(&["lower[0.5%]<9.02Mpps", "lower[0]<9.02Mpps"]);
+    assert_eq!(failed.code, Some(1));
+    assert!(
+        failed.errors.starts_with("--fail-if lower[0]<9.02Mpps: for no loss it is 8."),
+        "{}",
+        failed.errors
+    );
+    assert_eq!(search(&["lost>0"]).code, Some(2), "of which trials?");
+}

@@ -1,0 +1,160 @@
+//! What else differs between two searches, and what either doubts: the ratio of their limits says nothing of it.
+
+use super::{Searched, bound_above, listed};
+use dropline_record::{AnswerLine, CaveatLine, GoalLine, MovedLine, PartLine, Record};
+
+/// Doubts of a search that are doubts of where its limit is.
+const ABOUT_THE_LIMIT: [&str; 11] = [
+    "arrivals_not_kept",
+    "dependent_trials",
+    "drift",
+    "generator_limited",
+    "generator_lost",
+    "generator_starved",
+    "interrupted",
+    "loss_below",
+    "slowed",
+    "two_states",
+    "warm_up",
+];
+
+/// What a reader of the ratios has to know.
+pub(super) fn caveats(
+    a: &Searched,
+    b: &Searched,
+    goals: &[MovedLine],
+    alone: &[GoalLine],
+) -> Vec<CaveatLine> {
+    let mut caveats: Vec<CaveatLine> = [a, b].into_iter().flat_map(doubts).collect();
+    caveats.extend(goals.iter().flat_map(about_goal));
+    if !alone.is_empty() {
+        let only = |side: &Searched| {
+            let is_own = |goal: &&GoalLine| side.answers.iter().any(|answer| answer.goal == **goal);
+            let own: Vec<GoalLine> = alone.iter().filter(is_own).cloned().collect();
+            (!own.is_empty()).then(|| format!("only {} was asked for {}", side.name, listed(&own)))
+        };
+        let words: Vec<String> = [a, b].into_iter().filter_map(only).collect();
+        caveats.push(CaveatLine::said("goals_left_out", format!("not compared: {}", words.join(", "))));
+    }
+    caveats.extend(otherwise(&a.record, &b.record));
+    caveats.push(CaveatLine::said(
+        "not_interleaved",
+        "the searches were made at different times: whatever else changed in between is in the ratio, and not in its \
+         interval",
+    ));
+    caveats
+}
+
+fn doubts(side: &Searched) -> Vec<CaveatLine> {
+    let Searched { name, record, answers } = side;
+    let of_limit = |caveat: &CaveatLine| ABOUT_THE_LIMIT.contains(&caveat.code.as_str());
+    let mut doubts: Vec<CaveatLine> = record
+        .caveats()
+        .into_iter()
+        .filter(of_limit)
+        .map(|caveat| CaveatLine { text: format!("{name}: {}", caveat.text), ..caveat })
+        .collect();
+    if answers.iter().any(|answer| answer.why.as_deref() == Some("unfinished")) {
+        doubts.push(CaveatLine::said(
+            "unfinished",
+            format!(
+                "{name}: the search did not finish, and what it knew after {} trials is compared; go on with it:  \
+                 dropline search --resume {name}",
+                record.trials.len()
+            ),
+        ));
+    }
+    doubts
+}
+
+fn about_goal(line: &MovedLine) -> Vec<CaveatLine> {
+    let words = line.of_a.goal.words();
+    let mut caveats = Vec::new();
+    let mut say = |code: &str, text: String| caveats.push(CaveatLine::said(code, text));
+    let is_open = |answer: &AnswerLine| answer.lower_pps.is_none() || bound_above(answer).is_none();
+    if is_open(&line.of_a) && is_open(&line.of_b) && line.low.is_none() && line.high.is_none() {
+        say(
+            "beyond_range",
+            format!(
+                "{words}: both limits are beyond the loads that were tried, so their ratio is not known; search both \
+                 again with a lower --min-load or a higher --max-load"
+            ),
+        );
+    } else if line.level.is_none() {
+        say(
+            "bounds_have_no_level",
+            format!(
+                "{words}: bounds do not say how often they hold the truth, and those of two searches of one target \
+                 that varies need not meet; they were widened for that, and --algorithm credible says more"
+            ),
+        );
+    }
+    let asked = |goal: &GoalLine| {
+        let exceed = (goal.exceed_ratio * 1e11).round() / 1e9;
+        format!("trials of {} s, of which {exceed} % may lose more", goal.trial_duration_s)
+    };
+    let (of_a, of_b) = (asked(&line.of_a.goal), asked(&line.of_b.goal));
+    if of_a != of_b {
+        say(
+            "goals_differ",
+            format!(
+                "{words}: A asks about {of_a}, and B about {of_b}: where loss is a matter of chance these have different limits"
+            ),
+        );
+    }
+    caveats
+}
+
+/// What was not the same in both, but for what was asked.
+fn otherwise(a: &Record, b: &Record) -> Vec<CaveatLine> {
+    let (of_a, of_b) = (conditions(a), conditions(b));
+    let mut caveats: Vec<CaveatLine> = Vec::new();
+    for ((code, what, of_a), (_, _, of_b)) in of_a.into_iter().zip(of_b) {
+        let (Some(of_a), Some(of_b)) = (of_a, of_b) else { continue };
+        if of_a == of_b {
+            continue;
+        }
+        let words = format!("{what}: A {of_a}, B {of_b}");
+        match caveats.iter_mut().find(|caveat| caveat.code == code) {
+            Some(caveat) => caveat.text.push_str(&format!("; {words}")),
+            None => caveats.push(CaveatLine::said(code, format!("not the same in both: {words}"))),
+        }
+    }
+    caveats
+}
+
+/// A code, what it is, and what it was; `None` where that is not known.
+fn conditions(record: &Record) -> Vec<(&'static str, &'static str, Option<String>)> {
+    let header = &record.header;
+    let (profile, environment) = (&header.profile, &header.environment);
+    let parts = |parts: &[PartLine]| -> String {
+        let words: Vec<String> = parts.iter().map(|part| format!("{} {}", part.name, part.share)).collect();
+        words.join(", ")
+    };
+    let search = header.search.as_ref();
+    let algorithm = search.map(|search| match &search.preset {
+        Some(preset) => format!("{} with preset {preset}", search.algorithm),
+        None => search.algorithm.clone(),
+    });
+    let level = search.and_then(|search| search.level).map(|level| format!("{} %", level * 100.0));
+    let number = |number: Option<u32>| number.map(|number| number.to_string());
+    vec![
+        ("target_differs", "target", Some(header.target.clone())),
+        ("traffic_differs", "arrivals", Some(profile.arrival.clone())),
+        ("traffic_differs", "payload", Some(format!("{} B", profile.packet_bytes))),
+        ("traffic_differs", "streams", Some(parts(&profile.streams))),
+        ("traffic_differs", "directions", Some(parts(&profile.directions))),
+        ("algorithm_differs", "algorithm", algorithm),
+        ("algorithm_differs", "level", level),
+        ("environment_differs", "version of dropline", Some(environment.dropline.clone())),
+        ("environment_differs", "generator", header.generator.clone()),
+        ("environment_differs", "kernel", environment.kernel.clone()),
+        ("environment_differs", "system", environment.os.clone()),
+        ("environment_differs", "processor", environment.cpu.clone()),
+        ("environment_differs", "CPUs", number(environment.cpus)),
+        ("environment_differs", "governor", environment.governor.clone()),
+        ("environment_differs", "turbo", environment.turbo.clone()),
+        ("environment_differs", "multithreading", environment.smt.clone()),
+        ("environment_differs", "hypervisor", environment.virtualization.clone()),
+    ]
+}

@@ -1,0 +1,73 @@
+//! Whether limits moved between two searches: the promised fields of `dropline compare --json`.
+
+use crate::{AnswerLine, CaveatLine};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The answer of `dropline compare` to two searches: B against A.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ComparedSearches {
+    /// `improved`, `regressed`, `mixed`, `equivalent` or `no_evidence`.
+    pub verdict: String,
+    /// A line for each loss ratio that both searched for.
+    pub goals: Vec<MovedLine>,
+    /// A change by a smaller share of A does not matter.
+    pub smallest_effect: f64,
+    /// What loads count: `packets`, `samples`, `wakeups`, `cycles`.
+    pub load_unit: String,
+    /// What was compared with.
+    pub a: SearchedLine,
+    /// What was compared.
+    pub b: SearchedLine,
+    /// How the intervals are made.
+    pub estimator: String,
+    /// Doubts.
+    pub caveats: Vec<CaveatLine>,
+}
+
+impl ComparedSearches {
+    /// Whether a limit regressed.
+    pub fn is_worse(&self) -> bool {
+        matches!(self.verdict.as_str(), "regressed" | "mixed")
+    }
+}
+
+/// One goal's limit of B as a multiple of that of A: above 1 is better.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MovedLine {
+    /// The goal's.
+    pub loss_ratio: f64,
+    /// B ÷ A; null where one of the two is beyond the loads that were tried.
+    pub ratio: Option<f64>,
+    /// Lower end of its interval; null where nothing bounds it.
+    pub low: Option<f64>,
+    /// Upper end of its interval; null where nothing bounds it.
+    pub high: Option<f64>,
+    /// `improved`, `regressed`, `equivalent` or `no_evidence`.
+    pub verdict: String,
+    /// How often such an interval holds the truth, at least; null where a search does not say.
+    pub level: Option<f64>,
+    /// How many times as long both searches would take to decide; null where it is decided or not known.
+    pub needed: Option<f64>,
+    /// What A answers.
+    pub of_a: AnswerLine,
+    /// What B answers.
+    pub of_b: AnswerLine,
+}
+
+/// One search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchedLine {
+    /// The file, or what was just measured.
+    pub source: String,
+    /// The target as the user wrote it.
+    pub target: String,
+    /// `credible`, `mlr`, `mdr` or `binary`.
+    pub algorithm: String,
+    /// When it began, RFC 3339 in UTC.
+    pub started: String,
+    /// How many trials it made.
+    pub trials: u64,
+    /// Sum of the trials' elapsed times.
+    pub elapsed_s: f64,
+}

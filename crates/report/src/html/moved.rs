@@ -1,0 +1,85 @@
+//! The page of two searches: the verdict, a row a goal with both limits on one line, what differs otherwise.
+
+use super::goals::caveats;
+use super::shell::shell;
+use crate::moved::{change, goal, interval, interval_words, limit, loads, longer, note, story};
+use crate::number::{Loads, count, percent, seconds};
+use crate::plot::canvas::Canvas;
+use crate::plot::scale::Scale;
+use crate::text::{headline, spoken};
+use dropline_record::{AnswerLine, ComparedSearches, MovedLine, SearchedLine};
+use maud::{Markup, html};
+
+/// Two searches as one self-contained page.
+pub fn compared_searches_html(compared: &ComparedSearches) -> String {
+    let loads = loads(compared);
+    let content = html! {
+        p.about { b { (compared.b.source) } " against " b { (compared.a.source) } "  ·  dropline compare" }
+        h1 { (headline(&compared.verdict)) ": " (story(compared)) "." }
+        div.scroll { table.goals.comparison {
+            thead { tr {
+                th.l scope="col" { "goal" } th scope="col" { "B against A" } th scope="col" { (interval_words(compared)) }
+                th.l scope="col" { "verdict" } th scope="col" { "A drops above, " (loads.unit) } th scope="col" { "B drops above, " (loads.unit) }
+                th.l.w scope="col" { "A above, B below" }
+            } }
+            tbody { @for (index, line) in compared.goals.iter().enumerate() { (row(index, line, compared, loads)) } }
+        } }
+        (caveats(&compared.caveats, None))
+        @if let Some(longer) = longer(compared) { p.about { (longer) "." } }
+        section {
+            h2 { "What was compared" }
+            div.scroll { table.study {
+                thead { tr { th.l scope="col" { "side" } th.l scope="col" { "target" } th.l scope="col" { "algorithm" } th scope="col" { "trials" } th scope="col" { "time" } th.l scope="col" { "begun" } } }
+                tbody { (side("A", &compared.a)) (side("B", &compared.b)) }
+            } }
+            p.about { "A change by less than " (percent(compared.smallest_effect)) " does not matter. " (compared.estimator) "." }
+        }
+    };
+    shell(&format!("compare {} {}", compared.a.source, compared.b.source), &content).into_string()
+}
+
+fn row(index: usize, line: &MovedLine, compared: &ComparedSearches, loads: Loads) -> Markup {
+    html! {
+        tr data-verdict=(line.verdict) {
+            td.l.name { span class=(format!("t{}", index % 2)) { (goal(line)) } }
+            td { b { (change(line.ratio)) } }
+            td { (interval(line)) }
+            td.l.wrap {
+                @if line.verdict == "regressed" { span.irregular { (line.verdict) } } @else { (spoken(&line.verdict)) }
+                @if let Some(note) = note(line, compared.smallest_effect) { ", " (note) }
+            }
+            td { (limit(&line.of_a, loads)) }
+            td { (limit(&line.of_b, loads)) }
+            td.l.w { (whiskers(line, index % 2)) }
+        }
+    }
+}
+
+/// Both intervals on one line of loads.
+fn whiskers(line: &MovedLine, ink: usize) -> Markup {
+    let ends = |answer: &AnswerLine| answer.lower_pps.zip(answer.upper_pps);
+    let (Some(of_a), Some(of_b)) = (ends(&line.of_a), ends(&line.of_b)) else { return html! {} };
+    let (low, high) = (of_a.0.min(of_b.0), of_a.1.max(of_b.1));
+    let pad = ((high - low) * 0.1).max(high * 0.002);
+    let mut canvas = Canvas::new(180.0, 28.0);
+    let x = Scale::linear(((low - pad).max(0.0), high + pad), (2.0, 178.0));
+    for ((lower, upper), y) in [(of_a, 8.0), (of_b, 20.0)] {
+        let (lower, upper) = (x.clamped(lower), x.clamped(upper));
+        canvas.line("axis", (2.0, y), (178.0, y));
+        canvas.line(&format!("whisker s{ink}"), (lower, y), (upper, y));
+        for end in [lower, upper] {
+            canvas.line(&format!("cap s{ink}"), (end, y - 4.0), (end, y + 4.0));
+        }
+    }
+    let words = format!("{}: interval of A above, of B below", goal(line));
+    html! { (canvas.finish(Vec::new()).svg("plot small", &words, &interval(line), None)) }
+}
+
+fn side(name: &str, side: &SearchedLine) -> Markup {
+    html! {
+        tr {
+            td.l.name { (name) ", " (side.source) } td.l { (side.target) } td.l { (side.algorithm) }
+            td { (count(side.trials)) } td { (seconds(side.elapsed_s)) } td.l { (side.started) }
+        }
+    }
+}

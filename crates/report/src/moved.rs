@@ -1,0 +1,118 @@
+//! Whether limits moved between two searches, in words that every front end shares.
+
+use crate::number::{JOIN, Loads, percent, three};
+use dropline_record::{AnswerLine, ComparedSearches, MovedLine, SearchedLine};
+
+/// `B takes 9.1 % less than A for no loss, at least 4 % less than A for 0.5 % loss`: what was found, in one line.
+pub(crate) fn story(compared: &ComparedSearches) -> String {
+    let found: Vec<String> = compared
+        .goals
+        .iter()
+        .filter(|line| matches!(line.verdict.as_str(), "improved" | "regressed"))
+        .map(|line| format!("{} for {}", moved(line), goal(line)))
+        .collect();
+    match (found.is_empty(), compared.verdict.as_str()) {
+        (false, _) => format!("B takes {}", found.join(", ")),
+        (true, "equivalent") => format!("no limit moved by {} or more", percent(compared.smallest_effect)),
+        (true, _) => "these searches do not show that a limit moved, and do not rule it out".into(),
+    }
+}
+
+/// `9.1 % less than A`.
+fn moved(line: &MovedLine) -> String {
+    let less_or_more = |ratio: f64| {
+        let word = if ratio < 1.0 { "less" } else { "more" };
+        format!("{} {word} than A", percent((ratio - 1.0).abs()))
+    };
+    let nearest = || line.low.filter(|low| *low > 1.0).or(line.high);
+    match line.ratio {
+        Some(ratio) => less_or_more(ratio),
+        None => nearest().map_or_else(String::new, |end| format!("at least {}", less_or_more(end))),
+    }
+}
+
+/// The goal with a number that stays with its unit.
+pub(crate) fn goal(line: &MovedLine) -> String {
+    line.of_a.goal.words().replace(" %", &format!("{JOIN}%"))
+}
+
+/// `−9.1 %`: the change that a ratio is.
+pub(crate) fn change(ratio: Option<f64>) -> String {
+    let signed = |ratio: f64| {
+        let sign = if ratio > 1.0 { "+" } else { "" };
+        format!("{sign}{}{JOIN}%", three((ratio - 1.0) * 100.0))
+    };
+    ratio.map_or_else(|| "unknown".into(), signed)
+}
+
+/// `[−11.6 %, −6.4 %]`, or the one end that is known.
+pub(crate) fn interval(line: &MovedLine) -> String {
+    let end = |ratio: f64| change(Some(ratio));
+    match (line.low, line.high) {
+        (Some(low), Some(high)) => format!("[{}, {}]", end(low), end(high)),
+        (Some(low), None) => format!("{} or more", end(low)),
+        (None, Some(high)) => format!("{} or less", end(high)),
+        (None, None) => "not bounded".into(),
+    }
+}
+
+/// What an undecided goal still allows, or why what was found does not matter.
+pub(crate) fn note(line: &MovedLine, smallest_effect: f64) -> Option<String> {
+    let effect = percent(smallest_effect);
+    match (line.verdict.as_str(), line.low, line.high) {
+        ("equivalent", _, _) => Some(format!("within {effect}")),
+        ("no_evidence", Some(low), Some(high)) if low > 1.0 || high < 1.0 => {
+            Some(format!("it moved, but perhaps by less than {effect}"))
+        }
+        ("no_evidence", Some(low), Some(high)) => {
+            Some(format!("it could be {} to {}", change(Some(low)), change(Some(high))))
+        }
+        _ => None,
+    }
+}
+
+/// What would decide the undecided goals.
+pub(crate) fn longer(compared: &ComparedSearches) -> Option<String> {
+    let times = compared.goals.iter().filter_map(|line| line.needed).reduce(f64::max)?;
+    let elapsed = compared.a.elapsed_s.max(compared.b.elapsed_s);
+    let budget = (times * elapsed / 10.0).ceil() * 10.0;
+    Some(if (10.0..7200.0).contains(&budget) {
+        format!("about --budget {budget:.0}s in both searches would decide it")
+    } else {
+        format!("about {} times as long searches would decide it", three(times.ceil()))
+    })
+}
+
+/// How loads of both sides are written.
+pub(crate) fn loads(compared: &ComparedSearches) -> Loads {
+    let answers = compared.goals.iter().flat_map(|line| [&line.of_a, &line.of_b]);
+    Loads::of(&compared.load_unit, answers, 0.0)
+}
+
+/// `8.33 [8.24, 8.42]`; what is beyond the loads that were tried has one end.
+pub(crate) fn limit(answer: &AnswerLine, loads: Loads) -> String {
+    match (answer.lower_pps, answer.upper_pps) {
+        (Some(lower), None) => format!("≥{JOIN}{}", loads.bare(lower)),
+        (None, Some(upper)) => format!("≤{JOIN}{}", loads.bare(upper)),
+        (None, None) => "unknown".into(),
+        ends => {
+            let headline =
+                answer.median_pps.map_or_else(String::new, |load| format!("{} ", loads.bare(load)));
+            format!("{headline}{}", loads.interval(ends.0, ends.1))
+        }
+    }
+}
+
+/// How often the intervals hold the truth, where they say.
+pub(crate) fn interval_words(compared: &ComparedSearches) -> String {
+    let level = compared.goals.iter().find_map(|line| line.level);
+    level.map_or_else(|| "range".into(), |level| format!("{} interval", percent(level)))
+}
+
+/// `before.jsonl: sim:noisy, credible, 24 trials in 36 s, 2026-11-21T09:31:00Z`.
+pub(crate) fn side(side: &SearchedLine) -> String {
+    let SearchedLine { source, target, algorithm, started, trials, elapsed_s } = side;
+    let trials = crate::number::plural(*trials, "trial");
+    let time = crate::number::seconds(*elapsed_s);
+    format!("{source}   {target}, {algorithm}, {trials} in {time}, {started}")
+}

@@ -1,0 +1,59 @@
+//! Two searches on a terminal: the verdict first.
+
+use super::compared::{headline, spoken};
+use super::layout::{Columns, Page, Row, Side};
+use crate::moved::{change, goal, interval, interval_words, limit, loads, longer, note, side, story};
+use crate::style::{Ink, Style};
+use dropline_record::ComparedSearches;
+
+/// The answer of `compare` to two searches as text. Ends with a newline.
+pub fn compared_searches_text(compared: &ComparedSearches, style: Style) -> String {
+    let mut page = Page::new(style);
+    page.paragraph(Ink::Strong, &format!("{}: {}", headline(&compared.verdict), story(compared)));
+    page.gap();
+    page.columns(&goals(compared));
+    page.gap();
+    page.fact("A", &side(&compared.a));
+    page.fact("B", &side(&compared.b));
+    page.caveats(&compared.caveats);
+    if let Some(longer) = longer(compared) {
+        page.fact("", &longer);
+    }
+    page.into_text()
+}
+
+fn goals(compared: &ComparedSearches) -> Columns {
+    let loads = loads(compared);
+    let left = |word: &str| (word.to_owned(), Side::Left);
+    let row = |(index, line): (usize, &dropline_record::MovedLine)| {
+        let ink = match line.verdict.as_str() {
+            "regressed" => Ink::Lost,
+            "improved" => Ink::Strong,
+            _ => Ink::Plain,
+        };
+        Row {
+            cells: vec![
+                (goal(line), Ink::Goal(index)),
+                (change(line.ratio), Ink::Strong),
+                (spoken(&line.verdict), ink),
+                (interval(line), Ink::Plain),
+                (limit(&line.of_a, loads), Ink::Plain),
+                (limit(&line.of_b, loads), Ink::Plain),
+            ],
+            note: None,
+            said: note(line, compared.smallest_effect),
+        }
+    };
+    Columns {
+        heads: vec![
+            left("goal"),
+            ("B against A".into(), Side::Right),
+            left("verdict"),
+            left(&interval_words(compared)),
+            left(&format!("A drops above, {}", loads.unit)),
+            left(&format!("B drops above, {}", loads.unit)),
+        ],
+        rows: compared.goals.iter().enumerate().map(row).collect(),
+        keep: 3,
+    }
+}

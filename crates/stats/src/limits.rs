@@ -1,0 +1,281 @@
+//! Did a limit move? Two numbers that two searches found, each with an interval, to the interval of their ratio.
+//!
+//! Ratios are differences of logarithms. Where both intervals state how often they hold the truth, their half-widths
+//! are added in quadrature, each end with the halves that face it (the method of variance estimates recovery, Zou and
+//! Donner 2008): the interval of the ratio holds the truth as often as they do. Bounds without a level are not added
+//! but set against one another, end to end.
+
+use crate::compare::Verdict;
+use crate::special::normal_quantile;
+
+/// What is known of a limit; an end that is missing is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limit {
+    /// Lower end; above zero.
+    pub lower: Option<f64>,
+    /// The best single number.
+    pub middle: Option<f64>,
+    /// Upper end.
+    pub upper: Option<f64>,
+    /// How often such ends hold the truth; `None` of bounds that do not say.
+    pub level: Option<f64>,
+}
+
+/// The limit of B as a multiple of that of A: above 1 is better.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moved {
+    /// B ÷ A; `None` where one of the two is not known.
+    pub ratio: Option<f64>,
+    /// Lower end of its interval; `None` where nothing bounds it.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// How often such an interval holds the truth, at least; `None` where a side does not say.
+    pub level: Option<f64>,
+    /// What that says.
+    pub verdict: Verdict,
+    /// How many times as long both searches would take to decide; of an interval that does not.
+    pub needed: Option<f64>,
+}
+
+/// Compares B with A, a pair of limits a question. A change by less than the share `smallest_effect` does not matter;
+/// of several questions a change counts after Holm's correction (1979).
+pub fn moved(pairs: &[(Limit, Limit)], smallest_effect: f64) -> Vec<Moved> {
+    let zone = libm::log1p(smallest_effect.max(0.0));
+    let logs: Vec<Logs> = pairs.iter().map(|(a, b)| Logs::of(a, b)).collect();
+    let found = found(&logs, zone);
+    logs.iter().zip(found).map(|(logs, found)| logs.judged(zone, found)).collect()
+}
+
+/// Whether each is a change, all together being asked at their level.
+fn found(logs: &[Logs], zone: f64) -> Vec<bool> {
+    let rooms: Vec<f64> = logs.iter().map(|logs| logs.room(zone)).collect();
+    let mut order: Vec<usize> = (0..logs.len()).filter(|&index| logs[index].is_bounded()).collect();
+    order.sort_by(|&i, &j| rooms[j].total_cmp(&rooms[i]));
+    let mut found = vec![false; logs.len()];
+    for (rank, &index) in order.iter().enumerate() {
+        let questions = (order.len() - rank) as f64;
+        let stretch = logs[index].level.map_or(1.0, |level| {
+            let reach = |beyond: f64| normal_quantile(1.0 - beyond / 2.0);
+            reach((1.0 - level) / questions) / reach(1.0 - level)
+        });
+        if rooms[index] <= stretch {
+            break;
+        }
+        found[index] = true;
+    }
+    found
+}
+
+/// The logarithm of a ratio.
+#[derive(Clone, Copy, Debug)]
+struct Logs {
+    middle: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    level: Option<f64>,
+    /// Whether the ends are so many standard errors away; else they are where something was seen.
+    stretches: bool,
+}
+
+impl Logs {
+    fn of(a: &Limit, b: &Limit) -> Self {
+        let log = |load: Option<f64>| load.filter(|load| *load > 0.0).map(libm::log);
+        let middles = log(a.middle).zip(log(b.middle));
+        let level = a.level.zip(b.level).map(|(a, b)| a.min(b));
+        let quadrature = middles.filter(|_| level.is_some());
+        // Of each side the end that faces the other.
+        let end = |a: Option<f64>, b: Option<f64>, sign: f64| {
+            let (a, b) = log(a).zip(log(b))?;
+            Some(
+                quadrature.map_or(b - a, |(of_a, of_b)| of_b - of_a + sign * libm::hypot(b - of_b, a - of_a)),
+            )
+        };
+        Self {
+            middle: middles.map(|(a, b)| b - a),
+            low: end(a.upper, b.lower, -1.0),
+            high: end(a.lower, b.upper, 1.0),
+            level,
+            stretches: quadrature.is_some(),
+        }
+    }
+
+    fn is_bounded(&self) -> bool {
+        self.low.is_some() || self.high.is_some()
+    }
+
+    /// The same of A ÷ B.
+    fn mirrored(&self) -> Self {
+        let minus = |end: Option<f64>| end.map(|end| -end);
+        Self { middle: minus(self.middle), low: minus(self.high), high: minus(self.low), ..*self }
+    }
+
+    /// How many times as wide the interval may be before it meets what does not matter; below 1 it meets it.
+    fn room(&self, zone: f64) -> f64 {
+        let above = |logs: &Self| match (logs.low, logs.middle.filter(|_| logs.stretches)) {
+            (Some(low), Some(middle)) if middle > zone => (middle - zone) / (middle - low),
+            (Some(low), None) if low > zone => f64::INFINITY,
+            _ => 0.0,
+        };
+        above(self).max(above(&self.mirrored()))
+    }
+
+    fn judged(&self, zone: f64, found: bool) -> Moved {
+        let verdict = match (self.low, self.high) {
+            (Some(low), _) if found && low > zone => Verdict::Improved,
+            (_, Some(high)) if found && high < -zone => Verdict::Regressed,
+            (Some(low), Some(high)) if low > -zone && high < zone => Verdict::Equivalent,
+            _ => Verdict::NoEvidence,
+        };
+        let ratio = |log: Option<f64>| log.map(libm::exp);
+        Moved {
+            ratio: ratio(self.middle),
+            low: ratio(self.low),
+            high: ratio(self.high),
+            level: self.level,
+            verdict,
+            needed: self.needed(zone).filter(|_| verdict == Verdict::NoEvidence && self.stretches),
+        }
+    }
+
+    /// Widths fall with the square root of the time.
+    fn needed(&self, zone: f64) -> Option<f64> {
+        let half = (self.high? - self.low?) / 2.0;
+        let aim = (self.middle?.abs() - zone).abs().max(zone / 2.0);
+        Some((half / aim).powi(2)).filter(|times| *times > 1.0 && times.is_finite())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn interval(lower: f64, middle: f64, upper: f64) -> Limit {
+        Limit { lower: Some(lower), middle: Some(middle), upper: Some(upper), level: Some(0.95) }
+    }
+
+    fn one(a: Limit, b: Limit, smallest_effect: f64) -> Moved {
+        moved(&[(a, b)], smallest_effect)[0]
+    }
+
+    #[track_caller]
+    fn near(found: Option<f64>, expected: f64) {
+        assert!((found.unwrap() - expected).abs() < 1e-9, "{found:?} {expected}");
+    }
+
+    #[test]
+    fn intervals_of_equal_width_give_one_that_is_wider_by_the_root_of_two() {
+        let limit = |scale: f64| interval(scale / 1.01, scale, scale * 1.01);
+        let found = one(limit(9e6), limit(4.5e6), 0.02);
+        near(found.ratio, 0.5);
+        near(found.high, 0.5 * 1.01f64.powf(2f64.sqrt()));
+        near(found.low, 0.5 / 1.01f64.powf(2f64.sqrt()));
+        assert_eq!((found.verdict, found.level, found.needed), (Verdict::Regressed, Some(0.95), None));
+    }
+
+    #[test]
+    fn each_end_rests_on_the_halves_that_face_it() {
+        let (skewed, sharp) = (interval(0.5, 1.0, 1.001), interval(0.999, 1.0, 1.001));
+        let found = one(skewed, sharp, 0.02);
+        assert!(found.low.unwrap() > 0.998, "A's upper and B's lower half are short: {found:?}");
+        assert!(found.high.unwrap() > 1.9, "A's lower half is long: {found:?}");
+    }
+
+    #[test]
+    fn a_verdict_needs_the_whole_interval_beyond_or_within_what_matters() {
+        let base = interval(0.995, 1.0, 1.005);
+        let of = |scale: f64, effect: f64| {
+            one(base, interval(0.995 * scale, scale, 1.005 * scale), effect).verdict
+        };
+        assert_eq!(of(0.95, 0.02), Verdict::Regressed);
+        assert_eq!(of(1.06, 0.02), Verdict::Improved);
+        assert_eq!(of(1.001, 0.02), Verdict::Equivalent);
+        assert_eq!(of(0.98, 0.02), Verdict::NoEvidence);
+        assert_eq!(of(0.98, 0.0), Verdict::Regressed);
+        assert_eq!(of(0.98, 0.05), Verdict::Equivalent);
+        assert!(one(base, interval(0.97, 0.98, 0.99), 0.02).needed.unwrap() > 1.0);
+    }
+
+    #[test]
+    fn what_reaches_beyond_the_range_leaves_that_end_open() {
+        let known = interval(0.99, 1.0, 1.01);
+        let at_least = |lower: f64| Limit { lower: Some(lower), level: Some(0.95), ..Limit::default() };
+        let at_most = |upper: f64| Limit { upper: Some(upper), level: Some(0.95), ..Limit::default() };
+        let found = one(known, at_least(2.0), 0.02);
+        assert_eq!((found.ratio, found.high, found.verdict), (None, None, Verdict::Improved));
+        near(found.low, 2.0 / 1.01);
+        assert_eq!(one(at_least(2.0), known, 0.02).verdict, Verdict::Regressed);
+        assert_eq!(one(known, at_most(0.5), 0.02).verdict, Verdict::Regressed);
+        assert_eq!(one(known, at_least(1.0), 0.02).verdict, Verdict::NoEvidence);
+        let neither = one(at_least(2.0), at_least(1.0), 0.02);
+        assert_eq!((neither.low, neither.high, neither.verdict), (None, None, Verdict::NoEvidence));
+        assert_eq!(one(at_least(2.0), at_most(1.0), 0.02).verdict, Verdict::Regressed);
+    }
+
+    #[test]
+    fn bounds_without_a_level_are_set_end_to_end() {
+        let bounds =
+            |lower: f64, upper: f64| Limit { lower: Some(lower), upper: Some(upper), ..Limit::default() };
+        let found = one(bounds(1.0, 1.1), bounds(0.8, 0.9), 0.02);
+        near(found.low, 0.8 / 1.1);
+        near(found.high, 0.9);
+        assert_eq!((found.level, found.verdict), (None, Verdict::Regressed));
+        let beside = one(interval(1.0, 1.05, 1.1), bounds(0.8, 0.9), 0.02);
+        assert_eq!((beside.level, beside.low), (None, found.low));
+    }
+
+    #[test]
+    fn one_of_many_questions_is_no_finding_where_it_would_be_one_alone() {
+        let base = interval(0.99, 1.0, 1.01);
+        let barely = interval(0.976, 0.9855, 0.9951);
+        assert_eq!(one(base, barely, 0.0).verdict, Verdict::Regressed);
+        let many: Vec<(Limit, Limit)> = std::iter::once((base, barely)).chain([(base, base); 4]).collect();
+        let found = moved(&many, 0.0);
+        assert_eq!(found[0].verdict, Verdict::NoEvidence);
+        assert_eq!(found[0].low, one(base, barely, 0.0).low, "intervals are each question's own");
+        let clear = (base, interval(0.49, 0.5, 0.51));
+        assert_eq!(moved(&[clear, (base, base)], 0.0)[0].verdict, Verdict::Regressed);
+    }
+
+    fn limit() -> impl Strategy<Value = Limit> {
+        let level = prop_oneof![Just(Some(0.95)), Just(Some(0.8)), Just(None)];
+        (prop::option::weighted(0.8, 1u32..1000), 0u32..1000, 0u32..1000, any::<bool>(), any::<bool>(), level)
+            .prop_map(|(known, below, above, lower, upper, level)| {
+                let middle = f64::from(known.unwrap_or(500)) + 1000.0;
+                Limit {
+                    lower: lower.then(|| middle - f64::from(below)),
+                    middle: known.map(|_| middle),
+                    upper: upper.then(|| middle + f64::from(above)),
+                    level,
+                }
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn swapping_the_sides_turns_the_ratio_over_and_the_verdict_with_it(
+            pairs in prop::collection::vec((limit(), limit()), 1..5),
+            effect in 0.0..0.2f64,
+        ) {
+            let swapped: Vec<(Limit, Limit)> = pairs.iter().map(|&(a, b)| (b, a)).collect();
+            for (there, back) in moved(&pairs, effect).into_iter().zip(moved(&swapped, effect)) {
+                let over = |ratio: Option<f64>| ratio.map(|ratio| 1.0 / ratio);
+                for (one, other) in [(there.low, over(back.high)), (there.high, over(back.low)), (there.ratio, over(back.ratio))] {
+                    prop_assert_eq!(one.is_some(), other.is_some());
+                    prop_assert!(one.zip(other).is_none_or(|(one, other)| (one / other - 1.0).abs() < 1e-9));
+                }
+                let turned = match back.verdict {
+                    Verdict::Improved => Verdict::Regressed,
+                    Verdict::Regressed => Verdict::Improved,
+                    same => same,
+                };
+                prop_assert_eq!(there.verdict, turned);
+                let ordered = [there.low, there.ratio, there.high];
+                let known: Vec<f64> = ordered.into_iter().flatten().collect();
+                prop_assert!(known.windows(2).all(|pair| pair[0] <= pair[1] * (1.0 + 1e-12)), "{:?}", there);
+                prop_assert!(known.iter().all(|ratio| ratio.is_finite() && *ratio > 0.0));
+            }
+        }
+    }
+}
