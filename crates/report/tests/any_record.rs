@@ -3,7 +3,7 @@
 mod drawn;
 mod made;
 
-use drawn::{assert_sound, svgs_of};
+use drawn::{assert_sound, figures_of, svgs_of};
 use dropline_record::{
     AnswerLine, BoundsLine, Count, DelayAtLine, DelayLine, Purpose, Record, ResultLine, ResultWord,
     SliceLine, TrialLine,
@@ -71,7 +71,12 @@ fn trial() -> impl Strategy<Value = TrialLine> {
     let times = (number(), number(), number());
     let counts = (maybe(count()), count(), count(), count());
     let ratios = (maybe(number()), maybe(number()));
-    let delays = (maybe(delay()), maybe(delay()));
+    let places = prop::collection::btree_map(
+        prop::sample::select(vec!["receive_buffer".to_owned(), "qdisc".into(), "unexplained".into()]),
+        count(),
+        0..4,
+    );
+    let delays = (maybe(delay()), maybe(delay()), maybe(places));
     let rest = (
         number(),
         maybe("\\PC{0,8}"),
@@ -91,6 +96,7 @@ fn trial() -> impl Strategy<Value = TrialLine> {
         trial_loss_ratio: ratios.1,
         delay_ns: delays.0,
         lateness_ns: delays.1,
+        lost_at: delays.2,
         intended_load_pps: rest.0,
         phase: rest.1,
         bounds: rest.2,
@@ -170,7 +176,16 @@ proptest! {
         for record in &records {
             prop_assert!(text(record, style).ends_with('\n'));
             prop_assert!(csv(record).lines().count() > record.trials.len());
-            svgs_of(&html(std::slice::from_ref(record))).into_iter().for_each(assert_sound);
+            let page = html(std::slice::from_ref(record));
+            svgs_of(&page).into_iter().for_each(assert_sound);
+            for figure in figures_of(&page) {
+                figure.assert_title_is_of_its_rows();
+                if figure.name == "places" {
+                    let lossy = record.trials.iter().filter(|trial| trial.lost.0 > 0);
+                    let places = lossy.filter_map(|trial| trial.lost_at.as_ref()).flat_map(|places| places.values());
+                    prop_assert_eq!(figure.sum_of("lost"), places.fold(0, |sum, count| count.0.saturating_add(sum)));
+                }
+            }
         }
         prop_assert!(text_many(&records, style).ends_with('\n'));
         svgs_of(&html(&records)).into_iter().for_each(assert_sound);

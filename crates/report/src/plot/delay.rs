@@ -24,6 +24,8 @@ const STATED: [f64; 6] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
 struct Curve {
     name: String,
     below: String,
+    /// Where it was measured, for a title: `At 90 % of the load for no loss`; empty where that is said elsewhere.
+    at: String,
     packets: u64,
     /// What they are called.
     what: Things,
@@ -58,7 +60,7 @@ struct Axes {
 /// The graph of a single trial's delays; `None` when none was measured.
 pub(crate) fn trial_delay(trial: &TrialLine, room: Room, what: Things) -> Option<Plot> {
     let curves = of_trial(trial, what);
-    let title = title("", curves.first()?);
+    let title = curves.first()?.title();
     let story = Story { curves, title, caption: String::new() };
     let axes = Axes::of([&story])?;
     Some(story.plot(axes, room))
@@ -78,20 +80,16 @@ pub(crate) fn delays<'a>(
 
 fn of_search(finding: &Finding, loads: Loads, label: &str) -> Option<Story> {
     let what = Things::of(&finding.record.header.load_unit);
-    let (curves, title, caption) = if finding.delays().is_empty() {
+    let (curves, all, each) = if finding.delays().is_empty() {
         let (curves, all) = by_load(finding.record, loads, what);
-        let heaviest = curves.last()?;
-        let title = title(&format!("At {}", heaviest.below), heaviest);
-        let caption =
-            if all > curves.len() { format!(" {} of {all} loads.", curves.len()) } else { String::new() };
-        (curves, title, caption)
+        (curves, all, "loads")
     } else {
-        let curves = asked(finding, loads, what);
-        let heaviest = curves.last()?;
-        let at = format!("At {} of the load for {}", heaviest.name, finding.names.first()?);
-        let title = title(&at, heaviest);
-        (curves, title, String::new())
+        let (curves, all) = asked(finding, loads, what);
+        (curves, all, "delays that were asked for")
     };
+    let title = curves.last()?.title();
+    let caption =
+        if all > curves.len() { format!(" {} of {all} {each}.", curves.len()) } else { String::new() };
     Some(Story { curves, title: labelled(label, title), caption })
 }
 
@@ -142,7 +140,19 @@ impl Curve {
         }
         let bears = |p: &&f64| (1.0 - **p) * packets as f64 >= BEYOND - 1e-9;
         let stated = STATED.iter().filter(bears).filter_map(|&p| Some((p, histogram.quantile(p)?))).collect();
-        Some(Self { name, below, packets, what: Things::PACKETS, points, stated, shade: 4, late: false })
+        let (at, what) = (String::new(), Things::PACKETS);
+        Some(Self { name, below, at, packets, what, points, stated, shade: 4, late: false })
+    }
+
+    /// What this curve says, and where: a title speaks of one curve alone.
+    fn title(&self) -> String {
+        match self.tail() {
+            Some((who, value)) => {
+                let said = format!("{} {who} {} or more", self.at, nanoseconds(value));
+                crate::prose::sentence_case(said.trim_start())
+            }
+            None => format!("Too few {} came back for percentiles", self.what.many),
+        }
     }
 
     fn words(&self) -> String {
@@ -158,33 +168,32 @@ impl Curve {
     fn tail(&self) -> Option<(String, u64)> {
         let Things { one, many } = self.what;
         let at = |p: f64| self.stated.iter().find(|(stated, _)| *stated == p).map(|(_, value)| *value);
+        let (takes, take) = if self.late { ("leaves late by", "leave late by") } else { ("takes", "take") };
         at(0.999)
-            .map(|value| (format!("one {one} in 1000 takes"), value))
-            .or_else(|| at(0.99).map(|value| (format!("one {one} in 100 takes"), value)))
-            .or_else(|| at(0.5).map(|value| (format!("half the {many} take"), value)))
+            .map(|value| (format!("one {one} in 1000 {takes}"), value))
+            .or_else(|| at(0.99).map(|value| (format!("one {one} in 100 {takes}"), value)))
+            .or_else(|| at(0.5).map(|value| (format!("half the {many} {take}"), value)))
     }
 }
 
-fn title(at: &str, curve: &Curve) -> String {
-    match curve.tail() {
-        Some((who, value)) => {
-            crate::prose::sentence_case(format!("{at} {who} {} or more", nanoseconds(value)).trim_start())
-        }
-        None => format!("Too few {} came back for percentiles", curve.what.many),
-    }
-}
-
-/// The delays that were asked for, at shares of the goals' loads, light to heavy.
-fn asked(finding: &Finding, loads: Loads, what: Things) -> Vec<Curve> {
+/// The delays that were asked for, at shares of the goals' loads, light to heavy; the heaviest of them where there are
+/// many, and how many there are.
+fn asked(finding: &Finding, loads: Loads, what: Things) -> (Vec<Curve>, usize) {
     let mut delays = finding.delays();
-    delays.sort_by(|a, b| a.2.intended_load_pps.total_cmp(&b.2.intended_load_pps).then(b.0.cmp(&a.0)));
+    let several = delays.iter().any(|delay| delay.0 != delays[0].0);
+    delays.sort_by(|a, b| a.2.intended_load_pps.total_cmp(&b.2.intended_load_pps).then(a.0.cmp(&b.0)));
     delays.dedup_by_key(|(_, _, trial)| trial.number);
-    let curves = delays.iter().filter_map(|(_, share, trial)| {
+    let curves = delays.iter().filter_map(|(goal, share, trial)| {
         let histogram = histogram(trial.delay_ns.as_ref()?)?;
-        let curve = Curve::new(percent(*share), loads.with_unit(trial.intended_load_pps), &histogram)?;
-        Some(Curve { what, ..curve })
+        let (share, goal) = (percent(*share), finding.names.get(*goal).map_or("a goal", String::as_str));
+        let name = if several { format!("{share} of {goal}") } else { share.clone() };
+        let curve = Curve::new(name, loads.with_unit(trial.intended_load_pps), &histogram)?;
+        Some(Curve { at: format!("At {share} of the load for {goal}"), what, ..curve })
     });
-    shaded(curves.take(CURVES).collect())
+    let mut curves: Vec<Curve> = curves.collect();
+    let all = curves.len();
+    curves.drain(..all.saturating_sub(CURVES));
+    (shaded(curves), all)
 }
 
 /// Delays of a search's trials, those at one load together; some of the loads when there are many.
@@ -209,7 +218,8 @@ fn by_load(record: &Record, loads: Loads, what: Things) -> (Vec<Curve>, usize) {
                 sum.merge(&histogram(trial.delay_ns.as_ref()?)?);
             }
             let load = loads.with_unit(group[0].intended_load_pps);
-            Some(Curve { what, ..Curve::new(String::new(), load, &sum)? })
+            let at = format!("At {load}");
+            Some(Curve { at, what, ..Curve::new(String::new(), load, &sum)? })
         })
         .collect();
     (shaded(curves), all)

@@ -19,10 +19,14 @@ pub(crate) fn loss(finding: &Finding, loads: LoadAxis, room: Room, label: &str) 
     let LoadAxis { low, high, loads } = loads;
     let (shown, outside): (Vec<&TrialLine>, Vec<&TrialLine>) =
         finding.record.trials.iter().partition(|trial| (low..=high).contains(&trial.intended_load_pps));
-    let title = labelled(label, title(&shown, loads));
+    let title = labelled(label, title(&shown, &outside, loads));
     let mut caption = String::from("A disc a trial; bands: between the bounds of each goal.");
     if finding.record.result.as_ref().is_some_and(|result| result.loss_curve.len() > 1) {
-        caption.push_str(" The line is the mean loss that is believed at each load, its band holds it with 95 % probability.");
+        caption.push_str(if finding.is_doubted() {
+            " The line is the mean loss that a target would have that is the same in all trials: this one is not."
+        } else {
+            " The line is the mean loss that is believed at each load, its band holds it with 95 % probability."
+        });
     }
     if !outside.is_empty() {
         let missing: Vec<String> =
@@ -69,16 +73,19 @@ impl LoadAxis {
     }
 }
 
-/// Where loss sets in.
-fn title(trials: &[&TrialLine], loads: Loads) -> String {
-    let load = |trial: &&&TrialLine| trial.intended_load_pps;
-    let lossy = || trials.iter().filter(|trial| trial.lost.0 > 0);
-    let lossless = || trials.iter().filter(|trial| trial.lost.0 == 0 && trial.offered.0 > 0);
-    let first = lossy().map(|trial| load(&trial)).min_by(f64::total_cmp);
-    let last = lossless().map(|trial| load(&trial)).max_by(f64::total_cmp);
-    match (last, first) {
-        (None, None) => "No trial offered packets here".into(),
-        (Some(last), None) => format!("No trial lost a packet, up to {}", loads.with_unit(last)),
+/// Where loss sets in among the trials that are shown, and which of those off the axis say otherwise.
+fn title(shown: &[&TrialLine], outside: &[&TrialLine], loads: Loads) -> String {
+    let load = |trial: &&TrialLine| trial.intended_load_pps;
+    let lossy = |trial: &&&TrialLine| trial.lost.0 > 0;
+    let lossless = |trial: &&&TrialLine| trial.lost.0 == 0 && trial.offered.0 > 0;
+    let first = shown.iter().filter(lossy).map(load).min_by(f64::total_cmp);
+    let last = shown.iter().filter(lossless).map(load).max_by(f64::total_cmp);
+    let here = match (last, first) {
+        (None, None) => return "No trial offered packets here".into(),
+        (Some(last), None) => {
+            let here = if outside.is_empty() { "" } else { " here" };
+            format!("No trial{here} lost a packet, up to {}", loads.with_unit(last))
+        }
         (None, Some(first)) => format!("Every trial here lost packets, from {} on", loads.with_unit(first)),
         (Some(last), Some(first)) if last < first => {
             format!("Loss sets in between {} and {}", loads.bare(last), loads.with_unit(first))
@@ -93,7 +100,19 @@ fn title(trials: &[&TrialLine], loads: Loads) -> String {
                 loads.with_unit(last)
             )
         }
-    }
+    };
+    let lowest = shown.iter().map(load).fold(f64::INFINITY, f64::min);
+    let below = outside.iter().filter(lossy).filter(|trial| load(trial) < lowest).count() as u64;
+    let above = outside.iter().filter(lossless).filter(|trial| load(trial) > lowest).count() as u64;
+    let below = match below {
+        0 => String::new(),
+        some => format!("; {} below lost packets", number::plural(some, "trial")),
+    };
+    let above = match above {
+        0 => String::new(),
+        some => format!("; {} above lost none", number::plural(some, "trial")),
+    };
+    format!("{here}{below}{above}")
 }
 
 fn draw(
@@ -167,7 +186,7 @@ fn believed(canvas: &mut Canvas, frame: Frame, x: &Scale, y: &Scale, finding: &F
     }
     canvas.path("band believed", &band);
     canvas.path("axis bold", &line);
-    let words = "believed, 95 %";
+    let words = if finding.is_doubted() { "if it did not change" } else { "believed, 95 %" };
     canvas.text_if_free("tick", Anchor::End, frame.right - 4.0, frame.bottom - 34.0, words);
 }
 
@@ -184,11 +203,12 @@ fn break_mark(canvas: &mut Canvas, frame: Frame) {
 fn goals(canvas: &mut Canvas, frame: Frame, x: &Scale, y: &Scale, finding: &Finding, loads: Loads) {
     for (goal, answer) in finding.answers.iter().enumerate() {
         let class = finding.inks[goal];
-        if let (Some(lower), Some(upper)) = (answer.lower_pps, answer.upper_pps) {
+        let ends = finding.ends(goal);
+        if let (Some(lower), Some(upper)) = ends {
             let (left, right) = (x.clamped(lower), x.clamped(upper));
             canvas.rect(&format!("band f{class}"), (left, right), (frame.top, frame.bottom));
         }
-        for bound in [answer.lower_pps, answer.upper_pps].into_iter().flatten() {
+        for bound in [ends.0, ends.1].into_iter().flatten() {
             if x.shows(bound) {
                 let at = x.at(bound);
                 canvas.line(&format!("s{class}"), (at, frame.top), (at, frame.bottom));
@@ -200,13 +220,13 @@ fn goals(canvas: &mut Canvas, frame: Frame, x: &Scale, y: &Scale, finding: &Find
             let words = format!("goal {}", percent(answer.goal.loss_ratio));
             canvas.text_if_free(&format!("halo t{class}"), Anchor::Start, frame.left + 4.0, at - 5.0, &words);
         }
-        let Some(at) = answer.lower_pps.or(answer.upper_pps) else { continue };
-        let words = match answer.headline_pps() {
+        let Some(at) = ends.0.or(ends.1) else { continue };
+        let words = match finding.point(goal) {
             Some(headline) => format!("{} {}", finding.names[goal], loads.bare(headline)),
             None => finding.names[goal].clone(),
         };
         // The second row serves bands that stand close.
-        let middle = (x.clamped(at) + x.clamped(answer.upper_pps.unwrap_or(at))) / 2.0;
+        let middle = (x.clamped(at) + x.clamped(ends.1.unwrap_or(at))) / 2.0;
         for row in [frame.top - 6.0, frame.top - 21.0] {
             let free = [Anchor::Middle, Anchor::End, Anchor::Start]
                 .into_iter()

@@ -6,7 +6,7 @@ use super::loss::LoadAxis;
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
 use crate::finding::Finding;
-use crate::number::{self, Loads, count, percent};
+use crate::number::{self, count, percent};
 use crate::prose::labelled;
 use crate::traffic::lost_at;
 use dropline_record::TrialLine;
@@ -15,6 +15,8 @@ use dropline_record::TrialLine;
 const BARS: usize = 8;
 /// Places with a shade of their own; the others share one.
 const SHADES: usize = 3;
+/// Between the axis and a bar of what is off it, in bars.
+const APART: f64 = 0.25;
 const UNEXPLAINED: &str = "unexplained";
 
 /// A range of loads with loss.
@@ -22,6 +24,9 @@ struct Bar {
     /// Where it is drawn, in packets a second.
     low: f64,
     high: f64,
+    /// The loads in words; where they are off the axis, the words below the bar too.
+    loads: String,
+    off_axis: bool,
     trials: u64,
     lost: u64,
     /// By place, the order of [`order`].
@@ -29,57 +34,93 @@ struct Bar {
 }
 
 /// The graph of one search; `None` where no trial lost packets, or nobody looked where. `label` tells it from others.
+/// Every trial is in it: those off the axis stand in a bar of their own at its end.
 pub(crate) fn places(finding: &Finding, loads: LoadAxis, room: Room, label: &str) -> Option<Plot> {
-    let LoadAxis { low, high, loads } = loads;
-    let lossy = |trial: &&TrialLine| trial.lost.0 > 0 && trial.lost_at.is_some();
-    let shown = |trial: &&TrialLine| (low..=high).contains(&trial.intended_load_pps);
-    let trials: Vec<&TrialLine> = finding.record.trials.iter().filter(lossy).filter(shown).collect();
-    let order: Vec<String> = lost_at(trials.iter().copied())
+    let (seen, unseen): (Vec<&TrialLine>, Vec<&TrialLine>) = finding
+        .record
+        .trials
+        .iter()
+        .filter(|trial| trial.lost.0 > 0)
+        .partition(|trial| trial.lost_at.is_some());
+    let order: Vec<String> = lost_at(seen.iter().copied())
         .into_iter()
         .filter(|(place, packets)| *packets > 0 || place == UNEXPLAINED)
         .map(|(place, _)| place)
         .collect();
-    let bars = bars(&trials, &order, (low, high));
+    let bars = bars(&seen, &order, loads);
     if bars.is_empty() {
         return None;
     }
     let title = labelled(label, title(&bars, &order));
+    let mut caption = String::from(
+        "Shares of what was lost, by place, in trials of similar load; above each bar, how many were lost. \
+         Unexplained is hatched.",
+    );
+    if !unseen.is_empty() {
+        let lost = unseen.iter().fold(0u64, |sum, trial| sum.saturating_add(trial.lost.0));
+        let trials = number::plural(unseen.len() as u64, "trial");
+        caption.push_str(&format!(" Not counted: {} lost in {trials} that did not look where.", count(lost)));
+    }
     Some(Plot {
         name: "places",
         desc: format!("Shares of what was lost by place, over load. {title}."),
         title,
-        caption: "Shares of what was lost, by place, in trials of similar load; above each bar, how many \
-                  were lost. Unexplained is hatched."
-            .into(),
-        wide: draw(&bars, &order, (low, high), loads, room),
-        narrow: draw(&bars, &order, (low, high), loads, Room::Narrow),
-        numbers: numbers(&bars, &order, loads),
+        caption,
+        wide: draw(&bars, &order, loads, room),
+        narrow: draw(&bars, &order, loads, Room::Narrow),
+        numbers: numbers(&bars, &order),
     })
 }
 
-fn bars(trials: &[&TrialLine], order: &[String], (low, high): (f64, f64)) -> Vec<Bar> {
+fn bars(trials: &[&TrialLine], order: &[String], axis: LoadAxis) -> Vec<Bar> {
+    let LoadAxis { low, high, loads } = axis;
     let width = (high - low) / BARS as f64;
+    let edge = |index: usize| low + index as f64 * width;
+    // Each trial is in one of them: below the axis, in one of its parts, above it.
+    let place = |trial: &TrialLine| match trial.intended_load_pps {
+        load if load < low => 0,
+        load if load > high => BARS + 1,
+        load => 1 + (((load - low) / width) as usize).min(BARS - 1),
+    };
     let bar = |index: usize| {
-        let (from, to) = (low + index as f64 * width, low + (index + 1) as f64 * width);
-        let within = |trial: &&&TrialLine| {
-            let load = trial.intended_load_pps;
-            (from..to).contains(&load) || index + 1 == BARS && load >= to
+        let ((low, high), words) = match index {
+            0 => (
+                (low - (1.0 + APART) * width, low - APART * width),
+                format!("below {}", loads.with_unit(low)),
+            ),
+            _ if index > BARS => (
+                (high + APART * width, high + (1.0 + APART) * width),
+                format!("above {}", loads.with_unit(high)),
+            ),
+            _ => {
+                let (from, to) = (edge(index - 1), edge(index));
+                ((from, to), format!("{} to {}", loads.short(from), loads.with_unit(to)))
+            }
         };
-        let trials: Vec<&TrialLine> = trials.iter().filter(within).copied().collect();
+        let trials: Vec<&TrialLine> = trials.iter().filter(|trial| place(trial) == index).copied().collect();
         let found = lost_at(trials.iter().copied());
         let of = |place: &String| {
             found.iter().find(|(known, _)| known == place).map_or(0, |(_, packets)| *packets)
         };
         let at: Vec<u64> = order.iter().map(of).collect();
-        Bar { low: from, high: to, trials: trials.len() as u64, lost: at.iter().sum(), at }
+        Bar {
+            low,
+            high,
+            loads: words,
+            off_axis: !(1..=BARS).contains(&index),
+            trials: trials.len() as u64,
+            lost: at.iter().fold(0, |sum, packets| sum.saturating_add(*packets)),
+            at,
+        }
     };
-    (0..BARS).map(bar).filter(|bar| bar.lost > 0).collect()
+    (0..BARS + 2).map(bar).filter(|bar| bar.lost > 0).collect()
 }
 
 /// What most of them were lost at, and whether all are explained.
 fn title(bars: &[Bar], order: &[String]) -> String {
-    let all: u64 = bars.iter().map(|bar| bar.lost).sum();
-    let at = |index: usize| bars.iter().map(|bar| bar.at[index]).sum::<u64>();
+    let sum = |of: &dyn Fn(&Bar) -> u64| bars.iter().map(of).fold(0u64, u64::saturating_add);
+    let all = sum(&|bar| bar.lost);
+    let at = |index: usize| sum(&|bar| bar.at[index]);
     let unexplained = order.iter().position(|place| place == UNEXPLAINED).map_or(0, at);
     let rest = match unexplained {
         0 => "unexplained 0".to_string(),
@@ -106,7 +147,8 @@ fn shade(index: usize, place: &str) -> &'static str {
     }
 }
 
-fn draw(bars: &[Bar], order: &[String], (low, high): (f64, f64), loads: Loads, room: Room) -> Drawing {
+fn draw(bars: &[Bar], order: &[String], axis: LoadAxis, room: Room) -> Drawing {
+    let LoadAxis { low, high, loads } = axis;
     let narrow = room == Room::Narrow;
     let mut canvas = Canvas::new(room.width(), if narrow { 280.0 } else { 300.0 });
     let rows: Vec<(f64, String)> = [0.0, 0.5, 1.0].map(|share| (share, percent(share))).to_vec();
@@ -124,30 +166,36 @@ fn draw(bars: &[Bar], order: &[String], (low, high): (f64, f64), loads: Loads, r
         top: 44.0,
         bottom: canvas.height - 44.0,
     };
-    let x = Scale::linear((low, high), (frame.left, frame.right));
+    let first = bars.iter().map(|bar| bar.low).fold(low, f64::min);
+    let last = bars.iter().map(|bar| bar.high).fold(high, f64::max);
+    let x = Scale::linear((first, last), (frame.left, frame.right));
     let y = Scale::linear((0.0, 1.0), (frame.bottom, frame.top));
     canvas.text("tick", Anchor::Start, 0.0, 12.0, "share of what was lost");
     frame.rows(&mut canvas, &y, &rows);
-    let ticks = super::axes::load_ticks(&x, loads, if narrow { 4 } else { 7 });
+    let on_axis = Scale::linear((low, high), (x.at(low), x.at(high)));
+    let ticks = super::axes::load_ticks(&on_axis, loads, if narrow { 4 } else { 7 });
     let cut = if low > 0.0 { format!(", axis from {}", loads.short(low)) } else { String::new() };
     let mut marks = Vec::new();
     let mut ends = vec![0.0; order.len()];
     for bar in bars {
         let (from, to) = (x.at(bar.low) + 2.0, x.at(bar.high) - 2.0);
-        let mut below = 0;
+        let mut below = 0u64;
         for (index, packets) in bar.at.iter().enumerate().filter(|(_, packets)| **packets > 0) {
             let share = |packets: u64| packets as f64 / bar.lost as f64;
-            let (bottom, top) = (y.at(share(below)), y.at(share(below + packets)));
+            let (bottom, top) = (y.at(share(below)), y.at(share(below.saturating_add(*packets))));
             let class = shade(index, &order[index]);
             canvas.rect(class, (from, to), (top, bottom));
             if class == "hatch" {
                 hatch(&mut canvas, (from, to), (top, bottom));
             }
-            below += packets;
+            below = below.saturating_add(*packets);
             ends[index] = (top + bottom) / 2.0;
         }
         let middle = (from + to) / 2.0;
         canvas.text_if_free("value", Anchor::Middle, middle, frame.top - 6.0, &count(bar.lost));
+        if bar.off_axis {
+            canvas.text_if_free("tick", Anchor::Middle, middle, frame.bottom + 16.0, &bar.loads);
+        }
         marks.push((middle, frame.top));
     }
     // Beside the last bar that has it, each name at the height of its part.
@@ -176,11 +224,11 @@ fn hatch(canvas: &mut Canvas, (from, to): (f64, f64), (top, bottom): (f64, f64))
     canvas.path("axis", &lines);
 }
 
-fn numbers(bars: &[Bar], order: &[String], loads: Loads) -> Numbers {
+fn numbers(bars: &[Bar], order: &[String]) -> Numbers {
     let heads =
         ["load", "trials", "lost"].into_iter().map(String::from).chain(order.iter().cloned()).collect();
     let rows = bars.iter().map(|bar| {
-        let load = format!("{} to {}", loads.short(bar.low), loads.with_unit(bar.high));
+        let load = bar.loads.clone();
         let parts: Vec<String> = order
             .iter()
             .zip(&bar.at)

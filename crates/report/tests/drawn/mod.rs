@@ -1,5 +1,7 @@
 //! What must hold of every drawing, whatever is in it.
 
+#![allow(dead_code, reason = "each test looks at some of it")]
+
 /// Every SVG element of a page.
 pub(crate) fn svgs_of(page: &str) -> Vec<&str> {
     let mut svgs = Vec::new();
@@ -81,4 +83,82 @@ fn points(data: &str) -> Vec<(f64, f64)> {
         }
     }
     points
+}
+
+/// A plot of a page as a reader meets it.
+#[derive(Clone, Debug)]
+pub(crate) struct Figure {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) caption: String,
+    pub(crate) heads: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// Every plot of a page.
+pub(crate) fn figures_of(page: &str) -> Vec<Figure> {
+    let all = |text: &str, open: &str, close: &str| -> Vec<String> {
+        let parts = text.split(open).skip(1);
+        parts.filter_map(|part| Some(part.split_once(close)?.0.to_owned())).collect()
+    };
+    let one = |text: &str, open, close| all(text, open, close).first().cloned().unwrap_or_default();
+    page.split("<figure data-plot=\"")
+        .skip(1)
+        .map(|figure| {
+            let figure = figure.split("</figure>").next().unwrap_or_default();
+            let table = figure.split("<tbody>").nth(1).unwrap_or_default();
+            Figure {
+                name: figure.split('"').next().unwrap_or_default().to_owned(),
+                title: one(figure, "<h2>", "</h2>"),
+                caption: one(figure, "<figcaption>", "</figcaption>"),
+                heads: all(figure, "<th scope=\"col\">", "</th>"),
+                rows: table.split("<tr").skip(1).map(|row| all(row, "<td>", "</td>")).collect(),
+            }
+        })
+        .collect()
+}
+
+impl Figure {
+    /// The sum of a column of counts.
+    pub(crate) fn sum_of(&self, head: &str) -> u64 {
+        let column = self.heads.iter().position(|known| known == head).expect("the column is there");
+        let count = |cell: &String| cell.replace('\u{202f}', "").parse::<u64>().expect("a count");
+        self.rows.iter().map(|row| count(&row[column])).fold(0, u64::saturating_add)
+    }
+
+    /// Panics unless what a title of loads or delays says is in the numbers of its own plot.
+    pub(crate) fn assert_title_is_of_its_rows(&self) {
+        let cell = |said: &str| self.rows.iter().flatten().any(|cell| cell == said);
+        match self.name.as_str() {
+            "delay" => {
+                let Some((before, after)) =
+                    [" takes ", " take ", " late by "].iter().find_map(|verb| self.title.split_once(verb))
+                else {
+                    return;
+                };
+                let value = after.trim_end_matches(" or more");
+                let percentile = [("in 1000", "99.9"), ("in 100", "99"), ("alf the ", "50")]
+                    .into_iter()
+                    .find(|(words, _)| before.contains(words))
+                    .map(|(_, percentile)| percentile);
+                let is_it = |row: &&Vec<String>| {
+                    let share = row[1].split(" of ").next().unwrap_or_default();
+                    let place =
+                        before.contains(&row[0]) || before.contains(&format!("At {share} of the load"));
+                    let goal = row[1].split_once(" of ").is_none_or(|(_, goal)| before.contains(goal));
+                    let said = !before.contains("At ") || place && goal;
+                    row[4] == value && Some(row[3].as_str()) == percentile && said
+                };
+                assert!(self.rows.iter().any(|row| is_it(&row)), "{self:?}");
+            }
+            "loss" => {
+                let here = self.title.split(';').next().unwrap_or_default();
+                let digits = |word: &&str| word.starts_with(|letter: char| letter.is_ascii_digit());
+                for load in here.split([' ', '\u{a0}', ',']).filter(digits) {
+                    assert!(cell(load), "{load}: {self:?}");
+                }
+            }
+            _ => {}
+        }
+    }
 }

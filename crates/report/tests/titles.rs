@@ -1,0 +1,126 @@
+//! A title states what its own plot shows, of all trials, or says which it leaves out.
+
+mod drawn;
+mod made;
+
+use drawn::{Figure, figures_of};
+use dropline_record::{Count, DelayAtLine, DelayLine, Histogram, Purpose, Record, TrialLine};
+use dropline_report::html;
+use dropline_trial::Arrival;
+use made::Made;
+
+fn service() -> Record {
+    Made::service(Arrival::constant(), 7).search()
+}
+
+fn figure(record: &Record, name: &str) -> Figure {
+    let figures = figures_of(&html(std::slice::from_ref(record)));
+    figures.into_iter().find(|figure| figure.name == name).unwrap_or_else(|| panic!("{name} is drawn"))
+}
+
+/// A trial whose every packet took so long.
+fn slow(number: u64, load_pps: f64, delay_ns: u64, like: &TrialLine) -> TrialLine {
+    let mut histogram = Histogram::new();
+    histogram.record_n(delay_ns, 10_000);
+    let stated = histogram.quantile(0.5);
+    TrialLine {
+        number,
+        intended_load_pps: load_pps,
+        purpose: Purpose::DelayAt,
+        delay_ns: Some(DelayLine {
+            count: Count(histogram.count()),
+            min: histogram.min(),
+            p50: stated,
+            p90: stated,
+            p99: stated,
+            p99_9: stated,
+            max: histogram.max(),
+            histogram: histogram.to_v2_deflate(),
+        }),
+        ..like.clone()
+    }
+}
+
+#[test]
+fn a_delay_title_speaks_of_one_curve_and_names_the_goal_of_that_curve() {
+    let mut record = service();
+    let model = record.trials[0].clone();
+    // 90 % of the first goal is quick, 90 % of the second, a little above it, is not.
+    record.trials.push(slow(101, 165e3, 1_190_000, &model));
+    record.trials.push(slow(102, 167e3, 18_200_000, &model));
+    let at = |goal, trial| DelayAtLine { goal, share: 0.9, trial };
+    record.result.as_mut().expect("it ended").delay_at = vec![at(0, 101), at(1, 102)];
+    let delay = figure(&record, "delay");
+    delay.assert_title_is_of_its_rows();
+    let title = delay.title.replace('\u{a0}', " ");
+    assert!(
+        title.starts_with("At 90 % of the load for 0.5 % loss one packet in 1000 takes 18.2 ms"),
+        "{title}"
+    );
+    let page = html(std::slice::from_ref(&record)).replace('\u{a0}', " ");
+    assert!(page.contains(">90 % of no loss</text>") && page.contains(">90 % of 0.5 % loss</text>"));
+}
+
+#[test]
+fn of_many_delays_the_heaviest_are_drawn_and_the_caption_says_how_many_there_are() {
+    let mut record = service();
+    let model = record.trials[0].clone();
+    let delay_at = &mut record.result.as_mut().expect("it ended").delay_at;
+    delay_at.clear();
+    for number in 101..=112 {
+        let load = 1e3 * number as f64;
+        record.trials.push(slow(number, load, number * 1000, &model));
+        delay_at.push(DelayAtLine { goal: 0, share: load / 186e3, trial: number });
+    }
+    let delay = figure(&record, "delay");
+    delay.assert_title_is_of_its_rows();
+    assert!(delay.title.contains("112\u{a0}us") && delay.caption.contains("10 of 12 delays"), "{delay:?}");
+}
+
+#[test]
+fn lateness_is_not_called_a_delay() {
+    let mut record = made::trial(139_000.0, 10);
+    (record.trials[0].delay_ns, record.trials[0].service_delay_ns) = (None, None);
+    let delay = figure(&record, "delay");
+    assert!(delay.title.contains("leaves late by"), "{}", delay.title);
+}
+
+#[test]
+fn the_places_of_loss_count_every_trial_wherever_the_axis_ends() {
+    let mut record = service();
+    for trial in &mut record.trials {
+        trial.lost_at = Some([("service_queue".to_owned(), trial.lost)].into());
+    }
+    let queue: u64 = record.trials.iter().map(|trial| trial.lost.0).sum();
+    // Far above all that the axis shows, most of the packets were lost, elsewhere.
+    let high = TrialLine {
+        number: 101,
+        intended_load_pps: 2e6,
+        lost: Count(3 * queue),
+        lost_at: Some([("receive_buffer".to_owned(), Count(3 * queue))].into()),
+        ..record.trials[0].clone()
+    };
+    record.trials.push(high.clone());
+    let places = figure(&record, "places");
+    assert!(places.title.starts_with("75\u{a0}% were lost at the receive buffer"), "{}", places.title);
+    assert_eq!(places.sum_of("lost"), 4 * queue);
+    assert!(places.rows.iter().any(|row| row[0].starts_with("above ")), "{places:?}");
+    record.trials.push(TrialLine { number: 102, lost: Count(77), lost_at: None, ..high });
+    let places = figure(&record, "places");
+    assert!(places.caption.contains("Not counted: 77 lost in 1\u{a0}trial"), "{}", places.caption);
+}
+
+#[test]
+fn a_title_of_loss_tells_which_trials_off_its_axis_say_otherwise() {
+    let mut record = service();
+    let quiet = figure(&record, "loss").title;
+    assert!(!quiet.contains(';'), "{quiet}");
+    let model = record.trials[0].clone();
+    let low = TrialLine { number: 101, intended_load_pps: 2e3, lost: Count(5), ..model.clone() };
+    let high = TrialLine { number: 102, intended_load_pps: 2e6, lost: Count(0), ..model };
+    record.trials.extend([low, high]);
+    let loss = figure(&record, "loss");
+    loss.assert_title_is_of_its_rows();
+    let said = "; 1\u{a0}trial below lost packets; 1\u{a0}trial above lost none";
+    assert_eq!(loss.title, format!("{quiet}{said}"));
+}
