@@ -30,8 +30,8 @@ impl LiveWords {
         let (stop, stopped) = channel();
         let print = move || {
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(EVERY) {
-                let words = live_words(&live);
-                if live.trial() == number && !words.is_empty() {
+                let words = live_words(&live, number);
+                if !words.is_empty() {
                     // A closed stderr is no reason to stop measuring.
                     drop(writeln!(std::io::stderr(), "trial {number}  {words}"));
                 }
@@ -62,8 +62,11 @@ impl Drop for LiveWords {
 
 /// `offered 51 200, forwarded 51 163; at the target's socket: 12 dropped, 41 kB waiting`. What is offered and not
 /// forwarded may still be under way. Clients of a closed loop say at their end what they offered; empty before anything
-/// is known.
-pub(crate) fn live_words(live: &Live) -> String {
+/// is known, and while what is known is of another trial.
+pub(crate) fn live_words(live: &Live, number: u64) -> String {
+    if live.trial() != number {
+        return String::new();
+    }
     let (offered, forwarded) = (live.offered(), live.forwarded());
     let mut words = match offered {
         0 => String::new(),
@@ -106,7 +109,7 @@ mod tests {
 
     #[test]
     fn before_the_first_packet_there_is_nothing_to_say() {
-        assert_eq!(live_words(&Live::default()), "");
+        assert_eq!(live_words(&Live::default(), 0), "");
         assert_eq!((grouped(7), grouped(51_200)), ("7".into(), "51\u{a0}200".into()));
     }
 

@@ -1,6 +1,7 @@
 //! The binary: flags in, exit code out. It decides nothing.
 
 mod args;
+mod block;
 mod live;
 mod output;
 mod plan;

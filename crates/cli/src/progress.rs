@@ -1,5 +1,6 @@
 //! What a person sees while it runs: a block redrawn on a terminal, plain lines elsewhere. On stderr.
 
+use crate::block::Block;
 use crate::live::{LiveWords, live_words};
 use dropline::algorithms::{Outlook, Search};
 use dropline::measured::{Rate, TrialInput};
@@ -12,14 +13,14 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Characters of a range bar and of a trial's bar.
+/// Characters of a range bar.
 const RANGE: usize = 44;
-const BAR: usize = 16;
 
 /// Shows progress on stderr, and finished trials as JSON on stdout where asked.
 pub(crate) struct Progress {
-    /// The block on a terminal; `None` prints lines.
+    /// What redraws the block on a terminal; `None` prints lines.
     block: Option<ProgressBar>,
+    shown: Block,
     quiet: bool,
     /// How far the trial is.
     live: LiveWords,
@@ -42,6 +43,7 @@ impl Progress {
         });
         Self {
             block,
+            shown: Block::default(),
             quiet,
             live: LiveWords::default(),
             jsonl,
@@ -68,6 +70,7 @@ impl Progress {
         self.range = Some((plan.range.min().as_pps(), plan.range.max().as_pps()));
         self.budget = plan.limits.budget;
         self.spent = Duration::ZERO;
+        self.shown = Block::default();
     }
 
     /// Takes the block off the screen.
@@ -86,25 +89,33 @@ impl Progress {
         }
     }
 
+    /// Draws the block; of the trial that runs it says how far it is.
+    fn draw(&self, number: u64, duration: Duration) {
+        let Some(block) = &self.block else { return };
+        let (shown, live) = (self.shown.clone(), self.live.source());
+        let text = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            let share = state.elapsed().as_secs_f64() / duration.as_secs_f64();
+            let _ = write!(out, "{}", shown.text(share, &live_words(&live, number)));
+        };
+        let style = ProgressStyle::with_template("{block}").expect("a legal template");
+        block.set_style(style.with_key("block", text));
+    }
+
     /// A line a goal: the range searched, the bounds in it, the width there is and the width asked for.
-    fn intervals(&self, bounds: &[BoundsLine]) -> String {
-        let mut text = String::new();
-        let Some(range) = self.range else { return text };
-        for ((goal, bounds), asked) in self.goals.iter().zip(bounds).zip(&self.widths) {
-            let width = match (bounds.lower_pps, bounds.upper_pps) {
-                (Some(lower), Some(upper)) => {
-                    format!("width {:.2} % → {} %", (upper - lower) / upper * 100.0, asked * 100.0)
-                }
-                _ => format!("asked {} %", asked * 100.0),
-            };
-            let _ = write!(
-                text,
-                "\n  {goal:<11} {}  {}  {width}",
-                bar(range, bounds),
-                self.load(interval(bounds))
-            );
-        }
-        text
+    fn intervals(&self, bounds: &[BoundsLine]) -> Vec<String> {
+        let Some(range) = self.range else { return Vec::new() };
+        let goals = self.goals.iter().zip(bounds).zip(&self.widths);
+        goals
+            .map(|((goal, bounds), asked)| {
+                let width = match (bounds.lower_pps, bounds.upper_pps) {
+                    (Some(lower), Some(upper)) => {
+                        format!("width {:.2} % → {} %", (upper - lower) / upper * 100.0, asked * 100.0)
+                    }
+                    _ => format!("asked {} %", asked * 100.0),
+                };
+                format!("  {goal:<11} {}  {}  {width}", bar(range, bounds), self.load(interval(bounds)))
+            })
+            .collect()
     }
 
     /// A load in words, in the unit of what is measured.
@@ -118,7 +129,7 @@ impl Progress {
                 self.budget.map_or(String::new(), |budget| format!(" of at most {} s", budget.as_secs()));
             format!("{:.0} s{of} of trials", self.spent.as_secs_f64())
         });
-        format!("\n  {left}     Ctrl-C keeps what is known")
+        format!("  {left}     Ctrl-C keeps what is known")
     }
 
     /// Time until every interval is narrow or the budget is spent, and until the widest is half as wide.
@@ -157,19 +168,10 @@ impl Watcher for Progress {
             }
             return;
         };
-        let live = self.live.source();
-        let duration = input.duration;
-        let fraction = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-            let share = (state.elapsed().as_secs_f64() / duration.as_secs_f64()).min(1.0);
-            let full = (share * BAR as f64) as usize;
-            let _ = write!(out, "{}{}", "█".repeat(full), "░".repeat(BAR - full));
-            let _ = write!(out, "  {}", live_words(&live));
-        };
-        let style = ProgressStyle::with_template("{prefix}   {fraction}{msg}").expect("a legal template");
-        block.set_style(style.with_key("fraction", fraction));
         block.reset_elapsed();
-        let seconds = duration.as_secs_f64();
-        block.set_prefix(format!("{phase}, trial {number}   {} for {seconds:.3} s", self.load(input.load)));
+        let load = self.load(input.load);
+        self.shown.begins(phase, number, &load, input.duration.as_secs_f64());
+        self.draw(number, input.duration);
     }
 
     fn ended(&mut self, line: &TrialLine, search: Option<&Search>) {
@@ -183,14 +185,15 @@ impl Watcher for Progress {
             Some(ratio) => format!("lost {} ({} %)", line.lost.0, percent(ratio)),
             None => "nothing was offered".into(),
         };
+        let load = self.load(Rate::from_millipps((line.intended_load_pps * 1000.0).round() as u64));
         match &self.block {
-            Some(block) => {
-                let intervals = search.map_or(String::new(), |_| self.intervals(&line.bounds));
-                block.set_message(format!("  {lost}{intervals}{}", self.time(search)));
+            Some(_) => {
+                let mut known = search.map_or_else(Vec::new, |_| self.intervals(&line.bounds));
+                known.push(self.time(search));
+                self.shown.ended(line.number, &load, &lost, known);
+                self.draw(line.number, Duration::from_secs_f64(line.duration_s.max(1e-9)));
             }
             None => {
-                let load = Rate::from_millipps((line.intended_load_pps * 1000.0).round() as u64);
-                let load = self.load(load);
                 let mut text = format!("trial {}  {load}  {} s  {lost}", line.number, line.duration_s);
                 if line.purpose == Purpose::Search {
                     for (goal, bounds) in self.goals.iter().zip(&line.bounds) {
