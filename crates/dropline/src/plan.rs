@@ -167,6 +167,18 @@ impl SearchPlan {
         Ok(Search::new(algorithm, self.goals.clone(), self.limits_in_all()))
     }
 
+    /// This search as one of several on the same target, numbered from 1: each has a chance of its own.
+    #[must_use]
+    pub fn repetition(&self, number: u32, of: u32) -> Self {
+        if of < 2 {
+            return self.clone();
+        }
+        let (target, seed) = self.target.repeated(self.profile.seed);
+        let mut plan = Self { target, repetition: Some([number, of]), ..self.clone() };
+        plan.profile.seed = seed.wrapping_add(u64::from(number) - 1);
+        plan
+    }
+
     /// The limits, with the time that a certificate may cost.
     fn limits_in_all(&self) -> Limits {
         match self.algorithm {

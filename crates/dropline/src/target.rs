@@ -237,6 +237,18 @@ impl Target {
         self
     }
 
+    /// The same target for several searches, each with a chance of its own, and the seed of the first of them: a system
+    /// that would be drawn by the seed is drawn once.
+    pub(crate) fn repeated(&self, seed: u64) -> (Self, u64) {
+        match &self.kind {
+            Kind::Sim(simulation) => {
+                let (simulation, seed) = simulation.repeated(seed);
+                (Self { word: format!("sim:{}", simulation.word()), kind: Kind::Sim(simulation) }, seed)
+            }
+            _ => (self.clone(), seed),
+        }
+    }
+
     /// Whether it is a program of its own that is started for the measurement.
     pub fn is_program(&self) -> bool {
         matches!(self.kind, Kind::Exec { .. })

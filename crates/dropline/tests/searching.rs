@@ -101,6 +101,54 @@ fn a_search_cut_short_after_any_trial_ends_the_same_when_resumed() {
 }
 
 #[test]
+fn more_without_loss_than_with_some_is_never_stated_without_a_doubt() {
+    let mut contradicted = 0;
+    for algorithm in ["binary", "mdr", "mlr"] {
+        for seed in 1..=12 {
+            let target = format!("sim:noisy?seed={seed}");
+            let record = search(&plan(&target, algorithm, &["0", "0.5%"]), &Output::Nowhere).record;
+            let result = record.result.as_ref().unwrap();
+            let impossible = result.goals[0].lower_pps > result.goals[1].lower_pps;
+            let doubted = result.caveats.iter().any(|caveat| caveat.code == "goals_contradict");
+            assert_eq!(doubted, impossible, "{algorithm}, seed {seed}: {:?}", bounds(&record));
+            contradicted += usize::from(impossible);
+        }
+    }
+    assert!(contradicted > 0, "bisections of a noisy system contradict one another now and then");
+}
+
+#[test]
+fn repeated_searches_are_of_one_system_and_each_has_a_chance_of_its_own() {
+    for target in ["sim:noisy", "sim:random", "sim:noisy?seed=3", "sim:noisy?capacity=9Mpps"] {
+        let mut once = plan(target, "mlr", &["0"]);
+        once.limits.max_trials = Some(6);
+        let plans: Vec<SearchPlan> = (1..=4).map(|number| once.repetition(number, 4)).collect();
+        let truth =
+            |plan: &SearchPlan| plan.target.simulation().unwrap().truth(&plan.goals[0], &plan.profile);
+        assert!(plans.iter().all(|plan| truth(plan) == truth(&once)), "{target}: {plans:?}");
+        let trials = |plan: &SearchPlan| {
+            let record = search(plan, &Output::Nowhere).record;
+            record
+                .trials
+                .iter()
+                .map(|line| (line.intended_load_pps.to_bits(), line.lost.0))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            trials(&plans[0]),
+            trials(&once),
+            "{target}: the first is the search that is not repeated"
+        );
+        assert_ne!(trials(&plans[0]), trials(&plans[1]), "{target}: chance is another one");
+    }
+    let (_directory, path) = file("third.jsonl");
+    let third = plan("sim:noisy", "mlr", &["0"]).repetition(3, 4);
+    let whole = search(&third, &Output::File(path.clone())).record;
+    let resumed = resume(&SearchPlan::of_record(&whole).unwrap(), &path).unwrap().record;
+    assert_eq!(bounds(&resumed), bounds(&whole), "a repetition can be gone on with");
+}
+
+#[test]
 fn a_finished_search_resumed_with_more_time_goes_on() {
     let (_directory, path) = file("short.jsonl");
     let mut plan = plan("sim:soft?seed=1", "mlr", &["0"]);

@@ -60,7 +60,7 @@ pub(crate) struct SearchArgs {
     /// Bound on the number of trials.
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub(crate) max_trials: Option<u64>,
-    /// Search N times and show the spread.
+    /// Search N times, always the same target, and show the spread.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search")]
     pub(crate) repeat: u32,
     /// Measure delay percentiles afterwards, at these shares of each goal's load: 90%,50%,10%.

@@ -68,7 +68,7 @@ fn fresh(args: &SearchArgs, conditions: &mut Conditions, progress: &mut Progress
     let mut path = None;
     let searches = plans.iter().flat_map(|plan| (1..=repeat).map(move |number| (plan, number)));
     for (index, (plan, number)) in (0..).zip(searches) {
-        let plan = repetition(plan, number, repeat);
+        let plan = plan.repetition(number, repeat);
         let output = output(&args.keep, index, count);
         progress.searching(&plan);
         let one = dropline::search(&plan, &output, conditions, progress)?;
@@ -82,16 +82,6 @@ fn fresh(args: &SearchArgs, conditions: &mut Conditions, progress: &mut Progress
         }
     }
     Ok((finished, path))
-}
-
-/// Each repetition has a chance of its own.
-fn repetition(plan: &SearchPlan, number: u32, of: u32) -> SearchPlan {
-    let mut plan = plan.clone();
-    if of > 1 {
-        plan.repetition = Some([number, of]);
-        plan.profile.seed = plan.profile.seed.wrapping_add(u64::from(number) - 1);
-    }
-    plan
 }
 
 /// The plan of a record, from the command line that made it; flags given now must agree with it.

@@ -62,6 +62,29 @@ impl Simulation {
         }
     }
 
+    /// The same system for several searches, and the seed of the first of them: its capacity is drawn once. `seed` is
+    /// the chance of a search when the target has none of its own.
+    pub(super) fn repeated(&self, seed: u64) -> (Self, u64) {
+        let seed = self.seed.unwrap_or(seed);
+        let capacity = self.settings(seed).capacity_of(self.system);
+        (Self { capacity: Some(capacity), seed: None, ..*self }, seed)
+    }
+
+    /// As [`parse`](Self::parse) reads it.
+    pub(super) fn word(&self) -> String {
+        let mut parameters = Vec::new();
+        if let Some(capacity) = self.capacity {
+            let millipps = capacity.as_millipps();
+            parameters.push(format!("capacity={}.{:03}pps", millipps / 1000, millipps % 1000));
+        }
+        if self.overhead != Settings::OVERHEAD {
+            parameters.push(format!("overhead={}ns", self.overhead.as_nanos()));
+        }
+        parameters.extend(self.seed.map(|seed| format!("seed={seed}")));
+        let mark = if parameters.is_empty() { "" } else { "?" };
+        format!("{}{mark}{}", self.system, parameters.join("&"))
+    }
+
     /// The loads a search uses when the user does not say.
     pub fn range(&self) -> LoadRange {
         default_range()
@@ -74,8 +97,16 @@ impl Simulation {
 
     fn simulated(&self, profile: &TrafficProfile, first_trial: u64) -> Simulated {
         let seed = self.seed.unwrap_or(profile.seed);
-        let settings = Settings { capacity: self.capacity, overhead: self.overhead, seed };
-        Simulated::new(self.system, settings, TrafficProfile { seed, ..profile.clone() }, first_trial)
+        Simulated::new(
+            self.system,
+            self.settings(seed),
+            TrafficProfile { seed, ..profile.clone() },
+            first_trial,
+        )
+    }
+
+    fn settings(&self, seed: u64) -> Settings {
+        Settings { capacity: self.capacity, overhead: self.overhead, seed }
     }
 }
 
@@ -87,5 +118,18 @@ impl Measurer for Virtual {
 
     fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
         self.0.measure(input).map_err(|never| match never {})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_of_a_repeated_system_is_read_back_as_the_same_system() {
+        for word in ["random", "noisy?seed=3", "hard?capacity=9Mpps&overhead=20ms"] {
+            let (repeated, _) = Simulation::parse(word).unwrap().repeated(7);
+            assert_eq!(Simulation::parse(&repeated.word()).unwrap(), repeated, "{word}");
+        }
     }
 }
