@@ -1,7 +1,8 @@
 //! Several searches: what they share, where they differ, how far they scatter.
 
-use crate::finding::{Finding, Standing, loss_words};
+use crate::finding::{Finding, loss_words};
 use crate::number::Loads;
+use crate::standing::Standing;
 use crate::traffic;
 use dropline_record::{Record, sample};
 
@@ -112,6 +113,8 @@ impl Line {
         let answers: Vec<_> =
             group.iter().filter_map(|finding| finding.answers.get(place(finding)?)).collect();
         let first = answers.first()?;
+        let standings: Vec<&Standing> =
+            group.iter().filter_map(|finding| finding.standings.get(place(finding)?)).collect();
         let headlines: Vec<f64> = answers
             .iter()
             .filter_map(|answer| answer.headline_pps())
@@ -131,12 +134,8 @@ impl Line {
             upper_pps: first.upper_pps,
             change: None,
             trials: group[0].record.trials.len() as u64,
-            result: Standing::of(first).short(),
-            irregular: answers
-                .iter()
-                .map(|answer| Standing::of(answer))
-                .filter(|standing| !standing.settled())
-                .collect(),
+            result: standings.first()?.short(),
+            irregular: standings.into_iter().filter(|standing| !standing.settled()).cloned().collect(),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::number::{self, JOIN, Loads};
 use crate::prose::sentence_case;
+use crate::standing::{Standing, prefix};
 use crate::traffic::highest_load;
 use dropline_record::{AnswerLine, GoalLine, Record, ResultWord, SearchLine, TrialLine};
 
@@ -11,6 +12,8 @@ pub(crate) struct Finding<'a> {
     pub(crate) record: &'a Record,
     pub(crate) search: &'a SearchLine,
     pub(crate) answers: Vec<AnswerLine>,
+    /// Whether each answer is one.
+    pub(crate) standings: Vec<Standing>,
     /// Names of the goals, each of its own.
     pub(crate) names: Vec<String>,
     /// Colours of the goals, by their place in the palette.
@@ -33,7 +36,29 @@ impl<'a> Finding<'a> {
         let loads = Loads::of(&record.header.load_unit, &answers, highest_load(record));
         let names = names(&answers);
         let inks = (0..answers.len()).map(palette).collect();
-        Some(Self { record, search, answers, names, inks, loads })
+        let standings = answers.iter().map(|answer| Standing::of(record, answer)).collect();
+        Some(Self { record, search, answers, standings, names, inks, loads })
+    }
+
+    /// The ends of what is stated of a goal: of its interval or bounds, or of what a doubt leaves open.
+    pub(crate) fn ends(&self, goal: usize) -> (Option<f64>, Option<f64>) {
+        match (self.standings[goal].denied(), &self.answers[goal]) {
+            (Some(denied), _) => (Some(denied.low_pps), Some(denied.high_pps)),
+            (None, answer) => (answer.lower_pps, answer.upper_pps),
+        }
+    }
+
+    /// The one load that is stated of a goal; a doubted answer has none.
+    pub(crate) fn point(&self, goal: usize) -> Option<f64> {
+        match self.standings[goal].denied() {
+            Some(_) => None,
+            None => self.answers[goal].headline_pps(),
+        }
+    }
+
+    /// Whether any answer is doubted.
+    pub(crate) fn is_doubted(&self) -> bool {
+        self.standings.iter().any(|standing| standing.denied().is_some())
     }
 
     /// Searches that are shown together: a goal has one colour in all of them.
@@ -96,7 +121,14 @@ impl<'a> Finding<'a> {
         if self.answers.is_empty() {
             return vec![Piece { text: "The search had no goal.".into(), goal: None }];
         }
-        pieces.push(Piece { text: ".".into(), goal: None });
+        let mut whys: Vec<&str> = Vec::new();
+        for denied in self.standings.iter().filter_map(Standing::denied) {
+            if !whys.contains(&denied.why) {
+                whys.push(denied.why);
+            }
+        }
+        let why = if whys.is_empty() { String::new() } else { format!(": {}", whys.join("; ")) };
+        pieces.push(Piece { text: format!("{why}."), goal: None });
         pieces
     }
 
@@ -109,7 +141,12 @@ impl<'a> Finding<'a> {
         let loss = loss_words(&answer.goal);
         let loads = self.loads;
         let bounds = (answer.lower_pps, answer.upper_pps);
-        match (Standing::of(answer), bounds, answer.headline_pps()) {
+        match (self.standings[index].clone(), bounds, answer.headline_pps()) {
+            (Standing::Doubted(denied), _, _) => say(
+                "between ",
+                format!("{} and {}", loads.bare(denied.low_pps), loads.with_unit(denied.high_pps)),
+                format!(" {loss}"),
+            ),
             (standing, (lower, upper), Some(headline)) if standing.settled() => {
                 say("", loads.with_unit(headline), format!(" {loss}, {}", loads.interval(lower, upper)));
             }
@@ -144,11 +181,14 @@ impl<'a> Finding<'a> {
 
     /// What stands in brackets, and what it cost.
     pub(crate) fn explanation(&self) -> String {
-        if !self.answers.iter().any(|answer| Standing::of(answer).settled()) {
+        if !self.standings.iter().any(Standing::settled) {
             return format!("{}.", sentence_case(&self.cost()));
         }
         let brackets = match self.answers.iter().find_map(|answer| answer.level) {
-            Some(level) => format!("Brackets hold the truth with {} probability.", number::percent(level)),
+            Some(level) => format!(
+                "Brackets hold the truth with {} probability, if the target is the same in all trials.",
+                number::percent(level)
+            ),
             None => {
                 "Brackets hold the relevant bounds: a load that achieved the goal, and one that failed it."
                     .into()
@@ -186,29 +226,33 @@ impl<'a> Finding<'a> {
         }
     }
 
-    /// The headline number with its unit or without; `≥` before it where the target does more.
-    pub(crate) fn headline(&self, answer: &AnswerLine, unit: bool) -> Option<String> {
-        let load = answer.headline_pps()?;
-        let words = if unit { self.loads.with_unit(load) } else { self.loads.bare(load) };
-        let more = matches!(Standing::of(answer), Standing::AtMaximum { .. } | Standing::GeneratorLimited);
-        Some(if more { format!("≥{JOIN}{words}") } else { words })
+    /// The headline number with its unit or without; `≥` before it where the target does more, two where it is doubted.
+    pub(crate) fn headline(&self, goal: usize, unit: bool) -> Option<String> {
+        let with = |load: f64| if unit { self.loads.with_unit(load) } else { self.loads.bare(load) };
+        if let Some(denied) = self.standings[goal].denied() {
+            return Some(format!("{} to {}", self.loads.bare(denied.low_pps), with(denied.high_pps)));
+        }
+        let load = self.answers[goal].headline_pps()?;
+        let more = matches!(self.standings[goal], Standing::AtMaximum { .. } | Standing::GeneratorLimited);
+        Some(if more { format!("≥{JOIN}{}", with(load)) } else { with(load) })
     }
 
     /// Whether the answer is one, and if not, what it still says.
-    pub(crate) fn standing_words(&self, answer: &AnswerLine) -> String {
+    pub(crate) fn standing_words(&self, goal: usize) -> String {
+        let answer = &self.answers[goal];
         let load = |load: Option<f64>| load.map_or_else(|| "this".into(), |load| self.loads.with_unit(load));
-        match Standing::of(answer) {
+        match &self.standings[goal] {
             Standing::Regular => "regular".into(),
             Standing::Narrow => "narrow: the interval is as narrow as asked".into(),
             Standing::Wide => "wide: the interval is wider than asked".into(),
             Standing::AtMaximum { irregular } => format!(
                 "{}at maximum: the target does at least {}",
-                prefix(irregular, ", "),
+                prefix(*irregular, ", "),
                 load(answer.lower_pps)
             ),
             Standing::BelowMinimum { irregular } => format!(
                 "{}below minimum: the goal fails even at {}, the lowest load allowed",
-                prefix(irregular, ", "),
+                prefix(*irregular, ", "),
                 load(Some(self.search.min_load_pps))
             ),
             Standing::GeneratorLimited => format!(
@@ -218,14 +262,27 @@ impl<'a> Finding<'a> {
             Standing::Unfinished => {
                 "irregular, unfinished: the search ended before the bounds were close enough".into()
             }
+            Standing::Doubted(denied) => {
+                let stated = self.loads.interval(answer.lower_pps, answer.upper_pps);
+                let stated = format!("{stated}{JOIN}{}", self.loads.unit);
+                let so = match answer.level {
+                    Some(level) => format!(
+                        "the {} interval of a target that stays the same would be {stated}",
+                        number::percent(level)
+                    ),
+                    None => format!("the bounds {stated} are what single trials showed"),
+                };
+                format!("doubted: {}; {so}", denied.why)
+            }
             Standing::Other(why) => format!("irregular: {why}"),
         }
     }
 
     /// What a longer search would buy: `60 s would give 1.1 %, 0.5 % takes about 5 min`; `None` where the answer
-    /// is narrow, or nothing is known.
-    pub(crate) fn outlook(&self, answer: &AnswerLine) -> Option<String> {
-        let outlook = answer.outlook.as_ref()?;
+    /// is narrow, nothing is known, or the answer is doubted: more of the same would not help.
+    pub(crate) fn outlook(&self, goal: usize) -> Option<String> {
+        let answer = &self.answers[goal];
+        let outlook = answer.outlook.as_ref().filter(|_| self.standings[goal].denied().is_none())?;
         let wide =
             width(answer).map_or_else(String::new, |width| format!("{} wide; ", number::percent(width)));
         let asked = number::percent(answer.goal.width);
@@ -270,69 +327,6 @@ impl<'a> Finding<'a> {
 /// Colours that the palette has; further goals share the last.
 fn palette(place: usize) -> usize {
     place.min(3)
-}
-
-/// Whether an answer is one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
-    Regular,
-    /// An interval as narrow as asked.
-    Narrow,
-    /// An interval wider than asked.
-    Wide,
-    /// Irregular where the algorithm states bounds.
-    AtMaximum {
-        irregular: bool,
-    },
-    /// Irregular where the algorithm states bounds.
-    BelowMinimum {
-        irregular: bool,
-    },
-    GeneratorLimited,
-    Unfinished,
-    /// A word that this version does not know.
-    Other(String),
-}
-
-impl Standing {
-    /// By the words of the record, so that later ones are shown too.
-    pub(crate) fn of(answer: &AnswerLine) -> Self {
-        let result = word(serde_json::to_value(answer.result));
-        let irregular = answer.result == ResultWord::Irregular;
-        match if irregular { answer.why.as_deref().unwrap_or("unfinished") } else { result.as_str() } {
-            "regular" => Self::Regular,
-            "narrow" => Self::Narrow,
-            "wide" => Self::Wide,
-            "at_maximum" => Self::AtMaximum { irregular },
-            "below_minimum" => Self::BelowMinimum { irregular },
-            "generator_limited" => Self::GeneratorLimited,
-            "unfinished" => Self::Unfinished,
-            other => Self::Other(other.replace('_', " ")),
-        }
-    }
-
-    /// Whether both ends stand.
-    pub(crate) fn settled(&self) -> bool {
-        matches!(self, Self::Regular | Self::Narrow | Self::Wide)
-    }
-
-    /// In a word or two, for a table.
-    pub(crate) fn short(&self) -> String {
-        match self {
-            Self::Regular => "regular".into(),
-            Self::Narrow => "narrow".into(),
-            Self::Wide => "wide".into(),
-            Self::AtMaximum { irregular } => format!("{}at maximum", prefix(*irregular, ": ")),
-            Self::BelowMinimum { irregular } => format!("{}below minimum", prefix(*irregular, ": ")),
-            Self::GeneratorLimited => "irregular: generator limited".into(),
-            Self::Unfinished => "irregular: unfinished".into(),
-            Self::Other(why) => format!("irregular: {why}"),
-        }
-    }
-}
-
-fn prefix(irregular: bool, join: &str) -> String {
-    if irregular { format!("irregular{join}") } else { String::new() }
 }
 
 /// To two digits: an outlook is no better known.

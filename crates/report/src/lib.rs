@@ -7,6 +7,7 @@
 mod arrivals;
 mod comparison;
 mod csv;
+mod denial;
 mod explained;
 mod finding;
 mod graph;
@@ -16,6 +17,7 @@ mod number;
 mod passages;
 mod plot;
 mod prose;
+mod standing;
 mod style;
 mod text;
 mod things;

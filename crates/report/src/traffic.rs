@@ -19,6 +19,11 @@ pub(crate) fn is_traffic(record: &Record) -> bool {
     record.header.load_unit == "packets"
 }
 
+/// Whether a generator of ours sent packets, and waited for them; a simulation or another program does as it does.
+pub(crate) fn is_ours(record: &Record) -> bool {
+    is_traffic(record) && record.header.generator.is_some()
+}
+
 /// The traffic in words.
 pub(crate) fn traffic_words(record: &Record) -> String {
     let profile = &record.header.profile;

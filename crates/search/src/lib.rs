@@ -9,6 +9,7 @@ pub mod algorithm;
 pub mod belief;
 pub mod binary;
 pub mod certified;
+mod contradiction;
 pub mod credible;
 pub mod goal;
 pub mod mdr;

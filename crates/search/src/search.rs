@@ -1,5 +1,6 @@
 //! An algorithm within its limits, fed with evidence only.
 
+use crate::contradiction::contradictions;
 use crate::{Algorithm, Belief, Bounds, Goal, GoalOutcome, GoalResult, Irregular};
 use dropline_trial::{Caveat, Rate, Trial, TrialInput};
 use std::collections::BTreeMap;
@@ -110,7 +111,9 @@ impl Search {
 
     /// Doubts about what the search answers now.
     pub fn caveats(&self) -> Vec<Caveat> {
-        self.algorithm.caveats()
+        let mut caveats = self.algorithm.caveats();
+        caveats.extend(contradictions(&self.goals, &self.outcome()));
+        caveats
     }
 
     /// What the search answers now, one a goal; irregular until it is done.

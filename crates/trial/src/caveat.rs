@@ -134,6 +134,21 @@ pub enum Caveat {
         /// Packets that the target lost.
         lost: u64,
     },
+    /// More was achieved with less loss allowed than with more: no target has both answers.
+    GoalsContradict {
+        /// Loss ratio of the one goal.
+        strict_loss_ratio: f64,
+        /// Loss ratio of the other, above it.
+        loose_loss_ratio: f64,
+        /// Where the one was achieved, in packets a second.
+        achieved_pps: f64,
+        /// Where the other ends, below it, in packets a second.
+        limit_pps: f64,
+        /// The lowest of the bounds of both, in packets a second.
+        low_pps: f64,
+        /// The highest of the bounds of both, in packets a second.
+        high_pps: f64,
+    },
     /// Counters from which places of loss were taken hold other programs' packets too.
     CountersShared {
         /// Packets that they counted beyond what was lost here.
@@ -279,6 +294,7 @@ impl Caveat {
             Self::Slowed { .. } => "slowed",
             Self::TwoStates { .. } => "two_states",
             Self::LossBelow { .. } => "loss_below",
+            Self::GoalsContradict { .. } => "goals_contradict",
             Self::CountersShared { .. } => "counters_shared",
             Self::PlaceInferred { .. } => "place_inferred",
             Self::PlacesUnseen { .. } => "places_unseen",

@@ -83,7 +83,7 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
             "1 \u{2212} forwarded ÷ intended decides (RFC 9971); lost ÷ offered is the target's".into(),
         ));
     }
-    if offered && traffic::is_traffic(record) && !traffic::is_overheard(record) {
+    if traffic::is_ours(record) {
         facts.push(("waits", traffic::waits_words(record)));
     }
     let lost_at = traffic::lost_at(&record.trials);

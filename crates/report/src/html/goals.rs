@@ -1,6 +1,6 @@
 //! The answers as a table, and the doubts about them.
 
-use crate::finding::{Finding, Piece, Standing, width};
+use crate::finding::{Finding, Piece, width};
 use crate::number::{fixed, percent};
 use crate::plot::canvas::{Canvas, Path};
 use crate::plot::scale::Scale;
@@ -55,16 +55,17 @@ pub(super) fn goals(finding: &Finding) -> Markup {
                 }
                 tbody {
                     @for (index, answer) in finding.answers.iter().enumerate() {
-                        @let standing = Standing::of(answer);
+                        @let standing = &finding.standings[index];
+                        @let stated = answer_stands(finding, index);
                         tr data-goal=(index) {
                             td.l.name {
                                 span class=(format!("dot d{}", finding.inks[index])) {}
                                 span class=(format!("t{}", finding.inks[index])) { (finding.names[index]) }
                             }
-                            td data-headline-pps=[answer.headline_pps()] { b { (finding.headline(answer, false).unwrap_or_else(|| "none".into())) } }
-                            td data-lower-pps=[answer.lower_pps] { (load(answer.lower_pps)) }
-                            td data-upper-pps=[answer.upper_pps] { (load(answer.upper_pps)) }
-                            td.w { @if let Some(width) = width(answer) { (fixed(width * 100.0, 2)) "\u{a0}%" } }
+                            td data-headline-pps=[answer.headline_pps()] { b { (finding.headline(index, false).unwrap_or_else(|| "none".into())) } }
+                            td data-lower-pps=[answer.lower_pps] { (load(stated.and(answer.lower_pps))) }
+                            td data-upper-pps=[answer.upper_pps] { (load(stated.and(answer.upper_pps))) }
+                            td.w { @if let Some(width) = stated.and(width(answer)) { (fixed(width * 100.0, 2)) "\u{a0}%" } }
                             td.w { (fixed(answer.goal.width * 100.0, 2)) "\u{a0}%" }
                             td.l.wrap data-result=(standing.short()) {
                                 @if standing.settled() { (standing.short()) }
@@ -79,11 +80,16 @@ pub(super) fn goals(finding: &Finding) -> Markup {
     }
 }
 
+/// `Some` where the interval or the bounds of an answer are stated: a doubted one has none.
+fn answer_stands(finding: &Finding, goal: usize) -> Option<()> {
+    finding.standings[goal].denied().is_none().then_some(())
+}
+
 /// What a longer search would buy.
 pub(super) fn outlooks(finding: &Finding) -> Markup {
     html! {
-        @for (index, answer) in finding.answers.iter().enumerate() {
-            @if let Some(outlook) = finding.outlook(answer) {
+        @for index in 0..finding.answers.len() {
+            @if let Some(outlook) = finding.outlook(index) {
                 p.about data-outlook=(index) {
                     "With more time, " b class=(format!("t{}", finding.inks[index])) { (finding.names[index]) } ": " (outlook) "."
                 }
@@ -107,13 +113,12 @@ pub(super) fn certificates(finding: &Finding) -> Markup {
 
 /// What each answer that is none still says.
 fn irregular(finding: &Finding) -> Markup {
-    let irregular = finding.answers.iter().zip(&finding.names).enumerate();
     html! {
-        @for (index, (answer, name)) in irregular {
-            @if !Standing::of(answer).settled() {
+        @for (index, name) in finding.names.iter().enumerate() {
+            @if !finding.standings[index].settled() {
                 div.caveat data-code="irregular" data-goal=(index) {
                     b { "!" }
-                    span { b class=(format!("t{}", finding.inks[index])) { (name) } ": " (finding.standing_words(answer)) "." }
+                    span { b class=(format!("t{}", finding.inks[index])) { (name) } ": " (finding.standing_words(index)) "." }
                 }
             }
         }
@@ -123,10 +128,8 @@ fn irregular(finding: &Finding) -> Markup {
 /// Loads that hold every answer.
 fn range(finding: &Finding) -> Option<(f64, f64)> {
     let loads = || {
-        let of = |answer: &dropline_record::AnswerLine| {
-            [answer.headline_pps(), answer.lower_pps, answer.upper_pps]
-        };
-        finding.answers.iter().flat_map(of).flatten().filter(|load| load.is_finite() && *load >= 0.0)
+        let of = |goal: usize| [finding.point(goal), finding.ends(goal).0, finding.ends(goal).1];
+        (0..finding.answers.len()).flat_map(of).flatten().filter(|load| load.is_finite() && *load >= 0.0)
     };
     let (low, high) = (loads().min_by(f64::total_cmp)?, loads().max_by(f64::total_cmp)?);
     let pad = ((high - low) * 0.15).max(high * 0.002);
@@ -134,26 +137,25 @@ fn range(finding: &Finding) -> Option<(f64, f64)> {
 }
 
 fn whisker(finding: &Finding, index: usize, range: (f64, f64)) -> Markup {
-    let answer = &finding.answers[index];
     let class = finding.inks[index];
     let mut canvas = Canvas::new(180.0, 16.0);
     let x = Scale::linear(range, (2.0, 178.0));
     canvas.line("axis", (2.0, 8.0), (178.0, 8.0));
-    if let (Some(lower), Some(upper)) = (answer.lower_pps, answer.upper_pps) {
+    if let (Some(lower), Some(upper)) = finding.ends(index) {
         let (lower, upper) = (x.clamped(lower), x.clamped(upper));
         canvas.line(&format!("whisker s{class}"), (lower, 8.0), (upper, 8.0));
         for end in [lower, upper] {
             canvas.line(&format!("cap s{class}"), (end, 3.0), (end, 13.0));
         }
     }
-    if let Some(headline) = answer.headline_pps() {
+    if let Some(headline) = finding.point(index) {
         let mut dot = Path::default();
         dot.disc(&canvas, x.clamped(headline), 8.0, 3.6);
         canvas.path(&format!("f{class}"), &dot);
     }
     let drawing = canvas.finish(Vec::new());
     let words = format!("{} on a line of loads", finding.names[index]);
-    html! { (drawing.svg("plot small", &words, &finding.standing_words(answer), None)) }
+    html! { (drawing.svg("plot small", &words, &finding.standing_words(index), None)) }
 }
 
 /// Each doubt in a box of its own, never below the fold.

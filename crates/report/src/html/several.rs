@@ -107,7 +107,11 @@ fn answer(comparison: &Comparison) -> Vec<Piece> {
             }
             _ => String::new(),
         };
-        let doubt = if line.irregular.is_empty() { "" } else { ", irregular" };
+        let doubt = match line.irregular.iter().all(|standing| standing.denied().is_some()) {
+            _ if line.irregular.is_empty() => "",
+            true => ", doubted",
+            false => ", irregular",
+        };
         pieces.push(plain(format!("{with}{change}{spread}{doubt}")));
     }
     pieces.push(plain(".".into()));

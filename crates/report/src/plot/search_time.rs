@@ -12,10 +12,10 @@ use super::axes::{Frame, load_ticks, widest};
 use super::canvas::{Anchor, Canvas, Drawing};
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room, trial_words};
-use crate::finding::{Finding, Standing, relative_width};
+use crate::finding::{Finding, relative_width};
 use crate::number::{self, Loads, percent, seconds};
 use crate::prose::{labelled, sentence_case};
-use dropline_record::AnswerLine;
+use crate::standing::Standing;
 use steps::{Step, steps};
 
 /// Height of the lanes at the edges, for trials outside the axis.
@@ -65,7 +65,7 @@ fn has_medians(finding: &Finding) -> bool {
 /// When each goal was known as well as asked, or why not.
 fn title(finding: &Finding) -> String {
     let knowns: Vec<Option<(f64, f64)>> =
-        finding.answers.iter().enumerate().map(|(goal, answer)| known(finding, goal, answer)).collect();
+        (0..finding.answers.len()).map(|goal| known(finding, goal)).collect();
     if let [Some(first), Some(_), ..] = knowns.as_slice()
         && knowns.iter().all(|known| *known == Some(*first))
     {
@@ -79,14 +79,14 @@ fn title(finding: &Finding) -> String {
     }
     let mut before = None;
     let words: Vec<String> = finding
-        .answers
+        .standings
         .iter()
         .enumerate()
-        .map(|(goal, answer)| {
+        .map(|(goal, standing)| {
             let name = goal_phrase(finding, goal);
             let Some((width, after)) = knowns[goal] else {
                 before = None;
-                return format!("the {name} {}", missing(&Standing::of(answer), false));
+                return format!("the {name} {}", missing(standing, false));
             };
             let after = seconds(after);
             match before.replace(width) {
@@ -104,8 +104,12 @@ fn title(finding: &Finding) -> String {
 
 /// The standing of all goals, where they have the same.
 fn same_standing(finding: &Finding) -> Option<Standing> {
-    let first = Standing::of(finding.answers.first()?);
-    finding.answers.iter().all(|answer| Standing::of(answer) == first).then_some(first)
+    let first = finding.standings.first()?;
+    let as_first = |other: &Standing| match (first, other) {
+        (Standing::Doubted(_), Standing::Doubted(_)) => true,
+        _ => first == other,
+    };
+    finding.standings.iter().all(as_first).then(|| first.clone())
 }
 
 /// What a goal without both bounds lacks, said of it or of no goal.
@@ -115,6 +119,8 @@ fn missing(why: &Standing, of_none: bool) -> &'static str {
         (Standing::AtMaximum { .. }, true) => "has an upper bound",
         (Standing::BelowMinimum { .. }, false) => "has no lower bound",
         (Standing::BelowMinimum { .. }, true) => "has a lower bound",
+        (Standing::Doubted(_), false) => "is doubted",
+        (Standing::Doubted(_), true) => "is beyond doubt",
         (_, false) => "was not settled",
         (_, true) => "was settled",
     }
@@ -130,8 +136,13 @@ fn goal_phrase(finding: &Finding, goal: usize) -> String {
     }
 }
 
-/// The width that the goal ended with (as asked, or wider), and since when it was that narrow.
-fn known(finding: &Finding, goal: usize, answer: &AnswerLine) -> Option<(f64, f64)> {
+/// The width that the goal ended with (as asked, or wider), and since when it was that narrow; of a doubted one nothing
+/// is known.
+fn known(finding: &Finding, goal: usize) -> Option<(f64, f64)> {
+    let answer = &finding.answers[goal];
+    if finding.standings[goal].denied().is_some() {
+        return None;
+    }
     let last = relative_width(answer.lower_pps, answer.upper_pps)?;
     let width = if last <= answer.goal.width { answer.goal.width } else { last };
     let steps = steps(finding, goal);

@@ -2,8 +2,8 @@
 
 use super::layout::{Columns, Page, Row, Side};
 use crate::comparison::{Comparison, Line};
-use crate::finding::Standing;
 use crate::number::{self, JOIN};
+use crate::standing::Standing;
 use crate::style::{Ink, Style};
 use dropline_record::{CaveatLine, Record};
 

@@ -1,7 +1,7 @@
 //! A search on a terminal.
 
 use super::layout::{Columns, Page, Row, Side};
-use crate::finding::{self, Finding, Standing};
+use crate::finding::{self, Finding};
 use crate::number;
 use crate::style::Ink;
 use crate::traffic;
@@ -11,8 +11,8 @@ pub(super) fn write(page: &mut Page, finding: &Finding) {
     head(page, finding.record);
     page.gap();
     page.columns(&goals(finding));
-    for (name, answer) in finding.names.iter().zip(&finding.answers) {
-        if let Some(outlook) = finding.outlook(answer) {
+    for (index, (name, answer)) in finding.names.iter().zip(&finding.answers).enumerate() {
+        if let Some(outlook) = finding.outlook(index) {
             page.hanging(&format!("  with more time, {name}   "), Ink::Faint, &outlook);
         }
         if let Some(certificate) = finding.certificate(answer) {
@@ -54,13 +54,15 @@ fn goals(finding: &Finding) -> Columns {
         .iter()
         .enumerate()
         .map(|(index, answer)| {
-            let standing = Standing::of(answer);
-            let headline = finding.headline(answer, true).unwrap_or_else(|| "unknown".into());
+            let standing = &finding.standings[index];
+            let doubted = standing.denied().is_some();
+            let headline = finding.headline(index, true).unwrap_or_else(|| "unknown".into());
             let bounds = match (answer.lower_pps, answer.upper_pps) {
+                _ if doubted => "none".into(),
                 (None, None) => "none".into(),
                 (lower, upper) => format!("{} {}", loads.interval(lower, upper), loads.unit),
             };
-            let width = finding::width(answer).map_or_else(String::new, |width| {
+            let width = finding::width(answer).filter(|_| !doubted).map_or_else(String::new, |width| {
                 format!("{} of {}", number::percent(width), number::percent(answer.goal.width))
             });
             Row {
@@ -71,7 +73,7 @@ fn goals(finding: &Finding) -> Columns {
                     (bounds, Ink::Plain),
                     (width, Ink::Plain),
                 ],
-                note: (!standing.settled()).then(|| finding.standing_words(answer)),
+                note: (!standing.settled()).then(|| finding.standing_words(index)),
                 said: None,
             }
         })
@@ -175,7 +177,7 @@ fn measured(page: &mut Page, finding: &Finding) {
     }
     page.fact("a load is", &finding.record.header.load_is);
     page.fact("time is", &finding::effective_words(search));
-    if traffic::is_traffic(finding.record) {
+    if traffic::is_ours(finding.record) {
         page.fact("waits", &traffic::waits_words(finding.record));
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     head(page, record);
     if trial.passages.is_none() && traffic::is_traffic(record) {
         page.fact("a load is", &record.header.load_is);
-        if !traffic::is_overheard(record) {
+        if traffic::is_ours(record) {
             page.fact("waits", &traffic::waits_words(record));
         }
     }

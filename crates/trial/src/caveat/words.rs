@@ -1,6 +1,7 @@
 //! Caveats, as a person reads them.
 
 use super::Caveat;
+use crate::Rate;
 use std::fmt;
 
 impl fmt::Display for Caveat {
@@ -101,20 +102,37 @@ impl fmt::Display for Caveat {
             ),
             Self::Slowed { before_pps, then_pps } => write!(
                 f,
-                "the target became slower while it was searched: the first load let {before_pps:.0} pps through, and later \
-                 {then_pps:.0}: the answer is that of the later one; look for heat, a throttled clock or a neighbour"
+                "the target became slower while it was searched: the first load let {} through, and later \
+                 {}: the answer is that of the later one; look for heat, a throttled clock or a neighbour",
+                load(*before_pps),
+                load(*then_pps)
             ),
             Self::TwoStates { slow_pps, fast_pps, slow } => write!(
                 f,
-                "trials find one of two targets, of {slow_pps:.0} and {fast_pps:.0} pps, {:.0} % of them the slow one: the \
-                 interval may be of either; look for a throttled clock or a flow that moves between cores",
+                "trials find one of two targets, of {} and {}, {:.0} % of them the slow one: the interval may be of \
+                 either; look for a throttled clock or a flow that moves between cores",
+                load(*slow_pps),
+                load(*fast_pps),
                 100.0 * slow
             ),
             Self::LossBelow { intended_load_pps, offered, lost } => write!(
                 f,
-                "{lost} of {offered} were lost at {intended_load_pps:.0} a second, far below the load that was \
-                 found: loss does not begin there; search again with a lower highest load"
+                "{lost} of {offered} were lost at {}, far below the load that was found: loss does not begin there; search \
+                 again with a lower highest load",
+                load(*intended_load_pps)
             ),
+            Self::GoalsContradict { strict_loss_ratio, loose_loss_ratio, achieved_pps, limit_pps, .. } => {
+                write!(
+                    f,
+                    "{} was achieved at {}, but {} at no more than {}: a target that takes the one takes the other, so it \
+                     was not the same in all trials, and neither number is a fact; search with --algorithm credible, or \
+                     with longer trials",
+                    goal(*strict_loss_ratio),
+                    load(*achieved_pps),
+                    goal(*loose_loss_ratio),
+                    load(*limit_pps)
+                )
+            }
             Self::CountersShared { beyond: 0 } => f.write_str(
                 "the counters that say where packets were lost hold other programs' packets too: places \
                  other than the target's own socket may be theirs",
@@ -209,4 +227,14 @@ impl fmt::Display for Caveat {
             Self::Reported { text, .. } => f.write_str(text),
         }
     }
+}
+
+/// A load as it is read: `8.445 Mpps`.
+fn load(pps: f64) -> Rate {
+    Rate::from_millipps((pps * 1000.0).round() as u64)
+}
+
+/// `no loss`, `0.5 % loss`.
+fn goal(loss_ratio: f64) -> String {
+    if loss_ratio == 0.0 { "no loss".into() } else { format!("{} % loss", (loss_ratio * 1e8).round() / 1e6) }
 }

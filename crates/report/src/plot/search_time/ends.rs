@@ -1,29 +1,30 @@
 //! What each goal ended with, at the right end of its bounds.
 
 use super::Drawn;
-use crate::finding::{Finding, Standing};
+use crate::finding::Finding;
 use crate::plot::axes::spread;
 use crate::plot::canvas::{Anchor, Canvas, Path, text_width};
-use dropline_record::AnswerLine;
 
 /// Whisker, name, value and interval of each goal: no legend.
 pub(super) fn right_labels(canvas: &mut Canvas, drawn: &Drawn, narrow: bool) {
     let Drawn { finding, frame, ref rate, .. } = *drawn;
     let lines = if narrow { 2.0 } else { 3.0 };
     let height = lines * 15.0 + 4.0;
-    let middle = |answer: &AnswerLine| {
-        let ends: Vec<f64> = [answer.lower_pps, answer.upper_pps].into_iter().flatten().collect();
-        let load = answer.headline_pps().or_else(|| ends.first().copied())?;
+    let goals = 0..finding.answers.len();
+    let middle = |goal: usize| {
+        let (lower, upper) = finding.ends(goal);
+        let ends: Vec<f64> = [lower, upper].into_iter().flatten().collect();
+        let load = finding.point(goal).or_else(|| ends.first().copied())?;
         let both = ends.iter().sum::<f64>() / ends.len().max(1) as f64;
         Some(rate.clamped(if ends.len() == 2 { both } else { load }))
     };
     let wanted: Vec<f64> =
-        finding.answers.iter().map(|answer| middle(answer).unwrap_or(frame.bottom) - height / 2.0).collect();
+        goals.clone().map(|goal| middle(goal).unwrap_or(frame.bottom) - height / 2.0).collect();
     let tops = spread(&wanted, height, frame.top - 8.0, frame.bottom - height);
     let x = frame.right + 9.0;
-    for (goal, answer) in finding.answers.iter().enumerate() {
+    for goal in goals {
         let class = finding.inks[goal];
-        if let (Some(lower), Some(upper)) = (answer.lower_pps, answer.upper_pps) {
+        if let (Some(lower), Some(upper)) = finding.ends(goal) {
             let (lower, upper) = (rate.clamped(lower), rate.clamped(upper));
             let mut caps = Path::default();
             for y in [lower, upper] {
@@ -33,7 +34,7 @@ pub(super) fn right_labels(canvas: &mut Canvas, drawn: &Drawn, narrow: bool) {
             canvas.path(&format!("cap s{class}"), &caps);
             canvas.line(&format!("whisker s{class}"), (x, lower), (x, upper));
         }
-        if let Some(headline) = answer.headline_pps() {
+        if let Some(headline) = finding.point(goal) {
             let mut dot = Path::default();
             dot.disc(canvas, x, rate.clamped(headline), 3.6);
             canvas.path(&format!("f{class}"), &dot);
@@ -41,7 +42,7 @@ pub(super) fn right_labels(canvas: &mut Canvas, drawn: &Drawn, narrow: bool) {
         let text = x + 10.0;
         let top = tops[goal];
         canvas.text(&format!("name t{class}"), Anchor::Start, text, top + 12.0, &finding.names[goal]);
-        let [value, below] = label_words(finding, answer, narrow);
+        let [value, below] = label_words(finding, goal, narrow);
         canvas.text("value", Anchor::Start, text, top + 27.0, &value);
         if !narrow {
             canvas.text("", Anchor::Start, text, top + 42.0, &below);
@@ -50,19 +51,21 @@ pub(super) fn right_labels(canvas: &mut Canvas, drawn: &Drawn, narrow: bool) {
 }
 
 /// The value of a goal, and its interval or that it has none.
-fn label_words(finding: &Finding, answer: &AnswerLine, narrow: bool) -> [String; 2] {
-    let settled = Standing::of(answer).settled();
-    let value = finding.headline(answer, !narrow).unwrap_or_else(|| "unknown".into());
+fn label_words(finding: &Finding, goal: usize, narrow: bool) -> [String; 2] {
+    let (standing, answer) = (&finding.standings[goal], &finding.answers[goal]);
+    let value = finding.headline(goal, !narrow).unwrap_or_else(|| "unknown".into());
+    let none = if standing.denied().is_some() { "doubted" } else { "irregular" };
+    let settled = standing.settled();
     let below =
-        if settled { finding.loads.interval(answer.lower_pps, answer.upper_pps) } else { "irregular".into() };
-    [if settled || !narrow { value } else { "irregular".into() }, below]
+        if settled { finding.loads.interval(answer.lower_pps, answer.upper_pps) } else { none.into() };
+    [if settled || !narrow { value } else { none.into() }, below]
 }
 
 /// Width that the labels at the right need.
 pub(super) fn label_room(finding: &Finding, narrow: bool) -> f64 {
     let mut room = 60.0f64;
-    for (name, answer) in finding.names.iter().zip(&finding.answers) {
-        let [value, below] = label_words(finding, answer, narrow);
+    for (goal, name) in finding.names.iter().enumerate() {
+        let [value, below] = label_words(finding, goal, narrow);
         // Names are bold.
         room = room.max(text_width(name) * 1.1).max(text_width(&value));
         if !narrow {

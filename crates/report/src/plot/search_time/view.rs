@@ -28,8 +28,9 @@ pub(crate) fn common_view(findings: &[Finding], loads: Loads, until: f64) -> Vie
     let mut lowers: Vec<(f64, f64)> = Vec::new();
     let mut uppers: Vec<(f64, f64)> = Vec::new();
     for finding in findings {
-        for (goal, answer) in finding.answers.iter().enumerate() {
-            for load in [answer.lower_pps, answer.upper_pps, answer.headline_pps()].into_iter().flatten() {
+        for goal in 0..finding.answers.len() {
+            let (lower, upper) = finding.ends(goal);
+            for load in [lower, upper, finding.point(goal)].into_iter().flatten() {
                 if load.is_finite() && load >= 0.0 {
                     (low, high) = (low.min(load), high.max(load));
                 }

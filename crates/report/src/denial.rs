@@ -1,0 +1,120 @@
+//! Doubts that deny an answer: where one of them stands, the headline gives way to what the trials bear out.
+
+use dropline_record::{AnswerLine, CaveatLine, GoalLine, Purpose, Record, TrialLine};
+
+/// A caveat that denies answers.
+struct Denial {
+    code: &'static str,
+    /// What it comes to, in a headline.
+    words: &'static str,
+    /// Numbers of the caveat that are loads: what is stated holds them.
+    loads: &'static [&'static str],
+    /// Whether it is about this goal.
+    about: fn(&CaveatLine, &GoalLine) -> bool,
+}
+
+/// Every caveat that denies an answer, the one that explains most first. All others leave it standing.
+const DENIALS: [Denial; 8] = [
+    Denial {
+        code: "goals_contradict",
+        words: "the answers to its goals contradict one another",
+        loads: &["low_pps", "high_pps"],
+        about: is_named,
+    },
+    Denial { code: "target_unreachable", words: "the target went away meanwhile", loads: &[], about: all },
+    Denial {
+        code: "two_states",
+        words: "the target has two states",
+        loads: &["slow_pps", "fast_pps"],
+        about: all,
+    },
+    Denial {
+        code: "loss_below",
+        words: "packets were lost far below too",
+        loads: &["intended_load_pps"],
+        about: is_zero_loss,
+    },
+    Denial {
+        code: "slowed",
+        words: "the target became slower meanwhile",
+        loads: &["before_pps", "then_pps"],
+        about: all,
+    },
+    Denial { code: "drift", words: "the target changed meanwhile", loads: &[], about: all },
+    Denial { code: "warm_up", words: "the target was slower at first than later on", loads: &[], about: all },
+    Denial {
+        code: "dependent_trials",
+        words: "the target has spells that last longer than a trial",
+        loads: &[],
+        about: all,
+    },
+];
+
+fn all(_: &CaveatLine, _: &GoalLine) -> bool {
+    true
+}
+
+fn is_zero_loss(_: &CaveatLine, goal: &GoalLine) -> bool {
+    goal.loss_ratio == 0.0
+}
+
+/// Whether the goal is one of the two that the caveat speaks of.
+fn is_named(caveat: &CaveatLine, goal: &GoalLine) -> bool {
+    let ratio = |name: &str| caveat.numbers.get(name).and_then(serde_json::Value::as_f64);
+    ["strict_loss_ratio", "loose_loss_ratio"].into_iter().any(|name| ratio(name) == Some(goal.loss_ratio))
+}
+
+/// Doubts about a trial that say that its loss may be our own doing.
+const OURS: [&str; 4] = ["generator_limited", "generator_lost", "generator_starved", "arrivals_not_kept"];
+
+/// An answer that is denied: why, and the loads that what was seen leaves open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Denied {
+    pub(crate) why: &'static str,
+    pub(crate) low_pps: f64,
+    pub(crate) high_pps: f64,
+}
+
+impl Denied {
+    /// `None` where nothing denies the answer, or it has no load that could be denied.
+    pub(crate) fn of(record: &Record, answer: &AnswerLine) -> Option<Self> {
+        let caveats = record.result.as_ref().map(|result| result.caveats.as_slice()).unwrap_or_default();
+        let found: Vec<(&Denial, &CaveatLine)> = DENIALS
+            .iter()
+            .flat_map(|denial| {
+                let of =
+                    |caveat: &&CaveatLine| caveat.code == denial.code && (denial.about)(caveat, &answer.goal);
+                caveats.iter().filter(of).map(move |caveat| (denial, caveat))
+            })
+            .collect();
+        let (first, _) = found.first()?;
+        let named = found.iter().flat_map(|(denial, caveat)| {
+            denial.loads.iter().filter_map(|name| caveat.numbers.get(*name)?.as_f64())
+        });
+        let stated = [answer.lower_pps, answer.upper_pps].into_iter().flatten();
+        let loads = named.chain(stated).chain(disputed(&record.trials, &answer.goal));
+        let loads: Vec<f64> = loads.filter(|load| load.is_finite() && *load >= 0.0).collect();
+        Some(Self {
+            why: first.words,
+            low_pps: loads.iter().copied().min_by(f64::total_cmp)?,
+            high_pps: loads.iter().copied().max_by(f64::total_cmp)?,
+        })
+    }
+}
+
+/// The lowest load at which a trial exceeded the goal's loss and the highest at which one did not, where they cross.
+fn disputed(trials: &[TrialLine], goal: &GoalLine) -> Vec<f64> {
+    let counts = |trial: &&TrialLine| {
+        trial.purpose == Purpose::Search
+            && !trial.caveats.iter().any(|caveat| OURS.contains(&caveat.code.as_str()))
+    };
+    let (mut failed, mut passed) = (f64::INFINITY, f64::NEG_INFINITY);
+    for trial in trials.iter().filter(counts) {
+        match trial.loss_ratio {
+            Some(loss) if loss > goal.loss_ratio => failed = failed.min(trial.intended_load_pps),
+            Some(_) => passed = passed.max(trial.intended_load_pps),
+            None => {}
+        }
+    }
+    if failed < passed { vec![failed, passed] } else { Vec::new() }
+}

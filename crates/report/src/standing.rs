@@ -1,0 +1,89 @@
+//! Whether an answer is one, and if not, what it is.
+
+use crate::denial::Denied;
+use crate::finding::word;
+use dropline_record::{AnswerLine, Record, ResultWord};
+
+/// Whether an answer is one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Standing {
+    Regular,
+    /// An interval as narrow as asked.
+    Narrow,
+    /// An interval wider than asked.
+    Wide,
+    /// Irregular where the algorithm states bounds.
+    AtMaximum {
+        irregular: bool,
+    },
+    /// Irregular where the algorithm states bounds.
+    BelowMinimum {
+        irregular: bool,
+    },
+    GeneratorLimited,
+    Unfinished,
+    /// The search has an answer, and its trials deny it.
+    Doubted(Denied),
+    /// A word that this version does not know.
+    Other(String),
+}
+
+impl Standing {
+    /// By the words of the record, so that later ones are shown too; a doubt goes before an answer.
+    pub(crate) fn of(record: &Record, answer: &AnswerLine) -> Self {
+        let standing = Self::stated(answer);
+        let deniable = standing.settled() || matches!(standing, Self::AtMaximum { .. });
+        match Denied::of(record, answer) {
+            Some(denied) if deniable => Self::Doubted(denied),
+            _ => standing,
+        }
+    }
+
+    /// What the search says of itself.
+    fn stated(answer: &AnswerLine) -> Self {
+        let result = word(serde_json::to_value(answer.result));
+        let irregular = answer.result == ResultWord::Irregular;
+        match if irregular { answer.why.as_deref().unwrap_or("unfinished") } else { result.as_str() } {
+            "regular" => Self::Regular,
+            "narrow" => Self::Narrow,
+            "wide" => Self::Wide,
+            "at_maximum" => Self::AtMaximum { irregular },
+            "below_minimum" => Self::BelowMinimum { irregular },
+            "generator_limited" => Self::GeneratorLimited,
+            "unfinished" => Self::Unfinished,
+            other => Self::Other(other.replace('_', " ")),
+        }
+    }
+
+    /// Whether both ends stand.
+    pub(crate) fn settled(&self) -> bool {
+        matches!(self, Self::Regular | Self::Narrow | Self::Wide)
+    }
+
+    /// Why it is doubted, and between which loads; `None` where it is not.
+    pub(crate) fn denied(&self) -> Option<Denied> {
+        match self {
+            Self::Doubted(denied) => Some(*denied),
+            _ => None,
+        }
+    }
+
+    /// In a word or two, for a table.
+    pub(crate) fn short(&self) -> String {
+        match self {
+            Self::Regular => "regular".into(),
+            Self::Narrow => "narrow".into(),
+            Self::Wide => "wide".into(),
+            Self::AtMaximum { irregular } => format!("{}at maximum", prefix(*irregular, ": ")),
+            Self::BelowMinimum { irregular } => format!("{}below minimum", prefix(*irregular, ": ")),
+            Self::GeneratorLimited => "irregular: generator limited".into(),
+            Self::Unfinished => "irregular: unfinished".into(),
+            Self::Doubted(_) => "doubted".into(),
+            Self::Other(why) => format!("irregular: {why}"),
+        }
+    }
+}
+
+pub(crate) fn prefix(irregular: bool, join: &str) -> String {
+    if irregular { format!("irregular{join}") } else { String::new() }
+}

@@ -1,0 +1,132 @@
+//! A headline gives way to the caveats that deny it; numbers for scripts stay.
+
+mod made;
+
+use dropline_record::{CaveatLine, Record, ResultWord};
+use dropline_report::{Style, html, text, text_many};
+use dropline_trial::{Arrival, Caveat};
+use made::Made;
+
+fn doubted(caveat: &Caveat) -> Record {
+    let mut record = Made::service(Arrival::constant(), 7).search();
+    let result = record.result.as_mut().expect("it ended");
+    result.caveats.push(CaveatLine::from(caveat));
+    for goal in &mut result.goals {
+        goal.median_pps = goal.lower_pps;
+        goal.level = Some(0.95);
+        goal.result = ResultWord::Narrow;
+    }
+    record
+}
+
+fn headline(record: &Record) -> String {
+    let page = html(std::slice::from_ref(record));
+    let inner =
+        page.split_once("<h1>").expect("a headline").1.split_once("</h1>").expect("it ends").0.to_owned();
+    let mut words = String::new();
+    for part in inner.split('<') {
+        words.push_str(part.split_once('>').map_or(part, |(_, text)| text));
+    }
+    words.replace(['\u{a0}', '\u{202f}'], " ")
+}
+
+/// Every doubt that a search has of its answer, and what the headline says for it.
+fn doubts() -> Vec<(Caveat, &'static str)> {
+    let strange = (0.5, 0.002);
+    vec![
+        (
+            Caveat::DependentTrials { correlation: strange.0, by_chance: strange.1 },
+            "spells that last longer than a trial",
+        ),
+        (Caveat::Drift { correlation: -strange.0, by_chance: strange.1 }, "changed meanwhile"),
+        (Caveat::WarmUp { by_chance: strange.1 }, "slower at first"),
+        (Caveat::Slowed { before_pps: 190e3, then_pps: 150e3 }, "became slower meanwhile"),
+        (Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5 }, "has two states"),
+        (
+            Caveat::LossBelow { intended_load_pps: 20e3, offered: 20_000, lost: 3 },
+            "packets were lost far below too",
+        ),
+        (
+            Caveat::GoalsContradict {
+                strict_loss_ratio: 0.0,
+                loose_loss_ratio: 0.005,
+                achieved_pps: 190e3,
+                limit_pps: 180e3,
+                low_pps: 180e3,
+                high_pps: 191e3,
+            },
+            "contradict one another",
+        ),
+    ]
+}
+
+#[test]
+fn a_headline_gives_way_to_every_doubt_of_the_search() {
+    for (caveat, words) in doubts() {
+        let record = doubted(&caveat);
+        let said = headline(&record);
+        assert!(said.starts_with("It takes between ") && said.contains(words), "{said}");
+        let first = said.split(" without loss").next().expect("the first goal");
+        assert!(!first.contains('['), "no interval where it is denied: {said}");
+        let shown = text(&record, Style { width: 200, ..Style::default() });
+        let row = shown.lines().find(|line| line.trim_start().starts_with("no loss")).expect("a row");
+        assert!(row.contains("doubted") && !row.contains('['), "{row}");
+        assert!(
+            shown.contains(&format!("doubted: {}", said.rsplit(": ").next().unwrap().trim_end_matches('.')))
+        );
+        // Scripts have the numbers that the search found.
+        let goal = &record.result.as_ref().expect("it ended").goals[0];
+        let object = record.to_object();
+        assert_eq!(object["goals"][0]["lower_pps"].as_f64(), goal.lower_pps, "{object}");
+        let page = html(std::slice::from_ref(&record));
+        assert!(page.contains(&format!("data-lower-pps=\"{}\"", goal.lower_pps.unwrap())));
+        assert!(!page.contains("With more time"));
+    }
+}
+
+#[test]
+fn what_is_stated_instead_holds_the_loads_of_the_doubt_and_those_that_both_passed_and_failed() {
+    let mut record = doubted(&Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5 });
+    let said = headline(&record);
+    assert!(said.starts_with("It takes between 170.0 and 200.0 kpps without loss"), "{said}");
+    // A trial far below lost packets: loads from there on did both.
+    let low = record.trials.iter().position(|trial| trial.lost.0 == 0).expect("one passed");
+    record.trials[low].intended_load_pps = 60e3;
+    (record.trials[low].lost, record.trials[low].loss_ratio) = (dropline_record::Count(9), Some(0.01));
+    let said = headline(&record);
+    assert!(said.starts_with("It takes between 60.0 and 200.0 kpps without loss"), "{said}");
+    // Unless the loss may be the generator's.
+    let starved = Caveat::GeneratorStarved { waited_ns: 9_000_000 };
+    record.trials[low].caveats = vec![CaveatLine::from(&starved)];
+    let said = headline(&record);
+    assert!(said.starts_with("It takes between 170.0 and 200.0 kpps without loss"), "{said}");
+}
+
+#[test]
+fn a_doubt_about_one_goal_leaves_the_other_its_interval() {
+    let record = doubted(&Caveat::LossBelow { intended_load_pps: 20e3, offered: 20_000, lost: 3 });
+    let said = headline(&record);
+    assert!(said.contains("between 20.0 and") && said.contains("with at most 0.5 % loss, ["), "{said}");
+    assert!(
+        html(&[record])
+            .contains("Brackets hold the truth with 95\u{a0}% probability, if the target is the same")
+    );
+}
+
+#[test]
+fn no_title_or_caption_claims_what_a_doubt_denies() {
+    let record = doubted(&Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5 });
+    let page = html(std::slice::from_ref(&record));
+    assert!(
+        !page.contains("Brackets hold") && !page.contains(" known to ") && !page.contains("believed, 95")
+    );
+    assert!(page.contains("<h2>No goal is beyond doubt</h2>"));
+    let both = text_many(&[record.clone(), record], Style { width: 200, ..Style::default() });
+    assert!(both.contains("2 of 2 searches doubted"), "{both}");
+}
+
+#[test]
+fn a_caveat_that_denies_nothing_leaves_the_headline() {
+    let record = doubted(&Caveat::FewSlices { slices: 3, wanted: 40 });
+    assert!(headline(&record).contains(" without loss, ["));
+}
