@@ -158,7 +158,10 @@ fn calibration(ended: &[Ended]) -> Calibration {
     };
     let (held, of) = pooled(ended, LEVEL, &[0, 1]);
     Calibration {
-        title: format!("Of intervals that state 95 %, {:.1} % hold the truth", 100.0 * held as f64 / of.max(1) as f64),
+        title: format!(
+            "Of intervals that state 95 %, {:.1} % hold the truth where trials are alike and the knee is not hard",
+            100.0 * held as f64 / of.max(1) as f64
+        ),
         caption: "Searches of the algorithm credible on systems whose trials are alike, hard knees left out; on the \
                   diagonal an interval holds the truth exactly as often as it says, above it more often."
             .into(),

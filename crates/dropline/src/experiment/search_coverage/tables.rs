@@ -36,8 +36,12 @@ pub(super) fn study(ended: &[Ended], systems: &[System], runs: u32, rival: bool)
         charts: Vec::new(),
         name: "search-coverage".into(),
         title: format!(
-            "Of intervals that state 95 %, {:.1} % hold the truth; bounds of other searches hold it on quiet systems",
-            percent(held as f64 / of.max(1) as f64)
+            "Of intervals that state 95 %, {:.1} % hold the truth on {} systems whose trials are alike, easy ones left \
+             out{}; bounds of other \
+             searches hold it on quiet ones",
+            percent(held as f64 / of.max(1) as f64),
+            systems.iter().filter(|system| counts_for_calibration(system.name())).count(),
+            left_out(ended, systems)
         ),
         paragraphs: vec![
             format!(
@@ -74,6 +78,25 @@ pub(super) fn study(ended: &[Ended], systems: &[System], runs: u32, rival: bool)
         .collect(),
         caveats: Vec::new(),
     }
+}
+
+/// What the number above leaves out: how few of the intervals hold the truth where trials are not alike.
+fn left_out(ended: &[Ended], systems: &[System]) -> String {
+    let shares = systems.iter().filter(|system| TREACHEROUS.contains(&system.name())).filter_map(|system| {
+        let of = |one: &&Ended| {
+            one.system == system.name() && one.contender == Contender::Credible { level: LEVEL }
+        };
+        let answers: Vec<bool> =
+            ended.iter().filter(of).flat_map(|one| one.answers.iter().map(|answer| answer.holds)).collect();
+        let held = answers.iter().filter(|holds| **holds).count();
+        (!answers.is_empty()).then(|| percent(held as f64 / answers.len() as f64))
+    });
+    let shares: Vec<f64> = shares.collect();
+    let ends =
+        shares.iter().copied().min_by(f64::total_cmp).zip(shares.iter().copied().max_by(f64::total_cmp));
+    ends.map_or_else(String::new, |(low, high)| {
+        format!(", and {low:.0} to {high:.0} % on {} that are not, which carry caveats", shares.len())
+    })
 }
 
 const HOLDS: &str = "where nothing is lost at any load, or much at all, an answer that says so; of the last five systems \
