@@ -9,7 +9,7 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum UdpError {
     /// Nothing listens at that port (ICMP): start the service, or measure the embedded one.
-    #[error("{} packets were sent to {target} and the host answered \"port unreachable\"", grouped(*sent))]
+    #[error("{} sent to {target} and the host answered \"port unreachable\"", packets_were(*sent))]
     Closed {
         /// Where packets went.
         target: SocketAddr,
@@ -17,7 +17,7 @@ pub enum UdpError {
         sent: u64,
     },
     /// Packets leave and nothing ever came back: not an echo service, or something in between drops all.
-    #[error("{} packets were sent to {target} and none was answered", grouped(*sent))]
+    #[error("{} sent to {target} and none was answered", packets_were(*sent))]
     NoAnswer {
         /// Where packets went.
         target: SocketAddr,
@@ -180,6 +180,11 @@ impl BindError {
     }
 }
 
+/// `1 packet was`, `3 000 packets were`.
+fn packets_were(number: u64) -> String {
+    if number == 1 { "1 packet was".into() } else { format!("{} packets were", grouped(number)) }
+}
+
 /// `3 000`: digits in groups of three.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -205,5 +210,6 @@ mod tests {
             "3 000 packets were sent to 127.0.0.1:7008 and the host answered \"port unreachable\""
         );
         assert_eq!((grouped(7), grouped(1_000_204)), ("7".into(), "1 000 204".into()));
+        assert_eq!(packets_were(1), "1 packet was");
     }
 }
