@@ -21,9 +21,16 @@ fn a_search_shows_its_answer_and_what_rfc_9971_wants_said() {
     {
         assert!(shown.contains(said), "{said}");
     }
-    for said in ["a load is", "time is", "waits", "width"] {
+    for said in ["a load is", "time is", "width"] {
         assert!(shown.contains(said), "{said}");
     }
+}
+
+#[test]
+fn waits_are_told_where_we_wait_and_not_of_a_simulation() {
+    let service = Made::service(dropline_trial::Arrival::constant(), 7).search();
+    assert!(text(&service, Style::default()).contains("after the last departure"));
+    assert!(!text(&mdr(), Style::default()).contains("after the last departure"));
 }
 
 #[test]
