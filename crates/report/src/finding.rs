@@ -4,7 +4,7 @@ use crate::number::{self, JOIN, Loads};
 use crate::prose::sentence_case;
 use crate::standing::{Standing, prefix};
 use crate::traffic::highest_load;
-use dropline_record::{AnswerLine, GoalLine, Record, ResultWord, SearchLine, TrialLine};
+use dropline_record::{AnswerLine, GoalLine, Record, SearchLine, TrialLine};
 
 /// A search as it is shown: its answers, or what was known when it was cut off.
 #[derive(Clone, Debug)]
