@@ -4,10 +4,14 @@ use crate::{Done, root};
 use std::path::Path;
 
 /// Debian packages that `make test` needs, and a file of each that tells that it is there.
-const TEST: [(&str, &str); 4] = [
+const TEST: [(&str, &str); 8] = [
     ("chromium", "/usr/bin/chromium"),
+    ("default-jre-headless", "/usr/bin/java"),
     ("iproute2", "/sbin/ip"),
+    ("libhdrhistogram-java", "/usr/share/java/hdrhistogram.jar"),
     ("nftables", "/usr/sbin/nft"),
+    ("prometheus", "/usr/bin/promtool"),
+    ("python3-prometheus-client", "/usr/lib/python3/dist-packages/prometheus_client/__init__.py"),
     ("xinetd", "/usr/sbin/xinetd"),
 ];
 

@@ -218,29 +218,37 @@ pub(crate) struct ReportArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  dropline export night.jsonl --to csv > night.csv
+  dropline export night.jsonl --to csv -o night.csv
+  dropline export night.jsonl --to openmetrics -o night.om
   dropline export graph.jsonl --to chrome -o graph.json      then open it in ui.perfetto.dev
   dropline export graph.jsonl --to ctf -o graph.ctf          then  babeltrace2 graph.ctf")]
 pub(crate) struct ExportArgs {
     /// The record.
     pub(crate) record: PathBuf,
-    /// csv: a row a trial, or a cell of what was imported. hlog: delays as HdrHistogram's log. openmetrics: delays as
-    /// a histogram. schema: the JSON Schema of a record's lines. Of a pipeline's trial also ctf: its events as a trace in a
-    /// new directory (-o), as babeltrace2 reads it; chrome: its passages as Chrome's trace events, as Perfetto reads them.
+    /// What it becomes.
     #[arg(long, value_name = "FORMAT", default_value = "csv")]
     pub(crate) to: ExportFormat,
-    /// The new file or directory [default: what is text goes to stdout].
+    /// The new file, or the directory of --to ctf [default: what is text goes to stdout].
     #[arg(short, long, value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
+    /// With --to hlog: an interval each time slice, to two digits, instead of one each trial, to three.
+    #[arg(long)]
+    pub(crate) slices: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
+    /// A pipeline's passages as Chrome's trace events, as Perfetto reads them.
     Chrome,
+    /// A row a trial, or a cell of what was imported.
     Csv,
+    /// A pipeline's events as a trace in a new directory (-o), as babeltrace2 reads it.
     Ctf,
+    /// Delays as HdrHistogram's log; tagged where they are of several trials.
     Hlog,
+    /// Load, loss and delays of trials, bounds of goals; what was imported as histograms.
     Openmetrics,
+    /// The JSON Schema of a record's lines.
     Schema,
 }
 

@@ -1,10 +1,10 @@
 //! `import` and `export`: distributions to a record, and to the formats of others.
 
-use crate::Failure;
-use crate::import::{Format, Imported, hlog};
-use dropline_record::DistributionLine;
+use crate::import::{Format, ImportError, Imported, hlog, stored};
+use crate::{Failure, clock, keeper, openmetrics};
 use dropline_record::schema::Line;
-use dropline_stats::Counted;
+use dropline_record::{DelayLine, DistributionLine, Purpose, Record, TrialLine};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
@@ -43,8 +43,121 @@ pub fn keep(path: &Path, text: &str) -> Result<(), Failure> {
     })
 }
 
+/// What a file holds that is exported.
+#[derive(Debug)]
+pub enum Held {
+    /// A record of trials.
+    Record(Box<Record>),
+    /// Distributions that were imported.
+    Imported(Vec<Imported>),
+}
+
+/// How a record of import begins.
+const IMPORT: &str = "{\"line\":\"distribution\"";
+
+impl Held {
+    /// Reads a record, of trials or of import.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is none.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        let text = keeper::read_text(path)?;
+        if text.starts_with(IMPORT) {
+            return Ok(Self::Imported(stored::parse(&text).map_err(|why| broken(&why))?));
+        }
+        Ok(Self::Record(Box::new(keeper::parse(&text, path)?)))
+    }
+
+    /// A row a trial, or a cell of what was imported.
+    pub fn csv(&self) -> String {
+        match self {
+            Self::Record(record) => dropline_report::csv(record),
+            Self::Imported(imported) => cells_csv(imported),
+        }
+    }
+
+    /// Load, loss, bounds and delays as OpenMetrics.
+    ///
+    /// # Errors
+    /// If a histogram of the record is broken.
+    pub fn openmetrics(&self) -> Result<String, Failure> {
+        match self {
+            Self::Record(record) => openmetrics::of_record(record).map_err(|why| broken(&why)),
+            Self::Imported(imported) => Ok(openmetrics::of_imported(imported)),
+        }
+    }
+
+    /// HdrHistogram's log, and how many events have no place in it: an interval each distribution, or each of its
+    /// time slices where there are some and they are wanted. A single distribution has no tag.
+    ///
+    /// # Errors
+    /// If no delays were measured, or a histogram of the record is broken.
+    pub fn hdr_log(&self, sliced: bool) -> Result<(String, u64), Failure> {
+        let (start, parts) = match self {
+            Self::Record(record) => (clock::unix_s(&record.header.started), of_trials(record)?),
+            Self::Imported(imported) => (None, imported.iter().map(of_import).collect()),
+        };
+        let several = parts.len() > 1;
+        let mut intervals = Vec::new();
+        for part in &parts {
+            let tag = Some(part.imported.name.as_str()).filter(|tag| several && !tag.is_empty());
+            if sliced && !part.imported.slices.is_empty() {
+                intervals.extend(part.imported.slices.iter().map(|slice| hlog::Interval {
+                    tag,
+                    begin_s: part.slices_from_s + slice.begin_s,
+                    length_s: slice.length_s,
+                    counted: &slice.counted,
+                }));
+            } else {
+                let Part { begin_s, length_s, .. } = *part;
+                intervals.push(hlog::Interval { tag, begin_s, length_s, counted: &part.imported.counted });
+            }
+        }
+        Ok(hlog::write(start.unwrap_or(0), &intervals))
+    }
+}
+
+/// A distribution and when it was measured, in seconds from the start of its record or file.
+struct Part<'a> {
+    imported: Cow<'a, Imported>,
+    begin_s: f64,
+    length_s: f64,
+    /// What the begin of its slices is counted from.
+    slices_from_s: f64,
+}
+
+/// The delays at loads that somebody asked for; else those of the last trial that measured some.
+fn of_trials(record: &Record) -> Result<Vec<Part<'static>>, Failure> {
+    let measured = || record.trials.iter().filter_map(|trial| Some((trial, trial.delay_ns.as_ref()?)));
+    let asked: Vec<_> =
+        measured().filter(|(trial, _)| matches!(trial.purpose, Purpose::Trial | Purpose::DelayAt)).collect();
+    let chosen = if asked.is_empty() { measured().next_back().into_iter().collect() } else { asked };
+    if chosen.is_empty() {
+        return Err(Failure::environment(
+            "no trial of the record measured delays, and such a log holds nothing else",
+        )
+        .advice("its counts:  --to csv  or  --to openmetrics"));
+    }
+    let part = |(trial, delay): (&TrialLine, &DelayLine)| {
+        let imported = Cow::Owned(stored::of_trial(trial, delay).map_err(|why| broken(&why))?);
+        Ok(Part { imported, begin_s: trial.at_s, length_s: trial.duration_s, slices_from_s: trial.at_s })
+    };
+    chosen.into_iter().map(part).collect()
+}
+
+/// A file without slices does not say when its events were.
+fn of_import(imported: &Imported) -> Part<'_> {
+    let begin_s = imported.slices.first().map_or(0.0, |first| first.begin_s);
+    let end_s = imported.slices.last().map_or(0.0, |last| last.begin_s + last.length_s);
+    Part { imported: Cow::Borrowed(imported), begin_s, length_s: end_s - begin_s, slices_from_s: 0.0 }
+}
+
+fn broken(why: &ImportError) -> Failure {
+    Failure::environment(format!("the record is damaged: {why}")).advice("export an intact copy of it")
+}
+
 /// A row a cell: part, lowest and highest value, count; values in nanoseconds.
-pub fn csv(imported: &[Imported]) -> String {
+fn cells_csv(imported: &[Imported]) -> String {
     let mut text = String::from("part,low_ns,high_ns,count\n");
     for part in imported {
         let quantum = part.counted.meaning().quantum_ns;
@@ -59,51 +172,11 @@ pub fn csv(imported: &[Imported]) -> String {
     text
 }
 
-/// OpenMetrics 1.0: one histogram, a label for each part.
-pub fn openmetrics(imported: &[Imported]) -> String {
-    let mut text = String::from(
-        "# TYPE dropline_delay_seconds histogram\n# UNIT dropline_delay_seconds seconds\n\
-         # HELP dropline_delay_seconds Delays as they were counted.\n",
-    );
-    for part in imported {
-        let name: String = part.name.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-        let quantum = part.counted.meaning().quantum_ns;
-        let mut below = 0u64;
-        for (_, high, count) in part.counted.cells() {
-            below += count;
-            let le = high as f64 * quantum / 1e9;
-            let _ = writeln!(text, "dropline_delay_seconds_bucket{{part=\"{name}\",le=\"{le:?}\"}} {below}");
-        }
-        let count = part.counted.count();
-        let _ = writeln!(text, "dropline_delay_seconds_bucket{{part=\"{name}\",le=\"+Inf\"}} {count}");
-        let _ = writeln!(text, "dropline_delay_seconds_count{{part=\"{name}\"}} {count}");
-        if let Some(sum) = sum_seconds(&part.counted) {
-            let _ = writeln!(text, "dropline_delay_seconds_sum{{part=\"{name}\"}} {sum:?}");
-        }
-    }
-    text.push_str("# EOF\n");
-    text
-}
-
-/// The sum that the format asks for; none where delays are below zero or not known.
-fn sum_seconds(counted: &Counted) -> Option<f64> {
-    let (sum, _) = counted.sums()?;
-    let least = counted.cells().next().map_or(0, |(low, _, _)| low);
-    (least >= 0).then(|| sum as f64 * counted.meaning().quantum_ns / 1e9)
-}
-
-/// HdrHistogram's log, and how many events have no place in it.
-pub fn hdr_log(imported: &[Imported]) -> (String, u64) {
-    let parts: Vec<(String, Counted)> =
-        imported.iter().map(|part| (part.name.clone(), part.counted.clone())).collect();
-    hlog::write(&parts)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::import::Hints;
-    use dropline_stats::{Above, Meaning};
+    use dropline_stats::{Above, Counted, Meaning};
 
     fn part() -> Imported {
         let above = Some(Above { from: 200, count: 2 });
@@ -114,28 +187,13 @@ mod tests {
     #[test]
     fn a_record_of_import_is_read_as_it_was_written() {
         let text = lines("a.hist", Format::Cyclictest, &[part(), part()]);
-        assert_eq!(Format::of(&text), Format::Record);
-        assert_eq!(Format::Record.parse(&text, Hints::default()).unwrap(), [part(), part()]);
-    }
-
-    #[test]
-    fn openmetrics_buckets_add_up() {
-        assert_eq!(
-            openmetrics(&[part()]).lines().skip(3).collect::<Vec<_>>(),
-            [
-                r#"dropline_delay_seconds_bucket{part="thread \"0\"",le="6e-6"} 3"#,
-                r#"dropline_delay_seconds_bucket{part="thread \"0\"",le="7e-6"} 4"#,
-                r#"dropline_delay_seconds_bucket{part="thread \"0\"",le="+Inf"} 6"#,
-                r#"dropline_delay_seconds_count{part="thread \"0\""} 6"#,
-                "# EOF",
-            ],
-            "the sum of events of unknown length is not known"
-        );
+        assert_eq!(Format::of(&text), Some(Format::Record));
+        assert_eq!(Format::Record.parse(&text, &Hints::default()).unwrap(), [part(), part()]);
     }
 
     #[test]
     fn csv_keeps_what_is_known_only_to_be_long() {
-        assert_eq!(csv(&[part()]).lines().last(), Some(r#""thread ""0""",200000,,2"#));
-        assert_eq!(hdr_log(&[part()]).1, 2);
+        assert_eq!(cells_csv(&[part()]).lines().last(), Some(r#""thread ""0""",200000,,2"#));
+        assert_eq!(Held::Imported(vec![part()]).hdr_log(false).unwrap().1, 2);
     }
 }

@@ -192,7 +192,7 @@ mod tests {
 
     fn fitted(text: &str, format: Format) -> Fit {
         let hints = Hints { unit_ns: Some(1000), ..Hints::default() };
-        fit("test", &format.parse(text, hints).unwrap()[0], &FitPlan::default())
+        fit("test", &format.parse(text, &hints).unwrap()[0], &FitPlan::default())
     }
 
     #[test]

@@ -3,17 +3,24 @@
 //! A parser is pure and sees text; it names the line that it cannot read and what it expected there, and a file
 //! is imported whole or not at all.
 
+mod array;
 pub mod cyclictest;
 pub mod cyclictest_json;
 pub mod fio;
+mod fio_json;
+mod format;
+mod hgrm;
 pub mod hlog;
+mod hyperfine;
 pub mod raw;
 mod sliced;
 pub mod stored;
-pub mod tsv;
+pub mod table;
+mod values;
 
 use crate::Failure;
-use dropline_stats::{CountError, Counted};
+use dropline_stats::{CountError, Counted, HistogramError};
+pub use format::Format;
 pub use sliced::TimeSlice;
 use std::fs::File;
 use std::io::{BufReader, Read as _};
@@ -44,36 +51,19 @@ impl Imported {
     }
 }
 
-/// A format that is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Two columns, value and count.
-    Tsv,
-    /// `cyclictest -h`, or `-v`.
-    Cyclictest,
-    /// `cyclictest --json`.
-    CyclictestJson,
-    /// HdrHistogram's interval log.
-    Hlog,
-    /// `fio --write_hist_log`.
-    Fio,
-    /// One value a line.
-    Raw,
-    /// Our own.
-    Record,
-}
-
 /// What a file does not say about itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hints {
     /// The format; `None` looks at the file.
     pub format: Option<Format>,
     /// The unit of its values, in nanoseconds; `None` takes the format's usual one, with a note.
     pub unit_ns: Option<u64>,
+    /// Names or numbers of the column of values and of that of their counts; empty looks at the file.
+    pub columns: Vec<String>,
 }
 
 /// Why a file cannot be imported.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// A line is not what the format has there.
     #[error("line {line}: {found:?} where {expected} was expected")]
@@ -99,72 +89,30 @@ pub enum ImportError {
         /// Which ones.
         what: String,
     },
+    /// It is of the format and has not what is read.
+    #[error("it holds no {what}")]
+    Lacks {
+        /// What is missing, and how to get it.
+        what: &'static str,
+    },
     /// The counts are no distribution.
     #[error(transparent)]
     Count(#[from] CountError),
+    /// A stored histogram is broken.
+    #[error(transparent)]
+    Histogram(#[from] HistogramError),
 }
 
 impl ImportError {
     fn line(line: usize, found: &str, expected: &'static str) -> Self {
         Self::Line { line, found: found.chars().take(40).collect(), expected }
     }
-}
 
-impl Format {
-    /// Formats by the word of `--from`.
-    pub const ALL: [(&'static str, Self); 7] = [
-        ("tsv", Self::Tsv),
-        ("cyclictest", Self::Cyclictest),
-        ("cyclictest-json", Self::CyclictestJson),
-        ("hlog", Self::Hlog),
-        ("fio", Self::Fio),
-        ("raw", Self::Raw),
-        ("record", Self::Record),
-    ];
-
-    /// The word of `--from`.
-    pub fn word(self) -> &'static str {
-        Self::ALL.iter().find(|(_, format)| *format == self).map_or("", |(word, _)| word)
-    }
-
-    /// What a file of this beginning is; raw values if nothing else.
-    pub fn of(head: &str) -> Self {
-        let lines = || head.lines().map(str::trim).filter(|line| !line.is_empty());
-        let Some(first) = lines().next() else { return Self::Raw };
-        if first.starts_with('{') {
-            return if first.contains("\"line\":") { Self::Record } else { Self::CyclictestJson };
-        }
-        if first.starts_with("#[") || head.contains("HISTFAAA") || first.starts_with("\"StartTimestamp\"") {
-            return Self::Hlog;
-        }
-        let is_thread = |line: &str| line.starts_with("T:") && line.contains("Act:");
-        if head.contains("# Histogram") || lines().any(is_thread) || lines().any(cyclictest::is_verbose) {
-            return Self::Cyclictest;
-        }
-        let data = lines().find(|line| line.starts_with(|sign: char| sign.is_ascii_digit()));
-        match data {
-            Some(line) if line.split(',').count() > 20 => Self::Fio,
-            Some(line) if line.split_ascii_whitespace().count() == 2 => Self::Tsv,
-            Some(_) => Self::Raw,
-            None if first.split_ascii_whitespace().count() == 2 => Self::Tsv,
-            None => Self::Raw,
-        }
-    }
-
-    /// Reads every distribution of a text of this format.
-    ///
-    /// # Errors
-    /// If it is not of the format.
-    pub fn parse(self, text: &str, hints: Hints) -> Result<Vec<Imported>, ImportError> {
-        match self {
-            Self::Tsv => tsv::parse(text, hints.unit_ns).map(|imported| vec![imported]),
-            Self::Cyclictest => cyclictest::parse(text, hints.unit_ns),
-            Self::CyclictestJson => cyclictest_json::parse(text, hints.unit_ns),
-            Self::Hlog => hlog::parse(text, hints.unit_ns),
-            Self::Fio => fio::parse(text),
-            Self::Raw => raw::parse(text, hints.unit_ns).map(|imported| vec![imported]),
-            Self::Record => stored::parse(text),
-        }
+    /// Where a text is not the JSON that it should be.
+    fn json(text: &str, why: &serde_json::Error, expected: &'static str) -> Self {
+        let found = text.lines().nth(why.line().saturating_sub(1)).unwrap_or_default();
+        let at: String = found.chars().skip(why.column().saturating_sub(20)).collect();
+        Self::line(why.line(), &at, expected)
     }
 }
 
@@ -176,14 +124,19 @@ impl Format {
 /// If it cannot be read, or is not of the format.
 pub fn read(
     path: &Path,
-    hints: Hints,
+    hints: &Hints,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(Format, Vec<Imported>), Failure> {
     let cannot = |why: std::io::Error| Failure::environment(format!("cannot read {}: {why}", path.display()));
     let mut file = File::open(path).map_err(cannot)?;
     let mut head = Vec::new();
     file.by_ref().take(HEAD).read_to_end(&mut head).map_err(cannot)?;
-    let format = hints.format.unwrap_or_else(|| Format::of(&String::from_utf8_lossy(&head)));
+    let looked_at = || Format::of(&String::from_utf8_lossy(&head));
+    let format = hints.format.or_else(looked_at).ok_or_else(|| unknown(path))?;
+    if !hints.columns.is_empty() && !format.has_columns() {
+        return Err(Failure::usage(format!("--column: {} is {}", path.display(), format.what()))
+            .advice("only csv and tsv have columns; a format is named with --from"));
+    }
     let size = file.metadata().map_err(cannot)?.len();
     let broken = |why: ImportError| {
         Failure::environment(format!("{} as {}: {why}", path.display(), format.word()))
@@ -210,43 +163,13 @@ pub fn read(
     Ok((format, format.parse(&text, hints).map_err(broken)?))
 }
 
-/// Whether a file is a record of `import`: its first line is a distribution.
-///
-/// # Errors
-/// If it cannot be read.
-pub fn is_import(path: &Path) -> Result<bool, Failure> {
-    let mut head = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(64).read_to_end(&mut head))
-        .map_err(|why| Failure::environment(format!("cannot read {}: {why}", path.display())))?;
-    Ok(head.starts_with(b"{\"line\":\"distribution\""))
+/// JSON that is of no format, which would be no numbers as plain text either.
+fn unknown(path: &Path) -> Failure {
+    Failure::environment(format!("{} is JSON of a program that is not known here", path.display()))
+        .advice("latencies are read of fio (json+), hyperfine, cyclictest, and of an array of numbers")
 }
 
 /// The note of a unit that a file does not name.
 fn guessed(unit: &str) -> String {
     format!("the file names no unit; {unit} were taken (--unit names another)")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_tells_its_format() {
-        for (head, format) in [
-            ("delay_usecs\tcount\n6\t2257\n", Format::Tsv),
-            ("Delay   Count\n-----   -----\n6       2257\n", Format::Tsv),
-            ("# /dev/cpu_dma_latency set to 0us\n# Histogram\n000000 000000\n", Format::Cyclictest),
-            ("       0:       6:     835\n", Format::Cyclictest),
-            ("{\"file_version\":1,\"cmdline:\":\"x\"}", Format::CyclictestJson),
-            ("{\"line\":\"header\",\"schema\":\"dropline/1\"}\n", Format::Record),
-            ("#[Histogram log format version 1.3]\n", Format::Hlog),
-            ("12.5\n13\n", Format::Raw),
-            ("", Format::Raw),
-        ] {
-            assert_eq!(Format::of(head), format, "{head:?}");
-        }
-        let fio = format!("500, 0, 4096{}\n", ", 0".repeat(1856));
-        assert_eq!(Format::of(&fio[..4096]), Format::Fio);
-    }
 }

@@ -164,7 +164,7 @@ pub fn events_beside(record: &Path) -> PathBuf {
     name.into()
 }
 
-fn read_text(path: &Path) -> Result<String, Failure> {
+pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     let bytes = std::fs::read(path).map_err(|why| cannot_read(path, &why))?;
     String::from_utf8(bytes).map_err(|why| {
         let at = why.utf8_error().valid_up_to();
@@ -172,7 +172,7 @@ fn read_text(path: &Path) -> Result<String, Failure> {
     })
 }
 
-fn parse(text: &str, path: &Path) -> Result<Record, Failure> {
+pub(crate) fn parse(text: &str, path: &Path) -> Result<Record, Failure> {
     Record::read(text).map_err(|why| {
         let advice = match why {
             ReadError::Imported => format!(

@@ -26,6 +26,7 @@ pub mod import;
 pub mod injecting;
 pub mod keeper;
 mod nearest;
+pub mod openmetrics;
 pub mod overhearing;
 pub mod plan;
 pub mod searching;

@@ -2,6 +2,7 @@
 
 use super::TrafficArgs;
 use clap::Args;
+use dropline::import::Format;
 use std::path::PathBuf;
 
 /// Keep what another program measured as a record: exact values and counts, with what they mean.
@@ -11,6 +12,7 @@ Examples:
   cyclictest -m -p 95 -a -i 1000 -l 100000 -h 400 -q > quiet.hist && dropline import quiet.hist -o quiet.jsonl
   dropline import service.hlog -o service.jsonl
   dropline import values.txt --from raw --unit us -o values.jsonl
+  dropline import requests.csv --column latency_ms -o requests.jsonl
 
 A malformed file is refused with its line; nothing of it is kept.")]
 pub(crate) struct ImportArgs {
@@ -26,12 +28,21 @@ pub(crate) struct ImportArgs {
 /// What a file does not say about itself.
 #[derive(Args, Debug)]
 pub(crate) struct SourceArgs {
-    /// Its format: tsv, cyclictest, cyclictest-json, hlog, fio, raw or record [default: looked at].
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", help = formats())]
     pub(crate) from: Option<String>,
     /// The unit of its values, where it names none: ns, us, ms or s.
     #[arg(long, value_name = "UNIT")]
     pub(crate) unit: Option<String>,
+    /// Of csv and tsv: the column of values by its name or number; a second time, that of their counts.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) column: Vec<String>,
+}
+
+/// The formats, as the program's own table has them.
+fn formats() -> String {
+    let known: Vec<String> =
+        Format::all().map(|format| format!("{} ({})", format.word(), format.what())).collect();
+    format!("Its format [default: looked at]: {}", known.join(", "))
 }
 
 /// Say what a distribution of delays is: percentiles, modes, families, tail, and how sure each is.

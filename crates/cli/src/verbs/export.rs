@@ -3,63 +3,56 @@
 use super::DONE;
 use crate::args::{ExportArgs, ExportFormat};
 use crate::output as out;
+use dropline::exporting::{self, Held};
 use dropline::flowgraph::Events;
-use dropline::import::{Format, Hints, Imported};
-use dropline::keeper::read_record;
-use dropline::{Failure, exporting, import, record, report};
+use dropline::{Failure, record};
 use std::fs::File;
 use std::io::BufWriter;
 
 pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
-    if args.output.is_some() && !matches!(args.to, ExportFormat::Chrome | ExportFormat::Ctf) {
-        return Err(Failure::usage("--output: this format goes to stdout, as  dropline export … > FILE"));
+    if args.slices && args.to != ExportFormat::Hlog {
+        return Err(Failure::usage("--slices: only --to hlog has intervals in time"));
     }
-    match args.to {
-        ExportFormat::Chrome => chrome(args)?,
+    let text = match args.to {
+        ExportFormat::Chrome => return chrome(args),
         ExportFormat::Ctf => {
             let directory = args.output.as_deref().ok_or_else(|| {
                 Failure::usage("--to ctf needs a new directory for the trace").advice("name it: -o DIRECTORY")
             })?;
             Events::of(&args.record)?.ctf(directory)?;
+            return Ok(DONE);
         }
-        ExportFormat::Csv if holds_distributions(args)? => {
-            out::print(&exporting::csv(&distributions(args)?))?
-        }
-        ExportFormat::Csv => out::print(&report::csv(&read_record(&args.record)?))?,
+        ExportFormat::Csv => Held::read(&args.record)?.csv(),
         ExportFormat::Hlog => {
-            let (log, left_out) = exporting::hdr_log(&distributions(args)?);
-            out::print(&log)?;
+            let (log, left_out) = Held::read(&args.record)?.hdr_log(args.slices)?;
             if left_out > 0 {
                 eprintln!("! {left_out} events below zero or of unknown length have no place in such a log");
             }
+            log
         }
-        ExportFormat::Openmetrics => out::print(&exporting::openmetrics(&distributions(args)?))?,
+        ExportFormat::Openmetrics => Held::read(&args.record)?.openmetrics()?,
         ExportFormat::Schema => {
-            if !holds_distributions(args)? {
-                read_record(&args.record)?;
-            }
-            out::print(&record::schema::line_schema())?;
+            Held::read(&args.record)?;
+            record::schema::line_schema()
         }
+    };
+    match &args.output {
+        Some(path) => exporting::keep(path, &text)?,
+        None => out::print(&text)?,
     }
     Ok(DONE)
 }
 
-fn chrome(args: &ExportArgs) -> Result<(), Failure> {
+fn chrome(args: &ExportArgs) -> Result<u8, Failure> {
     let events = Events::of(&args.record)?;
-    let Some(path) = &args.output else {
-        return events.chrome(&mut BufWriter::new(std::io::stdout().lock()));
-    };
-    let file = File::create_new(path)
-        .map_err(|why| Failure::environment(format!("{} cannot be written: {why}", path.display())))?;
-    events.chrome(&mut BufWriter::new(file))
-}
-
-fn distributions(args: &ExportArgs) -> Result<Vec<Imported>, Failure> {
-    let hints = Hints { format: Some(Format::Record), unit_ns: None };
-    Ok(import::read(&args.record, hints, &mut |at| eprintln!("{at}"))?.1)
-}
-
-/// Whether a record is one of `import`.
-fn holds_distributions(args: &ExportArgs) -> Result<bool, Failure> {
-    import::is_import(&args.record)
+    match &args.output {
+        Some(path) => {
+            let file = File::create_new(path).map_err(|why| {
+                Failure::environment(format!("{} cannot be written: {why}", path.display()))
+            })?;
+            events.chrome(&mut BufWriter::new(file))?;
+        }
+        None => events.chrome(&mut BufWriter::new(std::io::stdout().lock()))?,
+    }
+    Ok(DONE)
 }

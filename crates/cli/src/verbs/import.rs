@@ -23,13 +23,13 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8, Failure> {
 pub(crate) fn read(path: &Path, source: &SourceArgs) -> Result<(Format, Vec<Imported>), Failure> {
     let format = source.from.as_deref().map(format).transpose()?;
     let unit_ns = source.unit.as_deref().map(unit).transpose()?;
-    import::read(path, Hints { format, unit_ns }, &mut |at| eprintln!("{at}"))
+    let hints = Hints { format, unit_ns, columns: source.column.clone() };
+    import::read(path, &hints, &mut |at| eprintln!("{at}"))
 }
 
 fn format(word: &str) -> Result<Format, Failure> {
-    let words = Format::ALL.map(|(word, _)| word);
-    let found = Format::ALL.iter().find(|(known, _)| *known == word).map(|(_, format)| *format);
-    found.ok_or_else(|| {
+    let words: Vec<&str> = Format::all().map(Format::word).collect();
+    Format::named(word).ok_or_else(|| {
         Failure::usage(format!("--from: there is no format {word:?}{}", nearest(word, &words)))
             .advice(format!("there are {}", words.join(", ")))
     })

@@ -103,7 +103,7 @@ fn side(path: &Path) -> Result<Side, Failure> {
             of_trials(&name, &trials, true)?
         }
         None => {
-            let (_, mut read) = import::read(path, import::Hints::default(), &mut |_| {})?;
+            let (_, mut read) = import::read(path, &import::Hints::default(), &mut |_| {})?;
             if read.len() > 1 {
                 let names: Vec<&str> = read.iter().map(|one| one.name.as_str()).collect();
                 return Err(Failure::usage(format!(

@@ -7,7 +7,7 @@ mod tables;
 use super::{Effort, Found};
 use crate::Failure;
 use crate::fitting::{FitPlan, fit};
-use crate::import::{Imported, tsv};
+use crate::import::{Hints, ImportError, Imported, table};
 use dropline_record::fit::FamilyLine;
 use dropline_record::{Fit, Study};
 use dropline_stats::tail::TailShape;
@@ -48,8 +48,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
             return Err(Failure::interrupted());
         }
         progress(&format!("{name}: laws, modes, mixtures, tail"));
-        let imported =
-            tsv::parse(text, None).map_err(|why| Failure::environment(format!("{name}: {why}")))?;
+        let imported = read(text).map_err(|why| Failure::environment(format!("{name}: {why}")))?;
         let plan = FitPlan { above_ns: Some(SLOW * 1000.0), mixtures: !effort.small, ..FitPlan::default() };
         runs.push(Run { fit: fit(name, &imported, &plan), imported });
     }
@@ -61,7 +60,11 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
 /// What is said of each histogram, for the plots.
 pub fn distributions() -> Vec<Fit> {
     let plan = FitPlan { above_ns: Some(SLOW * 1000.0), ..FitPlan::default() };
-    RUNS.iter().filter_map(|(name, text, _)| Some(fit(name, &tsv::parse(text, None).ok()?, &plan))).collect()
+    RUNS.iter().filter_map(|(name, text, _)| Some(fit(name, &read(text).ok()?, &plan))).collect()
+}
+
+fn read(text: &str) -> Result<Imported, ImportError> {
+    table::parse(text, table::Apart::Blanks, &Hints::default())
 }
 
 /// One histogram and what is said of it.
@@ -139,7 +142,7 @@ mod tests {
 
     /// Of the run with max_sectors_kb 64.
     pub(super) fn busy() -> Binned {
-        tsv::parse(RUNS[1].1, None).unwrap().counted.binned()
+        read(RUNS[1].1).unwrap().counted.binned()
     }
 
     #[test]

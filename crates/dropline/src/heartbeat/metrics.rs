@@ -1,7 +1,8 @@
 //! Counts as OpenMetrics text, for whoever scrapes them.
 
 use super::server::{Kept, ServerCounts};
-use std::fmt::{Display, Write as _};
+use crate::openmetrics::Exposition;
+use std::fmt::Display;
 
 /// The media type of [`of_server`]'s text.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -45,37 +46,6 @@ pub fn of_server(counts: &ServerCounts, kept: &[Option<Kept>]) -> String {
 
 fn set(kept: &[Option<Kept>]) -> impl Iterator<Item = (usize, &Kept)> {
     kept.iter().enumerate().filter_map(|(variable, kept)| Some((variable, kept.as_ref()?)))
-}
-
-/// OpenMetrics text that is being written.
-#[derive(Debug, Default)]
-pub(crate) struct Exposition(String);
-
-impl Exposition {
-    /// Begins a family of samples.
-    pub(crate) fn family(&mut self, name: &str, kind: &str, help: &str) {
-        let _ = writeln!(self.0, "# TYPE {name} {kind}\n# HELP {name} {help}");
-    }
-
-    /// Begins a family of gauges in a unit, which its name ends with.
-    pub(crate) fn unit_family(&mut self, name: &str, unit: &str, help: &str) {
-        let _ = writeln!(self.0, "# TYPE {name} gauge\n# UNIT {name} {unit}\n# HELP {name} {help}");
-    }
-
-    /// Adds a sample of the family begun last.
-    pub(crate) fn sample(&mut self, name: &str, labels: &[(&str, &dyn Display)], value: impl Display) {
-        self.0.push_str(name);
-        for (at, (label, value)) in labels.iter().enumerate() {
-            let _ = write!(self.0, "{}{label}=\"{value}\"", if at == 0 { '{' } else { ',' });
-        }
-        let end = if labels.is_empty() { "" } else { "}" };
-        let _ = writeln!(self.0, "{end} {value}");
-    }
-
-    pub(crate) fn finish(mut self) -> String {
-        self.0.push_str("# EOF\n");
-        self.0
-    }
 }
 
 #[cfg(test)]

@@ -10,9 +10,11 @@ use std::collections::BTreeMap;
 const ROW: &str = "a latency and a count for each thread";
 const NUMBERS: &str = "a number for each thread";
 
-/// Whether a line is one of `-v`: thread, cycle, latency.
-pub(super) fn is_verbose(line: &str) -> bool {
-    verbose(line).is_some()
+/// Whether a file of this beginning is one.
+pub(super) fn looks(head: &str) -> bool {
+    let is_thread = |line: &str| line.starts_with("T:") && line.contains("Act:");
+    let says = |line: &str| is_thread(line) || verbose(line).is_some();
+    head.contains("# Histogram") || head.lines().map(str::trim).any(says)
 }
 
 /// Reads all threads.

@@ -26,11 +26,8 @@ struct Thread {
 /// # Errors
 /// If it is no such JSON, or a histogram has more events than its thread had cycles.
 pub fn parse(text: &str, unit_ns: Option<u64>) -> Result<Vec<Imported>, ImportError> {
-    let file: File = serde_json::from_str(text).map_err(|why| {
-        let found = text.lines().nth(why.line().saturating_sub(1)).unwrap_or_default();
-        let at: String = found.chars().skip(why.column().saturating_sub(20)).collect();
-        ImportError::line(why.line(), &at, "cyclictest's JSON, with a histogram and cycles for each thread")
-    })?;
+    let expected = "cyclictest's JSON, with a histogram and cycles for each thread";
+    let file: File = serde_json::from_str(text).map_err(|why| ImportError::json(text, &why, expected))?;
     let words: Vec<&str> = file.command.split_ascii_whitespace().collect();
     let nanoseconds = words.iter().any(|word| *word == "-N" || *word == "--nsecs");
     let unit = unit_ns.or(nanoseconds.then_some(1));

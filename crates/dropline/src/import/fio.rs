@@ -12,6 +12,13 @@ const GROUPS: usize = 29;
 const CELLS: usize = 64;
 const LINE: &str = "time, direction, block size and 1856 >> c counts";
 
+/// Whether a file of this beginning is one: more whole numbers than a table has columns.
+pub(super) fn looks(head: &str) -> bool {
+    let first = head.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let numbers = first.split(',').take(20).filter(|word| word.trim().parse::<u64>().is_ok());
+    numbers.count() == 20
+}
+
 /// Reads all intervals, those of a direction as one distribution.
 ///
 /// # Errors
@@ -67,6 +74,15 @@ fn cells(counts: &[u64], stride: usize) -> Vec<(i64, i64, u64)> {
         .collect()
 }
 
+/// The cell that fio calls by the value in its middle.
+pub(super) fn of_middle(value: u64) -> Option<(i64, i64)> {
+    let shift = value.checked_ilog2().unwrap_or(0).saturating_sub(CELLS.ilog2());
+    let cell = usize::try_from(value >> shift).ok()? + shift as usize * CELLS;
+    let (low, high) = (cell < GROUPS * CELLS).then(|| bounds(cell))?;
+    let middle = if shift == 0 { low } else { low + (1 << (shift - 1)) };
+    (u64::try_from(middle) == Ok(value)).then_some((low, high))
+}
+
 /// Lowest and highest nanosecond of a cell.
 fn bounds(cell: usize) -> (i64, i64) {
     let shift = (cell / CELLS).saturating_sub(1);
@@ -92,6 +108,19 @@ mod tests {
             ((0, 0), (127, 127), (128, 129), (254, 255), (256, 259))
         );
         assert!((1..GROUPS * CELLS).all(|cell| bounds(cell).0 == bounds(cell - 1).1 + 1));
+    }
+
+    #[test]
+    fn a_cell_is_known_by_its_middle() {
+        assert_eq!(
+            (of_middle(127), of_middle(129), of_middle(1416)),
+            (Some((127, 127)), Some((128, 129)), Some((1408, 1423)))
+        );
+        assert_eq!((of_middle(128), of_middle(1417), of_middle(u64::MAX)), (None, None, None));
+        for cell in 0..GROUPS * CELLS {
+            let (low, high) = bounds(cell);
+            assert_eq!(of_middle((low as u64 + high as u64).div_ceil(2)), Some((low, high)));
+        }
     }
 
     #[test]

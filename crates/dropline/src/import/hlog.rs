@@ -78,16 +78,31 @@ pub fn parse(text: &str, unit_ns: Option<u64>) -> Result<Vec<Imported>, ImportEr
         .collect()
 }
 
-/// The log of distributions, an interval each, in nanoseconds: with three digits, as other programs read it.
+/// What a log has to hold: a distribution, or a part of its time.
+#[derive(Clone, Copy, Debug)]
+pub struct Interval<'a> {
+    /// Which distribution it belongs to; without one it has no tag, and every reader shows it.
+    pub tag: Option<&'a str>,
+    /// When it began, in seconds from the log's start.
+    pub begin_s: f64,
+    /// Its length; 0 where that is not known.
+    pub length_s: f64,
+    /// Its events.
+    pub counted: &'a Counted,
+}
+
+/// The log of these intervals, in nanoseconds: with three digits, as other programs read it. It begins at so many
+/// seconds since 1970.
 ///
 /// Events below zero, and events known only to be long, have no place in it: how many there were is told.
-pub fn write(distributions: &[(String, Counted)]) -> (String, u64) {
-    let mut log = String::from(
-        "#[Histogram log format version 1.3]\n#[StartTime: 0.000 (seconds since epoch)]\n\
+pub fn write(start_unix_s: i64, intervals: &[Interval<'_>]) -> (String, u64) {
+    let mut log = format!(
+        "#[Histogram log format version 1.3]\n#[BaseTime: {start_unix_s}.000 (seconds since epoch)]\n\
+         #[StartTime: {start_unix_s}.000 (seconds since epoch)]\n\
          \"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
     );
     let mut left_out = 0;
-    for (name, counted) in distributions {
+    for Interval { tag, begin_s, length_s, counted } in intervals {
         let mut histogram = Histogram::new();
         for (low, high, count) in counted.cells() {
             let value = (low as f64 + high as f64) / 2.0 * counted.meaning().quantum_ns;
@@ -98,11 +113,12 @@ pub fn write(distributions: &[(String, Counted)]) -> (String, u64) {
             }
         }
         left_out += counted.above().map_or(0, |above| above.count);
-        let tag: String =
-            name.chars().map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '_' }).collect();
-        let tag = if tag.is_empty() { tag } else { format!("Tag={tag},") };
+        let tag = tag.map_or_else(String::new, |tag| {
+            format!("Tag={},", tag.replace(|sign: char| !sign.is_ascii_alphanumeric(), "_"))
+        });
         let maximum = histogram.max().unwrap_or(0) as f64 / 1e6;
-        log.push_str(&format!("{tag}0.000,1.000,{maximum:.3},{}\n", histogram.to_v2_deflate()));
+        let histogram = histogram.to_v2_deflate();
+        log.push_str(&format!("{tag}{begin_s:.3},{length_s:.3},{maximum:.3},{histogram}\n"));
     }
     (log, left_out)
 }
@@ -117,12 +133,16 @@ mod tests {
         Counted::ticks(Meaning::default(), ticks.iter().copied(), None).unwrap()
     }
 
+    fn one(tag: Option<&str>, ticks: &[(i64, u64)]) -> String {
+        write(0, &[Interval { tag, begin_s: 0.0, length_s: 1.0, counted: &counted(ticks) }]).0
+    }
+
     #[test]
     fn the_library_of_the_format_reads_what_is_written() {
-        let (log, left_out) = write(&[
-            ("thread 0".into(), counted(&[(6, 2257), (100, 1)])),
-            (String::new(), counted(&[(7, 3)])),
-        ]);
+        let (first, second) = (counted(&[(6, 2257), (100, 1)]), counted(&[(7, 3)]));
+        let interval = |tag, begin_s, counted| Interval { tag, begin_s, length_s: 2.5, counted };
+        let (log, left_out) =
+            write(1_795_253_460, &[interval(Some("thread 0"), 0.0, &first), interval(None, 3.25, &second)]);
         assert_eq!(left_out, 0);
         let mut found = Vec::new();
         for entry in IntervalLogIterator::new(log.as_bytes()) {
@@ -136,17 +156,19 @@ mod tests {
                     Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
                 found.push((
                     interval.tag().map(|tag| tag.as_str().to_owned()),
+                    interval.start_timestamp().as_secs_f64(),
+                    interval.duration().as_secs_f64(),
                     histogram.len(),
                     histogram.max(),
                 ));
             }
         }
-        assert_eq!(found, [(Some("thread_0".into()), 2258, 100_031), (None, 3, 7003)]);
+        assert_eq!(found, [(Some("thread_0".into()), 0.0, 2.5, 2258, 100_031), (None, 3.25, 2.5, 3, 7003)]);
     }
 
     #[test]
     fn what_is_written_is_read_again() {
-        let (log, _) = write(&[("a".into(), counted(&[(6, 2257), (100, 1)]))]);
+        let log = one(Some("a"), &[(6, 2257), (100, 1)]);
         let read = parse(&log, None).unwrap();
         assert_eq!((read[0].name.as_str(), read[0].counted.count()), ("tag a", 2258));
         let cells: Vec<_> = read[0].counted.cells().collect();
@@ -155,7 +177,7 @@ mod tests {
 
     #[test]
     fn intervals_of_a_tag_add_up() {
-        let (log, _) = write(&[("a".into(), counted(&[(6, 2)]))]);
+        let log = one(Some("a"), &[(6, 2)]);
         let line = log.lines().last().unwrap();
         let twice = format!("{log}{line}\n");
         let read = parse(&twice, Some(1)).unwrap();
@@ -164,14 +186,14 @@ mod tests {
 
     #[test]
     fn a_broken_interval_is_named() {
-        let (log, _) = write(&[("a".into(), counted(&[(6, 2)]))]);
+        let log = one(Some("a"), &[(6, 2)]);
         let cut = &log[..log.len() - 9];
-        assert!(parse(cut, None).unwrap_err().to_string().starts_with("line 4"));
+        assert!(parse(cut, None).unwrap_err().to_string().starts_with("line 5"));
         assert!(
             parse(&log.replace("0.000,1.000", "NaN,1.000"), None)
                 .unwrap_err()
                 .to_string()
-                .starts_with("line 4")
+                .starts_with("line 5")
         );
         assert!(
             parse("#[Histogram log format version 1.3]\n", None)

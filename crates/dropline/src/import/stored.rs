@@ -2,7 +2,7 @@
 
 use super::{ImportError, Imported, TimeSlice};
 use dropline_record::schema::Line;
-use dropline_record::{Purpose, TrialLine};
+use dropline_record::{DelayLine, Purpose, TrialLine};
 use dropline_stats::histogram::v2_deflate_cells;
 use dropline_stats::{Counted, Event, Meaning, Rounding};
 
@@ -45,11 +45,18 @@ pub fn parse(text: &str) -> Result<Vec<Imported>, ImportError> {
 }
 
 fn delays(line: usize, trial: &TrialLine) -> Result<Imported, ImportError> {
-    let histogram = trial.delay_ns.as_ref().map_or("", |delay| &delay.histogram);
-    let cells = v2_deflate_cells(histogram).map_err(|_| ImportError::line(line, histogram, LINE))?;
-    let tick = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-    let ranges = cells.into_iter().map(|(low, high, count)| (tick(low), tick(high), count));
-    let meaning = Meaning { unit_ns: 1000, quantum_ns: 1.0, rounding: Rounding::Round, event: Event::Each };
+    let delay = trial.delay_ns.as_ref().ok_or(ImportError::Ends { expected: LINE })?;
+    of_trial(trial, delay).map_err(|why| match why {
+        ImportError::Histogram(_) => ImportError::line(line, &delay.histogram, LINE),
+        why => why,
+    })
+}
+
+/// The delays of a trial that measured some.
+///
+/// # Errors
+/// If a histogram is broken.
+pub(crate) fn of_trial(trial: &TrialLine, delay: &DelayLine) -> Result<Imported, ImportError> {
     let mut notes = Vec::new();
     if trial.negative.count.0 > 0 {
         notes.push(format!("{} delays below zero are left out: the clocks disagree", trial.negative.count.0));
@@ -58,13 +65,23 @@ fn delays(line: usize, trial: &TrialLine) -> Result<Imported, ImportError> {
         notes.push(format!("{} that were lost have no delay and are not among the events", trial.lost.0));
     }
     let name = format!("trial {} at {} a second", trial.number, trial.intended_load_pps);
-    let counted = Counted::ranges(meaning, ranges, None)?;
-    Ok(Imported { slices: slices(line, trial)?, ..Imported::whole(counted, name, notes) })
+    Ok(Imported { slices: slices(trial)?, ..Imported::whole(counted(delay)?, name, notes) })
+}
+
+/// What our recorder kept: each event, in cells of whole nanoseconds.
+const RECORDED: Meaning =
+    Meaning { unit_ns: 1000, quantum_ns: 1.0, rounding: Rounding::Round, event: Event::Each };
+
+/// All delays of a trial.
+pub(crate) fn counted(delay: &DelayLine) -> Result<Counted, ImportError> {
+    let tick = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    let cells = v2_deflate_cells(&delay.histogram)?;
+    let ranges = cells.into_iter().map(|(low, high, count)| (tick(low), tick(high), count));
+    Ok(Counted::ranges(RECORDED, ranges, None)?)
 }
 
 /// The time slices of a trial that have delays.
-fn slices(line: usize, trial: &TrialLine) -> Result<Vec<TimeSlice>, ImportError> {
-    let meaning = Meaning { unit_ns: 1000, quantum_ns: 1.0, rounding: Rounding::Round, event: Event::Each };
+fn slices(trial: &TrialLine) -> Result<Vec<TimeSlice>, ImportError> {
     let mut begin_s = 0.0;
     let mut slices = Vec::new();
     for slice in &trial.slices {
@@ -72,8 +89,8 @@ fn slices(line: usize, trial: &TrialLine) -> Result<Vec<TimeSlice>, ImportError>
         if let Some(delay) = &slice.delay_ns
             && delay.count.0 > 0
         {
-            let recorded = delay.recorded().map_err(|_| ImportError::line(line, &delay.histogram, LINE))?;
-            slices.push(TimeSlice { begin_s, length_s, counted: recorded.counted()?.with_meaning(meaning) });
+            let counted = delay.recorded()?.counted()?.with_meaning(RECORDED);
+            slices.push(TimeSlice { begin_s, length_s, counted });
         }
         begin_s += length_s;
     }

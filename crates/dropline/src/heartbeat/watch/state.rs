@@ -2,9 +2,9 @@
 
 use super::event::Event;
 use super::monitor::Monitor;
-use crate::heartbeat::metrics::Exposition;
 use crate::heartbeat::report::{Doubt, checksum_doubt};
 use crate::heartbeat::wire::UNSET;
+use crate::openmetrics::Exposition;
 use serde::Serialize;
 use std::time::Duration;
 

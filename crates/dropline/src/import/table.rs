@@ -1,0 +1,323 @@
+//! Columns: of values alone, or of values and how often each was seen. A first line of words names them.
+//!
+//! Which column is which is never guessed where there is a choice: it is an error that names the columns. A unit at the
+//! end of the name of the values, as in `delay_us` or `Latency (ms)`, is theirs.
+
+use super::values::{Decimal, VALUE, Values};
+use super::{Hints, ImportError, Imported};
+
+const COUNT: &str = "a count, a whole number";
+/// What a column of counts is called.
+const COUNTS: [&str; 9] =
+    ["count", "counts", "n", "freq", "frequency", "events", "hits", "occurrences", "samples"];
+
+/// What stands between two columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Apart {
+    /// Commas, semicolons or tabs, whichever the first line has most of; fields may be quoted (RFC 4180).
+    Commas,
+    /// A tab, or blanks.
+    Blanks,
+}
+
+/// Whether a file of this beginning is a table, and of which kind; a single column of numbers is none.
+pub(super) fn looks(head: &str) -> Option<Apart> {
+    let mut lines = head.lines().filter(|line| says_something(line));
+    let first = lines.next().filter(|line| !line.trim_start().starts_with('{'))?;
+    let second = lines.next();
+    if first.contains([',', ';']) {
+        return Some(Apart::Commas);
+    }
+    let fields = |line: &str| Apart::Blanks.fields(line, ' ').map_or(0, |fields| fields.len());
+    if fields(second.unwrap_or(first)) >= 2 {
+        return Some(Apart::Blanks);
+    }
+    let named = is_word(first) && second.is_some_and(|line| Decimal::parse(line.trim()).is_some());
+    named.then_some(Apart::Commas)
+}
+
+/// Reads such a table. Empty lines, lines of dashes and lines that begin with `#` say nothing.
+///
+/// # Errors
+/// If it is not clear which column holds the values, or a line has none of their kind.
+pub fn parse(text: &str, apart: Apart, hints: &Hints) -> Result<Imported, ImportError> {
+    let mut lines = text
+        .lines()
+        .enumerate()
+        .map(|(index, line)| (index + 1, line))
+        .filter(|(_, line)| says_something(line));
+    let (number, first) = lines.next().ok_or(ImportError::Ends { expected: VALUE })?;
+    let sign = apart.sign(first);
+    let fields = |number: usize, line: &str| {
+        apart.fields(line, sign).ok_or_else(|| ImportError::line(number, line, "a quote that ends"))
+    };
+    let names = fields(number, first)?;
+    let named = names.iter().all(|name| is_word(name));
+    let mut rows = (!named).then_some((number, first)).into_iter().chain(lines).peekable();
+    let &(number, first) = rows.peek().ok_or(ImportError::Ends { expected: VALUE })?;
+    let row = fields(number, first)?;
+    let columns = match hints.columns.as_slice() {
+        [] => Columns::seen(apart, &names, named, &row).map_err(|why| why.at(number, &row))?,
+        wanted => Columns::wanted(&names, named, wanted).map_err(|why| why.at(number, &row))?,
+    };
+    let mut values = Values::default();
+    for (number, line) in rows {
+        let fields = fields(number, line)?;
+        if fields.len() != names.len() {
+            return Err(ImportError::line(number, line.trim(), "as many columns as the first line has"));
+        }
+        let value = &fields[columns.value];
+        let value = Decimal::parse(value).ok_or_else(|| ImportError::line(number, value, VALUE))?;
+        let count = match columns.count.map(|count| &fields[count]) {
+            Some(count) => count.parse().map_err(|_| ImportError::line(number, count, COUNT))?,
+            None => 1,
+        };
+        values.add(value, count)?;
+    }
+    let unit_ns = hints.unit_ns.or_else(|| unit(&names[columns.value]).filter(|_| named));
+    let mut imported = values.imported(unit_ns)?;
+    imported.notes.extend(columns.note);
+    Ok(imported)
+}
+
+/// Which columns are read, from 0.
+struct Columns {
+    value: usize,
+    count: Option<usize>,
+    /// What was chosen, where something was.
+    note: Option<String>,
+}
+
+/// Why there are none.
+enum Unclear {
+    NoNumber,
+    Said(String),
+}
+
+impl Unclear {
+    fn at(self, line: usize, row: &[String]) -> ImportError {
+        match self {
+            Self::NoNumber => ImportError::line(line, &row.join(" "), VALUE),
+            Self::Said(what) => ImportError::Disagrees { line, what },
+        }
+    }
+}
+
+impl Columns {
+    /// Those that the user named.
+    fn wanted(names: &[String], named: bool, wanted: &[String]) -> Result<Self, Unclear> {
+        let find = |wanted: &String| {
+            let by_name = names.iter().position(|name| named && name.eq_ignore_ascii_case(wanted));
+            let by_number = || wanted.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < names.len());
+            by_name.or_else(by_number).ok_or_else(|| {
+                Unclear::Said(format!("there is no column {wanted:?}; there are {}", all(names, named)))
+            })
+        };
+        match wanted {
+            [value] => Ok(Self { value: find(value)?, count: None, note: None }),
+            [value, count] => Ok(Self { value: find(value)?, count: Some(find(count)?), note: None }),
+            _ => Err(Unclear::Said("one column holds the values and another one their counts".into())),
+        }
+    }
+
+    /// Those that cannot be others.
+    fn seen(apart: Apart, names: &[String], named: bool, row: &[String]) -> Result<Self, Unclear> {
+        // NaN, or nothing, stands where a number was to be.
+        let is_number = |text: &String| text.is_empty() || text.parse::<f64>().is_ok();
+        let numeric: Vec<usize> = (0..row.len().min(names.len())).filter(|&at| is_number(&row[at])).collect();
+        let counts = |at: usize| named && COUNTS.contains(&names[at].to_ascii_lowercase().as_str());
+        match numeric.as_slice() {
+            [] => Err(Unclear::NoNumber),
+            &[count] if counts(count) => Err(Unclear::NoNumber),
+            &[value] => {
+                let name = if named { format!("{:?}", names[value]) } else { (value + 1).to_string() };
+                let note = (names.len() > 1).then(|| format!("column {name} was taken"));
+                Ok(Self { value, count: None, note })
+            }
+            &[value, count] | &[count, value] if counts(count) && !counts(value) => {
+                Ok(Self { value, count: Some(count), note: None })
+            }
+            // A comma may be a decimal one.
+            &[value, count] if apart == Apart::Blanks && !named && names.len() == 2 => {
+                let note =
+                    "the columns have no names: values and their counts were taken (--column says others)";
+                Ok(Self { value, count: Some(count), note: Some(note.into()) })
+            }
+            _ => Err(Unclear::Said(format!(
+                "several columns hold numbers, of {}: name that of the values with --column, and again that of \
+                 their counts",
+                all(names, named)
+            ))),
+        }
+    }
+}
+
+fn all(names: &[String], named: bool) -> String {
+    if named { names.join(", ") } else { format!("1 to {}", names.len()) }
+}
+
+impl Apart {
+    /// What stands between the columns of a file with this first line.
+    fn sign(self, first: &str) -> char {
+        let most = |sign: &char| first.matches(*sign).count();
+        match self {
+            // Of several that are as many, max_by_key takes the last.
+            Self::Commas => ['\t', ';', ','].into_iter().max_by_key(most).unwrap_or(','),
+            Self::Blanks => ' ',
+        }
+    }
+
+    /// The fields of a line, trimmed; `None` if a quote has no end.
+    fn fields(self, line: &str, sign: char) -> Option<Vec<String>> {
+        match self {
+            Self::Blanks if line.contains('\t') => {
+                Some(line.trim().split('\t').map(|field| field.trim().to_owned()).collect())
+            }
+            Self::Blanks => Some(line.split_ascii_whitespace().map(str::to_owned).collect()),
+            Self::Commas => quoted_fields(line, sign),
+        }
+    }
+}
+
+fn quoted_fields(line: &str, sign: char) -> Option<Vec<String>> {
+    let mut fields = vec![String::new()];
+    let mut inside = false;
+    let mut signs = line.chars().peekable();
+    while let Some(next) = signs.next() {
+        match next {
+            '"' if inside && signs.next_if_eq(&'"').is_some() => fields.last_mut()?.push('"'),
+            '"' => inside = !inside,
+            next if next == sign && !inside => fields.push(String::new()),
+            next => fields.last_mut()?.push(next),
+        }
+    }
+    (!inside).then(|| fields.iter().map(|field| field.trim().to_owned()).collect())
+}
+
+fn says_something(line: &str) -> bool {
+    let line = line.trim();
+    !line.starts_with('#') && !line.bytes().all(|byte| b" \t-".contains(&byte))
+}
+
+/// Whether it can be a column's name: no number, and none that is not finite either.
+fn is_word(text: &str) -> bool {
+    let text = text.trim_matches(['"', ' ', '\t']);
+    text.starts_with(char::is_alphabetic) && text.parse::<f64>().is_err()
+}
+
+/// The unit at the end of a column's name, in nanoseconds; `requests/s` is no time.
+fn unit(column: &str) -> Option<u64> {
+    let name = column.trim_end_matches([')', ']', ' ']).to_lowercase();
+    match name.rsplit(['_', ' ', '(', '[', '.']).next()? {
+        "ns" | "nsec" | "nsecs" => Some(1),
+        "us" | "µs" | "usec" | "usecs" => Some(1000),
+        "ms" | "msec" | "msecs" => Some(1_000_000),
+        "s" | "sec" | "secs" => Some(1_000_000_000),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tsv(text: &str) -> Result<Imported, ImportError> {
+        parse(text, Apart::Blanks, &Hints::default())
+    }
+
+    fn csv(text: &str, columns: &[&str]) -> Result<Imported, ImportError> {
+        let columns = columns.iter().map(|column| (*column).to_owned()).collect();
+        parse(text, Apart::Commas, &Hints { columns, ..Hints::default() })
+    }
+
+    fn cells(imported: &Imported) -> Vec<(i64, u64)> {
+        imported.counted.cells().map(|(low, _, count)| (low, count)).collect()
+    }
+
+    #[test]
+    fn the_histograms_of_2004_are_read_whole() {
+        let idle = tsv(include_str!("../../../../experiments/audio-2004/idle.tsv")).unwrap();
+        assert_eq!((idle.counted.count(), idle.counted.sums()), (10_400, Some((104_669, 1_345_273))));
+        assert_eq!((idle.counted.meaning().unit_ns, idle.notes.len()), (1000, 0));
+    }
+
+    #[test]
+    fn a_mail_is_read_as_it_was_written() {
+        let mail = tsv("Delay   Count\n-----   -----\n6       2257\n7       3210\n").unwrap();
+        assert_eq!(mail.counted.count(), 5467);
+        assert_eq!(mail.notes.len(), 1, "the unit was guessed");
+        let unnamed = tsv("6 2257\n7 3210\n").unwrap();
+        assert_eq!((unnamed.counted.count(), unnamed.notes.len()), (5467, 2), "the columns were guessed too");
+    }
+
+    #[test]
+    fn a_broken_line_is_named_and_nothing_is_imported() {
+        let broken = |text: &str| tsv(text).unwrap_err().to_string();
+        assert_eq!(
+            broken("delay_us\tcount\n6\t1\n7\tNaN\n"),
+            "line 3: \"NaN\" where a count, a whole number was expected"
+        );
+        assert!(broken("6 1\n7 1 1\n").starts_with("line 2"));
+        assert!(broken("6 1\n7 -1\n").starts_with("line 2"));
+        assert!(broken("6 1\ninf 1\n").starts_with("line 2"));
+        assert!(broken("6 1\ndelay count\n").starts_with("line 2"), "names stand first");
+        assert!(broken("delay count\n99999999999999999999 1\n").starts_with("line 2"));
+        assert!(broken("").starts_with("the file ends"));
+        assert!(broken("delay_us\tcount\n").starts_with("the file ends"));
+    }
+
+    #[test]
+    fn one_column_of_numbers_is_the_one_of_values() {
+        let read = csv("path,\"latency, (ms)\",verb\r\n/a,12.5,GET\r\n\"/b,c\",3e0,PUT\r\n", &[]).unwrap();
+        assert_eq!(cells(&read), [(30, 1), (125, 1)]);
+        assert_eq!(read.counted.meaning().unit_ns, 1_000_000);
+        assert_eq!(read.notes, ["column \"latency, (ms)\" was taken"]);
+        assert_eq!(cells(&csv("latency_us\n5\n5\n", &[]).unwrap()), [(5, 2)]);
+    }
+
+    #[test]
+    fn counts_are_known_by_their_name() {
+        for text in ["delay_us,count\n6,3\n7,1\n", "n;delay_us\n3;6\n1;7\n"] {
+            let read = csv(text, &[]).unwrap();
+            assert_eq!((cells(&read), read.notes.len()), (vec![(6, 3), (7, 1)], 0));
+        }
+    }
+
+    #[test]
+    fn where_several_columns_hold_numbers_none_is_guessed() {
+        for text in ["at,latency_ms\n1,12\n2,13\n", "1,12,3\n2,13,3\n", "12,5\n13,5\n"] {
+            let why = csv(text, &[]).unwrap_err().to_string();
+            assert!(
+                why.contains("--column")
+                    && why.contains(if text.starts_with('a') { "at, latency_ms" } else { "1 to " }),
+                "{why}"
+            );
+        }
+        assert_eq!(cells(&csv("at,latency_ms\n1,12\n2,13\n", &["Latency_ms"]).unwrap()), [(12, 1), (13, 1)]);
+        assert_eq!(cells(&csv("1,12,3\n2,13,4\n", &["2", "3"]).unwrap()), [(12, 3), (13, 4)]);
+        let why = csv("at,latency_ms\n1,12\n", &["p99"]).unwrap_err().to_string();
+        assert_eq!(why, "line 2: there is no column \"p99\"; there are at, latency_ms");
+        let why = csv("latency_ms,code\nNaN,200\n12,200\n", &[]).unwrap_err().to_string();
+        assert!(why.contains("--column"), "no column is taken because another one begins with NaN: {why}");
+        assert!(tsv("at latency\n1 12\n2 13\n").unwrap_err().to_string().contains("--column"));
+    }
+
+    #[test]
+    fn a_value_that_is_missing_or_infinite_is_named_with_its_line() {
+        let broken =
+            |value: &str| csv(&format!("a,latency_ms\nx,1\ny,{value}\n"), &[]).unwrap_err().to_string();
+        for value in ["", "NaN", "inf", "-inf", "1e400", "12 ms", "\"3"] {
+            assert!(broken(value).starts_with("line 3: "), "{value}");
+        }
+        assert!(csv("a,b\n", &[]).unwrap_err().to_string().starts_with("the file ends"));
+    }
+
+    #[test]
+    fn a_rate_names_no_unit_of_time() {
+        assert_eq!(
+            (unit("delay_us"), unit("Latency [µs]"), unit("time.ns")),
+            (Some(1000), Some(1000), Some(1))
+        );
+        assert_eq!((unit("requests/s"), unit("bytes"), unit("us")), (None, None, Some(1000)));
+    }
+}
