@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 #[derive(Debug)]
 pub struct Namespace {
     name: String,
+    /// Held while it is somebody's: see `stale`.
+    _lock: File,
 }
 
 /// Where `ip` keeps the names of namespaces.
@@ -36,7 +38,8 @@ impl Namespace {
         let name =
             stale::name(std::process::id(), number, role).map_err(LabError::system("reading /proc"))?;
         program::run("ip", &["netns", "add", &name])?;
-        let namespace = Self { name };
+        let lock = stale::lock(&name).map_err(LabError::system("locking a namespace"))?;
+        let namespace = Self { name, _lock: lock };
         namespace.hush()?;
         namespace.ip(&["link", "set", "lo", "up"])?;
         Ok(namespace)

@@ -2,7 +2,9 @@
 
 use crate::namespace::NAMES;
 use crate::{LabError, program};
+use std::fs::File;
 use std::io;
+use std::path::Path;
 
 /// First part of every name.
 const OURS: &str = "dropline";
@@ -13,6 +15,14 @@ pub(crate) fn name(pid: u32, number: u32, role: &str) -> io::Result<String> {
     Ok(format!("{OURS}-{pid}-{began}-{number}-{role}"))
 }
 
+/// Locks a namespace. The kernel takes the lock back when its holder ends, however it ends: processes of another
+/// container have numbers of their own, and are alive all the same.
+pub(crate) fn lock(name: &str) -> io::Result<File> {
+    let namespace = File::open(Path::new(NAMES).join(name))?;
+    namespace.try_lock()?;
+    Ok(namespace)
+}
+
 /// Removes the namespaces whose makers are no more, with what still runs in them.
 pub(crate) fn sweep() {
     for name in std::fs::read_dir(NAMES).into_iter().flatten().flatten() {
@@ -20,6 +30,7 @@ pub(crate) fn sweep() {
         if let Some(name) = name.to_str()
             && let Some((pid, then)) = maker(name)
             && began(pid) != Some(then)
+            && lock(name).is_ok()
         {
             remove(name);
         }

@@ -158,7 +158,23 @@ fn what_a_killed_program_left_is_removed_at_the_next_start() {
     assert!(state.is_empty() || state.contains(") Z "), "what ran inside is ended: {state}");
 }
 
-/// Started by the test above, as a program that is killed.
+#[test]
+fn a_living_programs_namespace_is_left_alone_also_by_a_program_of_another_container() {
+    let Some(lab) = built(Namespace::new("living")) else { return };
+    // There the number of this process is another's, or nobody's.
+    let container = Command::new("unshare")
+        .args(["--pid", "--fork", "--mount-proc"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "builds_a_laboratory_and_waits", "--ignored"])
+        .env("DROPLINE_LAB", "leave")
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(container.success());
+    assert!(lab.path().exists() && lab.run(|| ()).is_ok(), "it was removed");
+}
+
+/// Started by the tests above, as a program that is killed.
 #[test]
 #[ignore = "started by another test"]
 fn builds_a_laboratory_and_waits() {
