@@ -192,6 +192,21 @@ fn group_10_a_request_in_its_own_name_or_from_nowhere_is_not_answered() {
 }
 
 #[test]
+fn a_reflector_and_an_aggregator_are_not_set_at_each_other_by_a_forged_request() {
+    let bench = Bench::new();
+    let (server, service) = (Aggregator::start(&bench, &["--no-limits"]), bench.serve(&["--json"]));
+    let (aggregator, reflector) = (server.address(), service.address.parse().unwrap());
+    let spoofed = spoof(reflector, aggregator, b"AreyouOK") && spoof(aggregator, reflector, b"AreyouOK");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let (counts, served) = (server.end(), service.interrupt());
+    let served: serde_json::Value = serde_json::from_str(&served).unwrap();
+    if spoofed {
+        let packets = [&counts["received"], &served["received"]].map(|count| count.as_u64().unwrap());
+        assert!(packets.iter().all(|packets| (1..=50).contains(packets)), "{counts} {served}");
+    }
+}
+
+#[test]
 fn group_11_a_hundred_thousand_random_packets_store_what_the_description_says() {
     let mut chance = Chance(11);
     // Random bits alone would pass once in 2^42: these aim near.

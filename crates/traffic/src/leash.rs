@@ -68,11 +68,20 @@ impl Leash {
     /// # Errors
     /// If packets to it cannot be kept on this machine.
     pub fn towards(target: SocketAddr) -> Result<Self, NoLeash> {
-        let way = Way::to(target.ip())?;
-        match way.interface.and_then(NonZeroU32::new) {
-            None if !answers_on_loopback(target).unwrap_or(false) => Err(NoLeash::Loose(target.ip())),
-            interface => Ok(Self { interface }),
+        match Self::known(target.ip())? {
+            Some(leash) => Ok(leash),
+            None if answers_on_loopback(target).unwrap_or(false) => Ok(Self { interface: None }),
+            None => Err(NoLeash::Loose(target.ip())),
         }
+    }
+
+    /// The same of any service at an address, with nothing sent; `None` where it must be asked.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn known(address: IpAddr) -> Result<Option<Self>, NoLeash> {
+        let interface = Way::to(address)?.interface.and_then(NonZeroU32::new);
+        Ok(interface.map(|interface| Self { interface: Some(interface) }))
     }
 
     /// Binds the socket to the interface, lets no router pass its packets on, and connects it.

@@ -118,7 +118,7 @@ pub fn connect(target: SocketAddr) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((any, 0))?;
     socket.connect(target)?;
     // A stranger is only asked, and sent a few heartbeats; an own address is not to become a stranger's.
-    if let Ok(leash) = Leash::towards(target) {
+    if let Ok(Some(leash)) = Leash::known(target.ip()) {
         leash.hold(&socket, target)?;
     }
     Ok(socket)
@@ -155,11 +155,11 @@ const UNASKED_PPS: f64 = 64.0;
 /// # Errors
 /// If that is asked for.
 pub fn check_rate(target: SocketAddr, rate_pps: f64) -> Result<(), Failure> {
-    if rate_pps <= UNASKED_PPS || Whereabouts::of(target.ip()).is_this_machine() {
+    if rate_pps <= UNASKED_PPS || matches!(Leash::known(target.ip()), Ok(Some(_))) {
         return Ok(());
     }
     Err(Failure::environment(format!(
-        "refused: {target} is not on this machine or in one of its network namespaces"
+        "refused: {target} is not on this machine's loopback interface or in one of its network namespaces"
     ))
     .advice(format!(
         "another host gets {UNASKED_PPS} heartbeats a second at most; run dropline on it for more"

@@ -109,6 +109,8 @@ pub enum Refusal {
     OwnAddress,
     /// Its source is no place of one machine: port 0, a multicast, broadcast or unspecified address.
     NoPlace,
+    /// Its source is the port of a service (below 1024): no monitor asks from there, a forged request may.
+    LowPort,
     /// This monitor asks too often.
     TooOften,
     /// All monitors together ask too often.
@@ -117,8 +119,8 @@ pub enum Refusal {
 
 impl Refusal {
     /// All of them, in the order they are looked at.
-    pub const ALL: [Self; 5] =
-        [Self::OwnAddress, Self::NoPlace, Self::NotAllowed, Self::TooOften, Self::TooOftenAll];
+    pub const ALL: [Self; 6] =
+        [Self::OwnAddress, Self::NoPlace, Self::NotAllowed, Self::LowPort, Self::TooOften, Self::TooOftenAll];
 
     /// As counts call it.
     pub fn name(self) -> &'static str {
@@ -126,6 +128,7 @@ impl Refusal {
             Self::NotAllowed => "not_allowed",
             Self::OwnAddress => "own_address",
             Self::NoPlace => "no_place",
+            Self::LowPort => "low_port",
             Self::TooOften => "too_often",
             Self::TooOftenAll => "too_often_all",
         }
@@ -171,6 +174,9 @@ impl Gate {
             return Err(Refusal::NotAllowed);
         }
         let Some(limits) = self.limits else { return Ok(()) };
+        if source.port() < 1024 {
+            return Err(Refusal::LowPort);
+        }
         if self.full_at.len() >= REMEMBERED {
             self.full_at.retain(|_, full_at| *full_at > now);
         }
@@ -245,6 +251,13 @@ mod tests {
     }
 
     #[test]
+    fn the_port_of_a_service_gets_no_report_unless_there_are_no_limits() {
+        let limited = |limits| gate("10.0.0.1:9060", &["10.0.0.0/8"], limits).admit(at("10.0.0.2:7"), ms(0));
+        assert_eq!(limited(Some(Limits::default())), Err(Refusal::LowPort));
+        assert_eq!(limited(None), Ok(()));
+    }
+
+    #[test]
     fn only_the_named_networks_have_reports() {
         let mut gate = gate("10.0.0.1:9060", &["10.0.0.0/24"], None);
         assert_eq!(gate.admit(at("10.0.0.9:4000"), ms(0)), Ok(()));
@@ -254,16 +267,16 @@ mod tests {
     #[test]
     fn a_monitor_has_twenty_reports_at_once_and_then_ten_a_second_whatever_its_port() {
         let mut gate = gate("10.0.0.1:9060", &["10.0.0.0/8"], Some(Limits::default()));
-        for port in 1..=20 {
+        for port in 2001..=2020 {
             assert_eq!(gate.admit(SocketAddr::new("10.0.0.2".parse().unwrap(), port), ms(0)), Ok(()));
         }
-        assert_eq!(gate.admit(at("10.0.0.2:21"), ms(99)), Err(Refusal::TooOften));
-        assert_eq!(gate.admit(at("10.0.0.2:21"), ms(100)), Ok(()), "a token comes back in 100 ms");
-        assert_eq!(gate.admit(at("10.0.0.2:21"), ms(199)), Err(Refusal::TooOften));
-        assert_eq!(gate.admit(at("10.0.0.3:21"), ms(199)), Ok(()), "another monitor is not held back");
+        assert_eq!(gate.admit(at("10.0.0.2:2021"), ms(99)), Err(Refusal::TooOften));
+        assert_eq!(gate.admit(at("10.0.0.2:2021"), ms(100)), Ok(()), "a token comes back in 100 ms");
+        assert_eq!(gate.admit(at("10.0.0.2:2021"), ms(199)), Err(Refusal::TooOften));
+        assert_eq!(gate.admit(at("10.0.0.3:2021"), ms(199)), Ok(()), "another monitor is not held back");
         let (mut answered, mut now) = (0, ms(100_000));
         while now < ms(110_000) {
-            answered += u32::from(gate.admit(at("10.0.0.2:21"), now).is_ok());
+            answered += u32::from(gate.admit(at("10.0.0.2:2021"), now).is_ok());
             now += ms(1);
         }
         assert_eq!(answered, 20 + 99, "twenty that it saved, and one for each further 100 ms");
@@ -272,7 +285,7 @@ mod tests {
     #[test]
     fn all_monitors_together_have_a_limit_and_few_of_them_are_remembered() {
         let mut gate = gate("10.0.0.1:9060", &["10.0.0.0/8"], Some(Limits::default()));
-        let source = |number: u32| SocketAddr::new(Ipv4Addr::from_bits(0x0a01_0000 + number).into(), 99);
+        let source = |number: u32| SocketAddr::new(Ipv4Addr::from_bits(0x0a01_0000 + number).into(), 2099);
         let answered = (0..10_000).filter(|&number| gate.admit(source(number), ms(0)).is_ok()).count();
         assert_eq!(answered, 200);
         assert_eq!(gate.admit(source(20_000), ms(0)), Err(Refusal::TooOftenAll));
@@ -286,9 +299,9 @@ mod tests {
     fn addresses_of_one_ipv6_network_share_a_bucket() {
         let mut gate = gate("[::1]:9060", &["::/0"], Some(Limits::default()));
         for host in 0..20u16 {
-            assert_eq!(gate.admit(at(&format!("[2001:db8::{host:x}]:7")), ms(0)), Ok(()));
+            assert_eq!(gate.admit(at(&format!("[2001:db8::{host:x}]:7007")), ms(0)), Ok(()));
         }
-        assert_eq!(gate.admit(at("[2001:db8::ffff]:7"), ms(0)), Err(Refusal::TooOften));
-        assert_eq!(gate.admit(at("[2001:db8:0:1::1]:7"), ms(0)), Ok(()));
+        assert_eq!(gate.admit(at("[2001:db8::ffff]:7007"), ms(0)), Err(Refusal::TooOften));
+        assert_eq!(gate.admit(at("[2001:db8:0:1::1]:7007"), ms(0)), Ok(()));
     }
 }
