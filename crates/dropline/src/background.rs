@@ -1,6 +1,7 @@
 //! Load beside a measurement: commands that run while it runs.
 
 use crate::Failure;
+use dropline_traffic::{Farewell, start_with_us};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
@@ -30,17 +31,17 @@ impl Background {
             let words = shlex::split(text).filter(|words| !words.is_empty()).ok_or_else(|| {
                 Failure::usage(format!("{flag} {text:?} is no command: a quote is open, or it is empty"))
             })?;
-            let child = Command::new(&words[0])
+            let mut command = Command::new(&words[0]);
+            command
                 .args(&words[1..])
                 .envs(environment.iter().copied())
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
-                .process_group(0)
-                .spawn()
-                .map_err(|why| {
-                    Failure::environment(format!("{flag}: {} cannot be started: {why}", words[0]))
-                })?;
+                .process_group(0);
+            let child = start_with_us(&mut command, Farewell::Killed).map_err(|why| {
+                Failure::environment(format!("{flag}: {} cannot be started: {why}", words[0]))
+            })?;
             started.children.push(child);
         }
         Ok(started)

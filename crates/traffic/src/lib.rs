@@ -66,7 +66,7 @@ pub use placement::{Cpus, Priority};
 pub use probe::{Probe, probe};
 pub use progress::Progress;
 pub use responder::{Responder, ResponderCounts, RunningResponder};
-pub use seat::{Seat, SeatError};
+pub use seat::{Farewell, Seat, SeatError, start_with_us};
 pub use sender::Trains;
 pub use target::{Reply, UdpTarget};
 pub use ways::{Sources, Targets};

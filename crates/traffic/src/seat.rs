@@ -2,6 +2,7 @@
 
 use crate::sys;
 use std::io;
+use std::process::{Child, Command};
 
 /// A CPU and a priority for a process that is being started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -10,6 +11,24 @@ pub struct Seat {
     pub cpu: Option<u32>,
     /// Its priority under `SCHED_FIFO`; `None` leaves the normal one.
     pub fifo: Option<u8>,
+}
+
+/// How a program ends whose starter was killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Farewell {
+    /// It is asked to, and may tidy up (`SIGTERM`).
+    Asked,
+    /// It is ended (`SIGKILL`).
+    Killed,
+}
+
+/// Starts a program that does not outlive this one, even if this one is killed. To the system "this one" is the
+/// thread that starts it: it must live as long as the program shall.
+///
+/// # Errors
+/// If the system does not start it.
+pub fn start_with_us(command: &mut Command, farewell: Farewell) -> io::Result<Child> {
+    sys::start_with_us(command, farewell)
 }
 
 /// Why a process did not get its seat.

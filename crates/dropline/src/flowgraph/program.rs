@@ -6,6 +6,7 @@ use crate::Failure;
 use crate::target::Opening;
 use dropline_passage::Settings as Meaning;
 use dropline_trace::Event;
+use dropline_traffic::{Farewell, start_with_us};
 use dropline_trial::passages::{KeptEvents, Recorder};
 use dropline_trial::{Measurer, Trial, TrialInput, seed};
 use std::ffi::OsString;
@@ -42,18 +43,18 @@ impl Program {
         let name = &self.command[0];
         // Its words must not be taken for our result.
         let output = std::io::stderr().as_fd().try_clone_to_owned().map_err(Failure::environment)?;
-        let child = Command::new(name)
+        let mut command = Command::new(name);
+        command
             .args(&self.command[1..])
             .envs(recorders.environment())
             .stdin(Stdio::null())
             .stdout(output)
-            .process_group(0)
-            .spawn()
-            .map_err(|why| {
-                Failure::environment(format!("cannot start {name:?}: {why}")).advice(
-                    "a flowgraph:exec: command is a program with its arguments; it is run without a shell",
-                )
-            })?;
+            .process_group(0);
+        let child = start_with_us(&mut command, Farewell::Killed).map_err(|why| {
+            Failure::environment(format!("cannot start {name:?}: {why}")).advice(
+                "a flowgraph:exec: command is a program with its arguments; it is run without a shell",
+            )
+        })?;
         Ok(Running { child, ended: None })
     }
 

@@ -8,6 +8,7 @@ pub use fields::FieldError;
 
 use super::Opening;
 use crate::Failure;
+use dropline_traffic::{Farewell, start_with_us};
 use dropline_trial::{Measurer, Part, TrafficProfile, Trial, TrialInput};
 use fields::Fields;
 use serde::Serialize;
@@ -71,15 +72,12 @@ impl Program {
     /// If it cannot be started.
     pub fn start(command: &[String], profile: &TrafficProfile, opening: Opening) -> Result<Self, Failure> {
         let name = command[0].clone();
-        let mut child = Command::new(&name)
-            .args(&command[1..])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|why| {
-                Failure::environment(format!("cannot start {name:?}: {why}"))
-                    .advice("an exec: command is a program with its arguments; it is run without a shell")
-            })?;
+        let mut program = Command::new(&name);
+        program.args(&command[1..]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = start_with_us(&mut program, Farewell::Asked).map_err(|why| {
+            Failure::environment(format!("cannot start {name:?}: {why}"))
+                .advice("an exec: command is a program with its arguments; it is run without a shell")
+        })?;
         let requests = child.stdin.take();
         let output = child.stdout.take().expect("stdout is a pipe");
         let (send, answers) = sync_channel(LINES_AHEAD);

@@ -1,6 +1,9 @@
 //! A process of its own: its clock, its CPU, its priority, its end.
 
+use crate::seat::Farewell;
 use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 /// Now by the clock that all processes of this machine share and nobody sets (`CLOCK_MONOTONIC`), in ns.
@@ -39,6 +42,28 @@ pub(crate) fn go_first(priority: u8) -> io::Result<()> {
 pub(crate) fn end_with_parent() {
     // SAFETY: sets one number of the calling process.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
+}
+
+/// Starts a program that is sent a signal when the thread that starts it ends, however that ends.
+pub(crate) fn start_with_us(command: &mut Command, farewell: Farewell) -> io::Result<Child> {
+    let signal = match farewell {
+        Farewell::Asked => libc::SIGTERM,
+        Farewell::Killed => libc::SIGKILL,
+    };
+    let us = std::process::id();
+    // SAFETY: what runs between fork and exec is two system calls with plain numbers.
+    unsafe {
+        command.pre_exec(move || {
+            libc::prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_ulong);
+            // We may have ended before that. Who is in another namespace of processes is number 0 there.
+            match libc::getppid() {
+                0 => Ok(()),
+                parent if parent.cast_unsigned() == us => Ok(()),
+                _ => Err(io::ErrorKind::BrokenPipe.into()),
+            }
+        });
+    }
+    command.spawn()
 }
 
 fn answer(result: libc::c_int) -> io::Result<()> {

@@ -111,7 +111,7 @@ impl Running {
             flag("--cpus", cpus.join(","));
         }
         let environment = recorders.map(Recorders::environment).unwrap_or_default();
-        let mut child = command
+        command
             // What our own environment names is not who records this graph.
             .env_remove("DROPLINE_TRACE")
             .env_remove("DROPLINE_LTTNG")
@@ -120,8 +120,8 @@ impl Running {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // Ctrl-C is ours: what was recorded until then is read before it ends.
-            .process_group(0)
-            .spawn()
+            .process_group(0);
+        let mut child = dropline_traffic::start_with_us(&mut command, dropline_traffic::Farewell::Killed)
             .map_err(|why| Failure::environment(format!("cannot start {}: {why}", path.display())))?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (send, answers) = channel();
