@@ -66,6 +66,6 @@ fn read(matches: &clap::ArgMatches) -> Cli {
 }
 
 fn end(failure: &Failure) -> ExitCode {
-    eprintln!("error: {failure}");
+    eprintln!("error: {}", dropline::record::printable(&failure.to_string()));
     ExitCode::from(failure.exit_code())
 }

@@ -1,14 +1,19 @@
 //! Results on stdout. A reader that goes away (`| head`) ends the program quietly.
 
 use dropline::Failure;
+use dropline::record::printable::{printable, printable_json};
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
-/// Prints a result, with a newline at its end.
+/// Prints a result, with a newline at its end. What would steer a terminal is replaced; colours stay.
 ///
 /// # Errors
 /// If stdout cannot be written, other than by being closed.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    write_out(&colored(text))
+}
+
+fn write_out(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
     match out
@@ -28,7 +33,20 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 /// # Errors
 /// As [`print`].
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
-    print(&serde_json::to_string_pretty(value).expect("a result is JSON"))
+    write_out(&printable_json(&serde_json::to_string_pretty(value).expect("a result is JSON")))
+}
+
+/// Printable text in which the colours stay that [`report`](dropline::report) gave it: no record's own came so far.
+fn colored(text: &str) -> String {
+    let mut parts = text.split("\x1b[");
+    let mut out = printable(parts.next().unwrap_or_default()).into_owned();
+    for part in parts {
+        let color =
+            part.find('m').filter(|&end| part[..end].bytes().all(|sign| matches!(sign, b'0'..=b'9' | b';')));
+        out.push_str(if color.is_some() { "\x1b[" } else { "\u{fffd}[" });
+        out.push_str(&printable(part));
+    }
+    out
 }
 
 /// Writes a file that the user named.
@@ -38,4 +56,16 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text)
         .map_err(|why| Failure::environment(format!("cannot write {}: {why}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::colored;
+
+    #[test]
+    fn colours_stay_and_nothing_else_steers() {
+        let painted = "\x1b[1;38;5;75ma\x1b[0m b\n";
+        assert_eq!(colored(painted), painted);
+        assert_eq!(colored("\x1b[2Ja\x1b]0;t\x07\u{202e}"), "\u{fffd}[2Ja\u{fffd}]0;t\u{fffd}\u{fffd}");
+    }
 }

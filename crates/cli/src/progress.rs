@@ -4,6 +4,7 @@ use crate::block::Block;
 use crate::live::{LiveWords, live_words};
 use dropline::algorithms::{Outlook, Search};
 use dropline::measured::{Rate, TrialInput};
+use dropline::record::printable::printable_json;
 use dropline::record::record::trial_line;
 use dropline::record::{BoundsLine, Purpose, TrialLine};
 use dropline::{Live, Watcher, load_in, record};
@@ -81,6 +82,7 @@ impl Progress {
     }
 
     fn say(&self, text: &str) {
+        let text = &*record::printable(text);
         match &self.block {
             Some(block) => block.println(text),
             None if self.quiet => {}
@@ -179,7 +181,7 @@ impl Watcher for Progress {
         self.spent += Duration::from_secs_f64(line.elapsed_s);
         if self.jsonl {
             let text = trial_line(line);
-            drop(std::io::stdout().write_all(text.as_bytes()));
+            drop(std::io::stdout().write_all(printable_json(&text).as_bytes()));
         }
         let lost = match line.loss_ratio {
             Some(ratio) => format!("lost {} ({} %)", line.lost.0, percent(ratio)),

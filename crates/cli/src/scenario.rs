@@ -2,7 +2,7 @@
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
-use dropline::{Failure, nearest};
+use dropline::{Failure, Target, nearest};
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
@@ -43,6 +43,11 @@ pub(crate) fn flags(path: &Path, verb: &Command, typed: &ArgMatches) -> Result<V
             continue;
         }
         for word in file.words(name, value)? {
+            if name == "background" || (name == "target" && starts_a_program(&word)) {
+                return Err(file.wrong(Some(value.span()), &format!("a scenario starts no program: {word:?}")).advice(
+                    format!("it may come from elsewhere. If that program shall run, type {name} on the command line"),
+                ));
+            }
             flags.push(match arg.get_long() {
                 None => word,
                 Some(long) => format!("--{long}={word}"),
@@ -50,6 +55,10 @@ pub(crate) fn flags(path: &Path, verb: &Command, typed: &ArgMatches) -> Result<V
         }
     }
     Ok(flags)
+}
+
+fn starts_a_program(target: &str) -> bool {
+    Target::parse(target).is_ok_and(|target| target.starts_a_program())
 }
 
 /// Lists that are one flag with commas; any other list repeats its flag.
@@ -155,6 +164,17 @@ mod tests {
     #[test]
     fn what_was_typed_wins() {
         assert_eq!(read("target = 'sim:hard'\nseed = 3\n", &["sim:soft", "--seed", "4"]).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn a_scenario_starts_no_program() {
+        for text in
+            ["seed = 1\ntarget = 'exec:touch made'\n", "seed = 1\ntarget = 'flowgraph:exec:touch made'\n"]
+        {
+            let error = read(text, &[]).unwrap_err();
+            assert!(error.to_string().contains("scenario.toml:2: a scenario starts no program"), "{error}");
+            assert_eq!(read(text, &["exec:touch made"]).unwrap(), ["--seed=1"], "typed, it may");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The verb `explain`: a record and its packets in, why packets were lost out.
 
-use crate::Failure;
 use crate::keeper::{packets_beside, read_record};
+use crate::{Failure, quoted};
 use dropline_account::{Evidence, Family, explain as explain_evidence};
 use dropline_record::{CaveatLine, Explanation, PacketFile, Record, TrialLine};
 use std::io::ErrorKind;
@@ -84,9 +84,11 @@ fn not_kept(path: &Path, record: &Record, trial: &TrialLine) -> Failure {
             let arrival = &record.header.profile.arrival;
             failure("the times of its packets were not kept, and without them only places are known").advice(
                 format!(
-                    "offer the same once more, and keep them:  dropline trial {} --load {load:.0}pps --arrival \
-                     {arrival} --duration {}s",
-                    record.header.target, trial.intended_duration_s
+                    "offer the same once more, and keep them:  dropline trial {} --load {load:.0}pps --arrival {} \
+                     --duration {}s",
+                    quoted(&record.header.target),
+                    quoted(arrival),
+                    trial.intended_duration_s
                 ),
             )
         }

@@ -1,10 +1,11 @@
 //! Keeps a record on disk: a line is written and synced before the next trial begins.
 
-use crate::Failure;
-use dropline_record::record::{header_line, result_line, trial_line};
-use dropline_record::{Header, PacketFile, ReadError, Record, ResultLine, TrialLine};
+use crate::{Failure, quoted_path};
+use dropline_record::record::{header_line, limits_line, result_line, trial_line};
+use dropline_record::{Header, LimitsLine, PacketFile, ReadError, Record, ResultLine, TrialLine};
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Seek as _, SeekFrom, Write as _};
+use std::io::{self, ErrorKind, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -34,7 +35,20 @@ impl Output {
 /// A record that grows on disk.
 #[derive(Debug)]
 pub struct Keeper {
-    file: Option<(File, PathBuf)>,
+    kept: Option<Kept>,
+}
+
+/// What is on disk, and what becomes of it with the next line.
+#[derive(Debug)]
+struct Kept {
+    file: File,
+    path: PathBuf,
+    /// Where the next line goes.
+    end: u64,
+    /// What stands there until then: a torn line, an early result.
+    tail: Vec<u8>,
+    /// What is written before it, in one piece with it.
+    before: String,
 }
 
 impl Keeper {
@@ -43,23 +57,22 @@ impl Keeper {
     /// # Errors
     /// If the file exists, is being written by another search, or cannot be written.
     pub fn begin(output: &Output, header: &Header) -> Result<Self, Failure> {
-        let Output::File(path) = output else { return Ok(Self { file: None }) };
+        let Output::File(path) = output else { return Ok(Self { kept: None }) };
         let file =
             OpenOptions::new().append(true).create_new(true).open(path).map_err(|why| match why.kind() {
-                ErrorKind::AlreadyExists => Failure::usage(format!("{} exists already", path.display()))
-                    .advice(format!(
-                        "go on with it:  dropline search --resume {}   or name another: -o FILE",
-                        path.display()
-                    )),
+                ErrorKind::AlreadyExists => exists_already(path, header),
                 _ => cannot_write(path, &why),
             })?;
         lock(&file, path)?;
-        let mut keeper = Self { file: Some((file, path.clone())) };
+        let kept = Kept { file, path: path.clone(), end: 0, tail: Vec::new(), before: String::new() };
+        let mut keeper = Self { kept: Some(kept) };
         keeper.append(&header_line(header))?;
+        sync_directory_of(path).map_err(|why| cannot_write(path, &why))?;
         Ok(keeper)
     }
 
-    /// Goes on with a record that was cut short: what is torn, and an early result, are taken off.
+    /// Takes a record that was cut short, to go on with it. Nothing of the file is changed before there is another
+    /// line to write, which takes the place of what is torn and of an early result.
     ///
     /// # Errors
     /// If it is being written by another search, or cannot be read or written.
@@ -67,18 +80,33 @@ impl Keeper {
         let file =
             OpenOptions::new().read(true).write(true).open(path).map_err(|why| cannot_read(path, &why))?;
         lock(&file, path)?;
-        let text = read_text(path)?;
+        let bytes = read_bytes(path)?;
+        let text = text_of(&bytes, path)?;
         let record = parse(&text, path)?;
-        let kept: usize = text
+        let lines = 1 + record.trials.len() + record.limits.len();
+        let end: usize = text
             .split_inclusive('\n')
-            .scan(record.trials.len() + 1, |lines, line| {
+            .scan(lines, |lines, line| {
                 *lines = lines.checked_sub(usize::from(!line.trim().is_empty()))?;
                 Some(line.len())
             })
             .sum();
-        let mut keeper = Self { file: Some((file, path.to_owned())) };
-        keeper.cut_to(kept as u64, path)?;
-        Ok((keeper, record))
+        let whole = text[..end].ends_with('\n');
+        let kept = Kept {
+            file,
+            path: path.to_owned(),
+            end: end as u64,
+            tail: bytes[end..].to_vec(),
+            before: if whole { String::new() } else { "\n".into() },
+        };
+        Ok((Self { kept: Some(kept) }, record))
+    }
+
+    /// Other limits hold from the next line on, and are written with it.
+    pub fn limits(&mut self, line: &LimitsLine) {
+        if let Some(kept) = &mut self.kept {
+            kept.before.push_str(&limits_line(line));
+        }
     }
 
     /// Adds a trial.
@@ -103,8 +131,8 @@ impl Keeper {
     /// # Errors
     /// If it exists, or cannot be written.
     pub fn packets(&mut self, bytes: &[u8]) -> Result<Option<String>, Failure> {
-        let Some((_, record)) = &self.file else { return Ok(None) };
-        let path = packets_beside(record);
+        let Some(kept) = &self.kept else { return Ok(None) };
+        let path = packets_beside(&kept.path);
         let mut file =
             OpenOptions::new().write(true).create_new(true).open(&path).map_err(|why| match why.kind() {
                 ErrorKind::AlreadyExists => {
@@ -113,32 +141,72 @@ impl Keeper {
                 }
                 _ => cannot_write(&path, &why),
             })?;
-        file.write_all(bytes).and_then(|()| file.sync_data()).map_err(|why| cannot_write(&path, &why))?;
+        file.write_all(bytes)
+            .and_then(|()| file.sync_data())
+            .and_then(|()| sync_directory_of(&path))
+            .map_err(|why| cannot_write(&path, &why))?;
         Ok(path.file_name().map(|name| name.to_string_lossy().into_owned()))
     }
 
     /// The file, where there is one.
     pub fn path(&self) -> Option<&Path> {
-        self.file.as_ref().map(|(_, path)| path.as_path())
+        self.kept.as_ref().map(|kept| kept.path.as_path())
     }
 
     fn append(&mut self, text: &str) -> Result<(), Failure> {
-        let Some((file, path)) = &mut self.file else { return Ok(()) };
-        let length = file.metadata().map(|data| data.len());
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_data()).map_err(|why| {
-            // What was half written would be a torn line; take it off if that is still possible.
-            if let Ok(length) = length {
-                let _ = file.set_len(length);
+        let Some(kept) = &mut self.kept else { return Ok(()) };
+        kept.append(text).map_err(|why| cannot_write(&kept.path, &why))
+    }
+}
+
+impl Kept {
+    fn append(&mut self, line: &str) -> io::Result<()> {
+        let text = std::mem::take(&mut self.before) + line;
+        match self.put(text.as_bytes()) {
+            Ok(()) => {
+                self.end += text.len() as u64;
+                self.tail.clear();
+                Ok(())
             }
-            cannot_write(path, &why)
-        })
+            Err(why) => {
+                // What was half written would be a torn line: as it was, if that is still possible.
+                let tail = std::mem::take(&mut self.tail);
+                let _ = self.put(&tail);
+                self.tail = tail;
+                self.before = text[..text.len() - line.len()].to_owned();
+                Err(why)
+            }
+        }
     }
 
-    fn cut_to(&mut self, length: u64, path: &Path) -> Result<(), Failure> {
-        let Some((file, _)) = &mut self.file else { return Ok(()) };
-        file.set_len(length)
-            .and_then(|()| file.seek(SeekFrom::End(0)).map(|_| ()))
-            .map_err(|why| cannot_write(path, &why))
+    /// Writes at the end; what stood there is cut.
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.set_len(self.end)?;
+        self.file.seek(SeekFrom::Start(self.end))?;
+        self.file.write_all(bytes)?;
+        self.file.sync_data()
+    }
+}
+
+/// A new file's name outlives a loss of power only with its directory.
+fn sync_directory_of(path: &Path) -> io::Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+fn exists_already(path: &Path, header: &Header) -> Failure {
+    let failure = Failure::usage(format!("{} exists already", path.display()));
+    let search = header.verb == "search";
+    match std::fs::metadata(path) {
+        Ok(data) if !data.is_file() => {
+            Failure::usage(format!("{} is no file that a record can be kept in", path.display()))
+                .advice("name a new file: -o FILE   or keep no record: -o -")
+        }
+        _ if search => failure.advice(format!(
+            "go on with it:  dropline search --resume {}   or name another: -o FILE",
+            quoted_path(path)
+        )),
+        _ => failure.advice("it is not written over: name another file: -o FILE"),
     }
 }
 
@@ -165,23 +233,48 @@ pub fn events_beside(record: &Path) -> PathBuf {
 }
 
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
-    let bytes = std::fs::read(path).map_err(|why| cannot_read(path, &why))?;
-    String::from_utf8(bytes).map_err(|why| {
-        let at = why.utf8_error().valid_up_to();
-        Failure::environment(format!("{} is no record: byte {at} is not text", path.display()))
-    })
+    Ok(text_of(&read_bytes(path)?, path)?.into_owned())
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(path).map_err(|why| cannot_read(path, &why))
+}
+
+/// The bytes as text; a last line that is torn may end within a character.
+fn text_of<'a>(bytes: &'a [u8], path: &Path) -> Result<Cow<'a, str>, Failure> {
+    match std::str::from_utf8(bytes) {
+        Err(why) if bytes[why.valid_up_to()..].contains(&b'\n') => {
+            let at = why.valid_up_to();
+            Err(Failure::environment(format!("{} is no record: byte {at} is not text", path.display())))
+        }
+        _ => Ok(String::from_utf8_lossy(bytes)),
+    }
 }
 
 pub(crate) fn parse(text: &str, path: &Path) -> Result<Record, Failure> {
     Record::read(text).map_err(|why| {
-        let advice = match why {
-            ReadError::Imported => format!(
+        let failure = Failure::environment(format!("{}: {why}", path.display()));
+        match why {
+            ReadError::Imported => failure.advice(format!(
                 "dropline fit {0} --html {0}.html  says what they are, and  dropline compare {0} OTHER  whether two differ",
-                path.display()
+                quoted_path(path)
+            )),
+            // It says itself what to do.
+            ReadError::UnknownSchema { .. } => failure,
+            ReadError::Empty => failure.advice("nothing was measured: begin anew, with another file or without this one"),
+            ReadError::NoHeader(_) if !text.contains('\n') => failure.advice(
+                "if it was cut off while its first line was written, nothing was measured: begin anew, without this file",
             ),
-            _ => "the file was edited or damaged; the lines before that one are whole trials".into(),
-        };
-        Failure::environment(format!("{}: {why}", path.display())).advice(advice)
+            ReadError::NoHeader(_) => failure
+                .advice("a record is what  dropline search, trial or watch  wrote; files of other tools are read by  dropline import"),
+            ReadError::Broken { .. }
+            | ReadError::Misplaced { .. }
+            | ReadError::Misnumbered { .. }
+            | ReadError::MisplacedLimits { .. }
+            | ReadError::AfterResult { .. } => {
+                failure.advice("the file was edited or damaged; the lines before that one are whole")
+            }
+        }
     })
 }
 

@@ -1,7 +1,7 @@
 //! What a search shall do, resolved: nothing is left to guess.
 
 use crate::{Failure, Target, nearest};
-use dropline_record::{GoalLine, MdrLine, ProfileLine, SearchLine};
+use dropline_record::{GoalLine, LimitsLine, MdrLine, ProfileLine, SearchLine};
 use dropline_search::mlr::EffectiveDuration;
 use dropline_search::{
     Algorithm, Binary, Certified, Credible, Goal, Limits, Mdr, Mlr, Preset, Search, credible, mdr, mlr,
@@ -9,8 +9,6 @@ use dropline_search::{
 use dropline_trial::{LoadRange, Ratio, TrafficProfile};
 use std::time::Duration;
 
-/// Time for an interval when the user gives none.
-const CREDIBLE_BUDGET: Duration = Duration::from_secs(36);
 /// Time beyond it for bounds that are regular by RFC 9971.
 const CERTIFY_BUDGET: Duration = Duration::from_secs(1200);
 
@@ -80,7 +78,7 @@ impl AlgorithmPlan {
     pub fn default_budget(self) -> Option<Duration> {
         match self {
             Self::Binary => None,
-            Self::Credible { .. } => Some(CREDIBLE_BUDGET),
+            Self::Credible { .. } => Some(credible::BUDGET),
             Self::Mdr { .. } => Some(Duration::from_secs(600)),
             Self::Mlr { .. } => Some(Duration::from_secs(1200)),
         }
@@ -140,7 +138,7 @@ impl SearchPlan {
                 let config = credible::Config {
                     goals,
                     range: self.range,
-                    budget: self.limits.budget.unwrap_or(CREDIBLE_BUDGET),
+                    budget: self.limits.budget.unwrap_or(credible::BUDGET),
                     level: level.as_f64(),
                     seed: self.profile.seed,
                 };
@@ -164,7 +162,7 @@ impl SearchPlan {
                 Box::new(Mlr::new(config).map_err(Failure::usage)?)
             }
         };
-        Ok(Search::new(algorithm, self.goals.clone(), self.limits_in_all()))
+        Ok(Search::new(algorithm, self.goals.clone(), self.in_all(self.limits)))
     }
 
     /// This search as one of several on the same target, numbered from 1: each has a chance of its own.
@@ -179,13 +177,18 @@ impl SearchPlan {
         plan
     }
 
-    /// The limits, with the time that a certificate may cost.
-    fn limits_in_all(&self) -> Limits {
+    /// The same search, given these limits after the trials it has learned from.
+    pub fn limit(&self, search: &mut Search, limits: Limits) {
+        search.limit(self.in_all(limits));
+    }
+
+    /// Limits with the time that a certificate may cost.
+    fn in_all(&self, limits: Limits) -> Limits {
         match self.algorithm {
             AlgorithmPlan::Credible { certify: true, .. } => {
-                Limits { budget: self.limits.budget.map(|budget| budget + CERTIFY_BUDGET), ..self.limits }
+                Limits { budget: limits.budget.map(|budget| budget.saturating_add(CERTIFY_BUDGET)), ..limits }
             }
-            _ => self.limits,
+            _ => limits,
         }
     }
 
@@ -217,6 +220,12 @@ impl SearchPlan {
                 _ => None,
             },
         }
+    }
+
+    /// The record's line of its limits, where they are others than before.
+    pub fn limits_line(&self, after_trial: u64) -> LimitsLine {
+        let SearchLine { budget_s, max_trials, .. } = self.line();
+        LimitsLine { after_trial, budget_s, max_trials }
     }
 
     /// What a resumed search must share with the record: the first difference, in words.

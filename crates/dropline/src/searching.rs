@@ -1,15 +1,16 @@
 //! The verb `search`: plan in, record out (RFC 9971: the Manager).
 
-use crate::keeper::{Keeper, Output};
+use crate::keeper::{Keeper, Output, read_record};
+use crate::replaying::{Replayed, replay};
 use crate::target::{AnyMeasurer, Opened, Opening};
-use crate::{Failure, SearchPlan, Target, Watcher, clock, environment, failure};
+use crate::{Failure, SearchPlan, Target, Watcher, clock, environment, failure, quoted, quoted_path};
 use dropline_record::{
     AnswerLine, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, GoalLine, Header, OutlookLine,
     ProfileLine, Purpose, Record, ResultLine, TrialLine, schema, units_of_rate,
 };
 use dropline_search::Search;
 use dropline_traffic::Moving;
-use dropline_trial::{Rate, TrialInput};
+use dropline_trial::{Rate, Trial, TrialInput};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -59,10 +60,11 @@ pub fn search(
     let keeper = Keeper::begin(output, &header)?;
     let run = Run {
         plan,
+        conditions,
         search,
         record: Record::begin(header),
         keeper,
-        measurer: opened.measurer,
+        measurer: Some(opened.measurer),
         at: Duration::ZERO,
         watcher,
     };
@@ -71,46 +73,67 @@ pub fn search(
 
 /// Goes on with a record where it stood: its trials are replayed, then new ones are made.
 ///
+/// A finished record under the limits that it has is its own answer: nothing is opened or computed. The file stays as
+/// it is until there is something to add to it.
+///
 /// # Errors
-/// If the record cannot be read or locked, is of another plan, or its trials are not those that the
-/// search would have asked for.
+/// If the record cannot be read or locked, is of another plan, its trials are not those that the search would have
+/// asked for, or the target cannot be opened: then the file is as it was, byte for byte.
 pub fn resume(
     plan: &SearchPlan,
     path: &Path,
     conditions: &Conditions,
     watcher: &mut dyn Watcher,
 ) -> Result<Finished, Failure> {
-    let (keeper, record) = Keeper::resume(path)?;
+    let record = read_record(path)?;
+    same_search(plan, &record, path)?;
+    if record.is_finished() && SearchPlan::of_record(&record)?.limits == plan.limits {
+        return Ok(Finished { record, failure: None });
+    }
+    let (mut keeper, mut record) = Keeper::resume(path)?;
+    same_search(plan, &record, path)?;
+    let Replayed { mut search, at } = replay(plan, &record).map_err(|why| why.of(path))?;
+    if SearchPlan::of_record(&record)?.limits != plan.limits {
+        plan.limit(&mut search, plan.limits);
+        let line = plan.limits_line(record.last_number().unwrap_or(0));
+        keeper.limits(&line);
+        record.limits.push(line);
+    }
+    let goes_on = search.next_trial().is_some();
+    if record.is_finished() && !goes_on {
+        // More was allowed, and nothing more is wanted.
+        return Ok(Finished { record: read_record(path)?, failure: None });
+    }
+    if goes_on && plan.target.is_refused() {
+        let word = quoted(&record.header.target);
+        return Err(Failure::environment(format!(
+            "{}: going on would start a program, {word}",
+            path.display()
+        ))
+        .advice(format!(
+            "a record is data, and may come from elsewhere. If that program shall run, write it yourself:\n  \
+                 dropline search --resume {} {word}",
+            quoted_path(path)
+        )));
+    }
+    let mut run = Run { plan, conditions, search, record, keeper, measurer: None, at, watcher };
+    if goes_on {
+        run.open()?;
+    }
+    run.record.result = None;
+    Ok(run.run())
+}
+
+/// Refuses a plan that is not that of the record.
+fn same_search(plan: &SearchPlan, record: &Record, path: &Path) -> Result<(), Failure> {
     let other = match &record.header.search {
         Some(stored) => plan.differs_from(stored, &record.header.profile),
         None => Some("verb".into()),
     };
     let other = if record.header.target == plan.target.to_string() { other } else { Some("target".into()) };
-    if let Some(what) = other {
-        return Err(Failure::usage(format!("{} is a search with another {what}", path.display()))
-            .advice(format!("to go on with it as it was:  dropline search --resume {}", path.display())));
-    }
-    let mut search = plan.search()?;
-    let mut at = Duration::ZERO;
-    for line in record.trials.iter().filter(|line| line.purpose == Purpose::Search) {
-        let trial = line.trial().map_err(Failure::environment)?;
-        if search.next_trial() != Some(trial.input) {
-            return Err(Failure::environment(format!(
-                "{}: trial {} is not the one that the search would make",
-                path.display(),
-                line.number
-            ))
-            .advice("the record was edited, or made by another version of the algorithm"));
-        }
-        search.record(&trial);
-        at += trial.elapsed;
-    }
-    let next = record.trials.last().map_or(1, |line| line.number + 1);
-    let opened = plan.target.open(&plan.profile, opening(conditions, next, watcher))?;
-    watcher.opened(&record.header.target, opened.note.as_deref());
-    let record = Record { result: None, ..record };
-    let run = Run { plan, search, record, keeper, measurer: opened.measurer, at, watcher };
-    Ok(run.run())
+    let Some(what) = other else { return Ok(()) };
+    Err(Failure::usage(format!("{} is a search with another {what}", path.display()))
+        .advice(format!("to go on with it as it was:  dropline search --resume {}", quoted_path(path))))
 }
 
 /// What a measurer is told, no packet's times being kept.
@@ -181,10 +204,12 @@ pub(crate) fn load_is(target: &Target, profile: &dropline_trial::TrafficProfile)
 /// A search under way.
 struct Run<'a> {
     plan: &'a SearchPlan,
+    conditions: &'a Conditions,
     search: Search,
     record: Record,
     keeper: Keeper,
-    measurer: AnyMeasurer,
+    /// `None` until a trial is to be made.
+    measurer: Option<AnyMeasurer>,
     /// Sum of the elapsed times so far.
     at: Duration,
     watcher: &'a mut dyn Watcher,
@@ -208,11 +233,25 @@ impl Run<'_> {
         Finished { record: self.record, failure }
     }
 
+    fn open(&mut self) -> Result<&mut AnyMeasurer, Failure> {
+        if self.measurer.is_none() {
+            let opening = opening(self.conditions, self.number(), self.watcher);
+            let opened = self.plan.target.open(&self.plan.profile, opening)?;
+            self.watcher.opened(&self.record.header.target, opened.note.as_deref());
+            self.measurer = Some(opened.measurer);
+        }
+        Ok(self.measurer.as_mut().expect("it was opened"))
+    }
+
+    fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
+        self.open()?.measure(input)
+    }
+
     fn search_on(&mut self) -> Result<(), Failure> {
         while let Some(input) = self.search.next_trial() {
             let phase = self.search.phase();
             self.watcher.begins(self.number(), input, &phase);
-            let trial = self.measurer.measure(input)?;
+            let trial = self.measure(input)?;
             self.search.record(&trial);
             let bounds = self.search.bounds();
             let line = self.line(&trial, Purpose::Search).in_search(phase, &bounds);
@@ -238,7 +277,7 @@ impl Run<'_> {
                     None => {
                         let number = self.number();
                         self.watcher.begins(number, input, "delay");
-                        let trial = self.measurer.measure(input)?;
+                        let trial = self.measure(input)?;
                         let line = self.line(&trial, Purpose::DelayAt);
                         self.keep(line, trial.elapsed)?;
                         number
@@ -252,10 +291,10 @@ impl Run<'_> {
     }
 
     fn number(&self) -> u64 {
-        self.record.trials.last().map_or(1, |line| line.number + 1)
+        self.record.last_number().map_or(1, |number| number + 1)
     }
 
-    fn line(&self, trial: &dropline_trial::Trial, purpose: Purpose) -> TrialLine {
+    fn line(&self, trial: &Trial, purpose: Purpose) -> TrialLine {
         let header = &self.record.header;
         TrialLine::new(trial, &header.target, &header.profile.arrival, purpose, self.at)
     }

@@ -10,7 +10,8 @@ use std::fmt;
 use std::time::Duration;
 
 impl SearchPlan {
-    /// The plan that a record was made with.
+    /// The plan that a record was made with, under the limits that hold at its end. Its target is one that a file
+    /// names: it is opened only if no program is started for it.
     ///
     /// # Errors
     /// If the record is of another verb, or its header holds what no plan can.
@@ -21,21 +22,26 @@ impl SearchPlan {
         let algorithm = algorithm(stored)?;
         let preset = stored.preset.as_ref().map(|word| word.parse().map_err(unsound)).transpose()?;
         Ok(Self {
-            target: Target::parse(&record.header.target)?,
+            target: Target::of_record(&record.header.target)?,
             profile: profile(&record.header.profile)?,
             algorithm,
             preset,
             goals: stored.goals.iter().map(goal).collect::<Result<_, _>>()?,
             range: LoadRange::new(rate(stored.min_load_pps)?, rate(stored.max_load_pps)?).map_err(unsound)?,
-            limits: Limits {
-                budget: stored.budget_s.map(seconds).transpose()?,
-                max_trials: stored.max_trials,
+            limits: match record.limits.last() {
+                Some(line) => limits(line.budget_s, line.max_trials)?,
+                None => limits(stored.budget_s, stored.max_trials)?,
             },
             warm_up: seconds(stored.warm_up_s)?,
             delay_at: stored.delay_at.iter().map(|&share| ratio(share)).collect::<Result<_, _>>()?,
             repetition: stored.repetition,
         })
     }
+}
+
+/// Limits as they are kept.
+pub(crate) fn limits(budget_s: Option<f64>, max_trials: Option<u64>) -> Result<Limits, Failure> {
+    Ok(Limits { budget: budget_s.map(seconds).transpose()?, max_trials })
 }
 
 fn algorithm(stored: &SearchLine) -> Result<AlgorithmPlan, Failure> {
@@ -101,7 +107,10 @@ fn ratio(fraction: f64) -> Result<Ratio, Failure> {
 }
 
 fn seconds(value: f64) -> Result<Duration, Failure> {
-    Duration::try_from_secs_f64(value).map_err(unsound)
+    // No sum of a few of these is too long for a Duration.
+    const LONGEST: Duration = Duration::from_nanos(u64::MAX);
+    let time = Duration::try_from_secs_f64(value).map_err(unsound)?;
+    (time <= LONGEST).then_some(time).ok_or_else(|| unsound(format!("{value} s is beyond any search")))
 }
 
 fn unsound(why: impl fmt::Display) -> Failure {

@@ -26,10 +26,19 @@ pub use udp::generator_limit;
 pub use dropline_traffic::Progress as Live;
 
 /// A target: the system under test as the user names it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Target {
     word: String,
     kind: Kind,
+    /// Whether a file names it, and no person.
+    stored: bool,
+}
+
+impl PartialEq for Target {
+    /// Whoever names it.
+    fn eq(&self, other: &Self) -> bool {
+        (&self.word, &self.kind) == (&other.word, &other.kind)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -112,7 +121,33 @@ impl Target {
             return Err(Failure::usage(format!("{word:?} is no target"))
                 .advice(format!("a target is {KINDS}; try sim:consistent")));
         };
-        Ok(Self { word: word.into(), kind })
+        Ok(Self { word: word.into(), kind, stored: false })
+    }
+
+    /// Reads a target that a record names: data, which may come from elsewhere. It starts no program.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn of_record(word: &str) -> Result<Self, Failure> {
+        Ok(Self { stored: true, ..Self::parse(word)? })
+    }
+
+    /// Whether a program is started for it.
+    pub fn starts_a_program(&self) -> bool {
+        match &self.kind {
+            Kind::Exec { .. } | Kind::Jack(_) => true,
+            Kind::Flowgraph(settings) => settings.starts_a_program(),
+            Kind::Heartbeat { .. }
+            | Kind::Replay { .. }
+            | Kind::Sim(_)
+            | Kind::Udp { .. }
+            | Kind::Wakeup(_) => false,
+        }
+    }
+
+    /// Whether it may be opened: a program that a file names is not started.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.stored && self.starts_a_program()
     }
 
     /// Makes it ready: checks that we may, that it answers, and builds what performs the trials.
@@ -120,6 +155,12 @@ impl Target {
     /// # Errors
     /// If it may not be measured, does not answer, or cannot be started.
     pub fn open(&self, profile: &TrafficProfile, opening: Opening) -> Result<Opened, Failure> {
+        if self.is_refused() {
+            return Err(Failure::environment(format!("{self} would start a program that a record names"))
+                .advice(
+                    "a record is data, and may come from elsewhere: write the target itself if it is to run",
+                ));
+        }
         match &self.kind {
             Kind::Exec { command } => Ok(Opened {
                 measurer: Box::new(exec::Program::start(command, profile, opening)?),
@@ -313,6 +354,7 @@ fn quantity<T>(name: &str, read: Result<T, written::WrittenError>) -> Result<T, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     #[test]
     fn a_word_that_names_no_target_says_what_targets_there_are() {
@@ -331,6 +373,39 @@ mod tests {
         ] {
             assert_eq!(Target::parse(bad).unwrap_err().exit_code(), 2, "{bad}");
         }
+    }
+
+    #[test]
+    fn a_target_that_a_record_names_starts_no_program() {
+        let opening = Opening {
+            first_trial: 1,
+            stop: Arc::default(),
+            patience: Duration::from_secs(1),
+            slices: None,
+            keep_packets: 0,
+            keep_events: None,
+            moving: Moving::default(),
+            live: None,
+        };
+        for word in [
+            "exec:touch made",
+            "flowgraph:exec:touch made",
+            "flowgraph:futuresdr",
+            "flowgraph:gnuradio",
+            "jack:",
+        ] {
+            let stored = Target::of_record(word).unwrap();
+            assert_eq!(stored, Target::parse(word).unwrap(), "it is the same target");
+            let Err(error) = stored.open(&TrafficProfile::default(), opening.clone()) else {
+                panic!("{word} was opened")
+            };
+            assert!(
+                error.exit_code() == 4 && error.to_string().contains("a record names"),
+                "{word}: {error}"
+            );
+        }
+        assert!(!Path::new("made").exists());
+        assert!(Target::of_record("sim:hard").unwrap().open(&TrafficProfile::default(), opening).is_ok());
     }
 
     #[test]

@@ -110,6 +110,17 @@ pub struct SearchLine {
     pub mdr: Option<MdrLine>,
 }
 
+/// Other limits of a search that was gone on with: they hold from here on, the header's until here.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LimitsLine {
+    /// Number of the last trial before; 0 where there was none.
+    pub after_trial: u64,
+    /// Bound on the sum of the trials' `elapsed_s`; null is none.
+    pub budget_s: Option<f64>,
+    /// Bound on the number of trials; null is none.
+    pub max_trials: Option<u64>,
+}
+
 /// Settings that only MDR has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MdrLine {

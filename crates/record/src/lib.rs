@@ -18,6 +18,7 @@ pub mod header;
 pub mod injected;
 pub mod packets;
 pub mod passages_line;
+pub mod printable;
 pub mod record;
 pub mod result_line;
 pub mod schema;
@@ -40,10 +41,11 @@ pub use distribution::{DistributionLine, DistributionSlice};
 pub use environment::Environment;
 pub use fit::Fit;
 pub use graph_line::GraphLine;
-pub use header::{GoalLine, Header, MdrLine, PartLine, ProfileLine, SearchLine, units_of_rate};
+pub use header::{GoalLine, Header, LimitsLine, MdrLine, PartLine, ProfileLine, SearchLine, units_of_rate};
 pub use injected::{Injected, InjectedModeLine};
 pub use packets::{PacketFile, PacketFileError};
 pub use passages_line::PassagesLine;
+pub use printable::printable;
 pub use record::{ReadError, Record};
 pub use result_line::{
     AnswerLine, CertifiedLine, CurveLine, DelayAtLine, OutlookLine, ResultLine, ResultWord,

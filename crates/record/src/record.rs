@@ -1,7 +1,9 @@
 //! A whole record: read from its lines, written line by line.
 
 use crate::schema::{CURRENT, Line};
-use crate::{AnswerLine, BoundsLine, CaveatLine, Header, ResultLine, ResultWord, SearchLine, TrialLine};
+use crate::{
+    AnswerLine, BoundsLine, CaveatLine, Header, LimitsLine, ResultLine, ResultWord, SearchLine, TrialLine,
+};
 use serde_json::{Map, Value};
 
 /// A measurement as it is kept: a header, trials in order, and a result when it ended.
@@ -11,6 +13,8 @@ pub struct Record {
     pub header: Header,
     /// Every finished trial.
     pub trials: Vec<TrialLine>,
+    /// Limits other than the header's, in order, each from the trial after which it was set.
+    pub limits: Vec<LimitsLine>,
     /// What was found; `None` when the program was killed before it ended.
     pub result: Option<ResultLine>,
     /// Doubts that arose while reading, such as a torn last line.
@@ -21,7 +25,7 @@ pub struct Record {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// Nothing in it.
-    #[error("the record is empty: it does not even have a header line")]
+    #[error("the record is empty: nothing was written into it, not even a header line")]
     Empty,
     /// The first line is something else.
     #[error("line 1 is not the header of a record: {0}")]
@@ -51,12 +55,38 @@ pub enum ReadError {
         /// What kind of line.
         what: &'static str,
     },
+    /// A trial that stands there twice, or in another place than it was made.
+    #[error("line {line} of the record is trial {number}, and trial {before} stands before it")]
+    Misnumbered {
+        /// From 1.
+        line: usize,
+        /// Of the trial.
+        number: u64,
+        /// Of the one before it.
+        before: u64,
+    },
+    /// A change of limits that stands behind another trial than it says.
+    #[error("line {line} of the record sets limits after trial {after}, and trial {before} stands before it")]
+    MisplacedLimits {
+        /// From 1.
+        line: usize,
+        /// Where it says that it stands.
+        after: u64,
+        /// The trial before it.
+        before: u64,
+    },
+    /// Something after the result.
+    #[error("line {line} of the record stands behind its result, which is the last line")]
+    AfterResult {
+        /// From 1.
+        line: usize,
+    },
 }
 
 impl Record {
     /// A record that has only begun.
     pub fn begin(header: Header) -> Self {
-        Self { header, trials: Vec::new(), result: None, reading: Vec::new() }
+        Self { header, trials: Vec::new(), limits: Vec::new(), result: None, reading: Vec::new() }
     }
 
     /// Reads JSON Lines. A torn last line is dropped with a caveat; a line broken elsewhere is an error.
@@ -87,10 +117,12 @@ impl Record {
                         what: "kind of record: a distribution",
                     });
                 }
-                Ok(Line::Trial(trial)) => record.trials.push(*trial),
                 Ok(Line::Result(_)) if record.result.is_some() => {
                     return Err(ReadError::Misplaced { line: number, what: "result" });
                 }
+                Ok(_) if record.result.is_some() => return Err(ReadError::AfterResult { line: number }),
+                Ok(Line::Trial(trial)) => record.add(*trial, number)?,
+                Ok(Line::Limits(limits)) => record.limit(limits, number)?,
                 Ok(Line::Result(result)) => record.result = Some(*result),
                 Err(_) if Some(number) == last && !ends_whole => record.reading.push(torn(number)),
                 Err(why) => return Err(ReadError::Broken { line: number, why: why.to_string() }),
@@ -99,10 +131,51 @@ impl Record {
         Ok(record)
     }
 
+    fn add(&mut self, trial: TrialLine, line: usize) -> Result<(), ReadError> {
+        match self.last_number() {
+            Some(before) if trial.number <= before => {
+                Err(ReadError::Misnumbered { line, number: trial.number, before })
+            }
+            _ => {
+                self.trials.push(trial);
+                Ok(())
+            }
+        }
+    }
+
+    fn limit(&mut self, limits: LimitsLine, line: usize) -> Result<(), ReadError> {
+        let (after, before) = (limits.after_trial, self.last_number().unwrap_or(0));
+        if after != before {
+            return Err(ReadError::MisplacedLimits { line, after, before });
+        }
+        self.limits.push(limits);
+        Ok(())
+    }
+
+    /// Whether it has the answer of a search that came to its end.
+    pub fn is_finished(&self) -> bool {
+        self.result.as_ref().is_some_and(|result| !result.interrupted)
+    }
+
+    /// Number of the last trial.
+    pub fn last_number(&self) -> Option<u64> {
+        self.trials.last().map(|trial| trial.number)
+    }
+
+    /// The limits that were set after the trial of this number, in order; 0 is before the first.
+    pub fn limits_after(&self, number: u64) -> impl Iterator<Item = &LimitsLine> {
+        self.limits.iter().filter(move |limits| limits.after_trial == number)
+    }
+
     /// The record as JSON Lines.
     pub fn to_lines(&self) -> String {
         let mut text = header_line(&self.header);
-        self.trials.iter().for_each(|trial| text.push_str(&trial_line(trial)));
+        self.limits_after(0).for_each(|limits| text.push_str(&limits_line(limits)));
+        for trial in &self.trials {
+            text.push_str(&trial_line(trial));
+            let after = self.limits_after(trial.number).filter(|limits| limits.after_trial > 0);
+            after.for_each(|limits| text.push_str(&limits_line(limits)));
+        }
         if let Some(result) = &self.result {
             text.push_str(&result_line(result));
         }
@@ -128,6 +201,9 @@ impl Record {
                 });
             }
             object.insert("trials".into(), serde_json::to_value(&self.trials).unwrap_or_default());
+            if !self.limits.is_empty() {
+                object.insert("limits".into(), serde_json::to_value(&self.limits).unwrap_or_default());
+            }
         }
         if let Some(result) = &self.result {
             merge(&mut object, result);
@@ -165,6 +241,11 @@ pub fn header_line(header: &Header) -> String {
 /// A trial's line, newline included.
 pub fn trial_line(trial: &TrialLine) -> String {
     line(&Line::Trial(Box::new(trial.clone())))
+}
+
+/// The line of a change of limits, newline included.
+pub fn limits_line(limits: &LimitsLine) -> String {
+    line(&Line::Limits(*limits))
 }
 
 /// The result's line, newline included.
@@ -292,10 +373,8 @@ mod tests {
         assert!(text.contains(r#""code":"generator_lost","text":"our own"#), "{text}");
         let read = Record::read(&text).unwrap();
         assert_eq!(read, record);
-        let mut again = read.trials[0].trial().unwrap();
-        assert_eq!(again.caveats[0].to_string(), trial.caveats[0].to_string());
-        again.caveats.clone_from(&trial.caveats);
-        assert_eq!(again, trial, "loads, durations, counts and histograms are exact");
+        let again = read.trials[0].trial().unwrap();
+        assert_eq!(again, trial, "loads, durations, counts, histograms and caveats are exact");
     }
 
     #[test]
@@ -319,6 +398,32 @@ mod tests {
         assert!(matches!(Record::read(&text), Err(ReadError::UnknownSchema { .. })));
         assert!(matches!(Record::read("\n"), Err(ReadError::Empty)));
         assert!(matches!(Record::read("{}\n"), Err(ReadError::NoHeader(_))));
+    }
+
+    #[test]
+    fn a_line_that_stands_twice_or_in_another_place_is_an_error_that_names_it() {
+        let record = Record { trials: (1..=3).map(line_of).collect(), ..Record::begin(header()) };
+        let text = record.to_lines();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let doubled = [lines[0], lines[1], lines[1], lines[2]].concat();
+        assert!(matches!(Record::read(&doubled), Err(ReadError::Misnumbered { line: 3, number: 1, .. })));
+        let limits = limits_line(&LimitsLine { after_trial: 2, budget_s: None, max_trials: Some(9) });
+        let moved = [lines[0], lines[1], &limits].concat();
+        assert!(matches!(Record::read(&moved), Err(ReadError::MisplacedLimits { line: 3, .. })));
+    }
+
+    #[test]
+    fn a_change_of_limits_is_read_and_written_where_it_was_made() {
+        let limits = |after_trial, budget_s| LimitsLine { after_trial, budget_s, max_trials: Some(u64::MAX) };
+        let record = Record {
+            trials: (1..=3).map(line_of).collect(),
+            limits: vec![limits(0, None), limits(2, Some(0.1)), limits(2, Some(36.0))],
+            ..Record::begin(header())
+        };
+        let text = record.to_lines();
+        assert_eq!(Record::read(&text).unwrap(), record);
+        let kinds: Vec<bool> = text.lines().map(|line| line.contains(r#""line":"limits""#)).collect();
+        assert_eq!(kinds, [false, true, false, false, true, true, false]);
     }
 
     proptest! {

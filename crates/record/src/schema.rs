@@ -1,6 +1,6 @@
 //! The record's JSON Schema, made from its types.
 
-use crate::{DistributionLine, Header, ResultLine, TrialLine};
+use crate::{DistributionLine, Header, LimitsLine, ResultLine, TrialLine};
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,8 @@ pub enum Line {
     Distribution(Box<DistributionLine>),
     /// One line a trial.
     Trial(Box<TrialLine>),
+    /// Where a search went on with other limits.
+    Limits(LimitsLine),
     /// The last line.
     Result(Box<ResultLine>),
 }

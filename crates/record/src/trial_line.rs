@@ -181,6 +181,15 @@ impl CaveatLine {
     pub fn said(code: &str, text: impl Into<String>) -> Self {
         Self { code: code.into(), text: text.into(), numbers: serde_json::Map::new() }
     }
+
+    /// The doubt again, as what it was: one of ours when the code and all numbers are its, else a reported one.
+    pub fn caveat(&self) -> Caveat {
+        let mut fields = self.numbers.clone();
+        fields.insert("code".into(), self.code.as_str().into());
+        let ours = serde_json::from_value::<Caveat>(serde_json::Value::Object(fields)).ok();
+        ours.filter(|caveat| numbers(caveat).keys().eq(self.numbers.keys()))
+            .unwrap_or_else(|| Caveat::Reported { code: self.code.clone(), text: self.text.clone() })
+    }
 }
 
 /// The bounds of one goal after a trial.
@@ -302,11 +311,7 @@ impl TrialLine {
             passages: self.passages.as_ref().map(PassagesLine::passages).transpose()?,
             cycles: self.cycles.as_ref().map(CyclesLine::cycles),
             graph: self.graph.as_ref().map(GraphLine::graph).transpose()?,
-            caveats: self
-                .caveats
-                .iter()
-                .map(|caveat| Caveat::Reported { code: caveat.code.clone(), text: caveat.text.clone() })
-                .collect(),
+            caveats: self.caveats.iter().map(CaveatLine::caveat).collect(),
             ..Trial::new(self.number, input, self.seed)
         })
     }
@@ -339,14 +344,26 @@ impl DelayLine {
 
 impl From<&Caveat> for CaveatLine {
     fn from(caveat: &Caveat) -> Self {
-        let mut numbers = match serde_json::to_value(caveat) {
-            Ok(serde_json::Value::Object(numbers)) => numbers,
-            _ => serde_json::Map::new(),
-        };
-        numbers.remove("code");
-        numbers.remove("text");
-        Self { code: caveat.code().into(), text: caveat.to_string(), numbers }
+        let mut line =
+            Self { code: caveat.code().into(), text: caveat.to_string(), numbers: numbers(caveat) };
+        let reported = |caveat: &Caveat| matches!(caveat, Caveat::Reported { .. });
+        if reported(caveat) && !reported(&line.caveat()) {
+            // A program's doubt has the name of one of ours that has no numbers.
+            line.numbers.insert("reported".into(), true.into());
+        }
+        line
     }
+}
+
+/// The numbers behind a doubt.
+fn numbers(caveat: &Caveat) -> serde_json::Map<String, serde_json::Value> {
+    let mut numbers = match serde_json::to_value(caveat) {
+        Ok(serde_json::Value::Object(numbers)) => numbers,
+        _ => serde_json::Map::new(),
+    };
+    // Not `remove`, which does not keep the order.
+    numbers.retain(|name, _| name != "code" && name != "text");
+    numbers
 }
 
 impl From<&Bounds> for BoundsLine {
@@ -365,7 +382,8 @@ impl From<&Bounds> for BoundsLine {
 
 /// Seconds of a line as a whole number of nanoseconds: exact for what was written from nanoseconds.
 pub(crate) fn seconds(value: f64) -> Duration {
-    Duration::from_nanos((value.max(0.0) * 1e9).round() as u64)
+    const LONGEST: Duration = Duration::from_nanos(u64::MAX);
+    Duration::try_from_secs_f64(value.max(0.0)).unwrap_or(LONGEST).min(LONGEST)
 }
 
 fn counts(plain: &BTreeMap<String, u64>) -> BTreeMap<String, Count> {

@@ -1,5 +1,7 @@
 //! How text is dressed for a terminal.
 
+use dropline_record::printable::steers;
+
 /// The terminal that text is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
@@ -68,7 +70,7 @@ impl Style {
         for sign in text.chars() {
             match sign {
                 '\u{a0}' | '\u{202f}' => plain.push(' '),
-                _ if sign.is_control() => plain.push('\u{fffd}'),
+                _ if steers(sign) => plain.push('\u{fffd}'),
                 '\u{2212}' | '\u{2013}' | '\u{2014}' if !self.unicode => plain.push('-'),
                 '\u{d7}' if !self.unicode => plain.push('x'),
                 '\u{2265}' if !self.unicode => plain.push_str(">="),

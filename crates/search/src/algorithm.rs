@@ -3,6 +3,7 @@
 use crate::{Belief, Bounds, GoalOutcome};
 use dropline_trial::{Caveat, Trial, TrialInput};
 use std::fmt;
+use std::time::Duration;
 
 /// A search algorithm as a state machine: no I/O, no clock, no chance of its own.
 ///
@@ -14,6 +15,9 @@ pub trait Algorithm: fmt::Debug + Send {
     /// Learns from the trial it asked for. A trial is bad for a goal when
     /// [`Trial::exceeds`](dropline_trial::Trial::exceeds) says so.
     fn record(&mut self, trial: &Trial);
+
+    /// The search has another budget from here on; `None` is none. Matters where a budget is shared out.
+    fn budget(&mut self, _budget: Option<Duration>) {}
 
     /// Name of the phase that the trial it wants now belongs to, such as `initial` or `final`.
     fn phase(&self) -> String;

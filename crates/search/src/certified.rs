@@ -42,6 +42,11 @@ impl Algorithm for Certified {
         self.proof.record(trial);
     }
 
+    /// The interval's budget is what the proof's leaves.
+    fn budget(&mut self, budget: Option<Duration>) {
+        self.interval.budget(budget.map(|budget| budget.saturating_sub(self.budget)));
+    }
+
     fn phase(&self) -> String {
         if self.interval.is_over() {
             format!("certify: {}", self.proof.phase())

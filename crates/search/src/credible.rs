@@ -34,6 +34,8 @@ use std::time::Duration;
 const MOST_TRIALS: usize = 1000;
 /// At most this share of the budget is kept for probes.
 const PROBES: f64 = 0.1;
+/// Time for a search that nobody gave a budget.
+pub const BUDGET: Duration = Duration::from_secs(36);
 
 /// What a search for credible intervals is built from.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +57,7 @@ pub struct Config {
 impl Config {
     /// Thirty-six seconds, 95 %.
     pub fn new(goals: Vec<Goal>, range: LoadRange) -> Self {
-        Self { goals, range, budget: Duration::from_secs(36), level: 0.95, seed: 7 }
+        Self { goals, range, budget: BUDGET, level: 0.95, seed: 7 }
     }
 }
 
@@ -241,6 +243,15 @@ impl Algorithm for Credible {
             (None, Some(probe)) => probe.record(trial),
             (None, None) => {}
         }
+        self.decide();
+    }
+
+    /// Every inquiry is asked again whether it has time now. Probes that were cut short begin anew, below what is
+    /// found by then; what they found stays.
+    fn budget(&mut self, budget: Option<Duration>) {
+        self.budget = budget.unwrap_or(BUDGET);
+        self.current = 0;
+        self.probe.take_if(|probe| probe.next_trial().is_some() && !probe.is_suspicious());
         self.decide();
     }
 

@@ -63,6 +63,18 @@ impl Search {
         if out_of_time || out_of_trials { None } else { self.algorithm.next_trial() }
     }
 
+    /// The next trial whatever the limits; `None` when the search is done.
+    pub fn wanted(&mut self) -> Option<TrialInput> {
+        self.algorithm.next_trial()
+    }
+
+    /// Goes on with other limits from here on. What was decided before stays: an algorithm that shares out its
+    /// budget shares out the new one.
+    pub fn limit(&mut self, limits: Limits) {
+        self.limits = limits;
+        self.algorithm.budget(limits.budget);
+    }
+
     /// Learns from the trial that [`next_trial`](Self::next_trial) asked for.
     pub fn record(&mut self, trial: &Trial) {
         self.spent += trial.elapsed;

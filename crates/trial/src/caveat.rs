@@ -2,10 +2,12 @@
 
 mod words;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Why a number may mislead. Its code is stable, its numbers are kept, its text says what to do.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+///
+/// What is stored must be read back as what it is, for searches decide by it: a field that is added later has a default.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Caveat {

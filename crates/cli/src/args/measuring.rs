@@ -5,6 +5,30 @@ use clap::{Args, ValueEnum};
 use dropline::record::ResultWord;
 use std::path::PathBuf;
 
+/// What a search that goes on has from its record.
+const OF_THE_RECORD: [&str; 20] = [
+    "min_load",
+    "max_load",
+    "algorithm",
+    "preset",
+    "goal",
+    "level",
+    "certify",
+    "repeat",
+    "delay_at",
+    "warm_up",
+    "mdr_version",
+    "mdr_phases",
+    "mdr_doublings",
+    "arrival",
+    "packet",
+    "frame",
+    "streams",
+    "directions",
+    "drain",
+    "seed",
+];
+
 /// Find the loads at which a target starts to drop packets, for one or several loss ratios at once.
 #[derive(Args, Debug)]
 #[command(after_help = format!("\
@@ -14,7 +38,7 @@ Examples:
   dropline search udp://127.0.0.1:7007 --budget 2min --level 99% --certify
   dropline search udp://127.0.0.1:7007 --algorithm mdr --goal 0,trial=10s --budget 5min
   dropline search exec:'./tester --port 1' --min-load 1kpps --max-load 10Mpps -o night.jsonl
-  dropline search --resume night.jsonl
+  dropline search --resume night.jsonl exec:'./tester --port 1' --budget 5min
   dropline search udp://127.0.0.1:7007 --baseline main.jsonl --smallest-effect 3%
   dropline search udp://127.0.0.1:7007 --fail-if 'lower[0.5%]<90kpps' --require narrow
   dropline search --scenario scenarios/rfc2544-frame-sizes.toml
@@ -78,8 +102,9 @@ pub(crate) struct SearchArgs {
     /// How often an external step of mdr doubles the width [default: 1].
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub(crate) mdr_doublings: Option<u8>,
-    /// Go on with a record where it stood; everything else is taken from it.
-    #[arg(long, value_name = "FILE", help_heading = "Record")]
+    /// Go on with a record where it stood; all but --budget and --max-trials is taken from it. A program is started
+    /// only if its target is typed again.
+    #[arg(long, value_name = "FILE", help_heading = "Record", conflicts_with_all = OF_THE_RECORD)]
     pub(crate) resume: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) traffic: TrafficArgs,

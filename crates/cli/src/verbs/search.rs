@@ -9,7 +9,7 @@ use crate::{output as out, plan};
 use dropline::keeper::{Output, read_record};
 use dropline::measured::Rate;
 use dropline::record::{Record, Study, Table};
-use dropline::{Conditions, Failure, Finished, SearchPlan, Watcher as _, report};
+use dropline::{Conditions, Failure, Finished, SearchPlan, Target, Watcher as _, quoted_path, report};
 use gate::{Gate, Held};
 use serde_json::Value;
 use std::path::Path;
@@ -84,28 +84,18 @@ fn fresh(args: &SearchArgs, conditions: &mut Conditions, progress: &mut Progress
     Ok((finished, path))
 }
 
-/// The plan of a record, from the command line that made it; flags given now must agree with it.
+/// Goes on with a record: its plan, other limits where they are given, and the target where it is typed again.
 fn resume(
     args: &SearchArgs,
     path: &Path,
     conditions: &mut Conditions,
     progress: &mut Progress,
 ) -> Result<Finished, Failure> {
-    let plan = if args.target.is_some() {
-        let stored = read_record(path)?;
-        let stored_limit = stored.header.search.as_ref().map(|search| search.max_load_pps);
-        let mut plans = plan::searches(args, &mut |_| {
-            Rate::pps(stored_limit.unwrap_or_default()).map_err(Failure::environment)
-        })?;
-        if plans.len() > 1 {
-            return Err(Failure::usage("--resume goes on with one search: name one frame size"));
-        }
-        plans.remove(0)
-    } else {
-        let mut plan = SearchPlan::of_record(&read_record(path)?)?;
-        plan::limit(args, &mut plan.limits)?;
-        plan
-    };
+    let mut plan = SearchPlan::of_record(&read_record(path)?)?;
+    if let Some(word) = &args.target {
+        plan.target = Target::parse(word)?;
+    }
+    plan::limit(args, &mut plan.limits)?;
     progress.searching(&plan);
     dropline::resume(&plan, path, conditions, progress)
 }
@@ -177,7 +167,7 @@ fn frame_table(records: &[Record]) -> Study {
 }
 
 fn next_command(path: &Path, records: &[Record]) -> String {
-    let path = path.display();
+    let path = quoted_path(path);
     let unfinished =
         records.iter().any(|record| record.result.as_ref().is_none_or(|result| result.interrupted));
     match records {

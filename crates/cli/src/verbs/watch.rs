@@ -6,7 +6,7 @@ use crate::{output as out, plan};
 use console::Term;
 use dropline::measured::written;
 use dropline::overhearing::{Glimpse, WatchPlan, watch};
-use dropline::{Failure, report};
+use dropline::{Failure, quoted_path, report};
 use std::time::Duration;
 
 pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
     } else {
         out::print(&report::text(&record, style()))?;
         if let dropline::keeper::Output::File(path) = &output {
-            out::print(&format!("record     {0}\nwhy        dropline explain {0}", path.display()))?;
+            out::print(&format!("record     {0}\nwhy        dropline explain {0}", quoted_path(path)))?;
         }
     }
     Ok(DONE)

@@ -110,6 +110,11 @@ impl Settings {
         }
     }
 
+    /// Whether a program is started for it: not for a trace.
+    pub fn starts_a_program(&self) -> bool {
+        matches!(self.source, Source::Graph(_) | Source::Program(_))
+    }
+
     /// Nothing comes due: a graph of ours takes what it can.
     pub fn free(&mut self) {
         if let Source::Graph(graph) = &mut self.source {

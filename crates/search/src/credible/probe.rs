@@ -69,14 +69,20 @@ impl Probe {
         let fresh = self.places.iter().find(|place| !place.clean && place.lossy.is_empty());
         let believed = self.is_believed();
         let again = || self.places.iter().find(|place| !place.clean && !believed);
-        let suspect = self.places.iter().any(|place| !place.lossy.is_empty());
         // A clean load below a suspicion: the suspicion first.
         let place = match fresh {
-            Some(fresh) if suspect && !believed && self.has_clean_below_a_loss() => again().or(Some(fresh)),
+            Some(fresh) if self.is_suspicious() && !believed && self.has_clean_below_a_loss() => {
+                again().or(Some(fresh))
+            }
             Some(fresh) => Some(fresh),
             None => again(),
         };
         place.map(|place| TrialInput { load: place.load, duration: self.duration })
+    }
+
+    /// Whether packets were lost that may be lost again.
+    pub(super) fn is_suspicious(&self) -> bool {
+        self.places.iter().any(|place| !place.lossy.is_empty())
     }
 
     fn has_clean_below_a_loss(&self) -> bool {

@@ -1,0 +1,131 @@
+//! A doubt that was stored is read back as what it was: searches decide by it.
+
+use dropline_record::CaveatLine;
+use dropline_trial::Caveat;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+fn any_number<T: Arbitrary + 'static>(_name: &str) -> BoxedStrategy<T> {
+    any::<T>().boxed()
+}
+
+/// A caveat of each variant that has a code of its own, with any numbers.
+macro_rules! each {
+    ($($variant:ident { $($field:ident),* })*) => {
+        vec![$((any::<bool>(), $(any_number(stringify!($field)),)*).prop_map(|(_, $($field,)*)| Caveat::$variant { $($field),* }).boxed()),*]
+    };
+}
+
+fn ours() -> Vec<BoxedStrategy<Caveat>> {
+    each! {
+        GeneratorLimited { intended, offered }
+        GeneratorLost { dropped }
+        MoreThanOffered { offered, forwarded }
+        ArrivalsNotKept { lateness_p99_ns, intended_idt_ns }
+        GeneratorStarved { waited_ns }
+        TargetUnreachable { error, at_ns, refused, reports }
+        ClockStepped { steps, largest_ns }
+        StampsMissing { packets }
+        DelayUnknown { packets }
+        FewSlices { slices, wanted }
+        PacketsLeftOut { kept, left_out }
+        ForeignPackets { packets }
+        DependentTrials { correlation, by_chance }
+        Drift { correlation, by_chance }
+        WarmUp { by_chance }
+        Slowed { before_pps, then_pps }
+        TwoStates { slow_pps, fast_pps, slow }
+        LossBelow { intended_load_pps, offered, lost }
+        CountersShared { beyond }
+        PlaceInferred { place, packets, because }
+        PlacesUnseen { what, need }
+        NotRealTime { why }
+        TimerSlack { ns }
+        RealTimeThrottled { runtime_us, period_us }
+        Virtualized { by }
+        MemoryNotLocked {}
+        CpusMaySleep {}
+        StoppedAtSpike { late_ns, number, cpu }
+        EventsMissing { recorded, missing }
+        PassagesUnmatched { passages }
+        StampsDisagree { passages, least_ns }
+        StampsDrift { ppm }
+        Stalled { pipe, silent_ns, in_flight }
+        BeginningCounted { passages }
+        ProgramFailed { status }
+        EventsLeftOut { kept, left_out }
+        TraceDamaged { packets }
+        Interrupted {}
+    }
+}
+
+/// The codes that the crate `trial` has, as its source says them.
+fn codes() -> BTreeSet<String> {
+    let source = include_str!("../../trial/src/caveat.rs");
+    let arms = source.lines().filter_map(|line| line.trim().strip_prefix("Self::")?.split_once("=> \""));
+    arms.map(|(_, code)| code.trim_end_matches("\",").to_owned()).collect()
+}
+
+/// What another program said, often in our words.
+fn reported() -> impl Strategy<Value = Caveat> {
+    let code = prop_oneof![prop::sample::select(codes().into_iter().collect::<Vec<_>>()), any::<String>(),];
+    (code, any::<String>(), any::<bool>()).prop_map(|(code, text, ours)| {
+        let text = match code.as_str() {
+            "interrupted" if ours => Caveat::Interrupted.to_string(),
+            "memory_not_locked" if ours => Caveat::MemoryNotLocked.to_string(),
+            "cpus_may_sleep" if ours => Caveat::CpusMaySleep.to_string(),
+            _ => text,
+        };
+        Caveat::Reported { code, text }
+    })
+}
+
+fn any_caveat() -> impl Strategy<Value = Caveat> {
+    prop_oneof![3 => prop::strategy::Union::new(ours()), 1 => reported()]
+}
+
+fn stored(caveat: &Caveat) -> CaveatLine {
+    let text = serde_json::to_string(&CaveatLine::from(caveat)).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_caveat_read_back_is_the_caveat_that_was_stored(caveat in any_caveat()) {
+        let line = stored(&caveat);
+        prop_assert_eq!((&line.code[..], &line.text), (caveat.code(), &caveat.to_string()));
+        prop_assert_eq!(line.caveat(), caveat);
+    }
+}
+
+#[test]
+fn every_kind_of_caveat_is_tried_above() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let tried: BTreeSet<String> =
+        ours().iter().map(|one| one.new_tree(&mut runner).unwrap().current().code().to_owned()).collect();
+    assert_eq!(tried, codes(), "a new caveat is a line of `ours`");
+}
+
+#[test]
+fn a_code_of_ours_with_other_numbers_is_what_another_program_said() {
+    for line in [
+        r#"{"code":"generator_starved","text":"so it says"}"#,
+        r#"{"code":"generator_starved","text":"so it says","waited_ns":-1}"#,
+        r#"{"code":"generator_starved","text":"so it says","waited_ns":1,"more":2}"#,
+        r#"{"code":"generator_starved","text":"so it says","waited_ns":1,"reported":true}"#,
+    ] {
+        let line: CaveatLine = serde_json::from_str(line).unwrap();
+        let said = Caveat::Reported { code: "generator_starved".into(), text: "so it says".into() };
+        assert_eq!(line.caveat(), said);
+    }
+}
+
+#[test]
+fn a_doubt_of_an_older_record_in_other_words_is_the_doubt() {
+    let line =
+        r#"{"code":"generator_starved","text":"as it was said then","waited_ns":18446744073709551615}"#;
+    let line: CaveatLine = serde_json::from_str(line).unwrap();
+    assert_eq!(line.caveat(), Caveat::GeneratorStarved { waited_ns: u64::MAX });
+}
