@@ -101,7 +101,7 @@ fn a_killed_search_is_resumed_without_losing_a_finished_trial() {
     child.kill().unwrap();
     child.wait().unwrap();
     let kept = bench.read("r.jsonl").lines().count() - 1;
-    let resumed = bench.done(&["search", "--resume", "r.jsonl", "-q", "--json"]).json();
+    let resumed = bench.done(&["search", "--resume", "r.jsonl", SLOW, "-q", "--json"]).json();
     let whole = bench.done(&["search", SLOW, "--max-load=1Mpps", "-q", "--json", "-o", "-"]).json();
     let loads = |json: &Value| -> Vec<Value> {
         json["trials"].as_array().unwrap().iter().map(|trial| trial["intended_load_pps"].clone()).collect()
@@ -123,7 +123,7 @@ fn ctrl_c_prints_and_keeps_what_is_known() {
     assert!(ended.text.contains("--resume r.jsonl"), "{}", ended.text);
     let last: Value = serde_json::from_str(bench.read("r.jsonl").lines().last().unwrap()).unwrap();
     assert_eq!((&last["line"], &last["interrupted"]), (&Value::from("result"), &Value::from(true)));
-    let resumed = bench.done(&["search", "--resume", "r.jsonl", "-q", "--json"]).json();
+    let resumed = bench.done(&["search", "--resume", "r.jsonl", SLOW, "-q", "--json"]).json();
     assert_eq!(resumed["interrupted"], false);
 }
 

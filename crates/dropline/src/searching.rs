@@ -220,7 +220,7 @@ impl Run<'_> {
         let mut failure = self.search_on().err();
         let mut delay_at = Vec::new();
         if failure.is_none() {
-            failure = self.measure_delays(&mut delay_at).and_then(|()| self.measurer.finish()).err();
+            failure = self.measure_delays(&mut delay_at).and_then(|()| self.finish()).err();
         }
         let interrupted = failure.as_ref().is_some_and(|why| why.kind() == failure::Kind::Interrupted);
         if failure.is_none() || interrupted {
@@ -245,6 +245,10 @@ impl Run<'_> {
 
     fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
         self.open()?.measure(input)
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.measurer.as_mut().map_or(Ok(()), |measurer| measurer.finish())
     }
 
     fn search_on(&mut self) -> Result<(), Failure> {

@@ -5,7 +5,7 @@ use dropline::goals::WrittenGoal;
 use dropline::keeper::{Keeper, Output, read_record};
 use dropline::measured::{Caveat, LoadRange, Measurer as _, Rate, TrafficProfile, Trial, TrialInput};
 use dropline::record::record::{header_line, trial_line};
-use dropline::record::{LimitsLine, Purpose, Record, TrialLine};
+use dropline::record::{LimitsLine, ProfileLine, Purpose, Record, TrialLine};
 use dropline::replaying::replay_watched;
 use dropline::target::{AnyMeasurer, Opening};
 use dropline::{AlgorithmPlan, Conditions, Failure, Finished, SearchPlan, Target, Unwatched};
@@ -169,6 +169,7 @@ impl Undisturbed {
         let mut record = Record { trials: Vec::new(), result: None, ..blank.clone() };
         record.header.search = Some(plan.line());
         record.header.target = plan.target.to_string();
+        record.header.profile = ProfileLine::from(&plan.profile);
         let (mut standings, mut limits, mut at) = (Vec::new(), plan.limits, Duration::ZERO);
         for _ in 0..MOST {
             let Some(input) = search.next_trial() else {
@@ -220,7 +221,8 @@ fn cut_at_each_byte(record: &Record, plan: &SearchPlan, whole: &str) -> usize {
         let kept = number - 1 + usize::from(complete);
         assert_eq!(read.trials.len() + read.limits.len(), kept, "{} bytes of line {number}", cut);
         assert!(read.trials[..] == record.trials[..read.trials.len()]);
-        if cut % 97 == 0 || complete {
+        // Writing waits for the disk.
+        if cut % 499 == 0 || complete {
             let (mut keeper, _) = Keeper::resume(&path).unwrap();
             assert_eq!(
                 std::fs::read(&path).unwrap(),
@@ -285,7 +287,7 @@ fn a_record_cut_anywhere_is_gone_on_with_as_if_it_had_not_been_cut() {
                 })
                 .unwrap_or_else(|why| panic!("sim:{system} {algorithm} {seed}: {why}"));
                 assert_eq!(expected.len(), 0);
-                if number == 0 && algorithm != "mlr" {
+                if number == 0 && index % 3 == 0 && algorithm != "mlr" {
                     after_bytes += cut_at_each_byte(&whole.record, &plan, &text);
                 }
             }
@@ -300,17 +302,16 @@ fn another_budget_is_a_line_of_its_own_and_the_next_resume_knows_it() {
     for algorithm in AlgorithmPlan::NAMES {
         let (_directory, path) = file();
         let mut plan = plan("sim:noisy?seed=3", algorithm, &["0.5%,trial=1s"], 7);
-        plan.limits = seconds(8);
+        plan.limits = seconds(4);
         let first = search(&plan, &path);
-        let longer = resumed(&path, Some(seconds(14)));
-        assert!(
-            longer.trials.len() > first.trials.len()
-                && longer.trials[..first.trials.len()] == first.trials[..]
-        );
+        let longer = resumed(&path, Some(seconds(9)));
+        let (before, now) = (first.trials.len(), longer.trials.len());
+        assert!(now > before, "{algorithm}: {before} {now} {:?}", longer.result);
+        assert!(longer.trials[..before] == first.trials[..], "{algorithm}");
         let after_trial = first.last_number().unwrap();
         assert_eq!(
             longer.limits,
-            [LimitsLine { after_trial, budget_s: Some(14.0), max_trials: None }],
+            [LimitsLine { after_trial, budget_s: Some(9.0), max_trials: None }],
             "{algorithm}"
         );
         let kept = std::fs::read(&path).unwrap();
@@ -321,7 +322,7 @@ fn another_budget_is_a_line_of_its_own_and_the_next_resume_knows_it() {
         for whole in first.trials.len()..lines.len() - 1 {
             let (_directory, path) = file();
             std::fs::write(&path, lines[..=whole].concat()).unwrap();
-            let again = resumed(&path, Some(seconds(14)));
+            let again = resumed(&path, Some(seconds(9)));
             assert!(
                 again.trials == longer.trials && again.result == longer.result,
                 "{algorithm}: {whole} lines"
@@ -357,7 +358,7 @@ fn a_refused_resume_leaves_the_file_byte_for_byte() {
         ("would start a program", edited("sim:soft?seed=1", "exec:touch made")),
         ("would start a program", edited("sim:soft?seed=1", "flowgraph:exec:touch made")),
         ("would start a program", edited("sim:soft?seed=1", "jack:")),
-        ("is refused", edited("sim:soft?seed=1", "udp://203.0.113.9:7")),
+        ("did not consent", edited("sim:soft?seed=1", "udp://203.0.113.9:7")),
         ("use a newer dropline", edited("dropline/1", "dropline/2")),
         ("is empty", String::new()),
         ("nothing was measured", lines[0][..lines[0].len() / 2].to_owned()),

@@ -142,7 +142,7 @@ impl Program {
         }
         let how = status.map_or("closed its output".into(), |status| format!("ended ({status})"));
         Failure::environment(format!("{:?} {how} before it answered trial {trial}", self.name))
-            .advice("finished trials are kept; mend the program and go on with --resume")
+            .advice("finished trials are kept; mend the program and go on with --resume FILE TARGET")
     }
 
     fn wrong(&self, trial: u64, line: &str, why: impl std::fmt::Display) -> Failure {
