@@ -231,6 +231,9 @@ fn two_searches_on_one_file_are_refused() {
     search(&plan, &Output::File(path.clone()));
     let again = dropline::search(&plan, &Output::File(path.clone()), &conditions(), &mut Unwatched);
     assert!(again.unwrap_err().to_string().contains("exists already"));
+    // Not finished: a finished one is shown, whoever holds it.
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, &text[..text.trim_end().rfind('\n').unwrap() + 1]).unwrap();
     let held = std::fs::File::open(&path).unwrap();
     held.try_lock().unwrap();
     let error = resume(&plan, &path).unwrap_err();
