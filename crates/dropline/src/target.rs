@@ -284,7 +284,14 @@ impl Target {
         match &self.kind {
             Kind::Sim(simulation) => {
                 let (simulation, seed) = simulation.repeated(seed);
-                (Self { word: format!("sim:{}", simulation.word()), kind: Kind::Sim(simulation) }, seed)
+                (
+                    Self {
+                        word: format!("sim:{}", simulation.word()),
+                        kind: Kind::Sim(simulation),
+                        ..self.clone()
+                    },
+                    seed,
+                )
             }
             _ => (self.clone(), seed),
         }

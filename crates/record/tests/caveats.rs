@@ -55,6 +55,9 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         ProgramFailed { status }
         EventsLeftOut { kept, left_out }
         TraceDamaged { packets }
+        GoalsContradict {
+            strict_loss_ratio, loose_loss_ratio, achieved_pps, limit_pps, low_pps, high_pps
+        }
         Interrupted {}
     }
 }

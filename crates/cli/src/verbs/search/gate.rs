@@ -99,16 +99,16 @@ impl Held {
 
 /// What is asked for, what its loads count, and its goals; of a search that goes on as its record says.
 fn asked(args: &SearchArgs) -> Result<(Asked, String, Vec<GoalLine>), Failure> {
-    let (algorithm, goals, delays, load_unit) = match (&args.target, &args.resume) {
-        (None, Some(path)) => {
+    let (algorithm, goals, delays, load_unit) = match &args.resume {
+        Some(path) => {
             let header = read_record(path)?.header;
             let search = header.search.ok_or_else(|| {
                 Failure::usage(format!("{} is of one trial: there is nothing to go on with", path.display()))
             })?;
             (search.algorithm, search.goals, !search.delay_at.is_empty(), header.load_unit)
         }
-        (target, _) => {
-            let target = Target::parse(target.as_deref().unwrap_or_default())?;
+        None => {
+            let target = Target::parse(args.target.as_deref().unwrap_or_default())?;
             let (algorithm, goals) = plan::asked(args)?;
             let goals = goals.iter().map(GoalLine::from).collect();
             (
