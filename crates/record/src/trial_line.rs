@@ -5,7 +5,7 @@ use crate::{
 };
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
-use dropline_trial::{Caveat, Delay, DelayKind, Rate, Stamp, Trial, TrialInput};
+use dropline_trial::{Caveat, Delay, DelayKind, Disturbance, Rate, Stamp, Trial, TrialInput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -82,6 +82,9 @@ pub struct TrialLine {
     /// How well the arrivals were kept; null where that was not measured.
     #[serde(default)]
     pub arrivals: Option<ArrivalsLine>,
+    /// What our own side did to the departures; null where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbance: Option<DisturbanceLine>,
     /// Parts of the trial in order.
     #[serde(default)]
     pub slices: Vec<SliceLine>,
@@ -151,6 +154,17 @@ pub struct NegativeLine {
     pub count: Count,
     /// The most negative, in nanoseconds.
     pub min: Option<i64>,
+}
+
+/// How a trial's departures were disturbed by our own side: a loss no larger than that is not the target's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DisturbanceLine {
+    /// Packets that left in lumps behind a pause of the sender, later than ten gaps and 1 ms.
+    pub displaced: Count,
+    /// How long the sender waited for a CPU, in nanoseconds, where it fell behind by that; else 0.
+    pub waited_ns: Count,
+    /// Of the lost packets, how many at most may be lost by what was not the target.
+    pub doubted: Count,
 }
 
 /// The times of each packet of a trial are in a file of their own.
@@ -249,6 +263,11 @@ impl TrialLine {
             lateness_ns: DelayLine::of(&trial.lateness),
             negative: NegativeLine { count: Count(negative.negative), min: negative.negative_min_ns },
             arrivals: trial.kept.as_ref().map(ArrivalsLine::from),
+            disturbance: trial.disturbance.map(|one| DisturbanceLine {
+                displaced: Count(one.displaced),
+                waited_ns: Count(u64::try_from(one.waited.as_nanos()).unwrap_or(u64::MAX)),
+                doubted: Count(trial.lost_by_us()),
+            }),
             slices: trial.slices.iter().map(SliceLine::from).collect(),
             course: Vec::new(),
             lost_at: trial.lost_at.as_ref().map(counts),
@@ -304,6 +323,10 @@ impl TrialLine {
             service_delay: delay(&self.service_delay_ns, NegativeLine::default())?,
             lateness: delay(&self.lateness_ns, NegativeLine::default())?,
             kept: self.arrivals.as_ref().map(ArrivalsLine::kept),
+            disturbance: self.disturbance.map(|line| Disturbance {
+                displaced: line.displaced.0,
+                waited: Duration::from_nanos(line.waited_ns.0),
+            }),
             slices: self.slices.iter().map(SliceLine::slice).collect::<Result<_, _>>()?,
             lost_at: self.lost_at.as_ref().map(plain),
             watched: self.watched.as_ref().map(WatchedLine::watched),

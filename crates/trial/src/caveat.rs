@@ -42,6 +42,20 @@ pub enum Caveat {
         /// How long the sender waited for a CPU, in ns.
         waited_ns: u64,
     },
+    /// Half of the loss or more may not be the target's: the trial does not say what the target loses.
+    LossDoubted {
+        /// Lost packets.
+        lost: u64,
+        /// How many of them at most may be lost by what was not the target.
+        ours: u64,
+    },
+    /// An interface on the way was switched off, or lost its peer, during the trial.
+    LinkDown {
+        /// Its name.
+        interface: String,
+        /// Times that it was found down, or lost or found its peer.
+        changes: u64,
+    },
     /// The target was there and then was not: it died, or the way to it ended. What the system refused for
     /// that was not offered.
     TargetUnreachable {
@@ -283,6 +297,8 @@ impl Caveat {
             Self::MoreThanOffered { .. } => "more_than_offered",
             Self::ArrivalsNotKept { .. } => "arrivals_not_kept",
             Self::GeneratorStarved { .. } => "generator_starved",
+            Self::LossDoubted { .. } => "loss_doubted",
+            Self::LinkDown { .. } => "link_down",
             Self::TargetUnreachable { .. } => "target_unreachable",
             Self::ClockStepped { .. } => "clock_stepped",
             Self::StampsMissing { .. } => "stamps_missing",

@@ -7,6 +7,7 @@
 pub mod arrival;
 pub mod caveat;
 pub mod cycles;
+pub mod disturbance;
 pub mod graph;
 pub mod kept;
 pub mod measurer;
@@ -24,6 +25,7 @@ pub mod written;
 pub use arrival::{Arrival, ArrivalError, ClosedLoop, Departures, Pace, Think};
 pub use caveat::Caveat;
 pub use cycles::Cycles;
+pub use disturbance::Disturbance;
 pub use kept::{Departed, Fidelity, GapLaw, Kept, Observed, SampledLateness, Spaced, Thought};
 pub use measurer::Measurer;
 pub use packets::{DepartureTimes, PacketTime, PacketTimes, ReturnTimes};

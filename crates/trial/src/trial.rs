@@ -1,7 +1,7 @@
 //! One trial: what was asked, what was counted.
 
 use crate::graph::Graph;
-use crate::{Caveat, Cycles, Kept, Passages, Rate, Ratio, Watched, Woken};
+use crate::{Caveat, Cycles, Disturbance, Kept, Passages, Rate, Ratio, Watched, Woken};
 use dropline_stats::{Histogram, Recorded};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -60,6 +60,8 @@ pub struct Trial {
     pub lateness: Delay,
     /// How well the arrivals were kept, where that was measured.
     pub kept: Option<Kept>,
+    /// What our own side did to the departures, where that was measured.
+    pub disturbance: Option<Disturbance>,
     /// Parts of the trial in order, where the measurer gives them.
     pub slices: Vec<Slice>,
     /// Where packets were lost, where that was accounted for.
@@ -101,6 +103,7 @@ impl Trial {
             service_delay: Delay::default(),
             lateness: Delay::default(),
             kept: None,
+            disturbance: None,
             slices: Vec::new(),
             lost_at: None,
             watched: None,
@@ -145,17 +148,18 @@ impl Trial {
             (Some(undelivered), Some(intended)) if intended > 0 => {
                 ratio.is_exceeded_by(undelivered, intended)
             }
-            _ => self.target_exceeds(ratio) || self.offered == 0,
+            _ => ratio.is_exceeded_by(self.lost(), self.offered) || self.offered == 0,
         }
     }
 
-    /// Whether the target lost more than `ratio` of what was offered to it.
+    /// Whether the target lost more than `ratio` of what was offered to it, whatever our own side did to the load
+    /// ([`lost_by_target`](Self::lost_by_target)).
     pub fn target_exceeds(&self, ratio: Ratio) -> bool {
-        ratio.is_exceeded_by(self.lost(), self.offered)
+        ratio.is_exceeded_by(self.lost_by_target(), self.offered)
     }
 
-    /// Whether only our own failings (packets not offered, replies dropped here) make this trial exceed
-    /// `ratio`: then it is no evidence about the target.
+    /// Whether this trial may exceed `ratio` by our own failings alone (packets not offered, replies dropped here,
+    /// packets that left late in lumps): then it is no evidence about the target.
     pub fn is_void_at(&self, ratio: Ratio) -> bool {
         self.exceeds(ratio) && !self.target_exceeds(ratio)
     }

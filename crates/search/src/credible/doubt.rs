@@ -52,7 +52,8 @@ impl Doubt {
     /// Looks at what a cloud has learned from; `faster` when the first load found a faster target later on. Of trials far
     /// above the knee it is known what each let through.
     pub(super) fn of(cloud: &Cloud, faster: bool, far: &[(usize, f64)]) -> Self {
-        let seen: Vec<Evidence> = cloud.seen().iter().filter(|one| !one.is_far()).copied().collect();
+        let seen: Vec<Evidence> =
+            cloud.seen().iter().filter(|one| !one.is_far() && !one.is_vague()).copied().collect();
         if seen.len() < LEAST {
             return Self::default();
         }

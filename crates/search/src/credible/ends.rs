@@ -8,10 +8,18 @@ use dropline_trial::{LoadRange, Rate, Ratio, Trial};
 pub(super) struct AtEnds {
     min: i32,
     max: i32,
+    /// The highest load that achieved the goal.
+    highest_good: Option<Rate>,
 }
 
 impl AtEnds {
     pub(super) fn note(&mut self, trial: &Trial, goal: &Goal, range: LoadRange) {
+        if trial.is_void_at(goal.loss_ratio) {
+            return;
+        }
+        if !trial.exceeds(goal.loss_ratio) {
+            self.highest_good = self.highest_good.max(Some(trial.input.load));
+        }
         let vote = if trial.exceeds(goal.loss_ratio) { -1 } else { 1 };
         if trial.input.load == range.min() {
             self.min += vote;
@@ -32,7 +40,7 @@ impl AtEnds {
         let (lower, upper, result) = if self.min < 0 {
             (None, Some(min), GoalResult::BelowMinimum { level })
         } else if self.max > 0 {
-            return at_maximum(range, level, capped);
+            return self.at_maximum(range, level, capped);
         } else {
             let median =
                 Rate::pps(libm::sqrt(min.as_pps() * max.as_pps())).map_or(min, |load| range.clamp(load));
@@ -40,14 +48,16 @@ impl AtEnds {
         };
         GoalOutcome { lower, upper, conditional_throughput_pps: None, result }
     }
-}
 
-/// The answer of a system that loses nothing; where the range is `capped` its end is our own limit.
-pub(super) fn at_maximum(range: LoadRange, level: Ratio, capped: bool) -> GoalOutcome {
-    let result = if capped {
-        GoalResult::Irregular(Irregular::GeneratorLimited)
-    } else {
-        GoalResult::AtMaximum { level }
-    };
-    GoalOutcome { lower: Some(range.max()), upper: None, conditional_throughput_pps: None, result }
+    /// The answer of a system that loses nothing. Where the range is `capped` its end is our own limit, and no load is
+    /// claimed that was not borne.
+    pub(super) fn at_maximum(&self, range: LoadRange, level: Ratio, capped: bool) -> GoalOutcome {
+        let (lower, result) = if capped {
+            let borne = self.highest_good.map(|load| load.min(range.max()));
+            (borne, GoalResult::Irregular(Irregular::GeneratorLimited))
+        } else {
+            (Some(range.max()), GoalResult::AtMaximum { level })
+        };
+        GoalOutcome { lower, upper: None, conditional_throughput_pps: None, result }
+    }
 }

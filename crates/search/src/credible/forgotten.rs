@@ -65,7 +65,9 @@ mod tests {
     use super::*;
 
     fn seen(trials: usize) -> Vec<Evidence> {
-        (1..=trials).map(|number| Evidence { log_load: 16.0, packets: 9e6, lost: 0.0, number }).collect()
+        (1..=trials)
+            .map(|number| Evidence { log_load: 16.0, packets: 9e6, lost: 0.0, doubted: 0.0, number })
+            .collect()
     }
 
     fn numbers(of: &[Evidence]) -> Vec<usize> {

@@ -5,7 +5,7 @@ use super::choice;
 use super::cloud::Cloud;
 use super::curve;
 use super::doubt::{self, Doubt};
-use super::ends::{self, AtEnds};
+use super::ends::AtEnds;
 use super::first::First;
 use super::forgotten::Forgotten;
 use super::locate::{Locate, Place};
@@ -30,10 +30,8 @@ const MODERATE: std::ops::Range<f64> = 0.002..0.05;
 const NARROWEST: f64 = 0.9;
 /// Loss above this share while looking around is left out; one that is far is an upper bound again.
 const FAR_WHILE_LOCATING: f64 = 0.1;
-/// So many trials whose losses may be our own doing are made again; further ones count.
-const MOST_DISTURBED: usize = 3;
-/// A larger loss is not, however we were disturbed: the load was far above the knee.
-const OURS: f64 = 0.5;
+/// A load that our side does not bear without losses of its own: the next is this share of it.
+const STEP_DOWN: f64 = 0.5;
 /// θ is looked for within this distance of where the first trials lead, on a logarithmic scale.
 const REACH: f64 = 0.5;
 /// A narrow answer is more often a lucky one: what is left out of an interval is so much less than what its
@@ -62,8 +60,6 @@ pub(super) struct Inquiry {
     forgotten: Option<Forgotten>,
     first: First,
     brisk: Brisk,
-    /// Trials that were not believed, for our own side was disturbed.
-    disturbed: usize,
     /// By how much the longest trial was longer than its traffic.
     waits: Option<Duration>,
 }
@@ -103,7 +99,6 @@ impl Inquiry {
             forgotten: None,
             first: First::Unknown,
             brisk: Brisk::Trying { made: false },
-            disturbed: 0,
             waits: None,
         }
     }
@@ -161,23 +156,20 @@ impl Inquiry {
         for (goal, at_ends) in self.goals.iter().zip(&mut self.at_ends) {
             at_ends.note(trial, goal, self.range);
         }
-        if self.disturbed < MOST_DISTURBED && is_disturbed(trial) {
-            self.disturbed += 1;
-            return;
-        }
-        if let Some(ceiling) = our_limit(trial) {
+        let evidence = Evidence::of(trial, self.trials);
+        if let Some(ceiling) = self.our_limit(trial) {
             self.cap(ceiling);
             return;
         }
-        let evidence = Evidence::of(trial, self.trials);
-        if let Some(evidence) = &evidence {
-            self.first.note(evidence, trial.input.load);
+        let tells = |one: &Evidence| !one.is_far() && !one.is_vague();
+        if let Some(evidence) = evidence.filter(|one| !one.is_vague()) {
+            self.first.note(&evidence, trial.input.load);
         }
         match &mut self.stage {
             Stage::Locating(locate, seen) => {
                 locate.record(trial);
-                let tells = |one: &Evidence| one.loss_ratio() <= FAR_WHILE_LOCATING || one.is_far();
-                seen.extend(evidence.filter(tells));
+                let near = |one: &Evidence| one.loss_ratio() <= FAR_WHILE_LOCATING || one.is_far();
+                seen.extend(evidence.filter(near));
                 match locate.place() {
                     Place::Open(_) => {}
                     Place::Near(load) => self.begin_weighing((load, load)),
@@ -187,7 +179,7 @@ impl Inquiry {
             }
             Stage::Weighing(cloud) => {
                 if let Some(evidence) = evidence {
-                    let agree = !whole || evidence.is_far() || self.brisk.meets(cloud, &evidence);
+                    let agree = !whole || !tells(&evidence) || self.brisk.meets(cloud, &evidence);
                     cloud.learn(evidence);
                     self.look();
                     self.be_brisk(agree);
@@ -197,6 +189,13 @@ impl Inquiry {
             }
             Stage::AtMaximum | Stage::BelowMinimum => {}
         }
+    }
+
+    /// The highest load that is worth another trial, where our own side did not bear this one.
+    fn our_limit(&self, trial: &Trial) -> Option<Rate> {
+        let is_void = self.goals.iter().any(|goal| trial.is_void_at(goal.loss_ratio));
+        let is_disturbed = is_void && trial.lost_by_us() > 0 && self.is_locating();
+        borne_by_us(trial).or_else(|| is_disturbed.then(|| share_of(trial.input.load, STEP_DOWN)))
     }
 
     /// Keeps below what our own generator can offer.
@@ -393,7 +392,7 @@ impl Inquiry {
                 result: GoalResult::Irregular(Irregular::Unfinished),
             }),
             Stage::AtMaximum => {
-                one_by_one(&|_| ends::at_maximum(self.range, self.level_ratio(), self.capped))
+                one_by_one(&|goal| self.at_ends[goal].at_maximum(self.range, self.level_ratio(), self.capped))
             }
             Stage::BelowMinimum => one_by_one(&|goal| {
                 self.at_ends[goal].without_knee(self.range, self.level_ratio(), self.capped)
@@ -414,7 +413,7 @@ fn scatters(cloud: &Cloud) -> bool {
     let shown: Vec<f64> = cloud
         .seen()
         .iter()
-        .filter(|one| MODERATE.contains(&one.loss_ratio()))
+        .filter(|one| MODERATE.contains(&one.loss_ratio()) && !one.is_vague())
         .map(Evidence::log_forwarded)
         .collect();
     let least = shown.iter().copied().fold(f64::INFINITY, f64::min);
@@ -422,19 +421,15 @@ fn scatters(cloud: &Cloud) -> bool {
     cloud.scatter(0.5) > SCATTER || most - least > SHOWN_SCATTER
 }
 
-/// Whether packets were lost while our own side did not send them when they were due: a burst of ours, which the
-/// load does not have.
-fn is_disturbed(trial: &Trial) -> bool {
-    let ours =
-        |caveat: &Caveat| matches!(caveat, Caveat::GeneratorStarved { .. } | Caveat::ArrivalsNotKept { .. });
-    trial.lost() > 0 && trial.loss_ratio().is_some_and(|loss| loss <= OURS) && trial.caveats.iter().any(ours)
-}
-
 /// The load that our own side could bear, where it failed by more than it should.
-fn our_limit(trial: &Trial) -> Option<Rate> {
+fn borne_by_us(trial: &Trial) -> Option<Rate> {
     const TOLERATED: f64 = 1e-3;
     let intended = trial.intended.unwrap_or(trial.offered).max(1) as f64;
     let borne = trial.offered.saturating_sub(trial.generator_lost) as f64 / intended;
     let ours = trial.is_void_at(Ratio::ZERO) && borne < 1.0 - TOLERATED;
-    ours.then(|| Rate::pps((trial.input.load.as_pps() * borne * 0.99).max(1e-3)).unwrap_or(Rate::LOWEST))
+    ours.then(|| share_of(trial.input.load, borne * 0.99))
+}
+
+fn share_of(load: Rate, share: f64) -> Rate {
+    Rate::pps((load.as_pps() * share).max(1e-3)).unwrap_or(Rate::LOWEST)
 }

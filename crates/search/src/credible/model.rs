@@ -38,6 +38,8 @@ pub(super) struct Evidence {
     pub(super) log_load: f64,
     pub(super) packets: f64,
     pub(super) lost: f64,
+    /// Of the lost packets, how many at most the target did not lose: its own loss is between.
+    pub(super) doubted: f64,
     /// Place among all trials of the search.
     pub(super) number: usize,
 }
@@ -51,6 +53,7 @@ impl Evidence {
             log_load: libm::log(trial.input.load.as_pps() * share),
             packets: offered,
             lost: trial.lost() as f64,
+            doubted: trial.lost_by_us() as f64,
             number,
         })
     }
@@ -59,9 +62,19 @@ impl Evidence {
         self.lost / self.packets
     }
 
+    /// What the target lost at least.
+    fn surely_lost(&self) -> f64 {
+        self.lost - self.doubted
+    }
+
     /// Whether it only says that its load is above the knee.
     pub(super) fn is_far(&self) -> bool {
-        self.loss_ratio() > FAR
+        self.surely_lost() > FAR * self.packets
+    }
+
+    /// Whether it only says between what and what the target's loss is.
+    pub(super) fn is_vague(&self) -> bool {
+        self.doubted > BELIEF * self.lost && !self.is_far()
     }
 
     /// Whether its load is so far above a knee that its excess alone would be [`FAR`].
@@ -184,6 +197,11 @@ impl Shape {
             let less = self.at_most(FAR * seen.packets, seen.packets, seen.log_load, normal);
             return ANYWHERE + (1.0 - ANYWHERE) * (1.0 - less).max(0.0);
         }
+        if seen.is_vague() {
+            let at_most = |lost: f64| self.at_most(lost, seen.packets, seen.log_load, normal);
+            let fewer = if seen.surely_lost() < 1.0 { 0.0 } else { at_most(seen.surely_lost() - 1.0) };
+            return (at_most(seen.lost) - fewer).max(0.0) + UNFORESEEN;
+        }
         let above = seen.log_load - self.theta;
         let probability = if seen.lost > 0.0 {
             let fewest = self.even((seen.lost - 1.0).min(seen.lost * (1.0 - BELIEF)));
@@ -210,7 +228,7 @@ impl Shape {
 
     /// θ that what was seen points to, and its deviation; `None` when nothing was lost, or too much to say.
     pub(super) fn pointed_at(&self, seen: &Evidence) -> Option<(f64, f64)> {
-        (seen.lost > 0.0 && !seen.is_far()).then(|| {
+        (seen.lost > 0.0 && !seen.is_far() && !seen.is_vague()).then(|| {
             let mean = self.even(seen.lost);
             let level = self.level(mean / seen.packets);
             (seen.log_load - level.at, libm::sqrt(self.noisy(level, mean)) + BELIEF * level.per_log)
@@ -337,7 +355,13 @@ mod tests {
     fn a_loss_far_beyond_the_knee_is_a_bound_whatever_came_through() {
         let (normal, system) = (Normal::tables(), shape(1e-3, 0.01));
         let of = |pps: f64, share: f64| {
-            let seen = Evidence { log_load: libm::log(pps), packets: 1e6, lost: share * 1e6, number: 1 };
+            let seen = Evidence {
+                log_load: libm::log(pps),
+                packets: 1e6,
+                lost: share * 1e6,
+                doubted: 0.0,
+                number: 1,
+            };
             (system.likelihood(&seen, normal), system.pointed_at(&seen))
         };
         let (far_above, pointed) = of(20e6, 0.99);
@@ -371,8 +395,10 @@ mod tests {
         let log_load = libm::log(9e6 * 0.95);
         let mut sum = 0.0;
         for lost in 0..30 {
-            sum += system
-                .likelihood(&Evidence { log_load, packets: 9e6, lost: f64::from(lost), number: 1 }, normal);
+            sum += system.likelihood(
+                &Evidence { log_load, packets: 9e6, lost: f64::from(lost), doubted: 0.0, number: 1 },
+                normal,
+            );
         }
         assert!((sum - 1.0).abs() < 0.1, "{sum}");
     }

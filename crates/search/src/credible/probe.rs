@@ -92,12 +92,13 @@ impl Probe {
 
     pub(super) fn record(&mut self, trial: &Trial) {
         let Some(place) = self.places.iter_mut().find(|place| place.load == trial.input.load) else { return };
-        if trial.lost() > 0 {
+        let is_void = trial.is_void_at(dropline_trial::Ratio::ZERO);
+        if trial.lost() > 0 && !is_void {
             place.lossy.push(trial.clone());
         } else {
-            // A loss that does not come again is forgotten.
+            // A loss that does not come again is forgotten, and so is a place where ours does not end.
             place.clean = true;
-            place.borne = trial.offered > 0 && !trial.is_void_at(dropline_trial::Ratio::ZERO);
+            place.borne = trial.offered > 0 && !is_void;
             place.lossy.clear();
         }
     }

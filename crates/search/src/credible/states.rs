@@ -93,6 +93,7 @@ mod tests {
             log_load: libm::log(9e6 * load),
             packets: 9e6 * load,
             lost: (9e6 * (load - capacity)).max(0.0),
+            doubted: 0.0,
             number,
         };
         of.iter().enumerate().map(trial).collect()

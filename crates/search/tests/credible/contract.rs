@@ -83,25 +83,6 @@ fn short_trials_that_say_another_thing_than_whole_ones_are_forgotten() {
 }
 
 #[test]
-fn a_loss_while_our_own_side_was_late_is_not_believed_at_once() {
-    let mut search = Credible::new(Config::new(Preset::Csit.goals(), default_range())).unwrap();
-    let wanted = search.next_trial().unwrap();
-    let intended = wanted.load.packets_in(wanted.duration);
-    let late = Caveat::GeneratorStarved { waited_ns: 50_000_000 };
-    let trial = |number, lost: u64, caveats: Vec<Caveat>| Trial {
-        intended: Some(intended),
-        offered: intended,
-        forwarded: intended - lost,
-        caveats,
-        ..Trial::new(number, wanted, 7)
-    };
-    search.record(&trial(1, intended / 2, vec![late.clone()]));
-    assert_eq!(search.next_trial(), Some(wanted), "the same again");
-    search.record(&trial(2, intended / 2, vec![]));
-    assert_ne!(search.next_trial(), Some(wanted));
-}
-
-#[test]
 fn on_a_noisy_system_the_answer_is_wide_and_holds_the_truth() {
     let (mut held, mut asked) = (0, 0);
     for (name, seed) in [("noisy", 1), ("noisy", 2), ("inconsistent", 3), ("inconsistent", 4), ("dips", 5)] {

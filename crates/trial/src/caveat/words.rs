@@ -45,6 +45,19 @@ impl fmt::Display for Caveat {
                  target's doing; free a CPU for it, or let it go first (CAP_SYS_NICE)",
                 waited_ns / 1_000_000
             ),
+            Self::LossDoubted { lost, ours } => write!(
+                f,
+                "not valid as a judgement of the target: {ours} of {lost} lost packets may not be its doing, for packets \
+                 left late in lumps, the CPUs were kept busy by others, or a link was down; free a CPU for the \
+                 generator, raise its CPU quota, let it go first (CAP_SYS_NICE) or lower the load: dropline doctor \
+                 says what disturbs here"
+            ),
+            Self::LinkDown { interface, changes } => write!(
+                f,
+                "the interface {interface} was switched off, or lost its peer, during the trial ({changes} {}): what was \
+                 lost then is not the target's doing; see to the link and measure again",
+                if *changes == 1 { "change" } else { "changes" }
+            ),
             Self::TargetUnreachable { error, at_ns, refused, reports } => write!(
                 f,
                 "{:.1} s after the start the target, or the way to it, was gone ({error}): {refused} packets \

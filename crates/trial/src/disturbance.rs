@@ -1,0 +1,148 @@
+//! What our own side did to a trial, and which of its losses may come of that.
+//!
+//! A queue that serves in order loses at most one packet more for each packet that comes at another time than it was
+//! due. So of the packets lost, as many may be our doing as left late in lumps; the others are the target's, whatever
+//! we did.
+
+use crate::{Caveat, Ratio, Trial, TrialInput};
+use std::time::Duration;
+
+/// How a trial's departures were disturbed by our own side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Disturbance {
+    /// Packets that left behind a pause of the sender, later than [`Disturbance::forgiven`].
+    pub displaced: u64,
+    /// How long the sender waited for a CPU, where it fell behind by that: others had the CPUs, and may have kept them
+    /// from the target too.
+    pub waited: Duration,
+}
+
+impl Disturbance {
+    /// Lateness that is no failing: ten packets in one lump is what a queue notices, and a shared machine pauses for
+    /// a millisecond now and then.
+    pub fn forgiven(input: TrialInput) -> Duration {
+        Duration::from_millis(1).max(Self::gap(input) * 10)
+    }
+
+    /// After a longer pause the sender does not catch up: what fell due meanwhile is not offered.
+    pub fn given_up(input: TrialInput) -> Duration {
+        Duration::from_millis(25).max(Self::gap(input) * 10)
+    }
+
+    /// Mean time between two packets.
+    fn gap(input: TrialInput) -> Duration {
+        Duration::from_nanos(1_000_000_000_000 / input.load.as_millipps().max(1))
+    }
+
+    /// Packets of so many that may be lost for it.
+    fn touches(self, offered: u64, duration: Duration) -> u64 {
+        let kept = u128::from(offered) * self.waited.as_nanos() / duration.as_nanos().max(1);
+        self.displaced.saturating_add(u64::try_from(kept).unwrap_or(u64::MAX))
+    }
+}
+
+/// Places of a loss that is neither the target's nor the load's doing.
+const NOBODYS: [&str; 2] = ["link_down", "return_link_down"];
+
+impl Trial {
+    /// Of the lost packets, how many at most may be lost by what was not the target: they, or those they met, left late
+    /// in a lump; others kept the CPUs busy; a link on the way was down.
+    pub fn lost_by_us(&self) -> u64 {
+        let touched = self.disturbance.map_or(0, |one| one.touches(self.offered, self.duration));
+        let places = self.lost_at.iter().flatten();
+        let down: u64 =
+            places.filter(|(place, _)| NOBODYS.contains(&place.as_str())).map(|(_, packets)| packets).sum();
+        self.lost().min(touched.saturating_add(down))
+    }
+
+    /// Of the lost packets, how many at least the target lost.
+    pub fn lost_by_target(&self) -> u64 {
+        self.lost() - self.lost_by_us()
+    }
+
+    /// The doubt about a loss of which half or more may not be the target's.
+    pub fn doubted_loss(&self) -> Option<Caveat> {
+        let (lost, ours) = (self.lost(), self.lost_by_us());
+        let half = Ratio::new(0.5).expect("a half is a ratio");
+        (lost > 0 && !half.is_exceeded_by(lost - ours, lost)).then_some(Caveat::LossDoubted { lost, ours })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rate;
+
+    /// A second at 10 kpps.
+    fn trial(lost: u64, displaced: u64, waited_ms: u64) -> Trial {
+        let input = TrialInput { load: Rate::from_millipps(10_000_000), duration: Duration::from_secs(1) };
+        let disturbance = Disturbance { displaced, waited: Duration::from_millis(waited_ms) };
+        Trial {
+            intended: Some(10_000),
+            offered: 10_000,
+            forwarded: 10_000 - lost,
+            disturbance: Some(disturbance),
+            ..Trial::new(1, input, 7)
+        }
+    }
+
+    #[test]
+    fn a_loss_no_larger_than_what_left_in_lumps_is_not_the_targets() {
+        let half_a_percent = Ratio::new(0.005).unwrap();
+        assert!(trial(100, 100, 0).is_void_at(Ratio::ZERO));
+        assert!(!trial(101, 100, 0).is_void_at(Ratio::ZERO), "one packet is the target's own loss");
+        assert!(trial(150, 100, 0).is_void_at(half_a_percent), "0.5 % of it at most");
+        assert!(!trial(151, 100, 0).is_void_at(half_a_percent));
+        assert!(!trial(50, 100, 0).is_void_at(half_a_percent), "it does not exceed the goal at all");
+    }
+
+    #[test]
+    fn a_lossless_trial_is_evidence_however_it_was_disturbed() {
+        let lumps = trial(0, 5_000, 900);
+        assert!(!lumps.is_void_at(Ratio::ZERO) && !lumps.exceeds(Ratio::ZERO));
+        assert_eq!(lumps.doubted_loss(), None);
+    }
+
+    #[test]
+    fn a_large_loss_on_a_busy_machine_is_not_trusted_and_a_larger_one_is() {
+        assert!(trial(6_000, 2_000, 400).is_void_at(Ratio::ZERO), "the target may have waited as we did");
+        let overload = trial(9_000, 2_000, 400);
+        assert_eq!((overload.lost_by_us(), overload.lost_by_target()), (6_000, 3_000));
+        assert!(!overload.is_void_at(Ratio::ZERO));
+        assert_eq!(trial(5_000, u64::MAX, u64::MAX).lost_by_us(), 5_000);
+    }
+
+    #[test]
+    fn half_of_a_loss_may_be_ours_before_it_is_doubted() {
+        assert_eq!(trial(100, 49, 0).doubted_loss(), None);
+        assert_eq!(trial(100, 50, 0).doubted_loss(), Some(Caveat::LossDoubted { lost: 100, ours: 50 }));
+    }
+
+    #[test]
+    fn a_link_that_was_down_is_nobodys_overload() {
+        let at = |place: &str| Trial {
+            lost_at: Some([(place.to_owned(), 90), ("receive_buffer".to_owned(), 10)].into()),
+            ..trial(100, 0, 0)
+        };
+        assert_eq!(at("link_down").lost_by_target(), 10);
+        assert_eq!(at("return_link_down").lost_by_target(), 10);
+        assert_eq!(at("no_listener").lost_by_target(), 100, "a dead target is the target's doing");
+    }
+
+    #[test]
+    fn a_closed_loop_is_bad_by_all_it_lost_and_good_by_none() {
+        let closed = Trial { intended: None, ..trial(100, 100, 0) };
+        assert!(closed.exceeds(Ratio::ZERO) && closed.is_void_at(Ratio::ZERO));
+    }
+
+    #[test]
+    fn lateness_is_forgiven_by_time_and_by_packets() {
+        let at =
+            |millipps| TrialInput { load: Rate::from_millipps(millipps), duration: Duration::from_secs(1) };
+        let ms = Duration::from_millis;
+        assert_eq!(Disturbance::forgiven(at(1_000_000)), ms(10), "ten packets");
+        assert_eq!(Disturbance::forgiven(at(1_000_000_000)), ms(1));
+        assert_eq!(Disturbance::given_up(at(100_000)), ms(100));
+        assert_eq!(Disturbance::given_up(at(1_000_000_000)), ms(25));
+    }
+}
