@@ -314,6 +314,8 @@ impl Hearing<'_> {
         if self.ledger.lost() > 0 && (self.shared || self.over > 0) {
             caveats.push(Caveat::CountersShared { beyond: self.over });
         }
+        let fallen = self.grown.spaces.iter().flat_map(Space::devices).filter(|one| one.carrier_changes > 0);
+        caveats.extend(fallen.map(|device| Caveat::LinkDown { interface: device.name.clone() }));
         let mut by_why: BTreeMap<&str, (String, u64)> = BTreeMap::new();
         for (site, packets, why) in self.inferred {
             let entry = by_why.entry(why.words()).or_insert_with(|| (site.to_string(), 0));

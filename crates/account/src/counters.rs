@@ -117,7 +117,7 @@ pub struct Device {
     pub own: bool,
     /// Whether it and what it leads to are up.
     pub up: bool,
-    /// Times that it found or lost its peer.
+    /// Times that it found or lost its peer, or was switched off.
     pub carrier_changes: u64,
     /// Packets that arrived.
     pub received: u64,

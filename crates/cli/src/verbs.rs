@@ -37,6 +37,9 @@ const DONE: u8 = 0;
 const FAILED: u8 = 1;
 /// Measured, but not valid: the caveats say why.
 const INVALID: u8 = 3;
+/// What is said with it.
+const NOT_VALID: &str = "not valid: this says more about the generator, or the way, than about the target; the caveats say \
+                         why, and what would help (exit code 3)";
 /// Stopped by the user; what was measured is kept.
 const INTERRUPTED: u8 = 130;
 

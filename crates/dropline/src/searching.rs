@@ -362,7 +362,10 @@ impl Run<'_> {
         }
         for answer in goals.iter().filter(|answer| answer.why.as_deref() == Some("generator_limited")) {
             let text = format!(
-                "the upper bound for {} is this generator's limit, not the target's: the target may do more",
+                "what ends the answer for {} is this generator's limit, not the target's: higher loads were not offered as \
+                 asked, or lost what may be our own doing, and the target may do more; free a CPU for the generator, \
+                 raise its CPU quota, let it go first (CAP_SYS_NICE) or lower the highest load: dropline doctor says \
+                 what disturbs here",
                 answer.goal.words()
             );
             said("generator_limited", text);

@@ -52,6 +52,8 @@ pub use result_line::{
 };
 pub use slice_line::{SliceDelayLine, SliceLine};
 pub use study::{Chart, Series, Study, Table};
-pub use trial_line::{BoundsLine, CaveatLine, DelayLine, NegativeLine, PacketsLine, Purpose, TrialLine};
+pub use trial_line::{
+    BoundsLine, CaveatLine, DelayLine, DisturbanceLine, NegativeLine, PacketsLine, Purpose, TrialLine,
+};
 pub use watched_line::WatchedLine;
 pub use woken_line::WokenLine;

@@ -320,7 +320,7 @@ mod tests {
     use super::*;
     use crate::{Environment, ProfileLine, Purpose};
     use dropline_stats::Histogram;
-    use dropline_trial::{Caveat, Delay, Rate, TrafficProfile, Trial, TrialInput};
+    use dropline_trial::{Caveat, Delay, Disturbance, Rate, TrafficProfile, Trial, TrialInput};
     use proptest::prelude::*;
     use std::time::Duration;
 
@@ -365,6 +365,7 @@ mod tests {
     fn a_trial_read_back_is_the_trial_that_was_written() {
         let mut trial = trial(3);
         trial.caveats.push(Caveat::GeneratorLost { dropped: 2 });
+        trial.disturbance = Some(Disturbance { displaced: 3, waited: Duration::from_nanos(1_234_567_891) });
         let record = Record {
             trials: vec![TrialLine::new(&trial, "t", "constant", Purpose::Search, Duration::ZERO)],
             ..Record::begin(header())

@@ -159,6 +159,9 @@ impl<'a> Finding<'a> {
             (Standing::GeneratorLimited, (Some(lower), _), _) => {
                 say("at least ", loads.with_unit(lower), format!(" {loss}, where our generator ends"));
             }
+            (Standing::GeneratorLimited, (None, _), _) => {
+                say("", "an unknown load".into(), format!(" {loss}, for our generator was disturbed"));
+            }
             (Standing::BelowMinimum { .. }, _, _) => say(
                 "not even ",
                 loads.with_unit(self.search.min_load_pps),
@@ -255,6 +258,9 @@ impl<'a> Finding<'a> {
                 prefix(*irregular, ", "),
                 load(Some(self.search.min_load_pps))
             ),
+            Standing::GeneratorLimited if answer.lower_pps.is_none() => {
+                "irregular, generator limited: not valid, no load was offered as asked and borne".into()
+            }
             Standing::GeneratorLimited => format!(
                 "irregular, generator limited: the upper bound is our generator's, the target does at least {}",
                 load(answer.lower_pps)

@@ -8,7 +8,7 @@ use crate::placement::{Cpus, Placement, Priority};
 use crate::receiver::{Receiver, Tools, Whose};
 use crate::sampling::Sampling;
 use crate::schedule::Schedule;
-use crate::sender::Sender;
+use crate::sender::{Pauses, Sender};
 use crate::spread::Spread;
 use crate::stamps::Stamps;
 use crate::sys::{BATCH, Exit, ReceiveBatch, stamp_packets, wait_for_stamps, wait_readable};
@@ -44,6 +44,7 @@ pub fn of_sending(packets: u64, keep: bool) -> Duration {
         reply_wanted: true,
         end_ns: packets,
         give_up_ns: u64::MAX,
+        pauses: Pauses::ignored(),
         cut: Cut::of(0, None),
         sampling: Sampling::of(1e5),
         log: log.as_mut().map(|log| &mut log.departures),

@@ -9,7 +9,7 @@ use crate::placement::Placement;
 use crate::receiver::{Received, Receiver, Tools, Whose};
 use crate::sampling::Sampling;
 use crate::schedule::Schedule;
-use crate::sender::{Sender, Sent};
+use crate::sender::{Pauses, Sender, Sent};
 use crate::spread::Spread;
 use crate::stamps::Stamps;
 use crate::sys::ReceiveBatch;
@@ -108,6 +108,7 @@ impl Exchange<'_> {
             echo,
             duration_ns,
             give_up_ns: duration_ns + grace(input.duration).as_nanos() as u64,
+            pauses: Pauses::of(input),
             cut,
             sampling: match self.stamps_departures {
                 true => Sampling::of(input.load.as_pps()),
@@ -172,6 +173,7 @@ struct Template {
     echo: bool,
     duration_ns: u64,
     give_up_ns: u64,
+    pauses: Pauses,
     cut: Cut,
     sampling: Sampling,
 }
@@ -204,6 +206,7 @@ impl Template {
                     reply_wanted: self.echo,
                     end_ns: self.duration_ns,
                     give_up_ns: self.give_up_ns,
+                    pauses: self.pauses,
                     cut: self.cut,
                     sampling: self.sampling,
                     log: None,

@@ -334,6 +334,7 @@ impl UdpMeasurer {
         let late = self.take_late(whose, &mut received.seen);
         let trains = self.trains.trains > 0;
         self.evidence()?.account(gathered, counted, late, trains, &mut trial);
+        trial.caveats.extend(trial.doubted_loss());
         Ok(trial)
     }
 

@@ -1,8 +1,10 @@
 //! A sender of one trial: packets leave when they are due, or as soon after as can be.
 
+mod pauses;
 mod sent;
 mod vigil;
 
+pub(crate) use pauses::Pauses;
 pub use sent::Trains;
 pub(crate) use sent::{Mark, Sent};
 
@@ -44,6 +46,8 @@ pub(crate) struct Sender<'a> {
     pub(crate) end_ns: u64,
     /// What is not offered by then is not offered at all.
     pub(crate) give_up_ns: u64,
+    /// When it was away.
+    pub(crate) pauses: Pauses,
     /// Parts of the trial to count apart.
     pub(crate) cut: Cut,
     /// Packets whose departure the kernel stamps.
@@ -71,12 +75,20 @@ impl Sender<'_> {
         let wait = Wait::begin();
         let mut index = 0;
         let mut now = flight.now_ns();
+        self.pauses.step(0, now);
         loop {
             index = self.pass_over_others(index, &mut schedule);
             let Some(due) = schedule.due() else { break };
+            self.pauses.look(due, now);
+            let from = now.max(due);
             now = wait_until(due, now, &mut schedule, flight, &mut rank);
+            self.pauses.step(from, now);
             if now > self.give_up_ns || flight.is_halted() {
                 break;
+            }
+            if let Some(until) = self.pauses.given_up() {
+                index = self.leave_out(index, until, &mut schedule, &mut sent);
+                continue;
             }
             let slice_end = self.mark_slices(due, Mark { index, offered: sent.offered }, &mut sent.marks);
             index = self.gather(index, now, slice_end, &mut schedule, flight);
@@ -94,6 +106,7 @@ impl Sender<'_> {
         }
         wait_until(self.end_ns, now, &mut schedule, flight, &mut rank);
         sent.waited = wait.so_far();
+        sent.displaced = self.pauses.displaced();
         flight.finish();
         sent.marks.resize(slices, Mark { index: u64::MAX, offered: sent.offered });
         sent.marks.push(Mark { index, offered: sent.offered });
@@ -106,6 +119,20 @@ impl Sender<'_> {
     fn pass_over_others(&mut self, mut index: u64, schedule: &mut Schedule) -> u64 {
         while !self.streams.contains(&self.turns.stream()) {
             let Some(due) = schedule.due() else { break };
+            if let Some(log) = &mut self.log {
+                log.push(due, None, self.turns.stream() as u16);
+            }
+            schedule.take();
+            self.turns.take();
+            index += 1;
+        }
+        index
+    }
+
+    /// Does not offer what was due before `until`; returns the index of the next one.
+    fn leave_out(&mut self, mut index: u64, until: u64, schedule: &mut Schedule, sent: &mut Sent) -> u64 {
+        while let Some(due) = schedule.due().filter(|&due| due < until) {
+            self.mark_slices(due, Mark { index, offered: sent.offered }, &mut sent.marks);
             if let Some(log) = &mut self.log {
                 log.push(due, None, self.turns.stream() as u16);
             }
@@ -179,6 +206,7 @@ impl Sender<'_> {
             while first < lane.len() {
                 let outcome = lane.send(exit, first);
                 let after = flight.now_ns();
+                self.pauses.step(now, after);
                 match outcome {
                     Ok(count) => {
                         let call = Call { began_ns: now, ended_ns: after, first, count };
@@ -189,6 +217,7 @@ impl Sender<'_> {
                             sent,
                             self.departed.as_deref_mut(),
                             self.log.as_deref_mut(),
+                            &mut self.pauses,
                         );
                         first += count;
                     }
@@ -240,6 +269,7 @@ fn note_departures(
     sent: &mut Sent,
     mut departed: Option<&mut Departed>,
     mut log: Option<&mut DepartureTimes>,
+    pauses: &mut Pauses,
 ) {
     let Call { began_ns, ended_ns, first, count } = call;
     let took = ended_ns.saturating_sub(began_ns);
@@ -258,6 +288,7 @@ fn note_departures(
     let mut left = began_ns;
     for packet in lane.packets(first, count) {
         sent.lateness.record(left.saturating_sub(packet.due_ns));
+        pauses.left(packet.due_ns, left);
         if let Some(departed) = &mut departed {
             departed.packet(packet.due_ns, left);
         }
@@ -315,6 +346,7 @@ mod tests {
             reply_wanted: true,
             end_ns: 1_000_000_000,
             give_up_ns: 2_000_000_000,
+            pauses: Pauses::ignored(),
             cut: Cut::of(1_000_000_000, None),
             sampling: Sampling::none(),
             log: None,

@@ -125,6 +125,46 @@ fn an_interface_that_goes_down_during_a_trial_is_said_and_is_not_the_targets_los
 }
 
 #[test]
+fn loopback_that_is_down_for_a_while_during_a_trial_is_said_and_is_nobodys_loss() {
+    let namespace = match dropline_lab::Namespace::new("lo") {
+        Ok(namespace) => namespace,
+        Err(why) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "CI cannot make namespaces: {why}");
+            eprintln!("skipped: {why}");
+            return;
+        }
+    };
+    let switch = |to| namespace.ip(&["link", "set", "dev", "lo", to]).unwrap();
+    switch("up");
+    let responder = namespace.run(|| Responder::default().start()).unwrap().unwrap();
+    let input = TrialInput { load: Rate::pps(1_000.0).unwrap(), duration: Duration::from_secs(2) };
+    let target = UdpTarget { address: responder.address(), reply: Reply::Echo };
+    let trial = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let until = Instant::now() + Duration::from_secs(10);
+            while responder.counts().received < 100 && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            switch("down");
+            std::thread::sleep(Duration::from_millis(300));
+            switch("up");
+        });
+        let (profile, options) = (TrafficProfile::default(), MeasurerOptions::default());
+        let measure = || UdpMeasurer::new(target, profile, options, 1, Arc::default(), None)?.measure(input);
+        namespace.run(measure).unwrap().unwrap()
+    });
+    let down = Caveat::LinkDown { interface: "lo".into() };
+    assert!(trial.caveats.contains(&down), "{:?} {:?}", trial.caveats, trial.lost_at);
+    let places = trial.lost_at.as_ref().unwrap();
+    assert_eq!(places.values().sum::<u64>(), trial.lost(), "{places:?}");
+    // What was under way just then was counted nowhere.
+    assert!(places["unexplained"] <= trial.lost() / 5, "{places:?}");
+    let missing = trial.intended.unwrap() - trial.forwarded;
+    assert!(missing > 0, "packets were not offered, or lost: {places:?} {:?}", trial.refused);
+    assert!(trial.is_void_at(dropline_trial::Ratio::ZERO), "it is no evidence: {places:?}");
+}
+
+#[test]
 #[ignore = "started in a namespace by the other tests"]
 fn serves_in_a_namespace() {
     let listen = listen_address();

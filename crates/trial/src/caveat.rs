@@ -53,8 +53,6 @@ pub enum Caveat {
     LinkDown {
         /// Its name.
         interface: String,
-        /// Times that it was found down, or lost or found its peer.
-        changes: u64,
     },
     /// The target was there and then was not: it died, or the way to it ended. What the system refused for
     /// that was not offered.

@@ -2,7 +2,7 @@
 
 mod gate;
 
-use super::{DONE, FAILED, INVALID, conditions, output, style};
+use super::{DONE, FAILED, INVALID, NOT_VALID, conditions, output, style};
 use crate::args::SearchArgs;
 use crate::progress::Progress;
 use crate::{output as out, plan};
@@ -35,7 +35,10 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
     }
     let failing = held.iter().filter(|held| held.fails()).count();
     Ok(match failing {
-        0 if records.iter().any(is_invalid) => INVALID,
+        0 if records.iter().any(is_invalid) => {
+            eprintln!("{NOT_VALID}");
+            INVALID
+        }
         0 => DONE,
         _ => FAILED,
     })

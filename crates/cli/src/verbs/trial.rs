@@ -1,6 +1,8 @@
 //! `dropline trial`.
 
-use super::{DONE, FAILED, INTERRUPTED, INVALID, conditions, conditions_to_fail, object, output, style};
+use super::{
+    DONE, FAILED, INTERRUPTED, INVALID, NOT_VALID, conditions, conditions_to_fail, object, output, style,
+};
 use crate::args::TrialArgs;
 use crate::progress::Progress;
 use crate::{output as out, plan};
@@ -33,14 +35,17 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
     Ok(match met.is_empty() {
         _ if has(&record, &["interrupted"]) => INTERRUPTED,
         false => FAILED,
-        true if is_invalid(&record) => INVALID,
+        true if is_invalid(&record) => {
+            eprintln!("{NOT_VALID}");
+            INVALID
+        }
         true => DONE,
     })
 }
 
 /// Whether the trial says more about us than about the target.
 fn is_invalid(record: &Record) -> bool {
-    has(record, &["generator_limited", "generator_lost", "events_missing", "stamps_disagree"])
+    has(record, &["generator_limited", "generator_lost", "loss_doubted", "events_missing", "stamps_disagree"])
 }
 
 fn has(record: &Record, codes: &[&str]) -> bool {

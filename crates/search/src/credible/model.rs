@@ -372,6 +372,24 @@ mod tests {
     }
 
     #[test]
+    fn of_a_loss_that_may_be_ours_only_what_is_certain_is_believed() {
+        let (normal, system) = (Normal::tables(), shape(1e-3, 0.01));
+        let likely = |pps: f64, lost: f64, doubted: f64| {
+            let seen = Evidence { log_load: libm::log(pps), packets: 1e6, lost, doubted, number: 1 };
+            (system.likelihood(&seen, normal), seen.is_vague(), system.pointed_at(&seen).is_some())
+        };
+        let (clean, is_vague, points) = likely(5e6, 200_000.0, 200_000.0);
+        assert!(clean > 0.99 && is_vague && !points, "far below the knee all of it was ours: {clean}");
+        let (certain, is_vague, _) = likely(5e6, 200_000.0, 190_000.0);
+        assert!(certain < 1e-3 && is_vague, "the target lost 1 % there for certain: {certain}");
+        let (between, ..) = likely(9e6 / 0.9, 200_000.0, 190_000.0);
+        assert!(between > 0.9, "10 % is between 1 and 20 %: {between}");
+        assert!(!likely(5e6, 200_000.0, 6_000.0).1, "3 % of a count is doubted anyway");
+        let (far, is_vague, _) = likely(5e6, 900_000.0, 500_000.0);
+        assert!(far < 0.1 && !is_vague, "40 % were lost for certain: {far}");
+    }
+
+    #[test]
     fn a_goal_load_is_where_the_chance_of_a_good_trial_is_what_was_asked() {
         let normal = Normal::tables();
         for system in [

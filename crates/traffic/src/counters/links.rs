@@ -12,6 +12,8 @@ pub struct Link {
     pub index: u32,
     /// Its name.
     pub name: String,
+    /// Switched on.
+    pub on: bool,
     /// Switched on, and what it leads to is there.
     pub up: bool,
     /// The interface it belongs to: a bridge.
@@ -22,7 +24,7 @@ pub struct Link {
     pub other: Option<u32>,
     /// The namespace of that one, as numbered here; `None` if it is this one.
     pub other_namespace: Option<u32>,
-    /// Times that it found or lost its peer.
+    /// Times that it found or lost its peer, or was switched off.
     pub carrier_changes: u64,
     /// A program looks at packets before anything else does (XDP).
     pub program: bool,
@@ -86,6 +88,18 @@ pub(super) fn links(netlink: &mut Netlink) -> io::Result<Vec<Link>> {
     let mut links = Vec::new();
     netlink.ask(&Request::all(GET_LINK, &[0; 16]), |message| links.extend(Link::read(message)))?;
     Ok(links)
+}
+
+/// What tells of interfaces that are switched off.
+pub(super) fn told() -> io::Result<Netlink> {
+    Netlink::told_of(libc::NETLINK_ROUTE, libc::RTMGRP_LINK as u32)
+}
+
+/// Interfaces that were switched off since the last time.
+pub(super) fn switched_off(told: &mut Netlink) -> Vec<u32> {
+    let mut off = Vec::new();
+    told.news(|message| off.extend(Link::read(message).filter(|link| !link.on).map(|link| link.index)));
+    off
 }
 
 /// All queueing disciplines that stand directly at an interface.
@@ -154,6 +168,7 @@ impl Link {
         let flags = word(message.body, 8)?;
         let mut link = Self {
             index: word(message.body, 4)?,
+            on: flags & SWITCHED_ON != 0,
             up: flags & SWITCHED_ON != 0 && flags & PEER_THERE != 0,
             ..Self::default()
         };

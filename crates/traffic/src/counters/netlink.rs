@@ -50,6 +50,22 @@ impl Netlink {
         Ok(Self { socket, number: 0, buffer: vec![0; ANSWER] })
     }
 
+    /// Opens one that is told what happens from now on, by groups as `RTMGRP_LINK`.
+    pub(super) fn told_of(protocol: libc::c_int, groups: u32) -> io::Result<Self> {
+        let told = Self::open(protocol)?;
+        told.socket.set_nonblocking(true)?;
+        rustix::net::bind(&told.socket, &rustix::net::netlink::SocketAddrNetlink::new(0, groups))?;
+        Ok(told)
+    }
+
+    /// Hands on what it was told since the last time.
+    pub(super) fn news(&mut self, mut take: impl FnMut(Message<'_>)) {
+        // An error says that there is no more, or that there was more than it could keep.
+        while let Ok(length @ 1..) = (&self.socket).read(&mut self.buffer) {
+            Messages::new(&self.buffer[..length]).for_each(&mut take);
+        }
+    }
+
     /// Asks, and hands each message of the answer to `take`.
     ///
     /// # Errors

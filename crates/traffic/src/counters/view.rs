@@ -4,6 +4,7 @@ use super::links::{self, Link, Qdisc, Route, Side};
 use super::netlink::{Attributes, Netlink, Request, word};
 use super::tables::{Tables, Version};
 use dropline_account::Stack;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::net::IpAddr;
@@ -44,6 +45,9 @@ pub(crate) struct View {
     file: Option<File>,
     netlink: Option<Netlink>,
     filter: Option<Netlink>,
+    /// Tells of interfaces that are switched off, and how often each was: no counter does.
+    told: Option<Netlink>,
+    switched_off: BTreeMap<u32, u64>,
     snmp: Option<File>,
     netstat: Option<File>,
     snmp6: Option<File>,
@@ -63,6 +67,7 @@ impl View {
         view.file = Some(file);
         view.netlink = Netlink::open(libc::NETLINK_ROUTE).ok();
         view.filter = Netlink::open(libc::NETLINK_NETFILTER).ok();
+        view.told = links::told().ok();
         Ok(view)
     }
 
@@ -97,6 +102,8 @@ impl View {
             file: None,
             netlink: None,
             filter: None,
+            told: None,
+            switched_off: BTreeMap::new(),
             snmp: open("snmp"),
             netstat: open("netstat"),
             snmp6: open("snmp6"),
@@ -132,7 +139,14 @@ impl View {
 
     /// Its interfaces; `None` if they are not to be seen.
     pub(super) fn links(&mut self) -> Option<Vec<Link>> {
-        links::links(self.netlink.as_mut()?).ok()
+        for index in self.told.iter_mut().flat_map(links::switched_off) {
+            *self.switched_off.entry(index).or_default() += 1;
+        }
+        let mut links = links::links(self.netlink.as_mut()?).ok()?;
+        for link in &mut links {
+            link.carrier_changes += self.switched_off.get(&link.index).copied().unwrap_or(0);
+        }
+        Some(links)
     }
 
     /// Its queueing disciplines; `None` if they are not to be seen.

@@ -4,8 +4,7 @@ use super::UdpMeasurer;
 use crate::receiver::Received;
 use crate::sender::Sent;
 use dropline_stats::Histogram;
-use dropline_trial::{Caveat, Fidelity, Kept, Trial, TrialInput};
-use std::time::Duration;
+use dropline_trial::{Caveat, Disturbance, Fidelity, Kept, Trial, TrialInput};
 
 impl UdpMeasurer {
     /// What was ours, what the network reported, what the clocks did.
@@ -17,7 +16,10 @@ impl UdpMeasurer {
         }
         trial.caveats.extend(arrivals_not_kept(trial.input, &sent.lateness, kept));
         let is_behind = !trial.caveats.is_empty();
-        if let Some(waited) = sent.waited.filter(|&waited| is_behind && waited > trial.input.duration / 50) {
+        let starved = sent.waited.filter(|&waited| is_behind && waited > trial.input.duration / 50);
+        let waited = starved.unwrap_or_default();
+        trial.disturbance = Some(Disturbance { displaced: sent.displaced, waited });
+        if let Some(waited) = starved {
             trial.caveats.push(Caveat::GeneratorStarved { waited_ns: waited.as_nanos() as u64 });
         }
         let reports = received.unreachable.as_ref();
@@ -41,28 +43,21 @@ impl UdpMeasurer {
 }
 
 /// Arrivals were not as asked when their gaps are distributed otherwise, where a send is cheap enough for them
-/// to be right; and when one packet in a hundred left later than ten times the time between two packets, and
-/// than [`EXCUSED`].
-///
-/// Ten packets in one lump is what a queue notices; the excuse covers the pauses that a shared machine
-/// makes now and then and that lateness percentiles state anyway.
+/// to be right; and when one packet in a hundred left later than is [forgiven](Disturbance::forgiven).
 fn arrivals_not_kept(input: TrialInput, lateness: &Histogram, kept: &Kept) -> Option<Caveat> {
     let intended_idt_ns = 1_000_000_000_000 / input.load.as_millipps();
     let lateness_p99_ns = lateness.quantile(0.99)?;
-    let allowed = EXCUSED.max(Duration::from_nanos(intended_idt_ns.saturating_mul(10)));
     let could_be_right = kept.send_cost_ns.is_some_and(|cost| cost.saturating_mul(10) < intended_idt_ns);
-    let is_late = u128::from(lateness_p99_ns) > allowed.as_nanos();
+    let is_late = u128::from(lateness_p99_ns) > Disturbance::forgiven(input).as_nanos();
     (is_late || could_be_right && kept.fidelity() == Some(Fidelity::NotAsAsked))
         .then_some(Caveat::ArrivalsNotKept { lateness_p99_ns, intended_idt_ns })
 }
-
-/// Lateness that is never called a failing.
-const EXCUSED: Duration = Duration::from_millis(1);
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use dropline_trial::Rate;
+    use std::time::Duration;
 
     fn lateness(late: u64, lateness_ns: u64) -> Histogram {
         let mut histogram = Histogram::new();

@@ -23,6 +23,8 @@ pub(crate) struct Sent {
     pub(crate) trains: Trains,
     /// How long it waited for a CPU; `None` where that is not known.
     pub(crate) waited: Option<Duration>,
+    /// Packets that left late in lumps, behind its pauses.
+    pub(crate) displaced: u64,
     /// What ended it early.
     pub(crate) error: Option<io::Error>,
 }
@@ -68,6 +70,7 @@ impl Sent {
             send_cost_ns: None,
             trains: Trains::default(),
             waited: None,
+            displaced: 0,
             error: None,
         }
     }
@@ -109,6 +112,7 @@ impl Sent {
         self.trains.trains += other.trains.trains;
         self.trains.packets += other.trains.packets;
         self.waited = self.waited.max(other.waited);
+        self.displaced += other.displaced;
         self.error = self.error.take().or(other.error);
     }
 }

@@ -52,11 +52,10 @@ impl fmt::Display for Caveat {
                  generator, raise its CPU quota, let it go first (CAP_SYS_NICE) or lower the load: dropline doctor \
                  says what disturbs here"
             ),
-            Self::LinkDown { interface, changes } => write!(
+            Self::LinkDown { interface } => write!(
                 f,
-                "the interface {interface} was switched off, or lost its peer, during the trial ({changes} {}): what was \
-                 lost then is not the target's doing; see to the link and measure again",
-                if *changes == 1 { "change" } else { "changes" }
+                "the interface {interface} was switched off, or lost or found its peer, during the trial: what was lost \
+                 then is not the target's doing; see to the link and measure again"
             ),
             Self::TargetUnreachable { error, at_ns, refused, reports } => write!(
                 f,

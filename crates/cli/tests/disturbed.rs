@@ -1,0 +1,100 @@
+//! A generator that is stopped now and then: whatever is lost or missing for that is not the target's.
+
+mod command;
+
+use command::{Bench, Ended};
+use rustix::process::{Pid, Signal, kill_process};
+use std::net::UdpSocket;
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Answers whatever comes, and counts it.
+struct Reflector {
+    address: String,
+    received: Arc<AtomicU64>,
+}
+
+impl Reflector {
+    /// It ends with the test.
+    fn start() -> Self {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let address = format!("udp://{}", socket.local_addr().unwrap());
+        let received = Arc::new(AtomicU64::new(0));
+        let counter = Arc::clone(&received);
+        std::thread::spawn(move || {
+            let mut bytes = [0; 2048];
+            while let Ok((length, from)) = socket.recv_from(&mut bytes) {
+                counter.fetch_add(1, Ordering::Relaxed);
+                // Its own failings are losses, and losses are what this is about.
+                drop(socket.send_to(&bytes[..length], from));
+            }
+        });
+        Self { address, received }
+    }
+
+    /// Until a trial is under way: a probe has fewer packets.
+    fn wait_for_traffic(&self, child: &mut Child) {
+        let until = Instant::now() + Duration::from_secs(120);
+        while self.received.load(Ordering::Relaxed) < 100 {
+            assert!(Instant::now() < until && child.try_wait().unwrap().is_none(), "no traffic");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+fn start(bench: &Bench, words: &[&str]) -> Child {
+    bench.command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Stops the child, and lets it go on after so long.
+fn stop_for(child: &Child, stopped: Duration) {
+    let pid = Pid::from_child(child);
+    // Until it is waited for there is such a process, ended or not.
+    kill_process(pid, Signal::STOP).unwrap();
+    std::thread::sleep(stopped);
+    kill_process(pid, Signal::CONT).unwrap();
+}
+
+#[test]
+fn a_generator_that_was_stopped_catches_nothing_up_and_its_trial_is_not_valid() {
+    let (bench, target) = (Bench::new(), Reflector::start());
+    let words = ["trial", &target.address, "--load", "2kpps", "--duration", "2s", "--json", "-q"];
+    let mut child = start(&bench, &words);
+    target.wait_for_traffic(&mut child);
+    stop_for(&child, Duration::from_millis(800));
+    let ended = Ended::from(child.wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(3), "{}", ended.text);
+    assert!(ended.errors.contains("not valid"), "{}", ended.errors);
+    let trial = ended.json();
+    let [intended, offered] = ["intended", "offered"].map(|key| trial[key].as_u64().unwrap());
+    assert_eq!(intended, 4_000);
+    assert!(intended - offered > 1_000, "what fell due meanwhile did not leave in a lump: {offered}");
+}
+
+/// Four searches at once: each takes what its algorithm takes, and their generators stand still nine tenths of the time.
+#[test]
+fn no_algorithm_has_a_regular_or_narrow_answer_where_the_generator_has_a_tenth_of_its_time() {
+    let goal = "0,trial=300ms,initial=300ms,sum=1s,width=5%";
+    std::thread::scope(|scope| {
+        for algorithm in ["credible", "mlr", "mdr", "binary"] {
+            scope.spawn(move || {
+                let (bench, target) = (Bench::new(), Reflector::start());
+                let range = ["--min-load", "1kpps", "--max-load", "20kpps", "--max-trials", "8"];
+                let how = ["--algorithm", algorithm, "--warm-up", "0s", "--goal", goal, "--json", "-q"];
+                let words = [&["search", target.address.as_str()], &range[..], &how].concat();
+                let mut child = start(&bench, &words);
+                target.wait_for_traffic(&mut child);
+                while child.try_wait().unwrap().is_none() {
+                    stop_for(&child, Duration::from_millis(90));
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                let ended = Ended::from(child.wait_with_output().unwrap());
+                assert_eq!(ended.code, Some(3), "{algorithm}: {}{}", ended.text, ended.errors);
+                let answer = &ended.json()["goals"][0];
+                assert_eq!(answer["why"], "generator_limited", "{algorithm}: {answer}");
+            });
+        }
+    });
+}
