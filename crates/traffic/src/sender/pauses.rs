@@ -34,7 +34,14 @@ impl Pauses {
 
     /// Nobody asks.
     pub(crate) fn ignored() -> Self {
-        Self { forgiven_ns: u64::MAX, given_up_ns: u64::MAX, behind: false, away_until: None, displaced: 0 }
+        Self {
+            forgiven_ns: u64::MAX,
+            given_up_ns: u64::MAX,
+            late_ns: 0,
+            behind: false,
+            away_until: None,
+            displaced: 0,
+        }
     }
 
     /// What is due next, and what time it is. A sender that is late already, without a pause, is overloaded: a pause
