@@ -81,7 +81,7 @@ fn no_algorithm_has_a_regular_or_narrow_answer_where_the_generator_has_a_tenth_o
         for algorithm in ["credible", "mlr", "mdr", "binary"] {
             scope.spawn(move || {
                 let (bench, target) = (Bench::new(), Reflector::start());
-                let range = ["--min-load", "1kpps", "--max-load", "20kpps", "--max-trials", "8"];
+                let range = ["--min-load", "1kpps", "--max-load", "20kpps", "--max-trials", "3"];
                 let how = ["--algorithm", algorithm, "--warm-up", "0s", "--goal", goal, "--json", "-q"];
                 let words = [&["search", target.address.as_str()], &range[..], &how].concat();
                 let mut child = start(&bench, &words);
