@@ -254,11 +254,15 @@ fn what_a_killed_program_left_in_memory_is_removed_at_the_next_start_also_of_ano
     killed.kill().unwrap();
     killed.wait().unwrap();
     assert!(std::path::Path::new(&left).exists(), "a killed program removes nothing");
-    let (own, mut next, _said) = start("end");
-    assert!(next.wait().unwrap().success());
-    assert_ne!(own, left);
-    assert!(!std::path::Path::new(&left).exists(), "{left} is left behind");
-    assert!(!std::path::Path::new(&own).exists(), "{own} is removed at the end");
+    // The kernel ends the one inside soon after the one that was killed here.
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while std::path::Path::new(&left).exists() {
+        assert!(std::time::Instant::now() < until, "{left} is left behind");
+        let (own, mut next, _said) = start("end");
+        assert!(next.wait().unwrap().success());
+        assert_ne!(own, left);
+        assert!(!std::path::Path::new(&own).exists(), "{own} is removed at the end");
+    }
     assert!(alive_at.exists(), "that of a living program is its own");
 }
 
