@@ -1,7 +1,7 @@
 //! Results on stdout. A reader that goes away (`| head`) ends the program quietly.
 
-use dropline::Failure;
 use dropline::record::printable::{printable, printable_json};
+use dropline::{Failure, whole_file};
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
@@ -49,13 +49,12 @@ fn colored(text: &str) -> String {
     out
 }
 
-/// Writes a file that the user named.
+/// Writes a file that the user named: whole, or not at all.
 ///
 /// # Errors
 /// If it cannot be written.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text)
-        .map_err(|why| Failure::environment(format!("cannot write {}: {why}", path.display())))
+    whole_file::write(path, text.as_bytes())
 }
 
 #[cfg(test)]

@@ -37,6 +37,7 @@ mod stored;
 pub mod target;
 pub mod trialing;
 pub mod watching;
+pub mod whole_file;
 
 pub use dropline_record as record;
 pub use dropline_report as report;

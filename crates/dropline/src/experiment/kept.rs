@@ -1,6 +1,6 @@
 //! A file of runs: a line of JSON each, written as they end, so that what was measured is not measured again.
 
-use crate::Failure;
+use crate::{Failure, whole_file};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::OpenOptions;
@@ -19,8 +19,7 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> 
     };
     let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
     if whole.len() < text.len() {
-        std::fs::write(path, whole)
-            .map_err(|why| Failure::environment(format!("cannot write {}: {why}", path.display())))?;
+        whole_file::write(path, whole.as_bytes())?;
     }
     whole
         .lines()
