@@ -25,6 +25,10 @@ pub struct Outcome {
     pub generator_lost: u64,
     /// Of the trial's packets, those that came back after its drain.
     pub late: u64,
+    /// Of the trial's packets, those that came back shorter than they were sent.
+    pub reply_truncated: u64,
+    /// Of the trial's packets, those that came back longer, or with other bytes.
+    pub reply_changed: u64,
     /// Sends that the system refused, whatever for: not lost, but counted by the kernel.
     pub refused: u64,
     /// Of those, by a full queueing discipline (ENOBUFS).
@@ -137,6 +141,8 @@ impl Hearing<'_> {
             self.ledger.claim(Site::out(Place::Unread), waiting);
         }
         self.ledger.claim(Site::back(Place::Late), self.outcome.late);
+        self.ledger.claim(Site::back(Place::ReplyTruncated), self.outcome.reply_truncated);
+        self.ledger.claim(Site::back(Place::ReplyChanged), self.outcome.reply_changed);
     }
 
     /// The target's own sockets know what they dropped; the namespace says why.
@@ -406,6 +412,8 @@ impl Place {
                 | Self::ServiceQueue
                 | Self::Unread
                 | Self::Late
+                | Self::ReplyTruncated
+                | Self::ReplyChanged
                 | Self::Unexplained
         )
     }

@@ -45,6 +45,10 @@ pub enum Place {
     Unread,
     /// It came back after the drain had ended.
     Late,
+    /// It came back shorter than it was sent.
+    ReplyTruncated,
+    /// It came back longer, or with other bytes, than it was sent.
+    ReplyChanged,
     /// No counter tells.
     Unexplained,
 }
@@ -69,7 +73,7 @@ pub struct Site {
 
 impl Place {
     /// All of them, in the order in which a record lists them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::ReceiveBuffer,
         Self::SocketFilter,
         Self::Checksum,
@@ -90,6 +94,8 @@ impl Place {
         Self::ServiceQueue,
         Self::Unread,
         Self::Late,
+        Self::ReplyTruncated,
+        Self::ReplyChanged,
         Self::Unexplained,
     ];
 
@@ -116,8 +122,16 @@ impl Place {
             Self::ServiceQueue => "service_queue",
             Self::Unread => "unread",
             Self::Late => "late",
+            Self::ReplyTruncated => "reply_truncated",
+            Self::ReplyChanged => "reply_changed",
             Self::Unexplained => "unexplained",
         }
+    }
+}
+
+impl Place {
+    fn has_no_way(self) -> bool {
+        matches!(self, Self::Late | Self::ReplyTruncated | Self::ReplyChanged | Self::Unexplained)
     }
 }
 
@@ -136,11 +150,11 @@ impl Site {
     }
 
     /// The key of a record's `lost_at`: the place's name, on the way back with `return_` before it. What is
-    /// late or unexplained is so whatever the way.
+    /// late or unexplained is so whatever the way, and only a reply can come back otherwise than it was sent.
     pub fn key(self) -> String {
         let name = self.place.name();
         match (self.way, self.place) {
-            (Way::Back, place) if !matches!(place, Place::Late | Place::Unexplained) => {
+            (Way::Back, place) if !place.has_no_way() => {
                 format!("return_{name}")
             }
             _ => name.into(),
@@ -178,7 +192,7 @@ mod tests {
     fn keys_are_those_that_are_promised() {
         let promised = "receive_buffer socket_filter checksum no_listener qdisc netfilter ingress rp_filter \
                         other_host neighbour link_down ttl no_route fragment softnet udp_memory \
-                        service_queue unread late unexplained";
+                        service_queue unread late reply_truncated reply_changed unexplained";
         for key in promised.split_whitespace() {
             assert_eq!(Site::of_key(key).map(Site::key).as_deref(), Some(key));
         }

@@ -300,7 +300,7 @@ fn snapshot() -> impl Strategy<Value = Snapshot> {
 fn outcome() -> impl Strategy<Value = Outcome> {
     let counts = prop::array::uniform3(counter())
         .prop_map(|[received, served, dropped_queue]| TargetCounts { received, served, dropped_queue });
-    (prop::array::uniform7(counter()), prop::option::of(counts), any::<[bool; 3]>()).prop_map(
+    (prop::array::uniform9(counter()), prop::option::of(counts), any::<[bool; 3]>()).prop_map(
         |(c, target, [closed, trains, one_way])| Outcome {
             offered: c[0],
             forwarded: c[1],
@@ -310,6 +310,8 @@ fn outcome() -> impl Strategy<Value = Outcome> {
             refused_by_queue: c[5],
             target,
             unread: c[6],
+            reply_truncated: c[7],
+            reply_changed: c[8],
             closed,
             trains,
             one_way,
@@ -339,7 +341,7 @@ proptest! {
         let out = outcome.offered.saturating_sub(outcome.target.unwrap().served).min(lost);
         let account = account(&outcome, &grown);
         let back: u64 = account.lost_at.iter()
-            .filter(|(key, _)| key.starts_with("return_") || *key == "late")
+            .filter(|(key, _)| key.starts_with("re") && *key != "receive_buffer" || *key == "late")
             .map(|(_, count)| count).sum();
         prop_assert!(back <= lost - out);
     }

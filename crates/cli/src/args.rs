@@ -13,6 +13,7 @@ use std::path::PathBuf;
 const TARGETS: &str = "\
 Targets:
   udp://HOST:PORT              a UDP service that echoes each request
+  udp://HOST:PORT?reply=any    the same, where replies are not the packets that were sent
   udp://HOST:PORT?reply=none   a one-way service, counted at its socket
   heartbeat://HOST:PORT        a heartbeat aggregator; its report is the check of what it kept
   sim:NAME?capacity=9Mpps      a simulated system with known truth, in virtual time

@@ -2,8 +2,9 @@
 
 mod command;
 
-use command::Bench;
+use command::{Bench, interrupt, wait_for_lines};
 use serde_json::Value;
+use std::io::{BufRead as _, BufReader};
 use std::net::UdpSocket;
 use std::process::{Command, Stdio};
 
@@ -168,6 +169,85 @@ fn an_echo_service_that_is_not_ours_is_measured() {
     let count = |field: &str| json[field].as_u64().unwrap();
     assert_eq!(count("offered"), count("forwarded") + count("lost") + count("generator_lost"));
     assert!(count("forwarded") > 0, "xinetd echoes");
+}
+
+/// A trial of a minute that is interrupted as soon as it says that it offers something.
+fn interrupted(bench: &Bench, target: &str) -> (Option<i32>, Value) {
+    let words = ["trial", target, "--load=1kpps", "--duration=60s", "--json", "-o", "r.jsonl"];
+    let mut command = bench.command(&words);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let offers = said.find(|line| line.as_ref().is_ok_and(|line| line.contains("offered")));
+    assert!(offers.is_some(), "it never said that it offers something");
+    interrupt(&child);
+    // What it says meanwhile is read, so that it is not held up.
+    said.for_each(drop);
+    let ended = child.wait_with_output().unwrap();
+    (ended.status.code(), serde_json::from_slice(&ended.stdout).unwrap())
+}
+
+#[test]
+fn an_interrupted_trial_prints_and_keeps_what_it_counted() {
+    for reply in ["", "?reply=none"] {
+        let bench = Bench::new();
+        let service = bench.serve(&[]);
+        let (code, json) = interrupted(&bench, &format!("{}{reply}", service.target()));
+        assert_eq!(code, Some(130));
+        let count = |name: &str| json[name].as_u64().unwrap();
+        assert!(count("offered") > 0 && count("forwarded") > 0, "{json}");
+        assert!(count("offered") <= count("intended") && count("intended") < 60_000);
+        let caveats = json["caveats"].as_array().unwrap();
+        assert!(caveats.iter().any(|caveat| caveat["code"] == "interrupted"), "{caveats:?}");
+        let kept: Value = serde_json::from_str(bench.read("r.jsonl").lines().nth(1).unwrap()).unwrap();
+        assert_eq!((&kept["offered"], &kept["forwarded"]), (&json["offered"], &json["forwarded"]));
+        assert!(bench.done(&["report", "r.jsonl"]).text.contains("stopped before its time"));
+    }
+}
+
+#[test]
+fn a_trial_that_cannot_be_kept_is_printed_all_the_same() {
+    let bench = Bench::new();
+    let service = bench.serve(&[]);
+    // No file may be longer than 4 KiB, as on a disk that is nearly full.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 8; exec {} trial {} --load=4kpps --duration=500ms -q -o r.jsonl",
+        env!("CARGO_BIN_EXE_dropline"),
+        service.target()
+    );
+    let ended = Command::new("sh").args(["-c", &script]).current_dir(bench.path("")).output().unwrap();
+    let (text, errors) = (String::from_utf8(ended.stdout).unwrap(), String::from_utf8(ended.stderr).unwrap());
+    assert_eq!(ended.status.code(), Some(4), "{errors}");
+    assert!(text.contains("offered") && text.contains("forwarded"), "{text}");
+    assert!(errors.contains("cannot write") && errors.contains("-o FILE"), "{errors}");
+    assert!(!errors.contains("--resume"), "a trial cannot be resumed: {errors}");
+    assert!(!bench.path("r.jsonl.packets").exists(), "half a file is of no use");
+    assert!(bench.read("r.jsonl").ends_with('\n'), "no torn line");
+}
+
+#[test]
+fn a_target_that_dies_in_mid_search_is_said_to_have_died_after_a_trial() {
+    let bench = Bench::new();
+    // A thousand packets a second, and a search that needs more than ten trials to say so exactly.
+    let service = bench.serve(&["--service-time", "1ms", "--queue", "8", "--sleep"]);
+    let words = [
+        "search",
+        &service.target(),
+        "--algorithm=binary",
+        "--goal=0,trial=1s,width=0.01%",
+        "--min-load=100pps",
+        "--max-load=4kpps",
+        "--warm-up=0s",
+        "-q",
+        "-o",
+        "r.jsonl",
+    ];
+    let child = bench.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for_lines(&bench.path("r.jsonl"), 2);
+    drop(service);
+    let ended = child.wait_with_output().unwrap();
+    let errors = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(4), "{errors}");
+    assert!(errors.contains("the target died after trial") && errors.contains("--resume"), "{errors}");
 }
 
 #[test]

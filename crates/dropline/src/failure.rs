@@ -1,5 +1,6 @@
 //! Why a verb could not do what was asked, and the exit code that says so.
 
+use dropline_trial::Trial;
 use std::fmt;
 
 /// A verb's error: what happened, what to do, how the program ends.
@@ -36,6 +37,11 @@ impl Failure {
     /// The user stopped it.
     pub fn interrupted() -> Self {
         Self::new(Kind::Interrupted, "interrupted")
+    }
+
+    /// A trial that nobody stopped: any other is no evidence.
+    pub(crate) fn unless_whole(trial: Trial) -> Result<Trial, Self> {
+        if trial.is_interrupted() { Err(Self::interrupted()) } else { Ok(trial) }
     }
 
     /// The same failure with a line that says what to do.

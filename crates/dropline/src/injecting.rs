@@ -194,7 +194,7 @@ impl Turn<'_> {
     fn take(&mut self, measurer: &mut AnyMeasurer, name: &str) -> Result<Binned, Failure> {
         self.number += 1;
         self.watcher.begins(self.number, self.input, name);
-        let trial = measurer.measure(self.input)?;
+        let trial = measurer.measure(self.input).and_then(Failure::unless_whole)?;
         let target = self.plan.target.to_string();
         let line = TrialLine::new(&trial, &target, "", Purpose::Trial, Duration::ZERO);
         self.watcher.ended(&line, None);

@@ -141,10 +141,12 @@ impl Keeper {
                 }
                 _ => cannot_write(&path, &why),
             })?;
-        file.write_all(bytes)
-            .and_then(|()| file.sync_data())
-            .and_then(|()| sync_directory_of(&path))
-            .map_err(|why| cannot_write(&path, &why))?;
+        let written = file.write_all(bytes).and_then(|()| file.sync_data());
+        written.and_then(|()| sync_directory_of(&path)).map_err(|why| {
+            // Half of it is of no use.
+            let _ = std::fs::remove_file(&path);
+            cannot_write(&path, &why)
+        })?;
         Ok(path.file_name().map(|name| name.to_string_lossy().into_owned()))
     }
 
@@ -305,9 +307,8 @@ fn cannot_read(path: &Path, why: &std::io::Error) -> Failure {
 fn cannot_write(path: &Path, why: &std::io::Error) -> Failure {
     let failure = Failure::environment(format!("cannot write {}: {why}", path.display()));
     match why.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            failure.advice("finished trials are kept; free some space and go on with --resume")
-        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => failure
+            .advice("what was written before is kept; free some space, or name a file elsewhere: -o FILE"),
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             failure.advice("name a file elsewhere: -o FILE")
         }

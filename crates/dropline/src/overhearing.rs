@@ -1,8 +1,8 @@
 //! The verb `watch`: traffic that is not ours, listened in on while it runs, kept as a record.
 
 use crate::keeper::{Keeper, Output};
-use crate::trialing::keep_packets;
-use crate::{Failure, clock, environment};
+use crate::trialing::keep;
+use crate::{Failure, Finished, clock, environment};
 use dropline_record::{Header, ProfileLine, Purpose, Record, TrialLine, schema};
 use dropline_traffic::{OverhearError, Overheard, Port};
 use dropline_trial::{Caveat, Kept, Packet, Rate, Stamp, TrafficProfile, Trial, TrialInput};
@@ -30,13 +30,14 @@ pub struct WatchPlan {
 /// Listens in until the time is over or `stop` is set, and keeps what it heard.
 ///
 /// # Errors
-/// If no socket is bound to the port, it goes away, or the record cannot be kept.
+/// If no socket is bound to the port, it goes away, or no record can be begun. What could not be kept is told all the same,
+/// with the failure beside it.
 pub fn watch(
     plan: &WatchPlan,
     output: &Output,
     stop: &AtomicBool,
     see: impl FnMut(&Glimpse) + Send,
-) -> Result<Record, Failure> {
+) -> Result<Finished, Failure> {
     let port = Port::open(plan.port, plan.pid, plan.every).map_err(|why| failure(&why))?;
     let started = clock::now_utc();
     let address = port.address();
@@ -59,16 +60,12 @@ pub fn watch(
     };
     let mut trial = trial(&heard, caveats);
     let mut keeper = Keeper::begin(output, &header)?;
-    let packets = match &heard.packets {
-        Some(times) => keep_packets(&mut keeper, &mut trial, times)?,
-        None => None,
-    };
-    let mut line = TrialLine::new(&trial, &header.target, "overheard", Purpose::Trial, Duration::ZERO);
-    line.packets = packets;
-    keeper.trial(&line)?;
+    let (line, kept) = keep(&mut keeper, &mut trial, heard.packets.as_ref(), |trial| {
+        TrialLine::new(trial, &header.target, "overheard", Purpose::Trial, Duration::ZERO)
+    });
     let mut record = Record::begin(header);
     record.trials.push(line);
-    Ok(record)
+    Ok(Finished { record, failure: kept.err() })
 }
 
 /// What was heard, in the words of a trial: what arrived was offered, what was not lost on its way to the program was

@@ -158,7 +158,7 @@ fn warm_up(plan: &SearchPlan, conditions: &Conditions, watcher: &mut dyn Watcher
     let input = TrialInput { load: plan.range.max(), duration: plan.warm_up };
     watcher.begins(0, input, "warm-up");
     let mut opened = plan.target.open(&plan.profile, opening(conditions, 0, watcher))?;
-    opened.measurer.measure(input).map(|_dropped| ())
+    opened.measurer.measure(input).and_then(Failure::unless_whole).map(|_dropped| ())
 }
 
 fn header(plan: &SearchPlan, conditions: &Conditions, opened: &Opened) -> Header {
@@ -225,7 +225,9 @@ impl Run<'_> {
         let interrupted = failure.as_ref().is_some_and(|why| why.kind() == failure::Kind::Interrupted);
         if failure.is_none() || interrupted {
             let result = self.result(interrupted, delay_at);
-            if let Err(why) = self.keeper.result(&result) {
+            let go_on =
+                |why: Failure| why.advice("all trials are kept; free some space and go on with --resume");
+            if let Err(why) = self.keeper.result(&result).map_err(go_on) {
                 failure = failure.or(Some(why));
             }
             self.record.result = Some(result);
@@ -244,7 +246,7 @@ impl Run<'_> {
     }
 
     fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
-        self.open()?.measure(input)
+        self.open()?.measure(input).and_then(Failure::unless_whole)
     }
 
     fn finish(&mut self) -> Result<(), Failure> {
@@ -304,7 +306,9 @@ impl Run<'_> {
     }
 
     fn keep(&mut self, line: TrialLine, elapsed: Duration) -> Result<(), Failure> {
-        let kept = self.keeper.trial(&line);
+        let go_on =
+            |why: Failure| why.advice("finished trials are kept; free some space and go on with --resume");
+        let kept = self.keeper.trial(&line).map_err(go_on);
         self.at += elapsed;
         let search = (line.purpose == Purpose::Search).then_some(&self.search);
         self.watcher.ended(&line, search);

@@ -49,7 +49,7 @@ enum Kind {
     Jack(jack::Audio),
     Replay { path: PathBuf },
     Sim(Simulation),
-    Udp { host: String, port: u16, reply: bool },
+    Udp { host: String, port: u16, reply: dropline_traffic::Reply },
     Wakeup(dropline_wakeup::Settings),
 }
 

@@ -1,7 +1,7 @@
 //! The verb `trial`: one trial, kept.
 
 use crate::keeper::{Keeper, Output, events_beside};
-use crate::searching::{Conditions, load_is};
+use crate::searching::{Conditions, Finished, load_is};
 use crate::target::Opening;
 use crate::{Failure, Target, Watcher, clock, course, environment};
 use dropline_record::{
@@ -27,13 +27,13 @@ pub struct TrialPlan {
 /// Performs one trial and keeps it.
 ///
 /// # Errors
-/// If it could not be performed or kept.
+/// If it could not be performed. One that could not be kept is told all the same, with the failure beside it.
 pub fn trial(
     plan: &TrialPlan,
     output: &Output,
     conditions: &Conditions,
     watcher: &mut dyn Watcher,
-) -> Result<Record, Failure> {
+) -> Result<Finished, Failure> {
     let opening = Opening {
         first_trial: 1,
         stop: Arc::clone(&conditions.stop),
@@ -70,22 +70,40 @@ pub fn trial(
     watcher.begins(1, plan.input, "trial");
     let mut trial = opened.measurer.measure(plan.input)?;
     let arrival = header.profile.arrival.clone();
-    let packets = match opened.measurer.take_packets() {
-        Some(times) if plan.keep_packets > 0 => keep_packets(&mut keeper, &mut trial, &times)?,
-        _ => None,
-    };
-    let mut line = TrialLine::new(&trial, &header.target, &arrival, Purpose::Trial, Duration::ZERO);
-    line.packets = packets;
-    line.course = course::of_trial(&trial);
-    keeper.trial(&line)?;
+    let times = opened.measurer.take_packets().filter(|_| plan.keep_packets > 0);
+    let (line, kept) = keep(&mut keeper, &mut trial, times.as_ref(), |trial| TrialLine {
+        course: course::of_trial(trial),
+        ..TrialLine::new(trial, &header.target, &arrival, Purpose::Trial, Duration::ZERO)
+    });
+    let failure = opened.measurer.finish().and(kept).err();
     watcher.ended(&line, None);
     let mut record = Record::begin(header);
     record.trials.push(line);
-    Ok(record)
+    Ok(Finished { record, failure })
+}
+
+/// Keeps a trial with the times of its packets. What cannot be kept is there to be told all the same.
+pub(crate) fn keep(
+    keeper: &mut Keeper,
+    trial: &mut Trial,
+    times: Option<&PacketTimes>,
+    line_of: impl FnOnce(&Trial) -> TrialLine,
+) -> (TrialLine, Result<(), Failure>) {
+    let (packets, kept) = match times.map(|times| keep_packets(keeper, trial, times)) {
+        Some(Err(why)) => (None, Err(why)),
+        Some(Ok(packets)) => (packets, Ok(())),
+        None => (None, Ok(())),
+    };
+    let line = TrialLine { packets, ..line_of(trial) };
+    let told = |why: Failure| {
+        why.advice("what was counted is told all the same; to keep it too, name a file elsewhere: -o FILE")
+    };
+    let kept = kept.and(keeper.trial(&line)).map_err(told);
+    (line, kept)
 }
 
 /// Writes the times of each packet beside the record, before the record speaks of them.
-pub(crate) fn keep_packets(
+fn keep_packets(
     keeper: &mut Keeper,
     trial: &mut Trial,
     times: &PacketTimes,

@@ -212,13 +212,18 @@ impl Measurer for JackMeasurer {
         let active = Instant::now();
         while (client.called() as u64) < warm_up + due && active.elapsed() < longest && !client.is_gone() {
             if self.stop.load(Ordering::Relaxed) {
-                return Err(JackError::Interrupted);
+                break;
             }
             thread::sleep(LOOK);
         }
+        let stopped = self.stop.load(Ordering::Relaxed);
         let gone = client.is_gone();
         let logged = client.leave();
         drop(server);
+        let due = if stopped { due.min((logged.cycles.len() as u64).saturating_sub(warm_up)) } else { due };
+        if due == 0 {
+            return Err(JackError::Interrupted);
+        }
         if gone || (logged.cycles.len() as u64) < warm_up.min(2) {
             return Err(JackError::Stopped { called: logged.cycles.len(), due });
         }
@@ -232,6 +237,9 @@ impl Measurer for JackMeasurer {
         fill(&mut trial, &run, logged, self.slices);
         if let Some(why) = refused.or_else(|| (!realtime).then(|| "the server has none".to_owned())) {
             trial.caveats.push(Caveat::NotRealTime { why });
+        }
+        if stopped {
+            trial.caveats.push(Caveat::Interrupted);
         }
         trial.elapsed = begun.elapsed();
         Ok(trial)

@@ -54,6 +54,12 @@ pub struct TrialLine {
     pub reordered: Option<Count>,
     /// Packets of earlier trials that came back during this one.
     pub late: Option<Count>,
+    /// Packets that came back shorter than they were sent, part of `lost`; null where replies are not compared.
+    #[serde(default)]
+    pub reply_truncated: Option<Count>,
+    /// Packets that came back longer, or with other bytes, part of `lost`; null where replies are not compared.
+    #[serde(default)]
+    pub reply_changed: Option<Count>,
     /// Replies our own socket dropped.
     pub generator_lost: Count,
     /// Sends the system refused, by errno.
@@ -251,6 +257,8 @@ impl TrialLine {
             duplicated: count(trial.duplicated),
             reordered: count(trial.reordered),
             late: count(trial.late),
+            reply_truncated: count(trial.reply_truncated),
+            reply_changed: count(trial.reply_changed),
             generator_lost: Count(trial.generator_lost),
             refused: counts(&trial.refused),
             loss_ratio: trial.loss_ratio(),
@@ -313,6 +321,8 @@ impl TrialLine {
             duplicated: self.duplicated.map(|count| count.0),
             reordered: self.reordered.map(|count| count.0),
             late: self.late.map(|count| count.0),
+            reply_truncated: self.reply_truncated.map(|count| count.0),
+            reply_changed: self.reply_changed.map(|count| count.0),
             generator_lost: self.generator_lost.0,
             refused: plain(&self.refused),
             duration: seconds(self.duration_s),

@@ -1,6 +1,6 @@
 //! What a packet costs the sender, and its reply the receiver, beyond the system call.
 
-use crate::ReceiveMeans;
+use crate::content::Content;
 use crate::flight::Flight;
 use crate::frame::Head;
 use crate::lane::Lane;
@@ -12,6 +12,7 @@ use crate::sender::{Pauses, Sender};
 use crate::spread::Spread;
 use crate::stamps::Stamps;
 use crate::sys::{BATCH, Exit, ReceiveBatch, stamp_packets, wait_for_stamps, wait_readable};
+use crate::{ReceiveMeans, Reply};
 use dropline_payload::{HEADER_BYTES, Tag, Tags};
 use dropline_stats::{Cut, Spacing};
 use dropline_trial::{Arrival, Departed, PacketTimes, Part, Rate, TrialInput};
@@ -83,10 +84,12 @@ pub fn of_receiving(packets: u64, keep: bool) -> Duration {
     let mut batch = ReceiveBatch::with_stamps(HEADER_BYTES);
     let mut log = keep.then(|| PacketTimes::with_room(packets as usize, true));
     let mut arrived = Spacing::new();
+    let content = Content::of(Reply::Echo, HEADER_BYTES as u32);
     let tools = Tools {
         batch: &mut batch,
         log: log.as_mut().and_then(|log| log.returns.as_mut()),
         arrived: &mut arrived,
+        content: &content,
         cut: Cut::of(0, None),
         expected: packets,
     };

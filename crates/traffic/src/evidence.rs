@@ -187,6 +187,8 @@ impl Evidence {
             one_way: self.target.reply == crate::Reply::None,
             generator_lost: trial.generator_lost,
             late,
+            reply_truncated: trial.reply_truncated.unwrap_or(0),
+            reply_changed: trial.reply_changed.unwrap_or(0),
             refused: trial.refused.values().sum(),
             refused_by_queue: refused("ENOBUFS"),
             target: counted.map(|counts| TargetCounts {

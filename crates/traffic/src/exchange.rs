@@ -1,5 +1,6 @@
 //! One trial's packets out and back: the threads, and what they found out, put together.
 
+use crate::content::Content;
 use crate::evidence::Evidence;
 use crate::flight::Flight;
 use crate::lane::Lane;
@@ -34,6 +35,8 @@ pub(crate) struct Exchange<'a> {
     pub(crate) placement: &'a Placement,
     /// Of the sender's CPU, where the load is constant.
     pub(crate) interruptions: Option<&'a Interruptions>,
+    /// What a reply must be.
+    pub(crate) content: &'a Content,
     pub(crate) receive: ReceiveMeans,
     pub(crate) send: SendMeans,
     pub(crate) stamps_departures: bool,
@@ -64,7 +67,7 @@ const MOST_EXPECTED: f64 = 1e9;
 impl Exchange<'_> {
     /// Packets out, packets back; all threads have ended when this returns.
     pub(crate) fn run(self, input: TrialInput, seed: u64, whose: Whose) -> Result<Exchanged, UdpError> {
-        let echo = self.target.reply == Reply::Echo;
+        let echo = self.target.reply != Reply::None;
         let (target, payload) = (self.target.address, self.profile.packet.payload_bytes());
         let meaning = |error, sent| UdpError::of_socket(error, target, sent, payload);
         let duration_ns = input.duration.as_nanos() as u64;
@@ -98,7 +101,9 @@ impl Exchange<'_> {
         for (((part, batch), log), arrived) in
             parts.zip(&mut *self.batches).zip(returns.drain(..)).zip(&mut arrived)
         {
-            let tools = Tools { batch, log, arrived, cut, expected: if echo { expected } else { 0 } };
+            let content = self.content;
+            let tools =
+                Tools { batch, log, arrived, content, cut, expected: if echo { expected } else { 0 } };
             let mut receiver = Receiver::new(part.0, part.1, tools, whose, self.receive, !echo);
             receiver.clear_backlog().map_err(|error| meaning(error, 0))?;
             receiving.push(receiver);
@@ -151,7 +156,7 @@ impl Exchange<'_> {
             None => (move_packets(), None),
         };
         let (sent, received) = moved?;
-        if self.stop.load(Ordering::Relaxed) {
+        if self.stop.load(Ordering::Relaxed) && sent.offered == 0 {
             return Err(UdpError::Interrupted);
         }
         let received = match (sent.error, received) {

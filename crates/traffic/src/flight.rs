@@ -102,9 +102,19 @@ impl<'a> Flight<'a> {
         self.epoch.saturating_duration_since(Instant::now())
     }
 
-    /// Whether one side met an error, or the user wants to stop.
+    /// Whether one side met an error, or the user wants to stop: nothing more is sent.
     pub(crate) fn is_halted(&self) -> bool {
-        self.halted.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed)
+        self.is_broken() || self.is_stopped()
+    }
+
+    /// Whether one side met an error: nothing more is received either.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.halted.load(Ordering::Relaxed)
+    }
+
+    /// Whether the user wants to stop.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
     pub(crate) fn halt(&self) {

@@ -8,6 +8,7 @@
 pub mod client;
 mod clock_join;
 pub mod closed_loop;
+mod content;
 pub mod control;
 pub mod cost;
 pub mod counters;

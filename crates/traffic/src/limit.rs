@@ -29,6 +29,9 @@ pub fn generator_limit(packet: Packet, streams: u32, stop: &Arc<AtomicBool>) -> 
     let mut measurer =
         UdpMeasurer::new(target, profile, MeasurerOptions::default(), 1, Arc::clone(stop), None)?;
     let trial = measurer.measure(TrialInput { load: BEYOND_ANY, duration: SECOND })?;
+    if trial.is_interrupted() {
+        return Err(UdpError::Interrupted);
+    }
     let sending = SECOND + grace(SECOND);
     let millipps = u128::from(trial.offered) * 1_000_000_000_000 / sending.as_nanos();
     Ok(Rate::from_millipps(u64::try_from(millipps).unwrap_or(u64::MAX)))

@@ -9,7 +9,8 @@ pub use options::MeasurerOptions;
 pub(crate) use replies::measured;
 
 use crate::closed_loop::ClientProgram;
-use crate::counting::Counting;
+use crate::content::Content;
+use crate::counting::{Before, Counting};
 use crate::evidence::{Evidence, Gathered};
 use crate::exchange::{Exchange, Exchanged};
 use crate::lull::Interruptions;
@@ -22,8 +23,10 @@ use crate::stamps::Stamps;
 use crate::sys::{ReceiveBatch, allowed_cpus, can_stamp_departures, wait_for_stamps};
 use crate::ways::{Wanted, Ways};
 use crate::{Progress, ReceiveMeans, Reply, UdpError, UdpTarget};
-use dropline_payload::Tags;
-use dropline_trial::{Kept, Measurer, Observed, Pace, PacketTimes, Stamp, TrafficProfile, Trial, TrialInput};
+use dropline_payload::{Counts, Tags};
+use dropline_trial::{
+    Caveat, Kept, Measurer, Observed, Pace, PacketTimes, Stamp, TrafficProfile, Trial, TrialInput,
+};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -46,6 +49,8 @@ pub struct UdpMeasurer {
     next: u64,
     spread: Spread,
     ways: Ways,
+    /// What a reply must be.
+    content: Content,
     batches: Vec<ReceiveBatch>,
     stamps: Stamps,
     placement: Placement,
@@ -74,14 +79,16 @@ pub struct UdpMeasurer {
     clients: Option<ClientProgram>,
 }
 
+/// What left is counted to the end, also when the user wants to stop: that takes a second or two at most.
+pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
 /// Packets whose times are remembered for their reply; 16 MiB.
 const STAMPED: usize = 1 << 20;
-/// What is kept of a reply: more than any message of ours needs.
+/// What is kept of a reply at least: more than any message of ours needs.
 const KEPT_BYTES: usize = 64;
 
 impl UdpMeasurer {
-    /// Opens the sockets. The next trial is number `first_trial`; setting `stop` ends a trial within a
-    /// tenth of a second.
+    /// Opens the sockets. The next trial is number `first_trial`; setting `stop` ends a trial as soon as what is under
+    /// way came back, within a second or two. What was counted by then is a trial with the caveat `interrupted`.
     ///
     /// # Errors
     /// If the profile asks for what a UDP target cannot do, or the system does not give the sockets.
@@ -119,9 +126,10 @@ impl UdpMeasurer {
         if ways.stamped {
             wait_for_stamps();
         }
+        let content = Content::of(target.reply, profile.packet.payload_bytes());
         let batch = || match trains {
             true => ReceiveBatch::with_trains(),
-            false => ReceiveBatch::with_stamps(KEPT_BYTES),
+            false => ReceiveBatch::with_stamps(content.kept_bytes().max(KEPT_BYTES)),
         };
         let placement = Placement::new(&options.means.cpus, options.means.priority, senders);
         let interruptions = profile.arrival.is_constant().then(|| placement.listen()).flatten();
@@ -131,6 +139,7 @@ impl UdpMeasurer {
             next: first_trial,
             spread,
             batches: (0..receivers).map(|_| batch()).collect(),
+            content,
             stamps: Stamps::new(STAMPED),
             placement,
             interruptions,
@@ -224,6 +233,7 @@ impl UdpMeasurer {
             stamps: &self.stamps,
             placement: &self.placement,
             interruptions: self.interruptions.as_ref(),
+            content: &self.content,
             receive: self.receive,
             send: leaving.means,
             stamps_departures,
@@ -237,15 +247,12 @@ impl UdpMeasurer {
     }
 
     /// Sleeps, unless the user wants to stop.
-    fn rest(&self) -> Result<(), UdpError> {
+    fn rest(&self) {
         let until = Instant::now() + self.profile.drain.rest;
-        loop {
-            if self.stop.load(Ordering::Relaxed) {
-                return Err(UdpError::Interrupted);
-            }
+        while !self.stop.load(Ordering::Relaxed) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Ok(());
+                return;
             }
             std::thread::sleep(left.min(Duration::from_millis(50)));
         }
@@ -257,6 +264,9 @@ impl Measurer for UdpMeasurer {
 
     fn measure(&mut self, input: TrialInput) -> Result<Trial, UdpError> {
         let begun = Instant::now();
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(UdpError::Interrupted);
+        }
         let number = self.next;
         self.next += 1;
         let seed = self.profile.trial_seed(number);
@@ -280,8 +290,8 @@ impl UdpMeasurer {
     /// A trial of a schedule, but for what it cost.
     fn measure_schedule(&mut self, input: TrialInput, seed: u64, whose: Whose) -> Result<Trial, UdpError> {
         let before = match self.target.reply {
-            Reply::Echo => None,
-            Reply::None => Some(self.counting(whose)?.before()?),
+            Reply::None => Some(self.counting(whose, &Arc::clone(&self.stop))?.before()?),
+            Reply::Echo | Reply::Any => None,
         };
         let counters = self.evidence()?.before();
         let drops = self.drops();
@@ -289,6 +299,12 @@ impl UdpMeasurer {
             self.exchange(input, seed, whose)?;
 
         let mut trial = Trial::new(whose.number, input, seed);
+        if let Some(stopped_ns) = sent.stopped_ns {
+            trial.duration = Duration::from_nanos(stopped_ns.max(1)).min(input.duration);
+        }
+        if self.stop.load(Ordering::Relaxed) {
+            trial.caveats.push(Caveat::Interrupted);
+        }
         trial.intended = (!self.profile.arrival.paces_itself()).then_some(sent.intended);
         trial.offered = sent.offered;
         self.send_cost_ns = self.send_cost_ns.into_iter().chain(sent.send_cost_ns).min();
@@ -305,7 +321,12 @@ impl UdpMeasurer {
             send_cost_ns: self.send_cost_ns,
             ..Observed::default()
         };
-        let kept = Kept::of(&self.profile.arrival, input, seed, &observed);
+        let kept = Kept::of(
+            &self.profile.arrival,
+            TrialInput { duration: trial.duration, ..input },
+            seed,
+            &observed,
+        );
         self.doubt(&mut trial, &sent, &received, &kept);
         trial.kept = Some(kept);
         trial.refused = sent.refused;
@@ -316,26 +337,53 @@ impl UdpMeasurer {
                 self.count_replies(&mut trial, &mut received, &sent.marks, &drops);
                 None
             }
-            Some(before) => self.counting(whose)?.count(before, &mut trial)?,
+            Some(before) => self.count_one_way(before, whose, &mut trial)?,
         };
         let gathered = self.evidence()?.after(counters, watched);
         match before {
             None => {
                 self.check_that_it_answers(&trial)?;
                 if trial.lost() > 0 {
-                    let stop = Arc::clone(&self.stop);
-                    counted = self.evidence()?.ask(whose, &stop);
+                    counted = self.evidence()?.ask(whose, &NEVER);
                 }
             }
             Some(_) if counted.is_none() => self.count_what_was_read(&gathered, &mut trial)?,
             Some(_) => {}
         }
-        self.rest()?;
+        self.rest();
         let late = self.take_late(whose, &mut received.seen);
         let trains = self.trains.trains > 0;
         self.evidence()?.account(gathered, counted, late, trains, &mut trial);
         trial.caveats.extend(trial.doubted_loss());
         Ok(trial)
+    }
+
+    /// What a one-way target says that it served; `None` if it was looked at from outside, or died meanwhile: then
+    /// what programs read is the most that it can have served.
+    pub(super) fn count_one_way(
+        &mut self,
+        before: &Before,
+        whose: Whose,
+        trial: &mut Trial,
+    ) -> Result<Option<Counts>, UdpError> {
+        match self.counting(whose, &NEVER)?.count(before, trial) {
+            Err(UdpError::Closed { .. } | UdpError::NotCounted { .. }) if trial.offered > 0 => {
+                let refused = trial.refused.values().sum();
+                if !trial.caveats.iter().any(|caveat| matches!(caveat, Caveat::TargetUnreachable { .. })) {
+                    let (error, at_ns) = ("ECONNREFUSED".into(), trial.duration.as_nanos() as u64);
+                    trial.caveats.push(Caveat::TargetUnreachable { error, at_ns, refused, reports: 1 });
+                }
+                trial.caveats.push(Caveat::Reported {
+                    code: "counted_at_socket".into(),
+                    text: "the target died before it could be asked what it served: forwarded is what programs of \
+                           its namespace read meanwhile, at most what it served"
+                        .into(),
+                });
+                trial.forwarded = trial.offered;
+                Ok(None)
+            }
+            counted => counted,
+        }
     }
 
     /// Of a one-way target that does not count by itself: what never came to its socket was not read there.
@@ -358,9 +406,13 @@ impl UdpMeasurer {
         Ok(self.evidence.as_mut().expect("was opened above"))
     }
 
-    fn counting(&mut self, whose: Whose) -> Result<crate::counting::Asker<'_>, UdpError> {
+    fn counting<'a>(
+        &'a mut self,
+        whose: Whose,
+        stop: &'a AtomicBool,
+    ) -> Result<crate::counting::Asker<'a>, UdpError> {
         if self.counting.is_none() {
-            self.counting = Some(Counting::find(&self.ways.sockets[0], self.target, whose, &self.stop)?);
+            self.counting = Some(Counting::find(&self.ways.sockets[0], self.target, whose, stop)?);
         }
         let counting = self.counting.as_ref().expect("was found above");
         Ok(crate::counting::Asker {
@@ -368,7 +420,7 @@ impl UdpMeasurer {
             socket: &self.ways.sockets[0],
             target: self.target,
             whose,
-            stop: &self.stop,
+            stop,
             longest: self.profile.drain.longest,
             packet: self.profile.packet,
         })

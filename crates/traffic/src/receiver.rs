@@ -7,6 +7,7 @@ pub(crate) use received::Received;
 pub(crate) use whose::{Whose, take_late};
 
 use crate::clock_join::ClockJoin;
+use crate::content::{Content, Difference};
 use crate::flight::Flight;
 use crate::means::ReceiveMeans;
 use crate::sys::{BATCH, ReceiveBatch, hear_queued, wait_and_hear};
@@ -25,6 +26,7 @@ pub(crate) struct Receiver<'a> {
     senders: &'a [usize],
     batch: &'a mut ReceiveBatch,
     whose: Whose,
+    content: &'a Content,
     means: ReceiveMeans,
     /// Whether a target that reports itself gone was there at the start.
     was_there: bool,
@@ -39,6 +41,9 @@ pub(crate) struct Receiver<'a> {
 
 /// The longest wait without a look at whether the user wants to stop.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
+/// The longest drain of a trial that the user stopped, and its longest silence.
+const STOPPED: Duration = Duration::from_millis(500);
+const STOPPED_QUIET: Duration = Duration::from_millis(100);
 /// Near the end of the schedule the receiver must not miss that the last packet left.
 const SHORT_WAIT: Duration = Duration::from_millis(1);
 /// Batches that are taken from one socket before the others have their turn.
@@ -54,6 +59,8 @@ pub(crate) struct Tools<'a> {
     pub(crate) batch: &'a mut ReceiveBatch,
     pub(crate) log: Option<&'a mut ReturnTimes>,
     pub(crate) arrived: &'a mut Spacing,
+    /// What a reply must be.
+    pub(crate) content: &'a Content,
     /// How the trial is cut.
     pub(crate) cut: Cut,
     /// Room for packets that are expected.
@@ -75,6 +82,7 @@ impl<'a> Receiver<'a> {
             senders,
             batch: tools.batch,
             whose,
+            content: tools.content,
             means,
             was_there,
             last_reply_ns: 0,
@@ -101,7 +109,8 @@ impl<'a> Receiver<'a> {
         Ok(())
     }
 
-    /// Receives until the drain ends, or at once when the sender finished and no reply is awaited.
+    /// Receives until the drain ends, or at once when the sender finished and no reply is awaited. What is under way
+    /// when the user stops the trial is waited for too, but [`STOPPED`] at most.
     ///
     /// # Errors
     /// What the network reported of a target that was never there; the trial is halted then.
@@ -112,8 +121,9 @@ impl<'a> Receiver<'a> {
         drain: Option<Drain>,
     ) -> io::Result<Received> {
         self.read_clocks(flight);
-        while !flight.is_halted() {
+        while !flight.is_broken() {
             let now = flight.now_ns();
+            let drain = drain.map(|drain| if flight.is_stopped() { stopped(drain) } else { drain });
             let longest = match (flight.finished_ns(), drain) {
                 (None, _) => Duration::from_nanos(end_ns.saturating_sub(now)).max(SHORT_WAIT),
                 (Some(_), None) => break,
@@ -226,7 +236,16 @@ impl<'a> Receiver<'a> {
             match self.whose.judge(self.batch.packet(at)) {
                 Verdict::Ours { index } if index < sent_below => {
                     self.last_reply_ns = now;
-                    self.count_reply(stream, index, at, now, flight);
+                    let sent = Message::Packet { tag: self.whose.tag(), index, reply_wanted: true };
+                    match self.content.difference(&sent, self.batch.packet(at)) {
+                        None => self.count_reply(stream, index, at, now, flight),
+                        Some(Difference::Truncated) => {
+                            self.counts.truncated.insert(index);
+                        }
+                        Some(Difference::Changed) => {
+                            self.counts.changed.insert(index);
+                        }
+                    }
                 }
                 other => self.counts.count_stray(other),
             }
@@ -289,6 +308,12 @@ impl<'a> Receiver<'a> {
             None => counts.without_delay += 1,
         }
     }
+}
+
+/// The drain of a trial that the user stopped.
+fn stopped(drain: Drain) -> Drain {
+    let quiet = drain.quiet.unwrap_or(STOPPED_QUIET).min(STOPPED_QUIET);
+    Drain { longest: drain.longest.min(STOPPED), quiet: Some(quiet), ..drain }
 }
 
 /// `None` if there was nothing to receive.

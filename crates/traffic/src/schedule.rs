@@ -53,6 +53,12 @@ impl Schedule {
         self.taken + self.ahead.len() as u64 + self.departures.remaining()
     }
 
+    /// How many departures of all are due before `end_ns`, counted as [`intended`](Self::intended) does.
+    pub(crate) fn intended_before(self, end_ns: u64) -> u64 {
+        let ahead = self.ahead.iter().filter(|&&due| due < end_ns).count() as u64;
+        self.taken + ahead + self.departures.remaining_before(end_ns)
+    }
+
     fn draw(&mut self, count: usize) {
         let room = AHEAD - self.ahead.len();
         self.ahead.extend(self.departures.by_ref().take(count.min(room)));
@@ -86,6 +92,25 @@ mod tests {
             assert_eq!(taken, all, "{arrival}");
             assert_eq!(schedule.intended(), all.len() as u64);
         }
+    }
+
+    #[test]
+    fn what_is_due_after_a_stop_was_not_intended() {
+        for arrival in &Arrival::examples() {
+            let all: Vec<u64> = departures(arrival, 100_000.0).collect();
+            for end_ns in [0, 1_000_000, 250_000_000, 999_999_999, 2_000_000_000] {
+                let mut schedule = Schedule::new(departures(arrival, 100_000.0));
+                let due = all.iter().filter(|&&due| due < end_ns).count();
+                (0..due / 2).for_each(|_| {
+                    schedule.due();
+                    schedule.take();
+                });
+                assert_eq!(schedule.intended_before(end_ns), due as u64, "{arrival} before {end_ns}");
+            }
+        }
+        let absurd =
+            Schedule::new(departures(&Arrival::constant(), 1e12)).intended_before(500_000_000) as f64;
+        assert!((absurd / 5e11 - 1.0).abs() < 1e-3, "{absurd}");
     }
 
     #[test]

@@ -45,6 +45,15 @@ impl Seen {
         is_new
     }
 
+    /// How many indices are in this set and not in the other.
+    pub(crate) fn count_without(&self, other: &Self) -> u64 {
+        let word = |at: usize, word: usize| other.chunks.get(at).map_or(0, |chunk| chunk[word]);
+        let chunks = self.chunks.iter().enumerate();
+        let words = chunks
+            .flat_map(|(at, chunk)| chunk.iter().enumerate().map(move |(nth, own)| own & !word(at, nth)));
+        words.map(|left| u64::from(left.count_ones())).sum()
+    }
+
     /// How many of these are in the set.
     pub(crate) fn count(&self, indices: Range<u64>) -> u64 {
         let Range { start, end } = indices;
@@ -81,6 +90,11 @@ mod tests {
             for index in indices {
                 prop_assert_eq!(seen.insert(index), twin.insert(index));
             }
+            let mut others = Seen::default();
+            let first: BTreeSet<u64> = twin.iter().copied().take(twin.len() / 2).collect();
+            first.iter().for_each(|index| { others.insert(*index); });
+            prop_assert_eq!(seen.count_without(&others), (twin.len() - first.len()) as u64);
+            prop_assert_eq!(others.count_without(&seen), 0);
             let mut merged = Seen::with_room(start);
             merged.merge(seen);
             let seen = merged;

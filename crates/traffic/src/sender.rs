@@ -104,14 +104,18 @@ impl Sender<'_> {
             flight.set_offered(self.number, sent.offered);
             rank.look(now);
         }
-        wait_until(self.end_ns, now, &mut schedule, flight, &mut rank);
+        let ended = wait_until(self.end_ns, now, &mut schedule, flight, &mut rank);
+        sent.stopped_ns = (flight.is_stopped() && ended < self.end_ns).then_some(ended);
         sent.waited = wait.so_far();
         sent.displaced = self.pauses.displaced();
         flight.finish();
         sent.marks.resize(slices, Mark { index: u64::MAX, offered: sent.offered });
         sent.marks.push(Mark { index, offered: sent.offered });
         sent.refused = refused.into_values().map(|(error, count)| (errno_name(&error), count)).collect();
-        sent.intended = schedule.intended();
+        sent.intended = match sent.stopped_ns {
+            Some(stopped) => schedule.intended_before(stopped),
+            None => schedule.intended(),
+        };
         sent
     }
 

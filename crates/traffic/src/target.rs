@@ -15,8 +15,10 @@ pub struct UdpTarget {
 /// What a target sends back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// Each packet as it came.
+    /// Each packet as it came: one that comes back otherwise is lost.
     Echo,
+    /// Each packet's header; what follows it may be anything.
+    Any,
     /// Nothing: it is asked for its counts, or its socket on this machine is looked at.
     None,
 }
@@ -26,6 +28,7 @@ impl fmt::Display for UdpTarget {
         write!(f, "udp://{}", self.address)?;
         match self.reply {
             Reply::Echo => Ok(()),
+            Reply::Any => f.write_str("?reply=any"),
             Reply::None => f.write_str("?reply=none"),
         }
     }

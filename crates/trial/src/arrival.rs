@@ -272,6 +272,16 @@ impl Departures {
         if let Some(left) = self.draw.left() {
             return left;
         }
+        self.drawn_or_expected()
+    }
+
+    /// How many of those that are left are due before `end_ns`; counted or expected as above.
+    pub fn remaining_before(mut self, end_ns: u64) -> u64 {
+        self.end_ns = self.end_ns.min(end_ns);
+        self.drawn_or_expected()
+    }
+
+    fn drawn_or_expected(self) -> u64 {
         let expected = self.end_ns.saturating_sub(self.last_ns) as f64 / self.mean_ns;
         if expected > COUNTED_ONE_BY_ONE { libm::round(expected) as u64 } else { self.count() as u64 }
     }

@@ -103,6 +103,13 @@ pub enum Caveat {
         /// How many.
         packets: u64,
     },
+    /// The target answered otherwise than with the packet it was sent: such packets are lost.
+    RepliesDiffer {
+        /// Packets that came back shorter.
+        truncated: u64,
+        /// Packets that came back longer, or with other bytes.
+        changed: u64,
+    },
     /// What a trial found was much like what the one before it had found: the trials say less than as many
     /// that do not depend on one another.
     DependentTrials {
@@ -304,6 +311,7 @@ impl Caveat {
             Self::FewSlices { .. } => "few_slices",
             Self::PacketsLeftOut { .. } => "packets_left_out",
             Self::ForeignPackets { .. } => "foreign_packets",
+            Self::RepliesDiffer { .. } => "replies_differ",
             Self::DependentTrials { .. } => "dependent_trials",
             Self::Drift { .. } => "drift",
             Self::WarmUp { .. } => "warm_up",

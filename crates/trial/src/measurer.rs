@@ -13,7 +13,8 @@ pub trait Measurer {
     /// Performs one trial.
     ///
     /// # Errors
-    /// If it could not be performed; what was measured before stays valid.
+    /// If it could not be performed; what was measured before stays valid. A trial that the user stopped when something
+    /// had been counted is a trial ([`Trial::is_interrupted`]).
     fn measure(&mut self, input: TrialInput) -> Result<Trial, Self::Error>;
 
     /// Says that no further trial is asked for; what performs them says then whether all of them hold.

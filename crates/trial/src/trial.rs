@@ -40,6 +40,10 @@ pub struct Trial {
     /// Packets of an earlier trial that came back during this one, by their tag; part of that trial's
     /// loss, credited to none.
     pub late: Option<u64>,
+    /// Packets that came back shorter than they were sent: part of the loss, never of `forwarded`.
+    pub reply_truncated: Option<u64>,
+    /// Packets that came back longer, or with other bytes, than they were sent: part of the loss too.
+    pub reply_changed: Option<u64>,
     /// Replies that our own socket dropped: not the target's loss.
     pub generator_lost: u64,
     /// Sends that the system refused, by errno name.
@@ -93,6 +97,8 @@ impl Trial {
             duplicated: None,
             reordered: None,
             late: None,
+            reply_truncated: None,
+            reply_changed: None,
             generator_lost: 0,
             refused: BTreeMap::new(),
             duration: input.duration,
@@ -156,6 +162,11 @@ impl Trial {
     /// ([`lost_by_target`](Self::lost_by_target)).
     pub fn target_exceeds(&self, ratio: Ratio) -> bool {
         ratio.is_exceeded_by(self.lost_by_target(), self.offered)
+    }
+
+    /// Whether the user stopped it: it says what was counted until then, and is no evidence to a search.
+    pub fn is_interrupted(&self) -> bool {
+        self.caveats.iter().any(|caveat| caveat.code() == Caveat::Interrupted.code())
     }
 
     /// Whether this trial may exceed `ratio` by our own failings alone (packets not offered, replies dropped here,

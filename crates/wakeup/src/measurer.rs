@@ -135,13 +135,24 @@ impl Measurer for WakeupMeasurer {
             Ok::<(Vec<Sleeper>, _), WakeupError>((seen, times))
         })?;
         sys::unlock_memory();
-        if self.stop.load(Ordering::Relaxed) {
+        let stopped = self.stop.load(Ordering::Relaxed);
+        let woken = seen.iter().map(|sleeper| sleeper.due).max().unwrap_or(0);
+        if stopped && woken == 0 {
             return Err(WakeupError::Interrupted);
         }
         let mut trial = Trial::new(self.number, input, seed::of_trial(self.seed, self.number));
         self.number += 1;
         let setup = Setup { locked, awake: awake.is_some(), policy: self.settings.policy };
         fill(&mut trial, &orders[0], seen, &times, &setup);
+        if stopped {
+            trial.duration = trial.duration.min(Duration::from_nanos(orders[0].offset_ns(woken)));
+            let mut left = trial.duration;
+            for slice in &mut trial.slices {
+                slice.duration = slice.duration.min(left);
+                left -= slice.duration;
+            }
+            trial.caveats.push(Caveat::Interrupted);
+        }
         trial.elapsed = begun.elapsed();
         Ok(trial)
     }
@@ -347,6 +358,25 @@ mod tests {
         let spike = trial.woken.as_ref().unwrap().spike.unwrap();
         assert!(spike.late_ns > 1 && trial.forwarded >= 1 && trial.forwarded < 60_000);
         assert!(trial.caveats.iter().any(|caveat| caveat.code() == "stopped_at_spike"));
+    }
+
+    #[test]
+    fn a_stopped_trial_has_what_woke_until_then() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopping = Arc::clone(&stop);
+        let user = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(300));
+            stopping.store(true, Ordering::Relaxed);
+        });
+        let settings = Settings { policy: Policy::Other, ..Settings::default() };
+        let mut measurer = WakeupMeasurer::new(settings, None, 7, 1, stop);
+        let trial = measurer.measure(input(1_000_000, 600_000));
+        user.join().unwrap();
+        // Where no thread ran for all that time there is nothing to tell.
+        let Ok(trial) = trial else { return };
+        assert!(trial.is_interrupted() && trial.offered > 0 && trial.offered < 600_000);
+        assert!(trial.duration < Duration::from_secs(600) && trial.forwarded <= trial.offered);
+        assert!(matches!(measurer.measure(input(1_000_000, 20)), Err(WakeupError::Interrupted)));
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Orders {
     }
 
     /// The same, from the epoch.
-    fn offset_ns(&self, n: u64) -> u64 {
+    pub(crate) fn offset_ns(&self, n: u64) -> u64 {
         (u128::from(n) * u128::from(self.length_ns) / u128::from(self.count)) as u64
     }
 }

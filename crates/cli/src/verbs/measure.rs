@@ -29,6 +29,9 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
             continue;
         }
         let trial = opened.measurer.measure(input(&line)?)?;
+        if trial.is_interrupted() {
+            return Err(Failure::interrupted());
+        }
         out::print(&serde_json::to_string(&Answer::from(&trial)).expect("an answer is JSON"))?;
     }
     Ok(DONE)

@@ -9,7 +9,7 @@ use crate::{output as out, plan};
 use dropline::background::Background;
 use dropline::fail_if::Checked;
 use dropline::record::Record;
-use dropline::{Failure, report};
+use dropline::{Failure, Finished, report};
 
 pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
     let fail_if = conditions_to_fail(&args.keep, None)?;
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
         eprintln!("a --background command had ended before the trial did");
     }
     drop(background);
-    let record = done?;
+    let Finished { record, failure } = done?;
     let checked: Vec<Checked> = fail_if.iter().map(|condition| condition.hold(&record)).collect();
     if args.keep.json {
         out::print_json(&object(&record, &checked))?;
@@ -32,6 +32,9 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
     }
     let met: Vec<&Checked> = checked.iter().filter(|checked| checked.failed).collect();
     met.iter().for_each(|checked| eprintln!("{}", checked.text));
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
     Ok(match met.is_empty() {
         _ if has(&record, &["interrupted"]) => INTERRUPTED,
         false => FAILED,

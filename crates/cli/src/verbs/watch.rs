@@ -6,7 +6,7 @@ use crate::{output as out, plan};
 use console::Term;
 use dropline::measured::written;
 use dropline::overhearing::{Glimpse, WatchPlan, watch};
-use dropline::{Failure, quoted_path, report};
+use dropline::{Failure, Finished, quoted_path, report};
 use std::time::Duration;
 
 pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
@@ -30,16 +30,17 @@ pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
     }
     let done = watch(&plan, &output, &stop, |glimpse| shown.show(glimpse));
     shown.clear();
-    let record = done?;
+    let Finished { record, failure } = done?;
     if args.json {
         out::print_json(&record.to_object())?;
     } else {
         out::print(&report::text(&record, style()))?;
-        if let dropline::keeper::Output::File(path) = &output {
+        let kept = failure.is_none();
+        if let Some(path) = output.path().filter(|_| kept) {
             out::print(&format!("record     {0}\nwhy        dropline explain {0}", quoted_path(path)))?;
         }
     }
-    Ok(DONE)
+    failure.map_or(Ok(DONE), Err)
 }
 
 /// One line on stderr: redrawn on a terminal, now and then a new one elsewhere.

@@ -73,7 +73,7 @@ impl Turns {
         for (index, side) in self.order().enumerate() {
             let name = ["A", "B"][side];
             watcher.begins(index as u64 + 1, input, name);
-            let trial = match opened[side].measurer.measure(input) {
+            let trial = match opened[side].measurer.measure(input).and_then(Failure::unless_whole) {
                 Ok(trial) => trial,
                 Err(failure) => return Ok(Taken { record, failure: Some(failure) }),
             };
@@ -83,9 +83,12 @@ impl Turns {
             line.number = index as u64 + 1;
             line.phase = Some(name.into());
             at += trial.elapsed;
-            keeper.trial(&line)?;
+            let kept = keeper.trial(&line);
             watcher.ended(&line, None);
             record.trials.push(line);
+            if let Err(failure) = kept {
+                return Ok(Taken { record, failure: Some(failure) });
+            }
         }
         Ok(Taken { record, failure: None })
     }

@@ -236,7 +236,9 @@ pub(crate) fn offer(
         }
     }
     if give_up.is_some() {
-        sent.intended += departures.count() as u64;
+        // What was not due yet when the user stopped it was not asked for.
+        let until = if stop.load(Ordering::Relaxed) { nanoseconds(begun.elapsed()) } else { u64::MAX };
+        sent.intended += departures.take_while(|(due, _)| *due < until).count() as u64;
     }
     Ok(sent)
 }

@@ -93,13 +93,21 @@ impl Measurer for Heartbeats {
             kept.left(heartbeat);
         })
         .map_err(|why| Failure::environment(format!("cannot send to {}: {why}", self.address)))?;
+        let (stopped, length) = (self.opening.stop.load(Ordering::Relaxed), begun.elapsed());
         let waiting = self.drain()?;
         let dropped = self.look()?.drops.saturating_sub(before);
         let answer = ask(self.address, PATIENCE)?;
 
         let mut trial = Trial::new(number, input, seed);
+        if stopped {
+            if sent.offered == 0 {
+                return Err(Failure::interrupted());
+            }
+            trial.duration = length.min(input.duration);
+            trial.caveats.push(Caveat::Interrupted);
+        }
         self.count(&mut trial, sent, dropped, waiting, &kept, &answer);
-        self.rest()?;
+        self.rest();
         trial.elapsed = begun.elapsed();
         Ok(trial)
     }
@@ -158,21 +166,16 @@ impl Heartbeats {
             if waiting == 0 || Instant::now() >= until {
                 return Ok(waiting.div_ceil(CHARGE));
             }
-            self.pause(Duration::from_millis(10))?;
+            std::thread::sleep(Duration::from_millis(10));
         }
     }
 
-    fn rest(&self) -> Result<(), Failure> {
+    /// Sleeps, unless the user wants to stop.
+    fn rest(&self) {
         let until = Instant::now() + self.profile.drain.rest;
-        while Instant::now() < until {
-            self.pause(until.saturating_duration_since(Instant::now()).min(Duration::from_millis(50)))?;
+        while Instant::now() < until && !self.opening.stop.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(20));
         }
-        self.pause(Duration::ZERO)
-    }
-
-    fn pause(&self, time: Duration) -> Result<(), Failure> {
-        std::thread::sleep(time);
-        if self.opening.stop.load(Ordering::Relaxed) { Err(Failure::interrupted()) } else { Ok(()) }
     }
 
     fn look(&self) -> Result<dropline_traffic::AtSocket, Failure> {
@@ -250,6 +253,26 @@ mod tests {
         assert_eq!(trial.forwarded, counts.stored);
         assert_eq!(trial.offered, counts.stored + counts.dropped_socket.unwrap_or(0));
         assert_eq!(counts.requests["answered"], 2, "one report before, one after");
+    }
+
+    #[test]
+    fn a_stopped_trial_says_what_was_stored_until_then() {
+        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        let server = Server { listen, ..Server::default() }.start().unwrap();
+        let (host, port) = (server.address().ip().to_string(), server.address().port());
+        let opening = opening();
+        let stop = Arc::clone(&opening.stop);
+        let mut opened = open(&host, port, &TrafficProfile::default(), opening).unwrap();
+        let user = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(300));
+            stop.store(true, Ordering::Relaxed);
+        });
+        let input = TrialInput { load: Rate::pps(1_000.0).unwrap(), duration: Duration::from_secs(600) };
+        let trial = opened.measurer.measure(input).unwrap();
+        user.join().unwrap();
+        assert!(trial.is_interrupted() && trial.duration < input.duration);
+        assert!(trial.offered > 0 && Some(trial.offered) <= trial.intended && trial.intended < Some(600_000));
+        assert_eq!(trial.forwarded, server.stop().stored);
     }
 
     #[test]

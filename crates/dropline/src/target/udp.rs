@@ -21,13 +21,16 @@ pub(super) fn parse(word: &str) -> Result<Kind, Failure> {
     if host.is_empty() {
         return Err(wrong());
     }
-    let mut reply = true;
+    let mut reply = Reply::Echo;
     for (name, value) in parameters {
         match (name, value) {
-            ("reply", "echo") => reply = true,
-            ("reply", "none") => reply = false,
+            ("reply", "echo") => reply = Reply::Echo,
+            ("reply", "any") => reply = Reply::Any,
+            ("reply", "none") => reply = Reply::None,
             ("reply", _) => {
-                return Err(Failure::usage(format!("reply={value}: there are reply=echo and reply=none")));
+                return Err(Failure::usage(format!(
+                    "reply={value}: there are reply=echo, reply=any and reply=none"
+                )));
             }
             _ => {
                 let near = nearest(name, &["reply"]);
@@ -45,13 +48,13 @@ const CLOSELY: Watching = Watching { every: Some(Duration::from_millis(1)), keep
 pub(super) fn open(
     host: &str,
     port: u16,
-    reply: bool,
+    reply: Reply,
     profile: &TrafficProfile,
     opening: Opening,
 ) -> Result<Opened, Failure> {
     let address = resolve(host, port)?;
     consent_of_all(address, &opening.moving.targets)?;
-    let target = UdpTarget { address, reply: if reply { Reply::Echo } else { Reply::None } };
+    let target = UdpTarget { address, reply };
     let Probe { round_trip_ns } = probe(target, profile, &opening.stop).map_err(|why| failure(&why))?;
     let options = MeasurerOptions {
         slices: opening.slices,
@@ -71,6 +74,7 @@ pub(super) fn open(
             .map_err(|why| failure(&why))?
             .with_clients(crate::serving::client_program()?);
     let note = match round_trip_ns {
+        Some(ns) if reply == Reply::Any => format!("answers in {} us, whatever it likes", ns.div_ceil(1000)),
         Some(ns) => format!("echo, answers in {} us", ns.div_ceil(1000)),
         None => "one way, counted at its socket".into(),
     };
@@ -78,7 +82,7 @@ pub(super) fn open(
         note: Some(note),
         generator: Some(measurer.means().map_err(|why| failure(&why))?),
         reply_buffer_bytes: Some(measurer.receive_buffer_bytes()),
-        measurer: Box::new(Udp(measurer)),
+        measurer: Box::new(Udp { measurer, last: None }),
     })
 }
 
@@ -160,17 +164,36 @@ pub(crate) fn failure(why: &UdpError) -> Failure {
     }
 }
 
+/// A target that was measured before and is not there any more.
+fn died(why: &UdpError, last: u64) -> Failure {
+    Failure::environment(format!("the target died after trial {last}: {why}"))
+        .advice("finished trials are kept; start it again, and go on with --resume")
+}
+
 /// A UDP measurer whose errors say what to do.
-struct Udp(UdpMeasurer);
+struct Udp {
+    measurer: UdpMeasurer,
+    /// The last trial in which the target was there.
+    last: Option<u64>,
+}
 
 impl Measurer for Udp {
     type Error = Failure;
 
     fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
-        self.0.measure(input).map_err(|why| failure(&why))
+        match (self.measurer.measure(input), self.last) {
+            (Ok(trial), _) => {
+                self.last = Some(trial.number);
+                Ok(trial)
+            }
+            (Err(why @ (UdpError::Closed { .. } | UdpError::NotCounted { .. })), Some(last)) => {
+                Err(died(&why, last))
+            }
+            (Err(why), _) => Err(failure(&why)),
+        }
     }
 
     fn take_packets(&mut self) -> Option<PacketTimes> {
-        self.0.take_packets()
+        self.measurer.take_packets()
     }
 }

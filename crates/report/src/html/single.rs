@@ -177,6 +177,8 @@ fn counted(trial: &TrialLine) -> Markup {
         ("duplicated", trial.duplicated),
         ("reordered", trial.reordered),
         ("late, of earlier trials", trial.late),
+        ("came back shorter", trial.reply_truncated),
+        ("came back changed", trial.reply_changed),
         ("lost by our own socket", Some(trial.generator_lost)),
     ];
     html! {

@@ -81,6 +81,8 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
         ("duplicated", trial.duplicated),
         ("reordered", trial.reordered),
         ("late", trial.late),
+        ("came back shorter", trial.reply_truncated),
+        ("came back changed", trial.reply_changed),
         ("lost by our own socket", Some(trial.generator_lost)),
     ];
     let more: Vec<String> = more

@@ -1,6 +1,6 @@
 //! Trials of closed loops: clients that pace themselves, each a process of its own.
 
-use super::UdpMeasurer;
+use super::{NEVER, UdpMeasurer};
 use crate::client::{ClientPace, ClientReply};
 use crate::closed_loop::Crowd;
 use crate::gathered::Wanted;
@@ -35,15 +35,15 @@ impl UdpMeasurer {
     ) -> Result<Trial, UdpError> {
         let mut trial = Trial::new(whose.number, input, seed);
         let before = match self.target.reply {
-            Reply::Echo => None,
-            Reply::None => Some(self.counting(whose)?.before()?),
+            Reply::Echo | Reply::Any => None,
+            Reply::None => Some(self.counting(whose, &Arc::clone(&self.stop))?.before()?),
         };
         let counters = self.evidence()?.before();
         let program = self.clients.clone().ok_or(UdpError::NoClients)?;
         let reply = match (self.target.reply, closed.waits) {
             (Reply::None, _) => ClientReply::None,
-            (Reply::Echo, false) => ClientReply::Counted,
-            (Reply::Echo, true) => ClientReply::Awaited,
+            (Reply::Echo | Reply::Any, false) => ClientReply::Counted,
+            (Reply::Echo | Reply::Any, true) => ClientReply::Awaited,
         };
         let crowd = Crowd {
             target: self.target.address,
@@ -70,17 +70,17 @@ impl UdpMeasurer {
         let wanted = Wanted { arrival: &self.profile.arrival, reply, slices, keep_packets };
         self.packets = gathered.fill(&mut trial, wanted);
         let counted = match &before {
-            Some(before) => self.counting(whose)?.count(before, &mut trial)?,
+            Some(before) => self.count_one_way(before, whose, &mut trial)?,
             None => {
                 self.check_that_it_answers(&trial)?;
-                if trial.lost() > 0 { self.evidence()?.ask(whose, &stop) } else { None }
+                if trial.lost() > 0 { self.evidence()?.ask(whose, &NEVER) } else { None }
             }
         };
         let gathered = self.evidence()?.after(counters, watched);
         if before.is_some() && counted.is_none() {
             self.count_what_was_read(&gathered, &mut trial)?;
         }
-        self.rest()?;
+        self.rest();
         self.evidence()?.account(gathered, counted, 0, false, &mut trial);
         Ok(trial)
     }

@@ -1,6 +1,6 @@
 //! What came back of a trial, and how late.
 
-use super::UdpMeasurer;
+use super::{NEVER, UdpMeasurer};
 use crate::receiver::{Received, Whose, take_late};
 use crate::seen::Seen;
 use crate::sender::Mark;
@@ -27,12 +27,15 @@ impl UdpMeasurer {
         trial.duplicated = Some(received.duplicated);
         trial.reordered = Some(received.reordered);
         trial.late = Some(received.late + self.strays);
+        if self.target.reply == Reply::Echo {
+            self.count_differences(trial, received);
+        }
         trial.generator_lost =
             self.drops().iter().zip(drops).map(|(now, then)| u64::from(now.wrapping_sub(*then))).sum();
         let by_kernel = received.stamped > 0;
         trial.stamp = Some(if by_kernel { Stamp::Kernel } else { Stamp::App });
         trial.delay_kind = Some(DelayKind::RoundTrip);
-        trial.slices = slices(marks, received);
+        trial.slices = slices(marks, received, trial.duration);
         let fewer = received.slices.cut().fewer();
         trial.caveats.extend(fewer.map(|(slices, wanted)| Caveat::FewSlices { slices, wanted }));
         trial.delay = measured(std::mem::take(&mut received.delay));
@@ -55,6 +58,17 @@ impl UdpMeasurer {
         }
     }
 
+    /// Packets that came back, but never as they were sent. One that did so in several ways counts as truncated.
+    fn count_differences(&self, trial: &mut Trial, received: &mut Received) {
+        let truncated = received.truncated.count_without(&received.seen);
+        received.truncated.merge(std::mem::take(&mut received.changed));
+        let changed = received.truncated.count_without(&received.seen) - truncated;
+        (trial.reply_truncated, trial.reply_changed) = (Some(truncated), Some(changed));
+        if truncated + changed > 0 {
+            trial.caveats.push(Caveat::RepliesDiffer { truncated, changed });
+        }
+    }
+
     /// Of a target that never answered, a trial without a reply is no measurement.
     pub(super) fn check_that_it_answers(&mut self, trial: &Trial) -> Result<(), UdpError> {
         let silent = trial.forwarded == 0 && trial.late.unwrap_or(0) == 0 && trial.generator_lost == 0;
@@ -64,7 +78,7 @@ impl UdpMeasurer {
         if self.has_answered || trial.offered == 0 {
             return Ok(());
         }
-        match probe(self.target, &self.profile, &self.stop) {
+        match probe(self.target, &self.profile, &NEVER) {
             Ok(_) => {
                 self.has_answered = true;
                 Ok(())
@@ -87,14 +101,17 @@ impl UdpMeasurer {
     }
 }
 
-/// What was due in each slice, whenever it left and came back.
-fn slices(marks: &[Mark], received: &Received) -> Vec<Slice> {
+/// What was due in each slice of a trial of this length, whenever it left and came back.
+fn slices(marks: &[Mark], received: &Received, length: Duration) -> Vec<Slice> {
     let cut = received.slices.cut();
     let end = marks.last().map_or(0, |end| end.index);
     let parts = marks.windows(2).zip(received.slices.iter()).enumerate();
+    // A trial that was stopped ends within a slice.
+    let length_ns = length.as_nanos() as u64;
     parts
+        .take_while(|(at, _)| cut.begin_ns(*at) < length_ns)
         .map(|(at, (ends, recorder))| Slice {
-            duration: Duration::from_nanos(cut.length_ns(at)),
+            duration: Duration::from_nanos(cut.length_ns(at).min(length_ns - cut.begin_ns(at))),
             offered: ends[1].offered - ends[0].offered,
             forwarded: received.seen.count(ends[0].index.min(end)..ends[1].index.min(end)),
             delay: Some(recorder.recorded()),

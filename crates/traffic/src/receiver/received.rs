@@ -17,6 +17,9 @@ pub(crate) struct Received {
     pub(crate) reordered: u64,
     pub(crate) late: u64,
     pub(crate) foreign: u64,
+    /// Packets that came back shorter, and those that came back otherwise changed.
+    pub(crate) truncated: Seen,
+    pub(crate) changed: Seen,
     pub(crate) without_delay: u64,
     /// Replies that the kernel stamped, and ones that it did not.
     pub(crate) stamped: u64,
@@ -53,6 +56,8 @@ impl Received {
             reordered: 0,
             late: 0,
             foreign: 0,
+            truncated: Seen::default(),
+            changed: Seen::default(),
             without_delay: 0,
             stamped: 0,
             unstamped: 0,
@@ -103,6 +108,8 @@ impl Received {
         self.reordered += other.reordered;
         self.late += other.late;
         self.foreign += other.foreign;
+        self.truncated.merge(other.truncated);
+        self.changed.merge(other.changed);
         self.without_delay += other.without_delay;
         self.stamped += other.stamped;
         self.unstamped += other.unstamped;

@@ -25,6 +25,8 @@ pub(crate) struct Sent {
     pub(crate) waited: Option<Duration>,
     /// Packets that left late in lumps, behind its pauses.
     pub(crate) displaced: u64,
+    /// When the user stopped it, in ns after the start, if it was not through by then.
+    pub(crate) stopped_ns: Option<u64>,
     /// What ended it early.
     pub(crate) error: Option<io::Error>,
 }
@@ -71,6 +73,7 @@ impl Sent {
             trains: Trains::default(),
             waited: None,
             displaced: 0,
+            stopped_ns: None,
             error: None,
         }
     }
@@ -113,6 +116,7 @@ impl Sent {
         self.trains.packets += other.trains.packets;
         self.waited = self.waited.max(other.waited);
         self.displaced += other.displaced;
+        self.stopped_ns = self.stopped_ns.max(other.stopped_ns);
         self.error = self.error.take().or(other.error);
     }
 }

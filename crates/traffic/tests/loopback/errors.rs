@@ -2,7 +2,9 @@
 
 use crate::odd_target::OddTarget;
 use crate::{echo, input, measurer, profile, trial_on, undisturbed};
-use dropline_traffic::{MeasurerOptions, Responder, UdpError, UdpMeasurer, generator_limit, probe};
+use dropline_traffic::{
+    MeasurerOptions, Progress, Reply, Responder, UdpError, UdpMeasurer, UdpTarget, generator_limit, probe,
+};
 use dropline_trial::{Measurer as _, Packet, Part, TrafficProfile};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -65,7 +67,7 @@ fn a_target_that_never_answers_is_an_error_and_one_that_stops_answering_loses() 
 }
 
 #[test]
-fn the_user_can_stop_a_trial_at_any_time() {
+fn the_user_can_stop_a_trial_at_any_time_and_has_its_counts() {
     let responder = Responder::default().start().unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let stopping = Arc::clone(&stop);
@@ -84,12 +86,46 @@ fn the_user_can_stop_a_trial_at_any_time() {
     });
     let begun = Instant::now();
     // One packet in ten seconds: the sender sleeps.
-    let error = measurer.measure(input(0.1, 60_000)).unwrap_err();
-    assert!(matches!(error, UdpError::Interrupted));
+    let trial = measurer.measure(input(0.1, 60_000)).unwrap();
     assert!(begun.elapsed() < Duration::from_secs(30), "not at the end of the trial");
     user.join().unwrap();
+    assert!(trial.is_interrupted() && trial.duration < Duration::from_secs(30), "{:?}", trial.caveats);
+    assert_eq!((trial.intended, trial.offered), (Some(1), 1), "what was not due yet was not intended");
+    assert_eq!(trial.lost_at.as_ref().unwrap().values().sum::<u64>(), trial.lost());
+    assert!(matches!(measurer.measure(input(0.1, 60_000)), Err(UdpError::Interrupted)), "nothing was sent");
     let packet = Packet::of_payload(64).unwrap();
     assert!(matches!(generator_limit(packet, 1, &stop), Err(UdpError::Interrupted)));
+}
+
+#[test]
+fn a_stopped_trial_has_the_replies_that_were_under_way_and_slices_that_sum_up() {
+    let responder = Responder::default().start().unwrap();
+    for reply in [Reply::Echo, Reply::None] {
+        let stop = Arc::new(AtomicBool::new(false));
+        let progress = Arc::new(Progress::default());
+        let target = UdpTarget { address: responder.address(), reply };
+        let options = MeasurerOptions::default();
+        let mut measurer =
+            UdpMeasurer::new(target, profile(), options, 1, Arc::clone(&stop), Some(Arc::clone(&progress)))
+                .unwrap();
+        let user = std::thread::spawn(move || {
+            while progress.offered() < 50 {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        let trial = measurer.measure(input(500.0, 600_000)).unwrap();
+        user.join().unwrap();
+        assert!(trial.is_interrupted() && trial.offered >= 50 && trial.duration < Duration::from_secs(300));
+        assert!(Some(trial.offered) <= trial.intended && trial.intended < Some(300_000));
+        assert!(trial.forwarded > 0);
+        assert_eq!(trial.lost_at.as_ref().unwrap().values().sum::<u64>(), trial.lost());
+        if reply == Reply::Echo {
+            let length: Duration = trial.slices.iter().map(|slice| slice.duration).sum();
+            let offered: u64 = trial.slices.iter().map(|slice| slice.offered).sum();
+            assert_eq!((length, offered), (trial.duration, trial.offered));
+        }
+    }
 }
 
 #[test]

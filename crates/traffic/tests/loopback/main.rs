@@ -7,6 +7,7 @@ mod errors;
 mod means;
 mod misbehaving;
 mod one_way;
+mod replies;
 mod responder;
 
 use dropline_traffic::{MeasurerOptions, Reply, UdpError, UdpMeasurer, UdpTarget};

@@ -83,3 +83,21 @@ fn what_cannot_be_counted_is_an_error() {
     assert_eq!(probe(sink(responder.address()), &profile(), &stop).unwrap().round_trip_ns, None);
     assert!(probe(echo(responder.address()), &profile(), &stop).unwrap().round_trip_ns.is_some());
 }
+
+#[test]
+fn a_one_way_target_that_dies_during_a_trial_is_a_result() {
+    let responder = Responder::default().start().unwrap();
+    let target = sink(responder.address());
+    let life = std::thread::spawn(move || {
+        while responder.counts().received < 100 {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        drop(responder);
+    });
+    let trial = trial_on(target, profile(), input(500.0, 3_000)).unwrap();
+    life.join().unwrap();
+    let codes: Vec<&str> = trial.caveats.iter().map(Caveat::code).collect();
+    assert!(codes.contains(&"target_unreachable") && codes.contains(&"counted_at_socket"), "{codes:?}");
+    assert!(trial.offered >= 100 && trial.forwarded <= trial.offered);
+    assert_eq!(trial.lost_at.as_ref().unwrap().values().sum::<u64>(), trial.lost());
+}

@@ -90,6 +90,11 @@ impl fmt::Display for Caveat {
             Self::ForeignPackets { packets } => {
                 write!(f, "{packets} packets arrived that this trial did not send; they were ignored")
             }
+            Self::RepliesDiffer { truncated, changed } => write!(
+                f,
+                "{truncated} packets came back shorter than they were sent and {changed} longer or with other bytes: they \
+                 are lost; if the target is to answer otherwise than it is asked, say so: ?reply=any"
+            ),
             Self::DependentTrials { correlation, by_chance } => write!(
                 f,
                 "a trial finds what the one before it found (correlation {correlation:.2}, by chance in \

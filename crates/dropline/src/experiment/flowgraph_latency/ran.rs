@@ -63,6 +63,7 @@ impl Ran {
         let target = Target::parse(&cell.target())?.at_own_pace();
         let mut opened = target.open(&profile, opening)?;
         let trial = opened.measurer.measure(TrialInput { load: Rate::LOWEST, duration: EXPECTED })?;
+        let trial = Failure::unless_whole(trial)?;
         Ok(Self::of(cell, run, &trial))
     }
 

@@ -124,7 +124,8 @@ impl Block {
         let input = TrialInput { load: Rate::from_millipps(WAKE_UPS * 1000), duration: conditions.length };
         let trial = WakeupMeasurer::new(settings, None, 0, 1, Arc::clone(stop))
             .measure(input)
-            .map_err(Failure::environment)?;
+            .map_err(Failure::environment)
+            .and_then(Failure::unless_whole)?;
         let said: Vec<CaveatLine> = trial.caveats.iter().map(CaveatLine::from).collect();
         caveats.extend(
             said.into_iter()
