@@ -44,7 +44,7 @@ bench-trace: ## what a tracepoint costs beside LTTng, USDT, uprobe, tracing, fas
 	cargo xtask setup trace
 	cargo xtask bench-trace
 
-# Of each target, whichever is first. The lock file of fuzz/ follows the crates that it reads.
+# Of each target, whichever is first. xtask/tests/locks.rs holds the lock file of fuzz/ to the crates that it reads.
 RUNS = 200000
 SECONDS = 120
 # Histories of packets for the C library, of all its forms together: some 20 minutes.
@@ -52,7 +52,7 @@ HEARTBEATS = 100000000
 
 fuzz: ## feed every reader of bytes and text with made-up ones (RUNS= and SECONDS= of each, HEARTBEATS= in C)
 	cargo xtask setup fuzz
-	cd fuzz && cargo build --release
+	cd fuzz && cargo build --release --locked
 	cd fuzz && for target in $$(ls corpus); do \
 	    mkdir -p target/found/$$target artifacts && echo "$$target" && \
 	    target/*/release/$$target -runs=$(RUNS) -max_total_time=$(SECONDS) -timeout=20 \

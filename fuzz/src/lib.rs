@@ -4,8 +4,11 @@
 //! calls it with bytes it makes up (`make fuzz`); a test of `crates/dropline` calls it with every file in
 //! `corpus/`, so that what was found stays found.
 
+pub mod addresses;
 pub mod answer;
+pub mod client_report;
 pub mod counters;
+pub mod cycles;
 pub mod goal;
 pub mod heartbeat;
 pub mod heartbeat_report;
@@ -14,10 +17,13 @@ pub mod http;
 pub mod import;
 pub mod kernel;
 pub mod message;
+pub mod object;
 pub mod packets;
 pub mod quantity;
 pub mod record;
+pub mod recording;
 pub mod search;
+pub mod session;
 pub mod target;
 pub mod trace;
 

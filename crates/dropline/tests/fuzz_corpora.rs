@@ -9,9 +9,12 @@ use std::path::{Path, PathBuf};
 /// A reader's name, and what must hold of it for any bytes.
 type Check = (&'static str, fn(&[u8]));
 
-const CHECKS: [Check; 16] = [
+const CHECKS: [Check; 22] = [
+    ("addresses", fuzz::addresses::check),
     ("answer", fuzz::answer::check),
+    ("client_report", fuzz::client_report::check),
     ("counters", fuzz::counters::check),
+    ("cycles", fuzz::cycles::check),
     ("goal", fuzz::goal::check),
     ("heartbeat", fuzz::heartbeat::check),
     ("heartbeat_report", fuzz::heartbeat_report::check),
@@ -20,10 +23,13 @@ const CHECKS: [Check; 16] = [
     ("import", fuzz::import::check),
     ("kernel", fuzz::kernel::check),
     ("message", fuzz::message::check),
+    ("object", fuzz::object::check),
     ("packets", fuzz::packets::check),
     ("quantity", fuzz::quantity::check),
     ("record", fuzz::record::check),
+    ("recording", fuzz::recording::check),
     ("search", fuzz::search::check),
+    ("session", fuzz::session::check),
     ("target", fuzz::target::check),
     ("trace", fuzz::trace::check),
 ];

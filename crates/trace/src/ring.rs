@@ -124,14 +124,14 @@ impl Writer<'_> {
             WhenFull::OverwriteOldest => fence(Ordering::Release),
         }
         self.ring.slot(self.head).write(event.words());
-        self.head += 1;
+        self.head = self.head.wrapping_add(1);
         self.ring.counters.head.store(self.head, Ordering::Release);
     }
 
     #[cold]
     fn discard(&self) {
         let discarded = &self.ring.counters.discarded;
-        discarded.store(discarded.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        discarded.store(discarded.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 }
 
@@ -149,6 +149,13 @@ impl Reader<'_> {
         let counters = self.ring.counters;
         let head = counters.head.load(Ordering::Acquire);
         let begun = counters.tail.load(Ordering::Relaxed);
+        let discards = self.ring.when_full == WhenFull::DiscardNewest;
+        if head < begun || (discards && head - begun > self.ring.slots.len() as u64) {
+            // No writer leaves such counters: somebody wrote over them, and what lies here is nobody's.
+            self.unreadable += 1;
+            counters.tail.store(head, Ordering::Release);
+            return 0;
+        }
         let mut tail = self.skip_lapped(begun, head, head);
         let mut drained = 0;
         while tail != head {
@@ -192,9 +199,9 @@ impl Reader<'_> {
             return tail;
         }
         // The writer may be in the slot of `head` already.
-        let oldest = (head + 1).saturating_sub(self.ring.slots.len() as u64);
+        let oldest = head.saturating_add(1).saturating_sub(self.ring.slots.len() as u64);
         let safe = oldest.clamp(tail, end.max(tail));
-        self.lapped += safe - tail;
+        self.lapped = self.lapped.saturating_add(safe - tail);
         safe
     }
 }
@@ -279,6 +286,28 @@ mod tests {
         slots[0].write([0, 9, 0, 0]);
         let mut reader = ring.reader();
         assert_eq!((reader.drain(|_| panic!("not an event")), reader.unreadable()), (0, 1));
+    }
+
+    proptest! {
+        /// Whatever another program wrote over the counters, now or while they are read.
+        #[test]
+        fn counters_that_no_writer_leaves_are_no_events(
+            head in any::<u64>(), near in 0u64..9, swapped: bool, all: bool, overwrites: bool,
+        ) {
+            let (counters, slots) = memory(4);
+            slots.iter().for_each(|slot| slot.write(event(1).words()));
+            let tail = if all { 0 } else { head.saturating_sub(near) };
+            let (head, tail) = if swapped { (tail, head) } else { (head, tail) };
+            counters.head.store(head, Ordering::Relaxed);
+            counters.tail.store(tail, Ordering::Relaxed);
+            let when_full = if overwrites { WhenFull::OverwriteOldest } else { WhenFull::DiscardNewest };
+            let ring = Ring::new(&counters, &slots, when_full);
+            let mut reader = ring.reader();
+            let drained = reader.drain(|_| {});
+            prop_assert!(drained <= 4, "{}", drained);
+            prop_assert_eq!(reader.drain(|_| {}), 0, "and it goes on behind them");
+            prop_assert_eq!(counters.tail.load(Ordering::Relaxed), head);
+        }
     }
 
     #[test]

@@ -159,8 +159,9 @@ impl Session {
     pub fn counts(&self) -> Counts {
         let head = self.region.head();
         let rings = (0..self.region.shape().rings).map(|ring| self.region.ring(ring));
-        let (recorded, discarded) =
-            rings.fold((0, 0), |(written, gone), ring| (written + ring.written(), gone + ring.discarded()));
+        let (recorded, discarded) = rings.fold((0u64, 0u64), |(written, gone), ring| {
+            (written.saturating_add(ring.written()), gone.saturating_add(ring.discarded()))
+        });
         Counts {
             recorded,
             discarded,

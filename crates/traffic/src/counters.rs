@@ -3,6 +3,7 @@
 //! Nothing is judged here: [`dropline_account::account`] does. A namespace is entered once, on a thread that
 //! ends; what was opened in it is read from outside later, so a snapshot costs a few dozen system calls.
 
+pub mod addresses;
 pub mod diag;
 pub mod links;
 pub mod netlink;

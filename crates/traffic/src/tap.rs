@@ -118,7 +118,8 @@ impl Tapped {
         };
         let payload = u32::from(short(udp + 4)?).checked_sub(8)?;
         let each = u32::from(u16::from_ne_bytes(bytes.get(4..6)?.try_into().ok()?));
-        let is_train = bytes.get(1)? & 0x7f == UDP_TRAIN && each > 0;
+        // What fits one packet is no train, whatever its header says.
+        let is_train = bytes.get(1)? & 0x7f == UDP_TRAIN && (1..payload).contains(&each);
         let (payload_bytes, datagrams) = if is_train { (each, payload.div_ceil(each)) } else { (payload, 1) };
         Some(Self {
             stamp_ns: None,
@@ -159,6 +160,9 @@ mod tests {
         frame[4..6].copy_from_slice(&50u16.to_ne_bytes());
         let train = Tapped::read(&frame, 14).unwrap();
         assert_eq!((train.payload_bytes, train.datagrams), (50, 3), "the last one is shorter");
+        frame[48..50].copy_from_slice(&8u16.to_be_bytes());
+        let empty = Tapped::read(&frame, 14).unwrap();
+        assert_eq!((empty.payload_bytes, empty.datagrams), (0, 1), "nothing is no train");
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Object {
         let names = names.ok_or(ObjectError::Short)?;
         let mut object = Self { machine: file.number(0x12, 2)? as u16, ..Self::default() };
         for header in &headers {
-            let name = file.text(names.offset + header.name)?;
+            let name = file.text(sum(names.offset, header.name)?)?;
             if header.flags & ALLOCATED != 0 && header.bytes > 0 {
                 object.sections.push(Section {
                     name,
@@ -90,7 +90,8 @@ impl Object {
     }
 
     fn sum(&self, which: impl Fn(&Section) -> bool) -> u64 {
-        self.sections.iter().filter(|section| which(section)).map(|section| section.bytes).sum()
+        let chosen = self.sections.iter().filter(|section| which(section));
+        chosen.fold(0, |sum, section| sum.saturating_add(section.bytes))
     }
 }
 
@@ -147,13 +148,14 @@ impl File<'_> {
                     .checked_mul(entry)
                     .and_then(|far| far.checked_add(table))
                     .ok_or(ObjectError::Short)?;
+                let number = |place, width| self.number(sum(at, place)?, width);
                 Ok(Header {
-                    name: self.number(at, 4)?,
-                    kind: self.number(at + 4, 4)?,
-                    flags: self.number(at + places[0], word)?,
-                    offset: self.number(at + places[1], word)?,
-                    bytes: self.number(at + places[2], word)?,
-                    link: self.number(at + places[3], 4)?,
+                    name: number(0, 4)?,
+                    kind: number(4, 4)?,
+                    flags: number(places[0], word)?,
+                    offset: number(places[1], word)?,
+                    bytes: number(places[2], word)?,
+                    link: number(places[3], 4)?,
                 })
             })
             .collect()
@@ -161,11 +163,12 @@ impl File<'_> {
 
     fn symbols(&self, table: &Header, strings: u64, object: &mut Object) -> Result<(), ObjectError> {
         let (entry, info, section) = if self.wide { (24, 4, 6) } else { (16, 12, 14) };
-        for at in (0..table.bytes / entry).map(|index| table.offset + index * entry) {
-            let name = self.text(strings + self.number(at, 4)?)?;
-            let info = self.number(at + info, 1)?;
+        for index in 0..table.bytes / entry {
+            let at = sum(table.offset, index * entry)?;
+            let name = self.text(sum(strings, self.number(at, 4)?)?)?;
+            let info = self.number(sum(at, info)?, 1)?;
             let (global, function) = (info >> 4 != 0, info & 15 == FUNCTION);
-            let here = self.number(at + section, 2)? != 0;
+            let here = self.number(sum(at, section)?, 2)? != 0;
             if here && function {
                 object.functions.push(name.clone());
             }
@@ -176,6 +179,11 @@ impl File<'_> {
         }
         Ok(())
     }
+}
+
+/// A place that the file names; none is beyond all files.
+fn sum(a: u64, b: u64) -> Result<u64, ObjectError> {
+    a.checked_add(b).ok_or(ObjectError::Short)
 }
 
 #[cfg(test)]
@@ -189,6 +197,12 @@ mod tests {
         let mut far = [0xff; 64];
         far[..6].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1]);
         assert_eq!(Object::read(&far), Err(ObjectError::Short));
+        // A table of names at the very end of all addresses, and a name further on.
+        let mut names = [0; 64 + 64];
+        names[..6].copy_from_slice(&far[..6]);
+        (names[0x28], names[0x3a], names[0x3c], names[64]) = (64, 64, 1, 1);
+        names[64 + 0x18..64 + 0x20].fill(0xff);
+        assert_eq!(Object::read(&names), Err(ObjectError::Short));
     }
 
     #[test]

@@ -93,6 +93,7 @@ impl Table {
             _ => return Ok(()),
         };
         let numbers: Option<Vec<u64>> = rest.split_ascii_whitespace().map(|word| word.parse().ok()).collect();
+        let numbers = numbers.filter(|numbers| !numbers.is_empty());
         *place = Some((number, numbers.ok_or_else(|| ImportError::line(number, comment, NUMBERS))?));
         Ok(())
     }
@@ -218,6 +219,7 @@ mod tests {
         assert!(broken("000010\t000020", "000010").starts_with("line 4"), "a column is missing");
         assert!(broken("000008 ", "000007 ").starts_with("line 5"), "a latency comes again");
         assert!(broken("00034 00013", "00034").contains("Histogram Overflows"));
+        assert!(broken("Latencies: 00007 00006", "Latencies:").starts_with("line 7"), "a table of no thread");
         assert!(broken("000010\t", "NaN\t").starts_with("line 4"));
         assert!(parse("# Histogram\n", None).unwrap_err().to_string().starts_with("the file ends"));
     }

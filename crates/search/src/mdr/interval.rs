@@ -3,6 +3,7 @@
 use super::width;
 use crate::{Bound, Bounds};
 use dropline_trial::Rate;
+use std::cmp::Ordering;
 use std::time::Duration;
 
 /// The last trial made at a load, as one goal sees it.
@@ -23,9 +24,13 @@ pub(super) struct Interval {
 }
 
 impl Interval {
-    /// The interval between two trials.
+    /// The interval between two trials. At one load the other, made later, counts.
     pub(super) fn between(one: Point, other: Point) -> Self {
-        let (lower, upper) = if other.load < one.load { (other, one) } else { (one, other) };
+        let (lower, upper) = match other.load.cmp(&one.load) {
+            Ordering::Less => (other, one),
+            Ordering::Equal => (other, other),
+            Ordering::Greater => (one, other),
+        };
         Self { lower, upper }
     }
 
@@ -117,6 +122,14 @@ mod tests {
         assert_eq!(after(GOOD, BAD, 200, BAD), interval((200, BAD), (300, BAD)));
         assert_eq!(after(GOOD, BAD, 300, GOOD), interval((200, GOOD), (300, GOOD)));
         assert_eq!(after(BAD, BAD, 300, GOOD), interval((200, BAD), (300, GOOD)));
+    }
+
+    #[test]
+    fn of_two_trials_at_one_load_the_last_counts() {
+        for (first, last) in [(GOOD, BAD), (BAD, GOOD)] {
+            let one = Interval::between(point(200, first), point(200, last));
+            assert_eq!(one, interval((200, last), (200, last)));
+        }
     }
 
     #[test]

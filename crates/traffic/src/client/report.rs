@@ -55,7 +55,10 @@ impl ClientReport {
     }
 
     /// Numbers of eight bytes, then texts behind their lengths.
-    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(8 * EACH * self.packets.len() + 512);
         let mut number = |value: u64| bytes.extend_from_slice(&value.to_le_bytes());
         [self.duplicated, self.foreign, self.dropped, self.stamped].into_iter().for_each(&mut number);
@@ -76,7 +79,7 @@ impl ClientReport {
     }
 
     /// Reads what [`write`](Self::write) wrote; `None` of what was cut or is something else.
-    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+    pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut rest = bytes;
         let mut take = |length: usize| {
             let (taken, left) = rest.split_at_checked(length)?;

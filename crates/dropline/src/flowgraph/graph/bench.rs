@@ -115,7 +115,7 @@ impl Bench {
         let counted = counted.trial(&question).map_err(|why| {
             Failure::environment(format!("flowgraph:{name} answered what cannot be: {why}"))
         })?;
-        let lost: u64 = flowgraph.pipes.iter().map(|pipe| pipe.lost).sum();
+        let lost = flowgraph.pipes.iter().fold(0u64, |sum, pipe| sum.saturating_add(pipe.lost));
         trial.intended = counted.intended.filter(|_| self.graph.paced);
         trial.offered = counted.offered;
         trial.forwarded = counted.forwarded;
