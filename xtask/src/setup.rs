@@ -73,6 +73,9 @@ const TRACE: [(&str, &str); 5] = [
     ("python3", "/usr/bin/python3"),
 ];
 
+/// Another installation on this machine is waited for, five minutes at most.
+const WAIT: &str = "--option=DPkg::Lock::Timeout=300";
+
 /// Keeps a freshly installed server from being started.
 const POLICY: &str = "/usr/sbin/policy-rc.d";
 
@@ -120,8 +123,8 @@ fn packages(wanted: &[(&str, &str)]) -> Done {
 }
 
 fn install(packages: &[&str]) -> Done {
-    crate::run("apt-get", &["update", "--quiet", "--quiet"])?;
-    let mut words = vec!["install", "--quiet", "--quiet", "--yes", "--no-install-recommends"];
+    crate::run("apt-get", &["update", WAIT, "--quiet", "--quiet"])?;
+    let mut words = vec!["install", WAIT, "--quiet", "--quiet", "--yes", "--no-install-recommends"];
     words.extend(packages);
     crate::run("env", &[&["DEBIAN_FRONTEND=noninteractive", "apt-get"], words.as_slice()].concat())
         .map_err(|why| format!("{why}\ninstall these Debian packages yourself: {}", packages.join(" ")))

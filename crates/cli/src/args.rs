@@ -65,6 +65,25 @@ pub(crate) struct Cli {
     pub(crate) verb: Verb,
 }
 
+impl Cli {
+    /// The definition as it is parsed by: a quantity may begin with a minus, and is refused as the quantity that
+    /// it is. To clap `-1%` and `-5s` would be flags that nobody knows.
+    pub(crate) fn as_typed() -> clap::Command {
+        const QUANTITIES: [&str; 10] =
+            ["CHANCE", "N", "N|SHARES", "PACKETS", "PRIORITY", "RATE", "RATIO", "SHARES", "SIZE", "TIME"];
+        fn with_minus(verb: clap::Command) -> clap::Command {
+            let is_quantity = |arg: &clap::Arg| {
+                let name = arg.get_value_names().and_then(|names| names.first()).map(|name| name.as_str());
+                let name = name.and_then(|name| name.split('[').next()).unwrap_or_default();
+                arg.get_long().is_some() && QUANTITIES.contains(&name)
+            };
+            verb.mut_args(|arg| if is_quantity(&arg) { arg.allow_hyphen_values(true) } else { arg })
+                .mut_subcommands(with_minus)
+        }
+        with_minus(<Self as clap::CommandFactory>::command())
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Search(Box<SearchArgs>),
@@ -221,8 +240,8 @@ pub(crate) struct ReportArgs {
 Examples:
   dropline export night.jsonl --to csv -o night.csv
   dropline export night.jsonl --to openmetrics -o night.om
-  dropline export graph.jsonl --to chrome -o graph.json      then open it in ui.perfetto.dev
-  dropline export graph.jsonl --to ctf -o graph.ctf          then  babeltrace2 graph.ctf")]
+  dropline export graph.jsonl --to chrome -o graph.json    # for ui.perfetto.dev
+  dropline export graph.jsonl --to ctf -o graph.ctf        # for babeltrace2")]
 pub(crate) struct ExportArgs {
     /// The record.
     pub(crate) record: PathBuf,

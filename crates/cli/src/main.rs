@@ -1,25 +1,33 @@
 //! The binary: flags in, exit code out. It decides nothing.
 
+// They panic when nobody reads any more: results go by `output::print`, words by `note!`.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
+mod output;
+
 mod args;
 mod block;
 mod live;
-mod output;
 mod plan;
 mod progress;
 mod scenario;
 mod verbs;
 
 use args::{Cli, Verb};
-use clap::{CommandFactory as _, FromArgMatches as _};
+use clap::FromArgMatches as _;
 use dropline::Failure;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().collect();
-    let cli = match parse(&words) {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let cli = match parse(&typed) {
         Ok(cli) => cli,
         Err(failure) => return end(&failure),
     };
+    // As a record keeps them.
+    let words = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let done = match cli.verb {
         Verb::Search(args) => verbs::search::run(&args, words),
         Verb::Trial(args) => verbs::trial::run(&args, words),
@@ -47,18 +55,18 @@ fn main() -> ExitCode {
 }
 
 /// What was typed, with the flags of a scenario file added.
-fn parse(words: &[String]) -> Result<Cli, Failure> {
-    let matches = Cli::command().get_matches_from(words);
+fn parse(words: &[OsString]) -> Result<Cli, Failure> {
+    let matches = Cli::as_typed().get_matches_from(words);
     let Some((name, typed)) = matches.subcommand() else { return Ok(read(&matches)) };
     let named = typed.ids().any(|id| id == "scenario");
     let Some(path) = named.then(|| typed.get_one::<std::path::PathBuf>("scenario")).flatten() else {
         return Ok(read(&matches));
     };
-    let command = Cli::command();
+    let command = Cli::as_typed();
     let verb = command.find_subcommand(name).expect("the verb was parsed");
     let mut words = words.to_vec();
-    words.extend(scenario::flags(path, verb, typed)?);
-    Ok(read(&Cli::command().get_matches_from(words)))
+    words.extend(scenario::flags(path, verb, typed)?.into_iter().map(OsString::from));
+    Ok(read(&Cli::as_typed().get_matches_from(words)))
 }
 
 fn read(matches: &clap::ArgMatches) -> Cli {
@@ -66,6 +74,6 @@ fn read(matches: &clap::ArgMatches) -> Cli {
 }
 
 fn end(failure: &Failure) -> ExitCode {
-    eprintln!("error: {}", dropline::record::printable(&failure.to_string()));
+    note!("error: {}", dropline::record::printable(&failure.to_string()));
     ExitCode::from(failure.exit_code())
 }

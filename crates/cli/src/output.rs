@@ -1,9 +1,16 @@
-//! Results on stdout. A reader that goes away (`| head`) ends the program quietly.
+//! Results on stdout, words on stderr. A reader that goes away (`| head`) ends neither in a panic.
 
 use dropline::record::printable::{printable, printable_json};
 use dropline::{Failure, whole_file};
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
+
+/// Says something on stderr, in a line of its own; nobody may be there to hear it.
+macro_rules! note {
+    ($($words:tt)*) => {{
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), (format!($($words)*) + "\n").as_bytes());
+    }};
+}
 
 /// Prints a result, with a newline at its end. What would steer a terminal is replaced; colours stay.
 ///
@@ -49,6 +56,25 @@ fn colored(text: &str) -> String {
     out
 }
 
+/// A stream to a reader who may go away: that ends what is heard, and is no error.
+pub(crate) struct Heard<W>(pub(crate) W);
+
+impl<W: std::io::Write> std::io::Write for Heard<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self.0.write(bytes) {
+            Err(why) if why.kind() == ErrorKind::BrokenPipe => Ok(bytes.len()),
+            written => written,
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self.0.flush() {
+            Err(why) if why.kind() == ErrorKind::BrokenPipe => Ok(()),
+            flushed => flushed,
+        }
+    }
+}
+
 /// Writes a file that the user named: whole, or not at all.
 ///
 /// # Errors
@@ -59,12 +85,20 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::colored;
+    use super::*;
 
     #[test]
     fn colours_stay_and_nothing_else_steers() {
         let painted = "\x1b[1;38;5;75ma\x1b[0m b\n";
         assert_eq!(colored(painted), painted);
         assert_eq!(colored("\x1b[2Ja\x1b]0;t\x07\u{202e}"), "\u{fffd}[2Ja\u{fffd}]0;t\u{fffd}\u{fffd}");
+    }
+
+    #[test]
+    fn a_stream_whose_reader_is_gone_ends_quietly() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut stream = Heard(writer);
+        assert!(stream.write_all(b"nobody hears this").and_then(|()| stream.flush()).is_ok());
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
-use dropline::{Failure, Target, nearest};
+use dropline::{Failure, Target, nearest, reading};
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
@@ -13,8 +13,7 @@ use toml::de::{DeTable, DeValue};
 /// # Errors
 /// If the file cannot be read, is no TOML, has an unknown key or a value of the wrong kind: with its line.
 pub(crate) fn flags(path: &Path, verb: &Command, typed: &ArgMatches) -> Result<Vec<String>, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|why| Failure::environment(format!("cannot read {}: {why}", path.display())))?;
+    let text = reading::text(path, reading::MOST_SETTINGS).map_err(|why| why.of(path))?;
     let file = File { path, text: &text };
     let table = DeTable::parse(&text).map_err(|why| file.wrong(why.span(), why.message()))?;
     let mut flags = Vec::new();

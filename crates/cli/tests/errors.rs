@@ -46,6 +46,7 @@ fn goals_that_cannot_be_met_are_usage_errors() {
     for (goal, says) in [
         ("1", "below 1"),
         ("-1%", "at least 0"),
+        ("-0.5,width=1%", "at least 0"),
         ("0,exceed=100%", "below 1"),
         ("0,width=0", "width"),
         ("0,trial=5", "needs a unit"),
@@ -56,6 +57,35 @@ fn goals_that_cannot_be_met_are_usage_errors() {
     refused(&["search", "sim:hard", "--algorithm=mdr", "--goal=0,width=1%", "--goal=1%"], 2, &["width"]);
     refused(&["search", "sim:hard", "--algorithm=mrd"], 2, &["did you mean \"mdr\"?"]);
     refused(&["search", "sim:hard", "--preset=cist"], 2, &["csit"]);
+}
+
+#[test]
+fn a_quantity_below_zero_is_refused_as_that_quantity_and_not_as_an_unknown_flag() {
+    refused(&["search", "sim:hard", "--goal", "-1%"], 2, &["at least 0", "-1%"]);
+    refused(&["search", "sim:hard", "--budget", "-5s"], 2, &["--budget", "at least 0", "-5s"]);
+    refused(&["search", "sim:hard", "--min-load", "-5kpps"], 2, &["--min-load", "above 0", "-5"]);
+    refused(&["search", "sim:hard", "--repeat", "-1"], 2, &["--repeat", "-1"]);
+    refused(&["serve", "--buffer", "-4KiB"], 2, &["--buffer", "-4KiB"]);
+}
+
+#[test]
+fn a_search_of_no_trials_and_no_search_at_all_are_usage_errors() {
+    refused(&["search", "sim:hard", "--max-trials", "0"], 2, &["--max-trials", "1.."]);
+    refused(&["search", "sim:hard", "--repeat", "0"], 2, &["--repeat", "1.."]);
+}
+
+#[test]
+fn a_result_that_is_not_the_required_one_is_named_in_words() {
+    refused(&["search", "sim:dead", "-q", "-o-", "--require=narrow"], 1, &["is below minimum"]);
+}
+
+#[test]
+fn what_is_no_file_is_no_record_to_go_on_with() {
+    refused(
+        &["search", "sim:hard", "-q", "-o", "/dev/null"],
+        2,
+        &["/dev/null is there and is no file", "-o -"],
+    );
 }
 
 #[test]

@@ -1,11 +1,10 @@
 //! Arrival processes as users write them; files are read here.
 
-use crate::Failure;
+use crate::{Failure, reading};
 use dropline_record::PacketFile;
 use dropline_trial::arrival::{KINDS, read_times};
 use dropline_trial::{Arrival, Pace, Rate};
-use std::fs::File;
-use std::io::Read as _;
+use std::path::Path;
 
 /// Reads an arrival process, and the file of a `replay:`.
 ///
@@ -66,11 +65,7 @@ pub fn scheduled(arrival: &Arrival) -> Result<(), Failure> {
 
 /// Departure times of a `RECORD.packets`, or of a text with a number of nanoseconds a line.
 fn times(name: &str) -> Result<Vec<u64>, String> {
-    /// More is no recording that could be held in memory twice.
-    const LARGEST: u64 = 1 << 30;
-    let mut bytes = Vec::new();
-    File::open(name)
-        .and_then(|file| file.take(LARGEST).read_to_end(&mut bytes))
+    let bytes = reading::bytes(Path::new(name), reading::MOST_PACKETS)
         .map_err(|why| format!("cannot be read: {why}"))?;
     if name.ends_with(PacketFile::SUFFIX) {
         let file = PacketFile::read(&bytes).map_err(|why| why.to_string())?;

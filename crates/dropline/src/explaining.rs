@@ -1,10 +1,9 @@
 //! The verb `explain`: a record and its packets in, why packets were lost out.
 
 use crate::keeper::{packets_beside, read_record};
-use crate::{Failure, quoted};
+use crate::{Failure, quoted, reading};
 use dropline_account::{Evidence, Family, explain as explain_evidence};
 use dropline_record::{CaveatLine, Explanation, PacketFile, Record, TrialLine};
-use std::io::ErrorKind;
 use std::path::Path;
 
 /// A record with the explanation of its trial's loss.
@@ -54,9 +53,9 @@ pub fn explanation_of(path: &Path, record: &Record) -> Option<Explanation> {
 
 fn packets(path: &Path, record: &Record, trial: &TrialLine) -> Result<PacketFile, Failure> {
     let beside = packets_beside(path);
-    let bytes = std::fs::read(&beside).map_err(|why| match why.kind() {
-        ErrorKind::NotFound => not_kept(path, record, trial),
-        _ => Failure::environment(format!("cannot read {}: {why}", beside.display())),
+    let bytes = reading::bytes(&beside, reading::MOST_PACKETS).map_err(|why| match why.is_missing() {
+        true => not_kept(path, record, trial),
+        false => why.of(&beside),
     })?;
     let file = PacketFile::read(&bytes)
         .map_err(|why| Failure::environment(format!("{}: {why}", beside.display())))?;

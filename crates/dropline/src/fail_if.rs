@@ -234,7 +234,7 @@ impl fmt::Display for FailIf {
 
 /// Why `--require regular` or `--require narrow` fails, if it does.
 pub fn unmet(required: ResultWord, record: &Record) -> Option<String> {
-    let word = |word: ResultWord| format!("{word:?}").to_lowercase();
+    let word = |word: ResultWord| word.words();
     let goals = record.result.as_ref().map(|result| result.goals.as_slice()).unwrap_or_default();
     let is_met = |answer: &AnswerLine| {
         answer.result == required

@@ -16,7 +16,7 @@ pub mod server;
 pub mod size;
 mod table;
 
-use crate::Failure;
+use crate::{Failure, reading};
 use build::{BUILDS, Bench, Timed, is_object};
 use cycle::Cycles;
 use harness::{Interface, Operation};
@@ -126,7 +126,7 @@ impl Room<'_> {
             why_not: Vec::new(),
         };
         if is_object(source) {
-            let bytes = std::fs::read(source).map_err(Failure::environment)?;
+            let bytes = reading::bytes(source, reading::MOST_BYTES).map_err(|why| why.of(source))?;
             let object = object::Object::read(&bytes)
                 .map_err(|why| Failure::usage(format!("{}: {why}", source.display())))?;
             subject.object_flash_bytes = Some(object.flash());

@@ -19,6 +19,7 @@ pub mod table;
 mod values;
 
 use crate::Failure;
+use crate::reading::{self, Unread};
 use dropline_stats::{CountError, Counted, HistogramError};
 pub use format::Format;
 pub use sliced::TimeSlice;
@@ -28,8 +29,6 @@ use std::path::Path;
 
 /// So much of a file tells its format.
 const HEAD: u64 = 4096;
-/// Files of other formats are read at once, up to this size.
-const MOST_BYTES: u64 = 1 << 30;
 
 /// A distribution that was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -150,16 +149,12 @@ pub fn read(
         })?;
         return Ok((format, vec![imported]));
     }
-    if size > MOST_BYTES {
-        return Err(Failure::environment(format!("{} has more than 1 GiB", path.display()))
-            .advice("only raw values, one a line, are streamed"));
-    }
-    let mut bytes = head;
-    file.read_to_end(&mut bytes).map_err(cannot)?;
-    let text = String::from_utf8(bytes).map_err(|why| {
-        let at = why.utf8_error().valid_up_to();
-        Failure::environment(format!("{} is not text: byte {at} is none", path.display()))
-    })?;
+    let unread = |why: Unread| match why {
+        Unread::Endless(_) => why.of(path).advice("only raw values, one a line, are streamed"),
+        _ => why.of(path),
+    };
+    let bytes = reading::rest(head, &mut file, reading::MOST_BYTES).map_err(unread)?;
+    let text = reading::as_text(bytes).map_err(unread)?;
     Ok((format, format.parse(&text, hints).map_err(broken)?))
 }
 

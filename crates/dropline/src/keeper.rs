@@ -1,6 +1,6 @@
 //! Keeps a record on disk: a line is written and synced before the next trial begins.
 
-use crate::{Failure, quoted_path};
+use crate::{Failure, quoted_path, reading};
 use dropline_record::record::{header_line, limits_line, result_line, trial_line};
 use dropline_record::{Header, LimitsLine, PacketFile, ReadError, Record, ResultLine, TrialLine};
 use std::borrow::Cow;
@@ -60,6 +60,10 @@ impl Keeper {
         let Output::File(path) = output else { return Ok(Self { kept: None }) };
         let file =
             OpenOptions::new().append(true).create_new(true).open(path).map_err(|why| match why.kind() {
+                ErrorKind::AlreadyExists if !path.is_file() => {
+                    Failure::usage(format!("{} is there and is no file", quoted_path(path)))
+                        .advice("name a new file: -o FILE; -o - keeps no record")
+                }
                 ErrorKind::AlreadyExists => exists_already(path, header),
                 _ => cannot_write(path, &why),
             })?;
@@ -239,7 +243,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|why| cannot_read(path, &why))
+    reading::bytes(path, reading::MOST_BYTES).map_err(|why| why.of(path))
 }
 
 /// The bytes as text; a last line that is torn may end within a character.

@@ -4,6 +4,8 @@
 //! decides neither which trial comes next nor how a packet moves, and prints nothing.
 //! Start reading at [`searching`], then [`target`].
 
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod arriving;
 pub mod background;
 pub mod clock;
@@ -31,6 +33,7 @@ pub mod overhearing;
 pub mod plan;
 mod quoted;
 pub mod replaying;
+pub mod reading;
 pub mod searching;
 pub mod serving;
 mod stored;

@@ -131,6 +131,20 @@ pub enum ResultWord {
     BelowMinimum,
 }
 
+impl ResultWord {
+    /// As a person reads it: `below minimum`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Regular => "regular",
+            Self::Irregular => "irregular",
+            Self::Narrow => "narrow",
+            Self::Wide => "wide",
+            Self::AtMaximum => "at maximum",
+            Self::BelowMinimum => "below minimum",
+        }
+    }
+}
+
 /// A trial that measured the delay at a share of a goal's load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DelayAtLine {

@@ -130,7 +130,7 @@ impl Ways {
             ));
         }
         let link = link_to(first.ip().to_canonical())?;
-        let ours = link.ethernet.ok_or_else(|| io::Error::other("the interface is not Ethernet"))?;
+        let ours = link.ethernet.ok_or_else(|| io::Error::other("packets to this target leave by an interface that is not Ethernet (loopback, a tunnel): leave --send to auto"))?;
         if self.payload + 28 > link.mtu as usize {
             return Err(io::Error::other("the packets are longer than the interface takes"));
         }

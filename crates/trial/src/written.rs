@@ -62,13 +62,14 @@ impl WrittenLoad {
 /// # Errors
 /// If the number or the unit is missing, or the load cannot be.
 pub fn load(word: &str) -> Result<WrittenLoad, WrittenError> {
-    const UNITS: &str = "pps, kpps, Mpps, Gpps, bit/s, kbit/s, Mbit/s, Gbit/s (sps and Hz too)";
+    const UNITS: &str = "pps, kpps, Mpps, Gpps, Tpps, bit/s, kbit/s, Mbit/s, Gbit/s (sps and Hz too)";
     let (number, unit) = split(word, "100kpps")?;
     let no_unit = || WrittenError::Unit { word: word.into(), units: UNITS };
     let (scale, base) = match unit.chars().next() {
         Some('k') => (1e3, &unit[1..]),
         Some('M') => (1e6, &unit[1..]),
         Some('G') => (1e9, &unit[1..]),
+        Some('T') => (1e12, &unit[1..]),
         _ => (1.0, unit),
     };
     let value = number * scale;
@@ -182,6 +183,7 @@ mod tests {
     fn rates_have_units() {
         assert_eq!(load("100kpps"), Ok(WrittenLoad::Packets(Rate::pps(1e5).unwrap())));
         assert_eq!(load("1.5 Mpps"), Ok(WrittenLoad::Packets(Rate::pps(1.5e6).unwrap())));
+        assert_eq!(load("1Tpps"), Ok(WrittenLoad::Packets(Rate::HIGHEST)), "the limit is quoted as this");
         assert_eq!(load("1e3pps"), Ok(WrittenLoad::Packets(Rate::pps(1e3).unwrap())));
         let bits = load("88Mbit/s").unwrap();
         assert_eq!(bits.with(Packet::of_payload(64).unwrap()), Ok(Rate::pps(1e5).unwrap()));

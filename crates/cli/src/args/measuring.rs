@@ -41,7 +41,7 @@ Examples:
   dropline search --resume night.jsonl exec:'./tester --port 1' --budget 5min
   dropline search udp://127.0.0.1:7007 --baseline main.jsonl --smallest-effect 3%
   dropline search udp://127.0.0.1:7007 --fail-if 'lower[0.5%]<90kpps' --require narrow
-  dropline search --scenario scenarios/rfc2544-frame-sizes.toml
+  dropline search udp://127.0.0.1:7007 --scenario scenarios/rfc2544-frame-sizes.toml
 
 A goal is a loss ratio and any of its attributes (RFC 9971):
   --goal 0.5%,exceed=50%,trial=1s,initial=1s,sum=21s,width=0.5%
@@ -82,10 +82,10 @@ pub(crate) struct SearchArgs {
     #[arg(long, help_heading = "Search")]
     pub(crate) certify: bool,
     /// Bound on the number of trials.
-    #[arg(long, value_name = "N", help_heading = "Search")]
+    #[arg(long, value_name = "N", help_heading = "Search", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_trials: Option<u64>,
     /// Search N times, always the same target, and show the spread.
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search")]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repeat: u32,
     /// Measure delay percentiles afterwards, at these shares of each goal's load: 90%,50%,10%.
     #[arg(long, value_name = "SHARES", help_heading = "Search")]
@@ -136,7 +136,7 @@ Examples:
   dropline trial udp://127.0.0.1:7007 --load 20kpps --arrival 64*onoff:on=10ms,off=90ms
   dropline trial udp://127.0.0.1:7007 --arrival ticks:n=128,period=20ms
   dropline trial sim:soft --load 9Mpps --fail-if 'loss_ratio>0.1%'
-  dropline trial 'flowgraph:exec?granularity=32768:./graph --pipes 6'
+  dropline trial 'flowgraph:exec?granularity=32768:./graph'
   dropline trial wakeup: --load 1kHz --duration 60s --background 'find / -xdev' --stop-above 500us
 
 {TARGETS}

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure>
     let compared = comparing::compare(&pair, &questions);
     if let Some(path) = &args.html {
         out::write(path, &report::compared_html(&compared))?;
-        eprintln!("page  {}", path.display());
+        note!("page  {}", path.display());
     }
     if args.json {
         out::print_json(&compared)?;
@@ -48,7 +48,7 @@ fn limits(args: &CompareArgs, [a, b]: &[Searched; 2]) -> Result<u8, Failure> {
     let compared = compare(a, b, plan::smallest_effect(args.smallest_effect.as_deref())?)?;
     if let Some(path) = &args.html {
         out::write(path, &report::compared_searches_html(&compared))?;
-        eprintln!("page  {}", path.display());
+        note!("page  {}", path.display());
     }
     if args.json {
         out::print_json(&compared)?;
@@ -62,7 +62,7 @@ fn limits(args: &CompareArgs, [a, b]: &[Searched; 2]) -> Result<u8, Failure> {
 fn measured(args: &CompareArgs, words: Vec<String>) -> Result<(side::Pair, Option<Failure>), Failure> {
     let turns = plan::turns(args)?;
     let output = output_to(args.output.as_deref(), 0, 1);
-    let mut progress = Progress::new(args.quiet, false);
+    let mut progress = Progress::new(args.quiet, false).counting(turns.targets[0].load_unit());
     let taken = turns.take(&output, &conditions(&args.traffic, words)?, &mut progress);
     progress.clear();
     let taken = taken?;

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ExperimentArgs) -> Result<u8, Failure> {
         keep: args.keep.clone(),
         stop: stop_on_signals()?,
     };
-    let found = experiment::run(&args.name, &effort, &mut |at| eprintln!("{at}"))?;
+    let found = experiment::run(&args.name, &effort, &mut |at| note!("{at}"))?;
     if let Some(path) = &args.html {
         let fits = experiment::distributions(&args.name);
         out::write(path, &report::study_page(&found.study, &found.graphs, &fits, &found.calibrations))?;

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
         ExportFormat::Hlog => {
             let (log, left_out) = Held::read(&args.record)?.hdr_log(args.slices)?;
             if left_out > 0 {
-                eprintln!("! {left_out} events below zero or of unknown length have no place in such a log");
+                note!("! {left_out} events below zero or of unknown length have no place in such a log");
             }
             log
         }
@@ -52,7 +52,7 @@ fn chrome(args: &ExportArgs) -> Result<u8, Failure> {
             })?;
             events.chrome(&mut BufWriter::new(file))?;
         }
-        None => events.chrome(&mut BufWriter::new(std::io::stdout().lock()))?,
+        None => events.chrome(&mut BufWriter::new(out::Heard(std::io::stdout().lock())))?,
     }
     Ok(DONE)
 }

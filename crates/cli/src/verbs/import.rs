@@ -14,7 +14,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8, Failure> {
     for part in &imported {
         let what = if part.name.is_empty() { String::new() } else { format!("{}: ", part.name) };
         out::print(&format!("{what}{} events  {}", part.counted.count(), args.output.display()))?;
-        part.notes.iter().for_each(|note| eprintln!("! {note}"));
+        part.notes.iter().for_each(|note| note!("! {note}"));
     }
     Ok(DONE)
 }
@@ -24,7 +24,7 @@ pub(crate) fn read(path: &Path, source: &SourceArgs) -> Result<(Format, Vec<Impo
     let format = source.from.as_deref().map(format).transpose()?;
     let unit_ns = source.unit.as_deref().map(unit).transpose()?;
     let hints = Hints { format, unit_ns, columns: source.column.clone() };
-    import::read(path, &hints, &mut |at| eprintln!("{at}"))
+    import::read(path, &hints, &mut |at| note!("{at}"))
 }
 
 fn format(word: &str) -> Result<Format, Failure> {

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &InjectArgs, words: Vec<String>) -> Result<u8, Failure> 
     let study = study(&found);
     if let Some(path) = &args.html {
         out::write(path, &report::study_page(&study, &[], &[], &[]))?;
-        eprintln!("page  {}", path.display());
+        note!("page  {}", path.display());
     }
     if args.json {
         out::print_json(&found)?;

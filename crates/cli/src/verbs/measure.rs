@@ -6,8 +6,7 @@ use crate::{output as out, plan};
 use dropline::measured::TrialInput;
 use dropline::target::Opening;
 use dropline::target::exec::{Answer, Request};
-use dropline::{Failure, Target, measured::Measurer as _};
-use std::io::BufRead as _;
+use dropline::{Failure, Target, measured::Measurer as _, reading};
 
 pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
     let target = Target::parse(&args.target)?;
@@ -23,8 +22,9 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
         live: None,
     };
     let mut opened = target.open(&profiles.remove(0), opening)?;
-    for line in std::io::stdin().lock().lines() {
-        let line = line.map_err(|why| Failure::environment(format!("cannot read a request: {why}")))?;
+    let mut stdin = std::io::stdin().lock();
+    let cannot = |why| Failure::environment(format!("cannot read a request: {why}"));
+    while let Some(line) = reading::line(&mut stdin).map_err(cannot)? {
         if line.trim().is_empty() {
             continue;
         }

@@ -110,7 +110,9 @@ fn show(args: &SearchArgs, records: &[Record], held: &[Held]) -> Result<(), Fail
     let texts: String = held.iter().filter_map(Held::text).collect();
     match records {
         _ if args.jsonl => {
-            eprint!("{texts}");
+            if !texts.is_empty() {
+                note!("{}", texts.trim_end());
+            }
             Ok(())
         }
         records if args.keep.json => {

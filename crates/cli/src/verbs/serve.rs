@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
     })?;
     out::print(&format!("listening udp {}", running.address()))?;
     if !listen.ip().is_loopback() {
-        eprintln!("others can send to {}: it echoes what they send, never more", running.address());
+        note!("others can send to {}: it echoes what they send, never more", running.address());
     }
     if args.until_eof {
         let stop = Arc::clone(&stop);

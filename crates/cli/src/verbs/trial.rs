@@ -20,7 +20,7 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
     let done = dropline::trial(&plan, &output(&args.keep, 0, 1), &conditions, &mut progress);
     progress.clear();
     if background.ended() > 0 {
-        eprintln!("a --background command had ended before the trial did");
+        note!("a --background command had ended before the trial did");
     }
     drop(background);
     let Finished { record, failure } = done?;
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
         out::print(&report::text(&record, style()))?;
     }
     let met: Vec<&Checked> = checked.iter().filter(|checked| checked.failed).collect();
-    met.iter().for_each(|checked| eprintln!("{}", checked.text));
+    met.iter().for_each(|checked| note!("{}", checked.text));
     if let Some(failure) = failure {
         return Err(failure);
     }

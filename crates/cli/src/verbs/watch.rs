@@ -26,7 +26,7 @@ pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
     let stop = stop_on_signals()?;
     let mut shown = Shown { term: (!args.quiet).then(Term::stderr), lines: 0 };
     if !args.quiet && duration.is_none() {
-        eprintln!("Ctrl-C ends it and keeps what was heard");
+        note!("Ctrl-C ends it and keeps what was heard");
     }
     let done = watch(&plan, &output, &stop, |glimpse| shown.show(glimpse));
     shown.clear();

@@ -1,6 +1,6 @@
 //! A file of runs: a line of JSON each, written as they end, so that what was measured is not measured again.
 
-use crate::{Failure, whole_file};
+use crate::{Failure, reading, whole_file};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::OpenOptions;
@@ -12,10 +12,10 @@ use std::path::Path;
 /// # Errors
 /// If it cannot be read, or holds other lines.
 pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
-    let text = match std::fs::read_to_string(path) {
+    let text = match reading::text(path, reading::MOST_BYTES) {
         Ok(text) => text,
-        Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(why) => return Err(Failure::environment(format!("cannot read {}: {why}", path.display()))),
+        Err(why) if why.is_missing() => return Ok(Vec::new()),
+        Err(why) => return Err(why.of(path)),
     };
     let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
     if whole.len() < text.len() {

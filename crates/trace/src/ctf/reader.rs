@@ -5,7 +5,7 @@ use super::metadata::{EventClass, Metadata};
 use super::stream::Stream;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// A trace that somebody recorded, open for reading. Memory holds one packet of each stream.
@@ -66,8 +66,7 @@ impl Trace {
     /// If there is no trace, or its metadata cannot be read.
     pub fn open(path: &Path, names: &[(&str, &str, &str)]) -> Result<Self, CtfError> {
         let directory = directory(path)?;
-        let read = |path: &Path| std::fs::read(path).map_err(|why| CtfError::System(path.into(), why));
-        let metadata = read(&directory.join("metadata"))?;
+        let metadata = read_metadata(&directory.join("metadata"))?;
         let mut files: Vec<PathBuf> = std::fs::read_dir(&directory)
             .map_err(|why| CtfError::System(directory.clone(), why))?
             .filter_map(|entry| entry.ok().map(|entry| entry.path()))
@@ -176,6 +175,18 @@ impl Trace {
 fn is_stream(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name != "metadata" && !name.starts_with('.') && !name.ends_with(".idx")
+}
+
+/// The metadata's bytes; what has no end is none.
+fn read_metadata(path: &Path) -> Result<Vec<u8>, CtfError> {
+    const MOST: u64 = 64 << 20;
+    let cannot = |why| CtfError::System(path.into(), why);
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(MOST + 1).read_to_end(&mut bytes)).map_err(cannot)?;
+    match bytes.len() as u64 > MOST {
+        true => Err(cannot(io::Error::other("it has more than 64 MiB, and no trace's metadata has"))),
+        false => Ok(bytes),
+    }
 }
 
 /// The directory that has the metadata.

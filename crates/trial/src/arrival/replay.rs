@@ -27,7 +27,13 @@ pub enum ReplayError {
     /// Fewer than two: there is no rate.
     #[error("it holds {0} departure times; two at least make a rate")]
     TooFew(usize),
+    /// From the first to the last is longer than a recording can be.
+    #[error("its times span more than a year: are they nanoseconds?")]
+    TooLong,
 }
+
+/// A year: the times of a recording are nanoseconds, and still are when it has begun again.
+const LONGEST_NS: u64 = 366 * 86_400 * 1_000_000_000;
 
 /// Departure times in ns, one a line, in any order; empty lines and those that begin with `#` are skipped.
 /// The first is at 0 of the result.
@@ -69,8 +75,12 @@ pub(super) fn read(name: &str, read_times: &mut ReadTimes<'_>) -> Result<Arc<dyn
     times.iter_mut().for_each(|time| *time -= first);
     // After the last packet comes a mean gap, then the first again: the rate is that of the gaps.
     let gaps = times.len() as u128 - 1;
-    let period_ns = (u128::from(last - first) * (gaps + 1) / gaps) as u64;
-    let rate = Rate::from_millipps((times.len() as u128 * 1_000_000_000_000 / u128::from(period_ns)) as u64);
+    let period_ns = u64::try_from(u128::from(last - first) * (gaps + 1) / gaps)
+        .ok()
+        .filter(|&period| period <= LONGEST_NS)
+        .ok_or_else(|| wrong(ReplayError::TooLong.to_string()))?;
+    let millipps = times.len() as u128 * 1_000_000_000_000 / u128::from(period_ns);
+    let rate = Rate::from_millipps(u64::try_from(millipps).unwrap_or(u64::MAX));
     Ok(Arc::new(Replay { name: name.into(), times: times.into(), period_ns, rate }))
 }
 

@@ -53,7 +53,7 @@ pub(super) fn run(args: &HeartbeatCostArgs) -> Result<u8, Failure> {
     };
     let found = measure(&plan, &mut |at| {
         if !args.quiet {
-            eprintln!("{at}");
+            note!("{at}");
         }
     })?;
     let findings = Findings {

@@ -87,16 +87,12 @@ pub(crate) fn run(args: &HeartbeatServeArgs) -> Result<u8, Failure> {
     });
     let metrics = metrics.transpose()?;
     if let Some(metrics) = &metrics {
-        eprintln!("metrics at http://{}/metrics", metrics.address());
+        note!("metrics at http://{}/metrics", metrics.address());
     }
     let reserved = server.view().counts().receive_buffer_bytes;
-    eprintln!(
-        "receive buffer {reserved} B of {} asked for, about {} heartbeats",
-        2 * buffer,
-        reserved / CHARGE
-    );
+    note!("receive buffer {reserved} B of {} asked for, about {} heartbeats", 2 * buffer, reserved / CHARGE);
     if !listen.ip().is_loopback() {
-        eprintln!(
+        note!(
             "whoever can send to {} can set its variables: heartbeats carry no key (--from NETWORK)",
             server.address()
         );

@@ -122,9 +122,11 @@ pub(crate) fn run(args: &HeartbeatWatchArgs) -> Result<u8, Failure> {
     if let Some(counts) = command.map(AlarmCommand::finish)
         && counts.failed + counts.not_started > 0
     {
-        eprintln!(
+        note!(
             "--on-alarm: {} of {} commands failed, {} were not started",
-            counts.failed, counts.started, counts.not_started
+            counts.failed,
+            counts.started,
+            counts.not_started
         );
     }
     if args.json {
@@ -173,7 +175,7 @@ impl Shown {
             _ => None,
         });
         let page = Http::start(listen, answers)?;
-        eprintln!("page at http://{}/", page.address());
+        note!("page at http://{}/", page.address());
         Ok(page)
     }
 }

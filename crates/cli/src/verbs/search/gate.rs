@@ -77,7 +77,7 @@ impl Held {
     pub(super) fn fails(&self) -> bool {
         let met = self.checked.iter().filter(|checked| checked.failed).map(|checked| &checked.text);
         let why: Vec<&String> = met.chain(&self.unmet).collect();
-        why.iter().for_each(|why| eprintln!("{why}"));
+        why.iter().for_each(|why| note!("{why}"));
         !why.is_empty() || self.compared.as_ref().is_some_and(ComparedSearches::is_worse)
     }
 

@@ -1,10 +1,10 @@
 //! The program that runs a graph: where it is, started, asked, ended.
 
 use super::{Framework, Graph};
-use crate::Failure;
 use crate::flowgraph::program::Recorders;
+use crate::{Failure, reading};
 use std::collections::VecDeque;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -126,15 +126,16 @@ impl Running {
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (send, answers) = channel();
         thread::spawn(move || {
-            let lines = BufReader::new(stdout.expect("stdout is a pipe")).lines().map_while(Result::ok);
+            let mut stdout = BufReader::new(stdout.expect("stdout is a pipe"));
+            let mut lines = std::iter::from_fn(move || reading::line(&mut stdout).ok().flatten());
             // Nobody listens any more once the trial is over.
-            lines.take_while(|line| send.send(line.clone()).is_ok()).for_each(drop);
+            let _ = lines.try_for_each(|line| send.send(line));
         });
         let words: Arc<Mutex<VecDeque<String>>> = Arc::default();
         let kept = Arc::clone(&words);
         let listening = thread::spawn(move || {
-            let lines = BufReader::new(stderr.expect("stderr is a pipe")).lines().map_while(Result::ok);
-            for line in lines {
+            let mut stderr = BufReader::new(stderr.expect("stderr is a pipe"));
+            while let Ok(Some(line)) = reading::line(&mut stderr) {
                 let mut kept = kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 kept.push_back(line);
                 if kept.len() > WORDS {
