@@ -27,7 +27,14 @@
 #ifndef DROPLINE_TRACE_H
 #define DROPLINE_TRACE_H
 
+/* What the implementation needs of POSIX and Linux, -std=c11 hides. */
+#if defined(DROPLINE_TRACE_IMPLEMENTATION) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
 #include <stdint.h>
+#if defined(DROPLINE_TRACE_IMPLEMENTATION) && defined(__GLIBC__) && !defined(__USE_GNU)
+#error "include dropline_trace.h before any header of the system, or compile with -D_GNU_SOURCE"
+#endif
 
 #ifdef __cplusplus
 extern "C" {

@@ -49,8 +49,7 @@ fn part(parameters: &str, name: &str) -> String {
 fn thirty_lines_of_c() -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../c/trace/copy.c");
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("copy-c");
-    let words =
-        ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-pthread", "-o"];
+    let words = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-pthread", "-o"];
     assert!(Command::new("cc").args(words).args([&program, &source]).status().unwrap().success());
     program
 }

@@ -117,6 +117,9 @@ impl Target {
             Kind::Jack(jack::parse(rest)?)
         } else if let Some(rest) = word.strip_prefix("replay:") {
             Kind::Replay { path: rest.into() }
+        } else if word.is_empty() {
+            return Err(Failure::usage("nothing is named that could be measured")
+                .advice(format!("give a TARGET, or a scenario its target = \"…\": {KINDS}")));
         } else {
             return Err(Failure::usage(format!("{word:?} is no target"))
                 .advice(format!("a target is {KINDS}; try sim:consistent")));
