@@ -219,7 +219,7 @@ fn cut_at_each_byte(record: &Record, plan: &SearchPlan, whole: &str) -> usize {
         let read = read_record(&path).unwrap();
         let complete = cut + 1 >= lines[number].len();
         let kept = number - 1 + usize::from(complete);
-        assert_eq!(read.trials.len() + read.limits.len(), kept, "{} bytes of line {number}", cut);
+        assert_eq!(read.trials.len() + read.limits.len(), kept, "{cut} bytes of line {number}");
         assert!(read.trials[..] == record.trials[..read.trials.len()]);
         // Writing waits for the disk.
         if cut % 499 == 0 || complete {

@@ -36,7 +36,7 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
     let failing = held.iter().filter(|held| held.fails()).count();
     Ok(match failing {
         0 if records.iter().any(is_invalid) => {
-            eprintln!("{NOT_VALID}");
+            note!("{NOT_VALID}");
             INVALID
         }
         0 => DONE,

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
         _ if has(&record, &["interrupted"]) => INTERRUPTED,
         false => FAILED,
         true if is_invalid(&record) => {
-            eprintln!("{NOT_VALID}");
+            note!("{NOT_VALID}");
             INVALID
         }
         true => DONE,
