@@ -2,7 +2,7 @@
 
 use dropline::record::printable::{printable, printable_json};
 use dropline::{Failure, whole_file};
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::path::Path;
 
 /// Says something on stderr, in a line of its own; nobody may be there to hear it.
@@ -18,6 +18,14 @@ macro_rules! note {
 /// If stdout cannot be written, other than by being closed.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     write_out(&colored(text))
+}
+
+/// Prints what another program shall read, byte for byte as a file would have it; on a terminal as [`print`] does.
+///
+/// # Errors
+/// As [`print`].
+pub(crate) fn print_data(text: &str) -> Result<(), Failure> {
+    if std::io::stdout().is_terminal() { print(&text.replace("\r\n", "\n")) } else { write_out(text) }
 }
 
 fn write_out(text: &str) -> Result<(), Failure> {

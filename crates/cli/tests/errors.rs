@@ -84,7 +84,7 @@ fn what_is_no_file_is_no_record_to_go_on_with() {
     refused(
         &["search", "sim:hard", "-q", "-o", "/dev/null"],
         2,
-        &["/dev/null is there and is no file", "-o -"],
+        &["/dev/null is no file that a record can be kept in", "-o -"],
     );
 }
 

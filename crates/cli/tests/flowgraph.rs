@@ -161,7 +161,7 @@ fn passages_are_exported_as_chromes_trace_events_and_as_a_trace() {
     for (words, code) in [
         (&["export", "r.jsonl", "--to", "ctf"][..], 2),
         (&["export", "r.jsonl", "--to", "ctf", "-o", "r.ctf"], 4),
-        (&["export", "r.jsonl", "--to", "csv", "-o", "r.csv"], 2),
+        (&["export", "r.jsonl", "--to", "csv", "-o", "r.json"], 2),
     ] {
         assert_eq!(bench.run(words).code, Some(code), "{words:?}");
     }

@@ -60,10 +60,6 @@ impl Keeper {
         let Output::File(path) = output else { return Ok(Self { kept: None }) };
         let file =
             OpenOptions::new().append(true).create_new(true).open(path).map_err(|why| match why.kind() {
-                ErrorKind::AlreadyExists if !path.is_file() => {
-                    Failure::usage(format!("{} is there and is no file", quoted_path(path)))
-                        .advice("name a new file: -o FILE; -o - keeps no record")
-                }
                 ErrorKind::AlreadyExists => exists_already(path, header),
                 _ => cannot_write(path, &why),
             })?;

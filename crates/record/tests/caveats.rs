@@ -23,6 +23,8 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         MoreThanOffered { offered, forwarded }
         ArrivalsNotKept { lateness_p99_ns, intended_idt_ns }
         GeneratorStarved { waited_ns }
+        LossDoubted { lost, ours }
+        LinkDown { interface }
         TargetUnreachable { error, at_ns, refused, reports }
         ClockStepped { steps, largest_ns }
         StampsMissing { packets }
@@ -30,6 +32,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         FewSlices { slices, wanted }
         PacketsLeftOut { kept, left_out }
         ForeignPackets { packets }
+        RepliesDiffer { truncated, changed }
         DependentTrials { correlation, by_chance }
         Drift { correlation, by_chance }
         WarmUp { by_chance }

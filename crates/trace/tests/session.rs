@@ -253,8 +253,8 @@ fn what_a_killed_program_left_in_memory_is_removed_at_the_next_start_also_of_ano
     let (left, mut killed, _) = start("wait");
     killed.kill().unwrap();
     killed.wait().unwrap();
-    assert!(std::path::Path::new(&left).exists(), "a killed program removes nothing");
-    // The kernel ends the one inside soon after the one that was killed here.
+    // The kernel ends the one inside soon after the one that was killed here. A session that another test makes may
+    // remove what is left before ours does.
     let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
     while std::path::Path::new(&left).exists() {
         assert!(std::time::Instant::now() < until, "{left} is left behind");

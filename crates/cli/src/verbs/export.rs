@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
     };
     match &args.output {
         Some(path) => exporting::keep(path, &text)?,
-        None => out::print(&text)?,
+        None => out::print_data(&text)?,
     }
     Ok(DONE)
 }

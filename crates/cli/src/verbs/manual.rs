@@ -9,7 +9,7 @@ use dropline::Failure;
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<u8, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "dropline", &mut script);
-    out::print(&String::from_utf8_lossy(&script))?;
+    out::print_data(&String::from_utf8_lossy(&script))?;
     Ok(DONE)
 }
 
@@ -27,6 +27,6 @@ pub(crate) fn man(args: &ManArgs) -> Result<u8, Failure> {
     clap_mangen::Man::new(page)
         .render(&mut text)
         .map_err(|why| Failure::environment(format!("cannot make the man page: {why}")))?;
-    out::print(&String::from_utf8_lossy(&text))?;
+    out::print_data(&String::from_utf8_lossy(&text))?;
     Ok(DONE)
 }

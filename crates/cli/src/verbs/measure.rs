@@ -32,7 +32,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
         if trial.is_interrupted() {
             return Err(Failure::interrupted());
         }
-        out::print(&serde_json::to_string(&Answer::from(&trial)).expect("an answer is JSON"))?;
+        out::print_data(&serde_json::to_string(&Answer::from(&trial)).expect("an answer is JSON"))?;
     }
     Ok(DONE)
 }
