@@ -3,7 +3,7 @@
 mod tree;
 use tree::root;
 
-const DOCUMENTS: [&str; 11] = [
+const DOCUMENTS: [&str; 12] = [
     "README.md",
     "ARCHITECTURE.md",
     "GLOSSARY.md",
@@ -14,6 +14,7 @@ const DOCUMENTS: [&str; 11] = [
     "docs/flowgraph.md",
     "docs/how-to-read-a-result.md",
     "docs/lost-packets.md",
+    "docs/promises.md",
     "docs/rfc9971.md",
 ];
 
@@ -62,5 +63,20 @@ fn architecture_names_every_crate() {
     for entry in std::fs::read_dir(root().join("crates")).unwrap() {
         let name = entry.unwrap().file_name().to_string_lossy().into_owned();
         assert!(text.contains(&format!("`{name}`")), "ARCHITECTURE.md does not name {name}");
+    }
+}
+
+#[test]
+fn tests_that_the_documents_name_are_there() {
+    for (name, least) in [("docs/promises.md", 40), ("docs/rfc9971.md", 20)] {
+        let text = read(name);
+        let named = text.split('`').skip(1).step_by(2).filter_map(|word| word.split_once(".rs: "));
+        let mut seen = 0;
+        for (file, function) in named {
+            seen += 1;
+            let source = read(&format!("{file}.rs"));
+            assert!(source.contains(&format!("fn {function}(")), "{name}: {file}.rs has no test {function}");
+        }
+        assert!(seen >= least, "{name}: only {seen} tests were found: the check reads nothing");
     }
 }
