@@ -2,7 +2,7 @@
 
 use dropline::record::printable::{printable, printable_json};
 use dropline::{Failure, whole_file};
-use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
 /// Says something on stderr, in a line of its own; nobody may be there to hear it.
@@ -20,12 +20,14 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     write_out(&colored(text))
 }
 
-/// Prints what another program shall read, byte for byte as a file would have it; on a terminal as [`print`] does.
+/// Prints what another program shall read: its lines end as they do in a file. A pipe may lead to a terminal, so what
+/// would steer one is replaced here too.
 ///
 /// # Errors
 /// As [`print`].
 pub(crate) fn print_data(text: &str) -> Result<(), Failure> {
-    if std::io::stdout().is_terminal() { print(&text.replace("\r\n", "\n")) } else { write_out(text) }
+    let lines: Vec<_> = text.split("\r\n").map(printable).collect();
+    write_out(&lines.join("\r\n"))
 }
 
 fn write_out(text: &str) -> Result<(), Failure> {
