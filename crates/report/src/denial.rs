@@ -65,7 +65,23 @@ fn is_named(caveat: &CaveatLine, goal: &GoalLine) -> bool {
 }
 
 /// Doubts about a trial that say that its loss may be our own doing.
-const OURS: [&str; 4] = ["generator_limited", "generator_lost", "generator_starved", "arrivals_not_kept"];
+const OURS: [&str; 6] = [
+    "generator_limited",
+    "generator_lost",
+    "generator_starved",
+    "arrivals_not_kept",
+    "loss_doubted",
+    "link_down",
+];
+
+/// Why the answers of a search do not stand as they are stated, where a caveat denies one of them.
+pub fn doubted(record: &Record) -> Option<&'static str> {
+    record
+        .result
+        .iter()
+        .flat_map(|result| &result.goals)
+        .find_map(|answer| Some(Denied::of(record, answer)?.why))
+}
 
 /// An answer that is denied: why, and the loads that what was seen leaves open.
 #[derive(Clone, Copy, Debug, PartialEq)]

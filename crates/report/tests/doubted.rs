@@ -81,6 +81,8 @@ fn a_headline_gives_way_to_every_doubt_of_the_search() {
         let page = html(std::slice::from_ref(&record));
         assert!(page.contains(&format!("data-lower-pps=\"{}\"", goal.lower_pps.unwrap())));
         assert!(!page.contains("With more time"));
+        // What a script requires of the answer it does not get.
+        assert!(dropline_report::doubted(&record).is_some_and(|why| why.contains(words)), "{words}");
     }
 }
 
@@ -129,4 +131,5 @@ fn no_title_or_caption_claims_what_a_doubt_denies() {
 fn a_caveat_that_denies_nothing_leaves_the_headline() {
     let record = doubted(&Caveat::FewSlices { slices: 3, wanted: 40 });
     assert!(headline(&record).contains(" without loss, ["));
+    assert_eq!(dropline_report::doubted(&record), None);
 }

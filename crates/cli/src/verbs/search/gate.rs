@@ -67,7 +67,7 @@ impl Gate {
                 .filter(|_| !record.trials.is_empty())
                 .map(against)
                 .transpose()?,
-            unmet: self.require.and_then(|what| unmet(what.word(), record)),
+            unmet: self.require.and_then(|what| unmet(what.word(), record).or_else(|| doubted(record))),
         })
     }
 }
@@ -95,6 +95,11 @@ impl Held {
         let compared = self.compared.as_ref()?;
         Some(format!("\nagainst the baseline:  {}", report::compared_searches_text(compared, style())))
     }
+}
+
+/// What is required is not met by an answer that a caveat denies.
+fn doubted(record: &Record) -> Option<String> {
+    report::doubted(record).map(|why| format!("the answer does not stand as it is stated: {why}"))
 }
 
 /// What is asked for, what its loads count, and its goals; of a search that goes on as its record says.
