@@ -54,6 +54,8 @@ fn nothing_that_a_record_says_steers_a_terminal_or_is_run() {
             &["search", "--resume", "evil.jsonl", "--jsonl"],
         ] {
             let Ended { text, errors, .. } = bench.run(verb);
+            // CSV ends its lines so, and it moves no cursor that the line end does not.
+            let text = text.replace("\r\n", "\n");
             assert!(!steers(&text) && !steers(&errors), "{field} {verb:?}: {text:?} {errors:?}");
         }
     }
