@@ -397,13 +397,7 @@ mod tests {
             moving: Moving::default(),
             live: None,
         };
-        for word in [
-            "exec:touch made",
-            "flowgraph:exec:touch made",
-            "flowgraph:futuresdr",
-            "flowgraph:gnuradio",
-            "jack:",
-        ] {
+        for word in ["exec:touch made", "flowgraph:exec:touch made", "jack:"] {
             let stored = Target::of_record(word).unwrap();
             assert_eq!(stored, Target::parse(word).unwrap(), "it is the same target");
             let Err(error) = stored.open(&TrafficProfile::default(), opening.clone()) else {

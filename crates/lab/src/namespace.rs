@@ -37,8 +37,8 @@ impl Namespace {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name =
             stale::name(std::process::id(), number, role).map_err(LabError::system("reading /proc"))?;
-        program::run("ip", &["netns", "add", &name])?;
         let lock = stale::lock(&name).map_err(LabError::system("locking a namespace"))?;
+        program::run("ip", &["netns", "add", &name]).inspect_err(|_| stale::remove(&name))?;
         let namespace = Self { name, _lock: lock };
         namespace.hush()?;
         namespace.ip(&["link", "set", "lo", "up"])?;

@@ -15,12 +15,22 @@ pub(crate) fn name(pid: u32, number: u32, role: &str) -> io::Result<String> {
     Ok(format!("{OURS}-{pid}-{began}-{number}-{role}"))
 }
 
-/// Locks a namespace. The kernel takes the lock back when its holder ends, however it ends: processes of another
-/// container have numbers of their own, and are alive all the same.
+/// Where the lock of each namespace is. Not its name under `/run/netns`: a process with mounts of its own sees another
+/// file there.
+const LOCKS: &str = "/run/dropline-lab";
+
+/// Locks a name before there is a namespace of it. The kernel takes the lock back when its holder ends, however it ends:
+/// processes of another container have numbers of their own, and are alive all the same.
 pub(crate) fn lock(name: &str) -> io::Result<File> {
-    let namespace = File::open(Path::new(NAMES).join(name))?;
-    namespace.try_lock()?;
-    Ok(namespace)
+    std::fs::create_dir_all(LOCKS)?;
+    let lock = File::create(Path::new(LOCKS).join(name))?;
+    lock.try_lock()?;
+    Ok(lock)
+}
+
+/// Whether somebody holds the lock of a name.
+fn is_held(name: &str) -> bool {
+    File::open(Path::new(LOCKS).join(name)).is_ok_and(|lock| lock.try_lock().is_err())
 }
 
 /// Removes the namespaces whose makers are no more, with what still runs in them.
@@ -30,7 +40,7 @@ pub(crate) fn sweep() {
         if let Some(name) = name.to_str()
             && let Some((pid, then)) = maker(name)
             && began(pid) != Some(then)
-            && lock(name).is_ok()
+            && !is_held(name)
         {
             remove(name);
         }
@@ -43,6 +53,7 @@ pub(crate) fn remove(name: &str) {
         let _ = program::run("kill", &["-KILL", &pid.to_string()]);
     }
     let _ = program::run("ip", &["netns", "del", name]);
+    let _ = std::fs::remove_file(Path::new(LOCKS).join(name));
 }
 
 pub(crate) fn processes(name: &str) -> Result<Vec<u32>, LabError> {

@@ -110,9 +110,9 @@ impl Settings {
         }
     }
 
-    /// Whether a program is started for it: not for a trace.
+    /// Whether a program that it names is started: not for a trace, and a graph is run by a program of ours.
     pub fn starts_a_program(&self) -> bool {
-        matches!(self.source, Source::Graph(_) | Source::Program(_))
+        matches!(self.source, Source::Program(_))
     }
 
     /// Nothing comes due: a graph of ours takes what it can.
