@@ -155,7 +155,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "MEANS", default_value = "block")]
     pub(crate) receive: String,
     /// Answer whatever comes, and as often: ports below 1024 too, and the same bytes again and again. Without it
-    /// nobody can set this and another service at each other by a forged source.
+    /// a forged source that sets this and another service at each other gets some sixteen answers, then none.
     #[arg(long)]
     pub(crate) answer_all: bool,
     /// Print the counts as one JSON object.

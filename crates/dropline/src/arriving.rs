@@ -17,6 +17,22 @@ pub fn arrival(word: &str) -> Result<Arrival, Failure> {
     })
 }
 
+/// The same from a record, which may come from elsewhere: the file that it names is opened only if it is a file, and
+/// nothing of what is in it is shown.
+///
+/// # Errors
+/// As [`arrival`].
+pub(crate) fn arrival_of_record(word: &str) -> Result<Arrival, Failure> {
+    let mut regular = |name: &str| match std::fs::metadata(name) {
+        Ok(found) if found.is_file() => times(name).map_err(|_| "it holds no departure times".to_owned()),
+        Ok(_) => Err("it is no file".to_owned()),
+        Err(why) => Err(format!("cannot be read: {why}")),
+    };
+    Arrival::parse(word, &mut regular).map_err(|why| {
+        Failure::environment(format!("the arrivals that the record names cannot be made: {why}"))
+    })
+}
+
 /// The load of a trial with this process: the one asked for, or its own.
 ///
 /// # Errors
@@ -91,6 +107,24 @@ mod tests {
         std::fs::write(&path, "soon\n").unwrap();
         let why = arrival(&format!("replay:{}", path.display())).unwrap_err().to_string();
         assert!(why.contains("line 1 is no whole number of ns"), "{why}");
+    }
+
+    #[test]
+    fn what_a_record_names_is_opened_only_as_a_file_and_nothing_of_it_is_shown() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("secret");
+        std::fs::write(&path, "root:x:0\n").unwrap();
+        let word = format!("replay:{}", path.display());
+        assert!(arrival(&word).unwrap_err().to_string().contains("root"), "who types it sees what is wrong");
+        let why = arrival_of_record(&word).unwrap_err();
+        assert!(why.exit_code() == 4 && !why.to_string().contains("root"), "{why}");
+        // A pipe without a writer would be waited for.
+        for device in ["/dev/zero", "/dev/tty", "/"] {
+            let why = arrival_of_record(&format!("replay:{device}")).unwrap_err().to_string();
+            assert!(why.contains("it is no file"), "{why}");
+        }
+        std::fs::write(&path, "1000\n1500\n9000\n").unwrap();
+        assert_eq!(arrival_of_record(&word).unwrap(), arrival(&word).unwrap());
     }
 
     #[test]

@@ -73,7 +73,7 @@ fn profile(stored: &ProfileLine) -> Result<TrafficProfile, Failure> {
             .ok_or_else(|| unsound("a stream or direction without a share"))
     };
     Ok(TrafficProfile {
-        arrival: crate::arriving::arrival(&stored.arrival)?,
+        arrival: crate::arriving::arrival_of_record(&stored.arrival)?,
         packet: Packet::of_payload(stored.packet_bytes).map_err(unsound)?,
         streams: parts(&stored.streams)?,
         directions: parts(&stored.directions)?,

@@ -139,7 +139,9 @@ pub(super) fn name(path: &Path) -> String {
 fn looks_like_a_record(path: &Path) -> bool {
     let mut first = Vec::new();
     let read = File::open(path).and_then(|file| file.take(64).read_to_end(&mut first));
-    read.is_ok() && String::from_utf8_lossy(&first).trim_start().starts_with("{\"line\":\"header\"")
+    // Other writers of JSON put blanks between its words.
+    let first: String = String::from_utf8_lossy(&first).split_whitespace().collect();
+    read.is_ok() && first.starts_with("{\"line\":\"header\"")
 }
 
 /// The verb that made a record; `None` of another file.
