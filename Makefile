@@ -60,3 +60,5 @@ fuzz: ## feed every reader of bytes and text with made-up ones (RUNS= and SECOND
 	        target/found/$$target corpus/$$target || exit 1; \
 	done
 	cargo xtask fuzz $(HEARTBEATS)
+	seed=$$(date +%s) && echo "properties with PROPTEST_RNG_SEED=$$seed" && \
+	    PROPTEST_RNG_SEED=$$seed cargo test --locked --workspace

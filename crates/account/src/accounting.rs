@@ -297,7 +297,8 @@ impl Hearing<'_> {
 
     /// What the kernel says it dropped packets for, beyond what was claimed.
     fn reasons(&mut self) {
-        for (&place, &packets) in self.grown.reasons.iter().flatten() {
+        let reasons = self.grown.reasons.iter().flatten();
+        for (&place, &packets) in reasons.filter(|(place, _)| !place.is_told_by_generator()) {
             let claimed: u64 = self
                 .ledger
                 .places()

@@ -130,7 +130,9 @@ impl Place {
 }
 
 impl Place {
-    fn has_no_way(self) -> bool {
+    /// Whether the generator alone can tell it, of a reply or of a remainder: no kernel has a reason for it,
+    /// and its key names no way.
+    pub fn is_told_by_generator(self) -> bool {
         matches!(self, Self::Late | Self::ReplyTruncated | Self::ReplyChanged | Self::Unexplained)
     }
 }
@@ -154,7 +156,7 @@ impl Site {
     pub fn key(self) -> String {
         let name = self.place.name();
         match (self.way, self.place) {
-            (Way::Back, place) if !place.has_no_way() => {
+            (Way::Back, place) if !place.is_told_by_generator() => {
                 format!("return_{name}")
             }
             _ => name.into(),
