@@ -60,7 +60,8 @@ pub struct Glimpse {
     pub elapsed: Duration,
     /// Packets that arrived since the start; `None` without a tap.
     pub arrived: Option<u64>,
-    /// Packets that arrived in the time since the last glimpse, a second; `None` without a tap.
+    /// Packets that arrived in the time since the last glimpse, a second; `None` without a tap, and where hardly any
+    /// time has passed yet.
     pub rate_pps: Option<f64>,
     /// Index of dispersion of the arrivals since the start, over 1, 10 and 100 ms.
     pub dispersion: [Option<f64>; 3],
@@ -216,6 +217,12 @@ fn outcome(grown: &Snapshot, arrived: Option<u64>, trains: bool) -> (Outcome, u6
     (Outcome { offered, forwarded, one_way: true, trains, ..Outcome::default() }, read)
 }
 
+/// So many packets in that time, a second. The first glimpse comes at once: what waited at the tap until then did not
+/// arrive in no time.
+fn rate_pps(packets: u64, since: Duration) -> Option<f64> {
+    (since >= GLIMPSE).then(|| packets as f64 / since.as_secs_f64())
+}
+
 /// Takes copies until the time is over.
 fn hear(
     mut arrivals: Option<&mut Arrivals>,
@@ -254,7 +261,7 @@ fn hear(
             see(&Glimpse {
                 elapsed: epoch.elapsed(),
                 arrived: all,
-                rate_pps: all.map(|all| (all - seen) as f64 / since.as_secs_f64()),
+                rate_pps: all.and_then(|all| rate_pps(all - seen, since)),
                 dispersion: arrivals.as_ref().map_or([None; 3], |arrivals| arrivals.spacing.dispersion()),
                 dropped: at.drops.saturating_sub(drops_before),
                 waiting_bytes: at.waiting_bytes,
@@ -328,6 +335,13 @@ impl Arrivals {
 mod tests {
     use super::*;
     use std::net::UdpSocket;
+
+    #[test]
+    fn a_rate_is_told_only_of_a_time_that_has_passed() {
+        assert_eq!(rate_pps(100, Duration::from_micros(50)), None, "not two million a second");
+        assert_eq!(rate_pps(0, Duration::ZERO), None);
+        assert_eq!(rate_pps(100, GLIMPSE), Some(400.0));
+    }
 
     /// Listens while `work` goes on, from when it has begun until so many packets have arrived; `None` without the
     /// privilege.
