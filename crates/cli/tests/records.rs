@@ -58,6 +58,21 @@ fn nothing_that_a_record_says_steers_a_terminal_or_is_run() {
             let text = text.replace("\r\n", "\n");
             assert!(!steers(&text) && !steers(&errors), "{field} {verb:?}: {text:?} {errors:?}");
         }
+        for verb in [
+            &["report", "evil.jsonl", "--html", "out"][..],
+            &["report", "evil.jsonl", "evil.jsonl", "--html", "out"],
+            &["report", "evil.jsonl", "--svg", "plots"],
+            &["export", "--to", "csv", "evil.jsonl", "-o", "out"],
+            &["export", "--to", "openmetrics", "evil.jsonl", "-o", "out"],
+        ] {
+            let _ = (std::fs::remove_file(bench.path("out")), std::fs::create_dir(bench.path("plots")));
+            bench.run(verb);
+            let plots = std::fs::read_dir(bench.path("plots")).unwrap().map(|file| file.unwrap().path());
+            for file in plots.chain([bench.path("out")]) {
+                let text = std::fs::read_to_string(&file).unwrap_or_default().replace("\r\n", "\n");
+                assert!(!steers(&text), "{field} {verb:?} {}", file.display());
+            }
+        }
     }
     assert!(!bench.path("made").exists());
 }

@@ -23,12 +23,22 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 
 /// The same JSON: what would steer is written as escapes, but the line ends between values.
 pub fn printable_json(json: &str) -> Cow<'_, str> {
-    let bad = |sign: char| steers(sign) && sign != '\n';
-    if !json.contains(bad) {
-        return json.into();
+    escaped_but(json, &['\n'])
+}
+
+/// The text for programs that show what they read: what would steer is written as JSON writes it, but line ends and
+/// tabs.
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    escaped_but(text, &['\n', '\t'])
+}
+
+fn escaped_but<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
+    let bad = |sign: char| steers(sign) && !kept.contains(&sign);
+    if !text.contains(bad) {
+        return text.into();
     }
-    let mut escaped = String::with_capacity(json.len());
-    for sign in json.chars() {
+    let mut escaped = String::with_capacity(text.len());
+    for sign in text.chars() {
         if bad(sign) {
             for unit in sign.encode_utf16(&mut [0; 2]) {
                 let _ = write!(escaped, "\\u{unit:04x}");
@@ -51,6 +61,7 @@ mod tests {
             printable("a\x1b[2Jb\u{9b}c\u{202e}d\r\ne\t\u{7f}"),
             "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\u{fffd}\ne\t\u{fffd}"
         );
+        assert_eq!(escaped("a\x1b[2Jb\u{202e}\r\ne\t"), "a\\u001b[2Jb\\u202e\\u000d\ne\t");
         assert_eq!(printable("1\u{a0}µs ≥ ½ ∅ 中"), "1\u{a0}µs ≥ ½ ∅ 中");
     }
 

@@ -1,5 +1,6 @@
 //! A whole record: read from its lines, written line by line.
 
+use crate::printable::printable_json;
 use crate::schema::{CURRENT, Line};
 use crate::{
     AnswerLine, BoundsLine, CaveatLine, Header, LimitsLine, ResultLine, ResultWord, SearchLine, TrialLine,
@@ -254,9 +255,9 @@ pub fn result_line(result: &ResultLine) -> String {
 }
 
 fn line(line: &Line) -> String {
-    let mut text = serde_json::to_string(line).expect("a line is JSON");
-    text.push('\n');
-    text
+    let text = serde_json::to_string(line).expect("a line is JSON");
+    // A record is looked at with other programs too.
+    printable_json(&text).into_owned() + "\n"
 }
 
 fn header(line: &str) -> Result<Header, ReadError> {

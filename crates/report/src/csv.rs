@@ -1,6 +1,7 @@
 //! Trials as comma-separated values: a row a trial, units in the names.
 
 use crate::finding::word;
+use dropline_record::printable::escaped;
 use dropline_record::{Count, DelayLine, Record, TrialLine};
 
 /// The trials of a record as CSV (RFC 4180), with the fields of a trial's JSON; histograms and slices are left
@@ -119,6 +120,7 @@ fn push_row(text: &mut String, cells: &[String]) {
 }
 
 fn quoted(cell: &str) -> String {
+    let cell = &*escaped(cell);
     // A spreadsheet runs what begins like a formula; numbers stay numbers.
     let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err();
     let cell = if formula { format!("'{cell}") } else { cell.to_owned() };
@@ -134,5 +136,6 @@ mod tests {
         assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
         assert_eq!(quoted("=cmd()"), "'=cmd()");
         assert_eq!(quoted("-1.5"), "-1.5");
+        assert_eq!(quoted("\u{202e}\x1b[2J\r"), "\\u202e\\u001b[2J\\u000d");
     }
 }

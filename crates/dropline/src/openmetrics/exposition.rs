@@ -1,5 +1,6 @@
 //! OpenMetrics 1.0 text that is being written.
 
+use dropline_record::printable::escaped;
 use dropline_stats::Counted;
 use std::fmt::{Display, Write as _};
 
@@ -80,7 +81,8 @@ impl Exposition {
     pub(crate) fn sample(&mut self, name: &str, labels: &[(&str, &dyn Display)], value: impl Display) {
         self.0.push_str(name);
         for (at, (label, value)) in labels.iter().enumerate() {
-            let value = value.to_string().replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            let value = value.to_string();
+            let value = escaped(&value).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
             let _ = write!(self.0, "{}{label}=\"{value}\"", if at == 0 { '{' } else { ',' });
         }
         let end = if labels.is_empty() { "" } else { "}" };

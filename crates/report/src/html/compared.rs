@@ -34,7 +34,7 @@ pub fn compared_html(compared: &Compared) -> String {
             p.about { "Intervals hold the truth at " (percent(compared.level)) "; they rest on " (compared.design) " samples. " (compared.estimator) "." }
         }
     };
-    shell(&format!("compare {} {}", compared.a.source, compared.b.source), &content).into_string()
+    shell(&format!("compare {} {}", compared.a.source, compared.b.source), &content)
 }
 
 fn answers(compared: &Compared) -> Markup {

@@ -13,7 +13,7 @@ use maud::{Markup, html};
 pub fn fit_html(fits: &[Fit]) -> String {
     let content = html! { @for fit in fits { (section(fit)) } };
     let name = fits.first().map_or("", |fit| fit.source.as_str());
-    shell(&format!("fit {name}"), &content).into_string()
+    shell(&format!("fit {name}"), &content)
 }
 
 /// What is said about one distribution, with its plots.

@@ -27,16 +27,15 @@ use dropline_record::{Explanation, Record};
 /// Records as one page: a search or trial from answer to every trial, several searches side by side on a
 /// common rate axis.
 pub fn html(records: &[Record]) -> String {
-    let page = match records {
+    match records {
         [only] => single::page(only),
         many => several::page(many),
-    };
-    page.into_string()
+    }
 }
 
 /// A trial's record as a page, with the explanation of its loss.
 pub fn explained_html(record: &Record, found: &Explanation) -> String {
-    single::explained_page(record, found).into_string()
+    single::explained_page(record, found)
 }
 
 /// Each plot of an explanation as a file, as [`svgs`] has those of records.

@@ -23,7 +23,7 @@ const ALL_PLOTS: usize = 6;
 /// Searches whose lengths differ by no more share a time axis.
 const SAME_TIME: f64 = 3.0;
 
-pub(super) fn page(records: &[Record]) -> Markup {
+pub(super) fn page(records: &[Record]) -> String {
     let findings = Finding::all(records);
     let labels = labels(records);
     let comparison = Comparison::of(records);

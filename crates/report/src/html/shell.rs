@@ -1,6 +1,7 @@
 //! Head and frame of every page.
 
 use crate::plot;
+use dropline_record::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("page.css");
@@ -8,13 +9,13 @@ const SCRIPT: &str = include_str!("page.js");
 /// Allows this script and no other; a test says what it must be.
 const SCRIPT_HASH: &str = "sha256-xFR/LS0tyH5EN5mJatlIDQtp+4lMicQKDD1MpKARzQ8=";
 
-/// A whole page around its content.
-pub(super) fn shell(title: &str, content: &Markup) -> Markup {
+/// A whole page around its content; what would turn its text round or hide it is replaced.
+pub(super) fn shell(title: &str, content: &Markup) -> String {
     let policy = format!(
         "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{SCRIPT_HASH}'; base-uri 'none'; \
          form-action 'none'"
     );
-    html! {
+    let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -31,7 +32,8 @@ pub(super) fn shell(title: &str, content: &Markup) -> Markup {
                 script { (PreEscaped(SCRIPT)) }
             }
         }
-    }
+    };
+    printable(&page.into_string()).into_owned()
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::traffic;
 use dropline_record::{DelayLine, Explanation, Record, TrialLine};
 use maud::{Markup, html};
 
-pub(super) fn page(record: &Record) -> Markup {
+pub(super) fn page(record: &Record) -> String {
     let title = format!("{} {}", record.header.verb, record.header.target);
     match Finding::of(record) {
         Some(finding) => shell(&title, &search(&finding)),
@@ -25,7 +25,7 @@ pub(super) fn page(record: &Record) -> Markup {
 }
 
 /// A trial with the explanation of its loss.
-pub(super) fn explained_page(record: &Record, found: &Explanation) -> Markup {
+pub(super) fn explained_page(record: &Record, found: &Explanation) -> String {
     shell(&format!("{} {}", record.header.verb, record.header.target), &trial(record, Some(found)))
 }
 

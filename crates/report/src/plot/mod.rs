@@ -44,7 +44,7 @@ pub(crate) use slices::slices;
 
 use crate::number::Loads;
 use canvas::Drawing;
-use dropline_record::{Purpose, TrialLine};
+use dropline_record::{Purpose, TrialLine, printable};
 
 /// Colours and lines of all drawings, for page and file alike.
 pub(crate) const STYLE: &str = include_str!("plot.css");
@@ -102,9 +102,9 @@ impl Room {
 }
 
 impl Plot {
-    /// The wide drawing as a file of its own.
+    /// The wide drawing as a file of its own; what would turn its text round is replaced.
     pub(crate) fn file(&self) -> String {
-        self.wide.svg("plot", &self.title, &self.desc, Some(STYLE)).0
+        printable(&self.wide.svg("plot", &self.title, &self.desc, Some(STYLE)).0).into_owned()
     }
 }
 
