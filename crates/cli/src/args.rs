@@ -254,6 +254,9 @@ pub(crate) struct ExportArgs {
     /// With --to hlog: an interval each time slice, to two digits, instead of one each trial, to three.
     #[arg(long)]
     pub(crate) slices: bool,
+    /// With --to hlog: only this trial [default: those at a load that was asked for, else the last].
+    #[arg(long, value_name = "N")]
+    pub(crate) trial: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -20,11 +20,15 @@ use dropline::Failure;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+/// What was typed is no command.
+const USAGE: u8 = 2;
+
 fn main() -> ExitCode {
     let typed: Vec<OsString> = std::env::args_os().collect();
     let cli = match parse(&typed) {
         Ok(cli) => cli,
-        Err(failure) => return end(&failure),
+        Err(Stop::Clap(why)) => return said(&why),
+        Err(Stop::Failure(failure)) => return end(&failure),
     };
     // As a record keeps them.
     let words = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -54,23 +58,46 @@ fn main() -> ExitCode {
     }
 }
 
+/// Why no verb is run.
+enum Stop {
+    /// Help was asked for, or the words are not those of a command.
+    Clap(clap::Error),
+    Failure(Failure),
+}
+
+impl From<clap::Error> for Stop {
+    fn from(why: clap::Error) -> Self {
+        Self::Clap(why)
+    }
+}
+
 /// What was typed, with the flags of a scenario file added.
-fn parse(words: &[OsString]) -> Result<Cli, Failure> {
-    let matches = Cli::as_typed().get_matches_from(words);
-    let Some((name, typed)) = matches.subcommand() else { return Ok(read(&matches)) };
+fn parse(words: &[OsString]) -> Result<Cli, Stop> {
+    let matches = Cli::as_typed().try_get_matches_from(words)?;
+    let Some((name, typed)) = matches.subcommand() else { return Ok(Cli::from_arg_matches(&matches)?) };
     let named = typed.ids().any(|id| id == "scenario");
     let Some(path) = named.then(|| typed.get_one::<std::path::PathBuf>("scenario")).flatten() else {
-        return Ok(read(&matches));
+        return Ok(Cli::from_arg_matches(&matches)?);
     };
     let command = Cli::as_typed();
     let verb = command.find_subcommand(name).expect("the verb was parsed");
     let mut words = words.to_vec();
-    words.extend(scenario::flags(path, verb, typed)?.into_iter().map(OsString::from));
-    Ok(read(&Cli::as_typed().get_matches_from(words)))
+    let flags = scenario::flags(path, verb, typed).map_err(Stop::Failure)?;
+    words.extend(flags.into_iter().map(OsString::from));
+    Ok(Cli::from_arg_matches(&Cli::as_typed().try_get_matches_from(words)?)?)
 }
 
-fn read(matches: &clap::ArgMatches) -> Cli {
-    Cli::from_arg_matches(matches).unwrap_or_else(|why| why.exit())
+/// Help on stdout; what is wrong with the words on stderr.
+fn said(why: &clap::Error) -> ExitCode {
+    let words = why.render();
+    if why.use_stderr() {
+        let colored = console::colors_enabled_stderr();
+        let words = if colored { words.ansi().to_string() } else { words.to_string() };
+        note!("{}", output::colored(words.trim_end_matches('\n')));
+        return ExitCode::from(USAGE);
+    }
+    let words = if console::colors_enabled() { words.ansi().to_string() } else { words.to_string() };
+    output::print(&words).map_or_else(|failure| end(&failure), |()| ExitCode::SUCCESS)
 }
 
 fn end(failure: &Failure) -> ExitCode {

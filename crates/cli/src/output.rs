@@ -45,6 +45,14 @@ fn write_out(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Prints lines of JSON.
+///
+/// # Errors
+/// As [`print`].
+pub(crate) fn print_lines(json: &str) -> Result<(), Failure> {
+    write_out(&printable_json(json))
+}
+
 /// Prints a JSON value, indented.
 ///
 /// # Errors
@@ -54,7 +62,7 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
 }
 
 /// Printable text in which the colours stay that [`report`](dropline::report) gave it: no record's own came so far.
-fn colored(text: &str) -> String {
+pub(crate) fn colored(text: &str) -> String {
     let mut parts = text.split("\x1b[");
     let mut out = printable(parts.next().unwrap_or_default()).into_owned();
     for part in parts {

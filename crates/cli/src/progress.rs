@@ -2,12 +2,12 @@
 
 use crate::block::Block;
 use crate::live::{LiveWords, live_words};
+use crate::output;
 use dropline::algorithms::{Outlook, Search};
 use dropline::measured::{Rate, TrialInput};
-use dropline::record::printable::printable_json;
 use dropline::record::record::trial_line;
 use dropline::record::{BoundsLine, Purpose, TrialLine};
-use dropline::{Live, Watcher, load_in, record};
+use dropline::{Failure, Live, Watcher, load_in, record};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -26,6 +26,8 @@ pub(crate) struct Progress {
     /// How far the trial is.
     live: LiveWords,
     jsonl: bool,
+    /// Why a line could not be printed.
+    unprinted: Option<Failure>,
     /// What one of a load is.
     load_unit: &'static str,
     goals: Vec<String>,
@@ -48,6 +50,7 @@ impl Progress {
             quiet,
             live: LiveWords::default(),
             jsonl,
+            unprinted: None,
             load_unit: "packets",
             goals: Vec::new(),
             widths: Vec::new(),
@@ -79,6 +82,14 @@ impl Progress {
         if let Some(block) = &self.block {
             block.finish_and_clear();
         }
+    }
+
+    /// Whether stdout took all lines.
+    ///
+    /// # Errors
+    /// If it did not take the first of those that are missing.
+    pub(crate) fn printed(self) -> Result<(), Failure> {
+        self.unprinted.map_or(Ok(()), Err)
     }
 
     fn say(&self, text: &str) {
@@ -181,7 +192,10 @@ impl Watcher for Progress {
         self.spent += Duration::from_secs_f64(line.elapsed_s);
         if self.jsonl {
             let text = trial_line(line);
-            drop(std::io::stdout().write_all(printable_json(&text).as_bytes()));
+            // Measuring goes on all the same, and ends with the error.
+            if let (Err(why), None) = (output::print_lines(&text), &self.unprinted) {
+                self.unprinted = Some(why);
+            }
         }
         let lost = match line.loss_ratio {
             Some(ratio) => format!("lost {} ({} %)", line.lost.0, percent(ratio)),

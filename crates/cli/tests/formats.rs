@@ -210,6 +210,83 @@ fn what_other_programs_wrote_is_imported_without_a_hint() {
 }
 
 #[test]
+fn of_several_trials_with_delays_it_is_said_which_are_read_and_any_can_be_named() {
+    let bench = Bench::new();
+    bench.done(&["trial", TRIAL, "--load", "1Mpps", "--duration", "1s", "-q", "-o", "one.jsonl"]);
+    let one = bench.read("one.jsonl");
+    let (header, trial) = one.trim_end().split_once('\n').unwrap();
+    let trial = |number: u64, purpose: &str| {
+        let mut line: serde_json::Value = serde_json::from_str(trial).unwrap();
+        (line["number"], line["purpose"]) = (number.into(), purpose.into());
+        format!("{line}\n")
+    };
+    let record = |purposes: &[&str]| {
+        let trials = (1..).zip(purposes).map(|(number, purpose)| trial(number, purpose));
+        format!("{header}\n{}", trials.collect::<String>())
+    };
+    bench.write("search.jsonl", &record(&["search", "search", "search"]));
+    bench.write("asked.jsonl", &record(&["search", "delay_at", "delay_at"]));
+    let export = |words: &[&str]| bench.done(&[&["export", "--to", "hlog"], words].concat());
+    let intervals = |text: &str| text.lines().filter(|line| line.contains("HISTFAAA")).count();
+    for (file, read, says) in [
+        ("one.jsonl", 1, None),
+        ("search.jsonl", 1, Some("of 3 trials that measured delays, the last one (--trial N names another)")),
+        ("asked.jsonl", 2, Some("of 3 trials that measured delays, those at a load that was asked for")),
+    ] {
+        let log = export(&[file]);
+        assert_eq!(intervals(&log.text), read, "{file}: {}", log.text);
+        let fit = bench.done(&["fit", file]);
+        assert_eq!(fit.text.matches("\nn   ").count() + usize::from(fit.text.starts_with("n   ")), read);
+        for words in [&log.errors, &fit.text.split_whitespace().collect::<Vec<_>>().join(" ")] {
+            assert_eq!(words.contains("of 3 trials"), says.is_some(), "{file}: {words}");
+            assert!(says.is_none_or(|says| words.contains(says)), "{file}: {words}");
+        }
+        let named = export(&[file, "--trial", "1"]);
+        assert_eq!((intervals(&named.text), named.errors.contains("of 3")), (1, false), "{}", named.errors);
+        let fit = bench.done(&["fit", file, "--trial", "1", "--json"]);
+        assert!(fit.text.contains("trial 1 at") && !fit.text.contains("of 3"), "{}", fit.text);
+    }
+    let refused = bench.run(&["export", "--to", "hlog", "search.jsonl", "--trial", "4"]);
+    assert_eq!((refused.code, refused.errors.contains("there are 1, 2, 3")), (Some(2), true));
+    let refused = bench.run(&["fit", "search.jsonl", "--trial", "4"]);
+    assert!(refused.code != Some(0) && refused.errors.contains("there are 1, 2, 3"), "{}", refused.errors);
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_file_and_a_dash_is_the_standard_input() {
+    let bench = Bench::new();
+    bench.write("marked.csv", "\u{feff}latency_ms\r\n12.5\r\n13\r\n");
+    bench.write("marked.txt", "\u{feff}12.5\n13\n");
+    for (file, notes) in [("marked.csv", 0), ("marked.txt", 1)] {
+        let stdin = std::fs::File::open(bench.path(file)).unwrap();
+        let read = bench.command(&["import", "-", "-o", "read.jsonl"]).stdin(stdin).output().unwrap();
+        let (said, errors) = (String::from_utf8_lossy(&read.stdout), String::from_utf8_lossy(&read.stderr));
+        assert!(said.starts_with("2 events"), "{said}{errors}");
+        assert_eq!(errors.lines().count(), notes, "{errors}");
+        std::fs::remove_file(bench.path("read.jsonl")).unwrap();
+        bench.done(&["import", file, "-o", "read.jsonl"]);
+        std::fs::remove_file(bench.path("read.jsonl")).unwrap();
+    }
+}
+
+#[test]
+fn a_unit_that_a_file_has_is_replaced_by_no_other() {
+    let bench = Bench::new();
+    bench.write("a.csv", "latency_ms\n12.5\n");
+    for (file, code) in [("a.csv", 4), (&sample("wrk2.txt"), 4), (&sample("fio.json"), 2)] {
+        let refused = bench.run(&["import", file, "--unit", "us", "-o", "read.jsonl"]);
+        assert_eq!(
+            (refused.code, refused.errors.contains("--unit")),
+            (Some(code), true),
+            "{}",
+            refused.errors
+        );
+        assert!(!bench.path("read.jsonl").exists());
+    }
+    bench.done(&["import", "a.csv", "--unit", "ms", "-o", "read.jsonl"]);
+}
+
+#[test]
 fn what_cannot_be_imported_is_said_and_not_guessed() {
     let bench = Bench::new();
     bench.write("iperf3.json", "{\"start\": {}, \"intervals\": []}\n");

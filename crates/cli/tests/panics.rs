@@ -130,6 +130,38 @@ fn readers_that_are_gone_change_no_exit_code() {
 }
 
 #[test]
+fn what_stdout_does_not_take_is_an_error_and_not_silence() {
+    let bench = bench();
+    let full = |words: &[&str]| {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = bench.command(words);
+        let ended = command.stdout(full).stderr(Stdio::piped()).output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(4), "{words:?}: {said}");
+        assert!(said.contains("No space left"), "{words:?}: {said}");
+    };
+    full(&["--help"]);
+    full(&["--version"]);
+    full(&["search", "--help"]);
+    full(&["help", "heartbeat", "send"]);
+    full(&["man"]);
+    full(&["completions", "bash"]);
+    full(&["search", "sim:hard", "--max-trials=3", "-q", "-o-", "--jsonl"]);
+    full(&["search", "sim:hard", "--max-trials=1", "-q", "-o-", "--json"]);
+    full(&["report", "r.jsonl"]);
+    full(&["fit", "values.txt", "--unit=us"]);
+    full(&["export", "r.jsonl"]);
+    full(&["import", "values.txt", "-o", "i.jsonl"]);
+    full(&["experiment", "search-cost", "--runs=1", "--json"]);
+    for to in ["csv", "schema"] {
+        let ended = bench.run(&["export", "r.jsonl", "--to", to, "-o", "/dev/full"]);
+        assert!(ended.code == Some(4) && ended.errors.contains("No space left"), "{}", ended.errors);
+    }
+    let ended = bench.run(&["import", "values.txt", "-o", "/dev/full"]);
+    assert!(ended.code == Some(4) && ended.errors.contains("No space left"), "{}", ended.errors);
+}
+
+#[test]
 fn what_has_no_end_is_refused_with_the_bound_that_it_passed() {
     let bench = bench();
     std::fs::create_dir(bench.path("trace")).unwrap();

@@ -2,12 +2,11 @@
 
 use crate::import::{Format, ImportError, Imported, hlog, stored};
 use crate::{Failure, clock, keeper, openmetrics};
+use dropline_record::printable::{escaped, printable_json};
 use dropline_record::schema::Line;
-use dropline_record::{DelayLine, DistributionLine, Purpose, Record, TrialLine};
+use dropline_record::{DistributionLine, Record, TrialLine};
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
 /// The record of imported distributions: a line each.
@@ -17,30 +16,10 @@ pub fn lines(source: &str, format: Format, imported: &[Imported]) -> String {
         let mut line = DistributionLine::new(source, format.word(), &part.name, &part.counted, &part.notes);
         part.slices.iter().for_each(|slice| line.push_slice(slice.begin_s, slice.length_s, &slice.counted));
         let line = serde_json::to_string(&Line::Distribution(Box::new(line))).expect("a line is JSON");
-        text.push_str(&line);
+        text.push_str(&printable_json(&line));
         text.push('\n');
     }
     text
-}
-
-/// Writes a new record, all of it or nothing.
-///
-/// # Errors
-/// If the file exists, or cannot be written.
-pub fn keep(path: &Path, text: &str) -> Result<(), Failure> {
-    let cannot =
-        |why: &std::io::Error| Failure::environment(format!("cannot write {}: {why}", path.display()));
-    let mut file =
-        OpenOptions::new().write(true).create_new(true).open(path).map_err(|why| match why.kind() {
-            ErrorKind::AlreadyExists => {
-                Failure::usage(format!("{} exists already", path.display())).advice("name another: -o FILE")
-            }
-            _ => cannot(&why),
-        })?;
-    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(|why| {
-        let _ = std::fs::remove_file(path);
-        cannot(&why)
-    })
 }
 
 /// What a file holds that is exported.
@@ -63,7 +42,7 @@ impl Held {
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let text = keeper::read_text(path)?;
         if text.starts_with(IMPORT) {
-            return Ok(Self::Imported(stored::parse(&text).map_err(|why| broken(&why))?));
+            return Ok(Self::Imported(stored::parse(&text, None).map_err(|why| broken(&why))?));
         }
         Ok(Self::Record(Box::new(keeper::parse(&text, path)?)))
     }
@@ -87,14 +66,18 @@ impl Held {
         }
     }
 
-    /// HdrHistogram's log, and how many events have no place in it: an interval each distribution, or each of its
-    /// time slices where there are some and they are wanted. A single distribution has no tag.
+    /// HdrHistogram's log, and what is not in it, in words: an interval each distribution, or each of its time slices
+    /// where there are some and they are wanted; of a record the trials that `import` reads, or that one. A single
+    /// distribution has no tag.
     ///
     /// # Errors
-    /// If no delays were measured, or a histogram of the record is broken.
-    pub fn hdr_log(&self, sliced: bool) -> Result<(String, u64), Failure> {
+    /// If no delays were measured, there is no such trial, or a histogram of the record is broken.
+    pub fn hdr_log(&self, sliced: bool, trial: Option<u64>) -> Result<(String, Vec<String>), Failure> {
         let (start, parts) = match self {
-            Self::Record(record) => (clock::unix_s(&record.header.started), of_trials(record)?),
+            Self::Record(record) => (clock::unix_s(&record.header.started), of_trials(record, trial)?),
+            Self::Imported(_) if trial.is_some() => {
+                return Err(Failure::usage("--trial: what was imported has no numbered trials"));
+            }
             Self::Imported(imported) => (None, imported.iter().map(of_import).collect()),
         };
         let several = parts.len() > 1;
@@ -113,7 +96,19 @@ impl Held {
                 intervals.push(hlog::Interval { tag, begin_s, length_s, counted: &part.imported.counted });
             }
         }
-        Ok(hlog::write(start.unwrap_or(0), &intervals))
+        let mut notes: Vec<String> = Vec::new();
+        for note in parts.iter().flat_map(|part| &part.imported.notes) {
+            if !notes.contains(note) {
+                notes.push(note.clone());
+            }
+        }
+        let (log, left_out) = hlog::write(start.unwrap_or(0), &intervals);
+        if left_out > 0 {
+            notes.push(format!(
+                "{left_out} events below zero or of unknown length have no place in such a log"
+            ));
+        }
+        Ok((log, notes))
     }
 }
 
@@ -126,23 +121,24 @@ struct Part<'a> {
     slices_from_s: f64,
 }
 
-/// The delays at loads that somebody asked for; else those of the last trial that measured some.
-fn of_trials(record: &Record) -> Result<Vec<Part<'static>>, Failure> {
-    let measured = || record.trials.iter().filter_map(|trial| Some((trial, trial.delay_ns.as_ref()?)));
-    let asked: Vec<_> =
-        measured().filter(|(trial, _)| matches!(trial.purpose, Purpose::Trial | Purpose::DelayAt)).collect();
-    let chosen = if asked.is_empty() { measured().next_back().into_iter().collect() } else { asked };
+fn of_trials(record: &Record, number: Option<u64>) -> Result<Vec<Part<'static>>, Failure> {
+    let chosen = stored::chosen(&record.trials, number).map_err(|why| match why {
+        ImportError::NoTrial { .. } => Failure::usage(format!("--trial: {why}")),
+        _ => broken(&why),
+    })?;
     if chosen.is_empty() {
         return Err(Failure::environment(
             "no trial of the record measured delays, and such a log holds nothing else",
         )
         .advice("its counts:  --to csv  or  --to openmetrics"));
     }
-    let part = |(trial, delay): (&TrialLine, &DelayLine)| {
-        let imported = Cow::Owned(stored::of_trial(trial, delay).map_err(|why| broken(&why))?);
-        Ok(Part { imported, begin_s: trial.at_s, length_s: trial.duration_s, slices_from_s: trial.at_s })
+    let part = |(trial, imported): (&TrialLine, Imported)| Part {
+        imported: Cow::Owned(imported),
+        begin_s: trial.at_s,
+        length_s: trial.duration_s,
+        slices_from_s: trial.at_s,
     };
-    chosen.into_iter().map(part).collect()
+    Ok(chosen.into_iter().map(part).collect())
 }
 
 /// A file without slices does not say when its events were.
@@ -161,7 +157,7 @@ fn cells_csv(imported: &[Imported]) -> String {
     let mut text = String::from("part,low_ns,high_ns,count\n");
     for part in imported {
         let quantum = part.counted.meaning().quantum_ns;
-        let name = part.name.replace('"', "\"\"");
+        let name = escaped(&part.name).replace('"', "\"\"");
         for (low, high, count) in part.counted.cells() {
             let _ = writeln!(text, "\"{name}\",{},{},{count}", low as f64 * quantum, high as f64 * quantum);
         }
@@ -194,6 +190,7 @@ mod tests {
     #[test]
     fn csv_keeps_what_is_known_only_to_be_long() {
         assert_eq!(cells_csv(&[part()]).lines().last(), Some(r#""thread ""0""",200000,,2"#));
-        assert_eq!(Held::Imported(vec![part()]).hdr_log(false).unwrap().1, 2);
+        let (_, notes) = Held::Imported(vec![part()]).hdr_log(false, None).unwrap();
+        assert!(notes.iter().any(|note| note.starts_with("2 events below zero or of unknown length")));
     }
 }

@@ -22,13 +22,15 @@ use crate::Failure;
 use crate::reading::{self, Unread};
 use dropline_stats::{CountError, Counted, HistogramError};
 pub use format::Format;
+use raw::Extent;
 pub use sliced::TimeSlice;
-use std::fs::File;
 use std::io::{BufReader, Read as _};
 use std::path::Path;
 
 /// So much of a file tells its format.
 const HEAD: u64 = 4096;
+/// What some programs begin a text with; it is none of its words.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A distribution that was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +61,28 @@ pub struct Hints {
     pub unit_ns: Option<u64>,
     /// Names or numbers of the column of values and of that of their counts; empty looks at the file.
     pub columns: Vec<String>,
+    /// Of a record: the trial whose delays are read; `None` takes those that somebody asked for, else the last.
+    pub trial: Option<u64>,
+}
+
+impl Hints {
+    /// Which of them says nothing about a format, and why.
+    fn idle(&self, format: Format) -> Option<(&'static str, &'static str)> {
+        let idle = [
+            (!self.columns.is_empty() && !format.has_columns(), "--column", "only csv and tsv have columns"),
+            (
+                self.unit_ns.is_some() && format.says_its_unit(),
+                "--unit",
+                "its times have a unit already, and no other is taken: leave --unit out",
+            ),
+            (
+                self.trial.is_some() && format != Format::Record,
+                "--trial",
+                "only a record of ours has numbered trials",
+            ),
+        ];
+        idle.into_iter().find(|(idle, ..)| *idle).map(|(_, flag, why)| (flag, why))
+    }
 }
 
 /// Why a file cannot be imported.
@@ -94,6 +118,14 @@ pub enum ImportError {
         /// What is missing, and how to get it.
         what: &'static str,
     },
+    /// The record has trials, and not that one.
+    #[error("it has no trial {number} with delays; there are {there}")]
+    NoTrial {
+        /// Which one was wanted.
+        number: u64,
+        /// Those that measured delays.
+        there: String,
+    },
     /// The counts are no distribution.
     #[error(transparent)]
     Count(#[from] CountError),
@@ -127,32 +159,39 @@ pub fn read(
     progress: &mut dyn FnMut(&str),
 ) -> Result<(Format, Vec<Imported>), Failure> {
     let cannot = |why: std::io::Error| Failure::environment(format!("cannot read {}: {why}", path.display()));
-    let mut file = File::open(path).map_err(cannot)?;
+    let mut file = reading::open(path).map_err(cannot)?;
     let mut head = Vec::new();
     file.by_ref().take(HEAD).read_to_end(&mut head).map_err(cannot)?;
+    if head.starts_with(BYTE_ORDER_MARK) {
+        head.drain(..BYTE_ORDER_MARK.len());
+    }
     let looked_at = || Format::of(&String::from_utf8_lossy(&head));
     let format = hints.format.or_else(looked_at).ok_or_else(|| unknown(path))?;
-    if !hints.columns.is_empty() && !format.has_columns() {
-        return Err(Failure::usage(format!("--column: {} is {}", path.display(), format.what()))
-            .advice("only csv and tsv have columns; a format is named with --from"));
+    if let Some((flag, why)) = hints.idle(format) {
+        return Err(Failure::usage(format!("{flag}: {} is {}", path.display(), format.what()))
+            .advice(format!("{why}; a format is named with --from")));
     }
-    let size = file.metadata().map_err(cannot)?.len();
+    let found = file.metadata().map_err(cannot)?;
+    let extent =
+        if found.is_file() { Extent::Known(found.len()) } else { Extent::AtMost(reading::MOST_BYTES) };
+    let unread = |why: Unread| match why {
+        Unread::Endless(_) => {
+            why.of(path).advice("only a file of raw values, one a line, may be longer: write them to one")
+        }
+        _ => why.of(path),
+    };
     let broken = |why: ImportError| {
         Failure::environment(format!("{} as {}: {why}", path.display(), format.word()))
             .advice("nothing of it was imported; another format is named with --from")
     };
     if format == Format::Raw {
         let source = BufReader::with_capacity(1 << 16, head.chain(file));
-        let imported = raw::read(source, size, hints.unit_ns, progress).map_err(|why| match why {
-            raw::StreamError::Io(why) => cannot(why),
+        let imported = raw::read(source, extent, hints.unit_ns, progress).map_err(|why| match why {
+            raw::StreamError::Unread(why) => unread(why),
             raw::StreamError::Import(why) => broken(why),
         })?;
         return Ok((format, vec![imported]));
     }
-    let unread = |why: Unread| match why {
-        Unread::Endless(_) => why.of(path).advice("only raw values, one a line, are streamed"),
-        _ => why.of(path),
-    };
     let bytes = reading::rest(head, &mut file, reading::MOST_BYTES).map_err(unread)?;
     let text = reading::as_text(bytes).map_err(unread)?;
     Ok((format, format.parse(&text, hints).map_err(broken)?))
@@ -167,4 +206,12 @@ fn unknown(path: &Path) -> Failure {
 /// The note of a unit that a file does not name.
 fn guessed(unit: &str) -> String {
     format!("the file names no unit; {unit} were taken (--unit names another)")
+}
+
+/// The units that `--unit` knows, in nanoseconds.
+pub const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+
+/// The word of such a unit.
+fn unit_word(unit_ns: u64) -> &'static str {
+    UNITS.iter().find(|(_, ns)| *ns == unit_ns).map_or("another unit", |(word, _)| word)
 }

@@ -43,12 +43,20 @@ impl Unread {
     }
 }
 
+/// Opens what a user names; `-` is the standard input.
+///
+/// # Errors
+/// If it cannot be opened.
+pub fn open(path: &Path) -> io::Result<File> {
+    File::open(if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path })
+}
+
 /// A file's bytes.
 ///
 /// # Errors
 /// If it cannot be read, or has more than `most`.
 pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
-    rest(Vec::new(), &mut File::open(path)?, most)
+    rest(Vec::new(), &mut open(path)?, most)
 }
 
 /// A file's text.

@@ -24,6 +24,39 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     written.map_err(|why| Failure::environment(format!("cannot write {}: {why}", path.display())))
 }
 
+/// Writes a new file that the user named, all of it or nothing, and never in place of another. What is no regular
+/// file is written to as it is.
+///
+/// # Errors
+/// If the file exists, or cannot be written.
+pub fn create(path: &Path, fill: impl FnOnce(&mut File) -> Result<(), Failure>) -> Result<(), Failure> {
+    let cannot = |why: &io::Error| Failure::environment(format!("cannot write {}: {why}", path.display()));
+    let is_other = std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    let mut file =
+        OpenOptions::new().write(true).create_new(!is_other).open(path).map_err(|why| match why.kind() {
+            io::ErrorKind::AlreadyExists => {
+                Failure::usage(format!("{} exists already", path.display())).advice("name another: -o FILE")
+            }
+            _ => cannot(&why),
+        })?;
+    let filled = fill(&mut file);
+    if is_other {
+        return filled;
+    }
+    filled.and_then(|()| file.sync_all().map_err(|why| cannot(&why))).inspect_err(|_| {
+        let _ = std::fs::remove_file(path);
+    })
+}
+
+/// [`create`] with these bytes.
+///
+/// # Errors
+/// As [`create`].
+pub fn create_of(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let cannot = |why| Failure::environment(format!("cannot write {}: {why}", path.display()));
+    create(path, |file| file.write_all(bytes).map_err(cannot))
+}
+
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let beside = beside(path);
     let replaced = File::create_new(&beside)
@@ -77,6 +110,19 @@ mod tests {
     }
 
     #[test]
+    fn a_new_file_takes_the_place_of_none_and_is_whole_or_not_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("new.csv");
+        assert!(create(&path, |_| Err(Failure::environment("the disk is full"))).is_err());
+        assert!(names(directory.path()).is_empty());
+        create_of(&path, b"old").unwrap();
+        let again = create_of(&path, b"new").unwrap_err();
+        assert!(again.exit_code() == 2 && again.to_string().contains("exists already"), "{again}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert_eq!(create_of(directory.path(), b"new").unwrap_err().exit_code(), 2);
+    }
+
+    #[test]
     #[cfg(unix)]
     fn what_is_no_file_is_not_replaced_by_one_and_a_link_stays_a_link() {
         let directory = tempfile::tempdir().unwrap();
@@ -87,6 +133,9 @@ mod tests {
         assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(std::fs::read(&page).unwrap(), b"new");
         write(Path::new("/dev/null"), b"x").unwrap();
+        create_of(Path::new("/dev/null"), b"x").unwrap();
+        let full = create_of(Path::new("/dev/full"), b"x").unwrap_err();
+        assert!(full.exit_code() == 4 && full.to_string().contains("No space left"), "{full}");
         assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
     }
 }

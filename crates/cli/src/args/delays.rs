@@ -16,7 +16,7 @@ Examples:
 
 A malformed file is refused with its line; nothing of it is kept.")]
 pub(crate) struct ImportArgs {
-    /// What another program wrote.
+    /// What another program wrote; - reads the standard input.
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
@@ -30,12 +30,15 @@ pub(crate) struct ImportArgs {
 pub(crate) struct SourceArgs {
     #[arg(long, value_name = "FORMAT", help = formats())]
     pub(crate) from: Option<String>,
-    /// The unit of its values, where it names none: ns, us, ms or s.
+    /// The unit of its values, where it names none: ns, us, ms or s. Where it names another, that is an error.
     #[arg(long, value_name = "UNIT")]
     pub(crate) unit: Option<String>,
     /// Of csv and tsv: the column of values by its name or number; a second time, that of their counts.
     #[arg(long, value_name = "NAME")]
     pub(crate) column: Vec<String>,
+    /// Of a record: the trial whose delays are read [default: those at a load that was asked for, else the last].
+    #[arg(long, value_name = "N")]
+    pub(crate) trial: Option<u64>,
 }
 
 /// The formats, as the program's own table has them.

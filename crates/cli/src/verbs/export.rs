@@ -3,15 +3,19 @@
 use super::DONE;
 use crate::args::{ExportArgs, ExportFormat};
 use crate::output as out;
-use dropline::exporting::{self, Held};
+use dropline::exporting::Held;
 use dropline::flowgraph::Events;
-use dropline::{Failure, record};
-use std::fs::File;
+use dropline::{Failure, record, whole_file};
 use std::io::BufWriter;
 
 pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
-    if args.slices && args.to != ExportFormat::Hlog {
-        return Err(Failure::usage("--slices: only --to hlog has intervals in time"));
+    if args.to != ExportFormat::Hlog {
+        if args.slices {
+            return Err(Failure::usage("--slices: only --to hlog has intervals in time"));
+        }
+        if args.trial.is_some() {
+            return Err(Failure::usage("--trial: only --to hlog takes some of the trials"));
+        }
     }
     let text = match args.to {
         ExportFormat::Chrome => return chrome(args),
@@ -24,10 +28,8 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
         }
         ExportFormat::Csv => Held::read(&args.record)?.csv(),
         ExportFormat::Hlog => {
-            let (log, left_out) = Held::read(&args.record)?.hdr_log(args.slices)?;
-            if left_out > 0 {
-                note!("! {left_out} events below zero or of unknown length have no place in such a log");
-            }
+            let (log, notes) = Held::read(&args.record)?.hdr_log(args.slices, args.trial)?;
+            notes.iter().for_each(|note| note!("! {}", record::printable(note)));
             log
         }
         ExportFormat::Openmetrics => Held::read(&args.record)?.openmetrics()?,
@@ -37,7 +39,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
         }
     };
     match &args.output {
-        Some(path) => exporting::keep(path, &text)?,
+        Some(path) => whole_file::create_of(path, text.as_bytes())?,
         None => out::print_data(&text)?,
     }
     Ok(DONE)
@@ -46,12 +48,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
 fn chrome(args: &ExportArgs) -> Result<u8, Failure> {
     let events = Events::of(&args.record)?;
     match &args.output {
-        Some(path) => {
-            let file = File::create_new(path).map_err(|why| {
-                Failure::environment(format!("{} cannot be written: {why}", path.display()))
-            })?;
-            events.chrome(&mut BufWriter::new(file))?;
-        }
+        Some(path) => whole_file::create(path, |file| events.chrome(&mut BufWriter::new(file)))?,
         None => events.chrome(&mut BufWriter::new(out::Heard(std::io::stdout().lock())))?,
     }
     Ok(DONE)

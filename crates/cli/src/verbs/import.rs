@@ -4,17 +4,17 @@ use super::DONE;
 use crate::args::{ImportArgs, SourceArgs};
 use crate::output as out;
 use dropline::import::{Format, Hints, Imported};
-use dropline::{Failure, exporting, import, nearest};
+use dropline::{Failure, exporting, import, nearest, record, whole_file};
 use std::path::Path;
 
 pub(crate) fn run(args: &ImportArgs) -> Result<u8, Failure> {
     let (format, imported) = read(&args.file, &args.source)?;
     let name = args.file.file_name().unwrap_or_default().to_string_lossy();
-    exporting::keep(&args.output, &exporting::lines(&name, format, &imported))?;
+    whole_file::create_of(&args.output, exporting::lines(&name, format, &imported).as_bytes())?;
     for part in &imported {
         let what = if part.name.is_empty() { String::new() } else { format!("{}: ", part.name) };
         out::print(&format!("{what}{} events  {}", part.counted.count(), args.output.display()))?;
-        part.notes.iter().for_each(|note| note!("! {note}"));
+        part.notes.iter().for_each(|note| note!("! {}", record::printable(note)));
     }
     Ok(DONE)
 }
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8, Failure> {
 pub(crate) fn read(path: &Path, source: &SourceArgs) -> Result<(Format, Vec<Imported>), Failure> {
     let format = source.from.as_deref().map(format).transpose()?;
     let unit_ns = source.unit.as_deref().map(unit).transpose()?;
-    let hints = Hints { format, unit_ns, columns: source.column.clone() };
+    let hints = Hints { format, unit_ns, columns: source.column.clone(), trial: source.trial };
     import::read(path, &hints, &mut |at| note!("{at}"))
 }
 
@@ -36,11 +36,6 @@ fn format(word: &str) -> Result<Format, Failure> {
 }
 
 fn unit(word: &str) -> Result<u64, Failure> {
-    match word {
-        "ns" => Ok(1),
-        "us" => Ok(1000),
-        "ms" => Ok(1_000_000),
-        "s" => Ok(1_000_000_000),
-        _ => Err(Failure::usage(format!("--unit {word}: the units are ns, us, ms and s"))),
-    }
+    let known = import::UNITS.iter().find(|(known, _)| *known == word).map(|(_, ns)| *ns);
+    known.ok_or_else(|| Failure::usage(format!("--unit {word}: the units are ns, us, ms and s")))
 }

@@ -27,6 +27,7 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
         finished.into_iter().map(|finished| (finished.record, finished.failure)).unzip();
     let held: Vec<Held> = records.iter().map(|record| gate.hold(record)).collect::<Result<_, _>>()?;
     show(args, &records, &held)?;
+    progress.printed()?;
     if let Some(path) = path.filter(|_| !args.json_or_lines()) {
         out::print(&next_command(&path, &records))?;
     }

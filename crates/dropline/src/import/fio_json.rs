@@ -33,6 +33,8 @@ struct Direction {
 struct Latency {
     #[serde(rename = "N")]
     count: u64,
+    min: Option<f64>,
+    max: Option<f64>,
     bins: Option<BTreeMap<String, u64>>,
 }
 
@@ -50,12 +52,13 @@ pub(super) fn parse(text: &str) -> Result<Vec<Imported>, ImportError> {
         for (direction, of) in directions {
             let Some(of) = of else { continue };
             for (kind, latency) in [("slat", &of.slat_ns), ("clat", &of.clat_ns), ("lat", &of.lat_ns)] {
-                let Some(Latency { count, bins: Some(bins) }) = latency else { continue };
-                if *count == 0 && bins.is_empty() {
+                let Some(latency) = latency else { continue };
+                let Some(bins) = latency.bins.as_ref().filter(|bins| latency.count > 0 || !bins.is_empty())
+                else {
                     continue;
-                }
+                };
                 let name = format!("{} {direction} {kind}", job.jobname);
-                imported.push(Imported::whole(counted(&name, *count, bins)?, name, Vec::new()));
+                imported.push(Imported::whole(counted(&name, latency, bins)?, name, Vec::new()));
             }
         }
     }
@@ -67,7 +70,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<Imported>, ImportError> {
     Ok(imported)
 }
 
-fn counted(name: &str, count: u64, bins: &BTreeMap<String, u64>) -> Result<Counted, ImportError> {
+fn counted(name: &str, latency: &Latency, bins: &BTreeMap<String, u64>) -> Result<Counted, ImportError> {
+    let count = latency.count;
     let disagrees = |what: String| ImportError::Disagrees { line: 1, what };
     let ranges = bins.iter().map(|(bin, &count)| {
         let cell = bin.parse().ok().and_then(fio::of_middle);
@@ -75,8 +79,23 @@ fn counted(name: &str, count: u64, bins: &BTreeMap<String, u64>) -> Result<Count
             cell.ok_or_else(|| disagrees(format!("{name} has a bin {bin:?}, which fio has not")))?;
         Ok((low, high, count))
     });
+    let mut ranges = ranges.collect::<Result<Vec<(i64, i64, u64)>, ImportError>>()?;
+    // The ends are known exactly: no event was shorter or longer, wherever its cell ends.
+    let within = |end: Option<f64>, (low, high, _): (i64, i64, u64)| {
+        end.map(|end| end as i64).filter(|end| (low..=high).contains(end))
+    };
+    if let Some(first) = ranges.iter_mut().min_by_key(|(low, ..)| *low)
+        && let Some(min) = within(latency.min, *first)
+    {
+        first.0 = min;
+    }
+    if let Some(last) = ranges.iter_mut().max_by_key(|(_, high, _)| *high)
+        && let Some(max) = within(latency.max, *last)
+    {
+        last.1 = max;
+    }
     let meaning = Meaning { unit_ns: 1000, quantum_ns: 1.0, rounding: Rounding::Floor, event: Event::Each };
-    let counted = Counted::ranges(meaning, ranges.collect::<Result<Vec<_>, ImportError>>()?, None)?;
+    let counted = Counted::ranges(meaning, ranges, None)?;
     if counted.count() != count {
         return Err(disagrees(format!("{name} has {} in its bins and {count} in its N", counted.count())));
     }
@@ -103,7 +122,10 @@ mod tests {
                 ("small write lat", 35)
             ]
         );
-        assert_eq!(read[0].counted.cells().next(), Some((1408, 1423, 1)));
+        assert_eq!(read[0].counted.cells().next(), Some((1422, 1423, 1)));
+        let longest: Vec<_> =
+            read.iter().map(|part| part.counted.cells().last().map(|(_, high, _)| high)).collect();
+        assert_eq!(longest, [11_817, 12_518, 10_816, 10_856].map(Some), "no event is longer than fio saw");
     }
 
     #[test]

@@ -43,6 +43,8 @@ struct Known {
     what: &'static str,
     /// Whether a file of this beginning is one.
     looks: fn(&str) -> bool,
+    /// Whether its times have a unit, so that no hint can name another.
+    says_its_unit: bool,
     read: fn(&str, &Hints) -> Result<Vec<Imported>, ImportError>,
 }
 
@@ -53,13 +55,15 @@ const FORMATS: [Known; 12] = [
         word: "record",
         what: "a record of ours",
         looks: |head| is_object(head) && first_line(head).contains("\"line\":"),
-        read: |text, _| stored::parse(text),
+        says_its_unit: true,
+        read: |text, hints| stored::parse(text, hints.trial),
     },
     Known {
         format: Format::FioJson,
         word: "fio-json",
         what: "fio --output-format=json+",
         looks: |head| is_object(head) && head.contains("\"fio version\""),
+        says_its_unit: true,
         read: |text, _| fio_json::parse(text),
     },
     Known {
@@ -67,6 +71,7 @@ const FORMATS: [Known; 12] = [
         word: "hyperfine",
         what: "hyperfine --export-json",
         looks: |head| is_object(head) && head.contains("\"results\"") && head.contains("\"command\""),
+        says_its_unit: true,
         read: |text, _| hyperfine::parse(text),
     },
     Known {
@@ -77,6 +82,7 @@ const FORMATS: [Known; 12] = [
             is_object(head)
                 && ["\"file_version\"", "\"cmdline", "\"thread\""].iter().any(|key| head.contains(key))
         },
+        says_its_unit: false,
         read: |text, hints| cyclictest_json::parse(text, hints.unit_ns),
     },
     Known {
@@ -89,6 +95,7 @@ const FORMATS: [Known; 12] = [
                 || head.contains("HISTFAAA")
                 || first.starts_with("\"StartTimestamp\"")
         },
+        says_its_unit: false,
         read: |text, hints| hlog::parse(text, hints.unit_ns),
     },
     Known {
@@ -96,6 +103,7 @@ const FORMATS: [Known; 12] = [
         word: "cyclictest",
         what: "cyclictest -h, or -v",
         looks: cyclictest::looks,
+        says_its_unit: false,
         read: |text, hints| cyclictest::parse(text, hints.unit_ns),
     },
     Known {
@@ -103,6 +111,7 @@ const FORMATS: [Known; 12] = [
         word: "hgrm",
         what: "wrk2 --latency, or HdrHistogram's percentiles",
         looks: hgrm::looks,
+        says_its_unit: false,
         read: |text, hints| hgrm::parse(text, hints.unit_ns),
     },
     Known {
@@ -110,6 +119,7 @@ const FORMATS: [Known; 12] = [
         word: "fio",
         what: "fio --write_hist_log",
         looks: fio::looks,
+        says_its_unit: true,
         read: |text, _| fio::parse(text),
     },
     Known {
@@ -117,6 +127,7 @@ const FORMATS: [Known; 12] = [
         word: "json",
         what: "a JSON array of numbers",
         looks: |head| head.trim_start().starts_with('['),
+        says_its_unit: false,
         read: |text, hints| array::parse(text, hints.unit_ns).map(|imported| vec![imported]),
     },
     Known {
@@ -124,6 +135,7 @@ const FORMATS: [Known; 12] = [
         word: "csv",
         what: "columns apart by commas or semicolons, one of values",
         looks: |head| table::looks(head) == Some(table::Apart::Commas),
+        says_its_unit: false,
         read: |text, hints| table::parse(text, table::Apart::Commas, hints).map(|imported| vec![imported]),
     },
     Known {
@@ -131,6 +143,7 @@ const FORMATS: [Known; 12] = [
         word: "tsv",
         what: "columns apart by tabs or blanks, as value and count",
         looks: |head| table::looks(head) == Some(table::Apart::Blanks),
+        says_its_unit: false,
         read: |text, hints| table::parse(text, table::Apart::Blanks, hints).map(|imported| vec![imported]),
     },
     Known {
@@ -138,6 +151,7 @@ const FORMATS: [Known; 12] = [
         word: "raw",
         what: "a value a line",
         looks: |head| !is_object(head),
+        says_its_unit: false,
         read: |text, hints| raw::parse(text, hints.unit_ns).map(|imported| vec![imported]),
     },
 ];
@@ -171,6 +185,11 @@ impl Format {
     /// Whether `--column` says something about it.
     pub fn has_columns(self) -> bool {
         matches!(self, Self::Csv | Self::Tsv)
+    }
+
+    /// Whether its times have a unit already.
+    pub fn says_its_unit(self) -> bool {
+        self.known().says_its_unit
     }
 
     /// Reads every distribution of a text of this format.

@@ -4,7 +4,7 @@
 //! and known to be longer than the first value and no longer than the second.
 
 use super::values::{Decimal, VALUE};
-use super::{ImportError, Imported, guessed};
+use super::{ImportError, Imported, guessed, unit_word};
 use dropline_stats::{Counted, Event, Meaning, Rounding};
 
 const ROW: &str = "a value, a percentile and a count, none of them falling";
@@ -54,6 +54,10 @@ pub(super) fn parse(text: &str, unit_ns: Option<u64>) -> Result<Vec<Imported>, I
         return Err(ImportError::Lacks {
             what: "detailed percentile spectrum: wrk2 prints it with --latency",
         });
+    }
+    if let Some(other) = unit_ns.filter(|unit_ns| is_wrk(text) && *unit_ns != MILLISECOND) {
+        let what = format!("wrk2's percentiles are in ms, and --unit says {}", unit_word(other));
+        return Err(ImportError::Disagrees { line: 1, what });
     }
     let meaning_known = unit_ns.is_some() || is_wrk(text);
     let event = if is_wrk(text) { Event::Each } else { Event::Unknown };
@@ -176,5 +180,7 @@ mod tests {
         assert!(broken("0.515     0.100000", "-0.515     0.100000").starts_with("line 21"));
         assert!(broken("Total count    =          395", "Total count    =          396").contains("396"));
         assert!(parse("  Thread Stats   Avg\n", None).unwrap_err().to_string().contains("--latency"));
+        assert!(parse(WRK2, Some(1000)).unwrap_err().to_string().contains("in ms, and --unit says us"));
+        assert_eq!(parse(WRK2, Some(MILLISECOND)), parse(WRK2, None));
     }
 }

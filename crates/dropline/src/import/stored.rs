@@ -8,14 +8,13 @@ use dropline_stats::{Counted, Event, Meaning, Rounding};
 
 const LINE: &str = "a line of a record with a distribution or the delays of a trial";
 
-/// Reads every distribution of a record: what was imported, or the delays that a search measured at its loads, or
-/// those of its last trial that has any.
+/// Reads every distribution of a record: what was imported, or the delays of the trials that [`chosen`] names.
 ///
 /// # Errors
-/// If a line is none of a record, or there are no delays.
-pub fn parse(text: &str) -> Result<Vec<Imported>, ImportError> {
+/// If a line is none of a record, or there are no delays, or not those of trial `number`.
+pub fn parse(text: &str, number: Option<u64>) -> Result<Vec<Imported>, ImportError> {
     let mut imported = Vec::new();
-    let mut trials: Vec<(usize, Box<TrialLine>)> = Vec::new();
+    let mut trials: Vec<TrialLine> = Vec::new();
     let lines = text.lines().count();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         match serde_json::from_str::<Line>(line) {
@@ -29,34 +28,64 @@ pub fn parse(text: &str) -> Result<Vec<Imported>, ImportError> {
                     ..Imported::whole(line.counted()?, line.name.clone(), line.notes.clone())
                 });
             }
-            Ok(Line::Trial(trial)) if trial.delay_ns.is_some() => trials.push((index + 1, trial)),
+            Ok(Line::Trial(trial)) => trials.push(*trial),
             Ok(_) => {}
             // A torn last line.
             Err(_) if index > 0 && index + 1 == lines && !text.ends_with('\n') => {}
             Err(_) => return Err(ImportError::line(index + 1, line, LINE)),
         }
     }
-    let asked: Vec<_> = trials.iter().filter(|(_, trial)| trial.purpose == Purpose::DelayAt).collect();
-    let chosen = if asked.is_empty() { trials.last().into_iter().collect() } else { asked };
-    for (line, trial) in chosen {
-        imported.push(delays(*line, trial)?);
+    imported.extend(chosen(&trials, number)?.into_iter().map(|(_, imported)| imported));
+    match imported.is_empty() {
+        true if trials.is_empty() => Err(ImportError::Ends { expected: LINE }),
+        true => Err(ImportError::Lacks { what: "delays: none of its trials measured any" }),
+        false => Ok(imported),
     }
-    if imported.is_empty() { Err(ImportError::Ends { expected: LINE }) } else { Ok(imported) }
 }
 
-fn delays(line: usize, trial: &TrialLine) -> Result<Imported, ImportError> {
-    let delay = trial.delay_ns.as_ref().ok_or(ImportError::Ends { expected: LINE })?;
-    of_trial(trial, delay).map_err(|why| match why {
-        ImportError::Histogram(_) => ImportError::line(line, &delay.histogram, LINE),
-        why => why,
-    })
+/// The delays of trial `number`; else of those trials that somebody asked for, which a search's own are not; else of
+/// the last one that measured some. What is left out is said.
+///
+/// # Errors
+/// If there is no such trial, or a histogram is broken.
+pub(crate) fn chosen(
+    trials: &[TrialLine],
+    number: Option<u64>,
+) -> Result<Vec<(&TrialLine, Imported)>, ImportError> {
+    let measured: Vec<(&TrialLine, &DelayLine)> =
+        trials.iter().filter_map(|trial| Some((trial, trial.delay_ns.as_ref()?))).collect();
+    let of = |is: &dyn Fn(&TrialLine) -> bool| -> Vec<_> {
+        measured.iter().copied().filter(|(trial, _)| is(trial)).collect()
+    };
+    let (chosen, note) = match number {
+        Some(number) => {
+            let chosen = of(&|trial| trial.number == number);
+            let there: Vec<String> = measured.iter().map(|(trial, _)| trial.number.to_string()).collect();
+            let there = if there.is_empty() { "none".into() } else { there.join(", ") };
+            (if chosen.is_empty() { Err(ImportError::NoTrial { number, there }) } else { Ok(chosen) }?, None)
+        }
+        None => {
+            let asked = of(&|trial| matches!(trial.purpose, Purpose::Trial | Purpose::DelayAt));
+            let what = if asked.is_empty() { "the last one" } else { "those at a load that was asked for" };
+            let chosen =
+                if asked.is_empty() { measured.last().copied().into_iter().collect() } else { asked };
+            let of_several = || {
+                format!("of {} trials that measured delays, {what} (--trial N names another)", measured.len())
+            };
+            let note = (chosen.len() < measured.len()).then(of_several);
+            (chosen, note)
+        }
+    };
+    let read = |(trial, delay)| {
+        let mut imported = of_trial(trial, delay)?;
+        imported.notes.extend(note.clone());
+        Ok((trial, imported))
+    };
+    chosen.into_iter().map(read).collect()
 }
 
 /// The delays of a trial that measured some.
-///
-/// # Errors
-/// If a histogram is broken.
-pub(crate) fn of_trial(trial: &TrialLine, delay: &DelayLine) -> Result<Imported, ImportError> {
+fn of_trial(trial: &TrialLine, delay: &DelayLine) -> Result<Imported, ImportError> {
     let mut notes = Vec::new();
     if trial.negative.count.0 > 0 {
         notes.push(format!("{} delays below zero are left out: the clocks disagree", trial.negative.count.0));
@@ -107,14 +136,14 @@ mod tests {
         let counted = Counted::ticks(Meaning::default(), [(6, 2257), (7, 1)], None).unwrap();
         let line = DistributionLine::new("idle.tsv", "tsv", "", &counted, &[]);
         let text = format!("{}\n", serde_json::to_string(&Line::Distribution(Box::new(line))).unwrap());
-        let read = parse(&text).unwrap();
+        let read = parse(&text, None).unwrap();
         assert_eq!(read.len(), 1);
         assert_eq!(read[0].counted, counted);
     }
 
     #[test]
     fn a_record_without_delays_says_so() {
-        assert!(parse("").unwrap_err().to_string().starts_with("the file ends"));
-        assert!(parse("{\"line\":\"what\"}\n{}\n").unwrap_err().to_string().starts_with("line 1"));
+        assert!(parse("", None).unwrap_err().to_string().starts_with("the file ends"));
+        assert!(parse("{\"line\":\"what\"}\n{}\n", None).unwrap_err().to_string().starts_with("line 1"));
     }
 }

@@ -4,12 +4,15 @@
 //! end of the name of the values, as in `delay_us` or `Latency (ms)`, is theirs.
 
 use super::values::{Decimal, VALUE, Values};
-use super::{Hints, ImportError, Imported};
+use super::{Hints, ImportError, Imported, unit_word};
 
 const COUNT: &str = "a count, a whole number";
 /// What a column of counts is called.
 const COUNTS: [&str; 9] =
     ["count", "counts", "n", "freq", "frequency", "events", "hits", "occurrences", "samples"];
+
+/// So many lines say which columns hold numbers: the first one may be damaged.
+const SEEN: usize = 100;
 
 /// What stands between two columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +27,7 @@ pub enum Apart {
 pub(super) fn looks(head: &str) -> Option<Apart> {
     let mut lines = head.lines().filter(|line| says_something(line));
     let first = lines.next().filter(|line| !line.trim_start().starts_with('{'))?;
+    let others = lines.clone();
     let second = lines.next();
     if first.contains([',', ';']) {
         return Some(Apart::Commas);
@@ -32,7 +36,8 @@ pub(super) fn looks(head: &str) -> Option<Apart> {
     if fields(second.unwrap_or(first)) >= 2 {
         return Some(Apart::Blanks);
     }
-    let named = is_word(first) && second.is_some_and(|line| Decimal::parse(line.trim()).is_some());
+    // One value that is none does not make its column's name a value.
+    let named = is_word(first) && others.into_iter().any(|line| Decimal::parse(line.trim()).is_some());
     named.then_some(Apart::Commas)
 }
 
@@ -46,18 +51,22 @@ pub fn parse(text: &str, apart: Apart, hints: &Hints) -> Result<Imported, Import
         .enumerate()
         .map(|(index, line)| (index + 1, line))
         .filter(|(_, line)| says_something(line));
-    let (number, first) = lines.next().ok_or(ImportError::Ends { expected: VALUE })?;
+    let (header, first) = lines.next().ok_or(ImportError::Ends { expected: VALUE })?;
     let sign = apart.sign(first);
     let fields = |number: usize, line: &str| {
         apart.fields(line, sign).ok_or_else(|| ImportError::line(number, line, "a quote that ends"))
     };
-    let names = fields(number, first)?;
+    let names = fields(header, first)?;
     let named = names.iter().all(|name| is_word(name));
-    let mut rows = (!named).then_some((number, first)).into_iter().chain(lines).peekable();
+    let mut rows = (!named).then_some((header, first)).into_iter().chain(lines).peekable();
     let &(number, first) = rows.peek().ok_or(ImportError::Ends { expected: VALUE })?;
     let row = fields(number, first)?;
     let columns = match hints.columns.as_slice() {
-        [] => Columns::seen(apart, &names, named, &row).map_err(|why| why.at(number, &row))?,
+        [] => {
+            let seen = rows.clone().take(SEEN).filter_map(|(number, line)| fields(number, line).ok());
+            let seen: Vec<_> = seen.filter(|row| row.len() == names.len()).collect();
+            Columns::seen(apart, &names, named, &seen).map_err(|why| why.at(number, &row))?
+        }
         wanted => Columns::wanted(&names, named, wanted).map_err(|why| why.at(number, &row))?,
     };
     let mut values = Values::default();
@@ -74,7 +83,16 @@ pub fn parse(text: &str, apart: Apart, hints: &Hints) -> Result<Imported, Import
         };
         values.add(value, count)?;
     }
-    let unit_ns = hints.unit_ns.or_else(|| unit(&names[columns.value]).filter(|_| named));
+    let name = &names[columns.value];
+    let named_unit = unit(name).filter(|_| named);
+    if let (Some(asked), Some(says)) = (hints.unit_ns, named_unit)
+        && asked != says
+    {
+        let what =
+            format!("the column {name:?} is in {}, and --unit says {}", unit_word(says), unit_word(asked));
+        return Err(ImportError::Disagrees { line: header, what });
+    }
+    let unit_ns = hints.unit_ns.or(named_unit);
     let mut imported = values.imported(unit_ns)?;
     imported.notes.extend(columns.note);
     Ok(imported)
@@ -121,10 +139,13 @@ impl Columns {
     }
 
     /// Those that cannot be others.
-    fn seen(apart: Apart, names: &[String], named: bool, row: &[String]) -> Result<Self, Unclear> {
+    fn seen(apart: Apart, names: &[String], named: bool, rows: &[Vec<String>]) -> Result<Self, Unclear> {
         // NaN, or nothing, stands where a number was to be.
-        let is_number = |text: &String| text.is_empty() || text.parse::<f64>().is_ok();
-        let numeric: Vec<usize> = (0..row.len().min(names.len())).filter(|&at| is_number(&row[at])).collect();
+        let is_numeric = |at: usize| {
+            let mut said = rows.iter().map(|row| &row[at]).filter(|text| !text.is_empty()).peekable();
+            said.peek().is_none() || said.any(|text| text.parse::<f64>().is_ok())
+        };
+        let numeric: Vec<usize> = (0..names.len()).filter(|&at| is_numeric(at)).collect();
         let counts = |at: usize| named && COUNTS.contains(&names[at].to_ascii_lowercase().as_str());
         match numeric.as_slice() {
             [] => Err(Unclear::NoNumber),
@@ -310,6 +331,28 @@ mod tests {
             assert!(broken(value).starts_with("line 3: "), "{value}");
         }
         assert!(csv("a,b\n", &[]).unwrap_err().to_string().starts_with("the file ends"));
+    }
+
+    #[test]
+    fn a_first_value_that_is_none_is_named_with_its_own_line_and_gives_its_column_to_no_other() {
+        assert_eq!(looks("latency_ms\nNaN\n12\n"), Some(Apart::Commas));
+        for text in ["latency_ms\nabc\n12\n", "path,latency_ms\n/a,abc\n/b,12\n"] {
+            let why = csv(text, &[]).unwrap_err().to_string();
+            assert!(why.starts_with("line 2: \"abc\" where a number"), "{why}");
+        }
+        let why = csv("at,latency_ms\n1,abc\n2,12\n", &[]).unwrap_err().to_string();
+        assert!(why.contains("--column"), "{why}");
+    }
+
+    #[test]
+    fn a_unit_that_the_header_names_gives_way_to_no_other() {
+        let read = |unit_ns| {
+            let hints = Hints { unit_ns: Some(unit_ns), ..Hints::default() };
+            parse("# of today\nlatency_ms\n12\n", Apart::Commas, &hints)
+        };
+        let why = read(1000).unwrap_err().to_string();
+        assert_eq!(why, "line 2: the column \"latency_ms\" is in ms, and --unit says us");
+        assert_eq!(read(1_000_000).unwrap().counted.meaning().unit_ns, 1_000_000);
     }
 
     #[test]
