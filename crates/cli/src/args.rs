@@ -13,7 +13,7 @@ use std::path::PathBuf;
 const TARGETS: &str = "\
 Targets:
   udp://HOST:PORT              a UDP service that echoes each request
-  udp://HOST:PORT?reply=any    the same, where replies are not the packets that were sent
+  udp://HOST:PORT?reply=any    the same, where only the first 16 bytes come back as they were sent
   udp://HOST:PORT?reply=none   a one-way service, counted at its socket
   heartbeat://HOST:PORT        a heartbeat aggregator; its report is the check of what it kept
   sim:NAME?capacity=9Mpps      a simulated system with known truth, in virtual time
@@ -155,7 +155,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "MEANS", default_value = "block")]
     pub(crate) receive: String,
     /// Answer whatever comes, and as often: ports below 1024 too, and the same bytes again and again. Without it
-    /// a forged source that sets this and another service at each other gets some sixteen answers, then none.
+    /// what was answered is not answered again, and who sends other bytes again and again is soon left alone.
     #[arg(long)]
     pub(crate) answer_all: bool,
     /// Print the counts as one JSON object.

@@ -47,3 +47,32 @@ fn no_program_that_a_killed_run_started_outlives_it() {
         wait_until("they end", || !started.iter().any(|&pid| runs(pid)));
     }
 }
+
+#[test]
+fn no_program_that_a_program_of_a_killed_run_started_outlives_it() {
+    let bench = Bench::new();
+    // A sleep that only this test starts.
+    let length = format!("{}", 100_000 + std::process::id());
+    let sleeps = || {
+        let all = std::fs::read_dir("/proc").unwrap().flatten();
+        let words = all.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+        words.filter(|words| *words == format!("sleep\0{length}\0").into_bytes()).count()
+    };
+    let starts = format!("sh -c 'sleep {length} & sleep {length}; true'");
+    for words in [&["trial", "exec:", "--load=1kpps", "--background"][..], &["trial", "flowgraph:exec:"]] {
+        let mut words: Vec<String> = words.iter().map(|&word| word.into()).collect();
+        words[1].push_str(&starts);
+        let mut count = 2;
+        if words.last().unwrap() == "--background" {
+            words.push(starts.clone());
+            count = 4;
+        }
+        words.extend(["--duration=600s", "-q", "-o", "-"].map(String::from));
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let mut run = bench.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_until("they start theirs", || sleeps() == count);
+        run.kill().unwrap();
+        run.wait().unwrap();
+        wait_until("all of them end", || sleeps() == 0);
+    }
+}

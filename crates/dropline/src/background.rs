@@ -1,14 +1,13 @@
 //! Load beside a measurement: commands that run while it runs.
 
 use crate::Failure;
-use dropline_traffic::{Farewell, start_with_us};
-use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
+use dropline_traffic::{Farewell, Started, start_with_us};
+use std::process::{Command, Stdio};
 
 /// Programs that are ended with the measurement.
 #[derive(Debug, Default)]
 pub struct Background {
-    children: Vec<Child>,
+    children: Vec<Started>,
 }
 
 impl Background {
@@ -37,8 +36,7 @@ impl Background {
                 .envs(environment.iter().copied())
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .process_group(0);
+                .stderr(Stdio::null());
             let child = start_with_us(&mut command, Farewell::Killed).map_err(|why| {
                 Failure::environment(format!("{flag}: {} cannot be started: {why}", words[0]))
             })?;
@@ -55,15 +53,7 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        for child in &mut self.children {
-            // The group, for programs that start others; the child itself where that is refused.
-            let group = format!("-{}", child.id());
-            let ended = Command::new("kill").args(["-9", "--", &group]).stderr(Stdio::null()).status();
-            if !ended.is_ok_and(|status| status.success()) {
-                let _ = child.kill();
-            }
-            let _ = child.wait();
-        }
+        self.children.iter_mut().for_each(Started::end);
     }
 }
 
@@ -75,7 +65,7 @@ mod tests {
     fn background_load_is_gone_when_the_measurement_is() {
         let background =
             Background::start(&["sleep 1000".into(), "sh -c 'sleep 1000 & wait'".into()]).unwrap();
-        let groups: Vec<u32> = background.children.iter().map(Child::id).collect();
+        let groups: Vec<u32> = background.children.iter().map(|child| child.id()).collect();
         drop(background);
         for group in groups {
             let running = std::fs::read_to_string(format!("/proc/{group}/stat"));

@@ -99,6 +99,7 @@ pub fn measure(plan: &CostPlan, progress: &mut dyn FnMut(&str)) -> Result<Cost, 
     let server = match plan.server {
         Some((address, process)) => {
             progress("the running server");
+            crate::target::udp::consent(address)?;
             Some(server::measure(address, process).map_err(Failure::environment)?)
         }
         None => None,

@@ -325,6 +325,11 @@ fn an_answer_to_another_question_is_an_error_that_names_both() {
             "print(json.dumps(dict(intended=5, offered=5, forwarded=5, duration_s=1)))",
             "this answer is not for the load that was asked",
         ),
+        (
+            "print(json.dumps(dict(answer, forwarded=sent * 2)))",
+            "more came back than a hundredth beyond what was sent",
+        ),
+        ("print(text[:-1] + ', ' + json.dumps(dict(forwarded=1))[1:])", r#"it has "forwarded" twice"#),
         ("print(json.dumps(dict(answer, trial=3)))", r#""trial" is 3, and trial 4 was asked for"#),
         ("print(json.dumps(dict(answer, duration_s=100)))", r#""duration_s" is 100, and 1 s were asked"#),
     ] {
@@ -356,6 +361,25 @@ fn an_answer_too_many_is_found_at_the_end_of_the_search_too() {
     let finished = dropline::search(&plan, &Output::Nowhere, &conditions(), &mut Unwatched).unwrap();
     let failure = finished.failure.expect("a line too many").to_string();
     assert!(failure.contains("before it was asked for trial 3"), "{failure}");
+}
+
+#[test]
+fn a_program_that_does_not_end_as_it_should_is_an_error_that_says_how() {
+    for (ending, says) in [
+        ("os._exit(3)", "ended with a complaint (exit status: 3)"),
+        ("time.sleep(100)", "was still running 3 s later"),
+        ("print('all done', flush=True)", "said something before it was asked for trial 3"),
+    ] {
+        // After two trials its stdin closes.
+        let last = format!("print(text, flush=True); trial['trial'] == 2 and (sys.stdin.read(), {ending})");
+        let mut plan = plan(&program(&last, "print(text)"), "mlr", &["0"]);
+        plan.limits.max_trials = Some(2);
+        let conditions = Conditions { patience: Duration::from_secs(3), ..conditions() };
+        let finished = dropline::search(&plan, &Output::Nowhere, &conditions, &mut Unwatched).unwrap();
+        let failure = finished.failure.expect(ending).to_string();
+        assert!(failure.contains(says), "{failure}");
+        assert_eq!(finished.record.trials.len(), 2);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ pub mod message;
 pub mod tag;
 pub mod verdict;
 
-pub use message::{Counts, DecodeError, Message};
+pub use message::{Counts, DecodeError, Message, mark_answered};
 pub use tag::{Tag, Tags};
 pub use verdict::Verdict;
 

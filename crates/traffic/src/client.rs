@@ -229,7 +229,11 @@ impl<'a> Client<'a> {
     fn judge(&mut self, at: usize, now: u64) {
         let ClientPlan { tag, number, clients, .. } = *self.plan;
         let index = match decode(self.replies.packet(at)) {
-            Ok(Message::Packet { tag: Tag(own), index, .. }) if own == tag => Some(index),
+            Ok(Message::Packet { tag: own, index, .. } | Message::Answered { tag: own, index })
+                if own == Tag(tag) =>
+            {
+                Some(index)
+            }
             _ => None,
         };
         let own = index.filter(|index| index % u64::from(clients) == u64::from(number));

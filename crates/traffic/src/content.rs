@@ -1,7 +1,7 @@
 //! What a reply must be: the packet that was sent.
 
 use crate::Reply;
-use dropline_payload::{HEADER_BYTES, Message, filler};
+use dropline_payload::{HEADER_BYTES, filler};
 
 /// The packets of a trial, to hold replies against.
 #[derive(Clone, Debug)]
@@ -31,21 +31,26 @@ impl Content {
         self.filler.as_ref().map_or(0, |filler| HEADER_BYTES + filler.len() + 1)
     }
 
-    /// How the reply to the packet that `sent` is the message of differs from it.
-    pub(crate) fn difference(&self, sent: &Message, reply: &[u8]) -> Option<Difference> {
+    /// How a reply with the header of its packet differs from it.
+    pub(crate) fn difference(&self, reply: &[u8]) -> Option<Difference> {
         let filler = self.filler.as_deref()?;
-        match reply.split_first_chunk::<HEADER_BYTES>() {
-            Some((header, rest)) if rest == filler && *header == sent.header() => None,
+        match reply.split_at_checked(HEADER_BYTES) {
+            Some((_, rest)) if rest == filler => None,
             Some((_, rest)) if rest.len() >= filler.len() => Some(Difference::Changed),
             _ => Some(Difference::Truncated),
         }
+    }
+
+    /// Whether replies are compared with what was sent.
+    pub(crate) fn compares(&self) -> bool {
+        self.filler.is_some()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dropline_payload::Tag;
+    use dropline_payload::{Message, Tag};
 
     #[test]
     fn a_reply_is_the_packet_or_differs_in_one_way() {
@@ -54,17 +59,17 @@ mod tests {
         let sent = Message::Packet { tag: Tag(7), index: 9, reply_wanted: true };
         let mut reply = sent.header().to_vec();
         reply.extend(filler(48));
-        assert_eq!(content.difference(&sent, &reply), None);
+        assert_eq!(content.difference(&reply), None);
         for length in [0, 15, 16, 63] {
-            assert_eq!(content.difference(&sent, &reply[..length]), Some(Difference::Truncated), "{length}");
+            assert_eq!(content.difference(&reply[..length]), Some(Difference::Truncated), "{length}");
         }
-        for at in 0..64 {
+        for at in HEADER_BYTES..64 {
             let mut other = reply.clone();
             other[at] ^= 0x10;
-            assert_eq!(content.difference(&sent, &other), Some(Difference::Changed), "{at}");
-            assert_eq!(Content::of(Reply::Any, 64).difference(&sent, &other), None);
+            assert_eq!(content.difference(&other), Some(Difference::Changed), "{at}");
+            assert_eq!(Content::of(Reply::Any, 64).difference(&other), None);
         }
         reply.push(0);
-        assert_eq!(content.difference(&sent, &reply), Some(Difference::Changed));
+        assert_eq!(content.difference(&reply), Some(Difference::Changed));
     }
 }

@@ -4,7 +4,7 @@ use crate::receiver::{Whose, nothing_as_none};
 use crate::sys::{ReceiveBatch, receive_memory, wait_readable};
 use crate::whereabouts::Whereabouts;
 use crate::{Counters, UdpError, UdpTarget};
-use dropline_account::TargetSockets;
+use dropline_account::{Snapshot, TargetSockets};
 use dropline_payload::{Counts, Message, QUERY_BYTES, Verdict};
 use dropline_trial::{Caveat, Packet, Trial};
 use std::io;
@@ -39,17 +39,28 @@ impl Counting {
         whose: Whose,
         stop: &AtomicBool,
     ) -> Result<Self, UdpError> {
+        let source = socket.local_addr().map_err(UdpError::system("reading an address"))?;
+        let mut counters = Counters::open(source.ip(), target.address);
+        let before = counters.read();
         if ask(socket, target, whose, stop)?.is_some() {
             return Ok(Self::Asked);
         }
-        let not_counted = UdpError::NotCounted { target: target.address };
-        let Ok(source) = socket.local_addr() else { return Err(not_counted) };
-        let counters = Counters::open(source.ip(), target.address);
-        match counters.target_sockets() {
-            Some(_) => Ok(Self::AtSocket(Box::new(counters))),
-            None => Err(not_counted),
+        // Nobody understood the queries; but they came to where packets go.
+        match came(&before, &counters.read()) {
+            Some(true) => Ok(Self::AtSocket(Box::new(counters))),
+            Some(false) => Err(UdpError::NotReached { target: target.address }),
+            None => Err(UdpError::NotCounted { target: target.address }),
         }
     }
+}
+
+/// Whether what was sent between two looks came to the target's socket; `None` if that is not to be seen. What others
+/// sent meanwhile is taken for it.
+fn came(before: &Snapshot, after: &Snapshot) -> Option<bool> {
+    let (then, now) = (before.target?, after.target?);
+    let read = |snapshot: &Snapshot| snapshot.spaces.last().map(|space| space.stack.udp_read);
+    let was_read = read(after)?.saturating_sub(read(before)?) >= QUERIES;
+    Some(was_read || now.drops > then.drops || now.waiting_bytes > then.waiting_bytes)
 }
 
 /// Counts one trial of a one-way target.

@@ -5,7 +5,7 @@ use crate::receiver::nothing_as_none;
 use crate::sys::{BATCH, ReceiveBatch, monotonic_ns, receive_drops, run_on, sharpen_sleep, wait_readable};
 use crate::tally::Tally;
 use crate::{ReceiveMeans, Responder, ResponderCounts};
-use dropline_payload::{Message, Tag, message::decode};
+use dropline_payload::{DecodeError, Message, Tag, mark_answered, message::decode};
 use dropline_trace::Probe;
 use std::collections::VecDeque;
 use std::net::{SocketAddr, UdpSocket};
@@ -231,21 +231,22 @@ impl Desk {
 
     /// Says what bytes are, and notes a trial's packet as received.
     fn sort(&self, bytes: &[u8], source: SocketAddr, book: &mut Book, now: Duration) -> Sorted {
-        let (tag, reply_wanted, mannerly) = match decode(bytes) {
+        let any = self.config.answer_all;
+        let (tag, reply_wanted) = match decode(bytes) {
             Ok(Message::CountQuery { tag, number }) => return Sorted::Query { tag, number },
-            Ok(Message::Packet { tag, index, reply_wanted }) => {
+            Ok(Message::Packet { tag, reply_wanted, .. }) => {
                 book.tally.of(tag).received += 1;
-                let asks = reply_wanted && !self.config.answer_all;
-                (Some(tag), reply_wanted, !asks || book.manners.admit_packet(source, tag, index, now))
+                (Some(tag), reply_wanted)
             }
-            Ok(Message::CountAnswer { .. }) => (None, false, true),
+            // What came to harm on the way here is for its sender to see.
+            Err(DecodeError::Damaged { reply_wanted }) => (None, reply_wanted),
+            // An answer is not answered: two reflectors would do so for ever.
+            Ok(Message::Answered { .. }) => (None, any),
+            Ok(Message::CountAnswer { .. }) => (None, false),
             // Not a trial's: echoed as any echo service would.
-            Err(_) => (None, true, self.config.answer_all || book.manners.admit_other(source, bytes, now)),
+            Err(_) => (None, any || book.manners.admit_other(source, bytes, now)),
         };
-        Sorted::Request(Origin {
-            tag,
-            reply_wanted: reply_wanted && mannerly && self.may_go_to(source, book),
-        })
+        Sorted::Request(Origin { tag, reply_wanted: reply_wanted && self.may_go_to(source, book) })
     }
 
     /// Whether anything may be sent there.
@@ -276,6 +277,7 @@ impl Desk {
     fn answer_at_once(&self, batch: &mut ReceiveBatch, requests: &[Taken], chosen: &mut Vec<usize>) {
         chosen.clear();
         chosen.extend(requests.iter().filter(|taken| taken.origin.reply_wanted).map(|taken| taken.at));
+        chosen.iter().for_each(|&at| mark_answered(batch.packet_mut(at)));
         let (mut first, mut refused) = (0, 0);
         while first < chosen.len() {
             match batch.echo(&self.sockets[0], chosen, first) {
@@ -323,8 +325,9 @@ impl Desk {
         sharpen_sleep();
         let mut served = None;
         while let Some(request) = self.next_request(served.take()) {
-            self.serve(&request.bytes, request.source, request.origin);
-            served = Some(request.bytes);
+            let Request { source, mut bytes, origin } = request;
+            self.serve(&mut bytes, source, origin);
+            served = Some(bytes);
         }
     }
 
@@ -354,7 +357,7 @@ impl Desk {
                     let read_ns = monotonic_ns();
                     REQUEST.cross();
                     add(&self.counters.received, 1);
-                    self.serve(&bytes[..length], source, origin);
+                    self.serve(&mut bytes[..length], source, origin);
                     self.keep_times(read_ns);
                 }
             }
@@ -378,7 +381,8 @@ impl Desk {
     }
 
     /// Takes the service time, then answers.
-    fn serve(&self, bytes: &[u8], source: SocketAddr, origin: Origin) {
+    fn serve(&self, bytes: &mut [u8], source: SocketAddr, origin: Origin) {
+        mark_answered(bytes);
         if self.config.sleep {
             std::thread::sleep(self.config.service_time);
         } else {

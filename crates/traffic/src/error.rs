@@ -17,12 +17,14 @@ pub enum UdpError {
         sent: u64,
     },
     /// Packets leave and nothing ever came back: not an echo service, or something in between drops all.
-    #[error("{} sent to {target} and none was answered", packets_were(*sent))]
+    #[error("{} sent to {target} and {}", packets_were(*sent), what_came(*others))]
     NoAnswer {
         /// Where packets went.
         target: SocketAddr,
         /// Packets that left.
         sent: u64,
+        /// What the target sent back instead: no packet's answer, as far as can be told.
+        others: u64,
         /// How long an answer was waited for after the last of them.
         waited: Duration,
     },
@@ -33,6 +35,20 @@ pub enum UdpError {
     NotCounted {
         /// Where packets went.
         target: SocketAddr,
+    },
+    /// A one-way target at whose socket nothing arrives: a rule on the way leads packets elsewhere, or drops them.
+    #[error("what is sent to {target} does not arrive at the socket that listens there")]
+    NotReached {
+        /// Where packets went.
+        target: SocketAddr,
+    },
+    /// No packet can come from there: it is no address of this machine, or the port is taken.
+    #[error("packets cannot be sent from {address}: {source}")]
+    Source {
+        /// Where packets were to come from.
+        address: SocketAddr,
+        /// In the system's words.
+        source: io::Error,
     },
     /// The system does not let us send there: a firewall rule, or a broadcast address.
     #[error("the system does not permit sending to {target}: {source}")]
@@ -183,6 +199,15 @@ impl BindError {
 /// `1 packet was`, `3 000 packets were`.
 fn packets_were(number: u64) -> String {
     if number == 1 { "1 packet was".into() } else { format!("{} packets were", grouped(number)) }
+}
+
+/// What came of packets that nobody answered.
+fn what_came(others: u64) -> String {
+    match others {
+        0 => "none was answered".into(),
+        1 => "1 reply came, but it is none of them".into(),
+        _ => format!("{} replies came, but none of them is one of these packets", grouped(others)),
+    }
 }
 
 /// `3 000`: digits in groups of three.

@@ -67,7 +67,7 @@ pub use placement::{Cpus, Priority};
 pub use probe::{Probe, probe};
 pub use progress::Progress;
 pub use responder::{Responder, ResponderCounts, RunningResponder};
-pub use seat::{Farewell, Seat, SeatError, start_with_us};
+pub use seat::{Farewell, Seat, SeatError, Started, start_with_us};
 pub use sender::Trains;
 pub use target::{Reply, UdpTarget};
 pub use ways::{Sources, Targets};

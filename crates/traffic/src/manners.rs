@@ -1,19 +1,19 @@
 //! Whom a reflector answers: nobody in a circle, no service, no crowd.
 //!
-//! One datagram with a forged source can set two reflectors at each other. What comes back unchanged is known by
-//! its bytes: a trial's packets all differ, so the same ones from the same source are answered a few times only.
+//! One datagram with a forged source can set two reflectors at each other. A trial's packet is marked once it is
+//! answered, and no answer is answered. Other bytes cannot be marked, but are known when they come back: a source
+//! from which the same come again and again is taken for a reflector, and left alone until it is silent.
 
-use dropline_payload::Tag;
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-/// Answers to the same datagram of the same source; a circle of two reflectors ends after twice as many.
-const SAME: u32 = 8;
+/// Answers to datagrams of one source that came from it before; beyond, it is taken for a reflector.
+const AGAIN: u32 = 4;
 /// Without it for so long, a datagram is as new.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
-/// Datagrams remembered; each makes one that had its place be forgotten.
+/// Datagrams, and sources of such, remembered; each makes one that had its place be forgotten.
 const PLACES: usize = 1024;
 /// Answers that a source of other bytes than a trial's has at once, and in which time one more.
 const BURST: u32 = 64;
@@ -28,59 +28,47 @@ const SERVICES: u16 = 1024;
 pub(crate) struct Manners {
     own: SocketAddr,
     key: RandomState,
-    keys: [u64; 2],
-    places: Vec<Place>,
+    datagrams: Vec<Place>,
+    /// Those that sent something again.
+    again: Vec<Place>,
     /// When each source of other bytes may have all its answers again.
     full_at: HashMap<IpAddr, Duration>,
 }
 
+/// What was seen of a datagram or a source.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
-    datagram: u64,
-    answers: u32,
+    hash: u64,
+    times: u32,
     last: Duration,
 }
 
 impl Manners {
     /// Those of a reflector that listens at `own`.
     pub(crate) fn new(own: SocketAddr) -> Self {
-        let key = RandomState::new();
-        let keys = [key.hash_one(0), key.hash_one(1) | 1];
-        Self { own, key, keys, places: vec![Place::default(); PLACES], full_at: HashMap::new() }
+        let places = vec![Place::default(); PLACES];
+        Self {
+            own,
+            key: RandomState::new(),
+            datagrams: places.clone(),
+            again: places,
+            full_at: HashMap::new(),
+        }
     }
 
-    /// Whether a packet of a trial may be answered at `now`, from any fixed moment.
-    pub(crate) fn admit_packet(&mut self, source: SocketAddr, tag: Tag, index: u64, now: Duration) -> bool {
-        // Of every packet of a trial: two multiplications, where a hash made for strangers' bytes takes ten times that.
-        let from = match source.ip() {
-            IpAddr::V4(ip) => ip.to_bits().into(),
-            IpAddr::V6(ip) => folded(ip.to_bits() as u64 ^ self.keys[0], (ip.to_bits() >> 64) as u64 | 1),
-        };
-        let from = from ^ (u64::from(tag.0) << 32) ^ (u64::from(source.port()) << 16);
-        let datagram = folded(index ^ self.keys[0], folded(from ^ self.keys[1], self.keys[1]) | 1);
-        self.may_go_to(source) && self.is_new(datagram, now)
-    }
-
-    /// The same of bytes that are no message of ours.
+    /// Whether bytes that are no message of ours may be answered at `now`, from any fixed moment.
     pub(crate) fn admit_other(&mut self, source: SocketAddr, bytes: &[u8], now: Duration) -> bool {
-        self.may_go_to(source)
-            && self.is_new(self.key.hash_one((source, bytes)), now)
-            && self.is_in_budget(source.ip(), now)
+        let datagram = seen(&mut self.datagrams, self.key.hash_one((source, bytes)), now);
+        let comes_again = datagram.times > 0;
+        datagram.times = 1;
+        let again = seen(&mut self.again, self.key.hash_one(source), now);
+        again.times = (again.times + u32::from(comes_again)).min(AGAIN + 1);
+        again.times <= AGAIN && self.may_go_to(source) && self.is_in_budget(source.ip(), now)
     }
 
     /// Whether a reply may go there at all: never in a circle, to a service, or to many.
     pub(crate) fn may_go_to(&self, source: SocketAddr) -> bool {
         source.port() >= SERVICES && source.port() != self.own.port() && is_one(source)
-    }
-
-    fn is_new(&mut self, datagram: u64, now: Duration) -> bool {
-        let place = &mut self.places[datagram as usize % PLACES];
-        if place.datagram != datagram || now.saturating_sub(place.last) > FORGOTTEN_AFTER {
-            *place = Place { datagram, answers: 0, last: now };
-        }
-        place.last = now;
-        place.answers += u32::from(place.answers <= SAME);
-        place.answers <= SAME
     }
 
     fn is_in_budget(&mut self, source: IpAddr, now: Duration) -> bool {
@@ -105,10 +93,14 @@ impl Manners {
     }
 }
 
-/// A product's halves, one on the other.
-fn folded(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    (product ^ (product >> 64)) as u64
+/// What is remembered under a hash; nothing of what was not seen for a while.
+fn seen(places: &mut [Place], hash: u64, now: Duration) -> &mut Place {
+    let place = &mut places[hash as usize % PLACES];
+    if place.hash != hash || now.saturating_sub(place.last) > FORGOTTEN_AFTER {
+        *place = Place { hash, ..Place::default() };
+    }
+    place.last = now;
+    place
 }
 
 /// Whether it is a place of one machine.
@@ -148,15 +140,14 @@ mod tests {
     }
 
     #[test]
-    fn the_packets_of_a_trial_are_all_answered_and_one_that_comes_again_and_again_is_not() {
+    fn what_comes_again_is_answered_a_few_times_and_its_source_is_then_left_alone_until_it_is_silent() {
         let mut manners = Manners::new(at("127.0.0.1:7007"));
-        let source = at("127.0.0.1:40000");
-        assert!((0..100_000).all(|index| manners.admit_packet(source, Tag(7), index, ms(index / 1000))));
-        let circle = (0..1000).filter(|_| manners.admit_packet(source, Tag(7), 5, ms(200))).count();
-        assert_eq!(circle, SAME as usize);
-        let slow = (0..1000).filter(|&turn| manners.admit_packet(source, Tag(7), 6, ms(200 + turn * 500)));
-        assert_eq!(slow.count(), SAME as usize, "however slow it is");
-        assert!(manners.admit_packet(source, Tag(7), 5, ms(600_000)), "long afterwards it is as new");
+        let (source, other) = (at("127.0.0.1:40000"), at("127.0.0.1:40001"));
+        let circle = (0..1000).filter(|turn| manners.admit_other(source, b"a", ms(turn * 500))).count();
+        assert_eq!(circle, 1 + AGAIN as usize, "however slow it is");
+        assert!(!manners.admit_other(source, b"b", ms(500_000)), "a reflector's next forged datagram");
+        assert!(manners.admit_other(other, b"a", ms(500_000)), "another port is somebody else");
+        assert!(manners.admit_other(source, b"a", ms(600_000)), "long afterwards it is as new");
     }
 
     #[test]

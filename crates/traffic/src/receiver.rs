@@ -236,16 +236,19 @@ impl<'a> Receiver<'a> {
             match self.whose.judge(self.batch.packet(at)) {
                 Verdict::Ours { index } if index < sent_below => {
                     self.last_reply_ns = now;
-                    let sent = Message::Packet { tag: self.whose.tag(), index, reply_wanted: true };
-                    match self.content.difference(&sent, self.batch.packet(at)) {
+                    match self.content.difference(self.batch.packet(at)) {
                         None => self.count_reply(stream, index, at, now, flight),
-                        Some(Difference::Truncated) => {
-                            self.counts.truncated.insert(index);
-                        }
-                        Some(Difference::Changed) => {
-                            self.counts.changed.insert(index);
-                        }
+                        Some(difference) => self.counts.count_different(difference, Some(index)),
                     }
+                }
+                Verdict::Cut if self.content.compares() => {
+                    self.last_reply_ns = now;
+                    self.counts.count_different(Difference::Truncated, None);
+                }
+                Verdict::Changed { index } if self.content.compares() => {
+                    self.last_reply_ns = now;
+                    let index = index.filter(|&index| index < sent_below);
+                    self.counts.count_different(Difference::Changed, index);
                 }
                 other => self.counts.count_stray(other),
             }

@@ -13,10 +13,11 @@ use std::time::Duration;
 /// One thread takes packets from the socket into a queue, from which the workers serve them one at a
 /// time. With a queue of 0 the workers read from the socket themselves, a packet when the one before is
 /// served, and what waits does so in the socket's buffer: as most simple services do. Without a service time nothing can wait there: the receiving thread answers by itself, in
-/// batches. A reply is its request, never more; count queries are answered, and nothing is sent to port
-/// 0, to itself, to broadcast or multicast addresses. Unless it shall answer all, nothing is sent to ports of
-/// services (below 1024) or to the number of its own port; the same datagram is answered eight times only; and
-/// what is no packet of a trial, 64 times at once and 100 times a second for each source.
+/// batches. A reply is its request, never more, and a trial's packet is marked as answered; count queries are
+/// answered, and nothing is sent to port 0, to itself, to broadcast or multicast addresses. Unless it shall answer
+/// all, nothing is sent to ports of services (below 1024) or to the number of its own port; no answer of a reflector
+/// is answered; and what is no packet of a trial, 64 times at once and 100 times a second for each source, and not
+/// to a port from which the same comes again and again.
 #[derive(Clone, Copy, Debug)]
 pub struct Responder {
     /// Where to listen; port 0 lets the system choose.

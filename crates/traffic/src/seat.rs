@@ -2,6 +2,7 @@
 
 use crate::sys;
 use std::io;
+use std::ops::{Deref, DerefMut};
 use std::process::{Child, Command};
 
 /// A CPU and a priority for a process that is being started.
@@ -22,13 +23,46 @@ pub enum Farewell {
     Killed,
 }
 
-/// Starts a program that does not outlive this one, even if this one is killed. To the system "this one" is the
-/// thread that starts it: it must live as long as the program shall.
+/// A program that does not outlive this one, with what it started: its process group ends when this is dropped.
+#[derive(Debug)]
+pub struct Started {
+    child: Child,
+    tether: Option<sys::Tether>,
+}
+
+/// Starts a program, in a process group of its own (Ctrl-C is ours, who starts it), that does not outlive this one, even if this one is killed. To the
+/// system "this one" is the thread that starts it: it must live as long as the program shall. What the program starts
+/// ends with it, unless it leaves the group.
 ///
 /// # Errors
 /// If the system does not start it.
-pub fn start_with_us(command: &mut Command, farewell: Farewell) -> io::Result<Child> {
-    sys::start_with_us(command, farewell)
+pub fn start_with_us(command: &mut Command, farewell: Farewell) -> io::Result<Started> {
+    let (child, tether) = sys::start_with_us(command, farewell)?;
+    Ok(Started { child, tether: Some(tether) })
+}
+
+impl Started {
+    /// Ends it and what it started, and waits for its end.
+    pub fn end(&mut self) {
+        self.tether = None;
+        // One that ended already is only waited for.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Deref for Started {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.child
+    }
+}
+
+impl DerefMut for Started {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.child
+    }
 }
 
 /// Why a process did not get its seat.

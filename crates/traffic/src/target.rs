@@ -17,7 +17,7 @@ pub struct UdpTarget {
 pub enum Reply {
     /// Each packet as it came: one that comes back otherwise is lost.
     Echo,
-    /// Each packet's header; what follows it may be anything.
+    /// Each packet's header, which says whose answer it is; what follows may be anything.
     Any,
     /// Nothing: it is asked for its counts, or its socket on this machine is looked at.
     None,

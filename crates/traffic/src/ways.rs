@@ -218,8 +218,8 @@ fn hold(
 }
 
 fn connect_from(source: SocketAddr, target: SocketAddr, payload: u32) -> Result<UdpSocket, UdpError> {
+    let socket = UdpSocket::bind(source).map_err(|why| UdpError::Source { address: source, source: why })?;
     let open = || -> io::Result<UdpSocket> {
-        let socket = UdpSocket::bind(source)?;
         socket.connect(target)?;
         socket.set_nonblocking(true)?;
         Ok(socket)

@@ -5,11 +5,12 @@
 use dropline_lab::{Bridged, End, LabError, Namespace, Pair, connect};
 use dropline_traffic::{
     ClientPace, ClientPlan, ClientReply, Leash, MeasurerOptions, NoLeash, Reply, Responder, RunningResponder,
-    Seat, UdpError, UdpMeasurer, UdpTarget, Whereabouts,
+    Seat, UdpError, UdpMeasurer, UdpTarget, Whereabouts, probe,
 };
 use dropline_trial::{Drain, Measurer as _, Rate, Think, TrafficProfile, Trial, TrialInput};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 const PORT: u16 = 7007;
@@ -93,6 +94,27 @@ fn no_packet_follows_a_rule_that_translates_an_own_address_to_another_hosts() {
         }
         assert_eq!(away.counts().received, before, "{address}: packets left");
     }
+}
+
+#[test]
+fn a_one_way_target_behind_such_a_rule_is_refused_and_not_measured_as_loss() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let here = lab.client.run(|| UdpSocket::bind((Ipv4Addr::LOCALHOST, PORT))).unwrap().unwrap();
+    lab.client.set("net.ipv4.conf.all.route_localnet", "1").unwrap();
+    let target = UdpTarget { address: (Ipv4Addr::LOCALHOST, PORT).into(), reply: Reply::None };
+    let profile = TrafficProfile::default();
+    let asked = || lab.client.run(|| probe(target, &profile, &AtomicBool::new(false))).unwrap();
+    assert_eq!(asked().unwrap().round_trip_ns, None, "without the rule what waits at the socket is seen");
+    drop(here);
+    let _again = lab.client.run(|| UdpSocket::bind((Ipv4Addr::LOCALHOST, PORT))).unwrap().unwrap();
+    lab.client
+        .nft(&format!(
+            "table ip dropline {{\n chain out {{ type nat hook output priority -100; udp dport {PORT} dnat to {}:{PORT}; }}\n}}",
+            lab.target_address
+        ))
+        .unwrap();
+    let refused = asked().unwrap_err();
+    assert!(matches!(refused, UdpError::NotReached { .. }), "{refused}");
 }
 
 #[test]

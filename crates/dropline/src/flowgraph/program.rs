@@ -6,14 +6,13 @@ use crate::Failure;
 use crate::target::Opening;
 use dropline_passage::Settings as Meaning;
 use dropline_trace::Event;
-use dropline_traffic::{Farewell, start_with_us};
+use dropline_traffic::{Farewell, Started, start_with_us};
 use dropline_trial::passages::{KeptEvents, Recorder};
 use dropline_trial::{Measurer, Trial, TrialInput, seed};
 use std::ffi::OsString;
 use std::os::fd::AsFd as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -44,12 +43,7 @@ impl Program {
         // Its words must not be taken for our result.
         let output = std::io::stderr().as_fd().try_clone_to_owned().map_err(Failure::environment)?;
         let mut command = Command::new(name);
-        command
-            .args(&self.command[1..])
-            .envs(recorders.environment())
-            .stdin(Stdio::null())
-            .stdout(output)
-            .process_group(0);
+        command.args(&self.command[1..]).envs(recorders.environment()).stdin(Stdio::null()).stdout(output);
         let child = start_with_us(&mut command, Farewell::Killed).map_err(|why| {
             Failure::environment(format!("cannot start {name:?}: {why}")).advice(
                 "a flowgraph:exec: command is a program with its arguments; it is run without a shell",
@@ -246,7 +240,7 @@ fn has_trace(directory: &Path) -> bool {
 
 /// A program that is ended with its trial, whatever happens.
 struct Running {
-    child: Child,
+    child: Started,
     ended: Option<ExitStatus>,
 }
 

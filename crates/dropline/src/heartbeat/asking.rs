@@ -117,7 +117,7 @@ pub fn connect(target: SocketAddr) -> io::Result<UdpSocket> {
     };
     let socket = UdpSocket::bind((any, 0))?;
     socket.connect(target)?;
-    // A stranger is only asked, and sent a few heartbeats; an own address is not to become a stranger's.
+    // A stranger is only asked; an own address is not to become a stranger's.
     if let Ok(Some(leash)) = Leash::known(target.ip()) {
         leash.hold(&socket, target)?;
     }
@@ -145,23 +145,4 @@ pub fn resolve(word: &str) -> Result<SocketAddr, Failure> {
 /// Whether the aggregator most likely stamps with this machine's clock: it runs here.
 pub fn clock_is_shared(target: SocketAddr) -> bool {
     Whereabouts::of(target.ip()).is_this_machine()
-}
-
-/// Heartbeats a second that a host gets which did not consent to load: every variable once.
-const UNASKED_PPS: f64 = 64.0;
-
-/// Refuses to send more than a few heartbeats to another host.
-///
-/// # Errors
-/// If that is asked for.
-pub fn check_rate(target: SocketAddr, rate_pps: f64) -> Result<(), Failure> {
-    if rate_pps <= UNASKED_PPS || matches!(Leash::known(target.ip()), Ok(Some(_))) {
-        return Ok(());
-    }
-    Err(Failure::environment(format!(
-        "refused: {target} is not on this machine's loopback interface or in one of its network namespaces"
-    ))
-    .advice(format!(
-        "another host gets {UNASKED_PPS} heartbeats a second at most; run dropline on it for more"
-    )))
 }

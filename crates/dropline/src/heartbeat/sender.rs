@@ -3,6 +3,7 @@
 use super::asking::connect;
 use super::wire::{Heartbeat, PACKET_BYTES};
 use crate::Failure;
+use crate::target::udp::consent;
 use dropline_stats::Histogram;
 use dropline_traffic::datagrams::{MOST, Outbox, errno_name};
 use std::collections::BTreeMap;
@@ -68,16 +69,12 @@ pub struct Sent {
 }
 
 impl Sending {
-    /// Heartbeats a second, of all variables.
-    pub fn rate_pps(&self) -> f64 {
-        self.variables.len() as f64 / self.period.as_secs_f64()
-    }
-
     /// Sends until the time is over, or `stop` is set.
     ///
     /// # Errors
-    /// If the system gives no socket, or forbids sending there.
+    /// If the target did not consent, or the system gives no socket, or forbids sending there.
     pub fn run(&self, stop: &AtomicBool) -> Result<Sent, Failure> {
+        consent(self.target)?;
         let socket = connect(self.target)
             .map_err(|why| Failure::environment(format!("cannot send to {}: {why}", self.target)))?;
         socket.set_nonblocking(true).map_err(Failure::environment)?;

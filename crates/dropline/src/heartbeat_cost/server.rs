@@ -41,10 +41,7 @@ pub enum ServerError {
 /// # Errors
 /// If the process cannot be looked at, or the server does not answer.
 pub fn measure(server: SocketAddr, process: u32) -> Result<ServerCost, ServerError> {
-    let local: SocketAddr =
-        if server.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { (std::net::Ipv6Addr::UNSPECIFIED, 0).into() };
-    let socket = UdpSocket::bind(local)?;
-    socket.connect(server)?;
+    let socket = crate::heartbeat::asking::connect(server)?;
     socket.set_read_timeout(Some(PATIENCE))?;
     batch(&socket, server)?;
     let before = cpu_ns(process)?;

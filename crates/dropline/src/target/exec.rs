@@ -2,18 +2,19 @@
 
 mod answer;
 mod fields;
+mod twice;
 
 pub use answer::{Answer, AnswerCaveat, AnswerSlice, Question, WrongAnswer};
 pub use fields::FieldError;
 
 use super::Opening;
 use crate::Failure;
-use dropline_traffic::{Farewell, start_with_us};
-use dropline_trial::{Measurer, Part, TrafficProfile, Trial, TrialInput};
+use dropline_traffic::{Farewell, Started, start_with_us};
+use dropline_trial::{Caveat, Measurer, Part, TrafficProfile, Trial, TrialInput};
 use fields::Fields;
 use serde::Serialize;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
@@ -23,13 +24,14 @@ use std::time::{Duration, Instant};
 const LONGEST_LINE: u64 = 64 << 20;
 /// Lines that are read before somebody wants them; a program that says more waits.
 const LINES_AHEAD: usize = 2;
-/// How long a program has to end once its stdin is closed, if nobody is less patient.
+/// How long a program has to end once its stdin is closed, if nobody is less patient; and to answer the trial that is
+/// under way then.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
 /// A running program that answers trial inputs.
 pub struct Program {
     name: String,
-    child: Child,
+    child: Started,
     requests: Option<ChildStdin>,
     answers: Receiver<std::io::Result<Line>>,
     profile: TrafficProfile,
@@ -103,10 +105,11 @@ impl Program {
     }
 
     fn listen(&mut self, trial: u64, duration: Duration) -> Result<Line, Failure> {
-        let until = Instant::now() + duration + self.opening.patience;
+        let mut until = Instant::now() + duration + self.opening.patience;
         loop {
-            if self.opening.stop.load(Ordering::Relaxed) {
-                return Err(Failure::interrupted());
+            // It learns of it by the end of its stdin, and has a moment to say what it counted so far.
+            if self.is_stopped() && self.requests.take().is_some() {
+                until = until.min(Instant::now() + ENDS_WITHIN);
             }
             match self.answers.recv_timeout(Duration::from_millis(50)) {
                 Ok(Ok(line)) if line.text.trim().is_empty() => {}
@@ -114,7 +117,13 @@ impl Program {
                 Ok(Err(why)) => {
                     return Err(Failure::environment(format!("reading from {:?} failed: {why}", self.name)));
                 }
+                Err(RecvTimeoutError::Disconnected) if self.is_stopped() => {
+                    return Err(Failure::interrupted());
+                }
                 Err(RecvTimeoutError::Disconnected) => return Err(self.died(trial)),
+                Err(RecvTimeoutError::Timeout) if self.is_stopped() && Instant::now() >= until => {
+                    return Err(Failure::interrupted());
+                }
                 Err(RecvTimeoutError::Timeout) if Instant::now() >= until => {
                     return Err(Failure::environment(format!(
                         "{:?} did not answer trial {trial} within {} s beyond its duration",
@@ -128,6 +137,10 @@ impl Program {
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.opening.stop.load(Ordering::Relaxed)
     }
 
     fn died(&mut self, trial: u64) -> Failure {
@@ -154,6 +167,17 @@ impl Program {
         .advice(r#"an answer is one line: {"intended":N,"offered":N,"forwarded":N,"duration_s":S}"#)
     }
 
+    fn ended_badly(&self, how: &str) -> Failure {
+        Failure::environment(format!(
+            "{:?} answered every trial, but when its stdin was closed it {how}: what it answered may be wrong too",
+            self.name
+        ))
+        .advice(
+            "all trials are kept; let the program end with exit code 0 once its stdin closes, within 5 s, and go on \
+             with --resume FILE TARGET",
+        )
+    }
+
     /// A line that answers nothing: from then on nobody knows which answer is to which trial.
     fn surplus(&self, trial: u64, line: &str) -> Failure {
         Failure::environment(format!(
@@ -172,6 +196,9 @@ impl Measurer for Program {
     type Error = Failure;
 
     fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
+        if self.is_stopped() {
+            return Err(Failure::interrupted());
+        }
         let number = self.next_trial;
         let seed = self.profile.trial_seed(number);
         let parts = |parts: &[Part]| parts.iter().map(|part| (part.name.clone(), part.share)).collect();
@@ -188,7 +215,16 @@ impl Measurer for Program {
         let line = self.listen(number, input.duration)?;
         let question = Question::new(number, input, &self.profile);
         let answer = Answer::read(&line.text).map_err(|why| self.wrong(number, &line.text, why))?;
-        let trial = answer.trial(&question).map_err(|why| self.wrong(number, &line.text, why))?;
+        let wrong = |why| self.wrong(number, &line.text, why);
+        let trial = match self.is_stopped() && !answer.is_whole(&question) {
+            false => answer.trial(&question).map_err(wrong)?,
+            true if answer.offered == 0 => return Err(Failure::interrupted()),
+            true => {
+                let mut trial = answer.trial(&Question { stopped: true, ..question }).map_err(wrong)?;
+                trial.caveats.push(Caveat::Interrupted);
+                trial
+            }
+        };
         if line.more {
             let next = self.answers.recv_timeout(ENDS_WITHIN).ok().and_then(Result::ok);
             return Err(self.surplus(number + 1, next.as_ref().map_or("", |next| next.text.as_str())));
@@ -197,14 +233,29 @@ impl Measurer for Program {
         Ok(trial)
     }
 
-    /// As many answers as questions: one more, and all may be to other questions than they were taken for.
+    /// As many answers as questions, and an end without complaint: else nobody knows what the answers are worth.
     fn finish(&mut self) -> Result<(), Failure> {
         self.requests = None;
-        let until = Instant::now() + ENDS_WITHIN.min(self.opening.patience);
+        let within = ENDS_WITHIN.min(self.opening.patience);
+        let until = Instant::now() + within;
         while let Ok(Ok(line)) = self.answers.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            // What a program says at its end may be anything else.
-            if Answer::read(&line.text).is_ok() {
+            if !line.text.trim().is_empty() {
                 return Err(self.surplus(self.next_trial, &line.text));
+            }
+        }
+        // Who was stopped may end as he likes.
+        while !self.is_stopped() {
+            match self.child.try_wait() {
+                Ok(Some(status)) if status.success() => break,
+                Ok(Some(status)) => {
+                    return Err(self.ended_badly(&format!("ended with a complaint ({status})")));
+                }
+                Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(5)),
+                Ok(None) => {
+                    let still = format!("was still running {} s later", within.as_secs_f64());
+                    return Err(self.ended_badly(&still));
+                }
+                Err(why) => return Err(Failure::environment(why)),
             }
         }
         Ok(())
@@ -250,7 +301,7 @@ fn shown(line: &str) -> String {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // Closing its stdin tells it to end; a program that does not is killed.
+        // Closing its stdin tells it to end; a program that does not is killed, and what it started with it.
         self.requests = None;
         for _ in 0..50 {
             if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
@@ -258,7 +309,6 @@ impl Drop for Program {
             }
             thread::sleep(Duration::from_millis(10));
         }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.child.end();
     }
 }

@@ -54,8 +54,11 @@ pub(super) fn open(
 ) -> Result<Opened, Failure> {
     let address = resolve(host, port)?;
     consent_of_all(address, &opening.moving.targets)?;
-    let target = UdpTarget { address, reply };
+    // What is named is where packets go, and what is spoken of.
+    let ip = opening.moving.targets.addresses.first().copied().unwrap_or(address.ip());
+    let target = UdpTarget { address: SocketAddr::new(ip, address.port()), reply };
     let Probe { round_trip_ns } = probe(target, profile, &opening.stop).map_err(|why| failure(&why))?;
+    let profile = patient(profile, round_trip_ns);
     let options = MeasurerOptions {
         slices: opening.slices,
         // A single trial is looked at closely: what is explained later must be seen now.
@@ -70,11 +73,13 @@ pub(super) fn open(
         ..MeasurerOptions::default()
     };
     let mut measurer =
-        UdpMeasurer::new(target, profile.clone(), options, opening.first_trial, opening.stop, opening.live)
+        UdpMeasurer::new(target, profile, options, opening.first_trial, opening.stop, opening.live)
             .map_err(|why| failure(&why))?
             .with_clients(crate::serving::client_program()?);
     let note = match round_trip_ns {
-        Some(ns) if reply == Reply::Any => format!("answers in {} us, whatever it likes", ns.div_ceil(1000)),
+        Some(ns) if reply == Reply::Any => {
+            format!("answers in {} us, each with its packet's first 16 bytes", ns.div_ceil(1000))
+        }
         Some(ns) => format!("echo, answers in {} us", ns.div_ceil(1000)),
         None => "one way, counted at its socket".into(),
     };
@@ -84,6 +89,14 @@ pub(super) fn open(
         reply_buffer_bytes: Some(measurer.receive_buffer_bytes()),
         measurer: Box::new(Udp { measurer, last: None }),
     })
+}
+
+/// Answers that take longer than the silence that ends a drain are waited for: twice as long as the probe's took.
+fn patient(profile: &TrafficProfile, round_trip_ns: Option<u64>) -> TrafficProfile {
+    let mut profile = profile.clone();
+    let usual = Duration::from_nanos(round_trip_ns.unwrap_or(0)).saturating_mul(2);
+    profile.drain.quiet = profile.drain.quiet.map(|quiet| quiet.max(usual));
+    profile
 }
 
 /// What this machine's generator can offer with packets like these, a second against our own reflector.
@@ -108,17 +121,21 @@ pub(super) fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
 
 /// Nothing sends load to a host that did not consent, and consent of another host cannot be had yet.
 pub(crate) fn consent(address: SocketAddr) -> Result<(), Failure> {
-    Leash::towards(address).map(|_| ()).map_err(|why| refused(address, &why))
+    Leash::towards(address).map(|_| ()).map_err(|why| refused(&address.to_string(), &why))
 }
 
 /// The same of all addresses that the streams go to.
 pub(super) fn consent_of_all(address: SocketAddr, targets: &Targets) -> Result<(), Failure> {
     consent(address)?;
-    targets.addresses.iter().try_for_each(|&further| consent(SocketAddr::new(further, address.port())))
+    targets.addresses.iter().try_for_each(|&further| {
+        let address = SocketAddr::new(further, address.port());
+        let named = |why| refused(&format!("{address} (of --target-addresses)"), &why);
+        Leash::towards(address).map(|_| ()).map_err(named)
+    })
 }
 
-fn refused(address: SocketAddr, why: &NoLeash) -> Failure {
-    Failure::environment(format!("refused: {address}: {why}")).advice(match why {
+fn refused(target: &str, why: &NoLeash) -> Failure {
+    Failure::environment(format!("refused: {target}: {why}")).advice(match why {
         NoLeash::Unseen { .. } => {
             "no load is sent where nobody can tell who gets it; run this as root: to look into a network \
              namespace takes CAP_SYS_ADMIN and CAP_SYS_PTRACE"
@@ -137,7 +154,7 @@ fn refused(address: SocketAddr, why: &NoLeash) -> Failure {
 pub(crate) fn failure(why: &UdpError) -> Failure {
     let failure = match why {
         UdpError::Interrupted => return Failure::interrupted(),
-        UdpError::NoLeash { target, why } => return refused(*target, why),
+        UdpError::NoLeash { target, why } => return refused(&target.to_string(), why),
         UdpError::Directions(_)
         | UdpError::OneWayTargets
         | UdpError::Streams
@@ -149,10 +166,23 @@ pub(crate) fn failure(why: &UdpError) -> Failure {
         UdpError::Closed { target, .. } => failure.advice(format!(
             "nothing listens there. Start your service, or measure ours:  dropline serve --listen {target}"
         )),
+        UdpError::NoAnswer { target, others: 1.., .. } => failure.advice(format!(
+            "which reply is to which packet is told by the first 16 bytes of a packet: a service that sends them back \
+             and then what it likes is udp://{target}?reply=any; one whose answers begin otherwise is measured by what \
+             comes to its socket, udp://{target}?reply=none"
+        )),
         UdpError::NoAnswer { target, .. } => failure.advice(format!(
             "a service that echoes each packet is needed; one that sends nothing back is udp://{target}?reply=none; \
              where a rule of a firewall leads that address elsewhere, packets are not let follow: name what is behind it"
         )),
+        UdpError::NotReached { .. } => failure.advice(
+            "a rule of a firewall leads packets to that address elsewhere, or drops them, and none is let follow: \
+             name what is behind the rule, or take it away",
+        ),
+        UdpError::Source { .. } => failure.advice(
+            "--source-addresses are addresses of this machine, and --source-port is the first of as many free ports as \
+             there are --streams",
+        ),
         UdpError::NotCounted { .. } => {
             failure.advice("a one-way target is dropline serve, or a service on this machine and in this namespace")
         }

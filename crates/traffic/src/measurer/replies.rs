@@ -8,6 +8,7 @@ use crate::sys::receive_drops;
 use crate::{Reply, UdpError, probe};
 use dropline_stats::Histogram;
 use dropline_trial::{Caveat, Delay, DelayKind, Slice, Stamp, Trial};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 impl UdpMeasurer {
@@ -27,11 +28,11 @@ impl UdpMeasurer {
         trial.duplicated = Some(received.duplicated);
         trial.reordered = Some(received.reordered);
         trial.late = Some(received.late + self.strays);
+        trial.generator_lost =
+            self.drops().iter().zip(drops).map(|(now, then)| u64::from(now.wrapping_sub(*then))).sum();
         if self.target.reply == Reply::Echo {
             self.count_differences(trial, received);
         }
-        trial.generator_lost =
-            self.drops().iter().zip(drops).map(|(now, then)| u64::from(now.wrapping_sub(*then))).sum();
         let by_kernel = received.stamped > 0;
         trial.stamp = Some(if by_kernel { Stamp::Kernel } else { Stamp::App });
         trial.delay_kind = Some(DelayKind::RoundTrip);
@@ -59,10 +60,15 @@ impl UdpMeasurer {
     }
 
     /// Packets that came back, but never as they were sent. One that did so in several ways counts as truncated.
+    /// Of replies that do not say which packet they were, no more than are missing.
     fn count_differences(&self, trial: &mut Trial, received: &mut Received) {
         let truncated = received.truncated.count_without(&received.seen);
         received.truncated.merge(std::mem::take(&mut received.changed));
         let changed = received.truncated.count_without(&received.seen) - truncated;
+        let [cut, other] = received.unknown;
+        let missing = trial.lost().saturating_sub(truncated + changed);
+        let cut = cut.min(missing);
+        let (truncated, changed) = (truncated + cut, changed + other.min(missing - cut));
         (trial.reply_truncated, trial.reply_changed) = (Some(truncated), Some(changed));
         if truncated + changed > 0 {
             trial.caveats.push(Caveat::RepliesDiffer { truncated, changed });
@@ -71,11 +77,14 @@ impl UdpMeasurer {
 
     /// Of a target that never answered, a trial without a reply is no measurement.
     pub(super) fn check_that_it_answers(&mut self, trial: &Trial) -> Result<(), UdpError> {
-        let silent = trial.forwarded == 0 && trial.late.unwrap_or(0) == 0 && trial.generator_lost == 0;
+        let otherwise = trial.reply_truncated.unwrap_or(0) + trial.reply_changed.unwrap_or(0);
+        let silent =
+            trial.forwarded + otherwise == 0 && trial.late.unwrap_or(0) == 0 && trial.generator_lost == 0;
         if !silent {
             self.has_answered = true;
         }
-        if self.has_answered || trial.offered == 0 {
+        // A trial that the user stopped may have ended before the first answer: nothing more is sent for it.
+        if self.has_answered || trial.offered == 0 || self.stop.load(Ordering::Relaxed) {
             return Ok(());
         }
         match probe(self.target, &self.profile, &NEVER) {
@@ -83,8 +92,8 @@ impl UdpMeasurer {
                 self.has_answered = true;
                 Ok(())
             }
-            Err(UdpError::NoAnswer { target, waited, .. }) => {
-                Err(UdpError::NoAnswer { target, sent: trial.offered, waited })
+            Err(UdpError::NoAnswer { target, waited, others, .. }) => {
+                Err(UdpError::NoAnswer { target, sent: trial.offered, others, waited })
             }
             Err(other) => Err(other),
         }

@@ -1,6 +1,7 @@
 //! What a receiver received, and what all receivers of a trial did together.
 
 use crate::clock_join::ClockJoin;
+use crate::content::Difference;
 use crate::flight::Flight;
 use crate::sampling::{Sample, Stamped};
 use crate::seen::Seen;
@@ -20,6 +21,8 @@ pub(crate) struct Received {
     /// Packets that came back shorter, and those that came back otherwise changed.
     pub(crate) truncated: Seen,
     pub(crate) changed: Seen,
+    /// Replies of which nobody can tell whose they are: cut before that, and changed there.
+    pub(crate) unknown: [u64; 2],
     pub(crate) without_delay: u64,
     /// Replies that the kernel stamped, and ones that it did not.
     pub(crate) stamped: u64,
@@ -58,6 +61,7 @@ impl Received {
             foreign: 0,
             truncated: Seen::default(),
             changed: Seen::default(),
+            unknown: [0; 2],
             without_delay: 0,
             stamped: 0,
             unstamped: 0,
@@ -76,7 +80,21 @@ impl Received {
             Verdict::Late => self.late += 1,
             // An answer to a count query that was asked twice is nobody's.
             Verdict::Counted { .. } => {}
-            Verdict::Ours { .. } | Verdict::Foreign => self.foreign += 1,
+            Verdict::Ours { .. } | Verdict::Cut | Verdict::Changed { .. } | Verdict::Foreign => {
+                self.foreign += 1;
+            }
+        }
+    }
+
+    /// Counts a reply that is not what was sent.
+    pub(super) fn count_different(&mut self, difference: Difference, index: Option<u64>) {
+        let (seen, kind) = match difference {
+            Difference::Truncated => (&mut self.truncated, 0),
+            Difference::Changed => (&mut self.changed, 1),
+        };
+        match index {
+            Some(index) => drop(seen.insert(index)),
+            None => self.unknown[kind] += 1,
         }
     }
 
@@ -110,6 +128,7 @@ impl Received {
         self.foreign += other.foreign;
         self.truncated.merge(other.truncated);
         self.changed.merge(other.changed);
+        self.unknown = std::array::from_fn(|kind| self.unknown[kind] + other.unknown[kind]);
         self.without_delay += other.without_delay;
         self.stamped += other.stamped;
         self.unstamped += other.unstamped;

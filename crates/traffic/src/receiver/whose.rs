@@ -53,7 +53,7 @@ pub(crate) fn take_late(
                 match whose.judge(batch.packet(at)) {
                     Verdict::Ours { index } => late.ours += u64::from(seen.insert(index)),
                     Verdict::Late => late.strays += 1,
-                    Verdict::Counted { .. } | Verdict::Foreign => {}
+                    Verdict::Counted { .. } | Verdict::Cut | Verdict::Changed { .. } | Verdict::Foreign => {}
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::seat::Farewell;
 use std::io;
+use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 use std::time::Duration;
@@ -44,26 +45,91 @@ pub(crate) fn end_with_parent() {
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
 }
 
-/// Starts a program that is sent a signal when the thread that starts it ends, however that ends.
-pub(crate) fn start_with_us(command: &mut Command, farewell: Farewell) -> io::Result<Child> {
+/// What holds a program's process group: the group is ended when this is closed, by whomever.
+#[derive(Debug)]
+pub(crate) struct Tether {
+    _end: io::PipeWriter,
+}
+
+/// Starts a program in a group of its own. It is sent a signal when the thread that starts it ends, however that ends;
+/// its group, when the tether is closed.
+pub(crate) fn start_with_us(command: &mut Command, farewell: Farewell) -> io::Result<(Child, Tether)> {
     let signal = match farewell {
         Farewell::Asked => libc::SIGTERM,
         Farewell::Killed => libc::SIGKILL,
     };
     let us = std::process::id();
-    // SAFETY: what runs between fork and exec is two system calls with plain numbers.
+    let (held, end) = io::pipe()?;
+    let watched = held.as_raw_fd();
+    command.process_group(0);
+    // SAFETY: what runs between fork and exec is system calls with plain numbers, and no memory is asked for.
     unsafe {
         command.pre_exec(move || {
             libc::prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_ulong);
             // We may have ended before that. Who is in another namespace of processes is number 0 there.
             match libc::getppid() {
-                0 => Ok(()),
-                parent if parent.cast_unsigned() == us => Ok(()),
-                _ => Err(io::ErrorKind::BrokenPipe.into()),
+                0 => {}
+                parent if parent.cast_unsigned() == us => {}
+                _ => return Err(io::ErrorKind::BrokenPipe.into()),
             }
+            post_guard(watched, signal)
         });
     }
-    command.spawn()
+    Ok((command.spawn()?, Tether { _end: end }))
+}
+
+/// Leaves a process in this group that ends the group when nobody holds the pipe's other end any more. It is no child
+/// of the program, which may wait for all of its own.
+fn post_guard(watched: RawFd, signal: libc::c_int) -> io::Result<()> {
+    // SAFETY: called between fork and exec, where one thread runs; each copy does system calls alone, and never returns.
+    unsafe {
+        let between = libc::fork();
+        if between == 0 {
+            match libc::fork() {
+                0 => guard(watched, signal),
+                guard => libc::_exit(i32::from(guard < 0)),
+            }
+        }
+        let mut status = 0;
+        answer(between.min(0))?;
+        while libc::waitpid(between, &raw mut status, 0) < 0
+            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+        {}
+        if status == 0 { Ok(()) } else { Err(io::ErrorKind::OutOfMemory.into()) }
+    }
+}
+
+/// From being asked to end to being ended.
+static GRACE: libc::timespec = libc::timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// Waits for the pipe's end, then ends the group, itself included: as long as it is there, no other has its number.
+///
+/// # Safety
+/// In a process that does nothing else, and nothing of which is needed.
+unsafe fn guard(watched: RawFd, signal: libc::c_int) -> ! {
+    // SAFETY: system calls with plain numbers; the one that writes has a byte to write to.
+    unsafe {
+        // Nothing else is kept open: others wait for the end of what this copy inherited.
+        libc::dup2(watched, 0);
+        if libc::syscall(libc::SYS_close_range, 1, libc::c_uint::MAX, 0) != 0 {
+            (1..1024).for_each(|fd| _ = libc::close(fd));
+        }
+        for asked in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
+            libc::signal(asked, libc::SIG_IGN);
+        }
+        let mut byte = 0u8;
+        loop {
+            let read = libc::read(0, (&raw mut byte).cast(), 1);
+            let again = read < 0 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted;
+            if read <= 0 && !again {
+                break;
+            }
+        }
+        libc::kill(0, signal);
+        libc::nanosleep(&raw const GRACE, std::ptr::null_mut());
+        libc::kill(0, libc::SIGKILL);
+        libc::_exit(0)
+    }
 }
 
 fn answer(result: libc::c_int) -> io::Result<()> {

@@ -34,7 +34,9 @@ pub(crate) use imp::{
     wait_for_stamps, wait_readable,
 };
 
-pub(crate) use process::{end_with_parent, go_first, monotonic_ns, sleep_for, sleep_until_ns, start_with_us};
+pub(crate) use process::{
+    Tether, end_with_parent, go_first, monotonic_ns, sleep_for, sleep_until_ns, start_with_us,
+};
 
 use std::io;
 use std::net::UdpSocket;

@@ -28,7 +28,11 @@ pub(crate) fn go_first(_: u8) -> io::Result<()> {
 /// Not known here.
 pub(crate) fn end_with_parent() {}
 
+/// Nothing is tied to it here.
+#[derive(Debug)]
+pub(crate) struct Tether;
+
 /// Starts a program; it is not told of our end.
-pub(crate) fn start_with_us(command: &mut Command, _: Farewell) -> io::Result<Child> {
-    command.spawn()
+pub(crate) fn start_with_us(command: &mut Command, _: Farewell) -> io::Result<(Child, Tether)> {
+    Ok((command.spawn()?, Tether))
 }

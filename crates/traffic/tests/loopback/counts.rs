@@ -2,6 +2,7 @@
 
 use crate::odd_target::OddTarget;
 use crate::{echo, input, measurer, profile, trial_on, undisturbed, undisturbed_trial};
+use dropline_payload::{Message, message::decode};
 use dropline_traffic::{Means, MeasurerOptions, Progress, Responder, UdpMeasurer};
 use dropline_trial::{Arrival, Caveat, Drain, Measurer as _, Packet, Part, TrafficProfile};
 use std::collections::BTreeMap;
@@ -133,9 +134,9 @@ fn bytes_that_are_not_ours_are_ignored_with_a_caveat() {
             }
             if number == 3 {
                 // Ours by its tag, but never sent.
-                let mut forged = bytes.to_vec();
-                forged[8] = 0xff;
-                socket.send_to(&forged, source).unwrap();
+                let Ok(Message::Packet { tag, .. }) = decode(bytes) else { panic!("a packet") };
+                let forged = Message::Packet { tag, index: 1 << 40, reply_wanted: true };
+                socket.send_to(&forged.encode(), source).unwrap();
             }
         });
         trial_on(echo(target.address), profile(), input(1_000.0, 100))

@@ -2,6 +2,7 @@
 
 use crate::odd_target::OddTarget;
 use crate::{echo, input, measurer, profile, undisturbed_trial};
+use dropline_payload::{Message, Tag};
 use dropline_traffic::{MeasurerOptions, Responder, UdpError, UdpMeasurer};
 use dropline_trial::{Caveat, Drain, Measurer as _, TrafficProfile, Trial};
 use std::net::{SocketAddr, UdpSocket};
@@ -91,9 +92,8 @@ fn answers_from_another_port_with_anothers_tag_or_twice_are_no_forwarded_packets
             // The kernel keeps it from a socket that is connected to the target.
             2 => drop(elsewhere.send_to(bytes, source)),
             _ => {
-                let mut others = bytes.to_vec();
-                others[4] ^= 0x55;
-                drop(socket.send_to(&others, source));
+                let others = Message::Packet { tag: Tag(7), index: number, reply_wanted: true };
+                drop(socket.send_to(&others.encode(), source));
             }
         });
         measurer(echo(odd.address), profile())?.measure(input(2_000.0, 200))

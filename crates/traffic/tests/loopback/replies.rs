@@ -2,8 +2,10 @@
 
 use crate::odd_target::OddTarget;
 use crate::{echo, input, measurer, profile, undisturbed_trial};
-use dropline_traffic::{Reply, UdpTarget};
-use dropline_trial::{Caveat, Measurer as _, Trial};
+use dropline_traffic::{Reply, UdpError, UdpTarget, probe};
+use dropline_trial::{Caveat, Drain, Measurer as _, TrafficProfile, Trial};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// As it is, cut, with a byte changed, and grown: one after the other.
 fn whimsical() -> OddTarget {
@@ -63,4 +65,68 @@ fn a_packet_whose_good_reply_comes_too_was_forwarded() {
     });
     assert_eq!((trial.forwarded, trial.lost(), trial.reply_truncated), (100, 0, Some(0)));
     assert_eq!(differ(&trial), None);
+}
+
+#[test]
+fn a_reply_with_a_flipped_bit_is_changed_and_never_another_packet() {
+    let trial = undisturbed_trial(|| {
+        // Each bit of the header and of what follows it in turn, with the packets between as they are.
+        let odd = OddTarget::start(move |socket, number, bytes, source| {
+            let mut reply = bytes.to_vec();
+            if number % 2 == 1 {
+                let bit = number as usize / 2 % (8 * reply.len());
+                reply[bit / 8] ^= 1 << (bit % 8);
+            }
+            let _ = socket.send_to(&reply, source);
+        });
+        measurer(echo(odd.address), profile())?.measure(input(5_000.0, 200))
+    });
+    assert_eq!((trial.offered, trial.forwarded, trial.duplicated), (1000, 500, Some(0)));
+    assert_eq!((trial.reply_truncated, trial.reply_changed), (Some(0), Some(500)));
+    assert!(trial.caveats.iter().all(|caveat| caveat.code() != "foreign_packets"), "{:?}", trial.caveats);
+}
+
+#[test]
+fn a_reply_that_was_cut_anywhere_is_truncated() {
+    let trial = undisturbed_trial(|| {
+        let odd = OddTarget::start(move |socket, number, bytes, source| {
+            let _ = socket.send_to(&bytes[..number as usize % bytes.len()], source);
+        });
+        measurer(echo(odd.address), profile())?.measure(input(2_000.0, 200))
+    });
+    // None is whole: that it answers is known from replies that were cut.
+    assert_eq!((trial.offered, trial.forwarded), (400, 0));
+    assert_eq!((trial.reply_truncated, trial.reply_changed), (Some(400), Some(0)));
+}
+
+/// A service that has its own answers.
+fn own_words() -> OddTarget {
+    OddTarget::start(|socket, _, _, source| drop(socket.send_to(b"hello, this is somebody else", source)))
+}
+
+#[test]
+fn replies_that_cannot_be_attributed_are_spoken_of_and_are_no_silence() {
+    for reply in [Reply::Echo, Reply::Any] {
+        let odd = own_words();
+        let target = UdpTarget { address: odd.address, reply };
+        let refused = probe(target, &profile(), &AtomicBool::new(false)).unwrap_err();
+        assert!(matches!(refused, UdpError::NoAnswer { sent: 5, others: 5, .. }), "{refused:?}");
+        assert!(refused.to_string().contains("5 replies came, but none of them is one of these packets"));
+        let refused = measurer(target, profile()).unwrap().measure(input(1_000.0, 50)).unwrap_err();
+        assert!(matches!(refused, UdpError::NoAnswer { others: 1.., .. }), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_probe_waits_as_long_as_the_drain() {
+    // The first answer comes when all five have been sent and given up.
+    let odd = OddTarget::start(|socket, number, bytes, source| {
+        if number == 4 {
+            std::thread::sleep(Duration::from_millis(1_000));
+            let _ = socket.send_to(bytes, source);
+        }
+    });
+    let drain = Drain { longest: Duration::from_secs(20), ..Drain::default() };
+    let found = probe(echo(odd.address), &TrafficProfile { drain, ..profile() }, &AtomicBool::new(false));
+    assert!(found.unwrap().round_trip_ns.is_some());
 }

@@ -93,7 +93,7 @@ impl fmt::Display for Caveat {
             Self::RepliesDiffer { truncated, changed } => write!(
                 f,
                 "{truncated} packets came back shorter than they were sent and {changed} longer or with other bytes: they \
-                 are lost; if the target is to answer otherwise than it is asked, say so: ?reply=any"
+                 are lost; if the target is to answer with other bytes behind the first 16, say so: ?reply=any"
             ),
             Self::DependentTrials { correlation, by_chance } => write!(
                 f,

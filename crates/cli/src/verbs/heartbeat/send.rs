@@ -5,7 +5,7 @@ use crate::verbs::{DONE, INVALID, stop_on_signals};
 use crate::{output as out, plan};
 use clap::{Args, ValueEnum};
 use dropline::Failure;
-use dropline::heartbeat::asking::{check_rate, resolve};
+use dropline::heartbeat::asking::resolve;
 use dropline::heartbeat::sender::{Sending, Sent, Spread, Value};
 use dropline::measured::{Packet, written};
 use serde_json::json;
@@ -19,7 +19,7 @@ Examples:
   dropline heartbeat send 127.0.0.1:9060 --variables 0-63 --every 1s --spread random
   dropline heartbeat send 127.0.0.1:9060 --rate 4kpps --duration 10s --json
 
-A host that is not this machine gets 64 heartbeats a second at most: it did not consent to more.")]
+Nothing is sent to a host that did not consent: run this on the host of the aggregator.")]
 pub(crate) struct HeartbeatSendArgs {
     /// The aggregator, HOST:PORT.
     target: String,
@@ -68,7 +68,6 @@ enum SpreadWord {
 pub(crate) fn run(args: &HeartbeatSendArgs) -> Result<u8, Failure> {
     let stop = stop_on_signals()?;
     let sending = sending(args)?;
-    check_rate(sending.target, sending.rate_pps())?;
     let sent = sending.run(&stop)?;
     if args.json {
         out::print_json(&in_json(&sent))?;

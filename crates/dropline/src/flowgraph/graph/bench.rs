@@ -111,7 +111,15 @@ impl Bench {
         })?;
         let input = trial.input;
         // A graph without a load runs for as long as its samples take.
-        let question = exec::Question { trial: trial.number, input, seed: trial.seed, intends: None };
+        let (number, seed) = (trial.number, trial.seed);
+        let question = exec::Question {
+            trial: number,
+            input,
+            seed,
+            intends: None,
+            drain: std::time::Duration::MAX,
+            stopped: false,
+        };
         let counted = counted.trial(&question).map_err(|why| {
             Failure::environment(format!("flowgraph:{name} answered what cannot be: {why}"))
         })?;

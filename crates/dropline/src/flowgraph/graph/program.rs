@@ -3,11 +3,11 @@
 use super::{Framework, Graph};
 use crate::flowgraph::program::Recorders;
 use crate::{Failure, reading};
+use dropline_traffic::{Farewell, Started, start_with_us};
 use std::collections::VecDeque;
 use std::io::{BufReader, Write as _};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
@@ -22,7 +22,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// A program that runs one trial, ended with it.
 pub(super) struct Running {
-    child: Child,
+    child: Started,
     stdin: Option<ChildStdin>,
     answers: Receiver<String>,
     words: Arc<Mutex<VecDeque<String>>>,
@@ -118,10 +118,8 @@ impl Running {
             .envs(environment)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // Ctrl-C is ours: what was recorded until then is read before it ends.
-            .process_group(0);
-        let mut child = dropline_traffic::start_with_us(&mut command, dropline_traffic::Farewell::Killed)
+            .stderr(Stdio::piped());
+        let mut child = start_with_us(&mut command, Farewell::Killed)
             .map_err(|why| Failure::environment(format!("cannot start {}: {why}", path.display())))?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (send, answers) = channel();

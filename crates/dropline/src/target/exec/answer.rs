@@ -19,6 +19,10 @@ pub struct Question {
     pub seed: u64,
     /// How many packets it may intend; `None` where load and duration were not asked for.
     pub intends: Option<RangeInclusive<u64>>,
+    /// How long packets may still come back after the last one left.
+    pub drain: Duration,
+    /// Whether the user stopped the trial: then less was sent, for a shorter time.
+    pub stopped: bool,
 }
 
 /// One line from the program.
@@ -120,6 +124,38 @@ pub enum WrongAnswer {
         /// As answered.
         small: String,
     },
+    /// More than duplicates explain.
+    #[error(
+        "\"forwarded\" is {forwarded}, and \"offered\" is {offered}: more came back than a hundredth beyond what was sent"
+    )]
+    MoreThanSent {
+        /// As answered.
+        forwarded: u64,
+        /// As answered.
+        offered: u64,
+    },
+    /// Packets that came back before they were sent.
+    #[error(
+        "by the end of slices[{slice}], {forwarded} packets were \"forwarded\" and {offered} \"offered\": they came back before they left"
+    )]
+    BeforeSent {
+        /// From 0.
+        slice: usize,
+        /// Sum of the slices up to it.
+        forwarded: u64,
+        /// As above.
+        offered: u64,
+    },
+    /// A packet that was on its way for longer than the trial.
+    #[error(
+        "a delay of {delay_s} s is in \"delay_ns_histogram\", and the trial took {within_s} s with its drain: no packet can have been on its way for so long"
+    )]
+    Delay {
+        /// The longest, as answered.
+        delay_s: f64,
+        /// How long a packet can have been on its way.
+        within_s: f64,
+    },
     /// Packets out of nothing.
     #[error("\"forwarded\" is {0}, and \"offered\" is 0: packets came back and none was sent")]
     OutOfNothing(u64),
@@ -131,7 +167,8 @@ impl Question {
         // Each part of the load may have been rounded by itself.
         let parts = profile.directions.len().max(1) * profile.streams.len().max(1);
         let intends = profile.arrival.intends(input, parts as u64);
-        Self { trial: number, input, seed: profile.trial_seed(number), intends }
+        let (seed, drain) = (profile.trial_seed(number), profile.drain.longest);
+        Self { trial: number, input, seed, intends, drain, stopped: false }
     }
 }
 
@@ -163,6 +200,7 @@ impl Answer {
     pub fn trial(self, question: &Question) -> Result<Trial, WrongAnswer> {
         self.answers(question)?;
         self.agrees_with_itself()?;
+        self.can_have_happened(question)?;
         let mut trial = Trial {
             intended: Some(self.intended),
             offered: self.offered,
@@ -195,20 +233,30 @@ impl Answer {
         Ok(trial)
     }
 
+    /// Whether all was sent that was asked for.
+    pub(super) fn is_whole(&self, question: &Question) -> bool {
+        let intended = question.intends.as_ref().is_none_or(|allowed| allowed.contains(&self.intended));
+        intended && self.duration.saturating_mul(FACTOR) >= question.input.duration
+    }
+
     /// Whether it is about what was asked.
     fn answers(&self, question: &Question) -> Result<(), WrongAnswer> {
         let (asked, input) = (question.trial, question.input);
         if let Some(answered) = self.trial.filter(|&answered| answered != asked) {
             return Err(WrongAnswer::OtherTrial { asked, answered });
         }
-        let Some(allowed) = question.intends.clone() else { return Ok(()) };
+        let Some(mut allowed) = question.intends.clone() else { return Ok(()) };
+        if question.stopped {
+            allowed = 0..=*allowed.end();
+        }
         let duration_s = input.duration.as_secs_f64();
         if !allowed.contains(&self.intended) {
             let (intended, load) = (self.intended, input.load.to_string());
             return Err(WrongAnswer::OtherLoad { intended, load, duration_s, allowed });
         }
         let [short, long] = [input.duration / FACTOR, input.duration.saturating_mul(FACTOR)];
-        if !(short..=long).contains(&self.duration) {
+        let too_short = self.duration < short && !question.stopped;
+        if too_short || self.duration > long {
             return Err(WrongAnswer::OtherDuration {
                 asked: duration_s,
                 answered: self.duration.as_secs_f64(),
@@ -267,6 +315,35 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// Whether packets left before they came back, and no sooner than the trial began.
+    fn can_have_happened(&self, question: &Question) -> Result<(), WrongAnswer> {
+        let (forwarded, offered) = (self.forwarded, self.offered);
+        let surplus = forwarded.saturating_sub(offered);
+        if surplus > (offered / MORE_BY).max(1) {
+            return Err(WrongAnswer::MoreThanSent { forwarded, offered });
+        }
+        let (mut sent, mut back) = (0, 0);
+        for (number, slice) in self.slices.iter().enumerate() {
+            (sent, back) = (sent + slice.offered, back + slice.forwarded);
+            if back > sent + surplus {
+                return Err(WrongAnswer::BeforeSent { slice: number, forwarded: back, offered: sent });
+            }
+        }
+        let within = self.elapsed.max(self.duration.saturating_add(question.drain));
+        let delays = self.delay_ns_histogram.iter().flatten().filter(|(_, count)| *count > 0);
+        let longest = Duration::from_nanos(delays.map(|(delay, _)| *delay).max().unwrap_or(0));
+        // Values of a histogram are rounded.
+        if longest > within.saturating_add(within / 100) {
+            let [delay_s, within_s] = [longest, within].map(|time| time.as_secs_f64());
+            return Err(WrongAnswer::Delay { delay_s, within_s });
+        }
+        Ok(())
+    }
+}
+
+/// One in so many packets may have come back twice.
+const MORE_BY: u64 = 100;
 /// How many times shorter or longer than asked a trial may really have been.
 const FACTOR: u32 = 2;
 /// What a caveat is.
@@ -339,7 +416,8 @@ mod tests {
     /// Ten packets in a second were asked for.
     fn trial(line: &str) -> Result<Trial, String> {
         let input = TrialInput { load: Rate::from_millipps(10_000), duration: Duration::from_secs(1) };
-        let question = Question { trial: 3, input, seed: 7, intends: Some(9..=11) };
+        let drain = Duration::from_secs(2);
+        let question = Question { trial: 3, input, seed: 7, intends: Some(9..=11), drain, stopped: false };
         let answer = Answer::read(line).map_err(|why| why.to_string())?;
         answer.trial(&question).map_err(|why| why.to_string())
     }
@@ -424,6 +502,42 @@ mod tests {
         ] {
             assert!(wrong.contains(says), "{wrong}\n{says}");
         }
+    }
+
+    #[test]
+    fn what_cannot_have_happened_is_named_with_both_numbers() {
+        let second = r#","slices":[{"duration_s":0.5,"offered":5,"forwarded":6},{"duration_s":0.5,"offered":5,"forwarded":3}]"#;
+        for (wrong, says) in [
+            (
+                after(["10", "10", "12", "1"], ""),
+                r#""forwarded" is 12, and "offered" is 10: more came back than"#,
+            ),
+            (
+                after(["10", "10", "9", "1"], second),
+                r#"by the end of slices[0], 6 packets were "forwarded" and 5"#,
+            ),
+            (
+                after(["10", "10", "9", "1"], r#","delay_ns_histogram":[[100,3],[4000000000,1]]"#),
+                r#"a delay of 4 s is in "delay_ns_histogram", and the trial took 3 s with its drain"#,
+            ),
+            (
+                after(["10", "10", "9", "1"], r#","delay_ns_histogram":[[18446744073709551615,1]]"#),
+                "a delay of 18446744073.709553 s",
+            ),
+            (after(["10", "10", "5", "1"], r#","forwarded":10"#), r#"it has "forwarded" twice"#),
+            (
+                after(
+                    ["10", "10", "5", "1"],
+                    r#","slices":[{"offered":1,"duration_s":1,"offered":2,"forwarded":0}]"#,
+                ),
+                r#"it has "offered" twice"#,
+            ),
+        ] {
+            assert!(wrong.contains(says), "{wrong}\n{says}");
+        }
+        // What cost longer may have been on its way for longer.
+        let waited = r#"{"intended":10,"offered":10,"forwarded":9,"duration_s":1,"elapsed_s":5,"delay_ns_histogram":[[4000000000,1]]}"#;
+        assert_eq!(trial(waited).unwrap().delay.histogram.unwrap().count(), 1);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A line of the `exec:` protocol as named fields, and in words what is wrong with one.
 
+use super::twice::twice;
 use dropline_trial::Rate;
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -10,6 +11,9 @@ pub enum FieldError {
     /// Something else was written to stdout.
     #[error("it is not one JSON object")]
     NoObject,
+    /// A field that stands there twice: nobody can tell which one is meant.
+    #[error("it has {0:?} twice")]
+    Twice(String),
     /// A field that is needed.
     #[error("it has no {0:?}")]
     Missing(String),
@@ -34,9 +38,10 @@ pub(super) struct Fields {
 
 impl Fields {
     pub(super) fn read(line: &str) -> Result<Self, FieldError> {
-        match serde_json::from_str(line) {
-            Ok(Value::Object(map)) => Ok(Self { within: String::new(), map }),
-            _ => Err(FieldError::NoObject),
+        let Ok(Value::Object(map)) = serde_json::from_str(line) else { return Err(FieldError::NoObject) };
+        match twice(line) {
+            Some(name) => Err(FieldError::Twice(name)),
+            None => Ok(Self { within: String::new(), map }),
         }
     }
 

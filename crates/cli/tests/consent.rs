@@ -1,0 +1,65 @@
+//! Whichever verb is told to: nothing is sent to a host that did not consent. Needs root and iproute2: without them
+//! the test is skipped, and fails where `CI` is `true`.
+#![cfg(target_os = "linux")]
+
+mod command;
+
+use command::Bench;
+use dropline_lab::{LabError, Namespace, Pair};
+
+/// A host that is on the way out and nobody's: its packets would leave by `near`.
+const ELSEWHERE: &str = "203.0.113.5";
+
+/// Packets that left a namespace by the interface towards others.
+fn left(namespace: &Namespace) -> u64 {
+    let devices = namespace.run(|| std::fs::read_to_string("/proc/thread-self/net/dev").unwrap()).unwrap();
+    let near = devices.lines().find_map(|line| line.trim().strip_prefix("near:")).unwrap();
+    near.split_whitespace().nth(9).unwrap().parse().unwrap()
+}
+
+#[test]
+fn no_verb_sends_a_packet_to_a_host_that_did_not_consent() {
+    let lab = match Pair::new() {
+        Ok(lab) => lab,
+        Err(why @ (LabError::Permission(_) | LabError::Missing { .. })) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "CI cannot build a laboratory: {why}");
+            eprintln!("skipped: {why}");
+            return;
+        }
+        Err(other) => panic!("{other}"),
+    };
+    lab.client.ip(&["route", "add", "default", "via", "10.9.0.2"]).unwrap();
+    let bench = Bench::new();
+    let [udp, heartbeat] = ["udp", "heartbeat"].map(|kind| format!("{kind}://{ELSEWHERE}:9060"));
+    let address = format!("{ELSEWHERE}:9060");
+    let [any, none] = ["any", "none"].map(|reply| format!("{udp}?reply={reply}"));
+    let own = "udp://127.0.0.1:7007";
+    for words in [
+        &["trial", &udp, "--load=1kpps", "--duration=100ms", "-o", "-"][..],
+        &["trial", &any, "--load=1kpps", "--duration=100ms", "-o", "-"],
+        &["trial", &none, "--load=1kpps", "--duration=100ms", "-o", "-"],
+        &["trial", &heartbeat, "--load=1kpps", "--duration=100ms", "-o", "-"],
+        &["trial", &udp, "--arrival=yield:n=2", "--duration=100ms", "-o", "-"],
+        &["trial", own, "--target-addresses", ELSEWHERE, "--load=1kpps", "--duration=100ms", "-o", "-"],
+        &["search", &udp, "-o", "-"],
+        &["search", &heartbeat, "--max-load=1kpps", "-o", "-"],
+        &["search", own, "--target-addresses", ELSEWHERE, "-o", "-"],
+        &["compare", "--abba", own, &udp, "--load=1kpps"],
+        &["inject", &udp, "--probe=request", "--delay=3us", "--start=sleep 1000", "--load=1kpps"],
+        &["doctor", &udp],
+        &["doctor", &heartbeat],
+        &["measure", &udp],
+        &["heartbeat", "send", &address, "--once"],
+        &["heartbeat", "send", &address, "--rate=10pps", "--duration=100ms"],
+        &["heartbeat", "cost", "--server", &address, "--pid=1"],
+    ] {
+        let before = left(&lab.client);
+        let output = lab.client.run(|| bench.command(words).output()).unwrap().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{words:?}: {errors}");
+        assert!(errors.contains(&format!("refused: {ELSEWHERE}")), "{words:?}: {errors}");
+        assert_eq!(left(&lab.client), before, "{words:?} sent something");
+        let is_option = words.contains(&"--target-addresses");
+        assert_eq!(errors.contains("--target-addresses"), is_option, "{words:?}: {errors}");
+    }
+}
