@@ -2,8 +2,11 @@
 
 mod command;
 
-use command::Bench;
+use command::{Bench, interrupt, wait_for_lines};
 use serde_json::Value;
+use std::net::UdpSocket;
+use std::process::Stdio;
+use std::sync::mpsc::channel;
 
 fn count(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no count"))
@@ -102,4 +105,61 @@ fn what_clients_of_one_tick_lose_is_what_the_socket_dropped_and_runs_are_kept() 
     let again = bench.done(&words);
     assert!(!again.errors.contains("run 1 of 1"), "{}", again.errors);
     assert_eq!(bench.read("runs").lines().count(), 1);
+}
+
+/// What a trial printed that was interrupted when `ready`; it lasts ten minutes by itself.
+fn interrupted(bench: &Bench, words: &[&str], ready: impl FnOnce()) -> Value {
+    let words = [&["trial"], words, &["--duration=600s", "--json", "-q", "-o", "r.jsonl"]].concat();
+    let trial = bench.command(&words).stdout(Stdio::piped()).spawn().unwrap();
+    ready();
+    interrupt(&trial);
+    let output = trial.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let caveats = json["caveats"].as_array().unwrap();
+    assert!(caveats.iter().any(|caveat| caveat["code"] == "interrupted"), "{caveats:?}");
+    assert!(json["duration_s"].as_f64().unwrap() < 600.0, "{json}");
+    let kept: Value = serde_json::from_str(bench.read("r.jsonl").lines().nth(1).unwrap()).unwrap();
+    assert_eq!((&kept["offered"], &kept["forwarded"]), (&json["offered"], &json["forwarded"]));
+    json
+}
+
+#[test]
+fn an_interrupted_closed_loop_keeps_its_counts_and_its_replies_were_compared() {
+    for arrival in ["clients:n=2,think=1ms", "yield:n=2"] {
+        let echo = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let target = format!("udp://{}", echo.local_addr().unwrap());
+        let (answered, enough) = channel();
+        std::thread::spawn(move || {
+            let mut bytes = [0; 100];
+            let mut number = 0;
+            while let Ok((length, from)) = echo.recv_from(&mut bytes) {
+                number += 1;
+                // One bit of the last byte of each third, one of the index of each further third.
+                let bit = [None, Some(length - 1), Some(13)][number % 3];
+                bit.into_iter().for_each(|at| bytes[at] ^= 1);
+                let _ = echo.send_to(&bytes[..length], from);
+                if number == 300 {
+                    answered.send(()).unwrap();
+                }
+            }
+        });
+        let bench = Bench::new();
+        let json = interrupted(&bench, &[&target, "--arrival", arrival], || enough.recv().unwrap());
+        let (offered, forwarded) = (count(&json["offered"]), count(&json["forwarded"]));
+        let changed = count(&json["reply_changed"]);
+        assert!(forwarded > 50 && changed > 100 && forwarded + changed <= offered, "{arrival}: {json}");
+        assert_eq!((&json["duplicated"], &json["service_delay_ns"]["count"]), (&0.into(), &forwarded.into()));
+    }
+}
+
+#[test]
+fn an_interrupted_program_says_what_it_counted_until_then() {
+    let bench = Bench::new();
+    // It sends until its stdin ends.
+    let program = "exec:python3 -c \"import sys; sys.stdin.readline(); print('asked', file=open('asked', 'w'), \
+                   flush=True); sys.stdin.read(); print('{' + sys.argv[1] + '}')\" \
+                   '\"intended\":5,\"offered\":5,\"forwarded\":4,\"duration_s\":0.2'";
+    let json = interrupted(&bench, &[program, "--load=1kpps"], || wait_for_lines(&bench.path("asked"), 1));
+    assert_eq!((count(&json["offered"]), count(&json["lost"])), (5, 1), "{json}");
 }

@@ -31,14 +31,18 @@ pub fn take(seat: Seat) -> Result<(), Failure> {
     })
 }
 
-/// Runs one client by its plan, and writes what it did.
+/// Runs one client by its plan, or until it is asked to `stop`, and writes what it did.
 ///
 /// # Errors
 /// If the words are no plan, its packets would leave this machine, or the system does not let it run.
-pub fn client(words: &[String], out: &mut impl std::io::Write) -> Result<(), Failure> {
+pub fn client(
+    words: &[String],
+    out: &mut impl std::io::Write,
+    stop: &std::sync::atomic::AtomicBool,
+) -> Result<(), Failure> {
     let plan = ClientPlan::from_words(words).map_err(Failure::usage)?;
     crate::target::udp::consent(plan.target)?;
-    plan.run(out).map_err(Failure::environment)
+    plan.run(out, stop).map_err(Failure::environment)
 }
 
 /// This program, as the clients of a closed loop.

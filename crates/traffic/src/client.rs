@@ -6,7 +6,9 @@ mod report;
 pub use plan::{ClientPace, ClientPlan, ClientReply};
 pub use report::{ClientPacket, ClientReport};
 
+use crate::Reply;
 use crate::clock_join::ClockJoin;
+use crate::content::{Content, Difference};
 use crate::frame::Head;
 use crate::leash::{Leash, NoLeash};
 use crate::sampling::Sampling;
@@ -15,10 +17,12 @@ use crate::sys::{
     Exit, Queued, ReceiveBatch, SendBatch, end_with_parent, errno_name, hear_queued, monotonic_ns,
     receive_drops, report_refusals, sharpen_sleep, sleep_for, sleep_until_ns, stamp_packets, wait_and_hear,
 };
-use dropline_payload::{HEADER_BYTES, Message, Tag, message::decode};
+use dropline_payload::{HEADER_BYTES, Message, Tag, Verdict};
 use dropline_trial::{Arrival, Rate, Think, TrialInput, seed};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Why a client could not run.
@@ -50,13 +54,13 @@ const ROOM: usize = 1 << 24;
 const MOST_ROOM: usize = 1 << 18;
 
 impl ClientPlan {
-    /// Runs to its end. Writes what was done to `out`.
+    /// Runs to its end, or until it is asked to `stop`. Writes what was done to `out`.
     ///
     /// # Errors
     /// If it cannot run as planned.
-    pub fn run(&self, out: &mut impl Write) -> Result<(), ClientError> {
+    pub fn run(&self, out: &mut impl Write, stop: &AtomicBool) -> Result<(), ClientError> {
         end_with_parent();
-        let mut client = Client::new(self)?;
+        let mut client = Client::new(self, stop)?;
         self.seat.take()?;
         sleep_until_ns(self.from_ns);
         match &self.pace {
@@ -71,6 +75,13 @@ impl ClientPlan {
 
 struct Client<'a> {
     plan: &'a ClientPlan,
+    stop: &'a AtomicBool,
+    /// What a reply must be.
+    content: Content,
+    /// Packets that came back otherwise, and how; of whole ones a good copy may come too.
+    different: BTreeMap<u64, Difference>,
+    /// Replies of which nobody can tell whose they are: cut before that, and changed there.
+    unknown: [u64; 2],
     sockets: [UdpSocket; 1],
     packet: SendBatch,
     replies: ReceiveBatch,
@@ -87,7 +98,7 @@ struct Wish {
 }
 
 impl<'a> Client<'a> {
-    fn new(plan: &'a ClientPlan) -> Result<Self, ClientError> {
+    fn new(plan: &'a ClientPlan, stop: &'a AtomicBool) -> Result<Self, ClientError> {
         let leash = Leash::towards(plan.target)?;
         let socket = UdpSocket::bind(if plan.target.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" })?;
         socket.connect(plan.target)?;
@@ -98,11 +109,16 @@ impl<'a> Client<'a> {
         let is_stamped = plan.stamped && stamp_packets(&socket).is_ok();
         let room = (ROOM / plan.clients as usize).min(MOST_ROOM);
         let report = ClientReport { packets: Vec::with_capacity(room), ..ClientReport::default() };
+        let content = Content::of(if plan.same { Reply::Echo } else { Reply::Any }, plan.payload);
         Ok(Self {
             plan,
+            stop,
+            different: BTreeMap::new(),
+            unknown: [0; 2],
             sockets: [socket],
             packet: SendBatch::new(plan.payload as usize, 1, Head::default()),
-            replies: ReceiveBatch::with_stamps(HEADER_BYTES),
+            replies: ReceiveBatch::with_stamps(content.kept_bytes().max(HEADER_BYTES)),
+            content,
             // Of one in 32: a client does not know how often it will send.
             sampling: if is_stamped { Sampling::of(1.0) } else { Sampling::none() },
             join: ClockJoin::default(),
@@ -134,7 +150,7 @@ impl<'a> Client<'a> {
                     Wish { due_ns: Some(due_ns), ..Wish::default() }
                 }
             };
-            if monotonic_ns() >= self.plan.until_ns || self.is_hopeless() {
+            if monotonic_ns() >= self.plan.until_ns || self.is_over() {
                 return;
             }
             self.send(wish);
@@ -147,10 +163,10 @@ impl<'a> Client<'a> {
         let duration = Duration::from_nanos(self.plan.until_ns.saturating_sub(self.plan.from_ns));
         for due in arrival.departures(TrialInput { load, duration }, self.plan.seed) {
             let due = self.plan.from_ns + due;
-            while monotonic_ns() < due {
+            while monotonic_ns() < due && !self.is_over() {
                 sleep_until_ns(due);
             }
-            if self.is_hopeless() {
+            if self.is_over() {
                 return;
             }
             self.send(Wish { due_ns: Some(due), ..Wish::default() });
@@ -186,10 +202,13 @@ impl<'a> Client<'a> {
     }
 
     fn await_reply(&mut self, sent: usize, until_ns: u64) {
+        let differing = self.differing();
         loop {
             self.receive();
             let left_ns = until_ns.saturating_sub(monotonic_ns());
-            if self.report.packets[sent].back_ns.is_some() || left_ns == 0 {
+            // A reply that is no good one is a reply: another is not waited for.
+            let is_back = self.report.packets[sent].back_ns.is_some() || self.differing() > differing;
+            if is_back || left_ns == 0 {
                 return;
             }
             self.wait(Duration::from_nanos(left_ns));
@@ -228,15 +247,25 @@ impl<'a> Client<'a> {
 
     fn judge(&mut self, at: usize, now: u64) {
         let ClientPlan { tag, number, clients, .. } = *self.plan;
-        let index = match decode(self.replies.packet(at)) {
-            Ok(Message::Packet { tag: own, index, .. } | Message::Answered { tag: own, index })
-                if own == Tag(tag) =>
-            {
-                Some(index)
-            }
-            _ => None,
+        let compares = self.content.compares();
+        let (index, difference) = match Verdict::of_one(self.replies.packet(at), Tag(tag)) {
+            Verdict::Ours { index } => (Some(index), self.content.difference(self.replies.packet(at))),
+            Verdict::Cut if compares => (None, Some(Difference::Truncated)),
+            Verdict::Changed { index } if compares => (index, Some(Difference::Changed)),
+            _ => (None, None),
         };
         let own = index.filter(|index| index % u64::from(clients) == u64::from(number));
+        match (own, difference) {
+            (Some(own), Some(difference)) => {
+                self.different.insert(own / u64::from(clients), difference);
+                return;
+            }
+            (None, Some(difference)) => {
+                self.unknown[usize::from(difference == Difference::Changed)] += 1;
+                return;
+            }
+            (_, None) => {}
+        }
         let packets = &mut self.report.packets;
         let Some(packet) = own.and_then(|own| packets.get_mut((own / u64::from(clients)) as usize)) else {
             self.report.foreign += 1;
@@ -257,15 +286,45 @@ impl<'a> Client<'a> {
         while self.plan.reply != ClientReply::None {
             self.receive();
             let left_ns = until_ns.saturating_sub(monotonic_ns());
-            if left_ns == 0 || self.report.packets.iter().all(|packet| packet.back_ns.is_some()) {
+            if left_ns == 0
+                || self.stop.load(Ordering::Relaxed)
+                || self.report.packets.iter().all(|packet| packet.back_ns.is_some())
+            {
                 break;
             }
             self.wait(Duration::from_nanos(left_ns));
         }
         self.hear();
+        self.count_differences();
         self.report.dropped = receive_drops(&self.sockets[0]).map_or(0, u64::from);
         self.report.clock_steps = [self.join.steps, self.join.largest_step_ns];
         self.report
+    }
+
+    /// Replies so far that are not what was sent.
+    fn differing(&self) -> u64 {
+        self.different.len() as u64 + self.unknown.iter().sum::<u64>()
+    }
+
+    /// Packets of which no good copy came; of replies that nobody can place, no more than are missing.
+    fn count_differences(&mut self) {
+        let packets = &self.report.packets;
+        let lost = |at: u64| packets.get(at as usize).is_some_and(|packet| packet.back_ns.is_none());
+        let mut missing = packets.iter().filter(|packet| packet.back_ns.is_none()).count() as u64;
+        let mut counts = [0; 2];
+        for (_, difference) in self.different.iter().filter(|(at, _)| lost(**at)) {
+            counts[usize::from(*difference == Difference::Changed)] += 1;
+            missing -= 1;
+        }
+        for (count, unknown) in counts.iter_mut().zip(self.unknown) {
+            let more = unknown.min(missing);
+            (*count, missing) = (*count + more, missing - more);
+        }
+        [self.report.truncated, self.report.changed] = counts;
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.is_hopeless()
     }
 
     fn is_hopeless(&self) -> bool {
@@ -323,6 +382,7 @@ mod tests {
             payload: 16,
             pace: ClientPace::Think(Think::Fixed(Duration::from_millis(1))),
             reply,
+            same: true,
             stamped: true,
             seed: 7,
             from_ns: 1_000,
@@ -330,7 +390,7 @@ mod tests {
             seat: Seat::default(),
         };
         let mut bytes = Vec::new();
-        plan.run(&mut bytes).unwrap();
+        plan.run(&mut bytes, &AtomicBool::new(false)).unwrap();
         ClientReport::read(&bytes).unwrap()
     }
 

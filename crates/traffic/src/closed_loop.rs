@@ -1,7 +1,7 @@
 //! Many clients that pace themselves, each a process of its own.
 
 use crate::client::{ClientPace, ClientPlan, ClientReply, ClientReport};
-use crate::sys::monotonic_ns;
+use crate::sys::{ask_to_end, monotonic_ns};
 use crate::{Gathered, Seat, UdpError};
 use std::ffi::OsString;
 use std::io::{self, Read as _};
@@ -31,6 +31,8 @@ pub struct Crowd {
     pub paces: Vec<ClientPace>,
     /// What comes back.
     pub reply: ClientReply,
+    /// Whether what comes back must be what was sent.
+    pub same: bool,
     /// Whether the kernel is asked for stamps of replies and of a sample of packets.
     pub stamped: bool,
     /// UDP payload in bytes.
@@ -57,6 +59,8 @@ const LEAD: Duration = Duration::from_millis(100);
 const LEAD_EACH: Duration = Duration::from_millis(4);
 /// How long after its end a client may take to say what it did.
 const GRACE: Duration = Duration::from_secs(20);
+/// The same of clients that were asked to end; a reply is waited for half a second.
+const STOPPED: Duration = Duration::from_secs(5);
 
 impl Crowd {
     /// Starts all clients. They begin together, when the last one has had time to start.
@@ -78,6 +82,7 @@ impl Crowd {
                 payload: self.payload,
                 pace: pace.clone(),
                 reply: self.reply,
+                same: self.same,
                 stamped: self.stamped,
                 seed: self.seed,
                 from_ns,
@@ -99,29 +104,30 @@ impl RunningClients {
         self.from_ns
     }
 
-    /// Waits for their end and adds up what they did.
+    /// Waits for their end and adds up what they did. When the user wants to stop, they are asked to end at once.
     ///
     /// # Errors
-    /// If the user wants to stop, or a client did not say what it did.
+    /// If a client did not say what it did.
     pub fn gather(mut self, stop: &AtomicBool) -> Result<Gathered, UdpError> {
+        let mut stopped_ns = None;
         while monotonic_ns() < self.until_ns {
             if stop.load(Ordering::Relaxed) {
-                return Err(UdpError::Interrupted);
+                stopped_ns = Some(monotonic_ns().saturating_sub(self.from_ns));
+                self.children.iter().for_each(ask_to_end);
+                break;
             }
             let left = Duration::from_nanos(self.until_ns.saturating_sub(monotonic_ns()));
             std::thread::sleep(left.min(Duration::from_millis(50)));
         }
         let readers: Vec<_> =
             self.children.iter_mut().filter_map(|child| child.stdout.take()).map(read_all).collect();
-        let deadline = monotonic_ns() + GRACE.as_nanos() as u64;
-        let mut gathered = Gathered::from(self.from_ns);
+        let grace = if stopped_ns.is_some() { STOPPED } else { GRACE };
+        let deadline = monotonic_ns() + grace.as_nanos() as u64;
+        let mut gathered = Gathered::from(self.from_ns, stopped_ns);
         for (client, reader) in readers.into_iter().enumerate() {
             while !reader.is_finished() {
-                if stop.load(Ordering::Relaxed) {
-                    return Err(UdpError::Interrupted);
-                }
                 if monotonic_ns() > deadline {
-                    return Err(no_report());
+                    return Err(if stopped_ns.is_some() { UdpError::Interrupted } else { no_report() });
                 }
                 std::thread::sleep(Duration::from_millis(2));
             }

@@ -1,7 +1,7 @@
 //! What all clients of a closed loop did, and the trial that it makes.
 
 use crate::client::{ClientPacket, ClientReply, ClientReport};
-use crate::measurer::measured;
+use crate::measurer::{measured, say_differences};
 use dropline_stats::{Cut, Histogram, Slices, Spacing};
 use dropline_trial::{
     Arrival, Caveat, ClosedLoop, DelayKind, Departed, GapLaw, Kept, Observed, Pace, PacketTimes, Rate,
@@ -15,10 +15,14 @@ use std::time::Duration;
 pub struct Gathered {
     /// When they began, by the machine's monotonic clock, as all times here.
     from_ns: u64,
+    /// How long after that the user stopped them.
+    stopped_ns: Option<u64>,
     /// Each packet with the number of its client.
     packets: Vec<(u16, ClientPacket)>,
     duplicated: u64,
     foreign: u64,
+    truncated: u64,
+    changed: u64,
     dropped: u64,
     stamped: u64,
     clock_steps: [u64; 2],
@@ -33,6 +37,8 @@ pub struct Gathered {
 pub(crate) struct Wanted<'a> {
     pub(crate) arrival: &'a Arrival,
     pub(crate) reply: ClientReply,
+    /// Whether replies were held against what was sent.
+    pub(crate) same: bool,
     /// Parts in which packets are also counted.
     pub(crate) slices: Option<u32>,
     /// Packets whose times are kept one by one.
@@ -40,9 +46,9 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Gathered {
-    /// Nothing, of clients that begin then.
-    pub(crate) fn from(from_ns: u64) -> Self {
-        Self { from_ns, ..Self::default() }
+    /// Nothing, of clients that begin then and were stopped so long after.
+    pub(crate) fn from(from_ns: u64, stopped_ns: Option<u64>) -> Self {
+        Self { from_ns, stopped_ns, ..Self::default() }
     }
 
     pub(crate) fn add(&mut self, client: usize, report: ClientReport) {
@@ -50,6 +56,8 @@ impl Gathered {
         self.packets.extend(report.packets.into_iter().map(|packet| (client, packet)));
         self.duplicated += report.duplicated;
         self.foreign += report.foreign;
+        self.truncated += report.truncated;
+        self.changed += report.changed;
         self.dropped += report.dropped;
         self.stamped += report.stamped;
         // All of them saw the same clock.
@@ -67,6 +75,11 @@ impl Gathered {
     pub(crate) fn in_order(mut self) -> Self {
         self.packets.sort_by_key(|(_, packet)| packet.left_ns);
         self
+    }
+
+    /// Whether the user stopped them.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped_ns.is_some()
     }
 
     /// Packets that left.
@@ -89,13 +102,17 @@ impl Gathered {
     pub(crate) fn fill(self, trial: &mut Trial, wanted: Wanted<'_>) -> Option<PacketTimes> {
         trial.intended = None;
         trial.offered = self.offered();
-        let millipps = u128::from(trial.offered) * 1_000_000_000_000 / trial.input.duration.as_nanos().max(1);
+        let asked = trial.input.duration;
+        trial.duration = self.stopped_ns.map_or(asked, |after| Duration::from_nanos(after.max(1)).min(asked));
+        if self.stopped_ns.is_some() {
+            trial.caveats.push(Caveat::Interrupted);
+        }
+        let millipps = u128::from(trial.offered) * 1_000_000_000_000 / trial.duration.as_nanos().max(1);
         trial.input.load = Rate::from_millipps(u64::try_from(millipps).unwrap_or(u64::MAX));
-        trial.duration = trial.input.duration;
         trial.lateness = measured(self.times(|packet| Some(packet.left_ns.saturating_sub(packet.due_ns?))));
         trial.stamp = Some(Stamp::App);
         if wanted.reply != ClientReply::None {
-            self.count_replies(trial, wanted.slices);
+            self.count_replies(trial, wanted);
         }
         trial.kept = Some(self.kept(trial, wanted.arrival));
         self.doubt(trial);
@@ -104,10 +121,14 @@ impl Gathered {
         packets
     }
 
-    fn count_replies(&self, trial: &mut Trial, slices: Option<u32>) {
+    fn count_replies(&self, trial: &mut Trial, wanted: Wanted<'_>) {
+        let slices = wanted.slices;
         trial.forwarded = self.forwarded();
         trial.duplicated = Some(self.duplicated);
         trial.generator_lost = self.dropped;
+        if wanted.same {
+            say_differences(trial, self.truncated, self.changed);
+        }
         trial.stamp = Some(self.stamp());
         trial.delay_kind = Some(DelayKind::RoundTrip);
         trial.delay = measured(self.times(|packet| Some(packet.back_ns?.saturating_sub(packet.due_ns?))));
@@ -254,7 +275,7 @@ mod tests {
 
     /// Two clients that were to sleep 1 ms and slept 1.5 ms, a packet in turn; every tenth packet is lost.
     fn two_clients(replies: bool) -> Gathered {
-        let mut gathered = Gathered::from(FROM);
+        let mut gathered = Gathered::from(FROM, None);
         for client in 0..2u64 {
             let packets = (0..100u64)
                 .map(|n| {
@@ -274,7 +295,7 @@ mod tests {
         let input = TrialInput { load: Rate::from_millipps(1), duration: Duration::from_millis(300) };
         let mut trial = Trial::new(1, input, 7);
         let arrival = "clients:n=2,think=1ms".parse().unwrap();
-        let wanted = Wanted { arrival: &arrival, reply, slices: None, keep_packets: Some(150) };
+        let wanted = Wanted { arrival: &arrival, reply, same: true, slices: None, keep_packets: Some(150) };
         let packets = gathered.fill(&mut trial, wanted);
         (trial, packets)
     }
@@ -313,6 +334,17 @@ mod tests {
         assert_eq!((trial.delay, trial.service_delay), (Delay::default(), Delay::default()));
         assert!(trial.slices.is_empty() && trial.kept.unwrap().arrived.is_none());
         assert_eq!(packets.unwrap().returns, None);
+    }
+
+    #[test]
+    fn what_clients_did_until_they_were_stopped_is_told_as_far() {
+        let mut gathered = two_clients(true);
+        (gathered.stopped_ns, gathered.changed) = (Some(150_000_000), 7);
+        let (trial, _) = filled(gathered, ClientReply::Awaited);
+        assert!(trial.is_interrupted());
+        assert_eq!((trial.duration, trial.offered), (Duration::from_millis(150), 200));
+        assert_eq!(trial.input.load, Rate::pps(200.0 / 0.15).unwrap());
+        assert_eq!((trial.reply_truncated, trial.reply_changed), (Some(0), Some(7)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod options;
 mod replies;
 
 pub use options::MeasurerOptions;
-pub(crate) use replies::measured;
+pub(crate) use replies::{measured, say_differences};
 
 use crate::closed_loop::ClientProgram;
 use crate::content::Content;

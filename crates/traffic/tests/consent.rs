@@ -191,6 +191,7 @@ fn a_client_sends_nothing_to_a_host_that_did_not_consent() {
         payload: 64,
         pace: ClientPace::Think(Think::Yield),
         reply: ClientReply::None,
+        same: true,
         stamped: false,
         seed: 1,
         from_ns: 0,
@@ -198,7 +199,7 @@ fn a_client_sends_nothing_to_a_host_that_did_not_consent() {
         seat: Seat::default(),
     };
     let before = lab.client.run(left).unwrap();
-    let refused = lab.client.run(|| plan.run(&mut Vec::new())).unwrap().unwrap_err();
+    let refused = lab.client.run(|| plan.run(&mut Vec::new(), &AtomicBool::new(false))).unwrap().unwrap_err();
     assert!(refused.to_string().contains("203.0.113.5 is not on this machine"), "{refused}");
     assert_eq!(lab.client.run(left).unwrap(), before);
 }

@@ -3,7 +3,15 @@
 use super::DONE;
 use crate::args::ClientArgs;
 use dropline::{Failure, serving};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 pub(crate) fn run(args: &ClientArgs) -> Result<u8, Failure> {
-    serving::client(&args.words, &mut std::io::stdout().lock()).map(|()| DONE)
+    // However often it is asked to stop, it says what it did.
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(Failure::environment)?;
+    }
+    serving::client(&args.words, &mut std::io::stdout().lock(), &stop).map(|()| DONE)
 }

@@ -3,9 +3,11 @@
 mod answer;
 mod fields;
 mod twice;
+mod wrong;
 
-pub use answer::{Answer, AnswerCaveat, AnswerSlice, Question, WrongAnswer};
+pub use answer::{Answer, AnswerCaveat, AnswerSlice, Question};
 pub use fields::FieldError;
+pub use wrong::WrongAnswer;
 
 use super::Opening;
 use crate::Failure;

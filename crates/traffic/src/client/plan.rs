@@ -25,6 +25,8 @@ pub struct ClientPlan {
     pub pace: ClientPace,
     /// What comes back to it.
     pub reply: ClientReply,
+    /// Whether what comes back must be what was sent.
+    pub same: bool,
     /// Whether it asks the kernel for stamps of its replies and of a sample of its packets.
     pub stamped: bool,
     /// Chance of the trial.
@@ -88,6 +90,7 @@ impl ClientPlan {
             pace,
             format!("offset={offset}"),
             format!("reply={reply}"),
+            format!("same={}", self.same),
             format!("stamped={}", self.stamped),
             format!("seed={}", self.seed),
             format!("from={}", self.from_ns),
@@ -136,6 +139,7 @@ impl ClientPlan {
             payload: value(values, "payload").filter(|&payload: &u32| payload <= 65_507)?,
             pace,
             reply,
+            same: value(values, "same")?,
             stamped: value(values, "stamped")?,
             seed: value(values, "seed")?,
             from_ns: value(values, "from")?,
@@ -158,6 +162,7 @@ mod tests {
             payload: 16,
             pace,
             reply: ClientReply::Counted,
+            same: true,
             stamped: true,
             seed: u64::MAX,
             from_ns: 1_000,

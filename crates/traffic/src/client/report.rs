@@ -13,6 +13,10 @@ pub struct ClientReport {
     pub duplicated: u64,
     /// What came to it and was no reply to one of its packets.
     pub foreign: u64,
+    /// Packets that came back shorter than they were sent, and not as they were.
+    pub truncated: u64,
+    /// The same of packets that came back longer, or with other bytes.
+    pub changed: u64,
     /// Replies that its own socket had no room for.
     pub dropped: u64,
     /// Replies that the kernel stamped.
@@ -61,7 +65,9 @@ impl ClientReport {
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(8 * EACH * self.packets.len() + 512);
         let mut number = |value: u64| bytes.extend_from_slice(&value.to_le_bytes());
-        [self.duplicated, self.foreign, self.dropped, self.stamped].into_iter().for_each(&mut number);
+        [self.duplicated, self.foreign, self.truncated, self.changed, self.dropped, self.stamped]
+            .into_iter()
+            .for_each(&mut number);
         let known = |time: Option<u64>| time.unwrap_or(NEVER);
         self.clock_steps.into_iter().chain([known(self.gone_ns)]).for_each(&mut number);
         number(self.packets.len() as u64);
@@ -88,7 +94,8 @@ impl ClientReport {
         };
         let number = |bytes: &[u8]| bytes.try_into().ok().map(u64::from_le_bytes);
         let mut next = || number(take(8)?);
-        let [duplicated, foreign, dropped, stamped] = [next()?, next()?, next()?, next()?];
+        let [duplicated, foreign, truncated, changed] = [next()?, next()?, next()?, next()?];
+        let [dropped, stamped] = [next()?, next()?];
         let clock_steps = [next()?, next()?];
         let gone_ns = Some(next()?).filter(|&time| time != NEVER);
         let count = usize::try_from(next()?).ok()?;
@@ -111,6 +118,8 @@ impl ClientReport {
             packets,
             duplicated,
             foreign,
+            truncated,
+            changed,
             dropped,
             stamped,
             clock_steps,
@@ -148,6 +157,8 @@ mod tests {
             packets: vec![slept, lost],
             duplicated: 1,
             foreign: 2,
+            truncated: 4,
+            changed: 5,
             dropped: 3,
             stamped: 1,
             clock_steps: [1, 60_000],

@@ -50,6 +50,7 @@ impl UdpMeasurer {
             tag: whose.tag().0,
             paces: vec![ClientPace::Think(closed.think); closed.clients as usize],
             reply,
+            same: self.content.compares(),
             stamped: self.stamps_departures,
             payload: self.profile.packet.payload_bytes(),
             seed,
@@ -62,12 +63,16 @@ impl UdpMeasurer {
         let gather = || running.gather(&stop);
         let (gathered, watched) = self.evidence()?.watch_while(progress.as_deref(), epoch, gather);
         let gathered = gathered?;
+        if gathered.is_stopped() && gathered.offered() == 0 {
+            return Err(UdpError::Interrupted);
+        }
         if let Some(progress) = &progress {
             progress.set_offered(gathered.offered());
             progress.set_forwarded(gathered.forwarded());
         }
         let (slices, keep_packets) = (self.options.slices, self.options.keep_packets);
-        let wanted = Wanted { arrival: &self.profile.arrival, reply, slices, keep_packets };
+        let same = self.content.compares();
+        let wanted = Wanted { arrival: &self.profile.arrival, reply, same, slices, keep_packets };
         self.packets = gathered.fill(&mut trial, wanted);
         let counted = match &before {
             Some(before) => self.count_one_way(before, whose, &mut trial)?,

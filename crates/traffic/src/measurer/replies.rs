@@ -69,10 +69,7 @@ impl UdpMeasurer {
         let missing = trial.lost().saturating_sub(truncated + changed);
         let cut = cut.min(missing);
         let (truncated, changed) = (truncated + cut, changed + other.min(missing - cut));
-        (trial.reply_truncated, trial.reply_changed) = (Some(truncated), Some(changed));
-        if truncated + changed > 0 {
-            trial.caveats.push(Caveat::RepliesDiffer { truncated, changed });
-        }
+        say_differences(trial, truncated, changed);
     }
 
     /// Of a target that never answered, a trial without a reply is no measurement.
@@ -107,6 +104,14 @@ impl UdpMeasurer {
         let late = take_late(&self.ways.sockets, &mut self.batches[0], whose, seen);
         self.strays = late.strays + late.ours;
         late.ours
+    }
+}
+
+/// Packets of a trial that came back, but never as they were sent.
+pub(crate) fn say_differences(trial: &mut Trial, truncated: u64, changed: u64) {
+    (trial.reply_truncated, trial.reply_changed) = (Some(truncated), Some(changed));
+    if truncated + changed > 0 {
+        trial.caveats.push(Caveat::RepliesDiffer { truncated, changed });
     }
 }
 

@@ -27,9 +27,20 @@ pub(crate) fn sleep_until_ns(at_ns: u64) {
     };
 }
 
-/// Sleeps for as long on the timers as they are, their slack included.
+/// Sleeps for as long on the timers as they are, their slack included; returns earlier when a signal arrives.
 pub(crate) fn sleep_for(length: Duration) {
-    std::thread::sleep(length);
+    let length = libc::timespec {
+        tv_sec: length.as_secs().min(libc::time_t::MAX as u64) as libc::time_t,
+        tv_nsec: length.subsec_nanos().into(),
+    };
+    // SAFETY: reads one timespec; no remainder is asked for.
+    unsafe { libc::nanosleep(&raw const length, std::ptr::null_mut()) };
+}
+
+/// Asks a program of ours to end.
+pub(crate) fn ask_to_end(child: &Child) {
+    // SAFETY: a system call with plain numbers; the child has not been waited for, so its number is still its own.
+    unsafe { libc::kill(child.id().cast_signed(), libc::SIGTERM) };
 }
 
 /// Takes this priority among the processes that go first (`SCHED_FIFO`), for what it starts too.

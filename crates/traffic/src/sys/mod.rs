@@ -35,7 +35,7 @@ pub(crate) use imp::{
 };
 
 pub(crate) use process::{
-    Tether, end_with_parent, go_first, monotonic_ns, sleep_for, sleep_until_ns, start_with_us,
+    Tether, ask_to_end, end_with_parent, go_first, monotonic_ns, sleep_for, sleep_until_ns, start_with_us,
 };
 
 use std::io;

@@ -35,6 +35,7 @@ pub(super) fn perform(row: &Row, run: u32, fifo: bool, stop: &AtomicBool) -> Res
         tag: run,
         paces: row.paces(),
         reply: ClientReply::None,
+        same: false,
         stamped: false,
         payload: PAYLOAD,
         seed: u64::from(run),
@@ -43,6 +44,9 @@ pub(super) fn perform(row: &Row, run: u32, fifo: bool, stop: &AtomicBool) -> Res
     };
     let running = crowd.start(&program).map_err(|why| failed("starting the clients", &why))?;
     let gathered = running.gather(stop).map_err(|why| crate::target::udp::failure(&why))?;
+    if gathered.is_stopped() {
+        return Err(Failure::interrupted());
+    }
     // What still waits is served: 256 packets take 11 ms.
     std::thread::sleep(Duration::from_millis(100));
     let dropped = server.end()?;
