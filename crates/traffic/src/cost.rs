@@ -13,12 +13,15 @@ use crate::spread::Spread;
 use crate::stamps::Stamps;
 use crate::sys::{BATCH, Exit, ReceiveBatch, stamp_packets, wait_for_stamps, wait_readable};
 use crate::{ReceiveMeans, Reply};
-use dropline_payload::{HEADER_BYTES, Tag, Tags};
+use dropline_payload::{HEADER_BYTES, Tag, Tags, filler};
 use dropline_stats::{Cut, Spacing};
 use dropline_trial::{Arrival, Departed, PacketTimes, Part, Rate, TrialInput};
 use std::net::UdpSocket;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+
+/// UDP payload in bytes; of a reply all of it is compared.
+const PAYLOAD: usize = 64;
 
 /// Lets the sender of a trial send `packets` that are all due at once, with all its counting, but calls nobody;
 /// how long each took. With `keep`, the times of each packet are kept too.
@@ -31,7 +34,7 @@ pub fn of_sending(packets: u64, keep: bool) -> Duration {
     let spread = Spread::new(&[Part::whole("1")]).expect("one stream is legal");
     let placement = Placement::new(&Cpus::Free, Priority::Ordinary, 1);
     let mut log = keep.then(|| PacketTimes::with_room(packets as usize, false));
-    let mut lanes = [Lane::new(64, 1, Head::default())];
+    let mut lanes = [Lane::new(PAYLOAD, 1, Head::default())];
     let mut departed = Departed::new();
     let schedule = Schedule::new(Arrival::constant().departures(input, 1));
     let sender = Sender {
@@ -60,7 +63,7 @@ pub fn of_sending(packets: u64, keep: bool) -> Duration {
 }
 
 /// Lets the receiver of a trial count `packets` replies, all in order, with all its judging, but calls nobody; how
-/// long each took, the making of its header included. With `keep`, the times of each packet are kept too.
+/// long each took, the making of its header and the comparison with what was sent included. With `keep`, the times of each packet are kept too.
 ///
 /// Replies are those that one call brought over loopback, kernel's stamps included, under new indices.
 ///
@@ -79,12 +82,13 @@ pub fn of_receiving(packets: u64, keep: bool) -> Duration {
     flight.publish(0, packets);
     let address = sockets[0].local_addr().expect("it is bound");
     for _ in 0..BATCH {
-        target.send_to(&[0; HEADER_BYTES], address).expect("loopback is there");
+        let packet = [&[0; HEADER_BYTES], filler(PAYLOAD - HEADER_BYTES).as_slice()].concat();
+        target.send_to(&packet, address).expect("loopback is there");
     }
-    let mut batch = ReceiveBatch::with_stamps(HEADER_BYTES);
+    let content = Content::of(Reply::Echo, PAYLOAD as u32);
+    let mut batch = ReceiveBatch::with_stamps(content.kept_bytes());
     let mut log = keep.then(|| PacketTimes::with_room(packets as usize, true));
     let mut arrived = Spacing::new();
-    let content = Content::of(Reply::Echo, HEADER_BYTES as u32);
     let tools = Tools {
         batch: &mut batch,
         log: log.as_mut().and_then(|log| log.returns.as_mut()),
