@@ -237,6 +237,7 @@ const uint32_t *dropline_recording = &dropline_unasked;
 __thread struct dropline_local dropline_here;
 
 static struct dropline_head *dropline_session; /* NULL: none */
+static struct dropline_head dropline_facts;    /* what its head said when it was checked: others can write there */
 static pthread_once_t dropline_asked = PTHREAD_ONCE_INIT;
 static pthread_key_t dropline_lease;
 static void (*dropline_lttng_writes)(uint64_t, uint32_t, uint64_t, uint64_t); /* NULL: without LTTng */
@@ -317,6 +318,7 @@ static void dropline_ask(void)
             __atomic_store_n(&dropline_may_record, 0u, __ATOMIC_RELAXED);
         return;
     }
+    dropline_facts = head;
     dropline_session = (struct dropline_head *)memory;
     __atomic_fetch_add(&dropline_session->attached, 1u, __ATOMIC_RELAXED);
     __atomic_store_n(&dropline_recording, &dropline_session->recording, __ATOMIC_RELEASE);
@@ -339,22 +341,22 @@ void dropline_settle(void)
     if (dropline_session == 0 || __atomic_load_n(&dropline_session->recording, __ATOMIC_RELAXED) == 0)
         return;
     memory = (unsigned char *)dropline_session;
-    for (ring = 0; !dropline_here.settled && ring < dropline_session->rings; ring++) {
+    for (ring = 0; !dropline_here.settled && ring < dropline_facts.rings; ring++) {
         struct dropline_counters *counters = (struct dropline_counters *)(memory + DROPLINE_PAGE
             + DROPLINE_PROBES * DROPLINE_ENTRY + (size_t)ring * DROPLINE_COUNTERS);
         uint32_t free_ring = 0;
-        uint64_t end = dropline_bytes(dropline_session), each = dropline_session->capacity * DROPLINE_EVENT;
+        uint64_t end = dropline_bytes(&dropline_facts), each = dropline_facts.capacity * DROPLINE_EVENT;
         if (!__atomic_compare_exchange_n(&counters->taken, &free_ring, 1u, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             continue;
         counters->thread = (uint32_t)syscall(SYS_gettid);
         dropline_here.counters = counters;
         dropline_here.head = __atomic_load_n(&counters->head, __ATOMIC_ACQUIRE);
         dropline_here.tail = __atomic_load_n(&counters->tail, __ATOMIC_ACQUIRE);
-        dropline_here.capacity = dropline_session->capacity;
-        dropline_here.overwrites = dropline_session->when_full == 1;
-        dropline_here.counter_is_clock = dropline_session->clock == 1;
+        dropline_here.capacity = dropline_facts.capacity;
+        dropline_here.overwrites = dropline_facts.when_full == 1;
+        dropline_here.counter_is_clock = dropline_facts.clock == 1;
         dropline_here.lttng_too = dropline_lttng_writes != 0;
-        dropline_here.slots = (uint64_t *)(memory + end - each * (dropline_session->rings - ring));
+        dropline_here.slots = (uint64_t *)(memory + end - each * (dropline_facts.rings - ring));
         pthread_setspecific(dropline_lease, counters);
         return;
     }

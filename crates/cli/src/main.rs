@@ -11,12 +11,14 @@ mod block;
 mod live;
 mod plan;
 mod progress;
-mod scenario;
 mod verbs;
 
 use args::{Cli, Verb};
 use clap::FromArgMatches as _;
+use clap::parser::ValueSource;
+use clap::{ArgAction, ArgMatches, Command};
 use dropline::Failure;
+use dropline::scenario::{self, Flag, Kind};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -82,17 +84,43 @@ fn parse(words: &[OsString]) -> Result<Cli, Stop> {
     let command = Cli::as_typed();
     let verb = command.find_subcommand(name).expect("the verb was parsed");
     let mut words = words.to_vec();
-    let flags = scenario::flags(path, verb, typed).map_err(Stop::Failure)?;
+    let flags = scenario::flags(path, &known(verb, typed)).map_err(Stop::Failure)?;
     words.extend(flags.into_iter().map(OsString::from));
     Ok(Cli::from_arg_matches(&Cli::as_typed().try_get_matches_from(words)?)?)
 }
+
+/// What a scenario may say: every flag of the verb.
+fn known(verb: &Command, typed: &ArgMatches) -> Vec<Flag> {
+    let flags =
+        verb.get_arguments().filter(|arg| !["help", "version", "scenario"].contains(&arg.get_id().as_str()));
+    let flag = |arg: &clap::Arg| Flag {
+        name: arg.get_long().unwrap_or(arg.get_id().as_str()).into(),
+        kind: match (arg.get_long(), arg.get_action()) {
+            (None, _) => Kind::Place,
+            (Some(_), ArgAction::SetTrue) => Kind::Switch,
+            (Some(_), _) => Kind::Named,
+        },
+        typed: typed.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine),
+    };
+    flags.map(flag).collect()
+}
+
+/// What the standard library says of a number that is none, and what it means.
+const PLAIN: [(&str, &str); 3] = [
+    ("invalid digit found in string", "it must be a whole number, without a sign or a unit"),
+    ("cannot parse integer from empty string", "it must be a whole number"),
+    ("number too large to fit in target type", "the number is too large"),
+];
 
 /// Help on stdout; what is wrong with the words on stderr.
 fn said(why: &clap::Error) -> ExitCode {
     let words = why.render();
     if why.use_stderr() {
         let colored = console::colors_enabled_stderr();
-        let words = if colored { words.ansi().to_string() } else { words.to_string() };
+        let mut words = if colored { words.ansi().to_string() } else { words.to_string() };
+        for (of_the_library, plain) in PLAIN {
+            words = words.replace(of_the_library, plain);
+        }
         note!("{}", output::colored(words.trim_end_matches('\n')));
         return ExitCode::from(USAGE);
     }

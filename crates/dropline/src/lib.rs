@@ -34,6 +34,7 @@ pub mod plan;
 mod quoted;
 pub mod reading;
 pub mod replaying;
+pub mod scenario;
 pub mod searching;
 pub mod serving;
 mod stored;

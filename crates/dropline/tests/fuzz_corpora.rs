@@ -9,13 +9,15 @@ use std::path::{Path, PathBuf};
 /// A reader's name, and what must hold of it for any bytes.
 type Check = (&'static str, fn(&[u8]));
 
-const CHECKS: [Check; 22] = [
+const CHECKS: [Check; 25] = [
     ("addresses", fuzz::addresses::check),
     ("answer", fuzz::answer::check),
     ("client_report", fuzz::client_report::check),
     ("counters", fuzz::counters::check),
     ("cycles", fuzz::cycles::check),
     ("goal", fuzz::goal::check),
+    ("graph_answer", fuzz::graph_answer::check),
+    ("head", fuzz::head::check),
     ("heartbeat", fuzz::heartbeat::check),
     ("heartbeat_report", fuzz::heartbeat_report::check),
     ("histogram", fuzz::histogram::check),
@@ -28,6 +30,7 @@ const CHECKS: [Check; 22] = [
     ("quantity", fuzz::quantity::check),
     ("record", fuzz::record::check),
     ("recording", fuzz::recording::check),
+    ("scenario", fuzz::scenario::check),
     ("search", fuzz::search::check),
     ("session", fuzz::session::check),
     ("target", fuzz::target::check),

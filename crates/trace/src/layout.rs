@@ -8,6 +8,8 @@
 //! | the next page | rings × events × 32 | the slots of each ring |
 
 use crate::WhenFull;
+#[cfg(feature = "std")]
+use crate::sys::clock::Clock;
 use core::mem::size_of;
 #[cfg(not(loom))]
 use core::mem::{align_of, offset_of};
@@ -78,6 +80,23 @@ impl Default for Shape {
 
 #[cfg(feature = "std")]
 impl Shape {
+    /// Bytes at a session's begin that say what it is.
+    pub const HEAD_BYTES: usize = 28;
+
+    /// What a session of that length is, by its first bytes; `None` if they are of none, or of one of another length.
+    pub fn of_head(head: &[u8; Self::HEAD_BYTES], length: u64) -> Option<(Self, Clock)> {
+        let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight bytes"));
+        let half = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
+        let when_full = match half(12) {
+            0 => WhenFull::DiscardNewest,
+            1 => WhenFull::OverwriteOldest,
+            _ => return None,
+        };
+        let shape = Self { rings: half(8), capacity: word(16), when_full };
+        let clock = Clock::of_code(half(24))?;
+        (word(0) == MAGIC && shape.bytes()? as u64 == length).then_some((shape, clock))
+    }
+
     pub(crate) const COUNTERS_AT: usize = PAGE + PROBES * size_of::<ProbeEntry>();
 
     pub(crate) fn slots_at(self) -> usize {
@@ -85,7 +104,7 @@ impl Shape {
     }
 
     /// Bytes of the whole session; `None` if they cannot be addressed, or the shape is none.
-    pub(crate) fn bytes(self) -> Option<usize> {
+    pub fn bytes(self) -> Option<usize> {
         if self.rings == 0 || self.rings > 4096 || !self.capacity.is_power_of_two() {
             return None;
         }

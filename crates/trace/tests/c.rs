@@ -99,3 +99,49 @@ fn a_silenced_program_leaves_no_trace() {
     play(&session, &program, "10");
     assert_eq!(session.counts(), Counts::default());
 }
+
+/// What a session's file may begin with: what the fuzzer keeps, and the small session with each byte changed.
+fn heads() -> Vec<[u8; Shape::HEAD_BYTES]> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/head");
+    let small = std::fs::read(corpus.join("small")).unwrap();
+    let kept = std::fs::read_dir(corpus).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap());
+    let changed = (0..small.len()).flat_map(|at| {
+        [1, 0x80].map(|bit| {
+            let mut head = small.clone();
+            head[at] ^= bit;
+            head
+        })
+    });
+    kept.chain(changed).filter_map(|head| head.first_chunk().copied()).collect()
+}
+
+#[test]
+fn c_attaches_to_the_sessions_that_rust_takes_and_to_no_other() {
+    const LONGEST: usize = 1 << 20;
+    /// Where a session counts the programs that attached.
+    const ATTACHED: usize = 36;
+    let program = compiled("c-heads", "cc", &["-std=c11", "-D_GNU_SOURCE"]);
+    let path = std::env::temp_dir().join(format!("dropline-trace-c-heads-{}", std::process::id()));
+    let mut taken = 0;
+    for head in heads() {
+        let rings = u32::from_le_bytes(head[8..12].try_into().unwrap());
+        let capacity = u64::from_le_bytes(head[16..24].try_into().unwrap());
+        let said = Shape { rings, capacity, ..Shape::default() }.bytes();
+        let said = said.filter(|said| *said <= LONGEST).unwrap_or(LONGEST);
+        for length in [said, said - 1, said + 1, 12_544] {
+            let mut file = head.to_vec();
+            file.resize(length, 0);
+            std::fs::write(&path, file).unwrap();
+            let status = Command::new(&program).arg("0").env("DROPLINE_TRACE", &path).status().unwrap();
+            let attached = std::fs::read(&path).unwrap()[ATTACHED] == 1;
+            let takes = Shape::of_head(&head, length as u64).is_some();
+            assert!(
+                status.success() && attached == takes,
+                "{head:?} of {length} bytes: {status}, C {attached}"
+            );
+            taken += usize::from(takes);
+        }
+    }
+    std::fs::remove_file(path).unwrap();
+    assert!(taken > 2, "some of them are sessions");
+}

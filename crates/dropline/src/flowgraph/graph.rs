@@ -1,6 +1,6 @@
 //! `flowgraph:futuresdr` and `flowgraph:gnuradio`: pipes of source, head, copies and sink, as users ask for them.
 
-mod answer;
+pub mod answer;
 mod bench;
 mod program;
 mod standing;

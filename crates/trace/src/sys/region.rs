@@ -60,26 +60,11 @@ impl Region {
     /// before it is believed.
     pub(crate) fn open(path: &Path) -> Result<Self, SessionError> {
         let mut file = OpenOptions::new().read(true).write(true).open(path)?;
-        let mut head = [0; 32];
-        file.read_exact(&mut head[..]).map_err(|_| SessionError::Foreign)?;
-        let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight bytes"));
-        let half = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
-        let mut clock = [0; 4];
-        file.read_exact(&mut clock).or(Err(SessionError::Foreign))?;
-        if word(0) != MAGIC {
-            return Err(SessionError::Foreign);
-        }
-        let when_full = match half(12) {
-            0 => WhenFull::DiscardNewest,
-            1 => WhenFull::OverwriteOldest,
-            _ => return Err(SessionError::Foreign),
-        };
-        let shape = Shape { rings: half(8), capacity: word(16), when_full };
-        let clock = Clock::of_code(half(24)).ok_or(SessionError::Foreign)?;
-        let bytes = shape.bytes().ok_or(SessionError::Foreign)?;
-        if file.metadata()?.len() != bytes as u64 {
-            return Err(SessionError::Foreign);
-        }
+        let mut head = [0; Shape::HEAD_BYTES];
+        file.read_exact(&mut head).or(Err(SessionError::Foreign))?;
+        let length = file.metadata()?.len();
+        let (shape, clock) = Shape::of_head(&head, length).ok_or(SessionError::Foreign)?;
+        let bytes = usize::try_from(length).or(Err(SessionError::Foreign))?;
         Ok(Self { base: map(&file, bytes)?, shape, clock })
     }
 

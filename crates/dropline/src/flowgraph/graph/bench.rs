@@ -123,7 +123,7 @@ impl Bench {
         let counted = counted.trial(&question).map_err(|why| {
             Failure::environment(format!("flowgraph:{name} answered what cannot be: {why}"))
         })?;
-        let lost = flowgraph.pipes.iter().fold(0u64, |sum, pipe| sum.saturating_add(pipe.lost));
+        let lost = flowgraph.lost();
         trial.intended = counted.intended.filter(|_| self.graph.paced);
         trial.offered = counted.offered;
         trial.forwarded = counted.forwarded;
@@ -147,8 +147,7 @@ impl Bench {
 
     fn ran(&self, ran: &Ran, input: TrialInput) -> graph::Graph {
         let of_a_pipe = input.load.as_pps() / f64::from(self.graph.pipes);
-        let longest = ran.pipes.iter().map(|pipe| pipe.longest_backlog).max().unwrap_or(0);
-        let longest_wait = Duration::try_from_secs_f64(longest as f64 / of_a_pipe).ok();
+        let longest_wait = ran.longest_wait(of_a_pipe);
         graph::Graph {
             framework: ran.framework.clone(),
             scheduler: self.graph.scheduler.clone(),

@@ -1,39 +1,62 @@
 //! A scenario file (TOML) as flags: its keys are the names of the flags.
 
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Command};
-use dropline::{Failure, Target, nearest, reading};
+use crate::{Failure, Target, nearest, reading};
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+/// What a key of a scenario may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flag {
+    /// Its name: that of the flag without dashes before it, or of the place.
+    pub name: String,
+    /// How it is typed.
+    pub kind: Kind,
+    /// Whether it was typed on the command line, which wins.
+    pub typed: bool,
+}
+
+/// How a flag is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `--name=word`.
+    Named,
+    /// `--name`, or nothing.
+    Switch,
+    /// The word alone.
+    Place,
+}
+
 /// The flags that a scenario adds to what was typed; what was typed wins.
 ///
 /// # Errors
 /// If the file cannot be read, is no TOML, has an unknown key or a value of the wrong kind: with its line.
-pub(crate) fn flags(path: &Path, verb: &Command, typed: &ArgMatches) -> Result<Vec<String>, Failure> {
+pub fn flags(path: &Path, known: &[Flag]) -> Result<Vec<String>, Failure> {
     let text = reading::text(path, reading::MOST_SETTINGS).map_err(|why| why.of(path))?;
-    let file = File { path, text: &text };
-    let table = DeTable::parse(&text).map_err(|why| file.wrong(why.span(), why.message()))?;
+    flags_of(&text, path, known)
+}
+
+/// The same of a text; `path` is what errors call it.
+///
+/// # Errors
+/// As [`flags`].
+pub fn flags_of(text: &str, path: &Path, known: &[Flag]) -> Result<Vec<String>, Failure> {
+    let file = File { path, text };
+    let table = DeTable::parse(text).map_err(|why| file.wrong(why.span(), why.message()))?;
     let mut flags = Vec::new();
     for (key, value) in table.get_ref() {
         let name = key.get_ref().as_ref();
-        let id = name.replace('-', "_");
-        let known = |arg: &&clap::Arg| {
-            arg.get_id().as_str() == id && !["help", "version", "scenario"].contains(&name)
-        };
-        let Some(arg) = verb.get_arguments().find(known) else {
-            let names: Vec<&str> =
-                verb.get_arguments().map(|arg| arg.get_long().unwrap_or("target")).collect();
+        let Some(flag) = known.iter().find(|flag| flag.name == name) else {
+            let names: Vec<&str> = known.iter().map(|flag| flag.name.as_str()).collect();
             return Err(
                 file.wrong(Some(key.span()), &format!("unknown key {name:?}{}", nearest(name, &names)))
             );
         };
-        if matches!(typed.value_source(&id), Some(ValueSource::CommandLine)) {
+        if flag.typed {
             continue;
         }
-        if matches!(arg.get_action(), clap::ArgAction::SetTrue) {
+        if flag.kind == Kind::Switch {
             match value.get_ref() {
                 DeValue::Boolean(true) => flags.push(format!("--{name}")),
                 DeValue::Boolean(false) => {}
@@ -47,10 +70,7 @@ pub(crate) fn flags(path: &Path, verb: &Command, typed: &ArgMatches) -> Result<V
                     format!("it may come from elsewhere. If that program shall run, type {name} on the command line"),
                 ));
             }
-            flags.push(match arg.get_long() {
-                None => word,
-                Some(long) => format!("--{long}={word}"),
-            });
+            flags.push(if flag.kind == Kind::Place { word } else { format!("--{name}={word}") });
         }
     }
     Ok(flags)
@@ -119,19 +139,15 @@ impl File<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Cli;
-    use clap::CommandFactory as _;
     use proptest::prelude::*;
 
     fn read(text: &str, typed: &[&str]) -> Result<Vec<String>, Failure> {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("scenario.toml");
-        std::fs::write(&path, text).unwrap();
-        let words = ["dropline", "search", "--scenario", "x"].iter().chain(typed);
-        let matches = Cli::command().get_matches_from(words);
-        let command = Cli::command();
-        let verb = command.find_subcommand("search").unwrap();
-        flags(&path, verb, matches.subcommand_matches("search").unwrap())
+        let named = ["seed", "min-load", "arrival", "budget", "frame", "streams", "goal"];
+        let kinds = named.map(|name| (name, Kind::Named)).into_iter();
+        let kinds = kinds.chain([("json", Kind::Switch), ("target", Kind::Place)]);
+        let flag =
+            |(name, kind): (&str, Kind)| Flag { name: name.into(), kind, typed: typed.contains(&name) };
+        flags_of(text, Path::new("scenario.toml"), &kinds.map(flag).collect::<Vec<_>>())
     }
 
     #[test]
@@ -162,7 +178,7 @@ mod tests {
 
     #[test]
     fn what_was_typed_wins() {
-        assert_eq!(read("target = 'sim:hard'\nseed = 3\n", &["sim:soft", "--seed", "4"]).unwrap(), [""; 0]);
+        assert_eq!(read("target = 'sim:hard'\nseed = 3\n", &["target", "seed"]).unwrap(), [""; 0]);
     }
 
     #[test]
@@ -172,7 +188,7 @@ mod tests {
         {
             let error = read(text, &[]).unwrap_err();
             assert!(error.to_string().contains("scenario.toml:2: a scenario starts no program"), "{error}");
-            assert_eq!(read(text, &["exec:touch made"]).unwrap(), ["--seed=1"], "typed, it may");
+            assert_eq!(read(text, &["target"]).unwrap(), ["--seed=1"], "typed, it may");
         }
     }
 
