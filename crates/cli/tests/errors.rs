@@ -69,6 +69,13 @@ fn a_quantity_below_zero_is_refused_as_that_quantity_and_not_as_an_unknown_flag(
 }
 
 #[test]
+fn a_number_that_is_none_is_refused_in_plain_words() {
+    refused(&["serve", "--queue", "-1"], 2, &["--queue", "whole number"]);
+    refused(&["trial", "sim:hard", "--load", "1kpps", "--seed", "1.5"], 2, &["--seed", "whole number"]);
+    refused(&["serve", "--fifo", "300"], 2, &["--fifo", "300"]);
+}
+
+#[test]
 fn a_search_of_no_trials_and_no_search_at_all_are_usage_errors() {
     refused(&["search", "sim:hard", "--max-trials", "0"], 2, &["--max-trials", "1.."]);
     refused(&["search", "sim:hard", "--repeat", "0"], 2, &["--repeat", "1.."]);

@@ -297,6 +297,8 @@ fn what_cannot_be_imported_is_said_and_not_guessed() {
         assert!(ended.errors.contains(says), "{words:?} should say {says:?}: {}", ended.errors);
         assert!(!bench.path("read.jsonl").exists(), "nothing of it is kept");
     };
+    bench.write("empty", "");
+    refused(&["import", "empty"], 4, "empty is empty");
     refused(&["import", "iperf3.json"], 4, "not known");
     refused(&["import", "two.csv"], 4, "at, latency_ms");
     refused(&["import", "two.csv", "--column", "p99"], 4, "there is no column \"p99\"");

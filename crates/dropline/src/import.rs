@@ -162,6 +162,9 @@ pub fn read(
     let mut file = reading::open(path).map_err(cannot)?;
     let mut head = Vec::new();
     file.by_ref().take(HEAD).read_to_end(&mut head).map_err(cannot)?;
+    if head.is_empty() {
+        return Err(Failure::environment(format!("{} is empty: there is nothing to read", path.display())));
+    }
     if head.starts_with(BYTE_ORDER_MARK) {
         head.drain(..BYTE_ORDER_MARK.len());
     }
