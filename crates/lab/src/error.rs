@@ -2,6 +2,23 @@
 
 use std::io;
 
+/// What was built; `None` where this user may not or a program is missing, which skips a test. With `CI=true` that is a
+/// failure.
+///
+/// # Panics
+/// With `CI=true`, and if it could not be built for another reason.
+pub fn built_or_skipped<T>(lab: Result<T, LabError>) -> Option<T> {
+    match lab {
+        Ok(lab) => Some(lab),
+        Err(why @ (LabError::Permission(_) | LabError::Missing { .. })) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "CI cannot build a laboratory: {why}");
+            eprintln!("skipped: {why}");
+            None
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
 /// Why a laboratory could not be built, or a program not be started in it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -21,7 +21,7 @@ mod program;
 mod stale;
 pub mod started;
 
-pub use error::LabError;
+pub use error::{LabError, built_or_skipped};
 pub use link::{Bottleneck, Bridged, End, Pair, connect};
 pub use namespace::Namespace;
 pub use started::{Scheduling, Start, Started};

@@ -1,24 +1,11 @@
 //! Real namespaces: what was built works, and nothing of it is left.
 
-use dropline_lab::{Bottleneck, Bridged, LabError, Namespace, Pair, Scheduling, Start};
+use dropline_lab::{Bottleneck, Bridged, Namespace, Pair, Scheduling, Start, built_or_skipped as built};
 use std::io::{BufRead as _, BufReader};
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-
-/// Skips the test on a machine where this user may not; there CI fails instead.
-fn built<T>(lab: Result<T, LabError>) -> Option<T> {
-    match lab {
-        Ok(lab) => Some(lab),
-        Err(why @ (LabError::Permission(_) | LabError::Missing { .. })) => {
-            assert!(std::env::var("CI").as_deref() != Ok("true"), "CI cannot build a laboratory: {why}");
-            eprintln!("skipped: {why}");
-            None
-        }
-        Err(other) => panic!("{other}"),
-    }
-}
 
 #[test]
 fn what_leaves_one_namespace_arrives_in_the_other() {

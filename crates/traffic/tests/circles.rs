@@ -2,7 +2,7 @@
 //! test made; needs root: without it the tests are skipped, and fail where `CI` is `true`.
 #![cfg(target_os = "linux")]
 
-use dropline_lab::{LabError, Namespace};
+use dropline_lab::{Namespace, built_or_skipped};
 use dropline_payload::{Message, Tag};
 use dropline_traffic::{Responder, RunningResponder};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -17,15 +17,7 @@ const MOST: u64 = 100;
 const FEW_EACH: u64 = 199;
 
 fn namespace() -> Option<Namespace> {
-    match Namespace::new("circle") {
-        Ok(namespace) => Some(namespace),
-        Err(why @ (LabError::Permission(_) | LabError::Missing { .. })) => {
-            assert!(std::env::var("CI").as_deref() != Ok("true"), "CI cannot build a laboratory: {why}");
-            eprintln!("skipped: {why}");
-            None
-        }
-        Err(other) => panic!("{other}"),
-    }
+    built_or_skipped(Namespace::new("circle"))
 }
 
 /// Sends `bytes` to `to` as if `from` had.

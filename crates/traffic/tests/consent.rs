@@ -2,7 +2,7 @@
 //! Needs root, iproute2 and nftables: without them the tests are skipped, and fail where `CI` is `true`.
 #![cfg(target_os = "linux")]
 
-use dropline_lab::{Bridged, End, LabError, Namespace, Pair, connect};
+use dropline_lab::{Bridged, End, Namespace, Pair, built_or_skipped as built, connect};
 use dropline_traffic::{
     ClientPace, ClientPlan, ClientReply, Leash, MeasurerOptions, NoLeash, Reply, Responder, RunningResponder,
     Seat, UdpError, UdpMeasurer, UdpTarget, Whereabouts, probe,
@@ -14,19 +14,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 const PORT: u16 = 7007;
-
-/// Skips the test on a machine where this user may not; there CI fails instead.
-fn built<T>(lab: Result<T, LabError>) -> Option<T> {
-    match lab {
-        Ok(lab) => Some(lab),
-        Err(why @ (LabError::Permission(_) | LabError::Missing { .. })) => {
-            assert!(std::env::var("CI").as_deref() != Ok("true"), "CI cannot build a laboratory: {why}");
-            eprintln!("skipped: {why}");
-            None
-        }
-        Err(other) => panic!("{other}"),
-    }
-}
 
 fn serve(namespace: &Namespace, address: Ipv4Addr) -> RunningResponder {
     let listen = SocketAddr::from((address, PORT));

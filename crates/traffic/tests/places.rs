@@ -2,7 +2,7 @@
 //! class, is a table of METHODOLOGY.md.
 
 use dropline_account::{Account, Outcome, account};
-use dropline_lab::{Bottleneck, Bridged, End, LabError, Namespace, Pair, connect};
+use dropline_lab::{Bottleneck, Bridged, End, LabError, Namespace, Pair, built_or_skipped as built, connect};
 use dropline_traffic::{
     Counters, Means, MeasurerOptions, Reply, Responder, SendMeans, UdpMeasurer, UdpTarget, Watching,
 };
@@ -62,19 +62,6 @@ const PORT: u16 = 7007;
 const PAYLOAD: usize = 64;
 /// How often counters are read before something is believed to be missing.
 const LOOKS: u32 = 10;
-
-/// Skips the test on a machine where this user may not; there CI fails instead.
-fn built<T>(lab: Result<T, LabError>) -> Option<T> {
-    match lab {
-        Ok(lab) => Some(lab),
-        Err(why @ (LabError::Permission(_) | LabError::Missing { .. })) => {
-            assert!(std::env::var("CI").as_deref() != Ok("true"), "CI cannot build a laboratory: {why}");
-            eprintln!("skipped: {why}");
-            None
-        }
-        Err(other) => panic!("{other}"),
-    }
-}
 
 fn bound(namespace: &Namespace, address: Ipv4Addr, port: u16) -> UdpSocket {
     let socket = namespace.run(|| UdpSocket::bind((address, port)).unwrap()).unwrap();
