@@ -130,7 +130,7 @@ fn a_host_that_did_not_consent_is_refused() {
     refused(&["trial", "udp://no-such-host.invalid:7", "--load=1kpps"], 4, &["no-such-host.invalid"]);
     refused(&["doctor", "udp://192.0.2.1:7"], 4, &["refused", "consent"]);
     let plan = "client target=192.0.2.1:53 tag=1 number=0 clients=1 payload=1400 schedule=10000000@constant offset=0 \
-                reply=none stamped=false seed=1 from=0 until=1";
+                reply=none same=true stamped=false seed=1 from=0 until=1";
     refused(&plan.split_whitespace().collect::<Vec<_>>(), 4, &["refused", "consent"]);
 }
 
