@@ -11,6 +11,7 @@ mod block;
 mod live;
 mod plan;
 mod progress;
+mod signals;
 mod verbs;
 
 use args::{Cli, Verb};
@@ -27,7 +28,7 @@ const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     let typed: Vec<OsString> = std::env::args_os().collect();
-    let cli = match parse(&typed) {
+    let cli = match signals::end_at_once().map_err(Stop::Failure).and_then(|()| parse(&typed)) {
         Ok(cli) => cli,
         Err(Stop::Clap(why)) => return said(&why),
         Err(Stop::Failure(failure)) => return end(&failure),

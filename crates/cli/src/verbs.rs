@@ -20,16 +20,14 @@ pub(crate) mod watch;
 
 use crate::args::{KeepArgs, TrafficArgs};
 use crate::plan;
+use crate::signals::stop_on_signals;
 use dropline::fail_if::{Asked, Checked, FailIf};
 use dropline::keeper::Output;
 use dropline::record::Record;
-use dropline::report::{Color, Style};
+use dropline::report::{Color, Style, object as object_of};
 use dropline::{Conditions, Failure, clock};
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Done as asked.
 const DONE: u8 = 0;
@@ -40,20 +38,6 @@ const INVALID: u8 = 3;
 /// What is said with it.
 const NOT_VALID: &str = "not valid: this says more about the generator, or the way, than about the target; the caveats say \
                          why, and what would help (exit code 3)";
-/// Stopped by the user; what was measured is kept.
-const INTERRUPTED: u8 = 130;
-
-/// A flag that Ctrl-C sets; a second Ctrl-C ends the program at once.
-fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-            .map_err(|why| Failure::environment(format!("cannot listen for Ctrl-C: {why}")))?;
-    }
-    Ok(stop)
-}
-
 /// What a measurement is given beside its plan.
 fn conditions(traffic: &TrafficArgs, command_line: Vec<String>) -> Result<Conditions, Failure> {
     Ok(Conditions {
@@ -133,7 +117,7 @@ fn conditions_to_fail(keep: &KeepArgs, asked: Option<&Asked>) -> Result<Vec<Fail
 
 /// A record as one object, with how it stands to the conditions where there are some.
 fn object(record: &Record, checked: &[Checked]) -> serde_json::Value {
-    let mut object = record.to_object();
+    let mut object = object_of(record);
     if !checked.is_empty() {
         object["fail_if"] = serde_json::to_value(checked).expect("conditions are JSON");
     }

@@ -171,7 +171,7 @@ fn an_echo_service_that_is_not_ours_is_measured() {
     assert!(count("forwarded") > 0, "xinetd echoes");
 }
 
-/// A trial of a minute that is interrupted as soon as it says that it offers something.
+/// A trial of a minute that is interrupted, and once more at once, as soon as it says that it offers something.
 fn interrupted(bench: &Bench, target: &str) -> (Option<i32>, Value) {
     let words = ["trial", target, "--load=1kpps", "--duration=60s", "--json", "-o", "r.jsonl"];
     let mut command = bench.command(&words);
@@ -179,6 +179,8 @@ fn interrupted(bench: &Bench, target: &str) -> (Option<i32>, Value) {
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
     let offers = said.find(|line| line.as_ref().is_ok_and(|line| line.contains("offered")));
     assert!(offers.is_some(), "it never said that it offers something");
+    interrupt(&child);
+    std::thread::sleep(std::time::Duration::from_millis(50));
     interrupt(&child);
     // What it says meanwhile is read, so that it is not held up.
     said.for_each(drop);
@@ -222,6 +224,31 @@ fn a_trial_that_cannot_be_kept_is_printed_all_the_same() {
     assert!(!errors.contains("--resume"), "a trial cannot be resumed: {errors}");
     assert!(!bench.path("r.jsonl.packets").exists(), "half a file is of no use");
     assert!(bench.read("r.jsonl").ends_with('\n'), "no torn line");
+}
+
+#[test]
+fn the_line_of_a_trial_is_kept_before_the_times_of_its_packets() {
+    let service = Bench::new().serve(&[]);
+    // No file may be longer: room for a line or for neither.
+    for (blocks, load, is_kept) in [(96, "40kpps", true), (4, "200pps", false)] {
+        let bench = Bench::new();
+        let script = format!(
+            "trap '' XFSZ; ulimit -f {blocks}; exec {} trial {} --load={load} --duration=500ms -q -o r.jsonl",
+            env!("CARGO_BIN_EXE_dropline"),
+            service.target()
+        );
+        let ended = Command::new("sh").args(["-c", &script]).current_dir(bench.path("")).output().unwrap();
+        assert_eq!(ended.status.code(), Some(4), "{}", String::from_utf8_lossy(&ended.stderr));
+        assert!(String::from_utf8_lossy(&ended.stdout).contains("forwarded"));
+        assert!(!bench.path("r.jsonl.packets").exists(), "it is kept with its line, or not at all");
+        let text = bench.read("r.jsonl");
+        assert_eq!((text.matches('\n').count(), text.ends_with('\n')), (1 + usize::from(is_kept), true));
+        if is_kept {
+            assert!(bench.done(&["report", "r.jsonl"]).text.contains("forwarded"));
+            let why = bench.run(&["explain", "r.jsonl"]).errors;
+            assert!(why.contains("which is not there"), "{why}");
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 mod command;
 
 use command::{Bench, Ended};
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
 /// What a foreign record may hold: it clears the screen, turns text round, and ends a quoted word.
 const EVIL: &str = "\u{1b}[2J\u{1b}]0;t\u{7}\u{9b}31m\u{202e}' $(touch made) `touch made`; touch made #";
@@ -143,4 +145,157 @@ fn a_program_of_a_record_runs_only_when_it_is_typed_again() {
     assert_eq!(started(), before.1 + 1);
     let other = bench.run(&["search", "--resume", "r.jsonl", "exec:true", "-q"]);
     assert!(other.code == Some(2) && other.errors.contains("another target"), "{}", other.errors);
+}
+
+/// A search of a simulated system, kept.
+fn searched(bench: &Bench, name: &str) {
+    bench.done(&["search", "sim:hard", "--algorithm=mlr", "--goal=0,trial=1s", "-q", "-o", name]);
+}
+
+#[test]
+fn a_record_that_contradicts_itself_is_refused_by_whoever_reads_it() {
+    let bench = Bench::new();
+    searched(&bench, "good.jsonl");
+    let good = bench.read("good.jsonl");
+    let lines: Vec<&str> = good.split_inclusive('\n').collect();
+    let number = |name: &str| {
+        let (_, rest) = lines[2].split_once(&format!("\"{name}\":")).unwrap();
+        format!("\"{name}\":{}", rest.split([',', '}']).next().unwrap())
+    };
+    let edited = |line: usize, from: &str, to: &str| {
+        let mut lines: Vec<String> = lines.iter().map(|&line| line.into()).collect();
+        assert!(lines[line - 1].contains(from), "{from}");
+        lines[line - 1] = lines[line - 1].replacen(from, to, 1);
+        lines.concat()
+    };
+    let last = lines.len();
+    for (line, what, text) in [
+        (2, "its header: target", edited(1, "sim:hard", "sim:soft")),
+        (3, "trial 2 is missing", [&lines[..2], &lines[3..]].concat().concat()),
+        (3, "itself: lost", edited(3, &number("forwarded"), "\"forwarded\":3")),
+        (3, "itself: loss_ratio", edited(3, &number("loss_ratio"), "\"loss_ratio\":0.125")),
+        (last, "itself: \"lower_pps\"", edited(last, "\"lower_pps\":", "\"lower_pps\":9")),
+        (last, "the trials before it: elapsed_s", edited(last, "\"elapsed_s\":", "\"elapsed_s\":7")),
+    ] {
+        bench.write("edited.jsonl", &text);
+        for words in [
+            &["report", "edited.jsonl"][..],
+            &["search", "--resume", "edited.jsonl", "-q", "--max-trials=9999"],
+            &["search", "sim:hard", "--baseline", "edited.jsonl", "-q", "-o", "-"],
+            &["compare", "good.jsonl", "edited.jsonl"],
+            &["trial", "replay:edited.jsonl", "--load=1Mpps", "-q", "-o", "-"],
+            &["export", "--to=openmetrics", "edited.jsonl"],
+        ] {
+            let ended = bench.run(words);
+            assert_eq!(ended.code, Some(4), "{words:?}: {}", ended.errors);
+            let named = ended.errors.contains(&format!("line {line} of the record"));
+            assert!(named && ended.errors.contains(what), "{words:?} {what}: {}", ended.errors);
+            assert!(ended.errors.contains("the file was edited or damaged"), "{}", ended.errors);
+        }
+    }
+}
+
+#[test]
+fn a_search_that_goes_on_is_kept_in_its_own_record() {
+    let bench = Bench::new();
+    searched(&bench, "good.jsonl");
+    let before = bench.read("good.jsonl");
+    for output in ["other.jsonl", "-", "good.jsonl"] {
+        let refused = bench.run(&["search", "--resume", "good.jsonl", "-o", output]);
+        assert_eq!(refused.code, Some(2));
+        assert!(refused.errors.contains("is kept in its own record, good.jsonl"), "{}", refused.errors);
+    }
+    assert!(!bench.path("other.jsonl").exists() && bench.read("good.jsonl") == before);
+    let refused = bench.run(&["search", "--resume", "/dev/null"]);
+    assert!(refused.code == Some(2) && refused.errors.contains("is no file"), "{}", refused.errors);
+}
+
+#[test]
+fn a_record_that_is_replayed_tells_its_own_loads() {
+    let bench = Bench::new();
+    searched(&bench, "good.jsonl");
+    let again = ["search", "replay:good.jsonl", "--algorithm=mlr", "--goal=0,trial=1s", "-q", "--json"];
+    let again = bench.done(&[&again[..], &["-o", "again.jsonl"]].concat()).json();
+    let good = bench.done(&["report", "good.jsonl", "--json"]).json();
+    assert_eq!(again["goals"], good["goals"]);
+    assert_eq!(bench.done(&["report", "again.jsonl", "--json"]).json()["goals"], good["goals"]);
+    // The third trial of a record is the first one here, and what is kept of it can be read.
+    let third = &good["trials"][2];
+    let load = format!("--load={}pps", third["intended_load_pps"]);
+    bench.done(&["trial", "replay:good.jsonl", &load, "--duration=1s", "-q", "-o", "third.jsonl"]);
+    let kept = bench.done(&["report", "third.jsonl", "--json"]).json();
+    assert_eq!((&kept["number"], &kept["forwarded"]), (&1.into(), &third["forwarded"]));
+}
+
+/// Runs it with this on its standard input.
+fn fed(bench: &Bench, words: &[&str], text: &str) -> Ended {
+    let mut child = bench
+        .command(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    Ended::from(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn standard_input_is_read_where_a_file_is_named() {
+    let bench = Bench::new();
+    searched(&bench, "good.jsonl");
+    let good = bench.read("good.jsonl");
+    let shown = bench.done(&["report", "good.jsonl"]).text;
+    assert_eq!(fed(&bench, &["report", "-"], &good).text, shown);
+    let compared = fed(&bench, &["compare", "-", "good.jsonl"], &good);
+    assert!(compared.code == Some(0) && compared.text.contains("equivalent"), "{}", compared.text);
+    let numbers: String = (1..2000).map(|number| format!("{}\n", number % 97)).collect();
+    bench.write("numbers.txt", &numbers);
+    for (words, named) in [
+        (&["fit", "-"][..], &["fit", "numbers.txt"][..]),
+        (&["compare", "numbers.txt", "-"], &["compare", "numbers.txt", "numbers.txt"]),
+    ] {
+        let ended = fed(&bench, words, &numbers);
+        assert_eq!(ended.code, Some(0), "{}", ended.errors);
+        let named = bench.done(named).text.replace("numbers.txt", "");
+        let fed = ended.text.replace("numbers.txt", "").replace("standard input", "");
+        assert_eq!(fed.lines().count(), named.lines().count(), "{fed}{named}");
+    }
+    let twice = fed(&bench, &["compare", "-", "-"], &numbers);
+    assert!(twice.code == Some(4) && twice.errors.contains("can be named once"), "{}", twice.errors);
+}
+
+#[test]
+fn a_signal_ends_what_waits_for_a_pipe_without_a_writer() {
+    let bench = Bench::new();
+    searched(&bench, "good.jsonl");
+    assert!(Command::new("mkfifo").arg(bench.path("pipe")).status().unwrap().success());
+    let all: [&[&str]; 10] = [
+        &["trial", "replay:pipe", "--load=1Mpps", "-o", "-"],
+        &["search", "replay:pipe", "--max-load=1Mpps", "-o", "-"],
+        &["trial", "sim:hard", "--arrival=replay:pipe", "-o", "-"],
+        &["search", "sim:hard", "--arrival=replay:pipe", "-o", "-"],
+        &["search", "sim:hard", "--baseline=pipe", "-o", "-"],
+        &["search", "--scenario=pipe", "sim:hard"],
+        &["compare", "pipe", "good.jsonl"],
+        &["report", "pipe"],
+        &["fit", "pipe"],
+        &["explain", "pipe"],
+    ];
+    for (words, signal) in all.into_iter().zip(["-TERM", "-INT"].into_iter().cycle()) {
+        let mut child = bench.command(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let status = format!("/proc/{}/status", child.id());
+        // It listens to signals from its first moment on, and is no further than the pipe.
+        let listens = || {
+            let text = std::fs::read_to_string(&status).unwrap();
+            let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+            u64::from_str_radix(caught.trim(), 16).unwrap() >> 14 & 1 == 1
+        };
+        while !listens() {
+            std::thread::yield_now();
+        }
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{words:?}");
+    }
 }

@@ -5,6 +5,7 @@ pub mod side;
 pub mod turns;
 
 use crate::Failure;
+use crate::reading::Rereadable;
 use dropline_record::compared::{
     BlockLine, ModeLine, ModesLine, QuestionLine, ShiftLine, SideLine, SpreadLine, TailLine, WidthLine,
 };
@@ -46,6 +47,8 @@ pub enum Both {
 /// # Errors
 /// If one cannot be read, or the two answer different questions.
 pub fn read(a: &Path, b: &Path) -> Result<Both, Failure> {
+    let (a, b) = (Rereadable::of(a)?, Rereadable::of(b)?);
+    let (a, b) = (a.path(), b.path());
     let made_by = [side::verb(a), side::verb(b)];
     let is_search = |verb: &Option<String>| verb.as_deref() == Some("search");
     match made_by.each_ref().map(is_search) {

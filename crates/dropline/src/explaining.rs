@@ -71,8 +71,8 @@ fn not_kept(path: &Path, record: &Record, trial: &TrialLine) -> Failure {
     let failure = |why: &str| Failure::environment(format!("{}: {why}", path.display()));
     match &trial.packets {
         Some(line) => {
-            failure(&format!("the times of its packets were kept in {}, which is not there", line.file))
-                .advice("move it back beside the record")
+            failure(&format!("the times of its packets were to be kept in {}, which is not there", line.file))
+                .advice("move it back beside the record; where the disk was full it was never written")
         }
         None if record.header.verb == "watch" => {
             failure("its arrivals were not seen, and without them only drops are known")

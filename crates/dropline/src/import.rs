@@ -19,7 +19,7 @@ pub mod table;
 mod values;
 
 use crate::Failure;
-use crate::reading::{self, Unread};
+use crate::reading::{self, Source, Unread};
 use dropline_stats::{CountError, Counted, HistogramError};
 pub use format::Format;
 use raw::Extent;
@@ -159,7 +159,7 @@ pub fn read(
     progress: &mut dyn FnMut(&str),
 ) -> Result<(Format, Vec<Imported>), Failure> {
     let cannot = |why: std::io::Error| Failure::environment(format!("cannot read {}: {why}", path.display()));
-    let mut file = reading::open(path).map_err(cannot)?;
+    let mut file = Source::open(path).map_err(|why| why.of(path))?;
     let mut head = Vec::new();
     file.by_ref().take(HEAD).read_to_end(&mut head).map_err(cannot)?;
     if head.is_empty() {

@@ -125,29 +125,21 @@ impl Keeper {
         self.append(&result_line(line))
     }
 
-    /// Writes the times of each packet into a file beside the record, and says its name; `None` where no
-    /// record is kept.
+    /// Begins a file beside the record for the times of each packet; `None` where no record is kept.
     ///
     /// # Errors
     /// If it exists, or cannot be written.
-    pub fn packets(&mut self, bytes: &[u8]) -> Result<Option<String>, Failure> {
+    pub fn packets(&self) -> Result<Option<Packets>, Failure> {
         let Some(kept) = &self.kept else { return Ok(None) };
         let path = packets_beside(&kept.path);
-        let mut file =
-            OpenOptions::new().write(true).create_new(true).open(&path).map_err(|why| match why.kind() {
-                ErrorKind::AlreadyExists => {
-                    Failure::environment(format!("{} exists already", path.display()))
-                        .advice("it is of another record: move it away, or name another record: -o FILE")
-                }
-                _ => cannot_write(&path, &why),
-            })?;
-        let written = file.write_all(bytes).and_then(|()| file.sync_data());
-        written.and_then(|()| sync_directory_of(&path)).map_err(|why| {
-            // Half of it is of no use.
-            let _ = std::fs::remove_file(&path);
-            cannot_write(&path, &why)
-        })?;
-        Ok(path.file_name().map(|name| name.to_string_lossy().into_owned()))
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => Ok(Some(Packets { file, path })),
+            Err(why) if why.kind() == ErrorKind::AlreadyExists => {
+                Err(Failure::environment(format!("{} exists already", path.display()))
+                    .advice("it is of another record: move it away, or name another record: -o FILE"))
+            }
+            Err(why) => Err(cannot_write(&path, &why)),
+        }
     }
 
     /// The file, where there is one.
@@ -158,6 +150,37 @@ impl Keeper {
     fn append(&mut self, text: &str) -> Result<(), Failure> {
         let Some(kept) = &mut self.kept else { return Ok(()) };
         kept.append(text).map_err(|why| cannot_write(&kept.path, &why))
+    }
+}
+
+/// A file for the times of each packet, beside a record.
+#[derive(Debug)]
+pub struct Packets {
+    file: File,
+    path: PathBuf,
+}
+
+impl Packets {
+    /// Its name, as the record has it.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Writes it whole.
+    ///
+    /// # Errors
+    /// If it cannot be written: half of it is of no use, and nothing of it stays.
+    pub fn write(mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let written = self.file.write_all(bytes).and_then(|()| self.file.sync_data());
+        written.and_then(|()| sync_directory_of(&self.path)).map_err(|why| {
+            self.discard();
+            cannot_write(&self.path, &why)
+        })
+    }
+
+    /// Nothing is to be written.
+    pub fn discard(&self) {
+        let _ = std::fs::remove_file(&self.path);
     }
 }
 
@@ -269,6 +292,10 @@ pub(crate) fn parse(text: &str, path: &Path) -> Result<Record, Failure> {
             ),
             ReadError::NoHeader(_) => failure
                 .advice("a record is what  dropline search, trial or watch  wrote; files of other tools are read by  dropline import"),
+            ReadError::Contradiction { .. } => failure.advice(
+                "the file was edited or damaged, and nobody can tell which of these numbers was measured: take a copy \
+                 that was not, or measure again; the lines before that one are whole",
+            ),
             ReadError::Broken { .. }
             | ReadError::Misplaced { .. }
             | ReadError::Misnumbered { .. }

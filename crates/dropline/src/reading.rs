@@ -1,12 +1,20 @@
 //! Reading what a user names: whole, and never more of it than a bound that the error says.
 //!
 //! A device and a pipe have no length, and a program may never end its line: what is read without a bound ends
-//! with the machine's memory.
+//! with the machine's memory. A pipe may have no writer either: whoever waits for one says so ([`is_waiting`]).
 
 use crate::Failure;
-use std::fs::File;
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
 use std::io::{self, BufRead, Read};
-use std::path::Path;
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use tempfile::TempDir;
+
+/// What is named instead of a file to read standard input.
+pub const STDIN: &str = "-";
 
 /// The longest record, imported file or recording: some thousand searches.
 pub const MOST_BYTES: u64 = 256 << 20;
@@ -29,6 +37,77 @@ pub enum Unread {
     /// It is read as text.
     #[error("byte {0} is not text")]
     NotText(usize),
+    /// Standard input is gone when it was read.
+    #[error("standard input was read already: it can be named once")]
+    Again,
+}
+
+/// How many read what has no end of its own.
+static WAITING: AtomicU32 = AtomicU32::new(0);
+/// Whether standard input was opened by its name.
+static STDIN_OPENED: AtomicBool = AtomicBool::new(false);
+
+/// Whether something is waited for that may never come, so that nothing else goes on: a signal may end the program.
+pub fn is_waiting() -> bool {
+    WAITING.load(Ordering::SeqCst) > 0
+}
+
+/// As long as it lives, [`is_waiting`].
+#[derive(Debug)]
+pub struct Waiting(());
+
+impl Waiting {
+    /// From now on.
+    pub fn begin() -> Self {
+        WAITING.fetch_add(1, Ordering::SeqCst);
+        Self(())
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        WAITING.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// What a user named, opened to be read: a file, or standard input as `-`.
+#[derive(Debug)]
+pub struct Source {
+    file: File,
+    /// A regular file is there, or it is not.
+    _waiting: Option<Waiting>,
+}
+
+impl Source {
+    /// Opens it. Of what is no regular file, such as a pipe, opening and reading may take for ever.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or is standard input for the second time.
+    pub fn open(path: &Path) -> Result<Self, Unread> {
+        let is_stdin = path.as_os_str() == STDIN;
+        if is_stdin && STDIN_OPENED.swap(true, Ordering::SeqCst) {
+            return Err(Unread::Again);
+        }
+        let is_file = !is_stdin && std::fs::metadata(path).is_ok_and(|found| found.is_file());
+        let waiting = (!is_file).then(Waiting::begin);
+        let file =
+            if is_stdin { File::from(io::stdin().as_fd().try_clone_to_owned()?) } else { File::open(path)? };
+        Ok(Self { file, _waiting: waiting })
+    }
+
+    /// What the system says of it.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        self.file.metadata()
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.file.read(into)
+    }
 }
 
 impl Unread {
@@ -43,20 +122,47 @@ impl Unread {
     }
 }
 
-/// Opens what a user names; `-` is the standard input.
-///
-/// # Errors
-/// If it cannot be opened.
-pub fn open(path: &Path) -> io::Result<File> {
-    File::open(if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path })
+/// What a user named, as a file that can be read more than once: a pipe is read now, and kept as long as this lives.
+#[derive(Debug)]
+pub struct Rereadable {
+    path: PathBuf,
+    _kept: Option<TempDir>,
 }
 
-/// A file's bytes.
+impl Rereadable {
+    /// Reads it if it can be read but once.
+    ///
+    /// # Errors
+    /// If that fails.
+    pub fn of(path: &Path) -> Result<Self, Failure> {
+        let is_stdin = path.as_os_str() == STDIN;
+        let is_pipe = std::fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo());
+        if !is_stdin && !is_pipe {
+            return Ok(Self { path: path.into(), _kept: None });
+        }
+        let read = bytes(path, MOST_BYTES).map_err(|why| why.of(path))?;
+        let name = if is_stdin { OsStr::new("standard input") } else { path.file_name().unwrap_or_default() };
+        let kept = tempfile::tempdir().and_then(|directory| {
+            let file = directory.path().join(name);
+            std::fs::write(&file, read).map(|()| (file, directory))
+        });
+        let (file, directory) =
+            kept.map_err(|why| Failure::environment(format!("cannot keep {}: {why}", path.display())))?;
+        Ok(Self { path: file, _kept: Some(directory) })
+    }
+
+    /// A file with what was named.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// A file's bytes; those of standard input where `-` is named.
 ///
 /// # Errors
 /// If it cannot be read, or has more than `most`.
 pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
-    rest(Vec::new(), &mut open(path)?, most)
+    rest(Vec::new(), &mut Source::open(path)?, most)
 }
 
 /// A file's text.

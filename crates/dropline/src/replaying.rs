@@ -1,7 +1,7 @@
 //! A record's trials given to its search again: what `--resume` stands on.
 
 use crate::{Failure, SearchPlan, stored};
-use dropline_record::{Purpose, Record};
+use dropline_record::{BoundsLine, Purpose, Record};
 use dropline_search::Search;
 use dropline_stats::HistogramError;
 use std::path::Path;
@@ -30,9 +30,9 @@ pub enum ReplayError {
         /// What is wrong.
         why: HistogramError,
     },
-    /// A trial is missing: chance is derived from their numbers.
-    #[error("trial {0} is missing")]
-    Missing(u64),
+    /// What it says that was known after a trial is not what the trials say.
+    #[error("trial {0} is kept with bounds that do not follow from the trials up to it")]
+    Bounds(u64),
     /// The search would have made another trial, or none.
     #[error("trial {0} is not the one that the search would make")]
     Unasked(u64),
@@ -44,8 +44,8 @@ impl ReplayError {
         let failure = Failure::environment(format!("{}: {self}", path.display()));
         match self {
             Self::Plan(why) => why,
-            Self::Trial { .. } | Self::Missing(_) => failure.advice("the record was edited or damaged"),
-            Self::Unasked(_) => {
+            Self::Trial { .. } => failure.advice("the record was edited or damaged"),
+            Self::Unasked(_) | Self::Bounds(_) => {
                 failure.advice("the record was edited, or made by another version of the algorithm")
             }
         }
@@ -86,15 +86,16 @@ pub fn replay_watched(
         };
     limit(&mut search, 0, after)?;
     for (number, line) in (1..).zip(&record.trials) {
-        if line.number != number {
-            return Err(ReplayError::Missing(number));
-        }
         let trial = line.trial().map_err(|why| ReplayError::Trial { number, why })?;
         if line.purpose == Purpose::Search {
             if search.wanted() != Some(trial.input) {
                 return Err(ReplayError::Unasked(number));
             }
             search.record(&trial);
+            let bounds = || search.bounds().iter().map(BoundsLine::from).collect::<Vec<_>>();
+            if !line.bounds.is_empty() && line.bounds != bounds() {
+                return Err(ReplayError::Bounds(number));
+            }
         }
         at = at.saturating_add(trial.elapsed);
         after(&mut search);

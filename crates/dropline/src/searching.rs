@@ -261,7 +261,7 @@ impl Run<'_> {
             self.search.record(&trial);
             let bounds = self.search.bounds();
             let line = self.line(&trial, Purpose::Search).in_search(phase, &bounds);
-            self.keep(line, trial.elapsed)?;
+            self.keep(TrialLine { void: self.search.last_is_void(), ..line }, trial.elapsed)?;
         }
         Ok(())
     }
@@ -390,8 +390,15 @@ impl Run<'_> {
             let caveat = first.caveats.iter().find(|caveat| caveat.code == code).expect("as above");
             let load = Rate::from_millipps((first.intended_load_pps * 1000.0) as u64);
             let load = load_in(load, &self.record.header.load_unit);
-            let text =
-                format!("{count} of {all} trials, first trial {} at {load}: {}", first.number, caveat.text);
+            let again = if self.record.trials.iter().filter(with).all(|line| line.void) {
+                " (no answer rests on it: the search asks for such a trial again)"
+            } else {
+                ""
+            };
+            let text = format!(
+                "{count} of {all} trials, first trial {} at {load}: {}{again}",
+                first.number, caveat.text
+            );
             said(code, text);
         }
         caveats

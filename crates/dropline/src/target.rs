@@ -174,7 +174,7 @@ impl Target {
             Kind::Flowgraph(settings) => flowgraph::open(settings, profile, opening),
             Kind::Heartbeat { host, port } => heartbeat::open(host, *port, profile, opening),
             Kind::Replay { path } => Ok(Opened {
-                measurer: Box::new(replay::Replay::open(path)?),
+                measurer: Box::new(replay::Replay::open(path, opening.first_trial)?),
                 note: Some("stored trials answered again".into()),
                 generator: None,
                 reply_buffer_bytes: None,
@@ -211,6 +211,10 @@ impl Target {
                 let (min, max) = audio.range();
                 (min, Some(max))
             }
+            Kind::Replay { path } => match replay::Replay::range(path) {
+                Some(range) => (range.min(), Some(range.max())),
+                None => (Rate::from_millipps(1_000_000), None),
+            },
             // No graph is known that takes more.
             Kind::Flowgraph(_) => {
                 (Rate::from_millipps(1_000_000_000), Some(Rate::from_millipps(2_000_000_000_000)))

@@ -83,37 +83,37 @@ pub fn trial(
 }
 
 /// Keeps a trial with the times of its packets. What cannot be kept is there to be told all the same.
+///
+/// The line comes first: it is small and says what was counted, and the times of the packets may fill the disk.
 pub(crate) fn keep(
     keeper: &mut Keeper,
     trial: &mut Trial,
     times: Option<&PacketTimes>,
     line_of: impl FnOnce(&Trial) -> TrialLine,
 ) -> (TrialLine, Result<(), Failure>) {
-    let (packets, kept) = match times.map(|times| keep_packets(keeper, trial, times)) {
-        Some(Err(why)) => (None, Err(why)),
-        Some(Ok(packets)) => (packets, Ok(())),
+    let (file, begun) = match times.map(|times| (keeper.packets(), times)) {
+        Some((Ok(file), times)) => (file.map(|file| (file, times)), Ok(())),
+        Some((Err(why), _)) => (None, Err(why)),
         None => (None, Ok(())),
     };
+    let packets = file.as_ref().map(|(file, times)| {
+        let (kept, left_out) = (times.len() as u64, times.left_out());
+        if left_out > 0 {
+            trial.caveats.push(Caveat::PacketsLeftOut { kept, left_out });
+        }
+        PacketsLine { file: file.name(), kept: Count(kept), left_out: Count(left_out) }
+    });
     let line = TrialLine { packets, ..line_of(trial) };
+    let kept = match (keeper.trial(&line), file) {
+        (Ok(()), Some((file, times))) => file.write(&PacketFile::to_bytes(trial.number, trial.seed, times)),
+        (Err(why), Some((file, _))) => {
+            file.discard();
+            Err(why)
+        }
+        (kept, None) => kept,
+    };
     let told = |why: Failure| {
         why.advice("what was counted is told all the same; to keep it too, name a file elsewhere: -o FILE")
     };
-    let kept = kept.and(keeper.trial(&line)).map_err(told);
-    (line, kept)
-}
-
-/// Writes the times of each packet beside the record, before the record speaks of them.
-fn keep_packets(
-    keeper: &mut Keeper,
-    trial: &mut Trial,
-    times: &PacketTimes,
-) -> Result<Option<PacketsLine>, Failure> {
-    let Some(file) = keeper.packets(&PacketFile::to_bytes(trial.number, trial.seed, times))? else {
-        return Ok(None);
-    };
-    let (kept, left_out) = (times.len() as u64, times.left_out());
-    if left_out > 0 {
-        trial.caveats.push(Caveat::PacketsLeftOut { kept, left_out });
-    }
-    Ok(Some(PacketsLine { file, kept: Count(kept), left_out: Count(left_out) }))
+    (line, begun.and(kept).map_err(told))
 }

@@ -5,7 +5,7 @@ use dropline::goals::WrittenGoal;
 use dropline::keeper::{Keeper, Output, read_record};
 use dropline::measured::{Caveat, LoadRange, Measurer as _, Rate, TrafficProfile, Trial, TrialInput};
 use dropline::record::record::{header_line, trial_line};
-use dropline::record::{LimitsLine, ProfileLine, Purpose, Record, TrialLine};
+use dropline::record::{LimitsLine, ProfileLine, Purpose, Record, ResultLine, TrialLine};
 use dropline::replaying::replay_watched;
 use dropline::target::{AnyMeasurer, Opening};
 use dropline::{AlgorithmPlan, Conditions, Failure, Finished, SearchPlan, Target, Unwatched};
@@ -344,7 +344,7 @@ fn another_budget_is_a_line_of_its_own_and_the_next_resume_knows_it() {
 #[test]
 fn a_refused_resume_leaves_the_file_byte_for_byte() {
     let (_directory, path) = file();
-    let mut plan = plan("sim:soft?seed=1", "mlr", &["0"], 7);
+    let mut plan = plan("sim:soft", "mlr", &["0"], 7);
     plan.limits.max_trials = Some(6);
     search(&plan, &path);
     let text = std::fs::read_to_string(&path).unwrap();
@@ -352,13 +352,16 @@ fn a_refused_resume_leaves_the_file_byte_for_byte() {
     let edited = |from: &str, to: &str| text.replacen(from, to, 1);
     let load = lines[3].split("intended_load_pps\":").nth(1).unwrap().split(',').next().unwrap();
     let cases = [
-        ("not the one that the search would make", edited(load, "12345.0")),
+        ("contradicts itself: forwarding_rate_pps", edited(load, "12345.0")),
+        ("contradicts its header: target", edited("sim:soft", "sim:hard")),
+        ("bounds that do not follow", edited("\"upper_pps\":null", "\"upper_pps\":14880951.0")),
+        ("not the one that the search would make", edited("\"max_load_pps\":1", "\"max_load_pps\":2")),
         ("trial 2 is missing", [lines[0], lines[1], lines[3], lines[4]].concat()),
-        ("stands before it", [lines[0], lines[1], lines[1], lines[2]].concat()),
-        ("would start a program", edited("sim:soft?seed=1", "exec:touch made")),
-        ("would start a program", edited("sim:soft?seed=1", "flowgraph:exec:touch made")),
-        ("would start a program", edited("sim:soft?seed=1", "jack:")),
-        ("did not consent", edited("sim:soft?seed=1", "udp://203.0.113.9:7")),
+        ("trial 2 is missing", [lines[0], lines[1], lines[1], lines[2]].concat()),
+        ("would start a program", text.replace("sim:soft", "exec:touch made")),
+        ("would start a program", text.replace("sim:soft", "flowgraph:exec:touch made")),
+        ("would start a program", text.replace("sim:soft", "jack:")),
+        ("did not consent", text.replace("sim:soft", "udp://203.0.113.9:7")),
         ("use a newer dropline", edited("dropline/1", "dropline/2")),
         ("is empty", String::new()),
         ("nothing was measured", lines[0][..lines[0].len() / 2].to_owned()),
@@ -382,13 +385,65 @@ fn a_refused_resume_leaves_the_file_byte_for_byte() {
     assert!(!Path::new("made").exists());
 }
 
+/// A search whose target dies in trial `died`, as its record stands when it ended for that.
+fn died_in(died: u64, plan: &SearchPlan, path: &Path) {
+    let limits = Limits { max_trials: Some(1), budget: None };
+    let mut record = search(&SearchPlan { limits, ..plan.clone() }, path);
+    record.header.search = Some(plan.line());
+    (record.trials, record.result) = (Vec::new(), None);
+    let (mut measurer, mut search) = (measurer(plan), plan.search().unwrap());
+    let mut at = Duration::ZERO;
+    for number in 1..=died {
+        let mut trial = measurer.measure(search.next_trial().unwrap()).unwrap();
+        if number == died {
+            trial.forwarded = trial.offered / 3;
+            let error = "ECONNREFUSED".into();
+            trial.caveats.push(Caveat::TargetUnreachable { error, at_ns: 9, refused: 0, reports: 4 });
+        }
+        search.record(&trial);
+        let target = &record.header.target;
+        let line = TrialLine::new(&trial, target, "constant", Purpose::Search, at);
+        let line = TrialLine { void: search.last_is_void(), ..line };
+        record.trials.push(line.in_search(String::new(), &search.bounds()));
+        at += trial.elapsed;
+    }
+    std::fs::write(path, record.to_lines()).unwrap();
+}
+
+#[test]
+fn a_trial_in_which_the_target_died_is_made_again_and_the_answer_is_as_if_it_had_not() {
+    for algorithm in AlgorithmPlan::NAMES {
+        let plan = plan("sim:hard", algorithm, &["0,trial=1s"], 7);
+        for died in [1, 2, 4] {
+            let (_directory, path) = file();
+            died_in(died, &plan, &path);
+            let found = resumed(&path, None);
+            let again = &found.trials[died as usize];
+            let before = &found.trials[died as usize - 1];
+            assert!(before.void && !again.void, "{algorithm}");
+            assert_eq!(again.intended_load_pps, before.intended_load_pps, "{algorithm}");
+            let result = found.result.as_ref().unwrap();
+            let said = result.caveats.iter().find(|caveat| caveat.code == "target_unreachable").unwrap();
+            assert!(said.text.contains("no answer rests on it"), "{}", said.text);
+            assert_eq!(dropline::report::object(&found)["goals"][0]["doubt"], serde_json::Value::Null);
+            let (_directory, other) = file();
+            let undisturbed = search(&plan, &other).result.unwrap();
+            let truth = |result: &ResultLine| {
+                let answer = &result.goals[0];
+                (answer.result, answer.why.clone(), answer.lower_pps.is_some(), answer.upper_pps.is_some())
+            };
+            assert_eq!(truth(result), truth(&undisturbed), "{algorithm} {died}");
+        }
+    }
+}
+
 #[test]
 fn a_finished_record_opens_nothing_and_shows_its_answer() {
     let (_directory, path) = file();
     let found = search(&plan("sim:hard", "mlr", &["0"], 7), &path);
     let text = std::fs::read_to_string(&path).unwrap();
     for target in ["exec:touch made", "udp://203.0.113.9:7", "replay:/nonexistent"] {
-        std::fs::write(&path, text.replacen("sim:hard", target, 1)).unwrap();
+        std::fs::write(&path, text.replace("sim:hard", target)).unwrap();
         let before = std::fs::read(&path).unwrap();
         assert_eq!(resumed(&path, None).result, found.result, "{target}");
         let longer = Limits { budget: Some(Duration::from_secs(9999)), max_trials: None };
@@ -401,7 +456,7 @@ fn a_finished_record_opens_nothing_and_shows_its_answer() {
     }
     // All trials are there, and only the answer was not written any more.
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let cut = lines[..lines.len() - 1].concat().replacen("sim:hard", "exec:touch made", 1);
+    let cut = lines[..lines.len() - 1].concat().replace("sim:hard", "exec:touch made");
     std::fs::write(&path, cut).unwrap();
     assert_eq!(resumed(&path, None).result, found.result);
     assert!(!Path::new("made").exists());

@@ -4,6 +4,7 @@
 //! its [`schema`]. It never opens a file, measures or draws.
 //! Start reading at [`record`], then [`packets`], [`header`], [`trial_line`], [`result_line`].
 
+mod agreement;
 pub mod arrivals_line;
 pub mod compared;
 pub mod compared_searches;

@@ -1,5 +1,6 @@
 //! A whole record: read from its lines, written line by line.
 
+use crate::agreement;
 use crate::printable::printable_json;
 use crate::schema::{CURRENT, Line};
 use crate::{
@@ -56,15 +57,23 @@ pub enum ReadError {
         /// What kind of line.
         what: &'static str,
     },
-    /// A trial that stands there twice, or in another place than it was made.
-    #[error("line {line} of the record is trial {number}, and trial {before} stands before it")]
+    /// A trial that stands there twice, in another place than it was made, or behind one that is missing.
+    #[error("line {line} of the record is trial {number}, and trial {} is missing or stands elsewhere", .before + 1)]
     Misnumbered {
         /// From 1.
         line: usize,
         /// Of the trial.
         number: u64,
-        /// Of the one before it.
+        /// Of the one before it; 0 where there is none.
         before: u64,
+    },
+    /// Two numbers that cannot both be what was measured.
+    #[error("line {line} of the record contradicts {what}")]
+    Contradiction {
+        /// From 1.
+        line: usize,
+        /// What it contradicts, and in which numbers.
+        what: String,
     },
     /// A change of limits that stands behind another trial than it says.
     #[error("line {line} of the record sets limits after trial {after}, and trial {before} stands before it")]
@@ -90,10 +99,11 @@ impl Record {
         Self { header, trials: Vec::new(), limits: Vec::new(), result: None, reading: Vec::new() }
     }
 
-    /// Reads JSON Lines. A torn last line is dropped with a caveat; a line broken elsewhere is an error.
+    /// Reads JSON Lines. A torn last line is dropped with a caveat; a line broken elsewhere is an error, and so is one
+    /// that contradicts itself or those before it.
     ///
     /// # Errors
-    /// If there is no header, an unknown schema, or a broken line before the last.
+    /// If there is no header, an unknown schema, a broken line before the last, or a contradiction.
     pub fn read(text: &str) -> Result<Self, ReadError> {
         let mut lines: Vec<(usize, &str)> = text
             .lines()
@@ -105,7 +115,10 @@ impl Record {
         if lines.is_empty() {
             return Err(ReadError::Empty);
         }
-        let mut record = Self::begin(header(lines.remove(0).1)?);
+        let (first, line) = lines.remove(0);
+        let contradiction = |line: usize| move |what| ReadError::Contradiction { line, what };
+        let mut record = Self::begin(header(line)?);
+        agreement::of_header(&record.header).map_err(contradiction(first))?;
         let last = lines.last().map(|(number, _)| *number);
         for (number, line) in lines {
             match serde_json::from_str::<Line>(line) {
@@ -122,9 +135,16 @@ impl Record {
                     return Err(ReadError::Misplaced { line: number, what: "result" });
                 }
                 Ok(_) if record.result.is_some() => return Err(ReadError::AfterResult { line: number }),
-                Ok(Line::Trial(trial)) => record.add(*trial, number)?,
+                Ok(Line::Trial(trial)) => {
+                    record.numbered(&trial, number)?;
+                    agreement::of_trial(&record, &trial).map_err(contradiction(number))?;
+                    record.trials.push(*trial);
+                }
                 Ok(Line::Limits(limits)) => record.limit(limits, number)?,
-                Ok(Line::Result(result)) => record.result = Some(*result),
+                Ok(Line::Result(result)) => {
+                    agreement::of_result(&record, &result).map_err(contradiction(number))?;
+                    record.result = Some(*result);
+                }
                 Err(_) if Some(number) == last && !ends_whole => record.reading.push(torn(number)),
                 Err(why) => return Err(ReadError::Broken { line: number, why: why.to_string() }),
             }
@@ -132,15 +152,12 @@ impl Record {
         Ok(record)
     }
 
-    fn add(&mut self, trial: TrialLine, line: usize) -> Result<(), ReadError> {
-        match self.last_number() {
-            Some(before) if trial.number <= before => {
-                Err(ReadError::Misnumbered { line, number: trial.number, before })
-            }
-            _ => {
-                self.trials.push(trial);
-                Ok(())
-            }
+    fn numbered(&self, trial: &TrialLine, line: usize) -> Result<(), ReadError> {
+        let (number, before) = (trial.number, self.last_number().unwrap_or(0));
+        if before.checked_add(1) == Some(number) {
+            Ok(())
+        } else {
+            Err(ReadError::Misnumbered { line, number, before })
         }
     }
 
@@ -206,8 +223,13 @@ impl Record {
                 object.insert("limits".into(), serde_json::to_value(&self.limits).unwrap_or_default());
             }
         }
-        if let Some(result) = &self.result {
-            merge(&mut object, result);
+        match (&self.result, self.answers()) {
+            (Some(result), _) => merge(&mut object, result),
+            // What was known when it was cut off.
+            (None, Some(answers)) => {
+                object.insert("goals".into(), serde_json::to_value(answers).unwrap_or_default());
+            }
+            (None, None) => {}
         }
         object.insert("caveats".into(), serde_json::to_value(self.caveats()).unwrap_or_default());
         Value::Object(object)
@@ -321,7 +343,7 @@ mod tests {
     use super::*;
     use crate::{Environment, ProfileLine, Purpose};
     use dropline_stats::Histogram;
-    use dropline_trial::{Caveat, Delay, Disturbance, Rate, TrafficProfile, Trial, TrialInput};
+    use dropline_trial::{Caveat, Delay, Disturbance, Rate, TrafficProfile, Trial, TrialInput, seed};
     use proptest::prelude::*;
     use std::time::Duration;
 
@@ -354,21 +376,23 @@ mod tests {
             offered: 1000,
             forwarded: 990,
             delay: Delay { histogram: Some(histogram), ..Delay::default() },
-            ..Trial::new(number, input, u64::MAX - number)
+            ..Trial::new(number, input, seed::of_trial(7, number))
         }
     }
 
     fn line_of(number: u64) -> TrialLine {
-        TrialLine::new(&trial(number), "sim:hard", "constant", Purpose::Search, Duration::ZERO)
+        let trial = trial(number);
+        let at = trial.elapsed * (number as u32 - 1);
+        TrialLine::new(&trial, "sim:hard", "constant", Purpose::Search, at)
     }
 
     #[test]
     fn a_trial_read_back_is_the_trial_that_was_written() {
-        let mut trial = trial(3);
+        let mut trial = trial(1);
         trial.caveats.push(Caveat::GeneratorLost { dropped: 2 });
         trial.disturbance = Some(Disturbance { displaced: 3, waited: Duration::from_nanos(1_234_567_891) });
         let record = Record {
-            trials: vec![TrialLine::new(&trial, "t", "constant", Purpose::Search, Duration::ZERO)],
+            trials: vec![TrialLine::new(&trial, "sim:hard", "constant", Purpose::Search, Duration::ZERO)],
             ..Record::begin(header())
         };
         let text = record.to_lines();
@@ -409,6 +433,9 @@ mod tests {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let doubled = [lines[0], lines[1], lines[1], lines[2]].concat();
         assert!(matches!(Record::read(&doubled), Err(ReadError::Misnumbered { line: 3, number: 1, .. })));
+        let missing = [lines[0], lines[1], lines[3]].concat();
+        let why = Record::read(&missing).unwrap_err().to_string();
+        assert!(why.contains("line 3") && why.contains("trial 2 is missing"), "{why}");
         let limits = limits_line(&LimitsLine { after_trial: 2, budget_s: None, max_trials: Some(9) });
         let moved = [lines[0], lines[1], &limits].concat();
         assert!(matches!(Record::read(&moved), Err(ReadError::MisplacedLimits { line: 3, .. })));

@@ -119,6 +119,10 @@ pub struct TrialLine {
     pub packets: Option<PacketsLine>,
     /// Doubts about this trial.
     pub caveats: Vec<CaveatLine>,
+    /// Whether the search made nothing of it and asked for it again: it says more about us than about the target, or
+    /// the target died in it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub void: bool,
     /// What the search knew after this trial, one a goal.
     #[serde(default)]
     pub bounds: Vec<BoundsLine>,
@@ -286,6 +290,7 @@ impl TrialLine {
             graph: trial.graph.as_ref().map(GraphLine::from),
             packets: None,
             caveats: trial.caveats.iter().map(CaveatLine::from).collect(),
+            void: false,
             bounds: Vec::new(),
         }
     }
@@ -297,15 +302,16 @@ impl TrialLine {
         self
     }
 
+    /// Whether the target died in it.
+    pub fn target_went_away(&self) -> bool {
+        self.caveats.iter().any(|caveat| caveat.code == "target_unreachable")
+    }
+
     /// The trial again, for a search that is resumed or replayed.
     ///
     /// # Errors
     /// If a histogram in the line is broken.
     pub fn trial(&self) -> Result<Trial, HistogramError> {
-        let input = TrialInput {
-            load: Rate::from_millipps((self.intended_load_pps * 1000.0).round() as u64),
-            duration: seconds(self.intended_duration_s),
-        };
         let delay = |line: &Option<DelayLine>, negative: NegativeLine| -> Result<Delay, HistogramError> {
             let histogram =
                 line.as_ref().map(|line| Histogram::from_v2_deflate(&line.histogram)).transpose()?;
@@ -333,10 +339,7 @@ impl TrialLine {
             service_delay: delay(&self.service_delay_ns, NegativeLine::default())?,
             lateness: delay(&self.lateness_ns, NegativeLine::default())?,
             kept: self.arrivals.as_ref().map(ArrivalsLine::kept),
-            disturbance: self.disturbance.map(|line| Disturbance {
-                displaced: line.displaced.0,
-                waited: Duration::from_nanos(line.waited_ns.0),
-            }),
+            disturbance: self.disturbance.as_ref().map(DisturbanceLine::disturbance),
             slices: self.slices.iter().map(SliceLine::slice).collect::<Result<_, _>>()?,
             lost_at: self.lost_at.as_ref().map(plain),
             watched: self.watched.as_ref().map(WatchedLine::watched),
@@ -345,8 +348,16 @@ impl TrialLine {
             cycles: self.cycles.as_ref().map(CyclesLine::cycles),
             graph: self.graph.as_ref().map(GraphLine::graph).transpose()?,
             caveats: self.caveats.iter().map(CaveatLine::caveat).collect(),
-            ..Trial::new(self.number, input, self.seed)
+            ..Trial::new(self.number, self.input(), self.seed)
         })
+    }
+
+    /// Load and duration that were asked for.
+    pub(crate) fn input(&self) -> TrialInput {
+        TrialInput {
+            load: Rate::from_millipps((self.intended_load_pps * 1000.0).round() as u64),
+            duration: seconds(self.intended_duration_s),
+        }
     }
 }
 
@@ -361,17 +372,29 @@ impl DelayLine {
 
     /// The line of a set of delays; `None` when none was measured.
     pub fn of(delay: &Delay) -> Option<Self> {
-        let histogram = delay.histogram.as_ref()?;
-        Some(Self {
-            count: Count(histogram.count()),
-            min: histogram.min(),
-            p50: histogram.quantile(0.5),
-            p90: histogram.quantile(0.9),
-            p99: histogram.quantile(0.99),
-            p99_9: histogram.quantile(0.999),
-            max: histogram.max(),
-            histogram: histogram.to_v2_deflate(),
-        })
+        let values = delay.histogram.as_ref()?;
+        Some(Self { histogram: values.to_v2_deflate(), ..Self::numbers(values) })
+    }
+
+    /// What the line says of the values, without them.
+    pub(crate) fn numbers(values: &Histogram) -> Self {
+        Self {
+            count: Count(values.count()),
+            min: values.min(),
+            p50: values.quantile(0.5),
+            p90: values.quantile(0.9),
+            p99: values.quantile(0.99),
+            p99_9: values.quantile(0.999),
+            max: values.max(),
+            histogram: String::new(),
+        }
+    }
+}
+
+impl DisturbanceLine {
+    /// What was stored.
+    pub(crate) fn disturbance(&self) -> Disturbance {
+        Disturbance { displaced: self.displaced.0, waited: Duration::from_nanos(self.waited_ns.0) }
     }
 }
 
@@ -411,6 +434,11 @@ impl From<&Bounds> for BoundsLine {
             median_pps: bounds.median.map(Rate::as_pps),
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Seconds of a line as a whole number of nanoseconds: exact for what was written from nanoseconds.

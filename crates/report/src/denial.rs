@@ -9,8 +9,8 @@ struct Denial {
     words: &'static str,
     /// Numbers of the caveat that are loads: what is stated holds them.
     loads: &'static [&'static str],
-    /// Whether it is about this goal.
-    about: fn(&CaveatLine, &GoalLine) -> bool,
+    /// Whether it is about this goal, in this record.
+    about: fn(&Record, &CaveatLine, &GoalLine) -> bool,
 }
 
 /// Every caveat that denies an answer, the one that explains most first. All others leave it standing.
@@ -21,7 +21,7 @@ const DENIALS: [Denial; 8] = [
         loads: &["low_pps", "high_pps"],
         about: is_named,
     },
-    Denial { code: "target_unreachable", words: "the target went away meanwhile", loads: &[], about: all },
+    Denial { code: "target_unreachable", words: "the target went away meanwhile", loads: &[], about: died },
     Denial {
         code: "two_states",
         words: "the target has two states",
@@ -50,16 +50,25 @@ const DENIALS: [Denial; 8] = [
     },
 ];
 
-fn all(_: &CaveatLine, _: &GoalLine) -> bool {
+fn all(_: &Record, _: &CaveatLine, _: &GoalLine) -> bool {
     true
 }
 
-fn is_zero_loss(_: &CaveatLine, goal: &GoalLine) -> bool {
+fn is_zero_loss(_: &Record, _: &CaveatLine, goal: &GoalLine) -> bool {
     goal.loss_ratio == 0.0
 }
 
+/// Whether the answer to the goal rests on a trial in which the target died.
+fn died(record: &Record, _: &CaveatLine, goal: &GoalLine) -> bool {
+    let failed = |trial: &TrialLine| {
+        trial.trial_loss_ratio.or(trial.loss_ratio).is_none_or(|ratio| ratio > goal.loss_ratio)
+    };
+    let counts = |trial: &&TrialLine| trial.purpose == Purpose::Search && !trial.void;
+    record.trials.iter().filter(counts).any(|trial| trial.target_went_away() && failed(trial))
+}
+
 /// Whether the goal is one of the two that the caveat speaks of.
-fn is_named(caveat: &CaveatLine, goal: &GoalLine) -> bool {
+fn is_named(_: &Record, caveat: &CaveatLine, goal: &GoalLine) -> bool {
     let ratio = |name: &str| caveat.numbers.get(name).and_then(serde_json::Value::as_f64);
     ["strict_loss_ratio", "loose_loss_ratio"].into_iter().any(|name| ratio(name) == Some(goal.loss_ratio))
 }
@@ -98,8 +107,9 @@ impl Denied {
         let found: Vec<(&Denial, &CaveatLine)> = DENIALS
             .iter()
             .flat_map(|denial| {
-                let of =
-                    |caveat: &&CaveatLine| caveat.code == denial.code && (denial.about)(caveat, &answer.goal);
+                let of = |caveat: &&CaveatLine| {
+                    caveat.code == denial.code && (denial.about)(record, caveat, &answer.goal)
+                };
                 caveats.iter().filter(of).map(move |caveat| (denial, caveat))
             })
             .collect();
@@ -122,6 +132,7 @@ impl Denied {
 fn disputed(trials: &[TrialLine], goal: &GoalLine) -> Vec<f64> {
     let counts = |trial: &&TrialLine| {
         trial.purpose == Purpose::Search
+            && !trial.void
             && !trial.caveats.iter().any(|caveat| OURS.contains(&caveat.code.as_str()))
     };
     let (mut failed, mut passed) = (f64::INFINITY, f64::NEG_INFINITY);

@@ -14,6 +14,7 @@ mod graph;
 mod html;
 mod moved;
 mod number;
+mod object;
 mod passages;
 mod plot;
 mod prose;
@@ -29,6 +30,8 @@ pub use html::{
     Graph, compared_html, compared_searches_html, explained_html, explained_svgs, fit_html, html, study_html,
     study_page, study_with_curves_html, svgs,
 };
+pub use object::object;
 pub use plot::{Calibration, CalibrationLine, Curve, Curves};
+pub use standing::standing;
 pub use style::{Color, Style};
 pub use text::{compared_searches_text, compared_text, explain_text, fit_text, study_text, text, text_many};

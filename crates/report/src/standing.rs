@@ -4,6 +4,11 @@ use crate::denial::Denied;
 use crate::finding::word;
 use dropline_record::{AnswerLine, Record, ResultWord};
 
+/// In a word or two, whether an answer of a record stands, and as what: `narrow`, `doubted`, `irregular: unfinished`.
+pub fn standing(record: &Record, answer: &AnswerLine) -> String {
+    Standing::of(record, answer).short()
+}
+
 /// Whether an answer is one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Standing {

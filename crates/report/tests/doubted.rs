@@ -3,7 +3,7 @@
 mod made;
 
 use dropline_record::{CaveatLine, Record, ResultWord};
-use dropline_report::{Style, html, text, text_many};
+use dropline_report::{Style, html, object, standing, text, text_many};
 use dropline_trial::{Arrival, Caveat};
 use made::Made;
 
@@ -76,7 +76,8 @@ fn a_headline_gives_way_to_every_doubt_of_the_search() {
         );
         // Scripts have the numbers that the search found.
         let goal = &record.result.as_ref().expect("it ended").goals[0];
-        let object = record.to_object();
+        let object = object(&record);
+        assert_eq!(object["goals"][0]["doubt"]["why"], dropline_report::doubted(&record).unwrap());
         assert_eq!(object["goals"][0]["lower_pps"].as_f64(), goal.lower_pps, "{object}");
         let page = html(std::slice::from_ref(&record));
         assert!(page.contains(&format!("data-lower-pps=\"{}\"", goal.lower_pps.unwrap())));
@@ -132,4 +133,44 @@ fn a_caveat_that_denies_nothing_leaves_the_headline() {
     let record = doubted(&Caveat::FewSlices { slices: 3, wanted: 40 });
     assert!(headline(&record).contains(" without loss, ["));
     assert_eq!(dropline_report::doubted(&record), None);
+}
+
+#[test]
+fn what_stands_is_the_same_in_text_json_and_on_the_page() {
+    let gone = Caveat::TargetUnreachable { error: "ECONNREFUSED".into(), at_ns: 7, refused: 9, reports: 0 };
+    let mut record = doubted(&gone);
+    let stands = |record: &Record, stands: bool| {
+        let doubt = &object(record)["goals"][0]["doubt"];
+        let answer = &record.answers().unwrap()[0];
+        let shown = text(record, Style { width: 200, ..Style::default() });
+        let said = headline(record);
+        assert_eq!(doubt.is_null(), stands, "{doubt}");
+        assert_eq!(standing(record, answer) != "doubted", stands);
+        assert_eq!(!shown.contains("doubted"), stands, "{shown}");
+        assert_eq!(!said.contains("went away"), stands, "{said}");
+        assert_eq!(dropline_report::doubted(record).is_none(), stands);
+        if let (false, Some(low), Some(high)) =
+            (stands, doubt["low_pps"].as_f64(), doubt["high_pps"].as_f64())
+        {
+            assert!(low <= high && low > 0.0);
+        }
+    };
+    stands(&record, true);
+    let failed = record.trials.iter().position(|trial| trial.lost.0 > 0).unwrap();
+    record.trials[failed].caveats.push(CaveatLine::from(&gone));
+    stands(&record, false);
+    // The search made nothing of it, and asked for it again.
+    record.trials[failed].void = true;
+    stands(&record, true);
+}
+
+#[test]
+fn a_search_that_was_cut_off_says_in_json_what_it_says_in_text() {
+    let record = Record { result: None, ..Made::service(Arrival::constant(), 7).search() };
+    let answers = record.answers().unwrap();
+    for (goal, answer) in object(&record)["goals"].as_array().unwrap().iter().zip(&answers) {
+        assert_eq!(goal["lower_pps"].as_f64(), answer.lower_pps);
+        assert_eq!((&goal["result"], &goal["why"]), (&"irregular".into(), &"unfinished".into()));
+        assert!(goal["lower_pps"].is_number() && goal["doubt"].is_null());
+    }
 }

@@ -26,7 +26,8 @@ pub struct Limits {
 ///
 /// Trials that say more about us than about the target (see
 /// [`Trial::is_void_at`](dropline_trial::Trial::is_void_at)) are asked for again, twice at each load, while not most
-/// trials are void. What an algorithm makes of one that stays void is charged to us: no answer rests on it.
+/// trials are void. What an algorithm makes of one that stays void is charged to us: no answer rests on it. A trial in
+/// which the target died is asked for again likewise; one that it never survives is the target's own failure.
 #[derive(Debug)]
 pub struct Search {
     algorithm: Box<dyn Algorithm>,
@@ -36,9 +37,12 @@ pub struct Search {
     trials: u64,
     /// The algorithm wants another trial, whatever the limits say.
     is_open: bool,
-    /// Void trials, of all loads and of each.
+    /// Trials that say more about us than about the target.
+    ours: u64,
+    /// Void trials, of all loads and of each: those, and trials in which the target died.
     voids: u64,
     voids_at: BTreeMap<Rate, u32>,
+    last_is_void: bool,
     /// Loads that failed a goal only through our own failings, an entry a goal.
     charged: BTreeMap<Rate, Vec<Charge>>,
 }
@@ -71,8 +75,10 @@ impl Search {
             spent: Duration::ZERO,
             trials: 0,
             is_open: true,
+            ours: 0,
             voids: 0,
             voids_at: BTreeMap::new(),
+            last_is_void: false,
             charged: BTreeMap::new(),
         }
     }
@@ -106,13 +112,22 @@ impl Search {
         self.spent += trial.elapsed;
         self.trials += 1;
         let void = |goal: &Goal| trial.is_void_at(goal.loss_ratio);
-        if self.goals.iter().any(void) {
+        let died = |goal: &Goal| trial.target_went_away() && trial.exceeds(goal.loss_ratio);
+        let is_ours = self.goals.iter().any(void);
+        if is_ours || self.goals.iter().any(died) {
+            self.ours += u64::from(is_ours);
             self.voids += 1;
             let tries = self.voids_at.entry(trial.input.load).or_default();
             *tries += 1;
-            if *tries <= VOID_TRIES && (self.voids <= VOIDS_BORNE || !is_most(self.voids, self.trials)) {
-                return;
-            }
+            let is_borne = self.voids <= VOIDS_BORNE || !is_most(self.voids, self.trials);
+            self.last_is_void = *tries <= VOID_TRIES && is_borne;
+        } else {
+            self.last_is_void = false;
+        }
+        if self.last_is_void {
+            return;
+        }
+        if is_ours {
             let charged = self.charged.entry(trial.input.load).or_default();
             charged.resize(self.goals.len(), Charge::default());
             for (charge, _) in charged.iter_mut().zip(&self.goals).filter(|(_, goal)| void(goal)) {
@@ -126,6 +141,11 @@ impl Search {
         }
         self.algorithm.record(trial);
         self.is_open = self.algorithm.next_trial().is_some();
+    }
+
+    /// Whether the last trial was void: it changed nothing, and is asked for again.
+    pub fn last_is_void(&self) -> bool {
+        self.last_is_void
     }
 
     /// Name of the phase that the next trial belongs to.
@@ -167,7 +187,7 @@ impl Search {
 
     /// The outcomes, irregular where they rest on trials that say more about us than about the target.
     fn charged_to_us(&self, mut outcomes: Vec<GoalOutcome>) -> Vec<GoalOutcome> {
-        let mostly_void = is_most(self.voids, self.trials);
+        let mostly_void = is_most(self.ours, self.trials);
         for (index, outcome) in outcomes.iter_mut().enumerate() {
             let charged = outcome.upper.and_then(|upper| self.charged.get(&upper));
             let is_vague = match outcome.result {
@@ -275,6 +295,39 @@ mod tests {
         search.record(&trial(900));
         search.record(&trial(1000));
         assert_eq!((search.next_trial(), search.outcome()[0].upper), (None, None));
+    }
+
+    /// A trial of which the target saw the first part alone.
+    fn died(offered: u64) -> Trial {
+        let gone =
+            Caveat::TargetUnreachable { error: "ECONNREFUSED".into(), at_ns: 7, refused: 1, reports: 0 };
+        Trial { forwarded: offered / 2, caveats: vec![gone], ..trial(offered) }
+    }
+
+    #[test]
+    fn a_trial_in_which_the_target_died_decides_nothing_and_is_asked_for_again() {
+        for offered in [1000, 900, 1, 0] {
+            let mut search = search(Limits::default());
+            for _ in 0..VOID_TRIES {
+                search.record(&died(offered));
+                assert!(search.last_is_void() && search.next_trial().is_some());
+                assert_eq!((search.outcome()[0].upper, search.bounds()[0].upper), (None, None));
+            }
+            search.record(&trial(1000));
+            assert!(!search.last_is_void(), "it lived, and lost nothing");
+            assert_eq!((search.next_trial(), search.outcome()[0].upper), (None, None));
+        }
+    }
+
+    #[test]
+    fn a_load_that_the_target_never_survives_is_the_targets_limit_and_not_ours() {
+        for offered in [1000, 900, 1, 0] {
+            let mut search = search(Limits::default());
+            (0..=VOID_TRIES).for_each(|_| search.record(&died(offered)));
+            assert!(!search.last_is_void());
+            assert_eq!(search.outcome()[0].upper, Some(LOAD));
+            assert_ne!(search.outcome()[0].result, GoalResult::Irregular(Irregular::GeneratorLimited));
+        }
     }
 
     /// A goal that half of the trials may fail, of three seconds in all.

@@ -159,9 +159,16 @@ impl Trial {
     }
 
     /// Whether the target lost more than `ratio` of what was offered to it, whatever our own side did to the load
-    /// ([`lost_by_target`](Self::lost_by_target)).
+    /// ([`lost_by_target`](Self::lost_by_target)). What could not be offered because it was gone is its doing.
     pub fn target_exceeds(&self, ratio: Ratio) -> bool {
         ratio.is_exceeded_by(self.lost_by_target(), self.offered)
+            || self.target_went_away() && self.exceeds(ratio)
+    }
+
+    /// Whether the target died meanwhile, or the way to it ended: what was lost says how long it lived, not what it
+    /// bears.
+    pub fn target_went_away(&self) -> bool {
+        self.caveats.iter().any(|caveat| matches!(caveat, Caveat::TargetUnreachable { .. }))
     }
 
     /// Whether the user stopped it: it says what was counted until then, and is no evidence to a search.

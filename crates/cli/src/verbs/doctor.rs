@@ -1,8 +1,9 @@
 //! `dropline doctor`.
 
-use super::{DONE, INVALID, stop_on_signals};
+use super::{DONE, INVALID};
 use crate::args::DoctorArgs;
 use crate::output as out;
+use crate::signals::stop_on_signals;
 use dropline::doctor::{Finding, Weight, examine_machine, examine_target};
 use dropline::moving::Targets;
 use dropline::{Failure, Target};

@@ -1,9 +1,10 @@
 //! `dropline experiment`.
 
-use super::{DONE, stop_on_signals, style};
+use super::{DONE, style};
 use crate::args::ExperimentArgs;
 use crate::output as out;
 use crate::plan;
+use crate::signals::stop_on_signals;
 use dropline::experiment::{self, Effort};
 use dropline::measured::written;
 use dropline::{Failure, report};

@@ -1,7 +1,8 @@
 //! `dropline measure`: the exec: protocol, answered.
 
-use super::{DONE, stop_on_signals};
+use super::DONE;
 use crate::args::MeasureArgs;
+use crate::signals::stop_on_signals;
 use crate::{output as out, plan};
 use dropline::measured::TrialInput;
 use dropline::target::Opening;
@@ -24,7 +25,12 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
     let mut opened = target.open(&profiles.remove(0), opening)?;
     let mut stdin = std::io::stdin().lock();
     let cannot = |why| Failure::environment(format!("cannot read a request: {why}"));
-    while let Some(line) = reading::line(&mut stdin).map_err(cannot)? {
+    let mut next = || {
+        // Nobody may ask for anything more.
+        let _waiting = reading::Waiting::begin();
+        reading::line(&mut stdin).map_err(cannot)
+    };
+    while let Some(line) = next()? {
         if line.trim().is_empty() {
             continue;
         }

@@ -37,8 +37,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
         written = true;
     }
     match records.as_slice() {
-        [record] if args.json => out::print_json(&record.to_object())?,
-        records if args.json => out::print_json(&records.iter().map(Record::to_object).collect::<Vec<_>>())?,
+        [record] if args.json => out::print_json(&report::object(record))?,
+        records if args.json => out::print_json(&records.iter().map(report::object).collect::<Vec<_>>())?,
         _ if written => {}
         [record] => out::print(&report::text(record, style()))?,
         records => out::print(&report::text_many(records, style()))?,

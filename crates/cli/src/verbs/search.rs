@@ -15,6 +15,9 @@ use serde_json::Value;
 use std::path::Path;
 
 pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> {
+    if let Some(path) = &args.resume {
+        can_go_on(args, path)?;
+    }
     let gate = Gate::of(args)?;
     let mut progress = Progress::new(args.keep.quiet, args.jsonl);
     let mut conditions = conditions(&args.traffic, words)?;
@@ -88,6 +91,29 @@ fn fresh(args: &SearchArgs, conditions: &mut Conditions, progress: &mut Progress
     Ok((finished, path))
 }
 
+/// A search is gone on with in the file that holds it, and nowhere else.
+fn can_go_on(args: &SearchArgs, path: &Path) -> Result<(), Failure> {
+    let named = quoted_path(path);
+    if args.keep.output.is_some() {
+        return Err(Failure::usage(format!(
+            "--output: a search that goes on is kept in its own record, {}",
+            path.display()
+        ))
+        .advice(format!(
+            "leave --output out; to leave that record as it is, go on with a copy:  cp {named} NEW && dropline search \
+             --resume NEW"
+        )));
+    }
+    match std::fs::metadata(path) {
+        Ok(found) if !found.is_file() => Err(Failure::usage(format!(
+            "--resume: {} is no file, and a search is gone on with in the file that holds it",
+            path.display()
+        ))
+        .advice("keep the record in a file first")),
+        _ => Ok(()),
+    }
+}
+
 /// Goes on with a record: its plan, other limits where they are given, and the target where it is typed again.
 fn resume(
     args: &SearchArgs,
@@ -153,7 +179,7 @@ fn frame_table(records: &[Record]) -> Study {
             let bits = pps.map(|pps| pps * f64::from(profile.frame_bytes) * 8.0 / 1e6);
             row.push(pps.map_or("none".into(), |pps| format!("{pps:.0}")));
             row.push(bits.map_or("none".into(), |bits| format!("{bits:.1}")));
-            row.push(answer.why.as_deref().map_or("regular".into(), |why| why.replace('_', " ")));
+            row.push(report::standing(record, answer));
         }
         row
     };

@@ -1,7 +1,8 @@
 //! `dropline serve`.
 
-use super::{DONE, stop_on_signals};
+use super::DONE;
 use crate::args::ServeArgs;
+use crate::signals::stop_on_signals;
 use crate::{output as out, plan};
 use dropline::Failure;
 use dropline::measured::written;

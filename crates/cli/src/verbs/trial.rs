@@ -1,10 +1,9 @@
 //! `dropline trial`.
 
-use super::{
-    DONE, FAILED, INTERRUPTED, INVALID, NOT_VALID, conditions, conditions_to_fail, object, output, style,
-};
+use super::{DONE, FAILED, INVALID, NOT_VALID, conditions, conditions_to_fail, object, output, style};
 use crate::args::TrialArgs;
 use crate::progress::Progress;
+use crate::signals::INTERRUPTED;
 use crate::{output as out, plan};
 use dropline::background::Background;
 use dropline::fail_if::Checked;

@@ -1,7 +1,8 @@
 //! `dropline watch`.
 
-use super::{DONE, output_to, stop_on_signals, style};
+use super::{DONE, output_to, style};
 use crate::args::WatchArgs;
+use crate::signals::stop_on_signals;
 use crate::{output as out, plan};
 use console::Term;
 use dropline::measured::written;
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
     shown.clear();
     let Finished { record, failure } = done?;
     if args.json {
-        out::print_json(&record.to_object())?;
+        out::print_json(&report::object(&record))?;
     } else {
         out::print(&report::text(&record, style()))?;
         let kept = failure.is_none();

@@ -2,7 +2,7 @@
 
 use super::{ImportError, Imported, TimeSlice};
 use dropline_record::schema::Line;
-use dropline_record::{DelayLine, Purpose, TrialLine};
+use dropline_record::{DelayLine, Purpose, ReadError, Record, TrialLine};
 use dropline_stats::histogram::v2_deflate_cells;
 use dropline_stats::{Counted, Event, Meaning, Rounding};
 
@@ -13,6 +13,9 @@ const LINE: &str = "a line of a record with a distribution or the delays of a tr
 /// # Errors
 /// If a line is none of a record, or there are no delays, or not those of trial `number`.
 pub fn parse(text: &str, number: Option<u64>) -> Result<Vec<Imported>, ImportError> {
+    if let Err(ReadError::Contradiction { line, what }) = Record::read(text) {
+        return Err(ImportError::Disagrees { line, what: format!("it contradicts {what}") });
+    }
     let mut imported = Vec::new();
     let mut trials: Vec<TrialLine> = Vec::new();
     let lines = text.lines().count();

@@ -1,7 +1,8 @@
 //! `dropline heartbeat cost`.
 
 use super::study::Findings;
-use crate::verbs::{DONE, stop_on_signals};
+use crate::signals::stop_on_signals;
+use crate::verbs::DONE;
 use clap::Args;
 use dropline::Failure;
 use dropline::heartbeat_cost::{CostPlan, default_source, measure};

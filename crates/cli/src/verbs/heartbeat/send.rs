@@ -1,7 +1,8 @@
 //! `dropline heartbeat send`.
 
 use super::variables;
-use crate::verbs::{DONE, INVALID, stop_on_signals};
+use crate::signals::stop_on_signals;
+use crate::verbs::{DONE, INVALID};
 use crate::{output as out, plan};
 use clap::{Args, ValueEnum};
 use dropline::Failure;

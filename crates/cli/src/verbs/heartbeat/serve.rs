@@ -1,6 +1,7 @@
 //! `dropline heartbeat serve`.
 
-use crate::verbs::{DONE, stop_on_signals};
+use crate::signals::stop_on_signals;
+use crate::verbs::DONE;
 use crate::{output as out, plan};
 use clap::Args;
 use dropline::Failure;

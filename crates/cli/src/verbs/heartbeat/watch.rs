@@ -2,7 +2,8 @@
 
 use super::report::Clock;
 use super::variables;
-use crate::verbs::{DONE, FAILED, stop_on_signals};
+use crate::signals::stop_on_signals;
+use crate::verbs::{DONE, FAILED};
 use crate::{output as out, plan};
 use clap::Args;
 use console::Term;

@@ -1,0 +1,59 @@
+//! Ctrl-C and SIGTERM: what was measured is told and kept; before anything was, they end the program at once.
+
+use dropline::{Failure, reading};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Exit code of what a signal ended.
+pub(crate) const INTERRUPTED: u8 = 130;
+/// Signals that follow the first one within this time mean what it meant: a trial that was stopped, also one of another
+/// program, waits for no longer, and then tells what it counted. A later one ends the program at once.
+const SAME_WISH: Duration = Duration::from_secs(6);
+
+/// How often it is looked, once a signal came, whether the program waits for what may never come.
+const LOOKS_EVERY: Duration = Duration::from_millis(20);
+
+/// Whether a signal ends the program as it comes.
+static AT_ONCE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
+
+/// From now on a signal ends the program with its exit code, also where it waits for what has no end.
+pub(crate) fn end_at_once() -> Result<(), Failure> {
+    for signal in [SIGINT, SIGTERM] {
+        let code = INTERRUPTED.into();
+        signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&AT_ONCE))
+            .map_err(|why| cannot_listen(&why))?;
+    }
+    Ok(())
+}
+
+/// From now on something is measured: a flag that a signal sets. While what a user named is waited for, and nothing
+/// was measured yet, it still ends the program.
+pub(crate) fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(|why| cannot_listen(&why))?;
+    AT_ONCE.store(false, Ordering::SeqCst);
+    let asked = Arc::clone(&stop);
+    let listen = move || {
+        let first = signals.forever().next();
+        asked.store(first.is_some(), Ordering::SeqCst);
+        let since = Instant::now();
+        loop {
+            let again = signals.pending().next().is_some();
+            if reading::is_waiting() || again && since.elapsed() > SAME_WISH {
+                std::process::exit(INTERRUPTED.into());
+            }
+            thread::sleep(LOOKS_EVERY);
+        }
+    };
+    thread::Builder::new().name("signals".into()).spawn(listen).map_err(|why| cannot_listen(&why))?;
+    Ok(stop)
+}
+
+fn cannot_listen(why: &io::Error) -> Failure {
+    Failure::environment(format!("cannot listen for Ctrl-C: {why}"))
+}

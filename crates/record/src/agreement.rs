@@ -1,0 +1,271 @@
+//! Whether the lines of a record agree with themselves and with one another.
+//!
+//! A number that follows from others is stored beside them. Where it does not follow any more, the file was edited or
+//! damaged, and nobody knows which of them is the one that was measured.
+
+use crate::trial_line::seconds;
+use crate::{
+    AnswerLine, BoundsLine, DelayLine, DisturbanceLine, Header, Purpose, Record, ResultLine, ResultWord,
+    SearchLine, TrialLine,
+};
+use dropline_trial::{Packet, Trial, seed};
+use serde::Serialize;
+
+/// Sums of times and quotients may differ in their last digits from machine to machine.
+const DIGITS: f64 = 1e-9;
+/// Targets whose trials have their chance from the profile's.
+const SEEDED: [&str; 3] = ["udp://", "exec:", "sim:"];
+
+/// What a header says against itself.
+pub(crate) fn of_header(header: &Header) -> Result<(), String> {
+    let profile = &header.profile;
+    let packet =
+        Packet::of_payload(profile.packet_bytes).map_err(|why| format!("itself: packet_bytes: {why}"))?;
+    same("itself", "frame_bytes", profile.frame_bytes, "a payload of packet_bytes", packet.frame_bytes())?;
+    match &header.search {
+        Some(search) if search.min_load_pps > search.max_load_pps => Err(format!(
+            "itself: its lowest load is {}, and its highest is {}",
+            search.min_load_pps, search.max_load_pps
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What a trial says against itself, the header, or the trials before it.
+pub(crate) fn of_trial(record: &Record, line: &TrialLine) -> Result<(), String> {
+    with_header(&record.header, line)?;
+    let before = record.trials.last().map_or(0.0, |trial| trial.at_s + trial.elapsed_s);
+    near("the trials before it", "at_s", Some(line.at_s), "the end of the one before", Some(before))?;
+    counts(line)?;
+    if record.header.load_unit == "packets" {
+        packets(line)?;
+    }
+    for (name, delays) in [
+        ("delay_ns", &line.delay_ns),
+        ("service_delay_ns", &line.service_delay_ns),
+        ("lateness_ns", &line.lateness_ns),
+    ] {
+        delays.as_ref().map_or(Ok(()), |delays| histogram(name, delays))?;
+    }
+    line.bounds.iter().try_for_each(|bounds| {
+        let BoundsLine { lower_pps, lower_valid, upper_pps, upper_valid, median_pps } = *bounds;
+        in_order(lower_pps.filter(|_| lower_valid), median_pps, upper_pps.filter(|_| upper_valid))
+    })
+}
+
+/// What the result says against itself, the header, or the trials before it.
+pub(crate) fn of_result(record: &Record, result: &ResultLine) -> Result<(), String> {
+    let Some(search) = &record.header.search else {
+        return Err("its header: that is of no search, and this is a search's result".into());
+    };
+    let asked = &search.goals;
+    same("its header", "the number of goals", result.goals.len(), "the header", asked.len())?;
+    for (number, (answer, goal)) in (1..).zip(result.goals.iter().zip(asked)) {
+        same("its header", &format!("goal {number}"), &answer.goal, "the header", goal)?;
+        in_order(answer.lower_pps, answer.median_pps, answer.upper_pps)?;
+        let certified = answer.certified.as_ref();
+        certified.map_or(Ok(()), |one| in_order(one.lower_pps, None, one.upper_pps))?;
+        let has_ends = answer.lower_pps.is_some() && answer.upper_pps.is_some();
+        if matches!(answer.result, ResultWord::Regular | ResultWord::Narrow) && !has_ends {
+            return Err(format!("itself: goal {number} is {}, and an end is missing", answer.result.words()));
+        }
+    }
+    let sum = |time: fn(&TrialLine) -> f64| Some(record.trials.iter().map(time).sum::<f64>());
+    let trials = "the trials before it";
+    near(trials, "trial_seconds", Some(result.trial_seconds), "their duration_s", sum(|one| one.duration_s))?;
+    near(trials, "elapsed_s", Some(result.elapsed_s), "their elapsed_s", sum(|one| one.elapsed_s))?;
+    for at in &result.delay_at {
+        let is_it = |trial: &&TrialLine| trial.number == at.trial && trial.purpose == Purpose::DelayAt;
+        if at.goal as usize >= asked.len() || !record.trials.iter().any(|trial| is_it(&trial)) {
+            return Err(format!(
+                "{trials}: it takes the delay of goal {} from trial {}, which is none of that kind",
+                u64::from(at.goal) + 1,
+                at.trial
+            ));
+        }
+    }
+    follows(record, search, &result.goals)
+}
+
+/// Whether the answers are what the last trial of the search left, and bounds are loads at which trials were made.
+fn follows(record: &Record, search: &SearchLine, answers: &[AnswerLine]) -> Result<(), String> {
+    let of_search = || record.trials.iter().filter(|trial| trial.purpose == Purpose::Search);
+    let Some(last) = of_search().next_back().filter(|last| !last.bounds.is_empty()) else { return Ok(()) };
+    // Other limits may have changed what was known.
+    if record.limits.iter().any(|limits| limits.after_trial >= last.number) {
+        return Ok(());
+    }
+    let trials = "the trials before it";
+    for (number, (answer, bounds)) in (1..).zip(answers.iter().zip(&last.bounds)) {
+        for (end, stated, known) in [
+            ("lower", answer.lower_pps, bounds.lower_pps),
+            ("upper", answer.upper_pps, bounds.upper_pps),
+            ("median", answer.median_pps, bounds.median_pps),
+        ] {
+            let source = format!("the bounds after trial {}", last.number);
+            let what = format!("{end}_pps of goal {number}");
+            stated.map_or(Ok(()), |_| near(trials, &what, stated, &source, known))?;
+            let made = |load: f64| of_search().any(|trial| is_near(trial.intended_load_pps, load));
+            if search.algorithm != "credible" && stated.is_some_and(|load| !made(load)) {
+                return Err(format!("{trials}: {what} is a load at which none of them was made"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn with_header(header: &Header, line: &TrialLine) -> Result<(), String> {
+    const SAYS: &str = "the header";
+    let against = "its header";
+    let is_named = match (header.verb.as_str(), line.phase.as_deref()) {
+        // Two targets in turns.
+        ("compare", Some("A")) => header.target.starts_with(&format!("{} ", line.target)),
+        ("compare", _) => header.target.ends_with(&format!(" {}", line.target)),
+        _ => header.target == line.target,
+    };
+    if !is_named {
+        same(against, "target", &line.target, SAYS, &header.target)?;
+    }
+    // Turns were numbered before, and other targets may have a chance of their own.
+    let derives =
+        SEEDED.iter().any(|kind| header.target.starts_with(kind)) && !header.target.contains("seed=");
+    if derives && matches!(header.verb.as_str(), "search" | "trial") {
+        let derived = seed::of_trial(header.profile.seed, line.number);
+        same(against, "seed", line.seed, "the header's seed", derived)?;
+    }
+    same(against, "arrival", &line.arrival, SAYS, &header.profile.arrival)?;
+    match &header.search {
+        Some(search) if !line.bounds.is_empty() => {
+            same(against, "the number of bounds", line.bounds.len(), "its goals", search.goals.len())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What follows from the counts.
+fn counts(line: &TrialLine) -> Result<(), String> {
+    let plain = Trial {
+        intended: line.intended.map(|count| count.0),
+        offered: line.offered.0,
+        forwarded: line.forwarded.0,
+        generator_lost: line.generator_lost.0,
+        duration: seconds(line.duration_s),
+        disturbance: line.disturbance.as_ref().map(DisturbanceLine::disturbance),
+        lost_at: line
+            .lost_at
+            .as_ref()
+            .map(|places| places.iter().map(|(place, packets)| (place.clone(), packets.0)).collect()),
+        ..Trial::new(line.number, line.input(), line.seed)
+    };
+    let itself = "itself";
+    let source = "offered − forwarded − generator_lost";
+    same(itself, "lost", line.lost.0, source, plain.lost())?;
+    near(itself, "loss_ratio", line.loss_ratio, "lost ÷ offered", plain.loss_ratio())?;
+    let delivered = "1 − forwarded ÷ intended";
+    near(itself, "trial_loss_ratio", line.trial_loss_ratio, delivered, plain.trial_loss_ratio())?;
+    let offered = plain.offered as f64 / plain.duration.as_secs_f64();
+    near(itself, "offered_load_pps", Some(line.offered_load_pps), "offered ÷ duration_s", Some(offered))?;
+    let rate = Some(plain.forwarding_rate_pps());
+    near(itself, "forwarding_rate_pps", Some(line.forwarding_rate_pps), "its counts", rate)?;
+    if let Some(places) = &line.lost_at {
+        let all = places.values().fold(0, |sum: u64, packets| sum.saturating_add(packets.0));
+        same(itself, "the sum of lost_at", all, "lost", line.lost.0)?;
+    }
+    if let Some(stored) = &line.disturbance {
+        let (stored, found) = (stored.doubted.0, plain.lost_by_us());
+        same(itself, "doubted", stored, "lost, lost_at and disturbance", found)?;
+    }
+    let replies = [line.reply_truncated, line.reply_changed].into_iter().flatten();
+    let replies = replies.fold(0u64, |sum, packets| sum.saturating_add(packets.0));
+    if replies > line.lost.0 {
+        return Err(format!(
+            "itself: {replies} replies were shortened or changed, which are part of lost, and \"lost\" is {}",
+            line.lost.0
+        ));
+    }
+    Ok(())
+}
+
+/// Nobody sends more packets than were intended, and none comes back that was not sent, unless a caveat says so.
+fn packets(line: &TrialLine) -> Result<(), String> {
+    let is_said = line.caveats.iter().any(|caveat| caveat.code == "more_than_offered");
+    let (offered, forwarded) = (line.offered.0, line.forwarded.0);
+    match line.intended.map(|count| count.0) {
+        Some(intended) if offered > intended => {
+            Err(format!("itself: offered is {offered}, and intended is {intended}, which is less"))
+        }
+        _ if forwarded > offered && !is_said => {
+            Err(format!("itself: forwarded is {forwarded}, and offered is {offered}, which is less"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What follows from all delays.
+fn histogram(name: &str, line: &DelayLine) -> Result<(), String> {
+    let values = line.values().map_err(|why| format!("itself: the histogram of {name}: {why}"))?;
+    let again = DelayLine::numbers(&values);
+    for (what, stored, again) in [
+        ("count", Some(line.count.0), Some(again.count.0)),
+        ("min", line.min, again.min),
+        ("p50", line.p50, again.p50),
+        ("p90", line.p90, again.p90),
+        ("p99", line.p99, again.p99),
+        ("p99_9", line.p99_9, again.p99_9),
+        ("max", line.max, again.max),
+    ] {
+        same("itself", &format!("{what} of {name}"), stored, "its histogram", again)?;
+    }
+    Ok(())
+}
+
+/// A lower bound is below an upper one, and what lies between them does.
+fn in_order(lower: Option<f64>, median: Option<f64>, upper: Option<f64>) -> Result<(), String> {
+    for ((low, small), (high, large)) in [
+        (("lower_pps", lower), ("upper_pps", upper)),
+        (("lower_pps", lower), ("median_pps", median)),
+        (("median_pps", median), ("upper_pps", upper)),
+    ] {
+        if let (Some(small), Some(large)) = (small, large)
+            && small > large
+        {
+            return Err(format!(
+                "itself: \"{low}\" is {small}, and \"{high}\" is {large}, which is below it"
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "a number, or a reference")]
+fn same<T: PartialEq + Serialize>(
+    against: &str,
+    what: &str,
+    stored: T,
+    source: &str,
+    found: T,
+) -> Result<(), String> {
+    if stored == found {
+        return Ok(());
+    }
+    let shown = |value: &T| serde_json::to_string(value).unwrap_or_default();
+    Err(format!("{against}: {what} is {}, and {source} makes it {}", shown(&stored), shown(&found)))
+}
+
+fn near(
+    against: &str,
+    what: &str,
+    stored: Option<f64>,
+    source: &str,
+    found: Option<f64>,
+) -> Result<(), String> {
+    match (stored, found) {
+        (None, None) => Ok(()),
+        (Some(stored), Some(found)) if is_near(stored, found) => Ok(()),
+        _ => same(against, what, stored, source, found),
+    }
+}
+
+fn is_near(one: f64, other: f64) -> bool {
+    one == other || (one - other).abs() <= DIGITS * one.abs().max(other.abs()).max(1e-3)
+}

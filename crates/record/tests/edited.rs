@@ -1,0 +1,180 @@
+//! A record is what was measured, or it is refused: numbers that follow from one another are held against each other.
+
+use dropline_record::{
+    AnswerLine, DelayAtLine, Environment, GoalLine, Header, LimitsLine, ProfileLine, Purpose, Record,
+    ResultLine, SearchLine, TrialLine,
+};
+use dropline_search::{Binary, Limits, Preset, Search};
+use dropline_sim::{Settings, Simulated, System, default_range};
+use dropline_stats::Histogram;
+use dropline_trial::{Caveat, Delay, Disturbance, Measurer as _, TrafficProfile, Trial, TrialInput};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// What a socket would have told of a trial beside its counts.
+fn told(mut trial: Trial) -> Trial {
+    let mut values = Histogram::new();
+    values.record_n(34_000, 990);
+    values.record_n(5_000_000, 10);
+    let delay = || Delay { histogram: Some(values.clone()), negative: 3, negative_min_ns: Some(-17) };
+    (trial.delay, trial.service_delay, trial.lateness) = (delay(), Delay::default(), delay());
+    trial.lateness.negative = 0;
+    trial.generator_lost = trial.lost() / 7;
+    trial.reply_truncated = Some(trial.lost() / 5);
+    trial.disturbance = Some(Disturbance { displaced: trial.lost() / 9, waited: Duration::from_millis(1) });
+    let lost = trial.lost();
+    trial.lost_at =
+        Some([("receive_buffer".into(), lost - lost / 3), ("unexplained".into(), lost / 3)].into());
+    trial.refused = [("ENOBUFS".into(), 4)].into();
+    trial.caveats.push(Caveat::FewSlices { slices: 3, wanted: 40 });
+    trial
+}
+
+/// A whole search, the delay after it, and another limit between.
+fn searched() -> Record {
+    let profile = TrafficProfile::default();
+    let goals = Preset::Rfc2544.goals();
+    let algorithm = Box::new(Binary::new(&goals, default_range()).unwrap());
+    let mut search = Search::new(algorithm, goals, Limits::default());
+    let system = System::named("soft").unwrap();
+    let mut measurer = Simulated::new(system, Settings::default(), profile.clone(), 1);
+    let mut record = Record::begin(header(&profile, search.goals()));
+    let mut at = Duration::ZERO;
+    while let Some(input) = search.next_trial() {
+        let phase = search.phase();
+        let Ok(trial) = measurer.measure(input);
+        let trial = told(trial);
+        search.record(&trial);
+        let line = TrialLine::new(&trial, "sim:soft", "constant", Purpose::Search, at);
+        let line = TrialLine { void: search.last_is_void(), ..line };
+        record.trials.push(line.in_search(phase, &search.bounds()));
+        at += trial.elapsed;
+    }
+    record.limits.push(LimitsLine { after_trial: 2, budget_s: None, max_trials: Some(99) });
+    let outcome = &search.outcome()[0];
+    let load = outcome.lower.unwrap();
+    let Ok(trial) = measurer.measure(TrialInput { load, duration: Duration::from_secs(1) });
+    record.trials.push(TrialLine::new(&told(trial), "sim:soft", "constant", Purpose::DelayAt, at));
+    at += Duration::from_secs(1);
+    record.result = Some(ResultLine {
+        loss_curve: Vec::new(),
+        goals: vec![AnswerLine::new(GoalLine::from(&search.goals()[0]), outcome)],
+        trial_seconds: record.trials.iter().map(|line| line.duration_s).sum(),
+        elapsed_s: record.trials.iter().map(|line| line.elapsed_s).sum(),
+        interrupted: false,
+        delay_at: vec![DelayAtLine { goal: 0, share: 1.0, trial: record.trials.len() as u64 }],
+        caveats: Vec::new(),
+    });
+    assert!(at.as_secs_f64() > 0.0);
+    record
+}
+
+fn header(profile: &TrafficProfile, goals: &[dropline_search::Goal]) -> Header {
+    let range = default_range();
+    let search: SearchLine = serde_json::from_value(json!({
+        "algorithm": "binary",
+        "preset": null,
+        "goals": goals.iter().map(GoalLine::from).collect::<Vec<_>>(),
+        "min_load_pps": range.min().as_pps(),
+        "max_load_pps": range.max().as_pps(),
+        "budget_s": null,
+        "max_trials": 77,
+        "effective_duration": "duration_s",
+        "warm_up_s": 0.0,
+        "delay_at": [1.0],
+    }))
+    .unwrap();
+    Header {
+        schema: "dropline/1".into(),
+        verb: "search".into(),
+        started: "2026-11-21T09:31:00Z".into(),
+        target: "sim:soft".into(),
+        target_note: None,
+        load_unit: "packets".into(),
+        load_is: "the load of one interface".into(),
+        profile: ProfileLine::from(profile),
+        search: Some(search),
+        generator: None,
+        generator_limit_pps: None,
+        environment: Environment::default(),
+    }
+}
+
+/// Pointers to every integer in a value.
+fn integers(value: &Value, at: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Array(all) => {
+            all.iter().enumerate().for_each(|(index, one)| integers(one, &format!("{at}/{index}"), found));
+        }
+        Value::Object(all) => {
+            all.iter().for_each(|(name, one)| integers(one, &format!("{at}/{name}"), found))
+        }
+        // Seeds are beyond what is written as a number.
+        Value::String(text) if text.parse::<u64>().is_ok() && !at.ends_with("/name") => {
+            found.push(at.into());
+        }
+        Value::Number(number) if number.is_u64() || number.is_i64() => found.push(at.into()),
+        _ => {}
+    }
+}
+
+/// The lines with one of them replaced.
+fn with(lines: &[Value], index: usize, line: &Value) -> String {
+    let lines = lines.iter().enumerate().map(|(at, old)| if at == index { line } else { old });
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// Integers that follow from nothing else in the record: another one would have been another measurement, or is only
+/// shown as what it is.
+const OWN: [&str; 13] = [
+    "header/profile/directions/0/share",
+    "header/profile/streams/0/share",
+    "header/search/max_trials",
+    "limits/max_trials",
+    "trial/caveats/0/slices",
+    "trial/caveats/0/wanted",
+    "trial/disturbance/displaced",
+    "trial/disturbance/waited_ns",
+    "trial/generator_lost",
+    "trial/negative/count",
+    "trial/negative/min",
+    "trial/refused/ENOBUFS",
+    "trial/reply_truncated",
+];
+
+#[test]
+fn an_integer_that_is_changed_is_refused_or_is_one_that_nothing_else_follows_from() {
+    let text = searched().to_lines();
+    Record::read(&text).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (mut own, mut refused) = (BTreeSet::new(), 0);
+    for (index, line) in lines.iter().enumerate() {
+        let kind = line["line"].as_str().unwrap();
+        let mut places = Vec::new();
+        integers(line, "", &mut places);
+        for place in places {
+            let old = line.pointer(&place).unwrap();
+            let old = old
+                .as_i64()
+                .or_else(|| old.as_str()?.parse::<u64>().ok().map(|seed| (seed >> 1) as i64))
+                .unwrap();
+            for other in [old + 1, old - 1, 0, 1, 1000].into_iter().filter(|other| *other != old) {
+                let mut edited = line.clone();
+                *edited.pointer_mut(&place).unwrap() = other.into();
+                match Record::read(&with(&lines, index, &edited)) {
+                    Ok(_) => drop(own.insert(format!("{kind}{place}"))),
+                    Err(why) => {
+                        refused += 1;
+                        let named = format!("line {} of the record", index + 1);
+                        let next = format!("line {} of the record", index + 2);
+                        let why = why.to_string();
+                        assert!(why.contains(&named) || why.contains(&next) || index == 0, "{place}: {why}");
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(own.iter().map(String::as_str).collect::<Vec<_>>(), OWN);
+    assert!(refused > 1000, "{refused}");
+}
