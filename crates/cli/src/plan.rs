@@ -363,7 +363,8 @@ pub(crate) fn turns(args: &CompareArgs) -> Result<Turns, Failure> {
         })?,
     };
     let duration = read("--duration", written::positive_duration(&args.duration))?;
-    Ok(Turns { targets, profile, load, duration })
+    let turns = Turns { targets, profile, load, duration };
+    turns.check().map(|()| turns)
 }
 
 /// The delay of `inject`.
@@ -397,6 +398,7 @@ pub(crate) fn questions(args: &CompareArgs, unit_ns: u64) -> Result<Questions, F
         percentile,
         above: above.map(|time| time.as_nanos() as f64 / unit_ns as f64),
         smallest_effect: smallest_effect(args.smallest_effect.as_deref())?,
+        more_loss: read("--more-loss", written::ratio(&args.more_loss))?.as_f64(),
     })
 }
 

@@ -38,6 +38,12 @@ const INVALID: u8 = 3;
 /// What is said with it.
 const NOT_VALID: &str = "not valid: this says more about the generator, or the way, than about the target; the caveats say \
                          why, and what would help (exit code 3)";
+/// Says that it is not valid: that comes before any verdict on the target.
+fn not_valid() -> u8 {
+    note!("{NOT_VALID}");
+    INVALID
+}
+
 /// What a measurement is given beside its plan.
 fn conditions(traffic: &TrafficArgs, command_line: Vec<String>) -> Result<Conditions, Failure> {
     Ok(Conditions {

@@ -266,3 +266,78 @@ fn a_condition_knows_both_ends_of_each_goal() {
     );
     assert_eq!(search(&["lost>0"]).code, Some(2), "of which trials?");
 }
+
+/// A trial of a program that says how many packets came back, and after which time.
+fn trial_of(bench: &Bench, name: &str, forwarded: u64, delays: &str) -> Ended {
+    let answer = format!(
+        r#"{{\"intended\":100000,\"offered\":100000,\"forwarded\":{forwarded},\"duration_s\":1.0,\"delay_ns_histogram\":[{delays}]}}"#
+    );
+    let target = format!(r#"exec:sh -c 'read line; echo "{answer}"'"#);
+    bench.run(&["trial", &target, "--load=100kpps", "--duration=1s", "-q", "-o", name])
+}
+
+#[test]
+fn a_target_that_loses_its_slow_packets_is_no_improvement() {
+    let bench = Bench::new();
+    assert_eq!(trial_of(&bench, "a.jsonl", 100_000, "[30000,50000],[900000,50000]").code, Some(0));
+    assert_eq!(trial_of(&bench, "b.jsonl", 49_000, "[30000,49000]").code, Some(0));
+    let ended = compare(&bench, &["--json", "--html", "page.html"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.text);
+    let json = ended.json();
+    assert_eq!(json["verdict"], "regressed");
+    let loss = &json["loss"];
+    assert_eq!((&loss["verdict"], loss["lost_b"].as_u64()), (&Value::from("regressed"), Some(51_000)));
+    assert!(loss["low"].as_f64().unwrap() > 0.5 && loss["high"].as_f64().unwrap() < 0.52, "{loss}");
+    assert_eq!((&json["core"]["lost_of_b"], &json["core"]["of_b"]), (&Value::Bool(true), &Value::Null));
+    assert!(bench.read("page.html").contains("more is lost"));
+    let text = compare(&bench, &[]).text;
+    assert!(text.starts_with("REGRESSED") && text.contains("30 → lost"), "{text}");
+    assert_eq!(bench.run(&["compare", "b.jsonl", "a.jsonl"]).code, Some(0), "the reverse is better");
+}
+
+#[test]
+fn faster_and_lossier_is_traded_and_fails_unless_so_much_loss_is_allowed() {
+    let bench = Bench::new();
+    trial_of(&bench, "a.jsonl", 100_000, "[30000,50000],[31000,50000]");
+    trial_of(&bench, "b.jsonl", 99_700, "[20000,50000],[21000,49700]");
+    let ended = compare(&bench, &["--json"]);
+    assert_eq!((ended.code, &ended.json()["verdict"]), (Some(1), &Value::from("traded")));
+    let text = compare(&bench, &[]).text;
+    assert!(text.starts_with("TRADED") && text.contains("more is lost"), "{text}");
+    let allowed = compare(&bench, &["--json", "--more-loss", "0.5%"]);
+    assert_eq!((allowed.code, &allowed.json()["verdict"]), (Some(0), &Value::from("improved")));
+}
+
+#[test]
+fn a_target_that_answers_nothing_any_more_is_compared_too() {
+    let bench = Bench::new();
+    trial_of(&bench, "a.jsonl", 100_000, "[30000,100000]");
+    trial_of(&bench, "b.jsonl", 0, "");
+    let ended = compare(&bench, &["--json"]);
+    assert_eq!(
+        (ended.code, &ended.json()["verdict"]),
+        (Some(1), &Value::from("regressed")),
+        "{}",
+        ended.errors
+    );
+}
+
+#[test]
+fn what_is_not_known_of_the_target_neither_fails_nor_passes_it() {
+    let bench = Bench::new();
+    let answer = r#"{\"intended\":100000,\"offered\":40000,\"forwarded\":30000,\"duration_s\":1.0,\"delay_ns_histogram\":[[30000,30000]],\"caveats\":[{\"code\":\"generator_limited\",\"text\":\"it fell behind\"}]}"#;
+    let target = format!(r#"exec:sh -c 'read line; echo "{answer}"'"#);
+    let trial = |name: &str, more: &[&str]| {
+        bench.run(
+            &[&["trial", &target, "--load=100kpps", "--duration=1s", "-q", "-o", name][..], more].concat(),
+        )
+    };
+    let ended = trial("b.jsonl", &["--fail-if", "lost>0", "--json"]);
+    assert_eq!(ended.code, Some(3), "not valid comes before failed: {}", ended.errors);
+    let held = &ended.json()["fail_if"][0];
+    assert_eq!((&held["failed"], &held["valid"]), (&Value::Bool(true), &Value::Bool(false)));
+    trial_of(&bench, "a.jsonl", 100_000, "[30000,100000]");
+    let compared = compare(&bench, &["--json"]);
+    assert_eq!(compared.code, Some(3), "{}", compared.errors);
+    assert!(codes(&compared.json()).contains(&"generator_limited"));
+}

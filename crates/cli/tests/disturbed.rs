@@ -4,8 +4,9 @@ mod command;
 
 use command::{Bench, Ended};
 use rustix::process::{Pid, Signal, kill_process};
+use std::io::Read as _;
 use std::net::UdpSocket;
-use std::process::{Child, Stdio};
+use std::process::{Child, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -86,11 +87,19 @@ fn no_algorithm_has_a_regular_or_narrow_answer_where_the_generator_has_a_tenth_o
                 let words = [&["search", target.address.as_str()], &range[..], &how].concat();
                 let mut child = start(&bench, &words);
                 target.wait_for_traffic(&mut child);
+                // What it prints is more than a pipe holds: one that waits for its reader does not end.
+                let mut stdout = child.stdout.take().unwrap();
+                let printed = std::thread::spawn(move || {
+                    let mut text = Vec::new();
+                    stdout.read_to_end(&mut text).unwrap();
+                    text
+                });
                 while child.try_wait().unwrap().is_none() {
                     stop_for(&child, Duration::from_millis(90));
                     std::thread::sleep(Duration::from_millis(10));
                 }
-                let ended = Ended::from(child.wait_with_output().unwrap());
+                let stdout = printed.join().unwrap();
+                let ended = Ended::from(Output { stdout, ..child.wait_with_output().unwrap() });
                 assert_eq!(ended.code, Some(3), "{algorithm}: {}{}", ended.text, ended.errors);
                 let answer = &ended.json()["goals"][0];
                 assert_eq!(answer["why"], "generator_limited", "{algorithm}: {answer}");

@@ -7,7 +7,8 @@ pub mod turns;
 use crate::Failure;
 use crate::reading::Rereadable;
 use dropline_record::compared::{
-    BlockLine, ModeLine, ModesLine, QuestionLine, ShiftLine, SideLine, SpreadLine, TailLine, WidthLine,
+    BlockLine, LossLine, ModeLine, ModesLine, QuestionLine, ShiftLine, SideLine, SpreadLine, TailLine,
+    WidthLine,
 };
 use dropline_record::fit::CellLine;
 use dropline_record::{CaveatLine, Compared, Count};
@@ -23,7 +24,8 @@ use std::path::Path;
 /// What the intervals are.
 const ESTIMATOR: &str = "differences of grouped quantiles, with the spread of batch means along each curve (Woodruff) and \
      Student's t; ratio of counts by the exact conditional binomial on counts divided by their variance inflation; Holm \
-     over the three questions";
+     over the questions; lost events are longer than any other; difference of the shares of lost events by Wilson's \
+     intervals (Newcombe), on counts divided by their variance inflation";
 /// Where the shift function is read.
 const QUANTILES: [f64; 13] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999];
 /// Chance of the bootstrap behind the number of modes.
@@ -81,8 +83,16 @@ pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
         side.blocks.iter().map(|block| block.clone().with_meaning(meaning).binned()).collect()
     };
     let (of_a, of_b) = (blocks(a), blocks(b));
+    // Where one side does not say what it lost, that of the other cannot be held against it.
+    let lost = a.lost.as_ref().zip(b.lost.as_ref());
+    let with_lost = |blocks: &[Binned], lost: Option<&Vec<u64>>| -> Vec<Binned> {
+        let lost = lost.into_iter().flatten().copied().chain(std::iter::repeat(0));
+        blocks.iter().zip(lost).map(|(block, lost)| block.clone().with_lost(lost)).collect()
+    };
+    let all_a = with_lost(&of_a, lost.map(|(a, _)| a));
+    let all_b = with_lost(&of_b, lost.map(|(_, b)| b));
     let design = if *interleaved { Design::Interleaved } else { Design::Apart };
-    let found = Comparison::of(&of_a, &of_b, design, questions);
+    let found = Comparison::of(&all_a, &all_b, design, questions);
     let needed = [&found.core, &found.high_percentile, &found.tail_mass]
         .into_iter()
         .filter_map(|answer| answer.needed);
@@ -100,12 +110,13 @@ pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
             above_b: Count(found.above.1 as u64),
             farther: found.farther,
         },
+        loss: lost.map(|_| loss(found.loss.as_ref(), [&all_a, &all_b])),
         p_b_slower: found.b_slower,
         spread: SpreadLine {
             quartiles: width(&found.quartiles),
             standard_deviation: width(&found.deviation),
         },
-        shift: shifts(&of_a, &of_b, design, &QUANTILES)
+        shift: shifts(&all_a, &all_b, design, &QUANTILES)
             .into_iter()
             .map(|Shift { p, estimate, low, high }| ShiftLine { p, estimate, low, high })
             .collect(),
@@ -143,6 +154,19 @@ fn modes(a: &[Binned], b: &[Binned]) -> Option<ModesLine> {
     Some(ModesLine { a: of(a)?, b: of(b)? })
 }
 
+/// Of the blocks of A and of B. Where neither lost any, that is all there is to say.
+fn loss(answer: Option<&Answer>, sides: [&[Binned]; 2]) -> LossLine {
+    let [lost_a, lost_b] = sides.map(|side| Count(side.iter().map(Binned::lost).sum()));
+    let [offered_a, offered_b] = sides.map(|side| Count(side.iter().map(Binned::count).sum()));
+    let neither = || QuestionLine {
+        of_a: Some(0.0),
+        of_b: Some(0.0),
+        verdict: word(Verdict::Equivalent).into(),
+        ..QuestionLine::default()
+    };
+    LossLine { question: answer.map_or_else(neither, question), lost_a, lost_b, offered_a, offered_b }
+}
+
 fn question(answer: &Answer) -> QuestionLine {
     QuestionLine {
         estimate: answer.estimate,
@@ -157,6 +181,8 @@ fn question(answer: &Answer) -> QuestionLine {
         by_chance: answer.by_chance,
         deff_limit: answer.deff_limit,
         needed: answer.needed,
+        lost_of_a: answer.lost.0,
+        lost_of_b: answer.lost.1,
     }
 }
 
@@ -174,6 +200,7 @@ fn overall(verdict: Overall) -> &'static str {
         Overall::Improved => "improved",
         Overall::Regressed => "regressed",
         Overall::Mixed => "mixed",
+        Overall::Traded => "traded",
         Overall::Equivalent => "equivalent",
         Overall::NoEvidence => "no_evidence",
     }
@@ -227,6 +254,21 @@ fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<Caveat
     };
     for side in [&pair.a, &pair.b] {
         side.notes.iter().for_each(|note| say("import", format!("{}: {note}", side.name)));
+        side.doubts.iter().for_each(|doubt| say(&doubt.code, format!("{}: {}", side.name, doubt.text)));
+    }
+    for (side, other) in [(&pair.a, &pair.b), (&pair.b, &pair.a)] {
+        if other.lost.is_none() && side.lost() > 0 {
+            say(
+                "loss_left_out",
+                format!(
+                    "{} does not say how many events were lost, so the {} that {} lost are left out: delays of what came \
+                     back alone flatter a side that loses its slow ones",
+                    other.name,
+                    side.lost(),
+                    side.name
+                ),
+            );
+        }
     }
     if !pair.interleaved {
         say(

@@ -2,7 +2,7 @@
 
 mod key;
 
-use crate::{Failure, nearest};
+use crate::{Failure, nearest, validity};
 use dropline_record::{AnswerLine, Purpose, Record, ResultWord, TrialLine};
 use dropline_trial::written;
 use key::{KEYS, Key};
@@ -29,6 +29,8 @@ pub struct Checked {
     pub value: Option<f64>,
     /// Whether it holds, or cannot be ruled out: a gate that cannot be checked has not been passed.
     pub failed: bool,
+    /// Whether what it was held against says something about the target; else it says more about us.
+    pub valid: bool,
     /// The whole in words.
     pub text: String,
 }
@@ -153,6 +155,10 @@ impl FailIf {
             Sign::Above => within.high > self.limit,
             Sign::AtLeast => within.high >= self.limit,
         };
+        let valid = match self.key.of_goal.and(record.answers()) {
+            Some(_) => !validity::is_generators(record),
+            None => !judged(record).any(validity::is_invalid),
+        };
         let load_unit = &record.header.load_unit;
         let words = |value: f64| self.key.unit.words(value, load_unit);
         let (value, is) = match found {
@@ -165,7 +171,8 @@ impl FailIf {
             }
             Some((Within { high, .. }, whose)) => (None, format!("{whose} is at most {}", words(high))),
         };
-        Checked { condition: self.text.clone(), value, failed, text: format!("--fail-if {self}: {is}") }
+        let text = format!("--fail-if {self}: {is}");
+        Checked { condition: self.text.clone(), value, failed, valid, text }
     }
 
     /// The value that comes nearest to meeting the condition, and whose it is; `None` where nothing was measured.

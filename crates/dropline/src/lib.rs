@@ -40,6 +40,7 @@ pub mod serving;
 mod stored;
 pub mod target;
 pub mod trialing;
+pub mod validity;
 pub mod watching;
 pub mod whole_file;
 

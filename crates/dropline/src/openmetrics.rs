@@ -197,8 +197,11 @@ fn about(text: &mut Exposition, record: &Record) {
         trials.into_iter().map(|(purpose, count)| (vec![target(), ("purpose", purpose)], count as f64));
     text.gauges("dropline_trials", "", "Finished trials by what they were for.", trials);
     let mut caveats: BTreeMap<String, u64> = BTreeMap::new();
-    let of_result = record.result.iter().flat_map(|result| &result.caveats);
-    let all = record.trials.iter().flat_map(|trial| &trial.caveats).chain(of_result).chain(&record.reading);
+    let of_trials = || record.trials.iter().flat_map(|trial| &trial.caveats);
+    // A result repeats what its trials have.
+    let is_own = |caveat: &&CaveatLine| !of_trials().any(|other| other.code == caveat.code);
+    let of_result = record.result.iter().flat_map(|result| &result.caveats).filter(is_own);
+    let all = of_trials().chain(of_result).chain(&record.reading);
     all.for_each(|CaveatLine { code, .. }| *caveats.entry(code.clone()).or_default() += 1);
     let caveats = caveats.into_iter().map(|(code, count)| (vec![target(), ("code", code)], count as f64));
     text.gauges("dropline_caveats", "", "Doubts by their code: how often each was said.", caveats);

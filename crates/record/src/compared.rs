@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 /// The answer of `dropline compare`: B against A. Values are in units of `unit_ns`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
-    /// `improved`, `regressed`, `mixed`, `equivalent` or `no_evidence`.
+    /// `improved`, `regressed`, `mixed`, `traded` (what came back is faster, and less came back), `equivalent` or
+    /// `no_evidence`.
     pub verdict: String,
     /// The median, B − A.
     pub core: QuestionLine,
@@ -18,6 +19,9 @@ pub struct Compared {
     pub percentile: f64,
     /// The share of long events, B / A.
     pub tail_mass: TailLine,
+    /// The share of lost events, B − A; absent where it is not known how many were lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<LossLine>,
     /// Probability that an event of B is longer than one of A; ties count half.
     pub p_b_slower: Option<f64>,
     /// How wide each is.
@@ -48,6 +52,13 @@ pub struct Compared {
     pub caveats: Vec<CaveatLine>,
 }
 
+impl Compared {
+    /// Whether something became worse, whatever became better.
+    pub fn is_worse(&self) -> bool {
+        matches!(self.verdict.as_str(), "regressed" | "mixed" | "traded")
+    }
+}
+
 /// One question.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuestionLine {
@@ -75,6 +86,28 @@ pub struct QuestionLine {
     pub deff_limit: Option<f64>,
     /// How many times as many events would decide; null where it is decided.
     pub needed: Option<f64>,
+    /// What was asked of A is among the events that it lost: worse than any number.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lost_of_a: bool,
+    /// As of A.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lost_of_b: bool,
+}
+
+/// The question about lost events.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LossLine {
+    /// The difference of the shares and its verdict; `of_a` and `of_b` are the shares. Nulls where neither lost any.
+    #[serde(flatten)]
+    pub question: QuestionLine,
+    /// Events that A lost.
+    pub lost_a: Count,
+    /// Events that B lost.
+    pub lost_b: Count,
+    /// Events that were offered to A and came to an end, or were lost.
+    pub offered_a: Count,
+    /// As of A.
+    pub offered_b: Count,
 }
 
 /// The question about long events.

@@ -83,6 +83,17 @@ const OURS: [&str; 6] = [
     "link_down",
 ];
 
+/// Of a trial's lost packets, how many may be our own doing, where that is half of them or more.
+pub(crate) fn loss_that_may_be_ours(trial: &TrialLine) -> Option<u64> {
+    let doubt = trial.caveats.iter().find(|caveat| caveat.code == "loss_doubted")?;
+    doubt.numbers.get("ours")?.as_u64()
+}
+
+/// Whether a trial's delays from when packets were due are for the most part our own lateness.
+pub(crate) fn are_delays_ours(trial: &TrialLine) -> bool {
+    trial.caveats.iter().any(|caveat| caveat.code == "delays_doubted")
+}
+
 /// Why the answers of a search do not stand as they are stated, where a caveat denies one of them.
 pub fn doubted(record: &Record) -> Option<&'static str> {
     record
@@ -90,6 +101,11 @@ pub fn doubted(record: &Record) -> Option<&'static str> {
         .iter()
         .flat_map(|result| &result.goals)
         .find_map(|answer| Some(Denied::of(record, answer)?.why))
+}
+
+/// The lowest and the highest load that what was seen leaves open, in packets a second, where a caveat denies the answer.
+pub fn left_open(record: &Record, answer: &AnswerLine) -> Option<(f64, f64)> {
+    Denied::of(record, answer).map(|denied| (denied.low_pps, denied.high_pps))
 }
 
 /// An answer that is denied: why, and the loads that what was seen leaves open.

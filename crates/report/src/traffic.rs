@@ -108,3 +108,24 @@ pub(crate) fn highest_load(record: &Record) -> f64 {
         .filter(|load| load.is_finite())
         .fold(0.0, f64::max)
 }
+/// When a search was to end, and from which trial on another limit held: it was gone on with.
+pub(crate) fn limits_words(record: &Record) -> String {
+    let limits = |budget_s: Option<f64>, max_trials: Option<u64>| {
+        let budget = budget_s
+            .map_or_else(|| "no budget".into(), |budget| format!("budget {}", number::seconds(budget)));
+        let most = max_trials.map_or_else(
+            || "any number of trials".into(),
+            |most| format!("at most {}", number::plural(most, "trial")),
+        );
+        format!("{budget}, {most}")
+    };
+    let first = record.header.search.as_ref().map(|search| limits(search.budget_s, search.max_trials));
+    let later = record.limits.iter().map(|line| {
+        format!(
+            "; from trial {} on {}",
+            line.after_trial.saturating_add(1),
+            limits(line.budget_s, line.max_trials)
+        )
+    });
+    first.into_iter().chain(later).collect()
+}

@@ -174,3 +174,12 @@ fn a_search_that_was_cut_off_says_in_json_what_it_says_in_text() {
         assert!(goal["lower_pps"].is_number() && goal["doubt"].is_null());
     }
 }
+
+#[test]
+fn a_table_of_results_says_doubted_where_a_caveat_denies_the_answer() {
+    let record = doubted(&Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5 });
+    let answer = &record.result.as_ref().expect("it ended").goals[0];
+    assert_eq!(standing(&record, answer), "doubted");
+    let page = html(std::slice::from_ref(&record));
+    assert!(page.contains("the loads that are left open"), "and the plot of loss says what its bands are");
+}

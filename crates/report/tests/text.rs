@@ -2,9 +2,10 @@
 
 mod made;
 
-use dropline_record::Record;
-use dropline_report::{Color, Style, csv, study_text, text, text_many};
+use dropline_record::{CaveatLine, Count, LimitsLine, Record};
+use dropline_report::{Color, Style, csv, html, study_text, text, text_many};
 use dropline_search::Limits;
+use dropline_trial::Caveat;
 use made::Made;
 
 fn mdr() -> Record {
@@ -141,4 +142,39 @@ fn without_colour(text: &str) -> String {
         rest = &rest[start + end + 1..];
     }
     plain + rest
+}
+
+#[test]
+fn a_limit_that_was_changed_is_shown_with_the_trial_from_which_it_held() {
+    let mut record = mdr();
+    assert!(!text(&record, Style::default()).contains("from trial 13 on"));
+    record.limits.push(LimitsLine { after_trial: 12, budget_s: Some(90.0), max_trials: None });
+    let shown = text(&record, Style::default()).replace('\u{a0}', " ");
+    assert!(shown.contains("from trial 13 on budget 90 s"), "{shown}");
+}
+
+#[test]
+fn delays_that_are_our_own_lateness_are_not_what_a_trial_shows_first() {
+    let mut record = made::trial(139_000.0, 10);
+    let service = text(&record, Style::default());
+    let line = |text: &str| text.lines().find(|line| line.starts_with("delay")).unwrap().to_owned();
+    assert!(!line(&service).contains("doubted"), "{service}");
+    let ours = Caveat::DelaysDoubted { delay_p90_ns: 9_040_000, lateness_p90_ns: 9_000_000 };
+    record.trials[0].caveats.push(CaveatLine::from(&ours));
+    let shown = text(&record, Style::default());
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(line(&shown).contains("doubted") && words.contains("(from when sent)"), "{shown}");
+    assert!(words.contains("not valid as a delay of the target"), "{shown}");
+}
+
+#[test]
+fn a_loss_that_may_be_our_own_doing_says_so_beside_its_number() {
+    let mut record = made::trial(139_000.0, 10);
+    record.trials[0].lost = Count(100);
+    record.trials[0].caveats.push(CaveatLine::from(&Caveat::LossDoubted { lost: 100, ours: 60 }));
+    let shown = text(&record, Style::default());
+    let line = shown.lines().find(|line| line.starts_with("lost")).unwrap();
+    assert!(line.contains("60 of them perhaps not the target's doing"), "{line}");
+    let page = html(std::slice::from_ref(&record));
+    assert!(page.contains("60 of them perhaps not by the target"));
 }

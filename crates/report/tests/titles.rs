@@ -4,7 +4,9 @@ mod drawn;
 mod made;
 
 use drawn::{Figure, figures_of};
-use dropline_record::{Count, DelayAtLine, DelayLine, Histogram, Purpose, Record, TrialLine};
+use dropline_record::{
+    Count, DelayAtLine, DelayLine, DisturbanceLine, Histogram, Purpose, Record, TrialLine,
+};
 use dropline_report::html;
 use dropline_trial::Arrival;
 use made::Made;
@@ -123,4 +125,17 @@ fn a_title_of_loss_tells_which_trials_off_its_axis_say_otherwise() {
     loss.assert_title_is_of_its_rows();
     let said = "; 1\u{a0}trial below lost packets; 1\u{a0}trial above lost none";
     assert_eq!(loss.title, format!("{quiet}{said}"));
+}
+
+#[test]
+fn a_title_of_loss_counts_no_loss_that_may_all_be_our_own_doing() {
+    let mut record = service();
+    for trial in &mut record.trials {
+        trial.lost = Count(50);
+        trial.disturbance =
+            Some(DisturbanceLine { displaced: Count(90), waited_ns: Count(0), doubted: Count(50) });
+    }
+    assert!(figure(&record, "loss").title.starts_with("No trial here says what the target loses"));
+    record.trials.iter_mut().for_each(|trial| trial.disturbance = None);
+    assert!(figure(&record, "loss").title.starts_with("Every trial here lost packets"));
 }

@@ -187,7 +187,9 @@ impl Search {
 
     /// The outcomes, irregular where they rest on trials that say more about us than about the target.
     fn charged_to_us(&self, mut outcomes: Vec<GoalOutcome>) -> Vec<GoalOutcome> {
-        let mostly_void = is_most(self.ours, self.trials);
+        // One that ends between two tries of a load has that load's void trials to thank for it.
+        let pending = u64::from(self.last_is_void && self.ours > 0);
+        let mostly_void = is_most(self.ours + pending, self.trials);
         for (index, outcome) in outcomes.iter_mut().enumerate() {
             let charged = outcome.upper.and_then(|upper| self.charged.get(&upper));
             let is_vague = match outcome.result {

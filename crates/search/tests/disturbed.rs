@@ -136,6 +136,35 @@ fn a_search_that_gets_no_clean_trial_ends_and_says_that_it_was_the_generator() {
     }
 }
 
+/// A search that is cut off between two tries of a load knows no more of the target than one that tried it again.
+#[test]
+fn a_search_that_ends_while_it_tries_a_spoilt_load_again_says_that_it_was_the_generator() {
+    for algorithm in ALGORITHMS {
+        for clean in 0..4 {
+            for void in 1..3 {
+                let mut search = search(algorithm, &goals());
+                for number in 1..=clean + void {
+                    let Some(input) = search.next_trial() else { continue };
+                    let intended = input.load.packets_in(input.duration);
+                    let sent = if number <= clean { intended } else { intended / 2 };
+                    let trial = Trial::new(number, input, number);
+                    search.record(&Trial {
+                        intended: Some(intended),
+                        offered: sent,
+                        forwarded: sent,
+                        ..trial
+                    });
+                }
+                let outcome = search.outcome();
+                let says = |word| outcome.iter().any(|goal| goal.result == GoalResult::Irregular(word));
+                let context = format!("{algorithm}, {clean} clean, {void} void: {outcome:?}");
+                assert!(void < clean || !says(Irregular::Unfinished), "{context}");
+                assert!(void + 1 >= clean || !says(Irregular::GeneratorLimited), "{context}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_target_far_below_the_load_is_found_though_every_trial_was_disturbed_a_little() {
     for algorithm in ALGORITHMS {

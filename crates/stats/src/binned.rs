@@ -58,6 +58,20 @@ impl Binned {
         self.above
     }
 
+    /// With so many events more that never ended: lost, and so longer than any other.
+    #[must_use]
+    pub fn with_lost(mut self, lost: u64) -> Self {
+        let (from, known) = self.above.unwrap_or((f64::INFINITY, 0));
+        self.above = Some((from, known + lost)).filter(|(_, count)| *count > 0);
+        self.count += lost;
+        self
+    }
+
+    /// Events that never ended.
+    pub fn lost(&self) -> u64 {
+        self.above.filter(|(from, _)| from.is_infinite()).map_or(0, |(_, count)| count)
+    }
+
     /// Width of a tick.
     pub fn quantum(&self) -> f64 {
         self.quantum

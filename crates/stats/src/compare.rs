@@ -1,4 +1,6 @@
-//! Did it change? Two sets of delays, three questions: the typical one, a high percentile, how many are long.
+//! Did it change? Two sets of delays, three questions: the typical one, a high percentile, how many are long; and a
+//! fourth where some were lost: how many. What was lost is longer than anything that came, so that a side which loses its
+//! slow events does not pass for a faster one.
 //!
 //! Each answer is an interval and a verdict. With blocks (time slices, or turns of a measurement that alternates)
 //! the intervals come from how blocks differ, so that events which follow one another alike do not pass for as many
@@ -7,6 +9,7 @@
 pub(crate) mod curve;
 mod difference;
 mod judgement;
+mod loss;
 mod resampled;
 pub(crate) mod sides;
 mod tail;
@@ -19,6 +22,7 @@ use crate::Binned;
 use curve::Curve;
 use difference::Difference;
 use judgement::{answer, judge};
+use loss::Loss;
 use sides::{Side, Sides, differences, likeness};
 use tail::{Tail, Threshold};
 use width::Width;
@@ -43,6 +47,8 @@ pub struct Questions {
     pub above: Option<f64>,
     /// Smallest share of A that matters; where it is not given 2 %, and no less than a tick.
     pub smallest_effect: Option<f64>,
+    /// Growth of the share of lost events that does not matter: 0 counts all that is more than chance.
+    pub more_loss: f64,
 }
 
 /// A comparison of B with A; smaller values are better.
@@ -58,6 +64,8 @@ pub struct Comparison {
     pub high_percentile: Answer,
     /// The share of long events, B / A.
     pub tail_mass: Answer,
+    /// The share of lost events, B − A; `None` where neither side lost any.
+    pub loss: Option<Answer>,
     /// From where on they are long; `None` of no events.
     pub threshold: Option<f64>,
     /// Long events of A and of B among those that were asked.
@@ -87,6 +95,8 @@ pub enum Overall {
     Regressed,
     /// Some better, some worse.
     Mixed,
+    /// What came back is faster, and less came back.
+    Traded,
     /// All differences are smaller than what matters.
     Equivalent,
     /// The events do not say.
@@ -97,6 +107,8 @@ pub enum Overall {
 pub const SMALLEST_EFFECT: f64 = 0.02;
 const THRESHOLD: f64 = 0.99;
 const FARTHER: f64 = 0.999;
+/// Shares of lost events that are known to differ by less are alike: the loss that a search allows beside none.
+const ALIKE_LOSS: f64 = 0.005;
 
 impl Comparison {
     /// Compares the blocks of B with those of A, in one unit.
@@ -113,6 +125,7 @@ impl Comparison {
             let smallest = effect(of_a);
             let mut found = answer(&pivot, (of_a, of_b), smallest, smallest);
             found.relative = found.estimate.zip(of_a).filter(|(_, a)| *a > 0.0).map(|(d, a)| d / a);
+            found.lost = (sides.a.whole.is_lost_at(p), sides.b.whole.is_lost_at(p));
             found
         };
         let (mut core, mut high) = (difference(0.5), difference(questions.percentile));
@@ -124,7 +137,9 @@ impl Comparison {
                 let (of_a, of_b) = tail.shares();
                 answer(tail, (Some(of_a), Some(of_b)), share, zone)
             }
-            None => answer(&Tail::of(&sides, Threshold::Given(f64::INFINITY)), (None, None), share, zone),
+            None => {
+                answer(&Tail::of(&sides, Threshold::Given(f64::INFINITY), false), (None, None), share, zone)
+            }
         };
         tail_mass.relative = tail_mass.estimate.map(|ratio| ratio - 1.0);
         let zones = [
@@ -132,15 +147,31 @@ impl Comparison {
             (-high.smallest_effect, high.smallest_effect),
             (1.0 / (1.0 + share), 1.0 + share),
         ];
-        judge(&mut [&mut core, &mut high, &mut tail_mass], &zones);
-        let verdict = Overall::of(&[core.verdict, high.verdict, tail_mass.verdict]);
-        let limits = [core.deff_limit, high.deff_limit, tail_mass.deff_limit];
+        let mut loss = loss(&sides, questions.more_loss);
+        match &mut loss {
+            Some(loss) => {
+                let allowed = (-questions.more_loss, questions.more_loss);
+                judge(
+                    &mut [&mut core, &mut high, &mut tail_mass, loss],
+                    &[zones[0], zones[1], zones[2], allowed],
+                );
+                loss.settle();
+                [&mut core, &mut high].into_iter().for_each(|quantile| quantile.follow(loss.verdict));
+            }
+            None => judge(&mut [&mut core, &mut high, &mut tail_mass], &zones),
+        }
+        let quantiles = [&core, &high].into_iter().filter(|answer| answer.lost != (true, true));
+        let quantiles: Vec<Verdict> = quantiles.map(|answer| answer.verdict).collect();
+        let verdict = Overall::with_loss(quantiles, tail_mass.verdict, loss.map(|loss| loss.verdict));
+        let of_loss = loss.and_then(|loss| loss.deff_limit);
+        let limits = [core.deff_limit, high.deff_limit, tail_mass.deff_limit, of_loss];
         Self {
             design: sides.design,
             batches: (sides.a.batches.len(), sides.b.batches.len()),
             core,
             high_percentile: high,
             tail_mass,
+            loss,
             threshold,
             above: tail.map_or((0.0, 0.0), |tail| tail.above()),
             farther,
@@ -181,23 +212,54 @@ pub fn shifts(a: &[Binned], b: &[Binned], design: Design, quantiles: &[f64]) -> 
 /// A given threshold is asked of all events. A's own percentile is read off one half of A and asked of the other half
 /// of both sides, and the other way round: no half is asked what it has said itself.
 fn tail(sides: &Sides, questions: &Questions) -> (Option<Tail>, Option<f64>, Option<f64>) {
+    // Where some loss is allowed, that loss makes no tail.
+    let of = |threshold| Tail::of(sides, threshold, questions.more_loss == 0.0);
     if let Some(above) = questions.above {
-        return (Some(Tail::of(sides, Threshold::Given(above))), Some(above), None);
+        return (Some(of(Threshold::Given(above))), Some(above), None);
     }
     let farther = Threshold::of_a(sides, FARTHER).and_then(|at| {
-        let (a, b) = Tail::of(sides, at).shares();
+        let (a, b) = of(at).shares();
         (a > 0.0).then(|| b / a)
     });
-    let tail = Threshold::of_a(sides, THRESHOLD).map(|at| Tail::of(sides, at));
-    (tail, tail.and(sides.a.whole.recorded_quantile(THRESHOLD)), farther)
+    let tail = Threshold::of_a(sides, THRESHOLD).map(of);
+    (tail, tail.and(sides.a.whole.ended_quantile(THRESHOLD)), farther)
+}
+
+/// `None` where no event was lost.
+fn loss(sides: &Sides, allowed: f64) -> Option<Answer> {
+    (sides.a.whole.lost() + sides.b.whole.lost() > 0.0).then(|| {
+        let loss = Loss::of(sides);
+        let (of_a, of_b) = loss.shares();
+        answer(&loss, (Some(of_a), Some(of_b)), allowed, allowed)
+    })
 }
 
 fn b_slower(a: &Curve, b: &Curve) -> Option<f64> {
-    let known = !a.is_censored() && !b.is_censored() && a.count() > 0.0 && b.count() > 0.0;
+    let known = !a.is_cut_off() && !b.is_cut_off() && a.count() > 0.0 && b.count() > 0.0;
     known.then(|| {
         let below = b.cells().iter().map(|cell| cell.count as f64 * a.below((cell.low + cell.high) / 2.0));
-        below.sum::<f64>() / (a.count() * b.count())
+        let lost = b.lost() * (a.count() - a.lost() / 2.0);
+        (below.sum::<f64>() + lost) / (a.count() * b.count())
     })
+}
+
+impl Answer {
+    /// Of shares of lost events: what is known not to differ by what anybody asks for is alike.
+    fn settle(&mut self) {
+        let within = |low: f64, high: f64| low > -ALIKE_LOSS && high < ALIKE_LOSS;
+        let alike = self.low.zip(self.high).is_some_and(|(low, high)| within(low, high));
+        if self.verdict == Verdict::NoEvidence && alike {
+            self.verdict = Verdict::Equivalent;
+        }
+    }
+
+    /// A quantile that one side alone has lost became worse where the loss did.
+    fn follow(&mut self, loss: Verdict) {
+        match (self.lost, loss) {
+            ((false, true), Verdict::Regressed) | ((true, false), Verdict::Improved) => self.verdict = loss,
+            _ => {}
+        }
+    }
 }
 
 fn alike(sides: &Sides) -> Option<f64> {
@@ -225,9 +287,18 @@ impl Overall {
         }
     }
 
+    /// Of the verdicts about quantiles, about the tail, in which the lost are, and about loss where some were lost.
+    fn with_loss(quantiles: Vec<Verdict>, tail: Verdict, loss: Option<Verdict>) -> Self {
+        if (Self::of(&quantiles), loss) == (Self::Improved, Some(Verdict::Regressed)) {
+            return Self::Traded;
+        }
+        let all: Vec<Verdict> = quantiles.into_iter().chain([tail]).chain(loss).collect();
+        Self::of(&all)
+    }
+
     /// Whether something became worse.
     pub fn is_worse(self) -> bool {
-        matches!(self, Self::Mixed | Self::Regressed)
+        matches!(self, Self::Mixed | Self::Traded | Self::Regressed)
     }
 }
 
@@ -237,7 +308,8 @@ mod tests {
     use crate::references::{IDLE, IOZONE32, IOZONE64, binned};
 
     fn compared(a: &str, b: &str) -> Comparison {
-        let questions = Questions { percentile: 0.99, above: Some(42.0), smallest_effect: None };
+        let questions =
+            Questions { percentile: 0.99, above: Some(42.0), smallest_effect: None, more_loss: 0.0 };
         Comparison::of(&[binned(a)], &[binned(b)], Design::Whole, &questions)
     }
 
@@ -294,6 +366,80 @@ mod tests {
         near(back.deviation.low, 1.0 / there.deviation.high.unwrap(), 1e-9);
     }
 
+    const ALL: Questions = Questions { percentile: 0.99, above: None, smallest_effect: None, more_loss: 0.0 };
+
+    /// Blocks of 1000 events between 1000 and 1100, of each of which the slow ones are lost.
+    fn lossy(lost: impl Fn(usize) -> u64) -> Vec<Binned> {
+        let block = |number: usize| {
+            let kept = 1000 - lost(number);
+            let ticks =
+                (0..kept as i64).map(|event| (1000 + event / 10 + (event * 7 + number as i64) % 3, 1));
+            crate::Counted::ticks(crate::Meaning::default(), ticks, None)
+                .unwrap()
+                .binned()
+                .with_lost(1000 - kept)
+        };
+        (0..20).map(block).collect()
+    }
+
+    #[test]
+    fn a_side_that_loses_its_slow_events_is_not_faster() {
+        let (whole, half) = (lossy(|_| 0), lossy(|number| 600 + number as u64 % 3));
+        for design in [Design::Whole, Design::Apart, Design::Interleaved] {
+            let found = Comparison::of(&whole, &half, design, &ALL);
+            let loss = found.loss.unwrap();
+            assert!(loss.low.unwrap() > 0.59 && loss.high.unwrap() < 0.62, "{loss:?}");
+            assert_eq!((loss.verdict, found.verdict), (Verdict::Regressed, Overall::Regressed), "{design:?}");
+            assert_eq!(
+                (found.core.lost, found.core.of_b, found.core.verdict),
+                ((false, true), None, Verdict::Regressed)
+            );
+            assert!(found.verdict.is_worse() && found.b_slower.unwrap() > 0.6, "{:?}", found.b_slower);
+            let back = Comparison::of(&half, &whole, design, &ALL);
+            assert_eq!(back.verdict, Overall::Improved, "the reverse is the reverse");
+        }
+    }
+
+    #[test]
+    fn delays_that_fell_while_loss_grew_are_traded_and_not_improved() {
+        let faster = |blocks: Vec<Binned>| -> Vec<Binned> {
+            let earlier = |block: Binned| {
+                let ticks: Vec<(i64, u64)> =
+                    block.cells().iter().map(|cell| (cell.value as i64 - 300, cell.count)).collect();
+                let moved = crate::Counted::ticks(crate::Meaning::default(), ticks, None).unwrap().binned();
+                moved.with_lost(block.lost())
+            };
+            blocks.into_iter().map(earlier).collect()
+        };
+        let of = |lost: u64, questions: &Questions| {
+            Comparison::of(&lossy(|_| 0), &faster(lossy(move |_| lost)), Design::Apart, questions)
+        };
+        let traded = of(5, &ALL);
+        assert_eq!((traded.core.verdict, traded.verdict), (Verdict::Improved, Overall::Traded));
+        assert!(traded.verdict.is_worse());
+        assert_eq!(
+            of(5, &Questions { more_loss: 0.01, ..ALL }).verdict,
+            Overall::Improved,
+            "so much loss was allowed"
+        );
+        assert_eq!(of(0, &ALL).verdict, Overall::Improved);
+    }
+
+    #[test]
+    fn loss_of_one_spell_is_no_evidence_that_more_is_lost() {
+        let spell = lossy(|number| if number == 7 { 40 } else { 0 });
+        let found = Comparison::of(&lossy(|_| 0), &spell, Design::Apart, &ALL);
+        assert_ne!(found.loss.unwrap().verdict, Verdict::Regressed, "{:?}", found.loss);
+        let even = Comparison::of(&lossy(|_| 0), &lossy(|_| 2), Design::Apart, &ALL);
+        assert_eq!(even.loss.unwrap().verdict, Verdict::Regressed, "as many, in every block");
+        let both = Comparison::of(&lossy(|_| 20), &lossy(|_| 20), Design::Apart, &ALL);
+        assert_eq!(
+            (both.loss.unwrap().verdict, both.high_percentile.lost),
+            (Verdict::Equivalent, (true, true))
+        );
+        assert!(!both.verdict.is_worse());
+    }
+
     /// A machine that becomes slower and faster by the minute is no reason to miss what B adds to each minute.
     #[test]
     fn what_neighbouring_blocks_share_does_not_hide_a_difference() {
@@ -305,7 +451,8 @@ mod tests {
             };
             (0..40).map(block).collect()
         };
-        let questions = Questions { percentile: 0.99, above: None, smallest_effect: Some(0.0) };
+        let questions =
+            Questions { percentile: 0.99, above: None, smallest_effect: Some(0.0), more_loss: 0.0 };
         let of = |design| Comparison::of(&blocks(0), &blocks(40), design, &questions).core;
         let (turns, apart) = (of(Design::Interleaved), of(Design::Apart));
         assert_eq!((turns.verdict, apart.verdict), (Verdict::Regressed, Verdict::NoEvidence));
@@ -314,7 +461,7 @@ mod tests {
 
     #[test]
     fn no_events_and_equal_events_give_no_number_that_is_none() {
-        let questions = Questions { percentile: 0.99, above: None, smallest_effect: None };
+        let questions = Questions { percentile: 0.99, above: None, smallest_effect: None, more_loss: 0.0 };
         let of = |cells: &[(i64, u64)]| {
             crate::Counted::ticks(crate::Meaning::default(), cells.iter().copied(), None).unwrap().binned()
         };

@@ -354,7 +354,8 @@ impl UdpMeasurer {
         let late = self.take_late(whose, &mut received.seen);
         let trains = self.trains.trains > 0;
         self.evidence()?.account(gathered, counted, late, trains, &mut trial);
-        trial.caveats.extend(trial.doubted_loss());
+        let doubts = [trial.doubted_loss(), trial.doubted_delays()];
+        trial.caveats.extend(doubts.into_iter().flatten());
         Ok(trial)
     }
 

@@ -49,6 +49,13 @@ pub enum Caveat {
         /// How many of them at most may be lost by what was not the target.
         ours: u64,
     },
+    /// The delays from when packets were due are for the most part our own lateness.
+    DelaysDoubted {
+        /// What one packet in ten took, or longer, in ns.
+        delay_p90_ns: u64,
+        /// How late one packet in ten left, or later, in ns.
+        lateness_p90_ns: u64,
+    },
     /// An interface on the way was switched off, or lost its peer, during the trial.
     LinkDown {
         /// Its name.
@@ -303,6 +310,7 @@ impl Caveat {
             Self::ArrivalsNotKept { .. } => "arrivals_not_kept",
             Self::GeneratorStarved { .. } => "generator_starved",
             Self::LossDoubted { .. } => "loss_doubted",
+            Self::DelaysDoubted { .. } => "delays_doubted",
             Self::LinkDown { .. } => "link_down",
             Self::TargetUnreachable { .. } => "target_unreachable",
             Self::ClockStepped { .. } => "clock_stepped",

@@ -4,7 +4,7 @@
 //! due. So of the packets lost, as many may be our doing as left late in lumps; the others are the target's, whatever
 //! we did.
 
-use crate::{Caveat, Ratio, Trial, TrialInput};
+use crate::{Caveat, Delay, Ratio, Trial, TrialInput};
 use std::time::Duration;
 
 /// How a trial's departures were disturbed by our own side.
@@ -76,6 +76,16 @@ impl Trial {
         let half = Ratio::new(0.5).expect("a half is a ratio");
         (lost > 0 && !half.is_exceeded_by(lost - ours, lost)).then_some(Caveat::LossDoubted { lost, ours })
     }
+
+    /// The doubt about delays of which a tenth are made of our own lateness: one packet in ten left later than is
+    /// [forgiven](Disturbance::forgiven), and half of the delay that one in ten exceeds, or more, is as long as that.
+    pub fn doubted_delays(&self) -> Option<Caveat> {
+        let p90 = |delay: &Delay| delay.histogram.as_ref()?.quantile(0.9);
+        let (delay_p90_ns, lateness_p90_ns) = (p90(&self.delay)?, p90(&self.lateness)?);
+        let is_late = u128::from(lateness_p90_ns) > Disturbance::forgiven(self.input).as_nanos();
+        let is_ours = lateness_p90_ns.saturating_mul(2) >= delay_p90_ns;
+        (is_late && is_ours).then_some(Caveat::DelaysDoubted { delay_p90_ns, lateness_p90_ns })
+    }
 }
 
 #[cfg(test)]
@@ -126,6 +136,25 @@ mod tests {
     fn half_of_a_loss_may_be_ours_before_it_is_doubted() {
         assert_eq!(trial(100, 49, 0).doubted_loss(), None);
         assert_eq!(trial(100, 50, 0).doubted_loss(), Some(Caveat::LossDoubted { lost: 100, ours: 50 }));
+    }
+
+    #[test]
+    fn delays_that_are_our_own_lateness_are_doubted_and_the_targets_are_not() {
+        let of = |late_us: u64, service_us: u64, share: u64| {
+            let delays = |us: u64, other: u64| {
+                let mut histogram = dropline_stats::Histogram::new();
+                histogram.record_n(us * 1000, share);
+                histogram.record_n(other * 1000, 100 - share);
+                Delay { histogram: Some(histogram), ..Delay::default() }
+            };
+            let delay = delays(late_us + service_us, service_us);
+            Trial { delay, lateness: delays(late_us, 1), ..trial(0, 0, 0) }.doubted_delays()
+        };
+        assert!(matches!(of(9_000, 40, 50), Some(Caveat::DelaysDoubted { .. })));
+        assert_eq!(of(9_000, 40, 5), None, "a pause now and then");
+        assert_eq!(of(900, 40, 50), None, "within what is forgiven");
+        assert_eq!(of(9_000, 20_000, 50), None, "the target is slower than we are late");
+        assert_eq!(trial(0, 0, 0).doubted_delays(), None, "not measured");
     }
 
     #[test]

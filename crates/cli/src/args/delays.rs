@@ -146,9 +146,11 @@ Examples:
   dropline compare turns.jsonl
   dropline compare search-of-main.jsonl search-of-branch.jsonl --smallest-effect 3%
 
-Two searches are asked one question a goal: did the load move above which packets drop? Delays are asked three. Each is
+Two searches are asked one question a goal: did the load move above which packets drop? Delays are asked three, and
+a fourth where packets were lost: lost packets are longer than any other. Each is
 improved, regressed, equivalent (smaller than the smallest effect that matters) or
-no evidence. Exit code 1: something regressed.")]
+no evidence. Exit code 1: something regressed, or was traded: faster, and more is lost. 3: what was measured says
+more about the generator than about a side.")]
 pub(crate) struct CompareArgs {
     /// A and B: records of two searches, or of trials, or files that fit reads; one record of turns; with --abba two
     /// targets.
@@ -160,6 +162,9 @@ pub(crate) struct CompareArgs {
     /// Smallest change that matters, as a share of A [default: 2%, and no less than a tick].
     #[arg(long, value_name = "RATIO")]
     pub(crate) smallest_effect: Option<String>,
+    /// Growth of the loss ratio that does not matter; any that is more than chance is a regression.
+    #[arg(long, value_name = "RATIO", default_value = "0")]
+    pub(crate) more_loss: String,
     /// The high percentile.
     #[arg(long, value_name = "RATIO", default_value = "99%")]
     pub(crate) percentile: String,

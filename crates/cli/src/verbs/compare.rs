@@ -1,6 +1,6 @@
 //! `dropline compare`.
 
-use super::{DONE, FAILED, conditions, output_to, style};
+use super::{DONE, FAILED, conditions, not_valid, output_to, style};
 use crate::args::CompareArgs;
 use crate::progress::Progress;
 use crate::{output as out, plan};
@@ -36,8 +36,11 @@ pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure>
     if let Some(failure) = failure {
         return Err(failure);
     }
-    let worse = matches!(compared.verdict.as_str(), "regressed" | "mixed");
-    Ok(if worse { FAILED } else { DONE })
+    Ok(match compared.is_worse() {
+        _ if pair.a.is_invalid || pair.b.is_invalid => not_valid(),
+        true => FAILED,
+        false => DONE,
+    })
 }
 
 /// Two searches: did the limits move?

@@ -2,14 +2,16 @@
 
 mod gate;
 
-use super::{DONE, FAILED, INVALID, NOT_VALID, conditions, output, style};
+use super::{DONE, FAILED, conditions, not_valid, output, style};
 use crate::args::SearchArgs;
 use crate::progress::Progress;
 use crate::{output as out, plan};
 use dropline::keeper::{Output, read_record};
 use dropline::measured::Rate;
 use dropline::record::{Record, Study, Table};
-use dropline::{Conditions, Failure, Finished, SearchPlan, Target, Watcher as _, quoted_path, report};
+use dropline::{
+    Conditions, Failure, Finished, SearchPlan, Target, Watcher as _, quoted_path, report, validity,
+};
 use gate::{Gate, Held};
 use serde_json::Value;
 use std::path::Path;
@@ -39,19 +41,11 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
     }
     let failing = held.iter().filter(|held| held.fails()).count();
     Ok(match failing {
-        0 if records.iter().any(is_invalid) => {
-            note!("{NOT_VALID}");
-            INVALID
-        }
+        // What is not known of the target cannot fail it.
+        _ if records.iter().any(validity::is_generators) || held.iter().any(Held::is_invalid) => not_valid(),
         0 => DONE,
         _ => FAILED,
     })
-}
-
-/// Whether a goal's answer is about this generator and not about the target.
-fn is_invalid(record: &Record) -> bool {
-    let goals = record.result.as_ref().map(|result| result.goals.as_slice()).unwrap_or_default();
-    goals.iter().any(|answer| answer.why.as_deref() == Some("generator_limited"))
 }
 
 type All = (Vec<Finished>, Option<std::path::PathBuf>);

@@ -1,6 +1,6 @@
 //! `dropline trial`.
 
-use super::{DONE, FAILED, INVALID, NOT_VALID, conditions, conditions_to_fail, object, output, style};
+use super::{DONE, FAILED, conditions, conditions_to_fail, not_valid, object, output, style};
 use crate::args::TrialArgs;
 use crate::progress::Progress;
 use crate::signals::INTERRUPTED;
@@ -8,7 +8,7 @@ use crate::{output as out, plan};
 use dropline::background::Background;
 use dropline::fail_if::Checked;
 use dropline::record::Record;
-use dropline::{Failure, Finished, report};
+use dropline::{Failure, Finished, report, validity};
 
 pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
     let fail_if = conditions_to_fail(&args.keep, None)?;
@@ -35,21 +35,14 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
         return Err(failure);
     }
     Ok(match met.is_empty() {
-        _ if has(&record, &["interrupted"]) => INTERRUPTED,
+        _ if is_interrupted(&record) => INTERRUPTED,
+        // What is not known of the target cannot fail it.
+        _ if record.trials.iter().any(validity::is_invalid) => not_valid(),
         false => FAILED,
-        true if is_invalid(&record) => {
-            note!("{NOT_VALID}");
-            INVALID
-        }
         true => DONE,
     })
 }
 
-/// Whether the trial says more about us than about the target.
-fn is_invalid(record: &Record) -> bool {
-    has(record, &["generator_limited", "generator_lost", "loss_doubted", "events_missing", "stamps_disagree"])
-}
-
-fn has(record: &Record, codes: &[&str]) -> bool {
-    record.trials.iter().flat_map(|line| &line.caveats).any(|caveat| codes.contains(&caveat.code.as_str()))
+fn is_interrupted(record: &Record) -> bool {
+    record.trials.iter().flat_map(|line| &line.caveats).any(|caveat| caveat.code == "interrupted")
 }

@@ -6,6 +6,7 @@ use super::side::name;
 use super::{overall, word};
 use crate::{Failure, keeper};
 use dropline_record::{AnswerLine, ComparedSearches, GoalLine, MovedLine, Record, SearchedLine};
+use dropline_report::left_open;
 use dropline_stats::compare::{Overall, SMALLEST_EFFECT, Verdict};
 use dropline_stats::limits::{Limit, Moved, moved};
 use std::path::Path;
@@ -85,13 +86,6 @@ impl Searched {
         self.record.header.search.as_ref().map_or("", |search| search.algorithm.as_str())
     }
 
-    /// What a target with two states lets through in each, in packets a second.
-    fn states(&self) -> Option<(f64, f64)> {
-        let caveats = self.record.caveats();
-        let numbers = &caveats.iter().find(|caveat| caveat.code == "two_states")?.numbers;
-        Some((numbers.get("slow_pps")?.as_f64()?, numbers.get("fast_pps")?.as_f64()?))
-    }
-
     fn goals(&self) -> Vec<GoalLine> {
         self.answers.iter().map(|answer| answer.goal.clone()).collect()
     }
@@ -154,8 +148,8 @@ fn listed(goals: &[GoalLine]) -> String {
     goals.iter().map(GoalLine::words).collect::<Vec<_>>().join(" and ")
 }
 
-/// What an answer says of the limit. Bounds without a level are wider here than they were stated; of a target with two
-/// states the next search may find either.
+/// What an answer says of the limit. Bounds without a level are wider here than they were stated; where a caveat denies
+/// the answer, the next search may find any load that the trials leave open.
 fn limit(answer: &AnswerLine, side: &Searched) -> Limit {
     let scatter = match answer.level {
         Some(_) => 0.0,
@@ -163,9 +157,9 @@ fn limit(answer: &AnswerLine, side: &Searched) -> Limit {
             SCATTER.iter().find(|(name, _)| *name == side.algorithm()).map_or(0.0, |(_, scatter)| *scatter)
         }
     };
-    let (slow, fast) = side.states().unwrap_or((f64::INFINITY, 0.0));
-    let lower = answer.lower_pps.map(|lower| slow.min(lower / (1.0 + scatter)));
-    let upper = bound_above(answer).map(|upper| fast.max(upper * (1.0 + scatter)));
+    let (low, high) = left_open(&side.record, answer).unwrap_or((f64::INFINITY, 0.0));
+    let lower = answer.lower_pps.map(|lower| low.min(lower / (1.0 + scatter)));
+    let upper = bound_above(answer).map(|upper| high.max(upper * (1.0 + scatter)));
     // Bounds have no median: of the numbers between them none is better than the one in the middle.
     let middle = || Some((lower? * upper?).sqrt());
     Limit { lower, middle: answer.median_pps.or_else(middle), upper, level: answer.level }

@@ -1,7 +1,8 @@
 //! One side of a comparison, read from a file.
 
+use crate::validity;
 use crate::{Failure, import, keeper};
-use dropline_record::{Purpose, Record, TrialLine};
+use dropline_record::{CaveatLine, Purpose, Record, TrialLine};
 use dropline_stats::{CountError, Counted, Event, Meaning, Rounding};
 use dropline_trial::{Slice, Trial};
 use std::fs::File;
@@ -33,6 +34,12 @@ pub struct Side {
     pub meaning: Meaning,
     /// In the order in which they were measured; one where there are no slices.
     pub blocks: Vec<Counted>,
+    /// Of each block, events that never came; `None` where nobody counted them.
+    pub lost: Option<Vec<u64>>,
+    /// Doubts about the trials.
+    pub doubts: Vec<CaveatLine>,
+    /// Most of the trials say more about us than about the target.
+    pub is_invalid: bool,
     /// How long was measured.
     pub seconds: Option<f64>,
     /// Where its meaning was guessed.
@@ -118,12 +125,15 @@ fn side(path: &Path) -> Result<Side, Failure> {
                 name,
                 meaning: one.counted.meaning(),
                 blocks: vec![one.counted],
+                lost: None,
+                doubts: Vec::new(),
+                is_invalid: false,
                 seconds: None,
                 notes: one.notes,
             }
         }
     };
-    if side.blocks.iter().all(|block| block.count() == 0) {
+    if side.blocks.iter().all(|block| block.count() == 0) && side.lost() == 0 {
         return Err(Failure::environment(format!(
             "{} holds no events: there is nothing to compare",
             side.name
@@ -156,29 +166,78 @@ pub(super) fn verb(path: &Path) -> Option<String> {
 }
 
 /// Each trial is a block, or each of its time slices where they are wanted and all trials have them.
-fn of_trials(name: &str, trials: &[&TrialLine], sliced: bool) -> Result<Side, Failure> {
+fn of_trials(name: &str, lines: &[&TrialLine], sliced: bool) -> Result<Side, Failure> {
     let wrong = |why: &dyn std::fmt::Display| Failure::environment(format!("{name}: {why}"));
     let meaning = recorded();
-    let mut blocks = Vec::new();
+    let (mut blocks, mut lost) = (Vec::new(), Vec::new());
+    let doubts = validity::doubts(lines);
+    let is_invalid = validity::are_mostly_invalid(lines);
     let trials: Vec<Trial> =
-        trials.iter().map(|trial| trial.trial().map_err(|why| wrong(&why))).collect::<Result<_, _>>()?;
-    let sliced = sliced && trials.iter().all(|trial| trial.slices.iter().any(has_delays));
+        lines.iter().map(|trial| trial.trial().map_err(|why| wrong(&why))).collect::<Result<_, _>>()?;
+    let in_slices = |trial: &Trial| trial.slices.iter().map(missing).sum::<u64>();
+    let says = |trial: &Trial| trial.slices.iter().any(has_delays) && in_slices(trial) >= trial.lost();
+    let sliced = sliced && trials.iter().all(says);
     for trial in &trials {
-        let histogram = trial
-            .delay
-            .histogram
-            .as_ref()
-            .ok_or_else(|| wrong(&format!("trial {} measured no delays", trial.number)))?;
-        let recorded =
-            trial.slices.iter().filter(|slice| has_delays(slice)).filter_map(|slice| slice.delay.as_ref());
+        let histogram = trial.delay.histogram.as_ref();
+        // Of a target that answered nothing there is nothing but its loss.
+        if histogram.is_none() && (trial.forwarded > 0 || trial.lost() == 0) {
+            return Err(wrong(&format!("trial {} measured no delays", trial.number)));
+        }
         let found: Result<Vec<Counted>, CountError> = match sliced {
-            true => recorded.map(|slice| counted(slice.ranges(), meaning)).collect(),
-            false => counted(histogram.ranges(), meaning).map(|block| vec![block]),
+            true => {
+                let says = trial.slices.iter().filter(|slice| has_delays(slice) || missing(slice) > 0);
+                let delays = says.clone().map(|slice| slice.delay.iter().flat_map(|delay| delay.ranges()));
+                lost.extend(shares(&says.map(missing).collect::<Vec<_>>(), trial.lost()));
+                delays.map(|ranges| counted(ranges, meaning)).collect()
+            }
+            false => {
+                lost.push(trial.lost());
+                let ranges = histogram.into_iter().flat_map(|histogram| histogram.ranges());
+                counted(ranges, meaning).map(|block| vec![block])
+            }
         };
         blocks.extend(found.map_err(|why| wrong(&why))?);
     }
     let seconds = trials.iter().map(|trial| trial.duration.as_secs_f64()).sum();
-    Ok(Side { name: name.into(), meaning, blocks, seconds: Some(seconds), notes: Vec::new() })
+    Ok(Side {
+        name: name.into(),
+        meaning,
+        blocks,
+        lost: Some(lost),
+        doubts,
+        is_invalid,
+        seconds: Some(seconds),
+        notes: Vec::new(),
+    })
+}
+
+impl Side {
+    /// Events that never came.
+    pub fn lost(&self) -> u64 {
+        self.lost.iter().flatten().sum()
+    }
+}
+
+/// What did not come back of a slice, whoever lost it.
+fn missing(slice: &Slice) -> u64 {
+    slice.offered.saturating_sub(slice.forwarded)
+}
+
+/// What the target lost, by slice: as what is missing, of which our own socket may have lost a part.
+fn shares(missing: &[u64], lost: u64) -> Vec<u64> {
+    let all: u64 = missing.iter().sum();
+    let (mut before, mut given) = (0u128, 0u64);
+    missing
+        .iter()
+        .map(|&missing| {
+            before += u128::from(missing);
+            let upto =
+                if all > 0 { (u128::from(lost.min(all)) * before / u128::from(all)) as u64 } else { 0 };
+            let own = upto - given;
+            given = upto;
+            own
+        })
+        .collect()
 }
 
 /// What our own recorder counts: each event, whole nanoseconds in its cells, said in microseconds.

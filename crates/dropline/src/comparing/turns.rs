@@ -15,6 +15,9 @@ const SHORTEST: Duration = Duration::from_secs(5);
 /// Blocks of each side.
 const FEWEST: u32 = 10;
 const MOST: u32 = 40;
+/// A turn that is shorter, or has fewer events, measures how it began.
+const LEAST_TURN: Duration = Duration::from_millis(10);
+const LEAST_EVENTS: u64 = 20;
 
 /// Two targets and how long both are measured together.
 #[derive(Clone, Debug)]
@@ -44,6 +47,30 @@ impl Turns {
         let fit = self.duration.as_nanos() / (2 * SHORTEST.as_nanos());
         let blocks = u32::try_from(fit).unwrap_or(MOST).clamp(FEWEST, MOST) / 2 * 2;
         (blocks, self.duration / (2 * blocks))
+    }
+
+    /// Says before anything is measured that turns would be too short to say anything.
+    ///
+    /// # Errors
+    /// If they would.
+    pub fn check(&self) -> Result<(), Failure> {
+        let events = Duration::from_nanos(LEAST_EVENTS * 1_000_000_000_000 / self.load.as_millipps().max(1));
+        let least = LEAST_TURN.max(events);
+        let (blocks, length) = self.blocks();
+        if length >= least {
+            return Ok(());
+        }
+        Err(Failure::usage(format!(
+            "{} turns in {} s are of {} ms each, and one of less than {} ms has too little in it to compare",
+            2 * blocks,
+            self.duration.as_secs_f64(),
+            length.as_secs_f64() * 1e3,
+            least.as_secs_f64() * 1e3
+        ))
+        .advice(format!(
+            "measure longer:  --duration {}ms, or more",
+            (2 * blocks * least).as_millis().max(1)
+        )))
     }
 
     /// Whose turn it is, A being 0.
@@ -154,6 +181,16 @@ mod tests {
         for quartet in order.chunks(4) {
             assert!(quartet == [0, 1, 1, 0] || quartet == [1, 0, 0, 1], "{quartet:?}");
         }
+    }
+
+    #[test]
+    fn turns_too_short_to_say_anything_are_refused_with_how_long_is_enough() {
+        let check = |ms| turns(Duration::from_millis(ms), 7).check();
+        let error = check(100).unwrap_err();
+        assert!(error.exit_code() == 2 && error.to_string().contains("--duration 400ms"), "{error}");
+        assert!(check(399).is_err() && check(400).is_ok());
+        let slow = Turns { load: Rate::from_millipps(10_000), ..turns(Duration::from_secs(4), 7) };
+        assert!(slow.check().unwrap_err().to_string().contains("--duration 40000ms"), "20 events a turn");
     }
 
     #[test]

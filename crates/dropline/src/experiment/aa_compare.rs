@@ -79,7 +79,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
 
 /// Compares this many pairs.
 fn cell(memory: Memory, change: Change, pairs: u32, stop: &mut dyn FnMut() -> bool) -> Result<Cell, Failure> {
-    let questions = Questions { percentile: 0.99, above: None, smallest_effect: Some(0.0) };
+    let questions = Questions { percentile: 0.99, above: None, smallest_effect: Some(0.0), more_loss: 0.0 };
     let mut cell = Cell { pairs, ..Cell::default() };
     for number in 0..pairs {
         if stop() {

@@ -53,6 +53,7 @@ fn answers(compared: &Compared) -> Markup {
                 (row(&format!("median, {unit}"), &compared.core, three, three))
                 (row(&format!("{high}, {unit}"), &compared.high_percentile, three, three))
                 (row(&above, &tail.question, percent, |ratio| format!("x{}", three(ratio))))
+                @if let Some(loss) = &compared.loss { (row("lost", &loss.question, percent, text::points)) }
             }
         } }
     }
@@ -64,8 +65,8 @@ fn row(name: &str, line: &QuestionLine, of: fn(f64) -> String, change: fn(f64) -
     html! {
         tr data-verdict=(line.verdict) {
             td.l.name { (name) }
-            td { (or_dash(line.of_a, of)) }
-            td { (or_dash(line.of_b, of)) }
+            td { @if line.lost_of_a { "lost" } @else { (or_dash(line.of_a, of)) } }
+            td { @if line.lost_of_b { "lost" } @else { (or_dash(line.of_b, of)) } }
             td { b { (or_dash(line.estimate, change)) } }
             td { "[" (or_dash(line.low, change)) ", " (or_dash(line.high, change)) "]" }
             td.w { (three(line.smallest_effect)) }

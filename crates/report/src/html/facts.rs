@@ -68,25 +68,8 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
                 loads(search.max_load_pps)
             ),
         ));
-        let limits = |budget_s: Option<f64>, max_trials: Option<u64>| {
-            let budget =
-                budget_s.map_or_else(|| "no budget".into(), |budget| format!("budget {}", seconds(budget)));
-            let most = max_trials.map_or_else(
-                || "any number of trials".into(),
-                |most| format!("at most {}", number::plural(most, "trial")),
-            );
-            format!("{budget}, {most}")
-        };
-        let first = limits(search.budget_s, search.max_trials);
-        let later = record.limits.iter().map(|line| {
-            format!(
-                "; from trial {} on {}",
-                line.after_trial.saturating_add(1),
-                limits(line.budget_s, line.max_trials)
-            )
-        });
         let warm_up = if search.warm_up_s > 0.0 { seconds(search.warm_up_s) } else { "none".into() };
-        facts.push(("limits", format!("{first}{}; warm-up {warm_up}", later.collect::<String>())));
+        facts.push(("limits", format!("{}; warm-up {warm_up}", traffic::limits_words(record))));
         facts.push(("a trial counts", finding::effective_words(search)));
         facts.push((
             "loss ratio",

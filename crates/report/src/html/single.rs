@@ -142,7 +142,10 @@ fn answer(trial: &TrialLine, what: &str) -> Vec<Piece> {
         (_, 0) => format!("None of {offered} {what} was lost."),
         (_, lost) => {
             let ratio = percent(trial.loss_ratio.unwrap_or(0.0));
-            format!("{} of {offered} {what} were lost, {ratio}.", number::count(lost))
+            let ours = crate::denial::loss_that_may_be_ours(trial).map_or_else(String::new, |ours| {
+                format!("; {} of them perhaps not by the target: not valid", number::count(ours))
+            });
+            format!("{} of {offered} {what} were lost, {ratio}{ours}.", number::count(lost))
         }
     })]
 }
@@ -206,6 +209,8 @@ fn delays(trial: &TrialLine, what: Things) -> Markup {
         (
             if trial.passages.is_some() && trial.intended.is_none() {
                 "delay, source to sink"
+            } else if crate::denial::are_delays_ours(trial) {
+                "doubted: delay, from when due, our own lateness in it"
             } else {
                 "delay, from when due"
             },

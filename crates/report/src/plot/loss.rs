@@ -20,7 +20,11 @@ pub(crate) fn loss(finding: &Finding, loads: LoadAxis, room: Room, label: &str) 
     let (shown, outside): (Vec<&TrialLine>, Vec<&TrialLine>) =
         finding.record.trials.iter().partition(|trial| (low..=high).contains(&trial.intended_load_pps));
     let title = labelled(label, title(&shown, &outside, loads));
-    let mut caption = String::from("A disc a trial; bands: between the bounds of each goal.");
+    let mut caption = String::from(if finding.is_doubted() {
+        "A disc a trial; bands: of a goal that is doubted the loads that are left open, else between its bounds."
+    } else {
+        "A disc a trial; bands: between the bounds of each goal."
+    });
     if finding.record.result.as_ref().is_some_and(|result| result.loss_curve.len() > 1) {
         caption.push_str(if finding.is_doubted() {
             " The line is the mean loss that a target would have that is the same in all trials: this one is not."
@@ -76,11 +80,17 @@ impl LoadAxis {
 /// Where loss sets in among the trials that are shown, and which of those off the axis say otherwise.
 fn title(shown: &[&TrialLine], outside: &[&TrialLine], loads: Loads) -> String {
     let load = |trial: &&TrialLine| trial.intended_load_pps;
-    let lossy = |trial: &&&TrialLine| trial.lost.0 > 0;
-    let lossless = |trial: &&&TrialLine| trial.lost.0 == 0 && trial.offered.0 > 0;
+    // What may be lost by us says nothing, and neither does a load that was not offered.
+    let ours = |trial: &TrialLine| trial.disturbance.map_or(0, |one| one.doubted.0);
+    let is_short = |trial: &TrialLine| trial.intended.is_some_and(|intended| trial.offered < intended);
+    let lossy = |trial: &&&TrialLine| trial.lost.0 > ours(trial);
+    let lossless = |trial: &&&TrialLine| trial.lost.0 == 0 && trial.offered.0 > 0 && !is_short(trial);
     let first = shown.iter().filter(lossy).map(load).min_by(f64::total_cmp);
     let last = shown.iter().filter(lossless).map(load).max_by(f64::total_cmp);
     let here = match (last, first) {
+        (None, None) if shown.iter().any(|trial| trial.offered.0 > 0) => {
+            return "No trial here says what the target loses: that may all be our own doing".into();
+        }
         (None, None) => return "No trial offered packets here".into(),
         (Some(last), None) => {
             let here = if outside.is_empty() { "" } else { " here" };

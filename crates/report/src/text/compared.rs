@@ -15,7 +15,8 @@ pub fn compared_text(compared: &Compared, style: Style) -> String {
     let mut page = Page::new(style);
     page.paragraph(Ink::Strong, &format!("{}   {}", headline(&compared.verdict), story(compared)));
     page.gap();
-    let rows = [typical(compared), high(compared), tail(compared)];
+    let rows: Vec<Row> =
+        [typical(compared), high(compared), tail(compared)].into_iter().chain(loss(compared)).collect();
     let width =
         |cell: fn(&Row) -> &String| rows.iter().map(|row| cell(row).chars().count()).max().unwrap_or(0);
     let (name, change, interval) =
@@ -93,12 +94,14 @@ pub(crate) fn spoken(verdict: &str) -> String {
 /// `typical faster, slow path more often`.
 pub(crate) fn story(compared: &Compared) -> String {
     let core = match compared.core.verdict.as_str() {
+        "regressed" if compared.core.lost_of_b => Some("the typical one is lost"),
         "improved" => Some("typical faster"),
         "regressed" => Some("typical slower"),
         _ => None,
     };
     let high = match compared.high_percentile.verdict.as_str() {
         "improved" => Some(format!("{} lower", percentile(compared))),
+        "regressed" if compared.high_percentile.lost_of_b => Some(format!("{} lost", percentile(compared))),
         "regressed" => Some(format!("{} higher", percentile(compared))),
         _ => None,
     };
@@ -107,8 +110,17 @@ pub(crate) fn story(compared: &Compared) -> String {
         "regressed" => Some("slow path more often"),
         _ => None,
     };
-    let found: Vec<String> =
-        core.map(String::from).into_iter().chain(high).chain(tail.map(String::from)).collect();
+    let loss = match compared.loss.as_ref().map(|loss| loss.question.verdict.as_str()) {
+        Some("improved") => Some("less is lost"),
+        Some("regressed") => Some("more is lost"),
+        _ => None,
+    };
+    let found: Vec<String> = core
+        .map(String::from)
+        .into_iter()
+        .chain(high)
+        .chain([tail, loss].into_iter().flatten().map(String::from))
+        .collect();
     match (found.is_empty(), compared.verdict.as_str()) {
         (false, _) => found.join(", "),
         (true, "equivalent") => "no difference that matters".into(),
@@ -134,10 +146,17 @@ fn difference(line: &QuestionLine, name: &str, what: &str, unit_ns: u64) -> Row 
         line.relative.map_or(String::new(), |share| format!(" ({}{JOIN}%)", signed(share * 100.0)));
     Row {
         name: name.into(),
-        change: line.estimate.map_or_else(
-            || "too few events".into(),
-            |shift| format!("{what}{}{JOIN}{unit}{relative}", signed(shift)),
-        ),
+        change: match line.estimate {
+            Some(shift) => format!("{what}{}{JOIN}{unit}{relative}", signed(shift)),
+            None if line.lost_of_a || line.lost_of_b => {
+                format!(
+                    "{what}{} → {}{JOIN}{unit}",
+                    of_side(line.of_a, line.lost_of_a),
+                    of_side(line.of_b, line.lost_of_b)
+                )
+            }
+            None => "too few events".into(),
+        },
         interval: interval(line, signed),
         verdict: line.verdict.clone(),
         note: note(line, |effect| format!("{}{JOIN}{unit}", three(effect))),
@@ -166,6 +185,41 @@ fn tail(compared: &Compared) -> Row {
             String::new()
         },
     }
+}
+
+/// A quantile of a side: a number, or that it is among what the side lost.
+fn of_side(value: Option<f64>, is_lost: bool) -> String {
+    match value {
+        _ if is_lost => "lost".into(),
+        Some(value) => three(value),
+        None => "\u{2013}".into(),
+    }
+}
+
+/// `None` where nobody counted what was lost.
+fn loss(compared: &Compared) -> Option<Row> {
+    let loss = compared.loss.as_ref()?;
+    let line = &loss.question;
+    let share = |share: Option<f64>| share.map_or_else(|| "\u{2013}".into(), percent);
+    Some(Row {
+        name: "lost".into(),
+        change: format!("{} → {}", share(line.of_a), share(line.of_b)),
+        interval: interval(line, points),
+        verdict: line.verdict.clone(),
+        note: String::new(),
+    })
+}
+
+/// A difference of shares.
+pub(crate) fn points(difference: f64) -> String {
+    let sign = if difference > 0.0 {
+        "+"
+    } else if difference < 0.0 {
+        "\u{2212}"
+    } else {
+        ""
+    };
+    format!("{sign}{}", percent(difference.abs()))
 }
 
 /// What an undecided question still allows, or why a difference found is none that matters.
@@ -204,7 +258,7 @@ fn spread(compared: &Compared) -> Option<String> {
         let (a, b, ratio) = (width.of_a?, width.of_b?, width.estimate?);
         let interval = match (width.low, width.high) {
             (Some(low), Some(high)) => format!(" [{},{JOIN}{}]", three(low), three(high)),
-            _ => String::new(),
+            _ => " (too few to say how sure that is)".into(),
         };
         Some(format!("{name} {} → {}{JOIN}{unit}  x{}{interval}", three(a), three(b), three(ratio)))
     };

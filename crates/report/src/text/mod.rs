@@ -16,7 +16,7 @@ mod trial;
 mod woken;
 
 pub use compared::compared_text;
-pub(crate) use compared::{headline, spoken, story};
+pub(crate) use compared::{headline, points, spoken, story};
 pub(crate) use course::fit as course;
 pub(crate) use course::trial as trial_course;
 pub use explain::explain_text;

@@ -104,7 +104,9 @@ fn delays(page: &mut Page, finding: &Finding) {
         };
         let load = finding.loads.with_unit(trial.intended_load_pps);
         let name = format!("  delay at {} {of}, {load}   ", number::percent(share));
-        page.hanging(&name, Ink::Faint, &percentiles(trial));
+        let doubt =
+            if crate::denial::are_delays_ours(trial) { "; doubted, our own lateness is in it" } else { "" };
+        page.hanging(&name, Ink::Faint, &format!("{}{doubt}", percentiles(trial)));
     }
 }
 
@@ -174,6 +176,9 @@ fn measured(page: &mut Page, finding: &Finding) {
     for (index, (words, names)) in attributes.iter().enumerate() {
         let name = if index == 0 { "goals" } else { "" };
         page.fact(name, &format!("{}: {words}", number::listed(names)));
+    }
+    if !finding.record.limits.is_empty() {
+        page.fact("limits", &traffic::limits_words(finding.record));
     }
     page.fact("a load is", &finding.record.header.load_is);
     page.fact("time is", &finding::effective_words(search));

@@ -69,7 +69,10 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
     );
     page.fact("forwarded", &number::count(trial.forwarded.0));
     let ratio = trial.loss_ratio.map_or_else(String::new, |ratio| format!(" ({})", number::percent(ratio)));
-    let lost = format!("{}{ratio}", number::count(trial.lost.0));
+    let ours = crate::denial::loss_that_may_be_ours(trial).map_or_else(String::new, |ours| {
+        format!(", {} of them perhaps not the target's doing", number::count(ours))
+    });
+    let lost = format!("{}{ratio}{ours}", number::count(trial.lost.0));
     let ink = if trial.lost.0 > 0 { Ink::Lost } else { Ink::Plain };
     let lost = page.style.paint(ink, &lost);
     page.painted_fact("lost", &lost);
@@ -118,6 +121,17 @@ fn lateness(page: &mut Page, trial: &TrialLine) {
 }
 
 fn delays(page: &mut Page, trial: &TrialLine) {
+    if crate::denial::are_delays_ours(trial) {
+        let from_sent = trial.service_delay_ns.as_ref().map_or_else(|| "not measured".into(), listed);
+        page.fact("delay", &format!("doubted; {from_sent}\u{a0}\u{a0} (from when sent)"));
+        if let Some(delay) = &trial.delay_ns {
+            page.fact(
+                "with our own",
+                &format!("{}\u{a0}\u{a0} (from when due, our lateness in it)", listed(delay)),
+            );
+        }
+        return;
+    }
     match &trial.delay_ns {
         Some(delay) => {
             page.fact(

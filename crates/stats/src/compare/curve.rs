@@ -9,26 +9,35 @@ pub(crate) struct Curve {
     /// Events below each cell.
     below: Vec<u64>,
     count: u64,
+    /// Events that never ended: longer than any other.
+    lost: u64,
+    /// Whether the length of others is not known.
     censored: bool,
 }
 
 impl Curve {
     /// Of all events of several parts, which were counted in the same cells.
     pub(crate) fn of<'a>(parts: impl IntoIterator<Item = &'a Binned>) -> Self {
-        let (mut cells, mut count, mut censored) = (Vec::new(), 0, false);
+        let mut whole = Self { cells: Vec::new(), below: Vec::new(), count: 0, lost: 0, censored: false };
         for part in parts {
-            cells.extend_from_slice(part.cells());
-            count += part.count();
-            censored |= part.above().is_some();
+            whole.cells.extend_from_slice(part.cells());
+            whole.count += part.count();
+            whole.lost += part.lost();
+            whole.censored |= part.above().is_some() && part.lost() == 0;
         }
-        Self::summed(cells, count, censored)
+        whole.summed()
     }
 
     /// Of all events of several curves.
     pub(crate) fn together(curves: &[Self]) -> Self {
-        let cells = curves.iter().flat_map(|curve| curve.cells.iter().copied()).collect();
-        let count = curves.iter().map(|curve| curve.count).sum();
-        Self::summed(cells, count, curves.iter().any(|curve| curve.censored))
+        let whole = Self {
+            cells: curves.iter().flat_map(|curve| curve.cells.iter().copied()).collect(),
+            below: Vec::new(),
+            count: curves.iter().map(|curve| curve.count).sum(),
+            lost: curves.iter().map(|curve| curve.lost).sum(),
+            censored: curves.iter().any(|curve| curve.censored),
+        };
+        whole.summed()
     }
 
     /// Of all events but those of a part of them.
@@ -39,10 +48,19 @@ impl Curve {
             let count = cell.count - same.map_or(0, |out| out.count);
             (count > 0).then_some(Cell { count, ..*cell })
         });
-        Self::indexed(cells.collect(), self.count - part.count, self.censored)
+        Self {
+            cells: cells.collect(),
+            below: Vec::new(),
+            count: self.count - part.count,
+            lost: self.lost - part.lost,
+            censored: self.censored,
+        }
+        .indexed()
     }
 
-    fn summed(mut cells: Vec<Cell>, count: u64, censored: bool) -> Self {
+    /// With its cells in order, each once.
+    fn summed(mut self) -> Self {
+        let cells = &mut self.cells;
         cells.sort_by(|a, b| a.low.total_cmp(&b.low).then(a.high.total_cmp(&b.high)));
         cells.dedup_by(|next, kept| {
             let same = next.low == kept.low && next.high == kept.high;
@@ -51,12 +69,13 @@ impl Curve {
             }
             same
         });
-        Self::indexed(cells, count, censored)
+        self.indexed()
     }
 
-    /// Of cells in order, each once.
-    fn indexed(cells: Vec<Cell>, count: u64, censored: bool) -> Self {
-        let below = cells
+    /// Of cells that are in order.
+    fn indexed(mut self) -> Self {
+        self.below = self
+            .cells
             .iter()
             .scan(0, |below, cell| {
                 let before = *below;
@@ -64,17 +83,32 @@ impl Curve {
                 Some(before)
             })
             .collect();
-        Self { cells, below, count, censored }
+        self
     }
 
-    /// Events, those of unknown length included.
+    /// Events, those of unknown length and those that were lost included.
     pub(crate) fn count(&self) -> f64 {
         self.count as f64
     }
 
-    /// Whether the length of some is not known.
+    /// Whether some have no length, or none that is known.
     pub(crate) fn is_censored(&self) -> bool {
+        self.censored || self.lost > 0
+    }
+
+    /// Whether the length of some is not known, though they have one.
+    pub(crate) fn is_cut_off(&self) -> bool {
         self.censored
+    }
+
+    /// Events that never ended.
+    pub(crate) fn lost(&self) -> f64 {
+        self.lost as f64
+    }
+
+    /// Whether the `p` quantile is among those that never ended.
+    pub(crate) fn is_lost_at(&self, p: f64) -> bool {
+        p * self.count() > (self.count - self.lost) as f64
     }
 
     pub(crate) fn cells(&self) -> &[Cell] {
@@ -114,7 +148,16 @@ impl Curve {
 
     /// The smallest recorded value that a share `p` of the events does not exceed (type 1).
     pub(crate) fn recorded_quantile(&self, p: f64) -> Option<f64> {
-        let rank = ((p * self.count() - 1e-9).ceil()).max(1.0);
+        self.ranked(p * self.count())
+    }
+
+    /// The same of the events that ended.
+    pub(crate) fn ended_quantile(&self, p: f64) -> Option<f64> {
+        self.ranked(p * (self.count - self.lost) as f64)
+    }
+
+    fn ranked(&self, rank: f64) -> Option<f64> {
+        let rank = (rank - 1e-9).ceil().max(1.0);
         if rank > self.known() as f64 {
             return None;
         }

@@ -33,7 +33,8 @@ impl Difference {
     pub(super) fn of(sides: &Sides, p: f64) -> Self {
         let unknown = Self { of_a: None, of_b: None, freedom: 1.0, below: Vec::new() };
         let quantile = |side: &Side| side.whole.quantile(p);
-        let (Some(a), Some(b)) = (quantile(&sides.a), quantile(&sides.b)) else { return unknown };
+        let (of_a, of_b) = (quantile(&sides.a), quantile(&sides.b));
+        let (Some(a), Some(b)) = (of_a, of_b) else { return Self { of_a, of_b, ..unknown } };
         let (of_a, of_b, together) = sides.spreads_of_shares(a, b, p);
         let borne = |spread: Spread| p.min(1.0 - p) * p * (1.0 - p) / spread.variance >= BORNE_BY;
         if !borne(of_a) || !borne(of_b) {

@@ -11,7 +11,19 @@ pub(super) trait Pivot {
     /// Degrees of freedom of the standard error.
     fn freedom(&self) -> f64;
     /// How many standard errors an interval reaches that just holds this value.
-    fn reach_to(&self, value: f64) -> f64;
+    fn reach_to(&self, value: f64) -> f64 {
+        let above = self.estimate().is_none_or(|estimate| estimate > value);
+        let holds = |reach: f64| {
+            let (low, high) = self.ends(reach);
+            if above { low.is_none_or(|low| low <= value) } else { high.is_none_or(|high| high >= value) }
+        };
+        let (mut short, mut long) = (0.0, FARTHEST);
+        for _ in 0..40 {
+            let middle = (short + long) / 2.0;
+            if holds(middle) { long = middle } else { short = middle }
+        }
+        short
+    }
     /// To the scale on which the interval is about even, no change being 0.
     fn scaled(&self, value: f64) -> f64;
     /// Back.
@@ -56,7 +68,9 @@ pub struct Answer {
     pub relative: Option<f64>,
     /// Smallest effect that matters: a difference, or a share.
     pub smallest_effect: f64,
-    /// Of three questions together (Holm 1979).
+    /// Whether what was asked of A, and of B, is among the events that were lost: it is worse than any number.
+    pub lost: (bool, bool),
+    /// Of all questions together (Holm 1979).
     pub verdict: Verdict,
     /// The effect that as many events as these would show in 80 of 100 comparisons.
     pub detectable: Option<f64>,
@@ -69,6 +83,8 @@ pub struct Answer {
     pub needed: Option<f64>,
 }
 
+/// An interval that reaches farther has a level that no double tells from 1.
+const FARTHEST: f64 = 37.0;
 /// Chance that any of several questions finds a difference that is none.
 const LEVEL: f64 = 0.05;
 /// How surely a detectable effect is detected.
@@ -101,6 +117,7 @@ pub(super) fn answer(
         high,
         relative: None,
         smallest_effect,
+        lost: (false, false),
         verdict: Verdict::NoEvidence,
         detectable,
         by_chance: chance(pivot, zone),

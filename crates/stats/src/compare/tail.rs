@@ -19,15 +19,12 @@ pub(super) struct Tail {
     freedom: f64,
 }
 
-/// An interval that reaches farther has a level that no double tells from 1.
-const FARTHEST: f64 = 37.0;
-
 /// From where on events of a batch are long.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Threshold {
     /// It was given.
     Given(f64),
-    /// A percentile of A: each half of the batches is asked with what A's other half has said, the even ones first.
+    /// A percentile of what ended of A: each half of the batches is asked with what A's other half has said, the even ones first.
     Crossed(f64, f64),
 }
 
@@ -35,11 +32,11 @@ impl Threshold {
     /// A's `p` quantile; of each half of its batches, where it has some.
     pub(super) fn of_a(sides: &Sides, p: f64) -> Option<Self> {
         if sides.a.batches.is_empty() {
-            return sides.a.whole.recorded_quantile(p).map(Self::Given);
+            return sides.a.whole.ended_quantile(p).map(Self::Given);
         }
         let half = |first: usize| {
             let batches: Vec<Curve> = sides.a.batches.iter().skip(first).step_by(2).cloned().collect();
-            Curve::together(&batches).recorded_quantile(p)
+            Curve::together(&batches).ended_quantile(p)
         };
         Some(Self::Crossed(half(1)?, half(0)?))
     }
@@ -59,20 +56,22 @@ impl Threshold {
     }
 
     /// A side's events above it, in all and by batch.
-    fn above(self, side: &Side) -> (f64, Vec<f64>) {
+    fn above(self, side: &Side, lost_are_long: bool) -> (f64, Vec<f64>) {
+        let above = |curve: &Curve, at: f64| curve.above(at) - if lost_are_long { 0.0 } else { curve.lost() };
         let batches: Vec<f64> =
-            side.batches.iter().enumerate().map(|(number, batch)| batch.above(self.at(number))).collect();
+            side.batches.iter().enumerate().map(|(number, batch)| above(batch, self.at(number))).collect();
         match self {
-            Self::Given(threshold) => (side.whole.above(threshold), batches),
+            Self::Given(threshold) => (above(&side.whole, threshold), batches),
             Self::Crossed(..) => (batches.iter().sum(), batches),
         }
     }
 }
 
 impl Tail {
-    pub(super) fn of(sides: &Sides, threshold: Threshold) -> Self {
+    pub(super) fn of(sides: &Sides, threshold: Threshold, lost_are_long: bool) -> Self {
         let (a, b) = (&sides.a, &sides.b);
-        let ((above_a, by_a), (above_b, by_b)) = (threshold.above(a), threshold.above(b));
+        let ((above_a, by_a), (above_b, by_b)) =
+            (threshold.above(a, lost_are_long), threshold.above(b, lost_are_long));
         let above = (above_a, above_b);
         let count = (a.whole.count(), b.whole.count());
         let mut tail = Self { above, count, inflation: 1.0, freedom: KNOWN };
@@ -127,20 +126,6 @@ impl Pivot for Tail {
 
     fn freedom(&self) -> f64 {
         self.freedom
-    }
-
-    fn reach_to(&self, value: f64) -> f64 {
-        let above = self.estimate().is_none_or(|estimate| estimate > value);
-        let holds = |reach: f64| {
-            let (low, high) = self.ends(reach);
-            if above { low.is_none_or(|low| low <= value) } else { high.is_none_or(|high| high >= value) }
-        };
-        let (mut short, mut long) = (0.0, FARTHEST);
-        for _ in 0..40 {
-            let middle = (short + long) / 2.0;
-            if holds(middle) { long = middle } else { short = middle }
-        }
-        short
     }
 
     fn scaled(&self, value: f64) -> f64 {

@@ -14,11 +14,14 @@ pub struct WidthRatio {
     pub of_b: Option<f64>,
     /// B / A.
     pub estimate: Option<f64>,
-    /// Lower end.
+    /// Lower end; `None` where there are too few events, or batches, to say.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
 }
+
+/// An interval whose ends are more than so many times, or less than one of so many times, what was seen says nothing.
+const WIDEST: f64 = 10.0;
 
 /// A width of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +58,9 @@ impl Width {
         // Few events have less than no spread by their kurtosis.
         let Some((variance, freedom)) = error.filter(|(variance, _)| *variance > 0.0) else { return found };
         let factor = (student_quantile(freedom, 0.975) * variance.sqrt()).exp();
+        if factor > WIDEST {
+            return found;
+        }
         WidthRatio { low: Some(b / a / factor), high: Some(b / a * factor), ..found }
     }
 

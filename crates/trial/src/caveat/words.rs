@@ -52,6 +52,15 @@ impl fmt::Display for Caveat {
                  generator, raise its CPU quota, let it go first (CAP_SYS_NICE) or lower the load: dropline doctor \
                  says what disturbs here"
             ),
+            Self::DelaysDoubted { delay_p90_ns, lateness_p90_ns } => write!(
+                f,
+                "not valid as a delay of the target: one packet in ten left {} us late or more, and that is in the {} us \
+                 and more that one in ten took; the delay from when packets were sent is the target's, at a load that \
+                 came in lumps; free a CPU for the generator, raise its CPU quota, let it go first (CAP_SYS_NICE) or \
+                 lower the load",
+                lateness_p90_ns / 1000,
+                delay_p90_ns / 1000
+            ),
             Self::LinkDown { interface } => write!(
                 f,
                 "the interface {interface} was switched off, or lost or found its peer, during the trial: what was lost \

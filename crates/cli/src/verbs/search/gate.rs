@@ -81,6 +81,11 @@ impl Held {
         !why.is_empty() || self.compared.as_ref().is_some_and(ComparedSearches::is_worse)
     }
 
+    /// Whether a condition holds of a trial that says more about us than about the target.
+    pub(super) fn is_invalid(&self) -> bool {
+        self.checked.iter().any(|checked| checked.failed && !checked.valid)
+    }
+
     /// The record as one object, with how it stands to the gate.
     pub(super) fn object(&self, record: &Record) -> Value {
         let mut object = object(record, &self.checked);

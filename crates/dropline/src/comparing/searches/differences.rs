@@ -4,16 +4,20 @@ use super::{Searched, bound_above, listed};
 use dropline_record::{AnswerLine, CaveatLine, GoalLine, MovedLine, PartLine, Record};
 
 /// Doubts of a search that are doubts of where its limit is.
-const ABOUT_THE_LIMIT: [&str; 11] = [
+const ABOUT_THE_LIMIT: [&str; 15] = [
     "arrivals_not_kept",
     "dependent_trials",
     "drift",
+    "goals_contradict",
     "generator_limited",
     "generator_lost",
     "generator_starved",
     "interrupted",
+    "link_down",
     "loss_below",
+    "loss_doubted",
     "slowed",
+    "target_unreachable",
     "two_states",
     "warm_up",
 ];

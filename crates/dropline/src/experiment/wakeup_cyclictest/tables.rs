@@ -26,7 +26,7 @@ pub(super) fn study(blocks: &[Block], caveats: Vec<CaveatLine>) -> Result<Study,
     seen.sort_by_key(|seen| (seen.block.quartet, seen.block.turn));
     let (a, b) = (of(&seen, By::Cyclictest), of(&seen, By::Dropline));
     let compared = |percentile: f64| {
-        let questions = Questions { percentile, above: Some(LATE_NS), smallest_effect: None };
+        let questions = Questions { percentile, above: Some(LATE_NS), smallest_effect: None, more_loss: 0.0 };
         Comparison::of(&a, &b, Design::Interleaved, &questions)
     };
     let (found, farther) = (compared(0.99), compared(0.999));

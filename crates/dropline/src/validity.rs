@@ -1,0 +1,48 @@
+//! Whether a measurement is one of its target: what our own side, or the way, did to it comes before any verdict.
+
+use dropline_record::{CaveatLine, Record, TrialLine};
+
+/// Doubts about a trial after which it says more about us, or the way, than about the target.
+const INVALIDATING: [&str; 6] = [
+    "generator_limited",
+    "generator_lost",
+    "loss_doubted",
+    "delays_doubted",
+    "events_missing",
+    "stamps_disagree",
+];
+
+/// Whether the trial says more about us than about the target.
+pub fn is_invalid(line: &TrialLine) -> bool {
+    line.caveats.iter().any(|caveat| INVALIDATING.contains(&caveat.code.as_str()))
+}
+
+/// Whether that is so of half of the trials or more.
+pub(crate) fn are_mostly_invalid(lines: &[&TrialLine]) -> bool {
+    2 * lines.iter().filter(|line| is_invalid(line)).count() >= lines.len().max(1)
+}
+
+/// Whether a goal's answer is about this generator and not about the target.
+pub fn is_generators(record: &Record) -> bool {
+    let goals = record.result.as_ref().map(|result| result.goals.as_slice()).unwrap_or_default();
+    goals.iter().any(|answer| answer.why.as_deref() == Some("generator_limited"))
+}
+
+/// The doubts of several trials, each kind once, with how many trials it is about.
+pub(crate) fn doubts(lines: &[&TrialLine]) -> Vec<CaveatLine> {
+    let mut found: Vec<(CaveatLine, usize)> = Vec::new();
+    for caveat in lines.iter().flat_map(|line| &line.caveats) {
+        match found.iter_mut().find(|(known, _)| known.code == caveat.code) {
+            Some((_, trials)) => *trials += 1,
+            None => found.push((caveat.clone(), 1)),
+        }
+    }
+    let said = |(caveat, trials): (CaveatLine, usize)| match lines.len() {
+        1 => caveat,
+        all => {
+            let text = format!("in {trials} of {all} trials, as this: {}", caveat.text);
+            CaveatLine { text, ..caveat }
+        }
+    };
+    found.into_iter().map(said).collect()
+}
