@@ -1,7 +1,7 @@
 //! What a program behind `exec:` answers.
 
-use dropline::target::exec::{Answer, Question};
 use dropline_record::{Purpose, TrialLine};
+use dropline_targets::exec::{Answer, Question};
 use dropline_trial::{Rate, Ratio, TrialInput};
 use std::time::Duration;
 

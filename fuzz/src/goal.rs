@@ -1,10 +1,11 @@
 //! A goal as people write it.
 
 use super::text;
-use dropline::goals::WrittenGoal;
-use dropline::{AlgorithmPlan, SearchPlan, Target};
 use dropline_search::Limits;
+use dropline_targets::Target;
 use dropline_trial::{LoadRange, Rate, TrafficProfile};
+use dropline_verbs::goals::WrittenGoal;
+use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
 use std::time::Duration;
 
 /// A goal that is accepted for an algorithm can be searched for with it.

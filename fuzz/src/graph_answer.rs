@@ -1,7 +1,7 @@
 //! What a program that runs a graph answers: the `exec:` protocol's fields, and those of graphs.
 
 use super::text;
-use dropline::flowgraph::graph::answer::Answer;
+use dropline_targets::flowgraph::graph::answer::Answer;
 
 /// A graph's answer is one of the `exec:` protocol too, and what its pipes say adds up without an overflow; what is
 /// refused is refused in words of the protocol.
@@ -9,7 +9,7 @@ pub fn check(bytes: &[u8]) {
     let line = &*text(bytes);
     match Answer::read(line) {
         Ok(answer) => {
-            assert!(dropline::target::exec::Answer::read(line).is_ok());
+            assert!(dropline_targets::exec::Answer::read(line).is_ok());
             let ran = answer.flowgraph;
             assert!(ran.pipes.iter().all(|pipe| pipe.lost <= ran.lost()));
             for of_a_pipe in [0.0, 0.001, 1e6, f64::NAN] {

@@ -1,7 +1,7 @@
 //! Datagrams that reach an aggregator.
 
-use dropline::heartbeat::table::{Rejection, Table};
-use dropline::heartbeat::wire::{Heartbeat, PACKET_BYTES, REQUEST, Report, VARIABLES};
+use dropline_aggregator::table::{Rejection, Table};
+use dropline_aggregator::wire::{Heartbeat, PACKET_BYTES, REQUEST, Report, VARIABLES};
 
 /// A history of datagrams leaves the table that its heartbeats make, and what is refused has one reason.
 ///

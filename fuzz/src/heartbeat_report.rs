@@ -1,8 +1,8 @@
 //! Datagrams that reach a monitor that asked for a report.
 
-use dropline::heartbeat::asking::Answer;
-use dropline::heartbeat::report::Reading;
-use dropline::heartbeat::wire::{Checksum, REPORT_BYTES, Report, ReportError, UNSET};
+use dropline_aggregator::asking::Answer;
+use dropline_aggregator::report::Reading;
+use dropline_aggregator::wire::{Checksum, REPORT_BYTES, Report, ReportError, UNSET};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 

@@ -4,7 +4,8 @@ use super::text;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dropline_stats::Histogram;
-use flate2::{Compression, write::ZlibEncoder};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use std::io::Write as _;
 
 /// Bytes are read as stored text, and once more behind the base64 and deflate that a stored histogram is

@@ -1,7 +1,7 @@
 //! What a browser, or somebody else, sends to the page on loopback.
 
 use super::text;
-use dropline::heartbeat::watch::{Content, page};
+use dropline_aggregator::watch::{Content, page};
 
 const SECRET: &str = "what only loopback may read";
 

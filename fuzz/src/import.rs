@@ -1,8 +1,8 @@
 //! Files that others wrote.
 
 use super::text;
-use dropline::exporting;
-use dropline::import::{Format, Hints};
+use dropline_distributions::export;
+use dropline_distributions::import::{Format, Hints};
 
 /// What is read has all of its events, and is stored and read again as it is.
 pub fn check(bytes: &[u8]) {
@@ -16,7 +16,7 @@ pub fn check(bytes: &[u8]) {
             assert_eq!(cells + part.counted.above().map_or(0, |above| above.count), part.counted.count());
             assert_eq!(part.counted.binned().count(), part.counted.count());
         }
-        let stored = exporting::lines("fuzz", looked_at, &imported);
+        let stored = export::lines("fuzz", looked_at, &imported);
         assert_eq!(Format::Record.parse(&stored, &Hints::default()).as_ref(), Ok(&imported));
     }
 }

@@ -1,7 +1,7 @@
 //! What every reader of bytes and text must hold, whatever it is given.
 //!
 //! Each module has a `check` that reads the bytes in one way and panics if a promise is broken. The fuzzer
-//! calls it with bytes it makes up (`make fuzz`); a test of `crates/dropline` calls it with every file in
+//! calls it with bytes it makes up (`make fuzz`); a test of `crates/cli` calls it with every file in
 //! `corpus/`, so that what was found stays found.
 
 pub mod addresses;

@@ -1,6 +1,6 @@
 //! Object files of any compiler.
 
-use dropline::heartbeat_cost::object::Object;
+use dropline_experiments::heartbeat_cost::object::Object;
 
 /// Sections that are read have sums, and symbols that are asked for stand in order.
 pub fn check(bytes: &[u8]) {

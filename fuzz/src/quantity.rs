@@ -1,8 +1,8 @@
 //! Quantities as people write them.
 
 use super::text;
-use dropline::fail_if::FailIf;
 use dropline_trial::{Arrival, Packet, Rate, written};
+use dropline_verbs::fail_if::FailIf;
 use std::time::Duration;
 
 /// What is read is within what the quantity may be.

@@ -1,8 +1,8 @@
 //! A scenario file, which may come from elsewhere.
 
 use super::text;
-use dropline::Target;
-use dropline::scenario::{Flag, Kind, flags_of};
+use dropline_targets::Target;
+use dropline_verbs::scenario::{Flag, Kind, flags_of};
 use std::path::Path;
 
 /// What a scenario says becomes flags that it may set and a target that starts no program; else the error has a line.

@@ -1,7 +1,7 @@
 //! A target as people write it.
 
 use super::text;
-use dropline::Target;
+use dropline_targets::Target;
 
 /// A target is called what was written, and one that is refused is refused in words.
 pub fn check(bytes: &[u8]) {

@@ -1,6 +1,6 @@
 //! The reader of traces: any metadata, any stream.
 
-use dropline_trace::ctf::Trace;
+use dropline_ctf::Trace;
 use std::io::Cursor;
 use std::path::PathBuf;
 

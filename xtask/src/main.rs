@@ -72,6 +72,6 @@ fn run(program: &str, words: &[&str]) -> Done {
 
 /// The program that users run, built with optimisation.
 fn build_dropline() -> Result<PathBuf, String> {
-    run("cargo", &["build", "--release", "--locked", "--package", "dropline-cli"])?;
+    run("cargo", &["build", "--release", "--locked", "--package", "dropline"])?;
     Ok(target().join("release/dropline"))
 }

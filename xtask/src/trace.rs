@@ -27,7 +27,7 @@ pub(crate) fn test() -> Done {
         "test",
         "--locked",
         "--package",
-        "dropline-cli",
+        "dropline",
         "--test",
         "lttng",
         "--",

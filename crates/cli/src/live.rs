@@ -1,6 +1,6 @@
 //! How far the trial is that runs, in words: offered, forwarded, lost so far, and where as far as is seen.
 
-use dropline::Live;
+use dropline_targets::Live;
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};

@@ -15,11 +15,11 @@ mod signals;
 mod verbs;
 
 use args::{Cli, Verb};
-use clap::FromArgMatches as _;
 use clap::parser::ValueSource;
-use clap::{ArgAction, ArgMatches, Command};
-use dropline::Failure;
-use dropline::scenario::{self, Flag, Kind};
+use clap::{ArgAction, ArgMatches, Command, FromArgMatches as _};
+use dropline_failure::Failure;
+use dropline_verbs::scenario;
+use dropline_verbs::scenario::{Flag, Kind};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -130,6 +130,6 @@ fn said(why: &clap::Error) -> ExitCode {
 }
 
 fn end(failure: &Failure) -> ExitCode {
-    note!("error: {}", dropline::record::printable(&failure.to_string()));
+    note!("error: {}", dropline_printable::printable(&failure.to_string()));
     ExitCode::from(failure.exit_code())
 }

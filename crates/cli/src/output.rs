@@ -1,7 +1,8 @@
 //! Results on stdout, words on stderr. A reader that goes away (`| head`) ends neither in a panic.
 
-use dropline::record::printable::{printable, printable_json};
-use dropline::{Failure, whole_file};
+use dropline_archive::whole_file;
+use dropline_failure::Failure;
+use dropline_printable::{printable, printable_json};
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
@@ -61,7 +62,7 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     write_out(&printable_json(&serde_json::to_string_pretty(value).expect("a result is JSON")))
 }
 
-/// Printable text in which the colours stay that [`report`](dropline::report) gave it: no record's own came so far.
+/// Printable text in which the colours stay that [`report`](dropline_report) gave it: no record's own came so far.
 pub(crate) fn colored(text: &str) -> String {
     let mut parts = text.split("\x1b[");
     let mut out = printable(parts.next().unwrap_or_default()).into_owned();

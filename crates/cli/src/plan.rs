@@ -1,17 +1,21 @@
 //! What the flags mean: words in, plans out.
 
 use crate::args::{CompareArgs, InjectArgs, SearchArgs, TrafficArgs, TrialArgs};
-use dropline::algorithms::{Goal, Limits, Preset, mdr};
-use dropline::comparing::turns::Turns;
-use dropline::goals::WrittenGoal;
-use dropline::injecting::Injection;
-use dropline::measured::profile::PacketError;
-use dropline::measured::{
+use dropline_failure::Failure;
+use dropline_search::{Goal, Limits, Preset, mdr};
+use dropline_stats::compare::Questions;
+use dropline_targets::Target;
+use dropline_traffic::{Means, Moving, Priority, Sources, Targets};
+use dropline_trial::profile::PacketError;
+use dropline_trial::{
     Drain, LoadRange, Packet, PacketTimes, Part, Rate, Ratio, TrafficProfile, TrialInput, written,
 };
-use dropline::moving::{Means, Moving, Priority, Sources, Targets};
-use dropline::statistics::compare::Questions;
-use dropline::{AlgorithmPlan, Failure, SearchPlan, Target, TrialPlan, arriving};
+use dropline_verbs::arrival_argument;
+use dropline_verbs::compare::turns::Turns;
+use dropline_verbs::goals::WrittenGoal;
+use dropline_verbs::inject::Injection;
+use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
+use dropline_verbs::trial::TrialPlan;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
@@ -40,7 +44,7 @@ pub(crate) fn profiles(
         drain.longest = read("--drain", written::duration(text))?;
     }
     let base = TrafficProfile {
-        arrival: arriving::arrival(&args.arrival)?,
+        arrival: arrival_argument::arrival(&args.arrival)?,
         streams,
         directions,
         drain,
@@ -81,7 +85,7 @@ pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
     let profile = profiles.remove(0);
     let asked = args.load.as_deref().map(|text| rate("--load", text, profile.packet)).transpose()?;
     let load = match (target.paces_itself(), asked) {
-        (false, _) => arriving::load(&profile.arrival, asked.or_else(|| target.default_load()))?,
+        (false, _) => arrival_argument::load(&profile.arrival, asked.or_else(|| target.default_load()))?,
         // What it comes to is known afterwards.
         (true, None) => Rate::LOWEST,
         (true, Some(_)) => {
@@ -90,7 +94,7 @@ pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
         }
     };
     if !target.takes_clients() {
-        arriving::scheduled(&profile.arrival)?;
+        arrival_argument::scheduled(&profile.arrival)?;
     }
     let duration = read("--duration", written::positive_duration(&args.duration))?;
     let keeps = !args.no_packets && args.keep.output.as_deref() != Some("-".as_ref());
@@ -126,7 +130,7 @@ pub(crate) fn searches(
         None => Vec::new(),
     };
     let plan = |profile: TrafficProfile| -> Result<SearchPlan, Failure> {
-        arriving::searchable(&profile.arrival)?;
+        arrival_argument::searchable(&profile.arrival)?;
         let range = range(args, &target, &profile, generator_limit)?;
         let (target, goals, delay_at) = (target.clone(), goals.clone(), delay_at.clone());
         let plan = SearchPlan {

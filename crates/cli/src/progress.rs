@@ -3,11 +3,14 @@
 use crate::block::Block;
 use crate::live::{LiveWords, live_words};
 use crate::output;
-use dropline::algorithms::{Outlook, Search};
-use dropline::measured::{Rate, TrialInput};
-use dropline::record::record::trial_line;
-use dropline::record::{BoundsLine, Purpose, TrialLine};
-use dropline::{Failure, Live, Watcher, load_in, record};
+use dropline_failure::Failure;
+use dropline_record::record::trial_line;
+use dropline_record::{BoundsLine, Purpose, TrialLine};
+use dropline_search::{Outlook, Search};
+use dropline_targets::Live;
+use dropline_trial::{Rate, TrialInput};
+use dropline_verbs::observer::Watcher;
+use dropline_verbs::search::load_in;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -67,9 +70,9 @@ impl Progress {
     }
 
     /// Tells what is searched for, so that the intervals can be drawn.
-    pub(crate) fn searching(&mut self, plan: &dropline::SearchPlan) {
+    pub(crate) fn searching(&mut self, plan: &dropline_verbs::plan::SearchPlan) {
         self.load_unit = plan.target.load_unit();
-        self.goals = plan.line().goals.iter().map(record::GoalLine::words).collect();
+        self.goals = plan.line().goals.iter().map(dropline_record::GoalLine::words).collect();
         self.widths = plan.goals.iter().map(|goal| goal.width.as_f64()).collect();
         self.range = Some((plan.range.min().as_pps(), plan.range.max().as_pps()));
         self.budget = plan.limits.budget;
@@ -93,7 +96,7 @@ impl Progress {
     }
 
     fn say(&self, text: &str) {
-        let text = &*record::printable(text);
+        let text = &*dropline_printable::printable(text);
         match &self.block {
             Some(block) => block.println(text),
             None if self.quiet => {}

@@ -1,13 +1,13 @@
 //! Ctrl-C and SIGTERM: what was measured is told and kept; before anything was, they end the program at once.
 
-use dropline::{Failure, reading};
+use dropline_archive::reading;
+use dropline_failure::Failure;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 /// Exit code of what a signal ended.
 pub(crate) const INTERRUPTED: u8 = 130;

@@ -21,11 +21,13 @@ pub(crate) mod watch;
 use crate::args::{KeepArgs, TrafficArgs};
 use crate::plan;
 use crate::signals::stop_on_signals;
-use dropline::fail_if::{Asked, Checked, FailIf};
-use dropline::keeper::Output;
-use dropline::record::Record;
-use dropline::report::{Color, Style, object as object_of};
-use dropline::{Conditions, Failure, clock};
+use dropline_archive::clock;
+use dropline_archive::record_file::Output;
+use dropline_failure::Failure;
+use dropline_record::Record;
+use dropline_report::{Color, Style, object as object_of};
+use dropline_verbs::fail_if::{Asked, Checked, FailIf};
+use dropline_verbs::search::Conditions;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 

@@ -34,7 +34,7 @@ const NOT_HERE: &[(&str, &str)] = &[
     ("flowgraph:futuresdr", "the graphs take minutes to build; make test-flowgraph runs them"),
     ("flowgraph:gnuradio", "the graphs take minutes to build; make test-flowgraph runs them"),
     ("experiment flowgraph-latency", "needs the same graphs"),
-    ("experiment poisson-loss", "runs for minutes; crates/dropline/src/experiment tests its parts"),
+    ("experiment poisson-loss", "runs for minutes; crates/experiments tests its parts"),
     ("heartbeat serve --listen 0.0.0.0", "listens to a network that the test did not make"),
     ("gateway:9060", "a host that the reader has"),
     ("heartbeat cost", "measures for a minute; crates/cli/tests/heartbeat_reliability.rs runs it on less"),
@@ -147,7 +147,8 @@ impl Scene {
         let values: String = (0..400).map(|n| format!("{}\n", 20 + n * n % 37)).collect();
         let table: String = (0..40).map(|n| format!("{}\t{}\n", 20 + n, 3 + n * n % 17)).collect();
         bench.write("values.txt", &values);
-        std::fs::copy(root().join("crates/dropline/tests/formats/fio.json"), bench.path("fio.json")).unwrap();
+        std::fs::copy(root().join("crates/distributions/tests/formats/fio.json"), bench.path("fio.json"))
+            .unwrap();
         bench.write("requests.csv", &format!("latency_ms\n{values}"));
         for name in ["latencies", "idle", "iozone64", "iozone32", "before", "after"] {
             bench.write(&format!("{name}.tsv"), &table);
@@ -187,7 +188,7 @@ impl Scene {
         let without_comment = command.split(" # ").next().unwrap_or(command).trim_end_matches([' ', '&']);
         let mut command = without_comment.split_whitespace().collect::<Vec<_>>().join(" ");
         for (from, to) in [
-            ("cargo run --release -p dropline-cli -- ", "dropline "),
+            ("cargo run --release -p dropline -- ", "dropline "),
             // What another program wrote is there already.
             ("cyclictest -m -p 95 -a -i 1000 -l 100000 -h 400 -q > quiet.hist && ", ""),
             ("127.0.0.1:7007", &self.services[0].address),

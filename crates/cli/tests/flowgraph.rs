@@ -175,7 +175,7 @@ fn passages_are_exported_as_chromes_trace_events_and_as_a_trace() {
 
 #[test]
 fn a_trace_of_lttng_says_what_its_recorder_had_no_room_for() {
-    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/lttng");
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ctf/tests/lttng");
     let bench = Bench::new();
     let ended =
         bench.run(&["trial", &format!("flowgraph:ctf:{}", trace.display()), "--json", "-q", "-o", "-"]);

@@ -11,7 +11,7 @@ const TRIAL: &str = r#"exec:sh -c 'read line; echo "{\"intended\":1000000,\"offe
 
 /// What others wrote; where each is from stands beside the parser that it tests.
 fn sample(name: &str) -> String {
-    format!("{}/../dropline/tests/formats/{name}", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/../distributions/tests/formats/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
 fn run(command: &mut Command) -> Output {

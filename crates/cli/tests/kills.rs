@@ -1,15 +1,15 @@
 //! Searches of a real service that are killed at any moment, each gone on with twice.
 //!
-//! `DROPLINE_KILLS=500 cargo test -p dropline-cli --test kills -- --nocapture` kills that many; a few are killed by
+//! `DROPLINE_KILLS=500 cargo test -p dropline --test kills -- --nocapture` kills that many; a few are killed by
 //! default.
 
 mod command;
 
 use command::{Bench, Service};
-use dropline::SearchPlan;
-use dropline::keeper::read_record;
-use dropline::record::{AnswerLine, GoalLine, Record};
-use dropline::replaying::replay;
+use dropline_archive::record_file::read_record;
+use dropline_record::{AnswerLine, GoalLine, Record};
+use dropline_verbs::plan::SearchPlan;
+use dropline_verbs::replay::replay;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,7 @@
 //! What an aggregator can be told.
 
-use crate::{PACKET_BYTES, REQUEST, VARIABLES, adler::adler32};
+use crate::adler::adler32;
+use crate::{PACKET_BYTES, REQUEST, VARIABLES};
 
 /// Fifth byte of every heartbeat.
 const MAGIC: u8 = 0xf1;

@@ -1,9 +1,7 @@
 //! What an aggregator answers, as a monitor reads it.
 
-use crate::{
-    REPORT_BYTES, VARIABLES,
-    adler::{MODULUS, adler32},
-};
+use crate::adler::{MODULUS, adler32};
+use crate::{REPORT_BYTES, VARIABLES};
 
 /// A report whose checksum was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]

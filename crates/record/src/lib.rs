@@ -19,7 +19,6 @@ pub mod header;
 pub mod injected;
 pub mod packets;
 pub mod passages_line;
-pub mod printable;
 pub mod record;
 pub mod result_line;
 pub mod schema;
@@ -46,7 +45,6 @@ pub use header::{GoalLine, Header, LimitsLine, MdrLine, PartLine, ProfileLine, S
 pub use injected::{Injected, InjectedModeLine};
 pub use packets::{PacketFile, PacketFileError};
 pub use passages_line::PassagesLine;
-pub use printable::printable;
 pub use record::{ReadError, Record};
 pub use result_line::{
     AnswerLine, CertifiedLine, CurveLine, DelayAtLine, OutlookLine, ResultLine, ResultWord,

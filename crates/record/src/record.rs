@@ -1,11 +1,11 @@
 //! A whole record: read from its lines, written line by line.
 
-use crate::agreement;
-use crate::printable::printable_json;
 use crate::schema::{CURRENT, Line};
 use crate::{
     AnswerLine, BoundsLine, CaveatLine, Header, LimitsLine, ResultLine, ResultWord, SearchLine, TrialLine,
+    agreement,
 };
+use dropline_printable::printable_json;
 use serde_json::{Map, Value};
 
 /// A measurement as it is kept: a header, trials in order, and a result when it ended.

@@ -1,7 +1,8 @@
 //! The record's JSON Schema, made from its types.
 
 use crate::{DistributionLine, Header, LimitsLine, ResultLine, TrialLine};
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
 
 /// Name of the format that this version writes.

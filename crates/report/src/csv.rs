@@ -1,7 +1,7 @@
 //! Trials as comma-separated values: a row a trial, units in the names.
 
 use crate::finding::word;
-use dropline_record::printable::escaped;
+use dropline_printable::escaped;
 use dropline_record::{Count, DelayLine, Record, TrialLine};
 
 /// The trials of a record as CSV (RFC 4180), with the fields of a trial's JSON; histograms and slices are left

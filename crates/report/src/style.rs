@@ -1,6 +1,6 @@
 //! How text is dressed for a terminal.
 
-use dropline_record::printable::steers;
+use dropline_printable::steers;
 
 /// The terminal that text is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,8 @@
 //! not reject is the number of modes. A mode is a peak, not a code path: two paths may share a peak.
 
 use crate::chance::{multinomial, p_value, seeded};
-use crate::grid;
 use crate::likelihood::Lattice;
-use crate::{Binned, Cell};
+use crate::{Binned, Cell, grid};
 
 /// Name of the estimator.
 pub const ESTIMATOR: &str =

@@ -26,8 +26,6 @@
 //! On, it is one read of the clock and 32 bytes into the thread's own ring.
 #![cfg_attr(not(feature = "std"), no_std)]
 
-#[cfg(feature = "std")]
-pub mod ctf;
 mod event;
 mod granules;
 mod layout;

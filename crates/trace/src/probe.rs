@@ -2,7 +2,8 @@
 
 use crate::Kind;
 use crate::layout::{NAME_BYTES, ProbeEntry};
-use crate::sys::{clock::Clock, local};
+use crate::sys::clock::Clock;
+use crate::sys::local;
 use core::sync::atomic::Ordering;
 
 /// A named place; made by [`probe!`](crate::probe), one static for each.

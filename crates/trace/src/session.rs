@@ -7,9 +7,8 @@ use crate::sys::local;
 use crate::sys::region::{Mapping, Region};
 use crate::{Event, Reader};
 use core::sync::atomic::Ordering;
-use std::fmt;
-use std::io;
 use std::path::Path;
+use std::{fmt, io};
 
 /// The collecting end of a session. Its file goes with it; a program that still writes is not disturbed.
 #[derive(Debug)]

@@ -3,10 +3,9 @@
 use crate::counters::shown_again;
 use crate::receiver::nothing_as_none;
 use crate::sys::{ReceiveBatch, open_tap, receive_drops, wait_for_stamps, wait_readable};
-use std::fmt;
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
+use std::{fmt, io};
 
 /// A copy of the datagrams that arrive for one UDP port, with the kernel's stamps.
 ///

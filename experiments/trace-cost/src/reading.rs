@@ -2,8 +2,8 @@
 
 use crate::rivals;
 use dropline_passage::{Correlator, Settings};
-use dropline_trace::ctf::{Trace, TraceWriter};
-use dropline_trace::{Calibration, Event, Kind, Pair};
+use dropline_ctf::{Entry, Trace, TraceWriter};
+use dropline_trace::Kind;
 use std::hint::black_box;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -51,13 +51,11 @@ pub fn trace_against_babeltrace2() -> Result<(f64, f64), String> {
     const EVENTS: u64 = 1_000_000;
     let directory = std::env::temp_dir().join(format!("dropline-trace-cost-{}", std::process::id()));
     let failed = |why: std::io::Error| why.to_string();
-    let pair = |ticks, ns| Pair { ticks, ns, within: 0 };
-    let calibration = Calibration::between(pair(0, 1), pair(1000, 1001)).ok_or("no time has passed")?;
-    let mut writer = TraceWriter::create(&directory, calibration).map_err(failed)?;
+    let mut writer = TraceWriter::create(&directory).map_err(failed)?;
     for n in 1..=EVENTS / 2 {
-        let event = |kind, ticks| Event { ticks, kind, pipe: (n % 6) as u32, n: n / 6, extra: 0 };
-        writer.write(0, event(Kind::Tx, 100 * n)).map_err(failed)?;
-        writer.write(1, event(Kind::Rx, 100 * n + 5000)).map_err(failed)?;
+        let pipe = (n % 6) as u32;
+        writer.write(0, 100 * n, Entry::Tx { pipe, n: n / 6 }).map_err(failed)?;
+        writer.write(1, 100 * n + 5000, Entry::Rx { pipe, n: n / 6 }).map_err(failed)?;
     }
     writer.finish(|_| 0).map_err(failed)?;
     let (mut ours, mut theirs) = (Duration::MAX, Duration::MAX);

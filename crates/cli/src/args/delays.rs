@@ -2,7 +2,7 @@
 
 use super::TrafficArgs;
 use clap::Args;
-use dropline::import::Format;
+use dropline_distributions::import::Format;
 use std::path::PathBuf;
 
 /// Keep what another program measured as a record: exact values and counts, with what they mean.

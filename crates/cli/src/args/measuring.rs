@@ -2,7 +2,7 @@
 
 use super::{ARRIVALS, TARGETS};
 use clap::{Args, ValueEnum};
-use dropline::record::ResultWord;
+use dropline_record::ResultWord;
 use std::path::PathBuf;
 
 /// What a search that goes on has from its record.

@@ -2,7 +2,8 @@
 
 use super::DONE;
 use crate::args::ClientArgs;
-use dropline::{Failure, serving};
+use dropline_failure::Failure;
+use dropline_verbs::serve;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,5 +14,5 @@ pub(crate) fn run(args: &ClientArgs) -> Result<u8, Failure> {
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(Failure::environment)?;
     }
-    serving::client(&args.words, &mut std::io::stdout().lock(), &stop).map(|()| DONE)
+    serve::client(&args.words, &mut std::io::stdout().lock(), &stop).map(|()| DONE)
 }

@@ -4,14 +4,15 @@ use super::{DONE, FAILED, conditions, not_valid, output_to, style};
 use crate::args::CompareArgs;
 use crate::progress::Progress;
 use crate::{output as out, plan};
-use dropline::comparing::searches::{Searched, compare};
-use dropline::comparing::{self, Both, side};
-use dropline::{Failure, report};
+use dropline_failure::Failure;
+use dropline_verbs::compare;
+use dropline_verbs::compare::searches::{Searched, compare};
+use dropline_verbs::compare::{Both, side};
 
 pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure> {
     let (pair, failure) = match (args.abba, args.targets.as_slice()) {
         (true, [_, _]) => measured(args, words)?,
-        (false, [a, b]) => match comparing::read(a.as_ref(), b.as_ref())? {
+        (false, [a, b]) => match compare::read(a.as_ref(), b.as_ref())? {
             Both::Delays(pair) => (*pair, None),
             Both::Searches(searches) => return limits(args, &searches),
         },
@@ -23,15 +24,15 @@ pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure>
         }
     };
     let questions = plan::questions(args, pair.a.meaning.unit_ns)?;
-    let compared = comparing::compare(&pair, &questions);
+    let compared = compare::compare(&pair, &questions);
     if let Some(path) = &args.html {
-        out::write(path, &report::compared_html(&compared))?;
+        out::write(path, &dropline_report::compared_html(&compared))?;
         note!("page  {}", path.display());
     }
     if args.json {
         out::print_json(&compared)?;
     } else {
-        out::print(&report::compared_text(&compared, style()))?;
+        out::print(&dropline_report::compared_text(&compared, style()))?;
     }
     if let Some(failure) = failure {
         return Err(failure);
@@ -50,13 +51,13 @@ fn limits(args: &CompareArgs, [a, b]: &[Searched; 2]) -> Result<u8, Failure> {
     }
     let compared = compare(a, b, plan::smallest_effect(args.smallest_effect.as_deref())?)?;
     if let Some(path) = &args.html {
-        out::write(path, &report::compared_searches_html(&compared))?;
+        out::write(path, &dropline_report::compared_searches_html(&compared))?;
         note!("page  {}", path.display());
     }
     if args.json {
         out::print_json(&compared)?;
     } else {
-        out::print(&report::compared_searches_text(&compared, style()))?;
+        out::print(&dropline_report::compared_searches_text(&compared, style()))?;
     }
     Ok(if compared.is_worse() { FAILED } else { DONE })
 }

@@ -4,9 +4,10 @@ use super::{DONE, INVALID};
 use crate::args::DoctorArgs;
 use crate::output as out;
 use crate::signals::stop_on_signals;
-use dropline::doctor::{Finding, Weight, examine_machine, examine_target};
-use dropline::moving::Targets;
-use dropline::{Failure, Target};
+use dropline_failure::Failure;
+use dropline_targets::Target;
+use dropline_traffic::Targets;
+use dropline_verbs::doctor::{Finding, Weight, examine_machine, examine_target};
 
 pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let target = args.target.as_deref().map(Target::parse).transpose()?;

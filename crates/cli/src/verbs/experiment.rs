@@ -2,12 +2,11 @@
 
 use super::{DONE, style};
 use crate::args::ExperimentArgs;
-use crate::output as out;
-use crate::plan;
 use crate::signals::stop_on_signals;
-use dropline::experiment::{self, Effort};
-use dropline::measured::written;
-use dropline::{Failure, report};
+use crate::{output as out, plan};
+use dropline_experiments::Effort;
+use dropline_failure::Failure;
+use dropline_trial::written;
 
 pub(crate) fn run(args: &ExperimentArgs) -> Result<u8, Failure> {
     let effort = Effort {
@@ -24,15 +23,18 @@ pub(crate) fn run(args: &ExperimentArgs) -> Result<u8, Failure> {
         keep: args.keep.clone(),
         stop: stop_on_signals()?,
     };
-    let found = experiment::run(&args.name, &effort, &mut |at| note!("{at}"))?;
+    let found = dropline_experiments::run(&args.name, &effort, &mut |at| note!("{at}"))?;
     if let Some(path) = &args.html {
-        let fits = experiment::distributions(&args.name);
-        out::write(path, &report::study_page(&found.study, &found.graphs, &fits, &found.calibrations))?;
+        let fits = dropline_experiments::distributions(&args.name);
+        out::write(
+            path,
+            &dropline_report::study_page(&found.study, &found.graphs, &fits, &found.calibrations),
+        )?;
     }
     if args.json {
         out::print_json(&found.study)?
     } else {
-        out::print(&report::study_text(&found.study, style()))?
+        out::print(&dropline_report::study_text(&found.study, style()))?
     }
     Ok(DONE)
 }

@@ -3,8 +3,8 @@
 use super::{DONE, style};
 use crate::args::ExplainArgs;
 use crate::output as out;
-use dropline::explaining::{Explained, explain};
-use dropline::{Failure, report};
+use dropline_failure::Failure;
+use dropline_verbs::explain::{Explained, explain};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let Explained { record, explanation } = explain(&args.file)?;
@@ -14,7 +14,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Failure> {
         object["caveats"] = serde_json::to_value(record.caveats()).expect("caveats are JSON");
         out::print_json(&object)?;
     } else {
-        out::print(&report::explain_text(&record, &explanation, style()))?;
+        out::print(&dropline_report::explain_text(&record, &explanation, style()))?;
     }
     Ok(DONE)
 }

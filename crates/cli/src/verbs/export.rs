@@ -3,9 +3,10 @@
 use super::DONE;
 use crate::args::{ExportArgs, ExportFormat};
 use crate::output as out;
-use dropline::exporting::Held;
-use dropline::flowgraph::Events;
-use dropline::{Failure, record, whole_file};
+use dropline_archive::whole_file;
+use dropline_distributions::export::Held;
+use dropline_failure::Failure;
+use dropline_targets::flowgraph::Events;
 use std::io::BufWriter;
 
 pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
@@ -29,13 +30,13 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
         ExportFormat::Csv => Held::read(&args.record)?.csv(),
         ExportFormat::Hlog => {
             let (log, notes) = Held::read(&args.record)?.hdr_log(args.slices, args.trial)?;
-            notes.iter().for_each(|note| note!("! {}", record::printable(note)));
+            notes.iter().for_each(|note| note!("! {}", dropline_printable::printable(note)));
             log
         }
         ExportFormat::Openmetrics => Held::read(&args.record)?.openmetrics()?,
         ExportFormat::Schema => {
             Held::read(&args.record)?;
-            record::schema::line_schema()
+            dropline_record::schema::line_schema()
         }
     };
     match &args.output {

@@ -2,11 +2,10 @@
 
 use super::{DONE, import, style};
 use crate::args::FitArgs;
-use crate::output as out;
-use crate::plan;
-use dropline::fitting::{FitPlan, fit};
-use dropline::measured::written;
-use dropline::{Failure, report};
+use crate::{output as out, plan};
+use dropline_distributions::fit::{FitPlan, fit};
+use dropline_failure::Failure;
+use dropline_trial::written;
 
 pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
     let above =
@@ -24,7 +23,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
         .map(|imported| fit(&name, imported, &plan))
         .collect();
     if let Some(path) = &args.html {
-        out::write(path, &report::fit_html(&fits))?;
+        out::write(path, &dropline_report::fit_html(&fits))?;
     }
     match fits.as_slice() {
         [one] if args.json => out::print_json(one)?,
@@ -34,7 +33,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
                 if several.len() > 1 {
                     out::print(&format!("\n{}", fit.source))?;
                 }
-                out::print(&report::fit_text(fit, style()))?;
+                out::print(&dropline_report::fit_text(fit, style()))?;
             }
         }
     }

@@ -9,8 +9,8 @@ mod study;
 mod watch;
 
 use clap::{Args, Subcommand};
-use dropline::Failure;
-use dropline::heartbeat::wire::VARIABLES;
+use dropline_aggregator::wire::VARIABLES;
+use dropline_failure::Failure;
 
 /// Keep the last heartbeat of 64 variables, and say how they are.
 #[derive(Args, Debug)]

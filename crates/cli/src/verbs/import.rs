@@ -3,18 +3,20 @@
 use super::DONE;
 use crate::args::{ImportArgs, SourceArgs};
 use crate::output as out;
-use dropline::import::{Format, Hints, Imported};
-use dropline::{Failure, exporting, import, nearest, record, whole_file};
+use dropline_archive::whole_file;
+use dropline_distributions::import::{Format, Hints, Imported};
+use dropline_distributions::{export, import};
+use dropline_failure::{Failure, nearest};
 use std::path::Path;
 
 pub(crate) fn run(args: &ImportArgs) -> Result<u8, Failure> {
     let (format, imported) = read(&args.file, &args.source)?;
     let name = args.file.file_name().unwrap_or_default().to_string_lossy();
-    whole_file::create_of(&args.output, exporting::lines(&name, format, &imported).as_bytes())?;
+    whole_file::create_of(&args.output, export::lines(&name, format, &imported).as_bytes())?;
     for part in &imported {
         let what = if part.name.is_empty() { String::new() } else { format!("{}: ", part.name) };
         out::print(&format!("{what}{} events  {}", part.counted.count(), args.output.display()))?;
-        part.notes.iter().for_each(|note| note!("! {}", record::printable(note)));
+        part.notes.iter().for_each(|note| note!("! {}", dropline_printable::printable(note)));
     }
     Ok(DONE)
 }

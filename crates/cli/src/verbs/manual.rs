@@ -4,7 +4,7 @@ use super::DONE;
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::output as out;
 use clap::CommandFactory as _;
-use dropline::Failure;
+use dropline_failure::Failure;
 
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<u8, Failure> {
     let mut script = Vec::new();

@@ -4,10 +4,11 @@ use super::DONE;
 use crate::args::MeasureArgs;
 use crate::signals::stop_on_signals;
 use crate::{output as out, plan};
-use dropline::measured::TrialInput;
-use dropline::target::Opening;
-use dropline::target::exec::{Answer, Request};
-use dropline::{Failure, Target, measured::Measurer as _, reading};
+use dropline_archive::reading;
+use dropline_failure::Failure;
+use dropline_targets::exec::{Answer, Request};
+use dropline_targets::{Opening, Target};
+use dropline_trial::{Measurer as _, TrialInput};
 
 pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
     let target = Target::parse(&args.target)?;

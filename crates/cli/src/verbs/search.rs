@@ -6,12 +6,15 @@ use super::{DONE, FAILED, conditions, not_valid, output, style};
 use crate::args::SearchArgs;
 use crate::progress::Progress;
 use crate::{output as out, plan};
-use dropline::keeper::{Output, read_record};
-use dropline::measured::Rate;
-use dropline::record::{Record, Study, Table};
-use dropline::{
-    Conditions, Failure, Finished, SearchPlan, Target, Watcher as _, quoted_path, report, validity,
-};
+use dropline_archive::record_file::{Output, read_record};
+use dropline_failure::{Failure, quoted_path};
+use dropline_record::{Record, Study, Table};
+use dropline_targets::Target;
+use dropline_trial::Rate;
+use dropline_verbs::observer::Watcher as _;
+use dropline_verbs::plan::SearchPlan;
+use dropline_verbs::search::{Conditions, Finished};
+use dropline_verbs::validity;
 use gate::{Gate, Held};
 use serde_json::Value;
 use std::path::Path;
@@ -56,7 +59,7 @@ fn fresh(args: &SearchArgs, conditions: &mut Conditions, progress: &mut Progress
         Some(known) => Ok(known),
         None => {
             progress.generator(None);
-            let measured = dropline::target::generator_limit(profile, &conditions.stop)?;
+            let measured = dropline_targets::generator_limit(profile, &conditions.stop)?;
             progress.generator(Some(measured.as_pps()));
             limit = Some(measured);
             Ok(measured)
@@ -72,7 +75,7 @@ fn fresh(args: &SearchArgs, conditions: &mut Conditions, progress: &mut Progress
         let plan = plan.repetition(number, repeat);
         let output = output(&args.keep, index, count);
         progress.searching(&plan);
-        let one = dropline::search(&plan, &output, conditions, progress)?;
+        let one = dropline_verbs::search::search(&plan, &output, conditions, progress)?;
         if let (Output::File(file), None) = (output, &path) {
             path = Some(file);
         }
@@ -121,12 +124,12 @@ fn resume(
     }
     plan::limit(args, &mut plan.limits)?;
     progress.searching(&plan);
-    dropline::resume(&plan, path, conditions, progress)
+    dropline_verbs::search::resume(&plan, path, conditions, progress)
 }
 
 fn show(args: &SearchArgs, records: &[Record], held: &[Held]) -> Result<(), Failure> {
     if let Some(path) = &args.html {
-        out::write(path, &report::html(records))?;
+        out::write(path, &dropline_report::html(records))?;
     }
     let texts: String = held.iter().filter_map(Held::text).collect();
     match records {
@@ -144,11 +147,11 @@ fn show(args: &SearchArgs, records: &[Record], held: &[Held]) -> Result<(), Fail
                 _ => out::print_json(&objects),
             }
         }
-        [record] => out::print(&(report::text(record, style()) + &texts)),
+        [record] => out::print(&(dropline_report::text(record, style()) + &texts)),
         records if differs_in_frame(records) => {
-            out::print(&report::study_text(&frame_table(records), style()))
+            out::print(&dropline_report::study_text(&frame_table(records), style()))
         }
-        records => out::print(&report::text_many(records, style())),
+        records => out::print(&dropline_report::text_many(records, style())),
     }
 }
 
@@ -173,7 +176,7 @@ fn frame_table(records: &[Record]) -> Study {
             let bits = pps.map(|pps| pps * f64::from(profile.frame_bytes) * 8.0 / 1e6);
             row.push(pps.map_or("none".into(), |pps| format!("{pps:.0}")));
             row.push(bits.map_or("none".into(), |bits| format!("{bits:.1}")));
-            row.push(report::standing(record, answer));
+            row.push(dropline_report::standing(record, answer));
         }
         row
     };

@@ -5,10 +5,12 @@ use crate::args::TrialArgs;
 use crate::progress::Progress;
 use crate::signals::INTERRUPTED;
 use crate::{output as out, plan};
-use dropline::background::Background;
-use dropline::fail_if::Checked;
-use dropline::record::Record;
-use dropline::{Failure, Finished, report, validity};
+use dropline_failure::Failure;
+use dropline_record::Record;
+use dropline_targets::background::Background;
+use dropline_verbs::fail_if::Checked;
+use dropline_verbs::search::Finished;
+use dropline_verbs::validity;
 
 pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
     let fail_if = conditions_to_fail(&args.keep, None)?;
@@ -16,7 +18,7 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
     let conditions = conditions(&args.traffic, words)?;
     let mut progress = Progress::new(args.keep.quiet, false).counting(plan.target.load_unit());
     let mut background = Background::start(&args.background)?;
-    let done = dropline::trial(&plan, &output(&args.keep, 0, 1), &conditions, &mut progress);
+    let done = dropline_verbs::trial::trial(&plan, &output(&args.keep, 0, 1), &conditions, &mut progress);
     progress.clear();
     if background.ended() > 0 {
         note!("a --background command had ended before the trial did");
@@ -27,7 +29,7 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
     if args.keep.json {
         out::print_json(&object(&record, &checked))?;
     } else {
-        out::print(&report::text(&record, style()))?;
+        out::print(&dropline_report::text(&record, style()))?;
     }
     let met: Vec<&Checked> = checked.iter().filter(|checked| checked.failed).collect();
     met.iter().for_each(|checked| note!("{}", checked.text));

@@ -5,9 +5,10 @@ use crate::args::WatchArgs;
 use crate::signals::stop_on_signals;
 use crate::{output as out, plan};
 use console::Term;
-use dropline::measured::written;
-use dropline::overhearing::{Glimpse, WatchPlan, watch};
-use dropline::{Failure, Finished, quoted_path, report};
+use dropline_failure::{Failure, quoted_path};
+use dropline_trial::written;
+use dropline_verbs::search::Finished;
+use dropline_verbs::watch::{Glimpse, WatchPlan, watch};
 use std::time::Duration;
 
 pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
@@ -33,9 +34,9 @@ pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
     shown.clear();
     let Finished { record, failure } = done?;
     if args.json {
-        out::print_json(&report::object(&record))?;
+        out::print_json(&dropline_report::object(&record))?;
     } else {
-        out::print(&report::text(&record, style()))?;
+        out::print(&dropline_report::text(&record, style()))?;
         let kept = failure.is_none();
         if let Some(path) = output.path().filter(|_| kept) {
             out::print(&format!("record     {0}\nwhy        dropline explain {0}", quoted_path(path)))?;

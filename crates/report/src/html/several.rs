@@ -10,9 +10,8 @@ use crate::comparison::{Comparison, Labels, Line, labels};
 use crate::finding::{Finding, Piece};
 use crate::number::{self, Loads};
 use crate::plot::{self, Plot, Room};
-use crate::prose;
 use crate::text::{change_words, irregular_words};
-use crate::traffic;
+use crate::{prose, traffic};
 use dropline_record::{CaveatLine, Record};
 use maud::{Markup, html};
 

@@ -1,7 +1,7 @@
 //! Head and frame of every page.
 
 use crate::plot;
-use dropline_record::printable;
+use dropline_printable::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("page.css");

@@ -44,7 +44,8 @@ pub(crate) use slices::slices;
 
 use crate::number::Loads;
 use canvas::Drawing;
-use dropline_record::{Purpose, TrialLine, printable};
+use dropline_printable::printable;
+use dropline_record::{Purpose, TrialLine};
 
 /// Colours and lines of all drawings, for page and file alike.
 pub(crate) const STYLE: &str = include_str!("plot.css");

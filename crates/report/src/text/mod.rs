@@ -17,8 +17,7 @@ mod woken;
 
 pub use compared::compared_text;
 pub(crate) use compared::{headline, points, spoken, story};
-pub(crate) use course::fit as course;
-pub(crate) use course::trial as trial_course;
+pub(crate) use course::{fit as course, trial as trial_course};
 pub use explain::explain_text;
 pub use fit::fit_text;
 pub(crate) use fit::unit;

@@ -2,9 +2,8 @@
 
 use super::layout::{Columns, Page, Row, Side};
 use crate::finding::{self, Finding};
-use crate::number;
 use crate::style::Ink;
-use crate::traffic;
+use crate::{number, traffic};
 use dropline_record::{Record, TrialLine};
 
 pub(super) fn write(page: &mut Page, finding: &Finding) {

@@ -1,9 +1,7 @@
 //! Goals with trials of one length: where to look, then what is believed.
 
 use super::brisk::{self, Brisk};
-use super::choice;
 use super::cloud::Cloud;
-use super::curve;
 use super::doubt::{self, Doubt};
 use super::ends::AtEnds;
 use super::first::First;
@@ -11,6 +9,7 @@ use super::forgotten::Forgotten;
 use super::locate::{Locate, Place};
 use super::model::Evidence;
 use super::view::{Stated, View};
+use super::{choice, curve};
 use crate::{CurvePoint, Goal, GoalOutcome, GoalResult, Irregular, Outlook};
 use dropline_trial::{Caveat, LoadRange, Rate, Ratio, Trial, TrialInput, seed};
 use std::time::Duration;

@@ -147,7 +147,8 @@ fn wrong(why: &'static str) -> HistogramError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flate2::{Compression, write::ZlibEncoder};
+    use flate2::Compression;
+    use flate2::write::ZlibEncoder;
     use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
     use proptest::prelude::*;
     use std::io::Write as _;

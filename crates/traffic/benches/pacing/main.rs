@@ -8,7 +8,8 @@
 mod rivals;
 
 use dropline_lab::{Namespace, Scheduling, Started};
-use dropline_stats::{Spacing, spacing::ideal_distance};
+use dropline_stats::Spacing;
+use dropline_stats::spacing::ideal_distance;
 use dropline_traffic::seat::Seat;
 use dropline_traffic::tap::{Tap, Tapped};
 use dropline_traffic::{

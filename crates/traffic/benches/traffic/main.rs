@@ -17,8 +17,8 @@ use dropline_traffic::{
 use dropline_trial::{Drain, Measurer as _, Packet, Rate, TrafficProfile, TrialInput};
 use rivals::{
     PAYLOAD, RECEIVER, REPETITIONS, SENDER, counted, is_there, is_wanted, median, paired_ratio, start,
+    wait_for_port, wait_for_traffic,
 };
-use rivals::{wait_for_port, wait_for_traffic};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

@@ -2,7 +2,8 @@
 
 use crate::odd_target::OddTarget;
 use crate::{echo, input, measurer, profile, trial_on, undisturbed, undisturbed_trial};
-use dropline_payload::{Message, message::decode};
+use dropline_payload::Message;
+use dropline_payload::message::decode;
 use dropline_traffic::{Means, MeasurerOptions, Progress, Responder, UdpMeasurer};
 use dropline_trial::{Arrival, Caveat, Drain, Measurer as _, Packet, Part, TrafficProfile};
 use std::collections::BTreeMap;

@@ -1,7 +1,8 @@
 //! The embedded target.
 
 use crate::{echo, input, profile, trial_on};
-use dropline_payload::{Counts, Message, QUERY_BYTES, Tag, message::decode};
+use dropline_payload::message::decode;
+use dropline_payload::{Counts, Message, QUERY_BYTES, Tag};
 use dropline_traffic::{Responder, ResponderCounts, generator_limit};
 use dropline_trial::Packet;
 use std::net::UdpSocket;

@@ -4,8 +4,8 @@ use super::study::Findings;
 use crate::signals::stop_on_signals;
 use crate::verbs::DONE;
 use clap::Args;
-use dropline::Failure;
-use dropline::heartbeat_cost::{CostPlan, default_source, measure};
+use dropline_experiments::heartbeat_cost::{CostPlan, default_source, measure};
+use dropline_failure::Failure;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 

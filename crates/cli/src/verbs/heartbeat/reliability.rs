@@ -4,11 +4,12 @@ use super::study::Findings;
 use crate::plan;
 use crate::verbs::{DONE, INVALID};
 use clap::Args;
-use dropline::Failure;
-use dropline::heartbeat_reliability::chance::Polling;
-use dropline::heartbeat_reliability::payload::VARIABLES;
-use dropline::heartbeat_reliability::{Question, Reliability};
-use dropline::measured::written::{self, WrittenLoad};
+use dropline_experiments::heartbeat_reliability::chance::Polling;
+use dropline_experiments::heartbeat_reliability::payload::VARIABLES;
+use dropline_experiments::heartbeat_reliability::{Question, Reliability};
+use dropline_failure::Failure;
+use dropline_trial::written;
+use dropline_trial::written::WrittenLoad;
 use std::path::PathBuf;
 
 /// Compute how far a heartbeat can be trusted: random frames, bit errors, swaps, polls.

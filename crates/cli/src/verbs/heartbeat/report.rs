@@ -3,10 +3,10 @@
 use crate::verbs::DONE;
 use crate::{output as out, plan};
 use clap::{Args, ValueEnum};
-use dropline::Failure;
-use dropline::heartbeat::asking::{ask, clock_is_shared, resolve};
-use dropline::heartbeat::report::Reading;
-use dropline::measured::written;
+use dropline_aggregator::asking::{ask, clock_is_shared, resolve};
+use dropline_aggregator::report::Reading;
+use dropline_failure::Failure;
+use dropline_trial::written;
 
 /// Ask an aggregator for its report.
 #[derive(Args, Debug)]

@@ -5,10 +5,10 @@ use crate::signals::stop_on_signals;
 use crate::verbs::{DONE, INVALID};
 use crate::{output as out, plan};
 use clap::{Args, ValueEnum};
-use dropline::Failure;
-use dropline::heartbeat::asking::resolve;
-use dropline::heartbeat::sender::{Sending, Sent, Spread, Value};
-use dropline::measured::{Packet, written};
+use dropline_aggregator::asking::resolve;
+use dropline_aggregator::sender::{Sending, Sent, Spread, Value};
+use dropline_failure::Failure;
+use dropline_trial::{Packet, written};
 use serde_json::json;
 use std::time::Duration;
 

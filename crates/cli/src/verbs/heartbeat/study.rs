@@ -2,8 +2,8 @@
 
 use crate::output as out;
 use crate::verbs::style;
-use dropline::record::{Study, Table};
-use dropline::{Failure, report};
+use dropline_failure::Failure;
+use dropline_record::{Study, Table};
 use serde::Serialize;
 use std::path::Path;
 
@@ -18,15 +18,17 @@ pub(super) struct Findings<'a, T> {
     /// The same in paragraphs.
     pub(super) sentences: Study,
     /// What is drawn on the page.
-    pub(super) curves: &'a [report::Curves],
+    pub(super) curves: &'a [dropline_report::Curves],
 }
 
 impl<T: Serialize> Findings<'_, T> {
     /// Writes the page if one is asked for, then prints text or one JSON object.
     pub(super) fn tell(self, page: Option<&Path>, json: bool) -> Result<(), Failure> {
         let text = || {
-            let (study, sentences) =
-                (report::study_text(&self.study, style()), report::study_text(&self.sentences, style()));
+            let (study, sentences) = (
+                dropline_report::study_text(&self.study, style()),
+                dropline_report::study_text(&self.sentences, style()),
+            );
             format!("{study}\n{sentences}")
         };
         if json {
@@ -37,7 +39,7 @@ impl<T: Serialize> Findings<'_, T> {
         if let Some(path) = page {
             let mut whole = self.study;
             whole.tables.push(self.sentences_table);
-            out::write(path, &report::study_with_curves_html(&whole, self.curves))?;
+            out::write(path, &dropline_report::study_with_curves_html(&whole, self.curves))?;
         }
         Ok(())
     }

@@ -7,13 +7,15 @@ use crate::verbs::{DONE, FAILED};
 use crate::{output as out, plan};
 use clap::Args;
 use console::Term;
-use dropline::heartbeat::asking::{ask, resolve};
-use dropline::heartbeat::watch::{
+use dropline_aggregator::age::span;
+use dropline_aggregator::asking::{ask, resolve};
+use dropline_aggregator::metrics;
+use dropline_aggregator::watch::{
     AlarmCommand, Answers, Content, Event, Http, Monitor, PAGE, RunningHttp, Watch, WatchState,
 };
-use dropline::heartbeat::{age::span, metrics};
-use dropline::measured::written;
-use dropline::{Failure, clock};
+use dropline_archive::clock;
+use dropline_failure::Failure;
+use dropline_trial::written;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -3,11 +3,13 @@
 use super::super::{conditions_to_fail, object, style};
 use crate::args::{Requirement, SearchArgs};
 use crate::plan;
-use dropline::comparing::searches::{Searched, compare};
-use dropline::fail_if::{Asked, Checked, FailIf, unmet};
-use dropline::keeper::read_record;
-use dropline::record::{ComparedSearches, GoalLine, Record};
-use dropline::{AlgorithmPlan, Failure, Target, report};
+use dropline_archive::record_file::read_record;
+use dropline_failure::Failure;
+use dropline_record::{ComparedSearches, GoalLine, Record};
+use dropline_targets::Target;
+use dropline_verbs::compare::searches::{Searched, compare};
+use dropline_verbs::fail_if::{Asked, Checked, FailIf, unmet};
+use dropline_verbs::plan::AlgorithmPlan;
 use serde_json::Value;
 
 /// All of it, checked before anything is sent.
@@ -98,13 +100,16 @@ impl Held {
     /// The comparison as text.
     pub(super) fn text(&self) -> Option<String> {
         let compared = self.compared.as_ref()?;
-        Some(format!("\nagainst the baseline:  {}", report::compared_searches_text(compared, style())))
+        Some(format!(
+            "\nagainst the baseline:  {}",
+            dropline_report::compared_searches_text(compared, style())
+        ))
     }
 }
 
 /// What is required is not met by an answer that a caveat denies.
 fn doubted(record: &Record) -> Option<String> {
-    report::doubted(record).map(|why| format!("the answer does not stand as it is stated: {why}"))
+    dropline_report::doubted(record).map(|why| format!("the answer does not stand as it is stated: {why}"))
 }
 
 /// What is asked for, what its loads count, and its goals; of a search that goes on as its record says.

@@ -1,0 +1,148 @@
+//! Asking an aggregator for its report.
+
+use super::wire::{REPORT_BYTES, REQUEST, Report, ReportError};
+use dropline_failure::Failure;
+use dropline_traffic::{Leash, Whereabouts};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _, UdpSocket};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// A report that arrived.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// What it says.
+    pub report: Report,
+    /// When it arrived, in seconds since 1970 on this machine's clock.
+    pub arrived_unix_s: u64,
+    /// From the request to the report.
+    pub round_trip: Duration,
+}
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// Nothing listens there.
+    #[error("nothing listens at {0}")]
+    Closed(SocketAddr),
+    /// What came is no report.
+    #[error("what {target} answers is no report: {why}")]
+    NoReport {
+        /// Who answered.
+        target: SocketAddr,
+        /// Why it is none.
+        why: ReportError,
+    },
+    /// Nothing came.
+    #[error("{target} sent no report to {requests} requests in {waited:?}")]
+    Silent {
+        /// Who was asked.
+        target: SocketAddr,
+        /// How often.
+        requests: u32,
+        /// How long was waited in all.
+        waited: Duration,
+    },
+    /// The system does not let us.
+    #[error("cannot ask {target}: {source}")]
+    System {
+        /// Who was to be asked.
+        target: SocketAddr,
+        /// What it says.
+        source: io::Error,
+    },
+}
+
+impl From<AskError> for Failure {
+    fn from(why: AskError) -> Self {
+        let failure = Self::environment(&why);
+        match why {
+            AskError::Closed(target) => failure
+                .advice(format!("start an aggregator there:  dropline heartbeat serve --listen {target}")),
+            AskError::Silent { .. } => failure.advice(
+                "it may allow reports to other networks only, or limit how often they leave (serve --allow, \
+                 --no-limits)",
+            ),
+            AskError::NoReport { .. } | AskError::System { .. } => failure,
+        }
+    }
+}
+
+/// How often a request is repeated.
+const REQUESTS: u32 = 3;
+
+/// Asks for a report, up to three times, each waiting for `patience`.
+///
+/// Each request leaves from a port of its own: a report that was on its way to an earlier one, or is sent
+/// again by somebody, does not arrive at it.
+///
+/// # Errors
+/// If there is none.
+pub fn ask(target: SocketAddr, patience: Duration) -> Result<Answer, AskError> {
+    let begun = Instant::now();
+    let mut no_report = None;
+    for _ in 0..REQUESTS {
+        match once(target, patience) {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(why)) => no_report = Some(why),
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {}
+                io::ErrorKind::ConnectionRefused => return Err(AskError::Closed(target)),
+                _ => return Err(AskError::System { target, source: error }),
+            },
+        }
+    }
+    Err(match no_report {
+        Some(why) => AskError::NoReport { target, why },
+        None => AskError::Silent { target, requests: REQUESTS, waited: begun.elapsed() },
+    })
+}
+
+fn once(target: SocketAddr, patience: Duration) -> io::Result<Result<Answer, ReportError>> {
+    let socket = connect(target)?;
+    socket.set_read_timeout(Some(patience))?;
+    let asked = Instant::now();
+    socket.send(&REQUEST)?;
+    let mut bytes = [0; REPORT_BYTES + 1];
+    let length = socket.recv(&mut bytes)?;
+    let round_trip = asked.elapsed();
+    let arrived_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    Ok(Report::decode(&bytes[..length]).map(|report| Answer { report, arrived_unix_s, round_trip }))
+}
+
+/// A socket on a fresh port that speaks with the target alone.
+pub fn connect(target: SocketAddr) -> io::Result<UdpSocket> {
+    let any: IpAddr = match target {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind((any, 0))?;
+    socket.connect(target)?;
+    // A stranger is only asked; an own address is not to become a stranger's.
+    if let Ok(Some(leash)) = Leash::known(target.ip()) {
+        leash.hold(&socket, target)?;
+    }
+    Ok(socket)
+}
+
+/// Finds the address of `HOST:PORT`, IPv4 first.
+///
+/// # Errors
+/// If the word is none, or the name is not known.
+pub fn resolve(word: &str) -> Result<SocketAddr, Failure> {
+    let word = word.strip_prefix("heartbeat://").unwrap_or(word);
+    let port = word.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
+    if port.is_none_or(|port| port == 0) {
+        return Err(Failure::usage(format!("{word:?} is no address; write 127.0.0.1:9060")));
+    }
+    let mut found: Vec<SocketAddr> = word
+        .to_socket_addrs()
+        .map_err(|why| Failure::environment(format!("{word} is not known: {why}")))?
+        .collect();
+    found.sort_by_key(SocketAddr::is_ipv6);
+    found.first().copied().ok_or_else(|| Failure::environment(format!("{word} has no address")))
+}
+
+/// Whether the aggregator most likely stamps with this machine's clock: it runs here.
+pub fn clock_is_shared(target: SocketAddr) -> bool {
+    Whereabouts::of(target.ip()).is_this_machine()
+}

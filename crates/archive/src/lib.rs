@@ -1,0 +1,13 @@
+//! The record on disk: the only crate that writes one.
+//!
+//! Owns the record file with its lock, files that appear whole or not at all, reading within bounds, and the
+//! capture of the environment. It decides nothing of what is measured, and prints nothing.
+//! Start reading at [`record_file`].
+
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod clock;
+pub mod environment;
+pub mod reading;
+pub mod record_file;
+pub mod whole_file;

@@ -1,0 +1,353 @@
+//! Keeps a record on disk: a line is written and synced before the next trial begins.
+
+use crate::reading;
+use dropline_failure::{Failure, quoted_path};
+use dropline_record::record::{header_line, limits_line, result_line, trial_line};
+use dropline_record::{Header, LimitsLine, PacketFile, ReadError, Record, ResultLine, TrialLine};
+use std::borrow::Cow;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often, and how far apart, a lock that is held is asked for again.
+const LOCK_TRIES: u32 = 25;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+
+/// Where a record goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// A new file of this name; an existing one is an error.
+    File(PathBuf),
+    /// Nowhere: `-o -`.
+    Nowhere,
+}
+
+impl Output {
+    /// The file, where there is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Nowhere => None,
+        }
+    }
+}
+
+/// A record that grows on disk.
+#[derive(Debug)]
+pub struct Keeper {
+    kept: Option<Kept>,
+}
+
+/// What is on disk, and what becomes of it with the next line.
+#[derive(Debug)]
+struct Kept {
+    file: File,
+    path: PathBuf,
+    /// Where the next line goes.
+    end: u64,
+    /// What stands there until then: a torn line, an early result.
+    tail: Vec<u8>,
+    /// What is written before it, in one piece with it.
+    before: String,
+}
+
+impl Keeper {
+    /// Begins a record with its header.
+    ///
+    /// # Errors
+    /// If the file exists, is being written by another search, or cannot be written.
+    pub fn begin(output: &Output, header: &Header) -> Result<Self, Failure> {
+        let Output::File(path) = output else { return Ok(Self { kept: None }) };
+        let file =
+            OpenOptions::new().append(true).create_new(true).open(path).map_err(|why| match why.kind() {
+                ErrorKind::AlreadyExists => exists_already(path, header),
+                _ => cannot_write(path, &why),
+            })?;
+        lock(&file, path)?;
+        let kept = Kept { file, path: path.clone(), end: 0, tail: Vec::new(), before: String::new() };
+        let mut keeper = Self { kept: Some(kept) };
+        keeper.append(&header_line(header))?;
+        sync_directory_of(path).map_err(|why| cannot_write(path, &why))?;
+        Ok(keeper)
+    }
+
+    /// Takes a record that was cut short, to go on with it. Nothing of the file is changed before there is another
+    /// line to write, which takes the place of what is torn and of an early result.
+    ///
+    /// # Errors
+    /// If it is being written by another search, or cannot be read or written.
+    pub fn resume(path: &Path) -> Result<(Self, Record), Failure> {
+        let file =
+            OpenOptions::new().read(true).write(true).open(path).map_err(|why| cannot_read(path, &why))?;
+        lock(&file, path)?;
+        let bytes = read_bytes(path)?;
+        let text = text_of(&bytes, path)?;
+        let record = parse(&text, path)?;
+        let lines = 1 + record.trials.len() + record.limits.len();
+        let end: usize = text
+            .split_inclusive('\n')
+            .scan(lines, |lines, line| {
+                *lines = lines.checked_sub(usize::from(!line.trim().is_empty()))?;
+                Some(line.len())
+            })
+            .sum();
+        let whole = text[..end].ends_with('\n');
+        let kept = Kept {
+            file,
+            path: path.to_owned(),
+            end: end as u64,
+            tail: bytes[end..].to_vec(),
+            before: if whole { String::new() } else { "\n".into() },
+        };
+        Ok((Self { kept: Some(kept) }, record))
+    }
+
+    /// Other limits hold from the next line on, and are written with it.
+    pub fn limits(&mut self, line: &LimitsLine) {
+        if let Some(kept) = &mut self.kept {
+            kept.before.push_str(&limits_line(line));
+        }
+    }
+
+    /// Adds a trial.
+    ///
+    /// # Errors
+    /// If it cannot be written: disk full, say. Trials written before stay.
+    pub fn trial(&mut self, line: &TrialLine) -> Result<(), Failure> {
+        self.append(&trial_line(line))
+    }
+
+    /// Adds the result.
+    ///
+    /// # Errors
+    /// As [`trial`](Self::trial).
+    pub fn result(&mut self, line: &ResultLine) -> Result<(), Failure> {
+        self.append(&result_line(line))
+    }
+
+    /// Begins a file beside the record for the times of each packet; `None` where no record is kept.
+    ///
+    /// # Errors
+    /// If it exists, or cannot be written.
+    pub fn packets(&self) -> Result<Option<Packets>, Failure> {
+        let Some(kept) = &self.kept else { return Ok(None) };
+        let path = packets_beside(&kept.path);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => Ok(Some(Packets { file, path })),
+            Err(why) if why.kind() == ErrorKind::AlreadyExists => {
+                Err(Failure::environment(format!("{} exists already", path.display()))
+                    .advice("it is of another record: move it away, or name another record: -o FILE"))
+            }
+            Err(why) => Err(cannot_write(&path, &why)),
+        }
+    }
+
+    /// The file, where there is one.
+    pub fn path(&self) -> Option<&Path> {
+        self.kept.as_ref().map(|kept| kept.path.as_path())
+    }
+
+    fn append(&mut self, text: &str) -> Result<(), Failure> {
+        let Some(kept) = &mut self.kept else { return Ok(()) };
+        kept.append(text).map_err(|why| cannot_write(&kept.path, &why))
+    }
+}
+
+/// A file for the times of each packet, beside a record.
+#[derive(Debug)]
+pub struct Packets {
+    file: File,
+    path: PathBuf,
+}
+
+impl Packets {
+    /// Its name, as the record has it.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Writes it whole.
+    ///
+    /// # Errors
+    /// If it cannot be written: half of it is of no use, and nothing of it stays.
+    pub fn write(mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let written = self.file.write_all(bytes).and_then(|()| self.file.sync_data());
+        written.and_then(|()| sync_directory_of(&self.path)).map_err(|why| {
+            self.discard();
+            cannot_write(&self.path, &why)
+        })
+    }
+
+    /// Nothing is to be written.
+    pub fn discard(&self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+impl Kept {
+    fn append(&mut self, line: &str) -> io::Result<()> {
+        let text = std::mem::take(&mut self.before) + line;
+        match self.put(text.as_bytes()) {
+            Ok(()) => {
+                self.end += text.len() as u64;
+                self.tail.clear();
+                Ok(())
+            }
+            Err(why) => {
+                // What was half written would be a torn line: as it was, if that is still possible.
+                let tail = std::mem::take(&mut self.tail);
+                let _ = self.put(&tail);
+                self.tail = tail;
+                self.before = text[..text.len() - line.len()].to_owned();
+                Err(why)
+            }
+        }
+    }
+
+    /// Writes at the end; what stood there is cut.
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.set_len(self.end)?;
+        self.file.seek(SeekFrom::Start(self.end))?;
+        self.file.write_all(bytes)?;
+        self.file.sync_data()
+    }
+}
+
+/// A new file's name outlives a loss of power only with its directory.
+fn sync_directory_of(path: &Path) -> io::Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+fn exists_already(path: &Path, header: &Header) -> Failure {
+    let failure = Failure::usage(format!("{} exists already", path.display()));
+    let search = header.verb == "search";
+    match std::fs::metadata(path) {
+        Ok(data) if !data.is_file() => {
+            Failure::usage(format!("{} is no file that a record can be kept in", path.display()))
+                .advice("name a new file: -o FILE   or keep no record: -o -")
+        }
+        _ if search => failure.advice(format!(
+            "go on with it:  dropline search --resume {}   or name another: -o FILE",
+            quoted_path(path)
+        )),
+        _ => failure.advice("it is not written over: name another file: -o FILE"),
+    }
+}
+
+/// Reads a record from a file.
+///
+/// # Errors
+/// If it cannot be read, or is no record.
+pub fn read_record(path: &Path) -> Result<Record, Failure> {
+    parse(&read_text(path)?, path)
+}
+
+/// Where the times of each packet of a record are.
+pub fn packets_beside(record: &Path) -> PathBuf {
+    let mut name = record.as_os_str().to_owned();
+    name.push(PacketFile::SUFFIX);
+    name.into()
+}
+
+/// Where the events of a pipeline are: a CTF trace.
+pub fn events_beside(record: &Path) -> PathBuf {
+    let mut name = record.as_os_str().to_owned();
+    name.push(".events");
+    name.into()
+}
+
+/// The text of a record, or of what may be one.
+///
+/// # Errors
+/// If it cannot be read, is too long, or is no text.
+pub fn read_text(path: &Path) -> Result<String, Failure> {
+    Ok(text_of(&read_bytes(path)?, path)?.into_owned())
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    reading::bytes(path, reading::MOST_BYTES).map_err(|why| why.of(path))
+}
+
+/// The bytes as text; a last line that is torn may end within a character.
+fn text_of<'a>(bytes: &'a [u8], path: &Path) -> Result<Cow<'a, str>, Failure> {
+    match std::str::from_utf8(bytes) {
+        Err(why) if bytes[why.valid_up_to()..].contains(&b'\n') => {
+            let at = why.valid_up_to();
+            Err(Failure::environment(format!("{} is no record: byte {at} is not text", path.display())))
+        }
+        _ => Ok(String::from_utf8_lossy(bytes)),
+    }
+}
+
+/// Reads a record from its text; the path is what an error names.
+///
+/// # Errors
+/// If it is none.
+pub fn parse(text: &str, path: &Path) -> Result<Record, Failure> {
+    Record::read(text).map_err(|why| {
+        let failure = Failure::environment(format!("{}: {why}", path.display()));
+        match why {
+            ReadError::Imported => failure.advice(format!(
+                "dropline fit {0} --html {0}.html  says what they are, and  dropline compare {0} OTHER  whether two differ",
+                quoted_path(path)
+            )),
+            // It says itself what to do.
+            ReadError::UnknownSchema { .. } => failure,
+            ReadError::Empty => failure.advice("nothing was measured: begin anew, with another file or without this one"),
+            ReadError::NoHeader(_) if !text.contains('\n') => failure.advice(
+                "if it was cut off while its first line was written, nothing was measured: begin anew, without this file",
+            ),
+            ReadError::NoHeader(_) => failure
+                .advice("a record is what  dropline search, trial or watch  wrote; files of other tools are read by  dropline import"),
+            ReadError::Contradiction { .. } => failure.advice(
+                "the file was edited or damaged, and nobody can tell which of these numbers was measured: take a copy \
+                 that was not, or measure again; the lines before that one are whole",
+            ),
+            ReadError::Broken { .. }
+            | ReadError::Misplaced { .. }
+            | ReadError::Misnumbered { .. }
+            | ReadError::MisplacedLimits { .. }
+            | ReadError::AfterResult { .. } => {
+                failure.advice("the file was edited or damaged; the lines before that one are whole")
+            }
+        }
+    })
+}
+
+/// Takes the file for this search alone. A program that is just being started shares our files until it
+/// runs, so a lock that is held is asked for again for a moment.
+fn lock(file: &File, path: &Path) -> Result<(), Failure> {
+    let mut tries = 0;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if tries < LOCK_TRIES => {
+                tries += 1;
+                std::thread::sleep(LOCK_PAUSE);
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(Failure::environment(format!("another search is writing {}", path.display()))
+                    .advice("wait for it to end, or name another file: -o FILE"));
+            }
+            Err(TryLockError::Error(why)) => return Err(cannot_write(path, &why)),
+        }
+    }
+}
+
+fn cannot_read(path: &Path, why: &std::io::Error) -> Failure {
+    Failure::environment(format!("cannot read {}: {why}", path.display()))
+}
+
+fn cannot_write(path: &Path, why: &std::io::Error) -> Failure {
+    let failure = Failure::environment(format!("cannot write {}: {why}", path.display()));
+    match why.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => failure
+            .advice("what was written before is kept; free some space, or name a file elsewhere: -o FILE"),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            failure.advice("name a file elsewhere: -o FILE")
+        }
+        _ => failure,
+    }
+}

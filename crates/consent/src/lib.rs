@@ -1,0 +1,34 @@
+//! Consent comes first: whether packets may go to an address, and what to do where they may not.
+//!
+//! Owns [`consent`], which every sender asks before its first packet. It sends nothing.
+//! Start reading at [`consent`]; what leads where is told by [`Leash`].
+
+use dropline_failure::Failure;
+use dropline_traffic::{Leash, NoLeash};
+use std::net::SocketAddr;
+
+/// Nothing sends load to a host that did not consent, and consent of another host cannot be had yet.
+///
+/// # Errors
+/// If packets to that address would leave this machine, or nobody can tell.
+pub fn consent(address: SocketAddr) -> Result<(), Failure> {
+    Leash::towards(address).map(|_| ()).map_err(|why| refused(&address.to_string(), &why))
+}
+
+/// Why no packet goes to a target, with what to do.
+pub fn refused(target: &str, why: &NoLeash) -> Failure {
+    Failure::environment(format!("refused: {target}: {why}")).advice(match why {
+        NoLeash::Unseen { .. } => {
+            "no load is sent where nobody can tell who gets it; run this as root: to look into a network \
+             namespace takes CAP_SYS_ADMIN and CAP_SYS_PTRACE"
+                .into()
+        }
+        NoLeash::Loose(ip) => format!(
+            "no load is sent where a rule of a firewall could lead it to another host; measure the service at \
+             [::1], or let loopback have the address too:  ip address add {ip}/128 dev lo"
+        ),
+        _ => "no load is sent to a host that did not consent; run dropline on that host, against its own \
+              address"
+            .into(),
+    })
+}

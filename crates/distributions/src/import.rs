@@ -1,0 +1,221 @@
+//! Reading what others measured: exact ticks and counts, with what they mean.
+//!
+//! A parser is pure and sees text; it names the line that it cannot read and what it expected there, and a file
+//! is imported whole or not at all.
+
+mod array;
+pub mod cyclictest;
+pub mod cyclictest_json;
+pub mod fio;
+mod fio_json;
+mod format;
+mod hgrm;
+pub mod hlog;
+mod hyperfine;
+pub mod raw;
+mod sliced;
+pub mod stored;
+pub mod table;
+mod values;
+
+use dropline_archive::reading;
+use dropline_archive::reading::{Source, Unread};
+use dropline_failure::Failure;
+use dropline_stats::{CountError, Counted, HistogramError};
+pub use format::Format;
+use raw::Extent;
+pub use sliced::TimeSlice;
+use std::io::{BufReader, Read as _};
+use std::path::Path;
+
+/// So much of a file tells its format.
+const HEAD: u64 = 4096;
+/// What some programs begin a text with; it is none of its words.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// A distribution that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// What was counted.
+    pub counted: Counted,
+    /// Which part of the file it is: a thread, a tag.
+    pub name: String,
+    /// Where its meaning was guessed, or something was left out.
+    pub notes: Vec<String>,
+    /// The same events by when they were, in order; empty where the file does not say.
+    pub slices: Vec<TimeSlice>,
+}
+
+impl Imported {
+    /// Without time slices.
+    fn whole(counted: Counted, name: String, notes: Vec<String>) -> Self {
+        Self { counted, name, notes, slices: Vec::new() }
+    }
+}
+
+/// What a file does not say about itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hints {
+    /// The format; `None` looks at the file.
+    pub format: Option<Format>,
+    /// The unit of its values, in nanoseconds; `None` takes the format's usual one, with a note.
+    pub unit_ns: Option<u64>,
+    /// Names or numbers of the column of values and of that of their counts; empty looks at the file.
+    pub columns: Vec<String>,
+    /// Of a record: the trial whose delays are read; `None` takes those that somebody asked for, else the last.
+    pub trial: Option<u64>,
+}
+
+impl Hints {
+    /// Which of them says nothing about a format, and why.
+    fn idle(&self, format: Format) -> Option<(&'static str, &'static str)> {
+        let idle = [
+            (!self.columns.is_empty() && !format.has_columns(), "--column", "only csv and tsv have columns"),
+            (
+                self.unit_ns.is_some() && format.says_its_unit(),
+                "--unit",
+                "its times have a unit already, and no other is taken: leave --unit out",
+            ),
+            (
+                self.trial.is_some() && format != Format::Record,
+                "--trial",
+                "only a record of ours has numbered trials",
+            ),
+        ];
+        idle.into_iter().find(|(idle, ..)| *idle).map(|(_, flag, why)| (flag, why))
+    }
+}
+
+/// Why a file cannot be imported.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ImportError {
+    /// A line is not what the format has there.
+    #[error("line {line}: {found:?} where {expected} was expected")]
+    Line {
+        /// From 1.
+        line: usize,
+        /// What stands there, cut to a readable length.
+        found: String,
+        /// What should.
+        expected: &'static str,
+    },
+    /// The file ends too early.
+    #[error("the file ends where {expected} was expected")]
+    Ends {
+        /// What should follow.
+        expected: &'static str,
+    },
+    /// Two numbers of the file that must agree do not.
+    #[error("line {line}: {what}")]
+    Disagrees {
+        /// From 1.
+        line: usize,
+        /// Which ones.
+        what: String,
+    },
+    /// It is of the format and has not what is read.
+    #[error("it holds no {what}")]
+    Lacks {
+        /// What is missing, and how to get it.
+        what: &'static str,
+    },
+    /// The record has trials, and not that one.
+    #[error("it has no trial {number} with delays; there are {there}")]
+    NoTrial {
+        /// Which one was wanted.
+        number: u64,
+        /// Those that measured delays.
+        there: String,
+    },
+    /// The counts are no distribution.
+    #[error(transparent)]
+    Count(#[from] CountError),
+    /// A stored histogram is broken.
+    #[error(transparent)]
+    Histogram(#[from] HistogramError),
+}
+
+impl ImportError {
+    fn line(line: usize, found: &str, expected: &'static str) -> Self {
+        Self::Line { line, found: found.chars().take(40).collect(), expected }
+    }
+
+    /// Where a text is not the JSON that it should be.
+    fn json(text: &str, why: &serde_json::Error, expected: &'static str) -> Self {
+        let found = text.lines().nth(why.line().saturating_sub(1)).unwrap_or_default();
+        let at: String = found.chars().skip(why.column().saturating_sub(20)).collect();
+        Self::line(why.line(), &at, expected)
+    }
+}
+
+/// Reads every distribution of a file; `progress` is told how much of a long one has been read.
+///
+/// Raw values stream through constant memory, however many they are.
+///
+/// # Errors
+/// If it cannot be read, or is not of the format.
+pub fn read(
+    path: &Path,
+    hints: &Hints,
+    progress: &mut dyn FnMut(&str),
+) -> Result<(Format, Vec<Imported>), Failure> {
+    let cannot = |why: std::io::Error| Failure::environment(format!("cannot read {}: {why}", path.display()));
+    let mut file = Source::open(path).map_err(|why| why.of(path))?;
+    let mut head = Vec::new();
+    file.by_ref().take(HEAD).read_to_end(&mut head).map_err(cannot)?;
+    if head.is_empty() {
+        return Err(Failure::environment(format!("{} is empty: there is nothing to read", path.display())));
+    }
+    if head.starts_with(BYTE_ORDER_MARK) {
+        head.drain(..BYTE_ORDER_MARK.len());
+    }
+    let looked_at = || Format::of(&String::from_utf8_lossy(&head));
+    let format = hints.format.or_else(looked_at).ok_or_else(|| unknown(path))?;
+    if let Some((flag, why)) = hints.idle(format) {
+        return Err(Failure::usage(format!("{flag}: {} is {}", path.display(), format.what()))
+            .advice(format!("{why}; a format is named with --from")));
+    }
+    let found = file.metadata().map_err(cannot)?;
+    let extent =
+        if found.is_file() { Extent::Known(found.len()) } else { Extent::AtMost(reading::MOST_BYTES) };
+    let unread = |why: Unread| match why {
+        Unread::Endless(_) => {
+            why.of(path).advice("only a file of raw values, one a line, may be longer: write them to one")
+        }
+        _ => why.of(path),
+    };
+    let broken = |why: ImportError| {
+        Failure::environment(format!("{} as {}: {why}", path.display(), format.word()))
+            .advice("nothing of it was imported; another format is named with --from")
+    };
+    if format == Format::Raw {
+        let source = BufReader::with_capacity(1 << 16, head.chain(file));
+        let imported = raw::read(source, extent, hints.unit_ns, progress).map_err(|why| match why {
+            raw::StreamError::Unread(why) => unread(why),
+            raw::StreamError::Import(why) => broken(why),
+        })?;
+        return Ok((format, vec![imported]));
+    }
+    let bytes = reading::rest(head, &mut file, reading::MOST_BYTES).map_err(unread)?;
+    let text = reading::as_text(bytes).map_err(unread)?;
+    Ok((format, format.parse(&text, hints).map_err(broken)?))
+}
+
+/// JSON that is of no format, which would be no numbers as plain text either.
+fn unknown(path: &Path) -> Failure {
+    Failure::environment(format!("{} is JSON of a program that is not known here", path.display()))
+        .advice("latencies are read of fio (json+), hyperfine, cyclictest, and of an array of numbers")
+}
+
+/// The note of a unit that a file does not name.
+fn guessed(unit: &str) -> String {
+    format!("the file names no unit; {unit} were taken (--unit names another)")
+}
+
+/// The units that `--unit` knows, in nanoseconds.
+pub const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+
+/// The word of such a unit.
+fn unit_word(unit_ns: u64) -> &'static str {
+    UNITS.iter().find(|(_, ns)| *ns == unit_ns).map_or("another unit", |(word, _)| word)
+}

@@ -1,0 +1,77 @@
+//! Why a verb could not do what was asked, and the exit code that says so.
+
+use std::fmt;
+
+/// A verb's error: what happened, what to do, how the program ends.
+#[derive(Debug)]
+pub struct Failure {
+    kind: Kind,
+    what: String,
+    advice: Option<String>,
+}
+
+/// What kind of failure, by who has to act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The user: something was typed wrong. Exit code 2.
+    Usage,
+    /// Refused, or broken by the environment: consent, privilege, missing part, a program that died.
+    /// Exit code 4.
+    Environment,
+    /// The user stopped it; what was measured is kept. Exit code 130.
+    Interrupted,
+}
+
+impl Failure {
+    /// Something was typed wrong.
+    pub fn usage(what: impl fmt::Display) -> Self {
+        Self::new(Kind::Usage, what)
+    }
+
+    /// The environment refused or broke.
+    pub fn environment(what: impl fmt::Display) -> Self {
+        Self::new(Kind::Environment, what)
+    }
+
+    /// The user stopped it.
+    pub fn interrupted() -> Self {
+        Self::new(Kind::Interrupted, "interrupted")
+    }
+
+    /// The same failure with a line that says what to do.
+    #[must_use]
+    pub fn advice(mut self, advice: impl fmt::Display) -> Self {
+        self.advice = Some(advice.to_string());
+        self
+    }
+
+    /// What kind it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The exit code of the program.
+    pub fn exit_code(&self) -> u8 {
+        match self.kind {
+            Kind::Usage => 2,
+            Kind::Environment => 4,
+            Kind::Interrupted => 130,
+        }
+    }
+
+    fn new(kind: Kind, what: impl fmt::Display) -> Self {
+        Self { kind, what: what.to_string(), advice: None }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        match &self.advice {
+            Some(advice) => write!(f, "\n  {advice}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,71 @@
+//! `flowgraph:` targets: real-time pipelines, and how late a sample comes out.
+
+use crate::flowgraph::graph::Bench;
+use crate::flowgraph::{Names, Program, Settings, Source, recorded, summary};
+use crate::{Opened, Opening};
+use dropline_failure::Failure;
+use dropline_trial::{Arrival, Measurer, TrafficProfile, Trial, TrialInput};
+use std::path::PathBuf;
+use std::time::Instant;
+
+pub(crate) fn open(
+    settings: &Settings,
+    profile: &TrafficProfile,
+    opening: Opening,
+) -> Result<Opened, Failure> {
+    let mut generator = None;
+    let (measurer, note): (Box<dyn Measurer<Error = Failure>>, String) = match &settings.source {
+        Source::Graph(graph) => {
+            if profile.arrival != Arrival::constant() {
+                return Err(Failure::usage("--arrival: samples of a graph are due at constant intervals"));
+            }
+            generator = graph
+                .paced
+                .then(|| "sources within the graph, that hand on samples as they come due".to_owned());
+            let drain = profile.drain.longest;
+            let bench = Bench::new(graph.clone(), settings.clone(), opening, drain, profile.seed)?;
+            let note = bench.note();
+            (Box::new(bench), note)
+        }
+        Source::Program(command) => (
+            Box::new(Program::new(command.clone(), settings.clone(), opening, profile.seed)),
+            "a program with tracepoints, at its own pace".into(),
+        ),
+        Source::Trace(path, names) => {
+            let (path, names, meaning) = (path.clone(), names.clone(), settings.meaning);
+            let reading = Reading { path, names, meaning, number: opening.first_trial, seed: profile.seed };
+            (Box::new(reading), "a trace that was recorded before".into())
+        }
+    };
+    Ok(Opened { measurer, note: Some(note), generator, reply_buffer_bytes: None })
+}
+
+/// Reads a trace: what it holds was measured when it was recorded.
+struct Reading {
+    path: PathBuf,
+    names: Names,
+    meaning: dropline_passage::Settings,
+    number: u64,
+    seed: u64,
+}
+
+impl Measurer for Reading {
+    type Error = Failure;
+
+    fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
+        let begun = Instant::now();
+        let found = recorded::read(&self.path, &self.names, self.meaning, "trace")?;
+        if found.collected.passages.pipes.is_empty() {
+            let Names { provider, pipe, n } = &self.names;
+            return Err(Failure::environment(format!(
+                "{}: {} events, none of them {provider}:tx or {provider}:rx with fields {pipe} and {n}",
+                self.path.display(),
+                found.counts.others
+            ))
+            .advice("say how the trace calls them: flowgraph:ctf?provider=NAME&pipe=FIELD&n=FIELD:DIR"));
+        }
+        let trial = Trial::new(self.number, input, dropline_trial::seed::of_trial(self.seed, self.number));
+        self.number += 1;
+        Ok(summary::trial(trial, found.collected, summary::Ending::ByItself, None, begun.elapsed()))
+    }
+}

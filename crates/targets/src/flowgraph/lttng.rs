@@ -1,0 +1,168 @@
+//! LTTng as the recorder: a session of user space, made and ended by us. No kernel module, no root.
+
+use dropline_failure::Failure;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The provider's library beside our program.
+const LIBRARY: &str = "libdropline_lttng.so";
+/// Room of a processor: eight buffers of a mebibyte.
+const CHANNEL: [&str; 3] = ["--subbuf-size=1M", "--num-subbuf=8", "--discard"];
+/// A program waits so long for the daemon before its first event, in ms; a busy machine takes its time.
+const REGISTER_MS: &str = "30000";
+
+/// A session that records `dropline:*` of every program that loads the provider.
+pub struct LttngSession {
+    name: String,
+    /// Where LTTng keeps the sockets of a daemon that is not root's; goes with the session.
+    home: tempfile::TempDir,
+    /// A daemon that we started.
+    daemon: Option<u32>,
+    provider: PathBuf,
+    destroyed: bool,
+}
+
+impl LttngSession {
+    /// Makes and starts a session whose trace goes to `directory`.
+    ///
+    /// # Errors
+    /// If LTTng or the provider is missing, or refuses.
+    pub fn begin(directory: &Path) -> Result<Self, Failure> {
+        let provider = provider()?;
+        let home = tempfile::tempdir().map_err(Failure::environment)?;
+        let name = format!("dropline-{}", std::process::id());
+        let mut session = Self { name, home, daemon: None, provider, destroyed: true };
+        if session.lttng(&["--no-sessiond", "list"]).is_err() {
+            session.start_daemon()?;
+        }
+        let name = session.name.clone();
+        let output = format!("--output={}", directory.display());
+        session.lttng(&["--no-sessiond", "create", &name, &output])?;
+        session.destroyed = false;
+        let channel =
+            [&["enable-channel", "--userspace", "--session", &name][..], &CHANNEL, &["events"]].concat();
+        session.lttng(&channel)?;
+        session.lttng(&[
+            "enable-event",
+            "--userspace",
+            "--session",
+            &name,
+            "--channel=events",
+            "dropline:*",
+        ])?;
+        session.lttng(&["start", &name])?;
+        Ok(session)
+    }
+
+    /// What the environment of a program must hold so that it records here.
+    pub fn environment(&self) -> [(&'static str, OsString); 3] {
+        [
+            ("DROPLINE_LTTNG", self.provider.clone().into()),
+            ("LTTNG_HOME", self.home.path().into()),
+            ("LTTNG_UST_REGISTER_TIMEOUT", REGISTER_MS.into()),
+        ]
+    }
+
+    /// Ends the session; the trace is whole then. Events that it discarded, by its own count.
+    ///
+    /// # Errors
+    /// If LTTng refuses.
+    pub fn end(mut self) -> Result<u64, Failure> {
+        let name = self.name.clone();
+        self.lttng(&["stop", &name])?;
+        let listed = self.lttng(&["list", &name])?;
+        self.destroyed = true;
+        self.lttng(&["destroy", &name])?;
+        Ok(discarded(&listed))
+    }
+
+    fn lttng(&self, words: &[&str]) -> Result<String, Failure> {
+        let output = Command::new("lttng")
+            .args(words)
+            .env("LTTNG_HOME", self.home.path())
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|why| missing(format!("lttng cannot be started: {why}")))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.lines().find(|line| line.starts_with("Error")).unwrap_or("it does not say why");
+        Err(Failure::environment(format!("lttng {} failed: {said}", words.join(" "))))
+    }
+
+    fn start_daemon(&mut self) -> Result<(), Failure> {
+        let pid_file = self.home.path().join("sessiond.pid");
+        let status = Command::new("lttng-sessiond")
+            .args(["--daemonize", "--no-kernel", "--pidfile"])
+            .arg(&pid_file)
+            .env("LTTNG_HOME", self.home.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .map_err(|why| missing(format!("lttng-sessiond cannot be started: {why}")))?;
+        if !status.success() {
+            return Err(Failure::environment(format!("lttng-sessiond ended ({status})")));
+        }
+        self.daemon = std::fs::read_to_string(&pid_file).ok().and_then(|text| text.trim().parse().ok());
+        Ok(())
+    }
+}
+
+impl Drop for LttngSession {
+    fn drop(&mut self) {
+        if !self.destroyed {
+            let _ = self.lttng(&["destroy", &self.name]);
+        }
+        if let Some(daemon) = self.daemon {
+            let _ = Command::new("kill").arg(daemon.to_string()).stderr(Stdio::null()).status();
+        }
+    }
+}
+
+/// Whether LTTng and the provider are here.
+///
+/// # Errors
+/// If one is missing, with what installs it.
+pub fn lttng_is_here() -> Result<(), Failure> {
+    provider()?;
+    let status = Command::new("lttng").arg("--version").stdout(Stdio::null()).status();
+    status.map(drop).map_err(|why| missing(format!("lttng cannot be started: {why}")))
+}
+
+fn missing(what: String) -> Failure {
+    Failure::environment(what)
+        .advice("install it:  cargo xtask setup trace   (Debian: lttng-tools, liblttng-ust-dev)")
+}
+
+/// The provider's library: where the environment says, beside our program, or where `setup trace` builds it.
+fn provider() -> Result<PathBuf, Failure> {
+    let named = std::env::var_os("DROPLINE_LTTNG").map(PathBuf::from);
+    let program = std::env::current_exe().unwrap_or_default();
+    let around = program.ancestors().skip(1).take(4);
+    let beside =
+        around.flat_map(|directory| [directory.join(LIBRARY), directory.join("trace").join(LIBRARY)]);
+    named.into_iter().chain(beside).find(|path| path.is_file()).ok_or_else(|| {
+        missing(format!("{LIBRARY} is neither beside {} nor where DROPLINE_LTTNG says", program.display()))
+    })
+}
+
+/// Sum of the channels' discarded events in what `lttng list SESSION` prints.
+fn discarded(listed: &str) -> u64 {
+    let counts = listed.lines().filter_map(|line| line.trim().strip_prefix("Discarded events:"));
+    counts.filter_map(|count| count.trim().parse::<u64>().ok()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn discarded_events_of_all_channels_are_summed() {
+        let listed =
+            "- a: [enabled]\n    Discarded events: 3278\n\n- b: [enabled]\n    Discarded events: 5\n";
+        assert_eq!((discarded(listed), discarded("Recording session")), (3283, 0));
+    }
+}

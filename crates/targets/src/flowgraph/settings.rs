@@ -1,0 +1,261 @@
+//! `flowgraph:` targets as users write them.
+
+use super::Names;
+use super::graph::{self, Framework, Graph};
+use dropline_failure::{Failure, nearest};
+use dropline_passage as passage;
+use dropline_passage::Cut;
+use dropline_trace::{Shape, WhenFull};
+use std::path::PathBuf;
+
+/// A `flowgraph:` target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Where events come from.
+    pub source: Source,
+    /// What they mean.
+    pub meaning: passage::Settings,
+    /// How much room they have.
+    pub shape: Shape,
+    /// Who records them.
+    pub recording: Recording,
+}
+
+/// Who records the events of a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Recording {
+    /// Our rings.
+    #[default]
+    Ring,
+    /// LTTng-UST.
+    Lttng,
+    /// Both: the numbers are of our rings, the trace that is kept is LTTng's.
+    Both,
+}
+
+/// Where events come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// One of our graphs.
+    Graph(Graph),
+    /// A program that is started, with its arguments.
+    Program(Vec<String>),
+    /// A trace that was recorded before: its directory.
+    Trace(PathBuf, Names),
+}
+
+const PROGRAM: [&str; 7] = ["granularity", "ratio", "warm-up", "rings", "events", "keep", "recorder"];
+const TRACE: [&str; 6] = ["granularity", "ratio", "warm-up", "provider", "pipe", "n"];
+const FORM: &str = "flowgraph:exec:COMMAND, flowgraph:exec?granularity=32768&warm-up=auto:COMMAND, flowgraph:ctf:DIR, \
+     flowgraph:futuresdr?pipes=6&stages=6 or flowgraph:gnuradio";
+
+impl Settings {
+    /// Reads what follows `flowgraph:`, as `exec?granularity=32768:COMMAND`.
+    ///
+    /// # Errors
+    /// If it names no kind of flowgraph, or a part of it is wrong.
+    pub fn parse(word: &str) -> Result<Self, Failure> {
+        let end = word.find([':', '?']).unwrap_or(word.len());
+        let (kind, rest) = word.split_at(end);
+        let (query, rest) = match rest.strip_prefix('?') {
+            Some(query) => query.split_once(':').unwrap_or((query, "")),
+            None => ("", rest.strip_prefix(':').unwrap_or_default()),
+        };
+        let source = match kind {
+            "exec" => {
+                let command = shlex::split(rest).filter(|words| !words.is_empty()).ok_or_else(|| {
+                    Failure::usage(format!("{rest:?} is no command: a quote is open, or it is empty"))
+                        .advice(format!("write {FORM}"))
+                })?;
+                Source::Program(command)
+            }
+            "futuresdr" => Source::Graph(Graph::new(Framework::FutureSdr)),
+            "gnuradio" => Source::Graph(Graph::new(Framework::GnuRadio)),
+            "ctf" if !rest.is_empty() => Source::Trace(rest.into(), Names::default()),
+            _ => {
+                return Err(Failure::usage(format!("flowgraph:{kind} is no kind of flowgraph"))
+                    .advice(format!("write {FORM}")));
+            }
+        };
+        let mut settings = Self {
+            source,
+            meaning: passage::Settings::default(),
+            shape: Shape::default(),
+            recording: Recording::default(),
+        };
+        let parameters = crate::query(query)?;
+        if let Source::Graph(graph) = &mut settings.source {
+            if !rest.is_empty() {
+                return Err(Failure::usage(format!("flowgraph:{kind} takes no command: {rest:?}")));
+            }
+            for (name, value) in &parameters {
+                graph.set(name, value)?;
+            }
+            graph.check()?;
+            // What it needs by itself; a parameter may say otherwise.
+            settings.shape = graph.shape();
+            settings.meaning.granularity = Some(graph::GRANULARITY);
+        }
+        for (name, value) in parameters {
+            settings.set(name, value)?;
+        }
+        Ok(settings)
+    }
+
+    /// Whether it decides itself how much it does.
+    pub fn paces_itself(&self) -> bool {
+        match &self.source {
+            Source::Graph(graph) => !graph.paced,
+            Source::Program(_) | Source::Trace(..) => true,
+        }
+    }
+
+    /// Whether a program that it names is started: not for a trace, and a graph is run by a program of ours.
+    pub fn starts_a_program(&self) -> bool {
+        matches!(self.source, Source::Program(_))
+    }
+
+    /// Nothing comes due: a graph of ours takes what it can.
+    pub fn free(&mut self) {
+        if let Source::Graph(graph) = &mut self.source {
+            graph.paced = false;
+        }
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), Failure> {
+        if let Source::Trace(_, names) = &mut self.source {
+            let named = match name {
+                "provider" => Some(&mut names.provider),
+                "pipe" => Some(&mut names.pipe),
+                "n" => Some(&mut names.n),
+                _ => None,
+            };
+            if let Some(named) = named {
+                *named = value.into();
+                return Ok(());
+            }
+        }
+        let known: &[&str] = match &self.source {
+            Source::Graph(_) if graph::NAMES.contains(&name) => return Ok(()),
+            Source::Graph(_) => &[&PROGRAM[..], &graph::NAMES].concat(),
+            Source::Program(_) => &PROGRAM,
+            Source::Trace(..) => &TRACE,
+        };
+        if !known.contains(&name) {
+            return Err(Failure::usage(format!(
+                "this flowgraph: has no parameter {name:?}{}; it has {}",
+                nearest(name, known),
+                known.join(", ")
+            )));
+        }
+        let wrong = |what: &str| Failure::usage(format!("{name}={value} in the target: {what}"));
+        match name {
+            "granularity" => {
+                let samples = value.parse().ok().filter(|samples| *samples > 0);
+                self.meaning.granularity =
+                    Some(samples.ok_or_else(|| wrong("samples of a granule, as 32768"))?);
+            }
+            "ratio" => self.meaning.ratio = ratio(value).ok_or_else(|| wrong("sink to source, as 1/4"))?,
+            "warm-up" => {
+                self.meaning.cut = match value {
+                    "auto" => Cut::Found,
+                    _ => Cut::Passages(
+                        value
+                            .parse()
+                            .map_err(|_| wrong("auto, or how many passages of each pipe are cut"))?,
+                    ),
+                }
+            }
+            "rings" => {
+                let rings = value.parse().ok().filter(|rings| (1..=4096).contains(rings));
+                self.shape.rings =
+                    rings.ok_or_else(|| wrong("1 to 4096, one for each thread that records"))?;
+            }
+            "events" => {
+                let events =
+                    value.parse().ok().filter(|events: &u64| events.is_power_of_two() && *events <= 1 << 28);
+                self.shape.capacity =
+                    events.ok_or_else(|| wrong("room of a ring, a power of two up to 268435456"))?;
+            }
+            "keep" => {
+                self.shape.when_full = match value {
+                    "oldest" => WhenFull::DiscardNewest,
+                    "newest" => WhenFull::OverwriteOldest,
+                    _ => return Err(wrong("oldest, or newest: what stays when a ring is full")),
+                }
+            }
+            _ => {
+                self.recording = match value {
+                    "ring" => Recording::Ring,
+                    "lttng" => Recording::Lttng,
+                    "both" => Recording::Both,
+                    _ => return Err(wrong("ring, lttng or both")),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `1/4`, `3/2`, `1`.
+fn ratio(text: &str) -> Option<(u64, u64)> {
+    let (sink, source) = text.split_once('/').unwrap_or((text, "1"));
+    let positive = |text: &str| text.parse().ok().filter(|part: &u64| *part > 0);
+    Some((positive(sink)?, positive(source)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_stand_before_the_command_which_may_hold_anything() {
+        let word = "exec?granularity=32768&ratio=1/4&warm-up=auto&rings=4&events=1024&keep=newest:./graph 'a?b=c:d' x:y";
+        let settings = Settings::parse(word).unwrap();
+        assert_eq!(
+            settings.source,
+            Source::Program(["./graph", "a?b=c:d", "x:y"].map(String::from).to_vec())
+        );
+        let meaning = passage::Settings { granularity: Some(32768), ratio: (1, 4), cut: Cut::Found };
+        assert_eq!(settings.meaning, meaning);
+        let shape = Shape { rings: 4, capacity: 1024, when_full: WhenFull::OverwriteOldest };
+        assert_eq!(settings.shape, shape);
+        let plain = Settings::parse("exec:./graph --pipes 6?").unwrap();
+        assert_eq!(plain.source, Source::Program(["./graph", "--pipes", "6?"].map(String::from).to_vec()));
+        assert_eq!(Settings::parse("exec?warm-up=8:x").unwrap().meaning.cut, Cut::Passages(8));
+        assert_eq!(Settings::parse("exec?recorder=both:x").unwrap().recording, Recording::Both);
+        let names = Names { provider: "futuresdr".into(), pipe: "block".into(), n: "items".into() };
+        assert_eq!(
+            Settings::parse("ctf?provider=futuresdr&pipe=block&n=items:/tmp/a:b").unwrap().source,
+            Source::Trace("/tmp/a:b".into(), names)
+        );
+    }
+
+    #[test]
+    fn what_means_nothing_is_refused() {
+        for bad in [
+            "",
+            "exec",
+            "exec:",
+            "exec:'open",
+            "jack:x",
+            "exec?granularity=0:x",
+            "exec?ratio=1/0:x",
+            "exec?events=100:x",
+            "exec?rings=0:x",
+            "exec?keep=all:x",
+            "exec?warm-up=soon:x",
+            "exec?granluarity=1:x",
+            "exec?events:x",
+            "ctf",
+            "ctf:",
+            "ctf?rings=1:x",
+            "exec?recorder=tape:x",
+            "exec?provider=x:y",
+        ] {
+            assert_eq!(Settings::parse(bad).unwrap_err().exit_code(), 2, "{bad}");
+        }
+        let why = Settings::parse("exec?granluarity=1:x").unwrap_err().to_string();
+        assert!(why.contains("granularity"), "{why}");
+    }
+}

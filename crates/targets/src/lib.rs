@@ -1,0 +1,438 @@
+//! Targets: what a person names, a word like a URL, becomes what is measured.
+//!
+//! Owns each kind of target, and flowgraphs with their tracepoints. It decides no load.
+//! Start reading at [`Target`].
+
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod background;
+pub mod exec;
+pub mod flowgraph;
+mod heartbeat;
+mod jack;
+pub mod replay;
+mod simulated;
+pub mod udp;
+mod wakeup;
+
+use dropline_failure::Failure;
+use dropline_traffic::{Moving, Targets};
+use dropline_trial::{LoadRange, Measurer, Rate, TrafficProfile, Trial, written};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+pub use simulated::Simulation;
+pub use udp::generator_limit;
+
+/// How far the trial is that runs.
+pub use dropline_traffic::Progress as Live;
+
+/// A target: the system under test as the user names it.
+#[derive(Clone, Debug)]
+pub struct Target {
+    word: String,
+    kind: Kind,
+    /// Whether a file names it, and no person.
+    stored: bool,
+}
+
+impl PartialEq for Target {
+    /// Whoever names it.
+    fn eq(&self, other: &Self) -> bool {
+        (&self.word, &self.kind) == (&other.word, &other.kind)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Exec { command: Vec<String> },
+    Flowgraph(crate::flowgraph::Settings),
+    Heartbeat { host: String, port: u16 },
+    Jack(jack::Audio),
+    Replay { path: PathBuf },
+    Sim(Simulation),
+    Udp { host: String, port: u16, reply: dropline_traffic::Reply },
+    Wakeup(dropline_wakeup::Settings),
+}
+
+/// A target that is ready to be measured.
+pub struct Opened {
+    /// Performs the trials.
+    pub measurer: AnyMeasurer,
+    /// In words, what it is and how fast it answers.
+    pub note: Option<String>,
+    /// In words, how packets are sent.
+    pub generator: Option<String>,
+    /// Receive buffer that our reply sockets got, in bytes.
+    pub reply_buffer_bytes: Option<u64>,
+}
+
+/// Any way to perform a trial.
+pub type AnyMeasurer = Box<dyn Measurer<Error = Failure>>;
+
+/// What a measurer is told beside the profile.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// Number of the first trial it will perform.
+    pub first_trial: u64,
+    /// Set when the user wants to stop.
+    pub stop: Arc<AtomicBool>,
+    /// How long a program may stay silent beyond a trial's duration.
+    pub patience: Duration,
+    /// Time slices of each trial, where the measurer can give them.
+    pub slices: Option<u32>,
+    /// Packets whose times are kept one by one, where the measurer can give them; 0 keeps none.
+    pub keep_packets: usize,
+    /// Where events of a pipeline are kept as a trace, where they are.
+    pub keep_events: Option<PathBuf>,
+    /// How packets of ours are moved.
+    pub moving: Moving,
+    /// Told how far the trial is, where the measurer can tell.
+    pub live: Option<Arc<Live>>,
+}
+
+impl Target {
+    /// Reads a target.
+    ///
+    /// # Errors
+    /// If the word names no kind of target, or a part of it is wrong.
+    pub fn parse(word: &str) -> Result<Self, Failure> {
+        const KINDS: &str = "udp://HOST:PORT, heartbeat://HOST:PORT, sim:NAME, wakeup:, jack:, flowgraph:futuresdr, \
+             flowgraph:gnuradio, flowgraph:exec:COMMAND, exec:COMMAND or \
+             replay:RECORD";
+        let kind = if let Some(rest) = word.strip_prefix("udp://") {
+            udp::parse(rest)?
+        } else if let Some(rest) = word.strip_prefix("sim:") {
+            Kind::Sim(Simulation::parse(rest)?)
+        } else if let Some(rest) = word.strip_prefix("exec:") {
+            let command = shlex::split(rest).filter(|words| !words.is_empty()).ok_or_else(|| {
+                Failure::usage(format!("{rest:?} is no command: a quote is open, or it is empty"))
+            })?;
+            Kind::Exec { command }
+        } else if let Some(rest) = word.strip_prefix("flowgraph:") {
+            Kind::Flowgraph(crate::flowgraph::Settings::parse(rest)?)
+        } else if let Some(rest) = word.strip_prefix("heartbeat://") {
+            heartbeat::parse(rest)?
+        } else if let Some(rest) = word.strip_prefix("wakeup:") {
+            Kind::Wakeup(wakeup::parse(rest)?)
+        } else if let Some(rest) = word.strip_prefix("jack:") {
+            Kind::Jack(jack::parse(rest)?)
+        } else if let Some(rest) = word.strip_prefix("replay:") {
+            Kind::Replay { path: rest.into() }
+        } else if word.is_empty() {
+            return Err(Failure::usage("nothing is named that could be measured")
+                .advice(format!("give a TARGET, or a scenario its target = \"…\": {KINDS}")));
+        } else {
+            return Err(Failure::usage(format!("{word:?} is no target"))
+                .advice(format!("a target is {KINDS}; try sim:consistent")));
+        };
+        Ok(Self { word: word.into(), kind, stored: false })
+    }
+
+    /// Reads a target that a record names: data, which may come from elsewhere. It starts no program.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn of_record(word: &str) -> Result<Self, Failure> {
+        Ok(Self { stored: true, ..Self::parse(word)? })
+    }
+
+    /// Whether a program is started for it.
+    pub fn starts_a_program(&self) -> bool {
+        match &self.kind {
+            Kind::Exec { .. } | Kind::Jack(_) => true,
+            Kind::Flowgraph(settings) => settings.starts_a_program(),
+            Kind::Heartbeat { .. }
+            | Kind::Replay { .. }
+            | Kind::Sim(_)
+            | Kind::Udp { .. }
+            | Kind::Wakeup(_) => false,
+        }
+    }
+
+    /// Whether it may be opened: a program that a file names is not started.
+    pub fn is_refused(&self) -> bool {
+        self.stored && self.starts_a_program()
+    }
+
+    /// Makes it ready: checks that we may, that it answers, and builds what performs the trials.
+    ///
+    /// # Errors
+    /// If it may not be measured, does not answer, or cannot be started.
+    pub fn open(&self, profile: &TrafficProfile, opening: Opening) -> Result<Opened, Failure> {
+        if self.is_refused() {
+            return Err(Failure::environment(format!("{self} would start a program that a record names"))
+                .advice(
+                    "a record is data, and may come from elsewhere: write the target itself if it is to run",
+                ));
+        }
+        match &self.kind {
+            Kind::Exec { command } => Ok(Opened {
+                measurer: Box::new(exec::Program::start(command, profile, opening)?),
+                note: Some("another program performs the trials".into()),
+                generator: None,
+                reply_buffer_bytes: None,
+            }),
+            Kind::Flowgraph(settings) => flowgraph::kind::open(settings, profile, opening),
+            Kind::Heartbeat { host, port } => heartbeat::open(host, *port, profile, opening),
+            Kind::Replay { path } => Ok(Opened {
+                measurer: Box::new(replay::Replay::open(path, opening.first_trial)?),
+                note: Some("stored trials answered again".into()),
+                generator: None,
+                reply_buffer_bytes: None,
+            }),
+            Kind::Sim(simulation) => Ok(simulation.open(profile, &opening)),
+            Kind::Udp { host, port, reply } => udp::open(host, *port, *reply, profile, opening),
+            Kind::Jack(audio) => jack::open(audio, profile, &opening),
+            Kind::Wakeup(settings) => wakeup::open(settings, profile, &opening),
+        }
+    }
+
+    /// Whether it may be measured at all: asked before anything is sent or measured for it. Whatever is sent
+    /// later is asked again, of the address that the name then has.
+    ///
+    /// # Errors
+    /// If its packets would leave this machine, or nobody can tell.
+    pub fn consent(&self, further: &Targets) -> Result<(), Failure> {
+        match &self.kind {
+            Kind::Heartbeat { host, port } | Kind::Udp { host, port, .. } => {
+                udp::consent_of_all(udp::resolve(host, *port)?, further)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The loads a search uses when the user does not say; `None` for an end that only the user knows.
+    pub fn default_range(&self) -> (Rate, Option<Rate>) {
+        match &self.kind {
+            Kind::Sim(simulation) => {
+                let range: LoadRange = simulation.range();
+                (range.min(), Some(range.max()))
+            }
+            Kind::Jack(audio) => {
+                let (min, max) = audio.range();
+                (min, Some(max))
+            }
+            Kind::Replay { path } => match replay::Replay::range(path) {
+                Some(range) => (range.min(), Some(range.max())),
+                None => (Rate::from_millipps(1_000_000), None),
+            },
+            // No graph is known that takes more.
+            Kind::Flowgraph(_) => {
+                (Rate::from_millipps(1_000_000_000), Some(Rate::from_millipps(2_000_000_000_000)))
+            }
+            Kind::Wakeup(_) => (Rate::from_millipps(1_000_000), Some(Rate::from_millipps(100_000_000))),
+            _ => (Rate::from_millipps(1_000_000), None),
+        }
+    }
+
+    /// What one of a load is: `packets`, `samples`, `wakeups`, `cycles`; `granules` where nobody says how many samples
+    /// they have.
+    pub fn load_unit(&self) -> &'static str {
+        match &self.kind {
+            Kind::Flowgraph(settings) if settings.meaning.granularity.is_some() => "samples",
+            Kind::Flowgraph(_) => "granules",
+            Kind::Jack(_) => "cycles",
+            Kind::Wakeup(_) => "wakeups",
+            _ => "packets",
+        }
+    }
+
+    /// The load that is offered when nobody says, where there is a usual one.
+    pub fn default_load(&self) -> Option<Rate> {
+        match &self.kind {
+            Kind::Jack(audio) => audio.load(),
+            Kind::Wakeup(_) => Some(Rate::from_millipps(1_000_000)),
+            _ => None,
+        }
+    }
+
+    /// The same target, measured until something is later than this.
+    ///
+    /// # Errors
+    /// If it is one that cannot be stopped so.
+    pub fn stopping_above(mut self, limit: Duration) -> Result<Self, Failure> {
+        match &mut self.kind {
+            Kind::Wakeup(settings) => settings.stop_above = Some(limit),
+            _ => {
+                return Err(Failure::usage(format!(
+                    "--stop-above is for wakeup: targets, not {}",
+                    self.word
+                )));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Whether it decides itself how much it does: there is no load to offer, and none to search for.
+    pub fn paces_itself(&self) -> bool {
+        matches!(&self.kind, Kind::Flowgraph(settings) if settings.paces_itself())
+    }
+
+    /// The same target at its own pace, where it can be run without a load too; else itself.
+    #[must_use]
+    pub fn at_own_pace(mut self) -> Self {
+        if let Kind::Flowgraph(settings) = &mut self.kind {
+            settings.free();
+        }
+        self
+    }
+
+    /// The same target; a program that performs its trials has this in its environment.
+    #[must_use]
+    pub fn with_environment(mut self, name: &str, value: &str) -> Self {
+        if let Kind::Exec { command } = &mut self.kind {
+            command.splice(0..0, ["env".to_owned(), format!("{name}={value}")]);
+        }
+        self
+    }
+
+    /// The same target for several searches, each with a chance of its own, and the seed of the first of them: a system
+    /// that would be drawn by the seed is drawn once.
+    pub fn repeated(&self, seed: u64) -> (Self, u64) {
+        match &self.kind {
+            Kind::Sim(simulation) => {
+                let (simulation, seed) = simulation.repeated(seed);
+                (
+                    Self {
+                        word: format!("sim:{}", simulation.word()),
+                        kind: Kind::Sim(simulation),
+                        ..self.clone()
+                    },
+                    seed,
+                )
+            }
+            _ => (self.clone(), seed),
+        }
+    }
+
+    /// Whether it is a program of its own that is started for the measurement.
+    pub fn is_program(&self) -> bool {
+        matches!(self.kind, Kind::Exec { .. })
+    }
+
+    /// Whether packets of this machine's generator are sent.
+    pub fn is_udp(&self) -> bool {
+        matches!(self.kind, Kind::Heartbeat { .. } | Kind::Udp { .. })
+    }
+
+    /// Whether clients that pace themselves can be sent to it.
+    pub fn takes_clients(&self) -> bool {
+        matches!(self.kind, Kind::Udp { .. })
+    }
+
+    /// Whether the measurer sends the load over several directions itself.
+    pub fn takes_directions(&self) -> bool {
+        !self.is_udp()
+    }
+
+    /// The simulated system, where it is one.
+    pub fn simulation(&self) -> Option<&Simulation> {
+        match &self.kind {
+            Kind::Sim(simulation) => Some(simulation),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.word)
+    }
+}
+
+/// Names and values behind a target's question mark.
+type Parameters<'a> = Vec<(&'a str, &'a str)>;
+
+/// Splits `rest?a=1&b=2` into the rest and its parameters.
+fn parameters(word: &str) -> Result<(&str, Parameters<'_>), Failure> {
+    match word.split_once('?') {
+        Some((rest, parameters)) => Ok((rest, query(parameters)?)),
+        None => Ok((word, Vec::new())),
+    }
+}
+
+/// Splits `a=1&b=2`.
+pub(crate) fn query(query: &str) -> Result<Parameters<'_>, Failure> {
+    let mut found = Vec::new();
+    for part in query.split('&').filter(|part| !part.is_empty()) {
+        let no_value = || Failure::usage(format!("{part:?} is no parameter; write NAME=VALUE"));
+        found.push(part.split_once('=').ok_or_else(no_value)?);
+    }
+    Ok(found)
+}
+
+/// A quantity in a target, with a usage error that names the parameter.
+fn quantity<T>(name: &str, read: Result<T, written::WrittenError>) -> Result<T, Failure> {
+    read.map_err(|why| Failure::usage(format!("{name} in the target: {why}")))
+}
+
+/// A trial that nobody stopped: any other is no evidence.
+///
+/// # Errors
+/// If it was interrupted.
+pub fn whole(trial: Trial) -> Result<Trial, Failure> {
+    if trial.is_interrupted() { Err(Failure::interrupted()) } else { Ok(trial) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn a_word_that_names_no_target_says_what_targets_there_are() {
+        let error = Target::parse("127.0.0.1:7007").unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains("udp://HOST:PORT"), "{error}");
+        for bad in [
+            "udp://localhost",
+            "udp://:1",
+            "udp://h:0",
+            "heartbeat://h",
+            "sim:harder",
+            "exec:",
+            "exec:'open",
+            "sim:hard?x",
+        ] {
+            assert_eq!(Target::parse(bad).unwrap_err().exit_code(), 2, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_target_that_a_record_names_starts_no_program() {
+        let opening = Opening {
+            first_trial: 1,
+            stop: Arc::default(),
+            patience: Duration::from_secs(1),
+            slices: None,
+            keep_packets: 0,
+            keep_events: None,
+            moving: Moving::default(),
+            live: None,
+        };
+        for word in ["exec:touch made", "flowgraph:exec:touch made", "jack:"] {
+            let stored = Target::of_record(word).unwrap();
+            assert_eq!(stored, Target::parse(word).unwrap(), "it is the same target");
+            let Err(error) = stored.open(&TrafficProfile::default(), opening.clone()) else {
+                panic!("{word} was opened")
+            };
+            assert!(
+                error.exit_code() == 4 && error.to_string().contains("a record names"),
+                "{word}: {error}"
+            );
+        }
+        assert!(!Path::new("made").exists());
+        assert!(Target::of_record("sim:hard").unwrap().open(&TrafficProfile::default(), opening).is_ok());
+    }
+
+    #[test]
+    fn commands_are_split_by_posix_rules_without_a_shell() {
+        let target = Target::parse("exec:prog 'two words' $HOME; rm").unwrap();
+        let command = ["prog", "two words", "$HOME;", "rm"].map(String::from).to_vec();
+        assert_eq!(target.kind, Kind::Exec { command });
+    }
+}

@@ -1,0 +1,53 @@
+//! `replay:` targets: stored trials answered again.
+
+use dropline_archive::record_file::read_record;
+use dropline_failure::Failure;
+use dropline_record::Record;
+use dropline_trial::{LoadRange, Measurer, Rate, Trial, TrialInput};
+use std::collections::VecDeque;
+use std::path::Path;
+
+/// A record whose trials are answered again, in their order, each once.
+pub struct Replay {
+    trials: VecDeque<Trial>,
+    /// Number of the next answer.
+    next: u64,
+}
+
+impl Replay {
+    /// Reads the record; the first answer is the trial of this number.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn open(path: &Path, first: u64) -> Result<Self, Failure> {
+        let record = read_record(path)?;
+        let trials = record.trials.iter().map(|line| line.trial()).collect::<Result<_, _>>();
+        let trials = trials.map_err(|why| Failure::environment(format!("{}: {why}", path.display())))?;
+        Ok(Self { trials, next: first })
+    }
+
+    /// The loads that the record's search was to use. A pipe can be read but once, and is not read for it.
+    pub(super) fn range(path: &Path) -> Option<LoadRange> {
+        let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
+        let Record { header, .. } = is_file.then(|| read_record(path).ok()).flatten()?;
+        let search = header.search?;
+        let [min, max] = [search.min_load_pps, search.max_load_pps].map(Rate::pps);
+        LoadRange::new(min.ok()?, max.ok()?).ok()
+    }
+}
+
+impl Measurer for Replay {
+    type Error = Failure;
+
+    fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
+        let found = self.trials.iter().position(|trial| trial.input == input);
+        let trial = found.and_then(|index| self.trials.remove(index)).ok_or_else(|| {
+            let seconds = input.duration.as_secs_f64();
+            Failure::environment(format!("the record has no further trial of {seconds} s at {}", input.load))
+                .advice("replay with the goals, algorithm and load range that the record was made with")
+        })?;
+        let number = self.next;
+        self.next += 1;
+        Ok(Trial { number, ..trial })
+    }
+}

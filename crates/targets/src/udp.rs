@@ -1,0 +1,220 @@
+//! `udp://` targets: a UDP service that answers each request, or takes packets one way.
+
+use super::{Kind, Opened, Opening, parameters};
+use dropline_consent::{consent, refused};
+use dropline_failure::{Failure, nearest};
+use dropline_traffic::{
+    ClientProgram, Leash, MeasurerOptions, Probe, Reply, Targets, UdpError, UdpMeasurer, UdpTarget, Watching,
+    probe,
+};
+use dropline_trial::{Measurer, PacketTimes, Rate, TrafficProfile, Trial, TrialInput};
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Reads `HOST:PORT` or `HOST:PORT?reply=none`.
+pub(super) fn parse(word: &str) -> Result<Kind, Failure> {
+    let (address, parameters) = parameters(word)?;
+    let wrong = || Failure::usage(format!("udp://{address} is no address; write udp://127.0.0.1:7007"));
+    let (host, port) = address.rsplit_once(':').ok_or_else(wrong)?;
+    let port = port.parse::<u16>().ok().filter(|&port| port > 0).ok_or_else(wrong)?;
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    if host.is_empty() {
+        return Err(wrong());
+    }
+    let mut reply = Reply::Echo;
+    for (name, value) in parameters {
+        match (name, value) {
+            ("reply", "echo") => reply = Reply::Echo,
+            ("reply", "any") => reply = Reply::Any,
+            ("reply", "none") => reply = Reply::None,
+            ("reply", _) => {
+                return Err(Failure::usage(format!(
+                    "reply={value}: there are reply=echo, reply=any and reply=none"
+                )));
+            }
+            _ => {
+                let near = nearest(name, &["reply"]);
+                return Err(Failure::usage(format!("udp:// has no parameter {name:?}{near}")));
+            }
+        }
+    }
+    Ok(Kind::Udp { host, port, reply })
+}
+
+/// Each millisecond, every look kept that says something.
+const CLOSELY: Watching = Watching { every: Some(Duration::from_millis(1)), keep: true, pid: None };
+
+/// Resolves the name, asks whether we may, probes.
+pub(super) fn open(
+    host: &str,
+    port: u16,
+    reply: Reply,
+    profile: &TrafficProfile,
+    opening: Opening,
+) -> Result<Opened, Failure> {
+    let address = resolve(host, port)?;
+    consent_of_all(address, &opening.moving.targets)?;
+    // What is named is where packets go, and what is spoken of.
+    let ip = opening.moving.targets.addresses.first().copied().unwrap_or(address.ip());
+    let target = UdpTarget { address: SocketAddr::new(ip, address.port()), reply };
+    let Probe { round_trip_ns } = probe(target, profile, &opening.stop).map_err(|why| failure(&why))?;
+    let profile = patient(profile, round_trip_ns);
+    let options = MeasurerOptions {
+        slices: opening.slices,
+        // A single trial is looked at closely: what is explained later must be seen now.
+        watching: Watching {
+            pid: opening.moving.target_pid,
+            ..if opening.keep_packets > 0 { CLOSELY } else { Watching::default() }
+        },
+        keep_packets: (opening.keep_packets > 0).then_some(opening.keep_packets),
+        means: opening.moving.means,
+        sources: opening.moving.sources,
+        targets: opening.moving.targets,
+        ..MeasurerOptions::default()
+    };
+    let mut measurer =
+        UdpMeasurer::new(target, profile, options, opening.first_trial, opening.stop, opening.live)
+            .map_err(|why| failure(&why))?
+            .with_clients(client_program()?);
+    let note = match round_trip_ns {
+        Some(ns) if reply == Reply::Any => {
+            format!("answers in {} us, each with its packet's first 16 bytes", ns.div_ceil(1000))
+        }
+        Some(ns) => format!("echo, answers in {} us", ns.div_ceil(1000)),
+        None => "one way, counted at its socket".into(),
+    };
+    Ok(Opened {
+        note: Some(note),
+        generator: Some(measurer.means().map_err(|why| failure(&why))?),
+        reply_buffer_bytes: Some(measurer.receive_buffer_bytes()),
+        measurer: Box::new(Udp { measurer, last: None }),
+    })
+}
+
+/// Answers that take longer than the silence that ends a drain are waited for: twice as long as the probe's took.
+fn patient(profile: &TrafficProfile, round_trip_ns: Option<u64>) -> TrafficProfile {
+    let mut profile = profile.clone();
+    let usual = Duration::from_nanos(round_trip_ns.unwrap_or(0)).saturating_mul(2);
+    profile.drain.quiet = profile.drain.quiet.map(|quiet| quiet.max(usual));
+    profile
+}
+
+/// What this machine's generator can offer with packets like these, a second against our own reflector.
+///
+/// # Errors
+/// If the system does not give the sockets, or the user wants to stop.
+pub fn generator_limit(profile: &TrafficProfile, stop: &Arc<AtomicBool>) -> Result<Rate, Failure> {
+    let streams = u32::try_from(profile.streams.len()).unwrap_or(u32::MAX);
+    dropline_traffic::generator_limit(profile.packet, streams, stop).map_err(|why| failure(&why))
+}
+
+pub(super) fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
+    let found = (host, port).to_socket_addrs().map_err(|why| {
+        Failure::environment(format!("{host} is not known: {why}"))
+            .advice("write its address: udp://127.0.0.1:7007")
+    })?;
+    // A name with several addresses: IPv4 first, as services on localhost mostly listen there.
+    let mut found: Vec<SocketAddr> = found.collect();
+    found.sort_by_key(SocketAddr::is_ipv6);
+    found.first().copied().ok_or_else(|| Failure::environment(format!("{host} has no address")))
+}
+
+/// The same of all addresses that the streams go to.
+pub(super) fn consent_of_all(address: SocketAddr, targets: &Targets) -> Result<(), Failure> {
+    consent(address)?;
+    targets.addresses.iter().try_for_each(|&further| {
+        let address = SocketAddr::new(further, address.port());
+        let named = |why| refused(&format!("{address} (of --target-addresses)"), &why);
+        Leash::towards(address).map(|_| ()).map_err(named)
+    })
+}
+
+/// Why a UDP target cannot be measured, with what to do.
+pub fn failure(why: &UdpError) -> Failure {
+    let failure = match why {
+        UdpError::Interrupted => return Failure::interrupted(),
+        UdpError::NoLeash { target, why } => return refused(&target.to_string(), why),
+        UdpError::Directions(_)
+        | UdpError::OneWayTargets
+        | UdpError::Streams
+        | UdpError::Threads { .. }
+        | UdpError::TooLong { .. } => Failure::usage(why),
+        _ => Failure::environment(why),
+    };
+    match why {
+        UdpError::Closed { target, .. } => failure.advice(format!(
+            "nothing listens there. Start your service, or measure ours:  dropline serve --listen {target}"
+        )),
+        UdpError::NoAnswer { target, others: 1.., .. } => failure.advice(format!(
+            "which reply is to which packet is told by the first 16 bytes of a packet: a service that sends them back \
+             and then what it likes is udp://{target}?reply=any; one whose answers begin otherwise is measured by what \
+             comes to its socket, udp://{target}?reply=none"
+        )),
+        UdpError::NoAnswer { target, .. } => failure.advice(format!(
+            "a service that echoes each packet is needed; one that sends nothing back is udp://{target}?reply=none; \
+             where a rule of a firewall leads that address elsewhere, packets are not let follow: name what is behind it"
+        )),
+        UdpError::NotReached { .. } => failure.advice(
+            "a rule of a firewall leads packets to that address elsewhere, or drops them, and none is let follow: \
+             name what is behind the rule, or take it away",
+        ),
+        UdpError::Source { .. } => failure.advice(
+            "--source-addresses are addresses of this machine, and --source-port is the first of as many free ports as \
+             there are --streams",
+        ),
+        UdpError::NotCounted { .. } => {
+            failure.advice("a one-way target is dropline serve, or a service on this machine and in this namespace")
+        }
+        UdpError::Permission { .. } => {
+            failure.advice("a firewall rule of this machine forbids it, or the address is a broadcast one")
+        }
+        UdpError::Unreachable { .. } => failure.advice("there is no route to it: check the address and  ip route"),
+        _ => failure,
+    }
+}
+
+/// A target that was measured before and is not there any more.
+fn died(why: &UdpError, last: u64) -> Failure {
+    Failure::environment(format!("the target died after trial {last}: {why}"))
+        .advice("finished trials are kept; start it again, and go on with --resume")
+}
+
+/// A UDP measurer whose errors say what to do.
+struct Udp {
+    measurer: UdpMeasurer,
+    /// The last trial in which the target was there.
+    last: Option<u64>,
+}
+
+impl Measurer for Udp {
+    type Error = Failure;
+
+    fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
+        match (self.measurer.measure(input), self.last) {
+            (Ok(trial), _) => {
+                self.last = Some(trial.number);
+                Ok(trial)
+            }
+            (Err(why @ (UdpError::Closed { .. } | UdpError::NotCounted { .. })), Some(last)) => {
+                Err(died(&why, last))
+            }
+            (Err(why), _) => Err(failure(&why)),
+        }
+    }
+
+    fn take_packets(&mut self) -> Option<PacketTimes> {
+        self.measurer.take_packets()
+    }
+}
+
+/// This program, as the clients of a closed loop.
+///
+/// # Errors
+/// If the system does not say where it is.
+pub fn client_program() -> Result<ClientProgram, Failure> {
+    let path = std::env::current_exe()
+        .map_err(|why| Failure::environment(format!("where this program is cannot be found: {why}")))?;
+    Ok(ClientProgram { path, words: vec!["client".into()] })
+}

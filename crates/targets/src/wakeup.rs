@@ -1,0 +1,119 @@
+//! `wakeup:` targets: a timer, and how late its thread wakes up.
+
+use super::{Opened, Opening, parameters, quantity};
+use dropline_failure::{Failure, nearest};
+use dropline_trial::{Arrival, Measurer, TrafficProfile, Trial, TrialInput, written};
+use dropline_wakeup::{Policy, Settings, WakeupError, WakeupMeasurer};
+use std::sync::Arc;
+
+const NAMES: [&str; 6] = ["threads", "priority", "policy", "cpus", "slack", "stop"];
+/// Most threads: beyond, they wait for one another.
+const MOST_THREADS: u32 = 1024;
+
+/// Reads `?threads=2&priority=80&cpus=0,1&policy=fifo&slack=1ns&stop=200us`.
+pub(super) fn parse(word: &str) -> Result<Settings, Failure> {
+    let (rest, parameters) = parameters(word)?;
+    if !rest.is_empty() {
+        return Err(Failure::usage(format!(
+            "wakeup:{rest} names nothing; write wakeup: or wakeup:?threads=2"
+        )));
+    }
+    let mut settings = Settings::default();
+    for (name, value) in parameters {
+        let wrong = |what: &str| Failure::usage(format!("{name}={value} in the target: {what}"));
+        match name {
+            "threads" => {
+                let threads = value.parse().ok().filter(|threads| (1..=MOST_THREADS).contains(threads));
+                settings.threads = threads.ok_or_else(|| wrong("1 to 1024 threads"))?;
+            }
+            "priority" => {
+                let priority = value.parse().ok().filter(|priority| (1..=99).contains(priority));
+                settings.policy = Policy::Fifo(priority.ok_or_else(|| wrong("a priority is 1 to 99"))?);
+            }
+            "policy" => {
+                settings.policy = match (value, settings.policy) {
+                    ("fifo", Policy::Fifo(priority)) => Policy::Fifo(priority),
+                    ("other", _) => Policy::Other,
+                    _ => return Err(wrong("there are fifo and other, and other has no priority")),
+                }
+            }
+            "cpus" => {
+                let cpus: Result<Vec<usize>, _> = value.split(',').map(str::parse).collect();
+                settings.cpus = Some(cpus.map_err(|_| wrong("numbers of CPUs, as 0,1"))?);
+            }
+            "slack" => settings.timer_slack = quantity(name, written::positive_duration(value))?,
+            "stop" => settings.stop_above = Some(quantity(name, written::positive_duration(value))?),
+            _ => {
+                return Err(Failure::usage(format!(
+                    "wakeup: has no parameter {name:?}{}; it has {}",
+                    nearest(name, &NAMES),
+                    NAMES.join(", ")
+                )));
+            }
+        }
+    }
+    Ok(settings)
+}
+
+pub(super) fn open(
+    settings: &Settings,
+    profile: &TrafficProfile,
+    opening: &Opening,
+) -> Result<Opened, Failure> {
+    if profile.arrival != Arrival::constant() {
+        return Err(Failure::usage("--arrival: a timer is due at constant intervals"));
+    }
+    let stop = Arc::clone(&opening.stop);
+    let measurer =
+        WakeupMeasurer::new(settings.clone(), opening.slices, profile.seed, opening.first_trial, stop);
+    let cpus = measurer.cpus().map_err(failure)?;
+    let used: Vec<String> =
+        cpus.iter().cycle().take(settings.threads as usize).map(ToString::to_string).collect();
+    let threads =
+        if settings.threads == 1 { "a thread".into() } else { format!("{} threads", settings.threads) };
+    Ok(Opened {
+        note: Some(format!("{threads} on CPU {}, the load divided over them", used.join(", "))),
+        generator: Some("clock_nanosleep to absolute times of CLOCK_MONOTONIC".into()),
+        reply_buffer_bytes: None,
+        measurer: Box::new(Timer(measurer)),
+    })
+}
+
+fn failure(why: WakeupError) -> Failure {
+    match why {
+        WakeupError::Interrupted => Failure::interrupted(),
+        WakeupError::NoCpu { .. } | WakeupError::NoWakeup(_) => Failure::usage(why),
+        WakeupError::System(_) => Failure::environment(why),
+    }
+}
+
+/// A timer whose errors say what to do.
+struct Timer(WakeupMeasurer);
+
+impl Measurer for Timer {
+    type Error = Failure;
+
+    fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
+        self.0.measure(input).map_err(failure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn options_are_read_from_the_target_word() {
+        let settings = parse("?threads=2&priority=95&cpus=0,1&slack=50us&stop=200us").unwrap();
+        assert_eq!((settings.threads, settings.policy), (2, Policy::Fifo(95)));
+        assert_eq!(settings.cpus, Some(vec![0, 1]));
+        assert_eq!(settings.timer_slack, Duration::from_micros(50));
+        assert_eq!(settings.stop_above, Some(Duration::from_micros(200)));
+        assert_eq!(parse("").unwrap(), Settings::default());
+        assert_eq!(parse("?policy=other").unwrap().policy, Policy::Other);
+        for bad in ["x", "?threads=0", "?priority=100", "?policy=idle", "?cpus=a", "?slack=1", "?treads=2"] {
+            assert_eq!(parse(bad).unwrap_err().exit_code(), 2, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Arrival processes as users write them; files are read here.
+
+use dropline_archive::reading;
+use dropline_failure::Failure;
+use dropline_record::PacketFile;
+use dropline_trial::arrival::{KINDS, read_times};
+use dropline_trial::{Arrival, Pace, Rate};
+use std::path::Path;
+
+/// Reads an arrival process, and the file of a `replay:`.
+///
+/// # Errors
+/// If there is no such process, its parameters are wrong, or the file holds no departure times.
+pub fn arrival(word: &str) -> Result<Arrival, Failure> {
+    Arrival::parse(word, &mut times).map_err(|why| {
+        let processes: Vec<&str> = KINDS.iter().map(|kind| kind.written).collect();
+        Failure::usage(format!("--arrival: {why}")).advice(format!("there are {}", processes.join("  ")))
+    })
+}
+
+/// The same from a record, which may come from elsewhere: the file that it names is opened only if it is a file, and
+/// nothing of what is in it is shown.
+///
+/// # Errors
+/// As [`arrival`].
+pub(crate) fn arrival_of_record(word: &str) -> Result<Arrival, Failure> {
+    let mut regular = |name: &str| match std::fs::metadata(name) {
+        Ok(found) if found.is_file() => times(name).map_err(|_| "it holds no departure times".to_owned()),
+        Ok(_) => Err("it is no file".to_owned()),
+        Err(why) => Err(format!("cannot be read: {why}")),
+    };
+    Arrival::parse(word, &mut regular).map_err(|why| {
+        Failure::environment(format!("the arrivals that the record names cannot be made: {why}"))
+    })
+}
+
+/// The load of a trial with this process: the one asked for, or its own.
+///
+/// # Errors
+/// If one is needed and missing, given and refused, or leaves the process no room.
+pub fn load(arrival: &Arrival, asked: Option<Rate>) -> Result<Rate, Failure> {
+    match (arrival.pace(), asked) {
+        (Pace::Load | Pace::LoadOr(_), Some(load)) => {
+            arrival.check(load).map_err(|why| Failure::usage(format!("--load: {why}"))).map(|()| load)
+        }
+        (Pace::LoadOr(own) | Pace::Own(own), None) => Ok(own),
+        // What a closed loop comes to is known afterwards.
+        (Pace::Closed(_), None) => Ok(Rate::LOWEST),
+        (Pace::Load, None) => Err(Failure::usage("a trial needs --load, such as --load 10kpps")),
+        (Pace::Own(_) | Pace::Closed(_), Some(_)) => {
+            Err(Failure::usage(format!("--load: {arrival} has its own clocks and takes no load"))
+                .advice("leave --load out: what it offers is measured"))
+        }
+    }
+}
+
+/// Refuses processes that no load can be searched for with.
+///
+/// # Errors
+/// If the process takes no load.
+pub fn searchable(arrival: &Arrival) -> Result<(), Failure> {
+    if arrival.paces_itself() {
+        return Err(Failure::usage(format!(
+            "--arrival: {arrival} has its own clocks: there is no load to search"
+        ))
+        .advice("measure it with  dropline trial"));
+    }
+    Ok(())
+}
+
+/// Refuses processes without a schedule, for targets that processes cannot send to.
+///
+/// # Errors
+/// If the process is a closed loop.
+pub fn scheduled(arrival: &Arrival) -> Result<(), Failure> {
+    if matches!(arrival.pace(), Pace::Closed(_)) {
+        return Err(Failure::usage(format!("--arrival: {arrival} is made of processes that send packets"))
+            .advice("they need a udp:// target"));
+    }
+    Ok(())
+}
+
+/// Departure times of a `RECORD.packets`, or of a text with a number of nanoseconds a line.
+fn times(name: &str) -> Result<Vec<u64>, String> {
+    let bytes = reading::bytes(Path::new(name), reading::MOST_PACKETS)
+        .map_err(|why| format!("cannot be read: {why}"))?;
+    if name.ends_with(PacketFile::SUFFIX) {
+        let file = PacketFile::read(&bytes).map_err(|why| why.to_string())?;
+        return Ok(file.times.iter().filter_map(|packet| packet.left_ns).collect());
+    }
+    let text = String::from_utf8(bytes).map_err(|_| {
+        format!("is no text with a number of ns a line, and not named …{} either", PacketFile::SUFFIX)
+    })?;
+    read_times(&text).map_err(|why| why.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_is_replayed_from_a_text_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("seen.ns");
+        std::fs::write(&path, "# ns\n1000\n1500\n9000\n").unwrap();
+        let read = arrival(&format!("replay:{}", path.display())).unwrap();
+        assert_eq!(load(&read, None).unwrap(), Rate::pps(250_000.0).unwrap());
+        std::fs::write(&path, "soon\n").unwrap();
+        let why = arrival(&format!("replay:{}", path.display())).unwrap_err().to_string();
+        assert!(why.contains("line 1 is no whole number of ns"), "{why}");
+    }
+
+    #[test]
+    fn what_a_record_names_is_opened_only_as_a_file_and_nothing_of_it_is_shown() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("secret");
+        std::fs::write(&path, "root:x:0\n").unwrap();
+        let word = format!("replay:{}", path.display());
+        assert!(arrival(&word).unwrap_err().to_string().contains("root"), "who types it sees what is wrong");
+        let why = arrival_of_record(&word).unwrap_err();
+        assert!(why.exit_code() == 4 && !why.to_string().contains("root"), "{why}");
+        // A pipe without a writer would be waited for.
+        for device in ["/dev/zero", "/dev/tty", "/"] {
+            let why = arrival_of_record(&format!("replay:{device}")).unwrap_err().to_string();
+            assert!(why.contains("it is no file"), "{why}");
+        }
+        std::fs::write(&path, "1000\n1500\n9000\n").unwrap();
+        assert_eq!(arrival_of_record(&word).unwrap(), arrival(&word).unwrap());
+    }
+
+    #[test]
+    fn a_process_with_its_own_clocks_takes_no_load_and_is_not_searched() {
+        let asked = Some(Rate::pps(100.0).unwrap());
+        for word in ["ticks:n=4,period=20ms", "clients:n=4,think=1ms", "yield:n=4"] {
+            let process = arrival(word).unwrap();
+            assert_eq!(load(&process, asked).unwrap_err().exit_code(), 2, "{word}");
+            assert_eq!(searchable(&process).unwrap_err().exit_code(), 2, "{word}");
+            assert!(load(&process, None).is_ok(), "{word}");
+        }
+        assert_eq!(
+            load(&arrival("ticks:n=4,period=20ms").unwrap(), None).unwrap(),
+            Rate::pps(200.0).unwrap()
+        );
+        assert!(load(&Arrival::poisson(), None).is_err() && searchable(&Arrival::poisson()).is_ok());
+    }
+}

@@ -1,0 +1,315 @@
+//! `compare`: two sets of delays, three questions; or two searches, one question a goal.
+
+pub mod searches;
+pub mod side;
+pub mod turns;
+
+use dropline_archive::reading::Rereadable;
+use dropline_failure::Failure;
+use dropline_record::compared::{
+    BlockLine, LossLine, ModeLine, ModesLine, QuestionLine, ShiftLine, SideLine, SpreadLine, TailLine,
+    WidthLine,
+};
+use dropline_record::fit::CellLine;
+use dropline_record::{CaveatLine, Compared, Count};
+use dropline_stats::compare::{
+    Answer, Comparison, Design, Overall, Questions, Shift, Verdict, WidthRatio, shifts,
+};
+use dropline_stats::modes::{Mode, Modes};
+use dropline_stats::{Binned, Meaning};
+use searches::Searched;
+use side::{Pair, Side};
+use std::path::Path;
+
+/// What the intervals are.
+const ESTIMATOR: &str = "differences of grouped quantiles, with the spread of batch means along each curve (Woodruff) and \
+     Student's t; ratio of counts by the exact conditional binomial on counts divided by their variance inflation; Holm \
+     over the questions; lost events are longer than any other; difference of the shares of lost events by Wilson's \
+     intervals (Newcombe), on counts divided by their variance inflation";
+/// Where the shift function is read.
+const QUANTILES: [f64; 13] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999];
+/// Chance of the bootstrap behind the number of modes.
+const MODES_SEED: u64 = 2004;
+/// Neighbouring batches more alike than this are said.
+const ALIKE: f64 = 0.3;
+/// Blocks of a heat map, at most.
+const DRAWN: usize = 100;
+
+/// What two files hold that can be compared.
+#[derive(Clone, Debug)]
+pub enum Both {
+    /// Delays: did events become slower?
+    Delays(Box<Pair>),
+    /// Searches: did the limits move?
+    Searches(Box<[Searched; 2]>),
+}
+
+/// Reads two files.
+///
+/// # Errors
+/// If one cannot be read, or the two answer different questions.
+pub fn read(a: &Path, b: &Path) -> Result<Both, Failure> {
+    let (a, b) = (Rereadable::of(a)?, Rereadable::of(b)?);
+    let (a, b) = (a.path(), b.path());
+    let made_by = [side::verb(a), side::verb(b)];
+    let is_search = |verb: &Option<String>| verb.as_deref() == Some("search");
+    match made_by.each_ref().map(is_search) {
+        [true, true] => Ok(Both::Searches(Box::new([Searched::read(a)?, Searched::read(b)?]))),
+        [false, false] => side::read(a, b).map(|pair| Both::Delays(Box::new(pair))),
+        [a_is, _] => {
+            let (search, other) = if a_is { (a, b) } else { (b, a) };
+            let other_is = match made_by.iter().flatten().find(|verb| *verb != "search") {
+                Some(verb) => format!("was made by dropline {verb}"),
+                None => "holds delays".into(),
+            };
+            Err(Failure::usage(format!(
+                "{} is a search and {} {other_is}: they answer different questions",
+                search.display(),
+                other.display()
+            ))
+            .advice(
+                "compare two searches (did a limit move?), or two sets of delays (did events become slower?)",
+            ))
+        }
+    }
+}
+
+/// Compares B with A.
+pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
+    let Pair { a, b, interleaved, seed } = pair;
+    let unit_ns = a.meaning.unit_ns;
+    let blocks = |side: &Side| -> Vec<Binned> {
+        let meaning = Meaning { unit_ns, ..side.meaning };
+        side.blocks.iter().map(|block| block.clone().with_meaning(meaning).binned()).collect()
+    };
+    let (of_a, of_b) = (blocks(a), blocks(b));
+    // Where one side does not say what it lost, that of the other cannot be held against it.
+    let lost = a.lost.as_ref().zip(b.lost.as_ref());
+    let with_lost = |blocks: &[Binned], lost: Option<&Vec<u64>>| -> Vec<Binned> {
+        let lost = lost.into_iter().flatten().copied().chain(std::iter::repeat(0));
+        blocks.iter().zip(lost).map(|(block, lost)| block.clone().with_lost(lost)).collect()
+    };
+    let all_a = with_lost(&of_a, lost.map(|(a, _)| a));
+    let all_b = with_lost(&of_b, lost.map(|(_, b)| b));
+    let design = if *interleaved { Design::Interleaved } else { Design::Apart };
+    let found = Comparison::of(&all_a, &all_b, design, questions);
+    let needed = [&found.core, &found.high_percentile, &found.tail_mass]
+        .into_iter()
+        .filter_map(|answer| answer.needed);
+    let times = needed.reduce(f64::max);
+    let seconds = a.seconds.zip(b.seconds).map(|(a, b)| a + b);
+    Compared {
+        verdict: overall(found.verdict).into(),
+        core: question(&found.core),
+        high_percentile: question(&found.high_percentile),
+        percentile: questions.percentile,
+        tail_mass: TailLine {
+            question: question(&found.tail_mass),
+            threshold: found.threshold,
+            above_a: Count(found.above.0 as u64),
+            above_b: Count(found.above.1 as u64),
+            farther: found.farther,
+        },
+        loss: lost.map(|_| loss(found.loss.as_ref(), [&all_a, &all_b])),
+        p_b_slower: found.b_slower,
+        spread: SpreadLine {
+            quartiles: width(&found.quartiles),
+            standard_deviation: width(&found.deviation),
+        },
+        shift: shifts(&all_a, &all_b, design, &QUANTILES)
+            .into_iter()
+            .map(|Shift { p, estimate, low, high }| ShiftLine { p, estimate, low, high })
+            .collect(),
+        modes: modes(&of_a, &of_b),
+        deff_limit: found.deff_limit,
+        design: match found.design {
+            Design::Whole => "independent".into(),
+            Design::Apart => "apart".into(),
+            Design::Interleaved => "interleaved".into(),
+        },
+        level: 0.95,
+        unit_ns,
+        a: side_line(a, &of_a),
+        b: side_line(b, &of_b),
+        more_s: times.zip(seconds).map(|(times, seconds)| (times - 1.0) * seconds),
+        seed: *seed,
+        estimator: ESTIMATOR.into(),
+        caveats: caveats(pair, &found, questions),
+    }
+}
+
+/// Peaks of both sides; `None` where either has too few events.
+fn modes(a: &[Binned], b: &[Binned]) -> Option<ModesLine> {
+    let of = |blocks: &[Binned]| {
+        let whole = Binned::together(blocks);
+        let found = Modes::of(&whole, MODES_SEED).modes;
+        let line = |mode: &Mode| ModeLine {
+            low: mode.low,
+            high: mode.high,
+            peak: mode.peak,
+            mass: mode.mass as f64 / whole.count() as f64,
+        };
+        (!found.is_empty()).then(|| found.iter().map(line).collect::<Vec<_>>())
+    };
+    Some(ModesLine { a: of(a)?, b: of(b)? })
+}
+
+/// Of the blocks of A and of B. Where neither lost any, that is all there is to say.
+fn loss(answer: Option<&Answer>, sides: [&[Binned]; 2]) -> LossLine {
+    let [lost_a, lost_b] = sides.map(|side| Count(side.iter().map(Binned::lost).sum()));
+    let [offered_a, offered_b] = sides.map(|side| Count(side.iter().map(Binned::count).sum()));
+    let neither = || QuestionLine {
+        of_a: Some(0.0),
+        of_b: Some(0.0),
+        verdict: word(Verdict::Equivalent).into(),
+        ..QuestionLine::default()
+    };
+    LossLine { question: answer.map_or_else(neither, question), lost_a, lost_b, offered_a, offered_b }
+}
+
+fn question(answer: &Answer) -> QuestionLine {
+    QuestionLine {
+        estimate: answer.estimate,
+        low: answer.low,
+        high: answer.high,
+        relative: answer.relative,
+        smallest_effect: answer.smallest_effect,
+        verdict: word(answer.verdict).into(),
+        detectable: answer.detectable,
+        of_a: answer.of_a,
+        of_b: answer.of_b,
+        by_chance: answer.by_chance,
+        deff_limit: answer.deff_limit,
+        needed: answer.needed,
+        lost_of_a: answer.lost.0,
+        lost_of_b: answer.lost.1,
+    }
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Improved => "improved",
+        Verdict::Regressed => "regressed",
+        Verdict::Equivalent => "equivalent",
+        Verdict::NoEvidence => "no_evidence",
+    }
+}
+
+fn overall(verdict: Overall) -> &'static str {
+    match verdict {
+        Overall::Improved => "improved",
+        Overall::Regressed => "regressed",
+        Overall::Mixed => "mixed",
+        Overall::Traded => "traded",
+        Overall::Equivalent => "equivalent",
+        Overall::NoEvidence => "no_evidence",
+    }
+}
+
+fn width(ratio: &WidthRatio) -> WidthLine {
+    let WidthRatio { of_a, of_b, estimate, low, high } = *ratio;
+    WidthLine { of_a, of_b, estimate, low, high }
+}
+
+fn side_line(side: &Side, blocks: &[Binned]) -> SideLine {
+    let mut cells: Vec<CellLine> = blocks
+        .iter()
+        .flat_map(Binned::cells)
+        .map(|cell| CellLine { low: cell.low, high: cell.high, count: Count(cell.count) })
+        .collect();
+    cells.sort_by(|x, y| x.low.total_cmp(&y.low).then(x.high.total_cmp(&y.high)));
+    cells.dedup_by(|next, kept| {
+        let same = next.low == kept.low && next.high == kept.high;
+        if same {
+            kept.count.0 += next.count.0;
+        }
+        same
+    });
+    let index = |low: f64| cells.partition_point(|cell| cell.low < low) as u64;
+    let together = blocks.len().div_ceil(DRAWN);
+    let over_time = blocks.chunks(together.max(1)).filter(|_| blocks.len() > 1).map(|part| {
+        let mut counts = std::collections::BTreeMap::<u64, u64>::new();
+        for cell in part.iter().flat_map(Binned::cells) {
+            *counts.entry(index(cell.low)).or_default() += cell.count;
+        }
+        BlockLine {
+            count: Count(counts.values().sum()),
+            cells: counts.into_iter().map(|(index, count)| (index, Count(count))).collect(),
+        }
+    });
+    SideLine {
+        source: side.name.clone(),
+        count: Count(blocks.iter().map(Binned::count).sum()),
+        blocks: blocks.len() as u64,
+        duration_s: side.seconds,
+        over_time: over_time.collect(),
+        histogram: cells,
+    }
+}
+
+fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<CaveatLine> {
+    let mut caveats: Vec<CaveatLine> = Vec::new();
+    let mut say = |code: &str, text: String| {
+        caveats.push(CaveatLine::said(code, text));
+    };
+    for side in [&pair.a, &pair.b] {
+        side.notes.iter().for_each(|note| say("import", format!("{}: {note}", side.name)));
+        side.doubts.iter().for_each(|doubt| say(&doubt.code, format!("{}: {}", side.name, doubt.text)));
+    }
+    for (side, other) in [(&pair.a, &pair.b), (&pair.b, &pair.a)] {
+        if other.lost.is_none() && side.lost() > 0 {
+            say(
+                "loss_left_out",
+                format!(
+                    "{} does not say how many events were lost, so the {} that {} lost are left out: delays of what came \
+                     back alone flatter a side that loses its slow ones",
+                    other.name,
+                    side.lost(),
+                    side.name
+                ),
+            );
+        }
+    }
+    if !pair.interleaved {
+        say(
+            "not_interleaved",
+            "not interleaved: the two were recorded apart; what differs between sessions is not in these intervals"
+                .into(),
+        );
+    }
+    if found.design == Design::Whole {
+        let limit = found.deff_limit.map_or(String::new(), |limit| {
+            format!(": the verdict stands as long as they vary less than {limit:.1} times as much")
+        });
+        say(
+            "independence_assumed",
+            format!("no time slices: intervals take the events as independent{limit}"),
+        );
+    }
+    if let Some(alike) = found.likeness.filter(|alike| *alike > ALIKE) {
+        say(
+            "alike_slices",
+            format!(
+                "neighbouring batches are alike (correlation {alike:.2}): they were put together and their intervals \
+                 widened; measure longer"
+            ),
+        );
+    }
+    let disagree =
+        found.farther.zip(found.tail_mass.estimate).filter(|(far, near)| (far - 1.0) * (near - 1.0) < 0.0);
+    if let Some((far, near)) = disagree {
+        say(
+            "tail_disagrees",
+            format!(
+                "the tail depends on where it begins: x{near:.2} above A's 99th percentile, x{far:.2} above its 99.9th; \
+                 say what matters with --above"
+            ),
+        );
+    } else if questions.above.is_none() && found.threshold.is_some() {
+        say(
+            "threshold_chosen",
+            "nobody said what is long: events above A's 99th percentile are taken for it; say it with --above".into(),
+        );
+    }
+    caveats
+}

@@ -1,0 +1,199 @@
+//! Two searches: did the limits move?
+
+mod differences;
+
+use super::side::name;
+use super::{overall, word};
+use dropline_archive::record_file;
+use dropline_failure::Failure;
+use dropline_record::{AnswerLine, ComparedSearches, GoalLine, MovedLine, Record, SearchedLine};
+use dropline_report::left_open;
+use dropline_stats::compare::{Overall, SMALLEST_EFFECT, Verdict};
+use dropline_stats::limits::{Limit, Moved, moved};
+use std::path::Path;
+
+/// What the intervals are.
+const ESTIMATOR: &str = "B's limit as a multiple of A's; on logarithms the facing halves of both intervals are added in \
+     quadrature (variance estimates recovery, Zou and Donner 2008), bounds without a level are widened by what they were \
+     seen to scatter and set end to end; Holm over the goals";
+
+/// By what share bounds without a level may be off: a standard deviation and a half to two of what `search-coverage`
+/// saw them scatter by from search to search, on the worst simulated system whose trials are alike.
+const SCATTER: [(&str, f64); 3] = [("mlr", 0.006), ("mdr", 0.035), ("binary", 0.07)];
+
+/// A search to compare.
+#[derive(Clone, Debug)]
+pub struct Searched {
+    name: String,
+    record: Record,
+    answers: Vec<AnswerLine>,
+}
+
+impl Searched {
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// If it cannot be read, or [`of`](Self::of) refuses it.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        Self::of(&name(path), record_file::read_record(path)?)
+    }
+
+    /// The search of a record; `name` is how it is spoken of.
+    ///
+    /// # Errors
+    /// If the record is of another verb, or has no trial.
+    pub fn of(name: &str, record: Record) -> Result<Self, Failure> {
+        let Some(answers) = record.answers() else {
+            let verb = &record.header.verb;
+            return Err(Failure::usage(format!(
+                "{name} was made by dropline {verb} and is no search: it does not say from which load on packets drop"
+            ))
+            .advice(format!("search:  dropline search {} -o FILE", record.header.target)));
+        };
+        if record.trials.is_empty() {
+            return Err(Failure::usage(format!("{name} is a search without a trial: it knows nothing yet"))
+                .advice(format!("go on with it:  dropline search --resume {name}")));
+        }
+        Ok(Self { name: name.into(), record, answers })
+    }
+
+    /// Whether a search for these goals, with loads of these things, can be compared with it.
+    ///
+    /// # Errors
+    /// If no loss ratio is in both, or a load counts something else.
+    pub fn fits(&self, load_unit: &str, goals: &[GoalLine]) -> Result<(), Failure> {
+        let own_unit = &self.record.header.load_unit;
+        if own_unit != load_unit {
+            return Err(Failure::usage(format!(
+                "the loads of {} are {own_unit} a second, those of the other search {load_unit}: their ratio means nothing",
+                self.name
+            ))
+            .advice("compare two searches of the same kind of target"));
+        }
+        let own = self.goals();
+        if own.iter().any(|own| goals.iter().any(|goal| is_of(own, goal))) {
+            return Ok(());
+        }
+        Err(Failure::usage(format!(
+            "the two searches have no goal in common: {} was asked for {}, the other for {}",
+            self.name,
+            listed(&own),
+            listed(goals)
+        ))
+        .advice("search both for the same loss ratios:  --goal 0 --goal 0.5%"))
+    }
+
+    fn algorithm(&self) -> &str {
+        self.record.header.search.as_ref().map_or("", |search| search.algorithm.as_str())
+    }
+
+    fn goals(&self) -> Vec<GoalLine> {
+        self.answers.iter().map(|answer| answer.goal.clone()).collect()
+    }
+}
+
+/// Compares B with A. A change by a smaller share than `smallest_effect` does not matter; 2 % where nobody says.
+///
+/// # Errors
+/// If their loads count different things, or they have no goal in common.
+pub fn compare(
+    a: &Searched,
+    b: &Searched,
+    smallest_effect: Option<f64>,
+) -> Result<ComparedSearches, Failure> {
+    let smallest_effect = smallest_effect.unwrap_or(SMALLEST_EFFECT);
+    let load_unit = &b.record.header.load_unit;
+    a.fits(load_unit, &b.goals())?;
+    let (pairs, alone) = pairs(&a.answers, &b.answers);
+    let limits: Vec<(Limit, Limit)> =
+        pairs.iter().map(|(of_a, of_b)| (limit(of_a, a), limit(of_b, b))).collect();
+    let found = moved(&limits, smallest_effect);
+    let verdicts: Vec<Verdict> = found.iter().map(|moved| moved.verdict).collect();
+    let goals: Vec<MovedLine> = found.iter().zip(&pairs).map(|(moved, pair)| line(moved, *pair)).collect();
+    Ok(ComparedSearches {
+        verdict: overall(Overall::of(&verdicts)).into(),
+        caveats: differences::caveats(a, b, &goals, &alone),
+        goals,
+        smallest_effect,
+        load_unit: load_unit.clone(),
+        a: side_line(a),
+        b: side_line(b),
+        estimator: ESTIMATOR.into(),
+    })
+}
+
+type Pairs<'a> = Vec<(&'a AnswerLine, &'a AnswerLine)>;
+
+/// Answers to goals with the same loss ratio, and the goals that one side alone has. Where a side has several of a
+/// loss ratio, those with the same attributes belong together.
+fn pairs<'a>(a: &'a [AnswerLine], b: &'a [AnswerLine]) -> (Pairs<'a>, Vec<GoalLine>) {
+    let mut left: Vec<&AnswerLine> = b.iter().collect();
+    let (mut pairs, mut alone) = (Vec::new(), Vec::new());
+    for answer in a {
+        let same = left.iter().position(|other| other.goal == answer.goal);
+        match same.or_else(|| left.iter().position(|other| is_of(&other.goal, &answer.goal))) {
+            Some(index) => pairs.push((answer, left.remove(index))),
+            None => alone.push(answer.goal.clone()),
+        }
+    }
+    alone.extend(left.into_iter().map(|answer| answer.goal.clone()));
+    (pairs, alone)
+}
+
+/// Whether both goals ask about the same loss ratio: ratios are whole billionths.
+fn is_of(one: &GoalLine, other: &GoalLine) -> bool {
+    (one.loss_ratio - other.loss_ratio).abs() < 0.5e-9
+}
+
+fn listed(goals: &[GoalLine]) -> String {
+    goals.iter().map(GoalLine::words).collect::<Vec<_>>().join(" and ")
+}
+
+/// What an answer says of the limit. Bounds without a level are wider here than they were stated; where a caveat denies
+/// the answer, the next search may find any load that the trials leave open.
+fn limit(answer: &AnswerLine, side: &Searched) -> Limit {
+    let scatter = match answer.level {
+        Some(_) => 0.0,
+        None => {
+            SCATTER.iter().find(|(name, _)| *name == side.algorithm()).map_or(0.0, |(_, scatter)| *scatter)
+        }
+    };
+    let (low, high) = left_open(&side.record, answer).unwrap_or((f64::INFINITY, 0.0));
+    let lower = answer.lower_pps.map(|lower| low.min(lower / (1.0 + scatter)));
+    let upper = bound_above(answer).map(|upper| high.max(upper * (1.0 + scatter)));
+    // Bounds have no median: of the numbers between them none is better than the one in the middle.
+    let middle = || Some((lower? * upper?).sqrt());
+    Limit { lower, middle: answer.median_pps.or_else(middle), upper, level: answer.level }
+}
+
+/// The upper bound; one that is the generator's is none of the target's.
+fn bound_above(answer: &AnswerLine) -> Option<f64> {
+    answer.upper_pps.filter(|_| answer.why.as_deref() != Some("generator_limited"))
+}
+
+fn line(moved: &Moved, (of_a, of_b): (&AnswerLine, &AnswerLine)) -> MovedLine {
+    let Moved { ratio, low, high, level, verdict, needed } = *moved;
+    MovedLine {
+        loss_ratio: of_a.goal.loss_ratio,
+        ratio,
+        low,
+        high,
+        verdict: word(verdict).into(),
+        level,
+        needed,
+        of_a: of_a.clone(),
+        of_b: of_b.clone(),
+    }
+}
+
+fn side_line(side: &Searched) -> SearchedLine {
+    let Record { header, trials, .. } = &side.record;
+    SearchedLine {
+        source: side.name.clone(),
+        target: header.target.clone(),
+        algorithm: side.algorithm().into(),
+        started: header.started.clone(),
+        trials: trials.len() as u64,
+        elapsed_s: trials.iter().map(|trial| trial.elapsed_s).sum(),
+    }
+}

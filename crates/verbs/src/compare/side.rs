@@ -1,0 +1,266 @@
+//! One side of a comparison, read from a file.
+
+use crate::validity;
+use dropline_archive::record_file;
+use dropline_distributions::import;
+use dropline_failure::Failure;
+use dropline_record::{CaveatLine, Purpose, Record, TrialLine};
+use dropline_stats::{CountError, Counted, Event, Meaning, Rounding};
+use dropline_trial::{Slice, Trial};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+
+/// A header is a few kilobytes.
+const LONGEST_HEADER: u64 = 1 << 20;
+
+/// Two sides, and how they stand to one another.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// What is compared with.
+    pub a: Side,
+    /// What is compared.
+    pub b: Side,
+    /// Whether block k of A is a neighbour of block k of B.
+    pub interleaved: bool,
+    /// Chance of the order of the turns.
+    pub seed: Option<u64>,
+}
+
+/// Delays in blocks.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// What it is.
+    pub name: String,
+    /// What a value stands for.
+    pub meaning: Meaning,
+    /// In the order in which they were measured; one where there are no slices.
+    pub blocks: Vec<Counted>,
+    /// Of each block, events that never came; `None` where nobody counted them.
+    pub lost: Option<Vec<u64>>,
+    /// Doubts about the trials.
+    pub doubts: Vec<CaveatLine>,
+    /// Most of the trials say more about us than about the target.
+    pub is_invalid: bool,
+    /// How long was measured.
+    pub seconds: Option<f64>,
+    /// Where its meaning was guessed.
+    pub notes: Vec<String>,
+}
+
+/// Two files.
+///
+/// # Errors
+/// If one cannot be read, holds no delays, or both count different things.
+pub fn read(a: &Path, b: &Path) -> Result<Pair, Failure> {
+    let (a, b) = (side(a)?, side(b)?);
+    if a.meaning.event != b.meaning.event {
+        return Err(Failure::usage(format!(
+            "{} and {} count different things: {} and {}",
+            a.name,
+            b.name,
+            words(a.meaning.event),
+            words(b.meaning.event)
+        ))
+        .advice("a maximum of several events is longer than an event: measure both alike"));
+    }
+    Ok(Pair { a, b, interleaved: false, seed: None })
+}
+
+/// What two turns measured: a record whose trials are of two targets.
+///
+/// # Errors
+/// If the record is no such one.
+pub fn read_turns(path: &Path) -> Result<Pair, Failure> {
+    turns(&record_file::read_record(path)?, &name(path))
+}
+
+/// The two sides of a record whose trials are of two targets.
+///
+/// # Errors
+/// If it is no such record.
+pub fn turns(record: &Record, name: &str) -> Result<Pair, Failure> {
+    if record.header.verb != "compare" {
+        return Err(Failure::usage(format!("{name} holds one side only"))
+            .advice("compare two files:  dropline compare A B"));
+    }
+    let (a, b): (Vec<_>, Vec<_>) =
+        record.trials.iter().partition(|trial| trial.phase.as_deref() == Some("A"));
+    // A turn that was cut off leaves the other side one block longer.
+    let turns = a.len().min(b.len());
+    if turns == 0 {
+        return Err(Failure::environment(format!(
+            "{name} holds no turn of both sides: there is nothing to compare"
+        )));
+    }
+    let of = |trials: &[&TrialLine]| of_trials(&trials[0].target, &trials[..turns], false);
+    Ok(Pair { a: of(&a)?, b: of(&b)?, interleaved: true, seed: Some(record.header.profile.seed) })
+}
+
+fn side(path: &Path) -> Result<Side, Failure> {
+    let name = name(path);
+    let record = looks_like_a_record(path).then(|| record_file::read_record(path)).transpose()?;
+    let side = match record {
+        Some(record) => {
+            let trials: Vec<&TrialLine> =
+                record.trials.iter().filter(|trial| trial.purpose == Purpose::Trial).collect();
+            if trials.is_empty() {
+                return Err(Failure::usage(format!("{name} holds no trial at one load")).advice(
+                    "measure one:  dropline trial TARGET --load 10kpps --duration 60s -o before.jsonl",
+                ));
+            }
+            of_trials(&name, &trials, true)?
+        }
+        None => {
+            let (_, mut read) = import::read(path, &import::Hints::default(), &mut |_| {})?;
+            if read.len() > 1 {
+                let names: Vec<&str> = read.iter().map(|one| one.name.as_str()).collect();
+                return Err(Failure::usage(format!(
+                    "{name} holds {} distributions: {}",
+                    read.len(),
+                    names.join(", ")
+                ))
+                .advice("compare takes files of one each"));
+            }
+            let one = read.remove(0);
+            Side {
+                name,
+                meaning: one.counted.meaning(),
+                blocks: vec![one.counted],
+                lost: None,
+                doubts: Vec::new(),
+                is_invalid: false,
+                seconds: None,
+                notes: one.notes,
+            }
+        }
+    };
+    if side.blocks.iter().all(|block| block.count() == 0) && side.lost() == 0 {
+        return Err(Failure::environment(format!(
+            "{} holds no events: there is nothing to compare",
+            side.name
+        )));
+    }
+    Ok(side)
+}
+
+pub(super) fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn looks_like_a_record(path: &Path) -> bool {
+    let mut first = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(64).read_to_end(&mut first));
+    // Other writers of JSON put blanks between its words.
+    let first: String = String::from_utf8_lossy(&first).split_whitespace().collect();
+    read.is_ok() && first.starts_with("{\"line\":\"header\"")
+}
+
+/// The verb that made a record; `None` of another file.
+pub(super) fn verb(path: &Path) -> Option<String> {
+    if !looks_like_a_record(path) {
+        return None;
+    }
+    let mut header = String::new();
+    BufReader::new(File::open(path).ok()?.take(LONGEST_HEADER)).read_line(&mut header).ok()?;
+    let header: serde_json::Value = serde_json::from_str(&header).ok()?;
+    Some(header.get("verb")?.as_str()?.to_owned())
+}
+
+/// Each trial is a block, or each of its time slices where they are wanted and all trials have them.
+fn of_trials(name: &str, lines: &[&TrialLine], sliced: bool) -> Result<Side, Failure> {
+    let wrong = |why: &dyn std::fmt::Display| Failure::environment(format!("{name}: {why}"));
+    let meaning = recorded();
+    let (mut blocks, mut lost) = (Vec::new(), Vec::new());
+    let doubts = validity::doubts(lines);
+    let is_invalid = validity::are_mostly_invalid(lines);
+    let trials: Vec<Trial> =
+        lines.iter().map(|trial| trial.trial().map_err(|why| wrong(&why))).collect::<Result<_, _>>()?;
+    let in_slices = |trial: &Trial| trial.slices.iter().map(missing).sum::<u64>();
+    let says = |trial: &Trial| trial.slices.iter().any(has_delays) && in_slices(trial) >= trial.lost();
+    let sliced = sliced && trials.iter().all(says);
+    for trial in &trials {
+        let histogram = trial.delay.histogram.as_ref();
+        // Of a target that answered nothing there is nothing but its loss.
+        if histogram.is_none() && (trial.forwarded > 0 || trial.lost() == 0) {
+            return Err(wrong(&format!("trial {} measured no delays", trial.number)));
+        }
+        let found: Result<Vec<Counted>, CountError> = match sliced {
+            true => {
+                let says = trial.slices.iter().filter(|slice| has_delays(slice) || missing(slice) > 0);
+                let delays = says.clone().map(|slice| slice.delay.iter().flat_map(|delay| delay.ranges()));
+                lost.extend(shares(&says.map(missing).collect::<Vec<_>>(), trial.lost()));
+                delays.map(|ranges| counted(ranges, meaning)).collect()
+            }
+            false => {
+                lost.push(trial.lost());
+                let ranges = histogram.into_iter().flat_map(|histogram| histogram.ranges());
+                counted(ranges, meaning).map(|block| vec![block])
+            }
+        };
+        blocks.extend(found.map_err(|why| wrong(&why))?);
+    }
+    let seconds = trials.iter().map(|trial| trial.duration.as_secs_f64()).sum();
+    Ok(Side {
+        name: name.into(),
+        meaning,
+        blocks,
+        lost: Some(lost),
+        doubts,
+        is_invalid,
+        seconds: Some(seconds),
+        notes: Vec::new(),
+    })
+}
+
+impl Side {
+    /// Events that never came.
+    pub fn lost(&self) -> u64 {
+        self.lost.iter().flatten().sum()
+    }
+}
+
+/// What did not come back of a slice, whoever lost it.
+fn missing(slice: &Slice) -> u64 {
+    slice.offered.saturating_sub(slice.forwarded)
+}
+
+/// What the target lost, by slice: as what is missing, of which our own socket may have lost a part.
+fn shares(missing: &[u64], lost: u64) -> Vec<u64> {
+    let all: u64 = missing.iter().sum();
+    let (mut before, mut given) = (0u128, 0u64);
+    missing
+        .iter()
+        .map(|&missing| {
+            before += u128::from(missing);
+            let upto =
+                if all > 0 { (u128::from(lost.min(all)) * before / u128::from(all)) as u64 } else { 0 };
+            let own = upto - given;
+            given = upto;
+            own
+        })
+        .collect()
+}
+
+/// What our own recorder counts: each event, whole nanoseconds in its cells, said in microseconds.
+fn recorded() -> Meaning {
+    Meaning { unit_ns: 1000, quantum_ns: 1.0, rounding: Rounding::Floor, event: Event::Each }
+}
+
+/// Whether a slice is a replicate: nobody can be asked of an empty one.
+fn has_delays(slice: &Slice) -> bool {
+    slice.delay.as_ref().is_some_and(|delay| delay.count > 0)
+}
+
+fn counted(ranges: impl Iterator<Item = (u64, u64, u64)>, meaning: Meaning) -> Result<Counted, CountError> {
+    let tick = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    Counted::ranges(meaning, ranges.map(|(low, high, count)| (tick(low), tick(high), count)), None)
+}
+
+fn words(event: Event) -> String {
+    match event {
+        Event::Each => "each event".into(),
+        Event::MaximumOf(k) => format!("the largest of {k} events"),
+        Event::Unknown => "events that the file does not explain".into(),
+    }
+}

@@ -1,0 +1,143 @@
+//! The verb `doctor`: what disturbs a measurement here, and does the target answer.
+
+use dropline_archive::environment;
+use dropline_failure::Failure;
+use dropline_targets::{Opening, Target, generator_limit};
+use dropline_trial::TrafficProfile;
+use serde::Serialize;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What was looked at.
+    pub subject: String,
+    /// What was found.
+    pub found: String,
+    /// How bad that is.
+    pub weight: Weight,
+    /// What to do.
+    pub advice: Option<String>,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weight {
+    /// Nothing to do.
+    Fine,
+    /// Numbers will scatter or be smaller.
+    Disturbs,
+    /// Nothing can be measured.
+    Broken,
+}
+
+/// Looks at this machine.
+///
+/// # Errors
+/// If the user wants to stop.
+pub fn examine_machine(stop: &Arc<AtomicBool>) -> Result<Vec<Finding>, Failure> {
+    let machine = environment::capture(&[]);
+    let unknown = || "unknown".to_owned();
+    let mut findings = vec![fine(
+        "machine",
+        format!(
+            "{} processors, {}, {}",
+            machine.cpus.map_or_else(unknown, |cpus| cpus.to_string()),
+            machine.cpu.clone().unwrap_or_else(unknown),
+            machine.kernel.clone().unwrap_or_else(unknown)
+        ),
+    )];
+    findings.push(match machine.cpus {
+        Some(cpus) if cpus < 4 => disturbs(
+            "processors",
+            format!("{cpus}: generator, receiver and target share them"),
+            "with four or more, each has one of its own",
+        ),
+        _ => fine("processors", "enough for generator, receiver and target"),
+    });
+    findings.push(match machine.governor.as_deref() {
+        Some("performance") => fine("governor", "performance"),
+        Some(governor) => disturbs(
+            "governor",
+            format!("{governor}: speed changes with load"),
+            "cpupower frequency-set -g performance",
+        ),
+        None => fine("governor", "none: the processor's speed is not this system's to set"),
+    });
+    findings.push(match machine.turbo.as_deref() {
+        Some("on") => {
+            disturbs("turbo", "on: speed depends on heat and neighbours", "switch it off for comparisons")
+        }
+        turbo => fine("turbo", turbo.unwrap_or("unknown")),
+    });
+    findings.push(match machine.virtualization.as_deref() {
+        Some(name) => disturbs(
+            "virtual",
+            format!("{name}: other guests take time that no counter here shows"),
+            "compare ratios measured in one run, not single figures",
+        ),
+        None => fine("virtual", "no"),
+    });
+    findings.push(match machine.clocksource.as_deref() {
+        Some(source @ ("tsc" | "kvm-clock" | "arch_sys_counter")) => fine("clock", source),
+        source => {
+            disturbs("clock", source.unwrap_or("unknown").to_owned(), "reading it may cost microseconds")
+        }
+    });
+    findings.push(match machine.rmem_max_bytes {
+        Some(bytes) if bytes < 4 << 20 && machine.root != Some(true) => disturbs(
+            "buffers",
+            format!("net.core.rmem_max is {bytes} B: our reply socket may overflow before the target does"),
+            "sysctl -w net.core.rmem_max=8388608, or run as root",
+        ),
+        Some(bytes) => fine("buffers", format!("net.core.rmem_max {bytes} B")),
+        None => fine("buffers", "unknown"),
+    });
+    findings.push(match machine.load_average {
+        Some(load) if load > 0.5 => {
+            disturbs("load", format!("{load} in the last minute"), "stop what else runs on this machine")
+        }
+        load => fine("load", load.map_or_else(unknown, |load| load.to_string())),
+    });
+    findings.push(match generator_limit(&TrafficProfile::default(), stop) {
+        Ok(limit) => fine("generator", format!("offers up to {limit} of 64 B to our own reflector")),
+        Err(why) if why.kind() == dropline_failure::Kind::Interrupted => return Err(why),
+        Err(why) => broken("generator", why.to_string()),
+    });
+    Ok(findings)
+}
+
+/// Looks at a target: may it be measured, does it answer, and how fast.
+pub fn examine_target(target: &Target, stop: &Arc<AtomicBool>) -> Vec<Finding> {
+    let opening = Opening {
+        first_trial: 1,
+        stop: Arc::clone(stop),
+        patience: Duration::from_secs(10),
+        slices: None,
+        keep_packets: 0,
+        keep_events: None,
+        moving: dropline_traffic::Moving::default(),
+        live: None,
+    };
+    match target.open(&TrafficProfile::default(), opening) {
+        Ok(opened) => {
+            vec![fine("target", format!("{target}: {}", opened.note.unwrap_or_else(|| "ready".into())))]
+        }
+        Err(why) => vec![broken("target", why.to_string())],
+    }
+}
+
+fn fine(subject: &str, found: impl Into<String>) -> Finding {
+    Finding { subject: subject.into(), found: found.into(), weight: Weight::Fine, advice: None }
+}
+
+fn disturbs(subject: &str, found: impl Into<String>, advice: &str) -> Finding {
+    Finding { weight: Weight::Disturbs, advice: Some(advice.into()), ..fine(subject, found) }
+}
+
+fn broken(subject: &str, found: impl Into<String>) -> Finding {
+    Finding { weight: Weight::Broken, ..fine(subject, found) }
+}

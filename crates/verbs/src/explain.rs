@@ -1,0 +1,108 @@
+//! The verb `explain`: a record and its packets in, why packets were lost out.
+
+use dropline_account::{Evidence, Family, explain as explain_evidence};
+use dropline_archive::reading;
+use dropline_archive::record_file::{packets_beside, read_record};
+use dropline_failure::{Failure, quoted};
+use dropline_record::{CaveatLine, Explanation, PacketFile, Record, TrialLine};
+use std::path::Path;
+
+/// A record with the explanation of its trial's loss.
+#[derive(Debug)]
+pub struct Explained {
+    /// The record.
+    pub record: Record,
+    /// Why its trial lost packets.
+    pub explanation: Explanation,
+}
+
+/// Explains the loss of the trial in a record.
+///
+/// # Errors
+/// If the record cannot be read, or the times of its packets were not kept or are another trial's.
+pub fn explain(path: &Path) -> Result<Explained, Failure> {
+    let mut record = read_record(path)?;
+    let Some(trial) = record.trials.last() else {
+        return Err(Failure::environment(format!("{}: no trial was finished", path.display())));
+    };
+    let file = packets(path, &record, trial)?;
+    if file.missing > 0 {
+        record.reading.push(torn(path, &file));
+    }
+    let trial = record.trials.last().expect("was there above");
+    let stored = trial.trial().map_err(|why| Failure::environment(format!("{}: {why}", path.display())))?;
+    let family = if record.header.target.contains('[') { Family::V6 } else { Family::V4 };
+    let explanation = explain_evidence(&Evidence {
+        packets: &file.times,
+        payload_bytes: record.header.profile.packet_bytes,
+        family,
+        offered: stored.offered,
+        lost: stored.lost(),
+        lost_at: stored.lost_at.as_ref(),
+        watched: stored.watched.as_ref(),
+        duration_ns: stored.duration.as_nanos() as u64,
+        seed: stored.seed,
+    });
+    Ok(Explained { record, explanation })
+}
+
+/// The explanation of a record whose packets were kept; `None` where there is nothing to explain from.
+pub fn explanation_of(path: &Path, record: &Record) -> Option<Explanation> {
+    record.trials.last()?.packets.as_ref()?;
+    explain(path).ok().map(|explained| explained.explanation)
+}
+
+fn packets(path: &Path, record: &Record, trial: &TrialLine) -> Result<PacketFile, Failure> {
+    let beside = packets_beside(path);
+    let bytes = reading::bytes(&beside, reading::MOST_PACKETS).map_err(|why| match why.is_missing() {
+        true => not_kept(path, record, trial),
+        false => why.of(&beside),
+    })?;
+    let file = PacketFile::read(&bytes)
+        .map_err(|why| Failure::environment(format!("{}: {why}", beside.display())))?;
+    if (file.trial, file.seed) != (trial.number, trial.seed) {
+        return Err(Failure::environment(format!("{} is of another trial", beside.display()))
+            .advice("a record and its file of packets keep the names they were written with"));
+    }
+    Ok(file)
+}
+
+/// There is no file: says how to get one.
+fn not_kept(path: &Path, record: &Record, trial: &TrialLine) -> Failure {
+    let failure = |why: &str| Failure::environment(format!("{}: {why}", path.display()));
+    match &trial.packets {
+        Some(line) => {
+            failure(&format!("the times of its packets were to be kept in {}, which is not there", line.file))
+                .advice("move it back beside the record; where the disk was full it was never written")
+        }
+        None if record.header.verb == "watch" => {
+            failure("its arrivals were not seen, and without them only drops are known")
+                .advice("listen in once more with CAP_NET_RAW, as root has it:  dropline watch --port PORT")
+        }
+        None => {
+            let load = trial.intended_load_pps;
+            let arrival = &record.header.profile.arrival;
+            failure("the times of its packets were not kept, and without them only places are known").advice(
+                format!(
+                    "offer the same once more, and keep them:  dropline trial {} --load {load:.0}pps --arrival {} \
+                     --duration {}s",
+                    quoted(&record.header.target),
+                    quoted(arrival),
+                    trial.intended_duration_s
+                ),
+            )
+        }
+    }
+}
+
+fn torn(path: &Path, file: &PacketFile) -> CaveatLine {
+    let (kept, missing) = (file.times.len(), file.missing);
+    CaveatLine {
+        code: "packets_torn".into(),
+        text: format!(
+            "{} was cut off or damaged: the first {kept} packets are explained, {missing} are missing",
+            packets_beside(path).display()
+        ),
+        numbers: serde_json::Map::new(),
+    }
+}

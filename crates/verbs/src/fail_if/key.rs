@@ -1,0 +1,159 @@
+//! What a condition can be about: the one table of its keys.
+
+use super::Within;
+use crate::search::load_in;
+use dropline_record::{AnswerLine, Count, DelayLine, TrialLine};
+use dropline_trial::{Rate, written};
+
+/// A quantity with a name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Key {
+    pub(super) name: &'static str,
+    pub(super) unit: Unit,
+    pub(super) of_trial: Option<OfTrial>,
+    pub(super) of_goal: Option<OfGoal>,
+}
+
+/// `None` where it was not measured.
+type OfTrial = fn(&TrialLine) -> Option<f64>;
+/// What a search's answer says of it; `None` where it says nothing.
+type OfGoal = fn(&AnswerLine) -> Option<Within>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Load,
+    Packets,
+    Ratio,
+    /// Nanoseconds.
+    Time,
+}
+
+/// All there are.
+pub(super) static KEYS: [Key; 19] = [
+    Key::of_trial("p50", Unit::Time, |line| delay(line, |delay| delay.p50)),
+    Key::of_trial("p90", Unit::Time, |line| delay(line, |delay| delay.p90)),
+    Key::of_trial("p99", Unit::Time, |line| delay(line, |delay| delay.p99)),
+    Key::of_trial("p99.9", Unit::Time, |line| delay(line, |delay| delay.p99_9)),
+    Key::of_trial("max", Unit::Time, |line| delay(line, |delay| delay.max)),
+    Key::of_trial("loss_ratio", Unit::Ratio, |line| line.loss_ratio),
+    Key::of_trial("trial_loss_ratio", Unit::Ratio, |line| line.trial_loss_ratio),
+    Key::of_trial("intended", Unit::Packets, |line| number(line.intended)),
+    Key::of_trial("offered", Unit::Packets, |line| number(Some(line.offered))),
+    Key::of_trial("forwarded", Unit::Packets, |line| number(Some(line.forwarded))),
+    Key::of_trial("lost", Unit::Packets, |line| number(Some(line.lost))),
+    Key::of_trial("late", Unit::Packets, |line| number(line.late)),
+    Key::of_trial("duplicated", Unit::Packets, |line| number(line.duplicated)),
+    Key::of_trial("reordered", Unit::Packets, |line| number(line.reordered)),
+    Key::of_trial("generator_lost", Unit::Packets, |line| number(Some(line.generator_lost))),
+    Key { of_goal: Some(headline), ..Key::of_trial("load", Unit::Load, load) },
+    Key::of_goal("lower", |answer| within(answer.lower_pps, None, upper(answer))),
+    Key::of_goal("median", |answer| within(answer.median_pps, answer.lower_pps, upper(answer))),
+    Key::of_goal("upper", |answer| within(upper(answer), answer.lower_pps, None)),
+];
+
+impl Key {
+    const fn of_trial(name: &'static str, unit: Unit, of: OfTrial) -> Self {
+        Self { name, unit, of_trial: Some(of), of_goal: None }
+    }
+
+    const fn of_goal(name: &'static str, of: OfGoal) -> Self {
+        Self { name, unit: Unit::Load, of_trial: None, of_goal: Some(of) }
+    }
+
+    /// The key, and from 0 the goal behind it: `load2` is the second goal's.
+    pub(super) fn named(name: &str) -> Option<(&'static Self, Option<usize>)> {
+        let name = if name == "p99_9" { "p99.9" } else { name };
+        if let Some(key) = KEYS.iter().find(|key| key.name == name) {
+            return Some((key, None));
+        }
+        KEYS.iter().filter(|key| key.of_goal.is_some()).find_map(|key| {
+            let number: usize = name.strip_prefix(key.name)?.parse().ok()?;
+            Some((key, Some(number.checked_sub(1)?)))
+        })
+    }
+}
+
+/// The names of those of a trial.
+pub(super) fn of_trials() -> String {
+    names(|key| key.of_trial.is_some())
+}
+
+/// The names of those of a goal.
+pub(super) fn of_goals() -> String {
+    names(|key| key.of_goal.is_some())
+}
+
+fn names(is_wanted: impl Fn(&Key) -> bool) -> String {
+    let names: Vec<&str> = KEYS.iter().filter(|key| is_wanted(key)).map(|key| key.name).collect();
+    names.join(" ")
+}
+
+impl Unit {
+    /// A limit as it is typed.
+    pub(super) fn read(self, text: &str) -> Result<f64, String> {
+        let text = text.trim();
+        match self {
+            Self::Load => match written::load(text).map_err(|why| why.to_string())? {
+                written::WrittenLoad::Packets(rate) => Ok(rate.as_pps()),
+                written::WrittenLoad::Bits(_) => Err("write the load in packets, as 90kpps".into()),
+            },
+            Self::Packets => match text.parse::<u64>() {
+                Ok(count) => Ok(count as f64),
+                Err(_) => Err(format!("{text:?} is no whole number of packets; write 0 or 1000")),
+            },
+            Self::Ratio => written::ratio(text).map(|ratio| ratio.as_f64()).map_err(|why| why.to_string()),
+            Self::Time => {
+                written::duration(text).map(|time| time.as_nanos() as f64).map_err(|why| why.to_string())
+            }
+        }
+    }
+
+    /// A value as it is read.
+    pub(super) fn words(self, value: f64, load_unit: &str) -> String {
+        match self {
+            Self::Load => match Rate::pps(value) {
+                Ok(rate) => load_in(rate, load_unit),
+                Err(_) => load_in(format!("{value} pps"), load_unit),
+            },
+            Self::Packets => value.to_string(),
+            Self::Ratio => format!("{} %", super::round(value * 100.0)),
+            Self::Time if value < 1e3 => format!("{value} ns"),
+            Self::Time if value < 1e6 => format!("{} us", value / 1e3),
+            Self::Time => format!("{} ms", value / 1e6),
+        }
+    }
+}
+
+fn delay(line: &TrialLine, of: impl Fn(&DelayLine) -> Option<u64>) -> Option<f64> {
+    of(line.delay_ns.as_ref()?).map(|ns| ns as f64)
+}
+
+fn number(count: Option<Count>) -> Option<f64> {
+    count.map(|count| count.0 as f64)
+}
+
+/// What was asked for; where nothing was, what it came to.
+fn load(line: &TrialLine) -> Option<f64> {
+    Some(if line.intended.is_some() { line.intended_load_pps } else { line.offered_load_pps })
+}
+
+/// The number to compare; of a limit beyond the highest load that is no more than its lower bound.
+fn headline(answer: &AnswerLine) -> Option<Within> {
+    let known = answer.headline_pps();
+    within(known.filter(|_| upper(answer).is_some()), known, upper(answer).filter(|_| known.is_none()))
+}
+
+/// A bound that is the generator's is none of the target's.
+fn upper(answer: &AnswerLine) -> Option<f64> {
+    answer.upper_pps.filter(|_| answer.why.as_deref() != Some("generator_limited"))
+}
+
+/// Where a number is that is known, or has one bound; both say nothing of what is between them.
+fn within(known: Option<f64>, above: Option<f64>, below: Option<f64>) -> Option<Within> {
+    match (known, above, below) {
+        (Some(value), _, _) => Some(Within { low: value, high: value }),
+        (None, Some(low), None) => Some(Within { low, high: f64::INFINITY }),
+        (None, None, Some(high)) => Some(Within { low: 0.0, high }),
+        _ => None,
+    }
+}

@@ -1,0 +1,25 @@
+//! The verbs: a file each, by the name that is typed.
+//!
+//! Owns the [`SearchPlan`](plan::SearchPlan) and what each verb does with a target and a record. It decides
+//! neither which trial comes next nor how a packet moves, and prints nothing.
+//! Start reading at [`search`], then [`trial`].
+
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod arrival_argument;
+pub mod compare;
+pub mod doctor;
+pub mod explain;
+pub mod fail_if;
+pub mod goals;
+pub mod inject;
+pub mod observer;
+pub mod plan;
+pub mod replay;
+mod resume;
+pub mod scenario;
+pub mod search;
+pub mod serve;
+pub mod trial;
+pub mod validity;
+pub mod watch;

@@ -1,0 +1,247 @@
+//! What a search shall do, resolved: nothing is left to guess.
+
+use dropline_failure::{Failure, nearest};
+use dropline_record::{GoalLine, LimitsLine, MdrLine, ProfileLine, SearchLine};
+use dropline_search::mlr::EffectiveDuration;
+use dropline_search::{
+    Algorithm, Binary, Certified, Credible, Goal, Limits, Mdr, Mlr, Preset, Search, credible, mdr, mlr,
+};
+use dropline_targets::Target;
+use dropline_trial::{LoadRange, Ratio, TrafficProfile};
+use std::time::Duration;
+
+/// Time beyond it for bounds that are regular by RFC 9971.
+const CERTIFY_BUDGET: Duration = Duration::from_secs(1200);
+
+/// Which algorithm, with its own settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AlgorithmPlan {
+    /// RFC 2544 bisection.
+    Binary,
+    /// Intervals that hold the truth as often as they say.
+    Credible {
+        /// How often.
+        level: Ratio,
+        /// Whether it goes on until RFC 9971 calls the same goals regular.
+        certify: bool,
+    },
+    /// Multiple drop rate search.
+    Mdr {
+        /// Which of its rules.
+        version: mdr::Version,
+        /// Phases between the initial and the final one.
+        intermediate_phases: u8,
+        /// How often an external step doubles the width.
+        doublings: u8,
+    },
+    /// RFC 9971.
+    Mlr {
+        /// What a trial's time counts as.
+        effective: EffectiveDuration,
+    },
+}
+
+impl AlgorithmPlan {
+    /// The words a user types.
+    pub const NAMES: [&str; 4] = ["credible", "mlr", "mdr", "binary"];
+
+    /// The algorithm of this name with its defaults.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn parse(word: &str) -> Result<Self, Failure> {
+        match word {
+            "binary" => Ok(Self::Binary),
+            "credible" => Ok(Self::Credible {
+                level: Ratio::from_billionths(950_000_000).expect("95 %"),
+                certify: false,
+            }),
+            "mdr" => Ok(Self::Mdr { version: mdr::Version::Current, intermediate_phases: 2, doublings: 1 }),
+            "mlr" => Ok(Self::Mlr { effective: EffectiveDuration::Trial }),
+            _ => {
+                Err(Failure::usage(format!("there is no algorithm {word:?}{}", nearest(word, &Self::NAMES)))
+                    .advice(format!("there are {}", Self::NAMES.join(", "))))
+            }
+        }
+    }
+
+    /// The word a user types.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Binary => "binary",
+            Self::Credible { .. } => "credible",
+            Self::Mdr { .. } => "mdr",
+            Self::Mlr { .. } => "mlr",
+        }
+    }
+
+    /// Bound on the search's time when the user gives none.
+    pub fn default_budget(self) -> Option<Duration> {
+        match self {
+            Self::Binary => None,
+            Self::Credible { .. } => Some(credible::BUDGET),
+            Self::Mdr { .. } => Some(Duration::from_secs(600)),
+            Self::Mlr { .. } => Some(Duration::from_secs(1200)),
+        }
+    }
+
+    /// Warm-up when the user asks for none.
+    pub fn default_warm_up(self) -> Duration {
+        match self {
+            Self::Binary => Duration::from_secs(5),
+            Self::Credible { .. } | Self::Mdr { .. } | Self::Mlr { .. } => Duration::ZERO,
+        }
+    }
+
+    fn effective_duration(self) -> &'static str {
+        match self {
+            Self::Mlr { effective: EffectiveDuration::Elapsed } => "elapsed_s",
+            _ => "duration_s",
+        }
+    }
+}
+
+/// A search, resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchPlan {
+    /// What is measured.
+    pub target: Target,
+    /// What the packets look like.
+    pub profile: TrafficProfile,
+    /// Which algorithm.
+    pub algorithm: AlgorithmPlan,
+    /// The preset that set the goals.
+    pub preset: Option<Preset>,
+    /// What is looked for, in the order of the answers.
+    pub goals: Vec<Goal>,
+    /// The loads it may use.
+    pub range: LoadRange,
+    /// When it gives up.
+    pub limits: Limits,
+    /// Warm-up before the search; those trials are dropped.
+    pub warm_up: Duration,
+    /// Shares of each goal's load at which the delay is measured afterwards.
+    pub delay_at: Vec<Ratio>,
+    /// Which search of how many this is.
+    pub repetition: Option<[u32; 2]>,
+}
+
+impl SearchPlan {
+    /// A fresh search.
+    ///
+    /// # Errors
+    /// If the algorithm cannot search for these goals.
+    pub fn search(&self) -> Result<Search, Failure> {
+        let goals = self.goals.clone();
+        let algorithm: Box<dyn Algorithm> = match self.algorithm {
+            AlgorithmPlan::Binary => Box::new(Binary::new(&goals, self.range).map_err(Failure::usage)?),
+            AlgorithmPlan::Credible { level, certify } => {
+                let config = credible::Config {
+                    goals,
+                    range: self.range,
+                    budget: self.limits.budget.unwrap_or(credible::BUDGET),
+                    level: level.as_f64(),
+                    seed: self.profile.seed,
+                };
+                let (goals, range) = (config.goals.clone(), config.range);
+                let interval = Credible::new(config).map_err(Failure::usage)?;
+                if certify {
+                    let config = mlr::Config { goals, range, effective: EffectiveDuration::Trial };
+                    let proof = Mlr::new(config).map_err(Failure::usage)?;
+                    Box::new(Certified::new(interval, proof, CERTIFY_BUDGET))
+                } else {
+                    Box::new(interval)
+                }
+            }
+            AlgorithmPlan::Mdr { version, intermediate_phases, doublings } => {
+                let config =
+                    mdr::Config { goals, range: self.range, intermediate_phases, doublings, version };
+                Box::new(Mdr::new(config).map_err(Failure::usage)?)
+            }
+            AlgorithmPlan::Mlr { effective } => {
+                let config = mlr::Config { goals, range: self.range, effective };
+                Box::new(Mlr::new(config).map_err(Failure::usage)?)
+            }
+        };
+        Ok(Search::new(algorithm, self.goals.clone(), self.in_all(self.limits)))
+    }
+
+    /// This search as one of several on the same target, numbered from 1: each has a chance of its own.
+    #[must_use]
+    pub fn repetition(&self, number: u32, of: u32) -> Self {
+        if of < 2 {
+            return self.clone();
+        }
+        let (target, seed) = self.target.repeated(self.profile.seed);
+        let mut plan = Self { target, repetition: Some([number, of]), ..self.clone() };
+        plan.profile.seed = seed.wrapping_add(u64::from(number) - 1);
+        plan
+    }
+
+    /// The same search, given these limits after the trials it has learned from.
+    pub fn limit(&self, search: &mut Search, limits: Limits) {
+        search.limit(self.in_all(limits));
+    }
+
+    /// Limits with the time that a certificate may cost.
+    fn in_all(&self, limits: Limits) -> Limits {
+        match self.algorithm {
+            AlgorithmPlan::Credible { certify: true, .. } => {
+                Limits { budget: limits.budget.map(|budget| budget.saturating_add(CERTIFY_BUDGET)), ..limits }
+            }
+            _ => limits,
+        }
+    }
+
+    /// The record's line of this plan.
+    pub fn line(&self) -> SearchLine {
+        SearchLine {
+            algorithm: self.algorithm.name().into(),
+            preset: self.preset.map(|preset| preset.name().into()),
+            goals: self.goals.iter().map(GoalLine::from).collect(),
+            min_load_pps: self.range.min().as_pps(),
+            max_load_pps: self.range.max().as_pps(),
+            budget_s: self.limits.budget.map(|budget| budget.as_secs_f64()),
+            max_trials: self.limits.max_trials,
+            effective_duration: self.algorithm.effective_duration().into(),
+            warm_up_s: self.warm_up.as_secs_f64(),
+            delay_at: self.delay_at.iter().map(|share| share.as_f64()).collect(),
+            repetition: self.repetition,
+            level: match self.algorithm {
+                AlgorithmPlan::Credible { level, .. } => Some(level.as_f64()),
+                _ => None,
+            },
+            certify: matches!(self.algorithm, AlgorithmPlan::Credible { certify: true, .. }),
+            mdr: match self.algorithm {
+                AlgorithmPlan::Mdr { version, intermediate_phases, doublings } => Some(MdrLine {
+                    version: version.name().into(),
+                    intermediate_phases: u32::from(intermediate_phases),
+                    doublings: u32::from(doublings),
+                }),
+                _ => None,
+            },
+        }
+    }
+
+    /// The record's line of its limits, where they are others than before.
+    pub fn limits_line(&self, after_trial: u64) -> LimitsLine {
+        let SearchLine { budget_s, max_trials, .. } = self.line();
+        LimitsLine { after_trial, budget_s, max_trials }
+    }
+
+    /// What a resumed search must share with the record: the first difference, in words.
+    pub fn differs_from(&self, stored: &SearchLine, profile: &ProfileLine) -> Option<String> {
+        let mine = self.line();
+        let differences = [
+            ("algorithm", mine.algorithm != stored.algorithm || mine.mdr != stored.mdr),
+            ("level", mine.level != stored.level),
+            ("certificate", mine.certify != stored.certify),
+            ("effective duration", mine.effective_duration != stored.effective_duration),
+            ("goals", mine.goals != stored.goals),
+            ("lowest load", mine.min_load_pps != stored.min_load_pps),
+            ("highest load", mine.max_load_pps != stored.max_load_pps),
+            ("traffic profile", ProfileLine::from(&self.profile) != *profile),
+        ];
+        differences.iter().find(|(_, differ)| *differ).map(|(what, _)| (*what).to_owned())
+    }
+}

@@ -1,0 +1,120 @@
+//! A plan read back from the record that it made, for a search that goes on.
+
+use crate::goals;
+use crate::plan::{AlgorithmPlan, SearchPlan};
+use dropline_failure::Failure;
+use dropline_record::{GoalLine, PartLine, ProfileLine, Record, SearchLine};
+use dropline_search::mlr::EffectiveDuration;
+use dropline_search::{Goal, Limits, mdr};
+use dropline_targets::Target;
+use dropline_trial::{Drain, LoadRange, Packet, Part, Rate, Ratio, TrafficProfile};
+use std::fmt;
+use std::time::Duration;
+
+impl SearchPlan {
+    /// The plan that a record was made with, under the limits that hold at its end. Its target is one that a file
+    /// names: it is opened only if no program is started for it.
+    ///
+    /// # Errors
+    /// If the record is of another verb, or its header holds what no plan can.
+    pub fn of_record(record: &Record) -> Result<Self, Failure> {
+        let stored = record.header.search.as_ref().ok_or_else(|| {
+            Failure::usage("that record is of one trial, not of a search: there is nothing to go on with")
+        })?;
+        let algorithm = algorithm(stored)?;
+        let preset = stored.preset.as_ref().map(|word| word.parse().map_err(unsound)).transpose()?;
+        Ok(Self {
+            target: Target::of_record(&record.header.target)?,
+            profile: profile(&record.header.profile)?,
+            algorithm,
+            preset,
+            goals: stored.goals.iter().map(goal).collect::<Result<_, _>>()?,
+            range: LoadRange::new(rate(stored.min_load_pps)?, rate(stored.max_load_pps)?).map_err(unsound)?,
+            limits: match record.limits.last() {
+                Some(line) => limits(line.budget_s, line.max_trials)?,
+                None => limits(stored.budget_s, stored.max_trials)?,
+            },
+            warm_up: seconds(stored.warm_up_s)?,
+            delay_at: stored.delay_at.iter().map(|&share| ratio(share)).collect::<Result<_, _>>()?,
+            repetition: stored.repetition,
+        })
+    }
+}
+
+/// Limits as they are kept.
+pub(crate) fn limits(budget_s: Option<f64>, max_trials: Option<u64>) -> Result<Limits, Failure> {
+    Ok(Limits { budget: budget_s.map(seconds).transpose()?, max_trials })
+}
+
+fn algorithm(stored: &SearchLine) -> Result<AlgorithmPlan, Failure> {
+    let mut algorithm = AlgorithmPlan::parse(&stored.algorithm)?;
+    match (&mut algorithm, &stored.mdr) {
+        (AlgorithmPlan::Credible { level, certify }, _) => {
+            *certify = stored.certify;
+            *level = ratio(stored.level.ok_or_else(|| unsound("no level"))?)?;
+        }
+        (AlgorithmPlan::Mlr { effective }, _) if stored.effective_duration == "elapsed_s" => {
+            *effective = EffectiveDuration::Elapsed;
+        }
+        (AlgorithmPlan::Mdr { version, intermediate_phases, doublings }, Some(line)) => {
+            *version =
+                mdr::Version::named(&line.version).ok_or_else(|| unsound("an unknown version of mdr"))?;
+            *intermediate_phases = u8::try_from(line.intermediate_phases).map_err(unsound)?;
+            *doublings = u8::try_from(line.doublings).map_err(unsound)?;
+        }
+        _ => {}
+    }
+    Ok(algorithm)
+}
+
+fn profile(stored: &ProfileLine) -> Result<TrafficProfile, Failure> {
+    let parts = |parts: &[PartLine]| -> Result<Vec<Part>, Failure> {
+        let whole = !parts.is_empty() && parts.iter().all(|part| part.share > 0);
+        whole
+            .then(|| parts.iter().map(|part| Part { name: part.name.clone(), share: part.share }).collect())
+            .ok_or_else(|| unsound("a stream or direction without a share"))
+    };
+    Ok(TrafficProfile {
+        arrival: crate::arrival_argument::arrival_of_record(&stored.arrival)?,
+        packet: Packet::of_payload(stored.packet_bytes).map_err(unsound)?,
+        streams: parts(&stored.streams)?,
+        directions: parts(&stored.directions)?,
+        drain: Drain {
+            longest: seconds(stored.drain_s)?,
+            quiet: stored.drain_quiet_s.map(seconds).transpose()?,
+            rest: seconds(stored.rest_s)?,
+        },
+        seed: stored.seed,
+    })
+}
+
+fn goal(stored: &GoalLine) -> Result<Goal, Failure> {
+    let goal = Goal {
+        loss_ratio: ratio(stored.loss_ratio)?,
+        exceed_ratio: ratio(stored.exceed_ratio)?,
+        width: ratio(stored.width)?,
+        trial_duration: seconds(stored.trial_duration_s)?,
+        initial_trial_duration: seconds(stored.initial_trial_duration_s)?,
+        duration_sum: seconds(stored.duration_sum_s)?,
+    };
+    goals::checked(goal)
+}
+
+fn rate(pps: f64) -> Result<Rate, Failure> {
+    Rate::pps(pps).map_err(unsound)
+}
+
+fn ratio(fraction: f64) -> Result<Ratio, Failure> {
+    Ratio::new(fraction).map_err(unsound)
+}
+
+fn seconds(value: f64) -> Result<Duration, Failure> {
+    // No sum of a few of these is too long for a Duration.
+    const LONGEST: Duration = Duration::from_nanos(u64::MAX);
+    let time = Duration::try_from_secs_f64(value).map_err(unsound)?;
+    (time <= LONGEST).then_some(time).ok_or_else(|| unsound(format!("{value} s is beyond any search")))
+}
+
+fn unsound(why: impl fmt::Display) -> Failure {
+    Failure::environment(format!("the record's header cannot be gone on with: {why}"))
+}

@@ -1,0 +1,252 @@
+//! A scenario file (TOML) as flags: its keys are the names of the flags.
+
+use dropline_archive::reading;
+use dropline_failure::{Failure, nearest};
+use dropline_targets::Target;
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// What a key of a scenario may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flag {
+    /// Its name: that of the flag without dashes before it, or of the place.
+    pub name: String,
+    /// How it is typed.
+    pub kind: Kind,
+    /// Whether it was typed on the command line, which wins.
+    pub typed: bool,
+}
+
+/// How a flag is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `--name=word`.
+    Named,
+    /// `--name`, or nothing.
+    Switch,
+    /// The word alone.
+    Place,
+}
+
+/// The flags that a scenario adds to what was typed; what was typed wins.
+///
+/// # Errors
+/// If the file cannot be read, is no TOML, has an unknown key or a value of the wrong kind: with its line.
+pub fn flags(path: &Path, known: &[Flag]) -> Result<Vec<String>, Failure> {
+    let text = reading::text(path, reading::MOST_SETTINGS).map_err(|why| why.of(path))?;
+    flags_of(&text, path, known)
+}
+
+/// The same of a text; `path` is what errors call it.
+///
+/// # Errors
+/// As [`flags`].
+pub fn flags_of(text: &str, path: &Path, known: &[Flag]) -> Result<Vec<String>, Failure> {
+    let file = File { path, text };
+    let table = DeTable::parse(text).map_err(|why| file.wrong(why.span(), why.message()))?;
+    let mut flags = Vec::new();
+    for (key, value) in table.get_ref() {
+        let name = key.get_ref().as_ref();
+        let Some(flag) = known.iter().find(|flag| flag.name == name) else {
+            let names: Vec<&str> = known.iter().map(|flag| flag.name.as_str()).collect();
+            return Err(
+                file.wrong(Some(key.span()), &format!("unknown key {name:?}{}", nearest(name, &names)))
+            );
+        };
+        if flag.typed {
+            continue;
+        }
+        if flag.kind == Kind::Switch {
+            match value.get_ref() {
+                DeValue::Boolean(true) => flags.push(format!("--{name}")),
+                DeValue::Boolean(false) => {}
+                _ => return Err(file.wrong(Some(value.span()), &format!("{name:?} is true or false"))),
+            }
+            continue;
+        }
+        for word in file.words(name, value)? {
+            if name == "background" || (name == "target" && starts_a_program(&word)) {
+                return Err(file.wrong(Some(value.span()), &format!("a scenario starts no program: {word:?}")).advice(
+                    format!("it may come from elsewhere. If that program shall run, type {name} on the command line"),
+                ));
+            }
+            flags.push(if flag.kind == Kind::Place { word } else { format!("--{name}={word}") });
+        }
+    }
+    Ok(flags)
+}
+
+fn starts_a_program(target: &str) -> bool {
+    Target::parse(target).is_ok_and(|target| target.starts_a_program())
+}
+
+/// Lists that are one flag with commas; any other list repeats its flag.
+const COMMA: [&str; 4] = ["delay-at", "directions", "frame", "streams"];
+
+struct File<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+impl File<'_> {
+    /// The values of a key, as they would be typed.
+    fn words(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Failure> {
+        match value.get_ref() {
+            DeValue::Array(items) => {
+                let words: Vec<String> =
+                    items.iter().map(|item| self.word(key, item)).collect::<Result<_, _>>()?;
+                Ok(if COMMA.contains(&key) { vec![words.join(",")] } else { words })
+            }
+            _ => Ok(vec![self.word(key, value)?]),
+        }
+    }
+
+    /// One value: a word, a number, or a table of attributes (`loss-ratio` stands first in a goal).
+    fn word(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<String, Failure> {
+        match value.get_ref() {
+            DeValue::String(text) => Ok(text.to_string()),
+            DeValue::Integer(number) => Ok(number.as_str().to_owned()),
+            DeValue::Float(number) => Ok(number.as_str().to_owned()),
+            DeValue::Boolean(flag) => Ok(flag.to_string()),
+            DeValue::Table(table) => {
+                let mut first = None;
+                let mut rest = Vec::new();
+                for (name, value) in table {
+                    let word = self.word(key, value)?;
+                    match name.get_ref().as_ref() {
+                        "loss-ratio" => first = Some(word),
+                        name => rest.push(format!("{name}={word}")),
+                    }
+                }
+                Ok(first.into_iter().chain(rest).collect::<Vec<_>>().join(","))
+            }
+            DeValue::Array(_) | DeValue::Datetime(_) => {
+                Err(self.wrong(Some(value.span()), &format!("{key:?} takes words, numbers or a table")))
+            }
+        }
+    }
+
+    /// A usage error that shows the line.
+    fn wrong(&self, span: Option<Range<usize>>, what: &str) -> Failure {
+        let at = span.map_or(0, |span| span.start).min(self.text.len());
+        let number = self.text[..at].matches('\n').count();
+        let line = self.text.lines().nth(number).unwrap_or_default();
+        let path = self.path.display();
+        Failure::usage(format!("{path}:{}: {what}\n  {} | {line}", number + 1, number + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(text: &str, typed: &[&str]) -> Result<Vec<String>, Failure> {
+        let named = ["seed", "min-load", "arrival", "budget", "frame", "streams", "goal"];
+        let kinds = named.map(|name| (name, Kind::Named)).into_iter();
+        let kinds = kinds.chain([("json", Kind::Switch), ("target", Kind::Place)]);
+        let flag =
+            |(name, kind): (&str, Kind)| Flag { name: name.into(), kind, typed: typed.contains(&name) };
+        flags_of(text, Path::new("scenario.toml"), &kinds.map(flag).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn keys_are_flags() {
+        let text = "target = 'sim:hard'\nseed = 3\nmin-load = '1kpps'\nframe = ['64B', '512B']\n\
+                    [streams]\nvoice = 1\nbulk = 3\n[[goal]]\nloss-ratio = '0'\n[[goal]]\nwidth = '1%'\nloss-ratio = '0.5%'\n";
+        let mut flags = read(text, &[]).unwrap();
+        flags.sort();
+        let expected = [
+            "--frame=64B,512B",
+            "--goal=0",
+            "--goal=0.5%,width=1%",
+            "--min-load=1kpps",
+            "--seed=3",
+            "--streams=bulk=3,voice=1",
+            "sim:hard",
+        ];
+        let mut sorted_streams = flags.clone();
+        for flag in &mut sorted_streams {
+            if let Some(streams) = flag.strip_prefix("--streams=") {
+                let mut parts: Vec<&str> = streams.split(',').collect();
+                parts.sort_unstable();
+                *flag = format!("--streams={}", parts.join(","));
+            }
+        }
+        assert_eq!(sorted_streams, expected);
+    }
+
+    #[test]
+    fn what_was_typed_wins() {
+        assert_eq!(read("target = 'sim:hard'\nseed = 3\n", &["target", "seed"]).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn a_scenario_starts_no_program() {
+        for text in
+            ["seed = 1\ntarget = 'exec:touch made'\n", "seed = 1\ntarget = 'flowgraph:exec:touch made'\n"]
+        {
+            let error = read(text, &[]).unwrap_err();
+            assert!(error.to_string().contains("scenario.toml:2: a scenario starts no program"), "{error}");
+            assert_eq!(read(text, &["target"]).unwrap(), ["--seed=1"], "typed, it may");
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_shows_its_line_and_the_nearest_right_one() {
+        let error = read("target = 'sim:hard'\narrivl = 'poisson'\n", &[]).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        let text = error.to_string();
+        assert!(text.contains("scenario.toml:2:") && text.contains("did you mean \"arrival\"?"), "{text}");
+        assert!(text.contains("2 | arrivl = 'poisson'"), "{text}");
+        let error = read("target = \n", &[]).unwrap_err();
+        assert!(error.to_string().contains("scenario.toml:1:"), "{error}");
+    }
+
+    #[test]
+    fn a_switch_is_true_or_false_and_nothing_else() {
+        assert_eq!(read("json = true\n", &[]).unwrap(), ["--json"]);
+        assert_eq!(read("json = false\n", &[]).unwrap(), [""; 0]);
+        for other in ["'true'", "1", "[true]"] {
+            let error = read(&format!("json = {other}\n"), &[]).unwrap_err().to_string();
+            assert!(error.contains("scenario.toml:1:") && error.contains("true or false"), "{error}");
+        }
+    }
+
+    /// A value as it stands in the file, and as it would be typed.
+    fn value() -> impl Strategy<Value = (String, String)> {
+        let number = (-1_000_000_i64..1_000_000).prop_map(|number| (number.to_string(), number.to_string()));
+        let word = "[a-z0-9.:%?=,µ-]{0,12}".prop_map(|word| (format!("'{word}'"), word));
+        prop_oneof![number, word]
+    }
+
+    proptest! {
+        /// The twin: what stands in the file is what would be typed.
+        #[test]
+        fn any_value_of_a_key_is_the_flag_that_would_be_typed(
+            key in prop::sample::select(vec!["seed", "min-load", "arrival", "budget"]),
+            (written, typed) in value(),
+        ) {
+            prop_assert_eq!(read(&format!("{key} = {written}\n"), &[]).unwrap(), [format!("--{key}={typed}")]);
+        }
+
+        /// Errors have a line that the file has, whatever the file is.
+        #[test]
+        fn any_text_is_flags_or_an_error_with_a_line(
+            lines in prop::collection::vec(
+                "(target|seed|json|goal|\\[streams\\]|\\[\\[goal\\]\\]|[a-z-]{0,6}|\\PC{0,6}) ?(=|) ?('|\"|\\[|\\{|)\\PC{0,10}('|\"|\\]|\\}|)",
+                0..6,
+            ),
+        ) {
+            let text = lines.join("\n");
+            if let Err(error) = read(&text, &[]) {
+                let error = error.to_string();
+                let line = error.split("scenario.toml:").nth(1).and_then(|rest| rest.split(':').next());
+                let line: usize = line.unwrap().parse().unwrap();
+                prop_assert!((1..=lines.len().max(1) + 1).contains(&line), "{}", error);
+            }
+        }
+    }
+}

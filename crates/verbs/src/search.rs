@@ -1,0 +1,410 @@
+//! The verb `search`: plan in, record out (RFC 9971: the Manager).
+
+use crate::observer::Watcher;
+use crate::plan::SearchPlan;
+use crate::replay::{Replayed, replay};
+use dropline_archive::record_file::{Keeper, Output, read_record};
+use dropline_archive::{clock, environment};
+use dropline_failure::{Failure, quoted, quoted_path};
+use dropline_record::{
+    AnswerLine, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, GoalLine, Header, OutlookLine,
+    ProfileLine, Purpose, Record, ResultLine, TrialLine, schema, units_of_rate,
+};
+use dropline_search::Search;
+use dropline_targets::{AnyMeasurer, Opened, Opening, Target};
+use dropline_traffic::Moving;
+use dropline_trial::{Rate, Trial, TrialInput};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// What a search is given beside its plan.
+#[derive(Clone, Debug)]
+pub struct Conditions {
+    /// The command as it was typed, in words.
+    pub command_line: Vec<String>,
+    /// Set when the user wants to stop.
+    pub stop: Arc<AtomicBool>,
+    /// How long a program may stay silent beyond a trial's duration.
+    pub patience: Duration,
+    /// Time slices of each trial, where the measurer can give them.
+    pub slices: Option<u32>,
+    /// What the generator was measured to offer.
+    pub generator_limit: Option<Rate>,
+    /// How packets of ours are moved.
+    pub moving: Moving,
+}
+
+/// A search that ended, or was ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// All that was measured.
+    pub record: Record,
+    /// Why it ended early, where it did. What was measured before is in the record, and kept.
+    pub failure: Option<Failure>,
+}
+
+/// Searches from the start.
+///
+/// # Errors
+/// If it could not begin: nothing was measured, nothing is kept.
+pub fn search(
+    plan: &SearchPlan,
+    output: &Output,
+    conditions: &Conditions,
+    watcher: &mut dyn Watcher,
+) -> Result<Finished, Failure> {
+    let search = plan.search()?;
+    warm_up(plan, conditions, watcher)?;
+    let opened = plan.target.open(&plan.profile, opening(conditions, 1, watcher))?;
+    let header = header(plan, conditions, &opened);
+    watcher.opened(&header.target, header.target_note.as_deref());
+    let keeper = Keeper::begin(output, &header)?;
+    let run = Run {
+        plan,
+        conditions,
+        search,
+        record: Record::begin(header),
+        keeper,
+        measurer: Some(opened.measurer),
+        at: Duration::ZERO,
+        watcher,
+    };
+    Ok(run.run())
+}
+
+/// Goes on with a record where it stood: its trials are replayed, then new ones are made.
+///
+/// A finished record under the limits that it has is its own answer: nothing is opened or computed. The file stays as
+/// it is until there is something to add to it.
+///
+/// # Errors
+/// If the record cannot be read or locked, is of another plan, its trials are not those that the search would have
+/// asked for, or the target cannot be opened: then the file is as it was, byte for byte.
+pub fn resume(
+    plan: &SearchPlan,
+    path: &Path,
+    conditions: &Conditions,
+    watcher: &mut dyn Watcher,
+) -> Result<Finished, Failure> {
+    let record = read_record(path)?;
+    same_search(plan, &record, path)?;
+    if record.is_finished() && SearchPlan::of_record(&record)?.limits == plan.limits {
+        return Ok(Finished { record, failure: None });
+    }
+    let (mut keeper, mut record) = Keeper::resume(path)?;
+    same_search(plan, &record, path)?;
+    let Replayed { mut search, at } = replay(plan, &record).map_err(|why| why.of(path))?;
+    if SearchPlan::of_record(&record)?.limits != plan.limits {
+        plan.limit(&mut search, plan.limits);
+        let line = plan.limits_line(record.last_number().unwrap_or(0));
+        keeper.limits(&line);
+        record.limits.push(line);
+    }
+    let goes_on = search.next_trial().is_some();
+    if record.is_finished() && !goes_on {
+        // More was allowed, and nothing more is wanted.
+        return Ok(Finished { record: read_record(path)?, failure: None });
+    }
+    if goes_on && plan.target.is_refused() {
+        let word = quoted(&record.header.target);
+        return Err(Failure::environment(format!(
+            "{}: going on would start a program, {word}",
+            path.display()
+        ))
+        .advice(format!(
+            "a record is data, and may come from elsewhere. If that program shall run, write it yourself:\n  \
+                 dropline search --resume {} {word}",
+            quoted_path(path)
+        )));
+    }
+    let mut run = Run { plan, conditions, search, record, keeper, measurer: None, at, watcher };
+    if goes_on {
+        run.open()?;
+    }
+    run.record.result = None;
+    Ok(run.run())
+}
+
+/// Refuses a plan that is not that of the record.
+fn same_search(plan: &SearchPlan, record: &Record, path: &Path) -> Result<(), Failure> {
+    let other = match &record.header.search {
+        Some(stored) => plan.differs_from(stored, &record.header.profile),
+        None => Some("verb".into()),
+    };
+    let other = if record.header.target == plan.target.to_string() { other } else { Some("target".into()) };
+    let Some(what) = other else { return Ok(()) };
+    Err(Failure::usage(format!("{} is a search with another {what}", path.display()))
+        .advice(format!("to go on with it as it was:  dropline search --resume {}", quoted_path(path))))
+}
+
+/// What a measurer is told, no packet's times being kept.
+pub(crate) fn opening(conditions: &Conditions, first_trial: u64, watcher: &dyn Watcher) -> Opening {
+    Opening {
+        first_trial,
+        stop: Arc::clone(&conditions.stop),
+        patience: conditions.patience,
+        slices: conditions.slices,
+        keep_packets: 0,
+        keep_events: None,
+        moving: conditions.moving.clone(),
+        live: watcher.live(),
+    }
+}
+
+/// A trial at the highest load, dropped. It has number 0, so that it takes no later trial's chance.
+fn warm_up(plan: &SearchPlan, conditions: &Conditions, watcher: &mut dyn Watcher) -> Result<(), Failure> {
+    if plan.warm_up.is_zero() {
+        return Ok(());
+    }
+    let input = TrialInput { load: plan.range.max(), duration: plan.warm_up };
+    watcher.begins(0, input, "warm-up");
+    let mut opened = plan.target.open(&plan.profile, opening(conditions, 0, watcher))?;
+    opened.measurer.measure(input).and_then(dropline_targets::whole).map(|_dropped| ())
+}
+
+fn header(plan: &SearchPlan, conditions: &Conditions, opened: &Opened) -> Header {
+    let mut environment = environment::capture(&conditions.command_line);
+    environment.reply_buffer_bytes = opened.reply_buffer_bytes;
+    Header {
+        schema: schema::CURRENT.into(),
+        verb: "search".into(),
+        started: clock::now_utc(),
+        target: plan.target.to_string(),
+        target_note: opened.note.clone(),
+        load_unit: plan.target.load_unit().into(),
+        load_is: load_is(&plan.target, &plan.profile),
+        profile: ProfileLine::from(&plan.profile),
+        search: Some(plan.line()),
+        generator: opened.generator.clone(),
+        generator_limit_pps: conditions.generator_limit.map(Rate::as_pps),
+        environment,
+    }
+}
+
+/// A load in words, in the unit of what it counts: `packets`, `samples`, `cycles`, …
+pub fn load_in(load: impl std::fmt::Display, load_unit: &str) -> String {
+    load.to_string().replace(units_of_rate("packets")[0], units_of_rate(load_unit)[0])
+}
+
+/// What a load is the sum of, in words (RFC 9971 §4.5.2).
+pub(crate) fn load_is(target: &Target, profile: &dropline_trial::TrafficProfile) -> String {
+    if target.load_unit() == "samples" {
+        return "the sum over all pipes".into();
+    }
+    let total: u64 = profile.directions.iter().map(|part| u64::from(part.share)).sum();
+    match profile.directions.as_slice() {
+        [_] => "the load of one interface".into(),
+        parts => {
+            let shares: Vec<String> =
+                parts.iter().map(|part| format!("{} {}/{total}", part.name, part.share)).collect();
+            format!("the sum over {} directions: {}", parts.len(), shares.join(", "))
+        }
+    }
+}
+
+/// A search under way.
+struct Run<'a> {
+    plan: &'a SearchPlan,
+    conditions: &'a Conditions,
+    search: Search,
+    record: Record,
+    keeper: Keeper,
+    /// `None` until a trial is to be made.
+    measurer: Option<AnyMeasurer>,
+    /// Sum of the elapsed times so far.
+    at: Duration,
+    watcher: &'a mut dyn Watcher,
+}
+
+impl Run<'_> {
+    fn run(mut self) -> Finished {
+        let mut failure = self.search_on().err();
+        let mut delay_at = Vec::new();
+        if failure.is_none() {
+            failure = self.measure_delays(&mut delay_at).and_then(|()| self.finish()).err();
+        }
+        let interrupted =
+            failure.as_ref().is_some_and(|why| why.kind() == dropline_failure::Kind::Interrupted);
+        if failure.is_none() || interrupted {
+            let result = self.result(interrupted, delay_at);
+            let go_on =
+                |why: Failure| why.advice("all trials are kept; free some space and go on with --resume");
+            if let Err(why) = self.keeper.result(&result).map_err(go_on) {
+                failure = failure.or(Some(why));
+            }
+            self.record.result = Some(result);
+        }
+        Finished { record: self.record, failure }
+    }
+
+    fn open(&mut self) -> Result<&mut AnyMeasurer, Failure> {
+        if self.measurer.is_none() {
+            let opening = opening(self.conditions, self.number(), self.watcher);
+            let opened = self.plan.target.open(&self.plan.profile, opening)?;
+            self.watcher.opened(&self.record.header.target, opened.note.as_deref());
+            self.measurer = Some(opened.measurer);
+        }
+        Ok(self.measurer.as_mut().expect("it was opened"))
+    }
+
+    fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
+        self.open()?.measure(input).and_then(dropline_targets::whole)
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.measurer.as_mut().map_or(Ok(()), |measurer| measurer.finish())
+    }
+
+    fn search_on(&mut self) -> Result<(), Failure> {
+        while let Some(input) = self.search.next_trial() {
+            let phase = self.search.phase();
+            self.watcher.begins(self.number(), input, &phase);
+            let trial = self.measure(input)?;
+            self.search.record(&trial);
+            let bounds = self.search.bounds();
+            let line = self.line(&trial, Purpose::Search).in_search(phase, &bounds);
+            self.keep(TrialLine { void: self.search.last_is_void(), ..line }, trial.elapsed)?;
+        }
+        Ok(())
+    }
+
+    /// Delay percentiles at shares of each goal's load; equal loads are measured once.
+    fn measure_delays(&mut self, done: &mut Vec<DelayAtLine>) -> Result<(), Failure> {
+        let answers = self.answers();
+        for (goal, answer) in answers.iter().enumerate() {
+            let Some(headline) = answer.headline_pps() else { continue };
+            for &share in &self.plan.delay_at {
+                let Ok(load) = Rate::pps(headline * share.as_f64()) else { continue };
+                let input = TrialInput { load, duration: self.plan.goals[goal].trial_duration };
+                let known =
+                    self.record.trials.iter().find(|line| {
+                        line.purpose == Purpose::DelayAt && line.intended_load_pps == load.as_pps()
+                    });
+                let number = match known {
+                    Some(line) => line.number,
+                    None => {
+                        let number = self.number();
+                        self.watcher.begins(number, input, "delay");
+                        let trial = self.measure(input)?;
+                        let line = self.line(&trial, Purpose::DelayAt);
+                        self.keep(line, trial.elapsed)?;
+                        number
+                    }
+                };
+                let goal = u32::try_from(goal).expect("goals are few");
+                done.push(DelayAtLine { goal, share: share.as_f64(), trial: number });
+            }
+        }
+        Ok(())
+    }
+
+    fn number(&self) -> u64 {
+        self.record.last_number().map_or(1, |number| number + 1)
+    }
+
+    fn line(&self, trial: &Trial, purpose: Purpose) -> TrialLine {
+        let header = &self.record.header;
+        TrialLine::new(trial, &header.target, &header.profile.arrival, purpose, self.at)
+    }
+
+    fn keep(&mut self, line: TrialLine, elapsed: Duration) -> Result<(), Failure> {
+        let go_on =
+            |why: Failure| why.advice("finished trials are kept; free some space and go on with --resume");
+        let kept = self.keeper.trial(&line).map_err(go_on);
+        self.at += elapsed;
+        let search = (line.purpose == Purpose::Search).then_some(&self.search);
+        self.watcher.ended(&line, search);
+        self.record.trials.push(line);
+        kept
+    }
+
+    fn answers(&self) -> Vec<AnswerLine> {
+        let outcomes = self.search.outcome();
+        let mut certified = self
+            .search
+            .certified()
+            .unwrap_or_default()
+            .into_iter()
+            .map(|outcome| CertifiedLine::new(&outcome));
+        // A certificate's trials made no interval narrower.
+        let belief = self.search.belief().filter(|_| certified.len() == 0);
+        let mut outlooks = belief.map_or_else(Vec::new, |belief| belief.outlooks).into_iter();
+        let elapsed_s = self.search.spent().as_secs_f64();
+        let goals = self.plan.goals.iter().zip(&outcomes);
+        goals
+            .map(|(goal, outcome)| AnswerLine {
+                certified: certified.next(),
+                outlook: outlooks.next().flatten().and_then(|outlook| OutlookLine::new(&outlook, elapsed_s)),
+                ..AnswerLine::new(GoalLine::from(goal), outcome)
+            })
+            .collect()
+    }
+
+    fn result(&self, interrupted: bool, delay_at: Vec<DelayAtLine>) -> ResultLine {
+        let goals = self.answers();
+        let caveats = self.caveats(&goals, interrupted);
+        ResultLine {
+            trial_seconds: self.record.trials.iter().map(|line| line.duration_s).sum(),
+            elapsed_s: self.at.as_secs_f64(),
+            goals,
+            interrupted,
+            delay_at,
+            loss_curve: self
+                .search
+                .belief()
+                .map_or_else(Vec::new, |belief| belief.curve.iter().map(CurveLine::from).collect()),
+            caveats,
+        }
+    }
+
+    /// Doubts about the whole: each kind of doubt about trials once, with how many trials share it.
+    fn caveats(&self, goals: &[AnswerLine], interrupted: bool) -> Vec<CaveatLine> {
+        let mut caveats: Vec<CaveatLine> = self.search.caveats().iter().map(CaveatLine::from).collect();
+        let mut said = |code: &str, text: String| {
+            caveats.push(CaveatLine::said(code, text));
+        };
+        if interrupted {
+            said("interrupted", "the search was stopped early: the bounds are what was known then".into());
+        }
+        for answer in goals.iter().filter(|answer| answer.why.as_deref() == Some("generator_limited")) {
+            let text = format!(
+                "what ends the answer for {} is this generator's limit, not the target's: higher loads were not offered as \
+                 asked, or lost what may be our own doing, and the target may do more; free a CPU for the generator, \
+                 raise its CPU quota, let it go first (CAP_SYS_NICE) or lower the highest load: dropline doctor says \
+                 what disturbs here",
+                answer.goal.words()
+            );
+            said("generator_limited", text);
+        }
+        let mut codes: Vec<&str> = Vec::new();
+        for line in &self.record.trials {
+            for caveat in &line.caveats {
+                if !codes.contains(&caveat.code.as_str()) {
+                    codes.push(&caveat.code);
+                }
+            }
+        }
+        for code in codes {
+            let with = |line: &&TrialLine| line.caveats.iter().any(|caveat| caveat.code == code);
+            let count = self.record.trials.iter().filter(with).count();
+            let all = self.record.trials.len();
+            let first = self.record.trials.iter().find(with).expect("the code came from a trial");
+            let caveat = first.caveats.iter().find(|caveat| caveat.code == code).expect("as above");
+            let load = Rate::from_millipps((first.intended_load_pps * 1000.0) as u64);
+            let load = load_in(load, &self.record.header.load_unit);
+            let again = if self.record.trials.iter().filter(with).all(|line| line.void) {
+                " (no answer rests on it: the search asks for such a trial again)"
+            } else {
+                ""
+            };
+            let text = format!(
+                "{count} of {all} trials, first trial {} at {load}: {}{again}",
+                first.number, caveat.text
+            );
+            said(code, text);
+        }
+        caveats
+    }
+}

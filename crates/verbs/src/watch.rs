@@ -1,0 +1,149 @@
+//! The verb `watch`: traffic that is not ours, listened in on while it runs, kept as a record.
+
+use crate::search::Finished;
+use crate::trial::keep;
+use dropline_archive::record_file::{Keeper, Output};
+use dropline_archive::{clock, environment};
+use dropline_failure::Failure;
+use dropline_record::{Header, ProfileLine, Purpose, Record, TrialLine, schema};
+use dropline_traffic::{OverhearError, Overheard, Port};
+use dropline_trial::{Caveat, Kept, Packet, Rate, Stamp, TrafficProfile, Trial, TrialInput};
+use std::io::ErrorKind;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+pub use dropline_traffic::Glimpse;
+
+/// What is listened in on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WatchPlan {
+    /// UDP port of this network namespace, or of that of the process.
+    pub port: u16,
+    /// The process that is the service, if not the one that holds the socket.
+    pub pid: Option<u32>,
+    /// How long; until stopped if not said.
+    pub duration: Option<Duration>,
+    /// Time between two looks at the socket.
+    pub every: Duration,
+    /// The command as it was typed, in words.
+    pub command_line: Vec<String>,
+}
+
+/// Listens in until the time is over or `stop` is set, and keeps what it heard.
+///
+/// # Errors
+/// If no socket is bound to the port, it goes away, or no record can be begun. What could not be kept is told all the same,
+/// with the failure beside it.
+pub fn watch(
+    plan: &WatchPlan,
+    output: &Output,
+    stop: &AtomicBool,
+    see: impl FnMut(&Glimpse) + Send,
+) -> Result<Finished, Failure> {
+    let port = Port::open(plan.port, plan.pid, plan.every).map_err(|why| failure(&why))?;
+    let started = clock::now_utc();
+    let address = port.address();
+    let heard = port.listen(plan.duration, stop, see).map_err(|why| failure(&why))?;
+    let caveats = doubts(&heard);
+    let profile = TrafficProfile { packet: usual_packet(&heard), ..TrafficProfile::default() };
+    let header = Header {
+        schema: schema::CURRENT.into(),
+        verb: "watch".into(),
+        started,
+        target: format!("watch:{address}"),
+        target_note: heard.watched.name.as_ref().map(|name| format!("traffic of others to {name}")),
+        load_unit: "packets".into(),
+        load_is: "what arrives at the socket, from whomever".into(),
+        profile: ProfileLine { arrival: "overheard".into(), ..ProfileLine::from(&profile) },
+        search: None,
+        generator: None,
+        generator_limit_pps: None,
+        environment: environment::capture(&plan.command_line),
+    };
+    let mut trial = trial(&heard, caveats);
+    let mut keeper = Keeper::begin(output, &header)?;
+    let (line, kept) = keep(&mut keeper, &mut trial, heard.packets.as_ref(), |trial| {
+        TrialLine::new(trial, &header.target, "overheard", Purpose::Trial, Duration::ZERO)
+    });
+    let mut record = Record::begin(header);
+    record.trials.push(line);
+    Ok(Finished { record, failure: kept.err() })
+}
+
+/// What was heard, in the words of a trial: what arrived was offered, what was not lost on its way to the program was
+/// forwarded.
+fn trial(heard: &Overheard, caveats: Vec<Caveat>) -> Trial {
+    let lost: u64 = heard.account.lost_at.values().sum();
+    let offered = heard.arrived.unwrap_or(heard.read_in_namespace + heard.dropped).max(lost);
+    let load = Rate::pps(offered as f64 / heard.duration.as_secs_f64().max(1e-9));
+    let input = TrialInput { load: load.unwrap_or(Rate::from_millipps(1)), duration: heard.duration };
+    Trial {
+        offered,
+        forwarded: offered - lost,
+        stamp: heard.packets.as_ref().map(|_| Stamp::Kernel),
+        kept: heard.spacing.as_ref().map(|spacing| Kept::overheard(spacing, Stamp::Kernel)),
+        lost_at: Some(heard.account.lost_at.clone()),
+        watched: Some(heard.watched.clone()),
+        caveats,
+        ..Trial::new(1, input, 0)
+    }
+}
+
+/// The packet of the median payload; records hold no shorter ones than ours.
+fn usual_packet(heard: &Overheard) -> Packet {
+    let packets = heard.packets.iter().flat_map(|times| times.iter());
+    let mut lengths: Vec<u16> = packets.filter_map(|packet| packet.payload_bytes).collect();
+    lengths.sort_unstable();
+    let usual = lengths.get(lengths.len() / 2).map_or(Packet::SHORTEST, |&bytes| u32::from(bytes));
+    Packet::of_payload(usual.clamp(Packet::SHORTEST, Packet::LONGEST)).expect("is between the two")
+}
+
+fn doubts(heard: &Overheard) -> Vec<Caveat> {
+    let reported = |code: &str, text: String| Caveat::Reported { code: code.into(), text };
+    let mut doubts: Vec<Caveat> = heard.untapped.iter().map(untapped).collect();
+    doubts.extend(heard.account.caveats.iter().cloned());
+    if heard.missed > 0 {
+        doubts.push(reported(
+            "arrivals_missed",
+            format!("{} packets arrived faster than they could be listened in on", heard.missed),
+        ));
+    }
+    if heard.clock_steps > 0 {
+        doubts.push(reported(
+            "clock_set",
+            format!("the clock that stamps packets was set meanwhile (times: {})", heard.clock_steps),
+        ));
+    }
+    if heard.watched.pid.is_none() {
+        doubts.push(reported(
+            "process_unseen",
+            "the process that holds the socket could not be seen, so nor could its CPU time and its waiting: \
+             run as its user or as root, or name it with --pid"
+                .into(),
+        ));
+    }
+    doubts
+}
+
+fn untapped(why: &std::io::Error) -> Caveat {
+    Caveat::Reported {
+        code: "arrivals_unseen".into(),
+        text: format!(
+            "arrivals were not seen ({why}): that takes CAP_NET_RAW, so run as root; counted instead were drops at \
+             the socket, and datagrams that all sockets of this network namespace read"
+        ),
+    }
+}
+
+fn failure(why: &OverhearError) -> Failure {
+    let failure = Failure::environment(why);
+    match why {
+        OverhearError::NoSocket(port) => failure.advice(format!(
+            "is the service running, and in this network namespace?  ss -lunp 'sport = :{port}'; in another one:  \
+             dropline watch --port {port} --pid PID"
+        )),
+        OverhearError::System(source) if source.kind() == ErrorKind::PermissionDenied => failure
+            .advice("to enter the process's network namespace takes root, or CAP_SYS_ADMIN and CAP_SYS_PTRACE"),
+        _ => failure,
+    }
+}

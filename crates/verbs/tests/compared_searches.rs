@@ -1,0 +1,80 @@
+//! Pairs of searches of simulated systems: how often a limit is said to have moved.
+
+use dropline_archive::record_file::Output;
+use dropline_record::ComparedSearches;
+use dropline_search::{Limits, Preset};
+use dropline_targets::Target;
+use dropline_trial::{LoadRange, Rate, TrafficProfile};
+use dropline_verbs::compare::searches::{Searched, compare};
+use dropline_verbs::observer::Unwatched;
+use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
+use dropline_verbs::search::Conditions;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Pairs of a system.
+const PAIRS: u64 = 8;
+
+fn searched(system: &str, capacity: f64, seed: u64) -> Searched {
+    let algorithm = AlgorithmPlan::parse("credible").unwrap();
+    let plan = SearchPlan {
+        target: Target::parse(&format!("sim:{system}?capacity={capacity}pps&seed={seed}")).unwrap(),
+        profile: TrafficProfile { seed, ..TrafficProfile::default() },
+        algorithm,
+        preset: None,
+        goals: Preset::Csit.goals(),
+        range: LoadRange::new(Rate::pps(1e4).unwrap(), Rate::pps(14_880_952.0).unwrap()).unwrap(),
+        limits: Limits { budget: Some(Duration::from_secs(20)), max_trials: None },
+        warm_up: Duration::ZERO,
+        delay_at: Vec::new(),
+        repetition: None,
+    };
+    let conditions = Conditions {
+        command_line: Vec::new(),
+        stop: Arc::new(AtomicBool::new(false)),
+        patience: Duration::from_secs(20),
+        slices: None,
+        generator_limit: None,
+        moving: dropline_traffic::Moving::default(),
+    };
+    let finished =
+        dropline_verbs::search::search(&plan, &Output::Nowhere, &conditions, &mut Unwatched).unwrap();
+    Searched::of("simulated", finished.record).unwrap()
+}
+
+/// Verdicts where B has so much more than A, any difference being one that matters.
+fn verdicts(system: &str, change: f64) -> Vec<ComparedSearches> {
+    (1..=PAIRS)
+        .map(|seed| {
+            let (a, b) = (searched(system, 9e6, seed), searched(system, 9e6 * (1.0 + change), 1000 + seed));
+            compare(&a, &b, Some(0.0)).unwrap()
+        })
+        .collect()
+}
+
+fn count(compared: &[ComparedSearches], verdicts: &[&str]) -> usize {
+    compared.iter().filter(|one| verdicts.contains(&one.verdict.as_str())).count()
+}
+
+#[test]
+fn a_limit_that_did_not_move_is_seldom_said_to_have_moved() {
+    for system in ["noisy", "soft"] {
+        let compared = verdicts(system, 0.0);
+        let moved = count(&compared, &["improved", "regressed", "mixed"]);
+        assert!(moved <= 1, "{system}: {moved} of {PAIRS}");
+        let lines = || compared.iter().flat_map(|one| &one.goals);
+        let held = lines().filter(|line| line.low.unwrap() <= 1.0 && line.high.unwrap() >= 1.0).count();
+        assert!(held + 2 >= lines().count(), "{system}: {held} of {}", lines().count());
+    }
+}
+
+#[test]
+fn a_limit_that_fell_by_a_tenth_is_found_and_never_called_a_rise() {
+    for system in ["noisy", "inconsistent"] {
+        let compared = verdicts(system, -0.1);
+        assert_eq!(count(&compared, &["improved", "mixed"]), 0, "{system}");
+        let found = count(&compared, &["regressed"]);
+        assert!(found + 1 >= compared.len(), "{system}: {found} of {PAIRS}");
+    }
+}

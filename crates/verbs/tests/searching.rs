@@ -1,0 +1,400 @@
+//! A search from its plan to its record: kept, resumed, replayed, broken.
+
+use dropline_archive::record_file::{Output, read_record};
+use dropline_failure::Failure;
+use dropline_record::{Record, ResultWord};
+use dropline_search::{Limits, Preset};
+use dropline_targets::Target;
+use dropline_trial::{LoadRange, Rate, TrafficProfile};
+use dropline_verbs::goals::WrittenGoal;
+use dropline_verbs::observer::Unwatched;
+use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
+use dropline_verbs::search::{Conditions, Finished};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+fn plan(target: &str, algorithm: &str, goals: &[&str]) -> SearchPlan {
+    let algorithm = AlgorithmPlan::parse(algorithm).unwrap();
+    let goals =
+        goals.iter().map(|goal| WrittenGoal::parse(goal).unwrap().resolve(algorithm).unwrap()).collect();
+    let range = LoadRange::new(Rate::pps(1e4).unwrap(), Rate::pps(14_880_952.0).unwrap()).unwrap();
+    SearchPlan {
+        target: Target::parse(target).unwrap(),
+        profile: TrafficProfile::default(),
+        algorithm,
+        preset: None,
+        goals,
+        range,
+        limits: Limits::default(),
+        warm_up: Duration::ZERO,
+        delay_at: Vec::new(),
+        repetition: None,
+    }
+}
+
+fn conditions() -> Conditions {
+    Conditions {
+        command_line: vec!["dropline".into()],
+        stop: Arc::new(AtomicBool::new(false)),
+        patience: Duration::from_secs(20),
+        slices: None,
+        generator_limit: None,
+        moving: dropline_traffic::Moving::default(),
+    }
+}
+
+fn search(plan: &SearchPlan, output: &Output) -> Finished {
+    dropline_verbs::search::search(plan, output, &conditions(), &mut Unwatched).unwrap()
+}
+
+fn resume(plan: &SearchPlan, path: &Path) -> Result<Finished, Failure> {
+    dropline_verbs::search::resume(plan, path, &conditions(), &mut Unwatched)
+}
+
+/// A directory for records, and a file in it.
+fn file(name: &str) -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(name);
+    (directory, path)
+}
+
+fn bounds(record: &Record) -> Vec<(Option<f64>, Option<f64>)> {
+    record.result.as_ref().unwrap().goals.iter().map(|goal| (goal.lower_pps, goal.upper_pps)).collect()
+}
+
+#[test]
+fn every_algorithm_brackets_a_hard_limit() {
+    for algorithm in AlgorithmPlan::NAMES {
+        let plan = plan("sim:hard?capacity=9Mpps", algorithm, &["0", "0.5%"]);
+        let record = search(&plan, &Output::Nowhere).record;
+        let result = record.result.as_ref().unwrap();
+        let truths = [9e6, 9e6 / 0.995];
+        for (goal, truth) in result.goals.iter().zip(truths) {
+            let (lower, upper) = (goal.lower_pps.unwrap(), goal.upper_pps.unwrap());
+            let expected = if algorithm == "credible" { ResultWord::Narrow } else { ResultWord::Regular };
+            assert_eq!(goal.result, expected, "{algorithm}");
+            assert!(lower <= truth && truth <= upper, "{algorithm}: [{lower}, {upper}] for {truth}");
+            assert!((upper - lower) / upper <= 0.005, "{algorithm}");
+        }
+        let sum: f64 = record.trials.iter().map(|line| line.elapsed_s).sum();
+        assert!((result.elapsed_s - sum).abs() < 1e-6, "time is what trials say it was");
+    }
+}
+
+#[test]
+fn a_search_cut_short_after_any_trial_ends_the_same_when_resumed() {
+    for algorithm in AlgorithmPlan::NAMES {
+        let plan = plan("sim:inconsistent?seed=3", algorithm, &["0", "0.5%"]);
+        let (_directory, path) = file("whole.jsonl");
+        let whole = search(&plan, &Output::File(path.clone())).record;
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        for kept in [0, 1, whole.trials.len() / 2, whole.trials.len()] {
+            let (_directory, path) = file("cut.jsonl");
+            // Killed while it wrote the next line.
+            let torn = lines.get(kept + 1).map_or("", |line| &line[..line.len() / 2]);
+            std::fs::write(&path, lines[..=kept].concat() + torn).unwrap();
+            let resumed = resume(&plan, &path).unwrap().record;
+            assert_eq!(bounds(&resumed), bounds(&whole), "{algorithm} after {kept} trials");
+            assert!(resumed.trials == whole.trials, "{algorithm} after {kept} trials");
+            assert!(read_record(&path).unwrap().trials == whole.trials);
+        }
+    }
+}
+
+#[test]
+fn more_without_loss_than_with_some_is_never_stated_without_a_doubt() {
+    let mut contradicted = 0;
+    for algorithm in ["binary", "mdr", "mlr"] {
+        for seed in 1..=12 {
+            let target = format!("sim:noisy?seed={seed}");
+            let record = search(&plan(&target, algorithm, &["0", "0.5%"]), &Output::Nowhere).record;
+            let result = record.result.as_ref().unwrap();
+            let impossible = result.goals[0].lower_pps > result.goals[1].lower_pps;
+            let doubted = result.caveats.iter().any(|caveat| caveat.code == "goals_contradict");
+            assert_eq!(doubted, impossible, "{algorithm}, seed {seed}: {:?}", bounds(&record));
+            contradicted += usize::from(impossible);
+        }
+    }
+    assert!(contradicted > 0, "bisections of a noisy system contradict one another now and then");
+}
+
+#[test]
+fn repeated_searches_are_of_one_system_and_each_has_a_chance_of_its_own() {
+    for target in ["sim:noisy", "sim:random", "sim:noisy?seed=3", "sim:noisy?capacity=9Mpps"] {
+        let mut once = plan(target, "mlr", &["0"]);
+        once.limits.max_trials = Some(6);
+        let plans: Vec<SearchPlan> = (1..=4).map(|number| once.repetition(number, 4)).collect();
+        let truth =
+            |plan: &SearchPlan| plan.target.simulation().unwrap().truth(&plan.goals[0], &plan.profile);
+        assert!(plans.iter().all(|plan| truth(plan) == truth(&once)), "{target}: {plans:?}");
+        let trials = |plan: &SearchPlan| {
+            let record = search(plan, &Output::Nowhere).record;
+            record
+                .trials
+                .iter()
+                .map(|line| (line.intended_load_pps.to_bits(), line.lost.0))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            trials(&plans[0]),
+            trials(&once),
+            "{target}: the first is the search that is not repeated"
+        );
+        assert_ne!(trials(&plans[0]), trials(&plans[1]), "{target}: chance is another one");
+    }
+    let (_directory, path) = file("third.jsonl");
+    let third = plan("sim:noisy", "mlr", &["0"]).repetition(3, 4);
+    let whole = search(&third, &Output::File(path.clone())).record;
+    let resumed = resume(&SearchPlan::of_record(&whole).unwrap(), &path).unwrap().record;
+    assert_eq!(bounds(&resumed), bounds(&whole), "a repetition can be gone on with");
+}
+
+#[test]
+fn a_finished_search_resumed_with_more_time_goes_on() {
+    let (_directory, path) = file("short.jsonl");
+    let mut plan = plan("sim:soft?seed=1", "mlr", &["0"]);
+    plan.limits.max_trials = Some(5);
+    let short = search(&plan, &Output::File(path.clone())).record;
+    assert_eq!(short.result.unwrap().goals[0].why.as_deref(), Some("unfinished"));
+    plan.limits.max_trials = None;
+    let long = resume(&plan, &path).unwrap().record;
+    assert_eq!(long.result.unwrap().goals[0].result, ResultWord::Regular);
+    let kept = read_record(&path).unwrap();
+    assert!(kept.trials == long.trials, "the early result was taken off and the trials were kept");
+}
+
+#[test]
+fn resuming_with_other_settings_is_refused_and_changes_nothing() {
+    let (_directory, path) = file("record.jsonl");
+    let original = plan("sim:hard", "mdr", &["0"]);
+    search(&original, &Output::File(path.clone()));
+    let before = std::fs::read(&path).unwrap();
+    let mut others = vec![
+        (plan("sim:hard", "mlr", &["0"]), "algorithm"),
+        (plan("sim:hard", "mdr", &["0.1%"]), "goals"),
+        (plan("sim:soft", "mdr", &["0"]), "target"),
+    ];
+    let mut profile = original.clone();
+    profile.profile.seed = 8;
+    others.push((profile, "traffic profile"));
+    for (other, what) in others {
+        let error = resume(&other, &path).unwrap_err();
+        assert!(error.exit_code() == 2 && error.to_string().contains(what), "{what}: {error}");
+    }
+    let mut same = original;
+    same.limits.max_trials = Some(1000);
+    assert!(resume(&same, &path).is_ok());
+    let after = std::fs::read_to_string(&path).unwrap();
+    assert!(after.as_bytes().starts_with(&before[..before.len() / 2]));
+}
+
+#[test]
+fn a_record_makes_the_plan_that_made_it() {
+    for algorithm in AlgorithmPlan::NAMES {
+        let mut plan = plan("sim:noisy", algorithm, &["0.1%,width=1%", "0,width=1%"]);
+        plan.limits = Limits { budget: Some(Duration::from_secs(100)), max_trials: Some(3) };
+        plan.delay_at = vec!["0.5"]
+            .into_iter()
+            .map(|share| share.parse::<f64>().unwrap())
+            .map(|share| dropline_trial::Ratio::new(share).unwrap())
+            .collect();
+        let record = search(&plan, &Output::Nowhere).record;
+        assert_eq!(SearchPlan::of_record(&record).unwrap(), plan);
+    }
+}
+
+#[test]
+fn replaying_a_record_finds_the_same_again() {
+    let (_directory, path) = file("record.jsonl");
+    let original = plan("sim:noisy?seed=5", "mlr", &["0", "0.5%"]);
+    let found = search(&original, &Output::File(path.clone())).record;
+    let replay = plan(&format!("replay:{}", path.display()), "mlr", &["0", "0.5%"]);
+    assert_eq!(bounds(&search(&replay, &Output::Nowhere).record), bounds(&found));
+    let other = plan(&format!("replay:{}", path.display()), "mdr", &["0", "0.5%"]);
+    let finished = search(&other, &Output::Nowhere);
+    assert!(finished.failure.unwrap().to_string().contains("no further trial"));
+}
+
+#[test]
+fn a_budget_ends_a_search_with_what_it_knows() {
+    let mut plan = plan("sim:consistent", "mdr", &["0", "0.5%"]);
+    plan.limits.budget = Some(Duration::from_secs(10));
+    let record = search(&plan, &Output::Nowhere).record;
+    let result = record.result.unwrap();
+    assert!(result.elapsed_s >= 10.0 && result.elapsed_s - record.trials.last().unwrap().elapsed_s < 10.0);
+    assert!(result.goals.iter().all(|goal| goal.result == ResultWord::Irregular && goal.lower_pps.is_some()));
+}
+
+#[test]
+fn two_searches_on_one_file_are_refused() {
+    let (_directory, path) = file("record.jsonl");
+    let plan = plan("sim:hard", "mlr", &["0"]);
+    search(&plan, &Output::File(path.clone()));
+    let again =
+        dropline_verbs::search::search(&plan, &Output::File(path.clone()), &conditions(), &mut Unwatched);
+    assert!(again.unwrap_err().to_string().contains("exists already"));
+    // Not finished: a finished one is shown, whoever holds it.
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, &text[..text.trim_end().rfind('\n').unwrap() + 1]).unwrap();
+    let held = std::fs::File::open(&path).unwrap();
+    held.try_lock().unwrap();
+    let error = resume(&plan, &path).unwrap_err();
+    assert!(error.exit_code() == 4 && error.to_string().contains("another search"), "{error}");
+}
+
+#[test]
+fn a_full_disk_says_so_and_keeps_what_fitted() {
+    let plan = plan("sim:hard", "mlr", &["0"]);
+    let full = Output::File("/dev/full".into());
+    let error = dropline_verbs::search::search(&plan, &full, &conditions(), &mut Unwatched).unwrap_err();
+    assert_eq!(error.exit_code(), 2, "an existing file is not written over: {error}");
+    let nowhere = Output::File("/nonexistent/record.jsonl".into());
+    let error = dropline_verbs::search::search(&plan, &nowhere, &conditions(), &mut Unwatched).unwrap_err();
+    assert!(error.exit_code() == 4 && error.to_string().contains("cannot write"), "{error}");
+}
+
+#[test]
+fn delays_are_measured_at_shares_of_each_goals_load() {
+    let mut plan = plan("sim:hard?capacity=9Mpps", "mlr", &["0", "0.5%"]);
+    plan.delay_at = [0.9, 0.5].iter().map(|&share| dropline_trial::Ratio::new(share).unwrap()).collect();
+    let record = search(&plan, &Output::Nowhere).record;
+    let result = record.result.as_ref().unwrap();
+    assert_eq!(result.delay_at.len(), 4);
+    for delay_at in &result.delay_at {
+        let line = record.trials.iter().find(|line| line.number == delay_at.trial).unwrap();
+        let headline = result.goals[delay_at.goal as usize].headline_pps().unwrap();
+        assert!((line.intended_load_pps - headline * delay_at.share).abs() < 0.001);
+    }
+}
+
+#[test]
+fn a_preset_sets_goals_and_waits() {
+    assert_eq!(Preset::Csit.goals().len(), 2);
+    assert_eq!(Preset::Rfc2544.drain().rest, Duration::from_secs(5));
+}
+
+/// A program in Python that answers trials as asked; `said` is what it prints of `answer`, from trial 4 on
+/// what `then` prints.
+fn program(said: &str, then: &str) -> String {
+    let script = format!(
+        r#"exec:python3 -c "
+import json, os, sys, time
+for line in sys.stdin:
+    trial = json.loads(line)
+    sent = int(trial['intended_load_pps'] * trial['duration_s'])
+    answer = dict(intended=sent, offered=sent, forwarded=sent * 9 // 10, duration_s=trial['duration_s'])
+    text = json.dumps(answer)
+    if trial['trial'] < 4:
+        {said}
+    else:
+        {then}
+    sys.stdout.flush()
+""#
+    );
+    script
+}
+
+/// What a search against it ends with, and how many trials were kept.
+fn failure_of(program: &str) -> (String, usize) {
+    let (_directory, path) = file("record.jsonl");
+    let plan = plan(program, "mlr", &["0"]);
+    let conditions = Conditions { patience: Duration::from_secs(3), ..conditions() };
+    let finished =
+        dropline_verbs::search::search(&plan, &Output::File(path.clone()), &conditions, &mut Unwatched)
+            .unwrap();
+    let failure = finished.failure.expect(program);
+    assert_eq!(failure.exit_code(), 4, "{program}: {failure}");
+    (failure.to_string(), read_record(&path).unwrap().trials.len())
+}
+
+#[test]
+fn a_program_that_fails_in_mid_search_costs_no_finished_trial() {
+    for (ending, what) in [
+        ("sys.exit(3)", "ended (exit status: 3)"),
+        ("print('nonsense')", "it is not one JSON object"),
+        ("print('{}')", "it has no"),
+        ("os.close(1); time.sleep(60)", "closed its output"),
+        ("time.sleep(60)", "did not answer trial 4"),
+    ] {
+        let (failure, trials) = failure_of(&program("print(text)", ending));
+        assert!(failure.contains(what) && failure.contains("trial 4"), "{ending}: {failure}");
+        assert_eq!(trials, 3, "{ending}");
+    }
+}
+
+#[test]
+fn an_answer_to_another_question_is_an_error_that_names_both() {
+    for (wrong, what) in [
+        (
+            "print(json.dumps(dict(intended=5, offered=5, forwarded=5, duration_s=1)))",
+            "this answer is not for the load that was asked",
+        ),
+        (
+            "print(json.dumps(dict(answer, forwarded=sent * 2)))",
+            "more came back than a hundredth beyond what was sent",
+        ),
+        ("print(text[:-1] + ', ' + json.dumps(dict(forwarded=1))[1:])", r#"it has "forwarded" twice"#),
+        ("print(json.dumps(dict(answer, trial=3)))", r#""trial" is 3, and trial 4 was asked for"#),
+        ("print(json.dumps(dict(answer, duration_s=100)))", r#""duration_s" is 100, and 1 s were asked"#),
+    ] {
+        let (failure, trials) = failure_of(&program("print(text)", wrong));
+        assert!(failure.contains(what) && failure.contains("to trial 4"), "{wrong}: {failure}");
+        assert_eq!(trials, 3, "{wrong}");
+    }
+}
+
+#[test]
+fn a_surplus_line_is_an_error_and_not_the_next_answer() {
+    // In one piece with the answer, and before the first question.
+    let (failure, trials) =
+        failure_of(&program("print(text)", "sys.stdout.write(text + chr(10) + text + chr(10))"));
+    assert!(failure.contains("said something before it was asked for trial 5"), "{failure}");
+    assert_eq!(trials, 3);
+    let endless = "exec:yes '{\"intended\":5}'";
+    let (failure, trials) = failure_of(endless);
+    assert!(failure.contains("trial 1") && trials == 0, "{failure}");
+}
+
+#[test]
+fn an_answer_too_many_is_found_at_the_end_of_the_search_too() {
+    // After two trials its stdin closes, and it says once more what it said.
+    let late = "print(text, flush=True); trial['trial'] == 2 and (sys.stdin.read(), print(text))";
+    let target = program(late, "print(text)");
+    let mut plan = plan(&target, "mlr", &["0"]);
+    plan.limits.max_trials = Some(2);
+    let finished =
+        dropline_verbs::search::search(&plan, &Output::Nowhere, &conditions(), &mut Unwatched).unwrap();
+    let failure = finished.failure.expect("a line too many").to_string();
+    assert!(failure.contains("before it was asked for trial 3"), "{failure}");
+}
+
+#[test]
+fn a_program_that_does_not_end_as_it_should_is_an_error_that_says_how() {
+    for (ending, says) in [
+        ("os._exit(3)", "ended with a complaint (exit status: 3)"),
+        ("time.sleep(100)", "was still running 3 s later"),
+        ("print('all done', flush=True)", "said something before it was asked for trial 3"),
+    ] {
+        // After two trials its stdin closes.
+        let last = format!("print(text, flush=True); trial['trial'] == 2 and (sys.stdin.read(), {ending})");
+        let mut plan = plan(&program(&last, "print(text)"), "mlr", &["0"]);
+        plan.limits.max_trials = Some(2);
+        let conditions = Conditions { patience: Duration::from_secs(3), ..conditions() };
+        let finished =
+            dropline_verbs::search::search(&plan, &Output::Nowhere, &conditions, &mut Unwatched).unwrap();
+        let failure = finished.failure.expect(ending).to_string();
+        assert!(failure.contains(says), "{failure}");
+        assert_eq!(finished.record.trials.len(), 2);
+    }
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_named() {
+    let plan = plan("exec:/nonexistent/tester --fast", "mlr", &["0"]);
+    let error =
+        dropline_verbs::search::search(&plan, &Output::Nowhere, &conditions(), &mut Unwatched).unwrap_err();
+    assert!(error.exit_code() == 4 && error.to_string().contains("/nonexistent/tester"), "{error}");
+}
