@@ -165,8 +165,8 @@ impl Session {
             recorded,
             discarded,
             homeless: head.homeless.load(Ordering::Relaxed),
-            lapped: self.readers.iter().map(Reader::lapped).sum(),
-            unreadable: self.readers.iter().map(Reader::unreadable).sum(),
+            lapped: self.readers.iter().map(Reader::lapped).fold(0, u64::saturating_add),
+            unreadable: self.readers.iter().map(Reader::unreadable).fold(0, u64::saturating_add),
             programs: head.attached.load(Ordering::Relaxed),
         }
     }

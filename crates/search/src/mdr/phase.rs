@@ -36,7 +36,11 @@ impl Phase {
                 let duration = match index {
                     _ if index == intermediate => goal.trial_duration,
                     0 => goal.initial_trial_duration,
-                    _ => Duration::from_nanos(libm::round(initial * libm::pow(growth, share)) as u64),
+                    _ => {
+                        let ns = libm::round(initial * libm::pow(growth, share)) as u64;
+                        // No longer than the last phase, however the numbers are rounded.
+                        Duration::from_nanos(ns).min(goal.trial_duration)
+                    }
                 };
                 Self { duration, width: width::doubled(goal.width.as_f64(), intermediate - index) }
             })

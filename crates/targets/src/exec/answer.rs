@@ -218,7 +218,7 @@ impl Answer {
                 "the sum of the slices' \"duration_s\"",
                 slices,
                 "\"duration_s\"",
-                self.duration + self.duration / 100,
+                self.duration.saturating_add(self.duration / 100),
             ),
         ] {
             if large > small {
