@@ -38,10 +38,10 @@ keep search-binary search sim:consistent --algorithm binary --json -q -o binary.
 keep trial-noisy trial sim:noisy --load 5Mpps --duration 1s --seed 3 --json -q -o trial.jsonl
 keep trial-poisson trial sim:soft --load 8Mpps --arrival poisson --duration 1s --json -q -o poisson.jsonl
 keep fit-a fit a.txt --unit us --json
-keep compare-values compare a.txt b.txt --unit us --json
+keep compare-values compare a.txt b.txt --json
 keep compare-searches compare consistent.jsonl noisy.jsonl --json
 keep report-mlr report mlr.jsonl --json
 keep export-csv export mdr.jsonl --to csv
-keep replay search replay:binary.jsonl --algorithm binary --json -q -o replayed.jsonl
-keep explain explain trial.jsonl --json
+keep replay search replay:mlr.jsonl --algorithm mlr --goal 0 --goal 0.5% --json -q -o replayed.jsonl
+keep report-trials report trial.jsonl --json
 rm -f ./*.jsonl ./*.packets
