@@ -54,6 +54,16 @@ pub(crate) fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
+/// From now on a signal sets a flag, however often it comes: who is asked to stop says what it did.
+pub(crate) fn told_to_stop() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|why| cannot_listen(&why))?;
+    }
+    AT_ONCE.store(false, Ordering::SeqCst);
+    Ok(stop)
+}
+
 fn cannot_listen(why: &io::Error) -> Failure {
     Failure::environment(format!("cannot listen for Ctrl-C: {why}"))
 }

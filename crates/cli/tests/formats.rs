@@ -215,9 +215,13 @@ fn of_several_trials_with_delays_it_is_said_which_are_read_and_any_can_be_named(
     bench.done(&["trial", TRIAL, "--load", "1Mpps", "--duration", "1s", "-q", "-o", "one.jsonl"]);
     let one = bench.read("one.jsonl");
     let (header, trial) = one.trim_end().split_once('\n').unwrap();
+    let first: serde_json::Value = serde_json::from_str(header).unwrap();
+    let seed = first["profile"]["seed"].as_u64().unwrap();
     let trial = |number: u64, purpose: &str| {
         let mut line: serde_json::Value = serde_json::from_str(trial).unwrap();
         (line["number"], line["purpose"]) = (number.into(), purpose.into());
+        line["at_s"] = (number as f64 - 1.0).into();
+        line["seed"] = dropline_trial::seed::of_trial(seed, number).into();
         format!("{line}\n")
     };
     let record = |purposes: &[&str]| {

@@ -230,7 +230,7 @@ fn a_trial_that_cannot_be_kept_is_printed_all_the_same() {
 fn the_line_of_a_trial_is_kept_before_the_times_of_its_packets() {
     let service = Bench::new().serve(&[]);
     // No file may be longer: room for a line or for neither.
-    for (blocks, load, is_kept) in [(96, "40kpps", true), (4, "200pps", false)] {
+    for (blocks, load, is_kept) in [(180, "40kpps", true), (4, "200pps", false)] {
         let bench = Bench::new();
         let script = format!(
             "trap '' XFSZ; ulimit -f {blocks}; exec {} trial {} --load={load} --duration=500ms -q -o r.jsonl",

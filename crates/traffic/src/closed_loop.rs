@@ -132,11 +132,13 @@ impl RunningClients {
                 std::thread::sleep(Duration::from_millis(2));
             }
             let bytes = reader.join().unwrap_or_default();
+            let ended = self.children[client].wait();
+            // Asked to end before it could listen for that, and so before its first packet.
+            if stopped_ns.is_some() && bytes.is_empty() && ended.is_ok_and(|status| !status.success()) {
+                continue;
+            }
             let report = ClientReport::read(&bytes).ok_or_else(no_report)?;
             gathered.add(client, report);
-        }
-        for child in &mut self.children {
-            let _ = child.wait();
         }
         Ok(gathered.in_order())
     }
@@ -165,5 +167,31 @@ fn no_report() -> UdpError {
     UdpError::System {
         doing: "running the clients",
         source: io::Error::other("a client process ended without saying what it did"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dropline_trial::Think;
+
+    #[test]
+    fn clients_that_were_stopped_before_they_could_listen_for_it_did_nothing() {
+        let program =
+            ClientProgram { path: "/bin/sh".into(), words: vec!["-c".into(), "exec sleep 60".into()] };
+        let crowd = Crowd {
+            target: "127.0.0.1:9".parse().unwrap(),
+            tag: 1,
+            paces: vec![ClientPace::Think(Think::Yield); 2],
+            reply: ClientReply::Awaited,
+            same: true,
+            stamped: false,
+            payload: 64,
+            seed: 1,
+            duration: Duration::from_secs(60),
+            seat: Seat::default(),
+        };
+        let gathered = crowd.start(&program).unwrap().gather(&AtomicBool::new(true)).unwrap();
+        assert_eq!((gathered.is_stopped(), gathered.offered()), (true, 0));
     }
 }

@@ -165,10 +165,12 @@ impl Trial {
             || self.target_went_away() && self.exceeds(ratio)
     }
 
-    /// Whether the target died meanwhile, or the way to it ended: what was lost says how long it lived, not what it
-    /// bears.
+    /// Whether the target died meanwhile: what was lost says how long it lived, not what it bears. Where a link went
+    /// down, nobody can tell.
     pub fn target_went_away(&self) -> bool {
-        self.caveats.iter().any(|caveat| matches!(caveat, Caveat::TargetUnreachable { .. }))
+        let has = |is: fn(&Caveat) -> bool| self.caveats.iter().any(is);
+        has(|caveat| matches!(caveat, Caveat::TargetUnreachable { .. }))
+            && !has(|caveat| matches!(caveat, Caveat::LinkDown { .. }))
     }
 
     /// Whether the user stopped it: it says what was counted until then, and is no evidence to a search.
