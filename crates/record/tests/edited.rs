@@ -127,7 +127,7 @@ fn with(lines: &[Value], index: usize, line: &Value) -> String {
 
 /// Integers that follow from nothing else in the record: another one would have been another measurement, or is only
 /// shown as what it is.
-const OWN: [&str; 13] = [
+const OWN: [&str; 14] = [
     "header/profile/directions/0/share",
     "header/profile/streams/0/share",
     "header/search/max_trials",
@@ -135,6 +135,7 @@ const OWN: [&str; 13] = [
     "trial/caveats/0/slices",
     "trial/caveats/0/wanted",
     "trial/disturbance/displaced",
+    "trial/disturbance/doubted",
     "trial/disturbance/waited_ns",
     "trial/generator_lost",
     "trial/negative/count",

@@ -1,0 +1,115 @@
+//! What lines say by themselves: their words, their units, and the numbers that they hold for computing.
+
+use dropline_record::{ArrivalsLine, ComparedSearches, DistributionLine, GoalLine, Header, units_of_rate};
+use dropline_stats::{Counted, Event, Meaning, Rounding};
+use dropline_trial::{Kept, SampledLateness, Spaced, Stamp, Thought};
+use serde_json::{Value, json};
+
+/// Numbers that differ from one another and from those of any other `from`.
+fn spaced(from: u64) -> Spaced {
+    let of = |n: u64| Some((from * 100 + n) as f64 / 8.0);
+    Spaced {
+        packets: from * 100 + 1,
+        mean_gap_ns: of(2),
+        variation: of(3),
+        ks: of(4),
+        ks_ideal: of(5),
+        within_tenth: of(6),
+        dispersion: [of(7), of(8), of(9)],
+        backward: from * 100 + 10,
+        stamp: if from.is_multiple_of(2) { Stamp::Kernel } else { Stamp::App },
+    }
+}
+
+#[test]
+fn arrivals_come_back_as_what_was_measured() {
+    let kept = Kept {
+        rate_error: Some(-0.25),
+        intended: Some(spaced(1)),
+        left: Some(spaced(2)),
+        sampled: Some(spaced(3)),
+        sampled_lateness: Some(SampledLateness { packets: 41, p50_ns: Some(42), p99_ns: Some(43) }),
+        arrived: Some(spaced(5)),
+        thought: Some(Thought { asked_ns: 61.5, slept: spaced(6) }),
+        send_cost_ns: Some(71),
+        ks_floor: Some(0.75),
+    };
+    assert_eq!(ArrivalsLine::from(&kept).kept(), kept);
+}
+
+#[test]
+fn a_goal_is_said_in_words() {
+    let words = |loss_ratio: f64| {
+        let goal: GoalLine = serde_json::from_value(json!({
+            "loss_ratio": loss_ratio, "exceed_ratio": 0.5, "trial_duration_s": 1.0,
+            "initial_trial_duration_s": 1.0, "duration_sum_s": 1.0, "width": 0.005,
+        }))
+        .unwrap();
+        goal.words()
+    };
+    assert_eq!(words(0.0), "no loss");
+    assert_eq!(words(0.005), "0.5 % loss");
+    assert_eq!(words(1e-9), "0.0000001 % loss");
+}
+
+#[test]
+fn what_a_load_counts_has_its_units() {
+    assert_eq!(units_of_rate("packets"), ["pps", "kpps", "Mpps", "Gpps"]);
+    assert_eq!(units_of_rate("samples"), ["sps", "ksps", "Msps", "Gsps"]);
+    assert_eq!(units_of_rate("cycles"), ["Hz", "kHz", "MHz", "GHz"]);
+    assert_eq!(units_of_rate("wakeups"), ["/s", "k/s", "M/s", "G/s"]);
+}
+
+#[test]
+fn a_record_of_one_trial_is_known_by_its_verb() {
+    let stored = include_str!("records/dropline-1.jsonl").lines().next().unwrap();
+    for (verb, one) in [("trial", true), ("watch", true), ("search", false), ("compare", false)] {
+        let mut header: Value = serde_json::from_str(stored).unwrap();
+        header["verb"] = verb.into();
+        let header: Header = serde_json::from_value(header).unwrap();
+        assert_eq!(header.is_of_one_trial(), one, "{verb}");
+    }
+}
+
+#[test]
+fn a_limit_that_regressed_is_worse_and_nothing_else_is() {
+    let side = json!({
+        "source": "a", "target": "sim:hard", "algorithm": "mlr", "started": "", "trials": 1, "elapsed_s": 1.0,
+    });
+    for (verdict, worse) in [
+        ("regressed", true),
+        ("mixed", true),
+        ("improved", false),
+        ("equivalent", false),
+        ("no_evidence", false),
+    ] {
+        let compared = json!({
+            "verdict": verdict, "goals": [], "smallest_effect": 0.0, "load_unit": "packets", "a": side, "b": side,
+            "estimator": "", "caveats": [],
+        });
+        match serde_json::from_value::<ComparedSearches>(compared) {
+            Ok(compared) => assert_eq!(compared.is_worse(), worse, "{verdict}"),
+            Err(why) => panic!("{why}"),
+        }
+    }
+}
+
+#[test]
+fn each_meaning_of_an_event_comes_back() {
+    for event in [Event::Each, Event::MaximumOf(48), Event::Unknown] {
+        for rounding in [Rounding::Floor, Rounding::Round] {
+            for quantum_ns in [1.0, 0.5] {
+                let meaning = Meaning { unit_ns: 1000, quantum_ns, rounding, event };
+                let counted = Counted::ranges(meaning, [(1, 2, 3)], None).unwrap();
+                let line = DistributionLine::new("file", "raw", "part", &counted, &[]);
+                assert_eq!(line.counted().unwrap().meaning(), meaning);
+            }
+        }
+    }
+    let counted = Counted::ranges(Meaning::default(), [(1, 2, 3)], None).unwrap();
+    for wrong in [0.0, -1.0, f64::INFINITY, f64::NAN] {
+        let line =
+            DistributionLine { quantum_ns: wrong, ..DistributionLine::new("f", "raw", "p", &counted, &[]) };
+        assert_eq!(line.counted().unwrap().meaning().quantum_ns, 1.0, "{wrong}");
+    }
+}
