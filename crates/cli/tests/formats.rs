@@ -309,3 +309,12 @@ fn what_cannot_be_imported_is_said_and_not_guessed() {
     refused(&["import", "two.csv", "--from", "raw", "--column", "2"], 2, "--column");
     bench.done(&["import", "two.csv", "--column", "latency_ms", "-o", "read.jsonl"]);
 }
+
+#[test]
+fn a_name_in_an_imported_file_steers_no_terminal_and_makes_no_line_of_its_own() {
+    let bench = Bench::new();
+    let results = r#"{"results":[{"command":"\u001b[8mx\n! all is well","times":[0.1,0.2,0.3]}]}"#;
+    bench.write("h.json", results);
+    let imported = bench.done(&["import", "h.json", "-o", "h.jsonl"]);
+    assert!(!imported.text.contains('\u{1b}') && imported.text.lines().count() == 1, "{:?}", imported.text);
+}

@@ -114,7 +114,8 @@ impl Program {
                 until = until.min(Instant::now() + ENDS_WITHIN);
             }
             match self.answers.recv_timeout(Duration::from_millis(50)) {
-                Ok(Ok(line)) if line.text.trim().is_empty() => {}
+                Ok(Ok(line)) if line.text.trim().is_empty() && Instant::now() < until => {}
+                // An answer; or a line that says nothing when the time is over.
                 Ok(Ok(line)) => return Ok(line),
                 Ok(Err(why)) => {
                     return Err(Failure::environment(format!("reading from {:?} failed: {why}", self.name)));

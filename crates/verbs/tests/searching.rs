@@ -339,6 +339,9 @@ fn an_answer_to_another_question_is_an_error_that_names_both() {
         ("print(text[:-1] + ', ' + json.dumps(dict(forwarded=1))[1:])", r#"it has "forwarded" twice"#),
         ("print(json.dumps(dict(answer, trial=3)))", r#""trial" is 3, and trial 4 was asked for"#),
         ("print(json.dumps(dict(answer, duration_s=100)))", r#""duration_s" is 100, and 1 s were asked"#),
+        // As many packets in twice the time are half the load.
+        ("print(json.dumps(dict(answer, duration_s=2)))", r#""duration_s" is 2, and 1 s were asked"#),
+        ("print(json.dumps(dict(answer, duration_s=0.5)))", r#""duration_s" is 0.5, and 1 s were asked"#),
     ] {
         let (failure, trials) = failure_of(&program("print(text)", wrong));
         assert!(failure.contains(what) && failure.contains("to trial 4"), "{wrong}: {failure}");

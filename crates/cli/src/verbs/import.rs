@@ -7,6 +7,7 @@ use dropline_archive::whole_file;
 use dropline_distributions::import::{Format, Hints, Imported};
 use dropline_distributions::{export, import};
 use dropline_failure::{Failure, nearest};
+use dropline_printable::printable;
 use std::path::Path;
 
 pub(crate) fn run(args: &ImportArgs) -> Result<u8, Failure> {
@@ -14,9 +15,13 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8, Failure> {
     let name = args.file.file_name().unwrap_or_default().to_string_lossy();
     whole_file::create_of(&args.output, export::lines(&name, format, &imported).as_bytes())?;
     for part in &imported {
-        let what = if part.name.is_empty() { String::new() } else { format!("{}: ", part.name) };
+        let what = if part.name.is_empty() {
+            String::new()
+        } else {
+            format!("{}: ", printable(&part.name).replace('\n', " "))
+        };
         out::print(&format!("{what}{} events  {}", part.counted.count(), args.output.display()))?;
-        part.notes.iter().for_each(|note| note!("! {}", dropline_printable::printable(note)));
+        part.notes.iter().for_each(|note| note!("! {}", printable(note)));
     }
     Ok(DONE)
 }

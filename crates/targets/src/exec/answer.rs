@@ -151,7 +151,7 @@ impl Answer {
     /// Whether all was sent that was asked for.
     pub(super) fn is_whole(&self, question: &Question) -> bool {
         let intended = question.intends.as_ref().is_none_or(|allowed| allowed.contains(&self.intended));
-        intended && self.duration.saturating_mul(FACTOR) >= question.input.duration
+        intended && self.duration >= shortest(question.input.duration)
     }
 
     /// Whether it is about what was asked.
@@ -169,9 +169,8 @@ impl Answer {
             let (intended, load) = (self.intended, input.load.to_string());
             return Err(WrongAnswer::OtherLoad { intended, load, duration_s, allowed });
         }
-        let [short, long] = [input.duration / FACTOR, input.duration.saturating_mul(FACTOR)];
-        let too_short = self.duration < short && !question.stopped;
-        if too_short || self.duration > long {
+        let too_short = self.duration < shortest(input.duration) && !question.stopped;
+        if too_short || self.duration > input.duration.saturating_add(input.duration / TENTH) {
             return Err(WrongAnswer::OtherDuration {
                 asked: duration_s,
                 answered: self.duration.as_secs_f64(),
@@ -259,8 +258,8 @@ impl Answer {
 
 /// One in so many packets may have come back twice.
 const MORE_BY: u64 = 100;
-/// How many times shorter or longer than asked a trial may really have been.
-const FACTOR: u32 = 2;
+/// A trial may really have been shorter or longer than asked by so small a part of it: beyond, it is of another load.
+const TENTH: u32 = 10;
 /// What a caveat is.
 const CAVEAT: &str = r#"words, or {"code": "…", "text": "…"}"#;
 
@@ -287,6 +286,8 @@ impl AnswerCaveat {
 
 impl From<AnswerCaveat> for Caveat {
     fn from(AnswerCaveat { code, text }: AnswerCaveat) -> Self {
+        // Whether the user stopped us is ours to say.
+        let code = if code == Self::Interrupted.code() { "program".into() } else { code };
         Self::Reported { code, text }
     }
 }
@@ -315,6 +316,11 @@ fn seconds<S: serde::Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Err
     to.serialize_f64(time.as_secs_f64())
 }
 
+/// The shortest that a trial may have been, of which so long a one was asked.
+fn shortest(asked: Duration) -> Duration {
+    asked - asked / TENTH
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -333,6 +339,15 @@ mod tests {
     fn the_promised_answer_is_a_trial() {
         let trial = trial(r#"{"intended":10,"offered":10,"forwarded":8,"duration_s":1.0}"#).unwrap();
         assert_eq!((trial.lost(), trial.elapsed), (2, Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn a_program_does_not_say_that_the_user_stopped_us() {
+        let line = r#"{"intended":10,"offered":10,"forwarded":8,"duration_s":1.0,
+            "caveats":[{"code":"interrupted","text":"by me"}]}"#;
+        let trial = trial(line).unwrap();
+        let said: Vec<_> = trial.caveats.iter().map(|caveat| (caveat.code(), caveat.to_string())).collect();
+        assert!(!trial.is_interrupted() && said == [("program", "by me".into())], "{said:?}");
     }
 
     #[test]
