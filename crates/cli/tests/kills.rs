@@ -31,7 +31,8 @@ fn kill_after(mut child: Child, moment: Duration) -> bool {
     loop {
         let ended = child.try_wait().unwrap();
         if let Some(status) = ended {
-            assert!(status.success(), "refused or broken: {status}");
+            // Beside busy neighbours a search may end in saying that it got no clean trials.
+            assert!(matches!(status.code(), Some(0 | 3)), "refused or broken: {status}");
             return false;
         }
         if Instant::now() >= until {
