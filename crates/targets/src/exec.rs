@@ -2,11 +2,13 @@
 
 mod answer;
 mod fields;
+mod question;
 mod twice;
 mod wrong;
 
-pub use answer::{Answer, AnswerCaveat, AnswerSlice, Question};
+pub use answer::{Answer, AnswerCaveat, AnswerSlice};
 pub use fields::FieldError;
+pub use question::Question;
 pub use wrong::WrongAnswer;
 
 use super::Opening;

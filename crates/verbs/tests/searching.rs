@@ -318,6 +318,8 @@ fn a_program_that_fails_in_mid_search_costs_no_finished_trial() {
         ("print('{}')", "it has no"),
         ("os.close(1); time.sleep(60)", "closed its output"),
         ("time.sleep(60)", "did not answer trial 4"),
+        // Lines that say nothing, without end.
+        ("[print() for _ in iter(int, 1)]", "it is not one JSON object"),
     ] {
         let (failure, trials) = failure_of(&program("print(text)", ending));
         assert!(failure.contains(what) && failure.contains("trial 4"), "{ending}: {failure}");

@@ -2,29 +2,12 @@
 
 use super::WrongAnswer;
 use super::fields::{FieldError, Fields};
+use super::question::Question;
 use dropline_stats::Histogram;
-use dropline_trial::{Caveat, Delay, Slice, TrafficProfile, Trial, TrialInput};
+use dropline_trial::{Caveat, Delay, Slice, Trial};
 use serde::Serialize;
 use serde_json::Value;
-use std::ops::RangeInclusive;
 use std::time::Duration;
-
-/// What an answer is an answer to.
-#[derive(Clone, Debug)]
-pub struct Question {
-    /// Number of the trial.
-    pub trial: u64,
-    /// Load and duration.
-    pub input: TrialInput,
-    /// Chance of this trial.
-    pub seed: u64,
-    /// How many packets it may intend; `None` where load and duration were not asked for.
-    pub intends: Option<RangeInclusive<u64>>,
-    /// How long packets may still come back after the last one left.
-    pub drain: Duration,
-    /// Whether the user stopped the trial: then less was sent, for a shorter time.
-    pub stopped: bool,
-}
 
 /// One line from the program.
 #[derive(Debug, Serialize)]
@@ -74,17 +57,6 @@ pub struct AnswerCaveat {
     pub code: String,
     /// In words.
     pub text: String,
-}
-
-impl Question {
-    /// What trial `number` is about.
-    pub fn new(number: u64, input: TrialInput, profile: &TrafficProfile) -> Self {
-        // Each part of the load may have been rounded by itself.
-        let parts = profile.directions.len().max(1) * profile.streams.len().max(1);
-        let intends = profile.arrival.intends(input, parts as u64);
-        let (seed, drain) = (profile.trial_seed(number), profile.drain.longest);
-        Self { trial: number, input, seed, intends, drain, stopped: false }
-    }
 }
 
 impl Answer {
@@ -151,7 +123,7 @@ impl Answer {
     /// Whether all was sent that was asked for.
     pub(super) fn is_whole(&self, question: &Question) -> bool {
         let intended = question.intends.as_ref().is_none_or(|allowed| allowed.contains(&self.intended));
-        intended && self.duration >= shortest(question.input.duration)
+        intended && self.duration >= *question.lasts().start()
     }
 
     /// Whether it is about what was asked.
@@ -169,8 +141,9 @@ impl Answer {
             let (intended, load) = (self.intended, input.load.to_string());
             return Err(WrongAnswer::OtherLoad { intended, load, duration_s, allowed });
         }
-        let too_short = self.duration < shortest(input.duration) && !question.stopped;
-        if too_short || self.duration > input.duration.saturating_add(input.duration / TENTH) {
+        let lasts = question.lasts();
+        let too_short = self.duration < *lasts.start() && !question.stopped;
+        if too_short || self.duration > *lasts.end() {
             return Err(WrongAnswer::OtherDuration {
                 asked: duration_s,
                 answered: self.duration.as_secs_f64(),
@@ -258,8 +231,6 @@ impl Answer {
 
 /// One in so many packets may have come back twice.
 const MORE_BY: u64 = 100;
-/// A trial may really have been shorter or longer than asked by so small a part of it: beyond, it is of another load.
-const TENTH: u32 = 10;
 /// What a caveat is.
 const CAVEAT: &str = r#"words, or {"code": "…", "text": "…"}"#;
 
@@ -316,15 +287,10 @@ fn seconds<S: serde::Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Err
     to.serialize_f64(time.as_secs_f64())
 }
 
-/// The shortest that a trial may have been, of which so long a one was asked.
-fn shortest(asked: Duration) -> Duration {
-    asked - asked / TENTH
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dropline_trial::Rate;
+    use dropline_trial::{Rate, TrialInput};
 
     /// Ten packets in a second were asked for.
     fn trial(line: &str) -> Result<Trial, String> {

@@ -1,0 +1,39 @@
+//! What a program is asked about a trial.
+
+use dropline_trial::{TrafficProfile, TrialInput};
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+/// What an answer is an answer to.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Number of the trial.
+    pub trial: u64,
+    /// Load and duration.
+    pub input: TrialInput,
+    /// Chance of this trial.
+    pub seed: u64,
+    /// How many packets it may intend; `None` where load and duration were not asked for.
+    pub intends: Option<RangeInclusive<u64>>,
+    /// How long packets may still come back after the last one left.
+    pub drain: Duration,
+    /// Whether the user stopped the trial: then less was sent, for a shorter time.
+    pub stopped: bool,
+}
+
+impl Question {
+    /// What trial `number` is about.
+    pub fn new(number: u64, input: TrialInput, profile: &TrafficProfile) -> Self {
+        // Each part of the load may have been rounded by itself.
+        let parts = profile.directions.len().max(1) * profile.streams.len().max(1);
+        let intends = profile.arrival.intends(input, parts as u64);
+        let (seed, drain) = (profile.trial_seed(number), profile.drain.longest);
+        Self { trial: number, input, seed, intends, drain, stopped: false }
+    }
+
+    /// How long the trial may really have been: a tenth shorter or longer than asked. Beyond, it is of another load.
+    pub(super) fn lasts(&self) -> RangeInclusive<Duration> {
+        let (asked, tenth) = (self.input.duration, self.input.duration / 10);
+        asked - tenth..=asked.saturating_add(tenth)
+    }
+}
