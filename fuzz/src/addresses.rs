@@ -1,7 +1,7 @@
 //! The kernel's tables of its own addresses.
 
 use super::text;
-use dropline_traffic::counters::addresses::{ipv4, ipv6};
+use dropline_traffic::kernel::addresses::{ipv4, ipv6};
 
 /// What is read is an address of its family with a prefix that it can have, and IPv4's stand there once each.
 pub fn check(bytes: &[u8]) {

@@ -1,11 +1,11 @@
 //! What the kernel says of its counters: tables of text, messages of netlink.
 
 use super::text;
-use dropline_traffic::counters::diag::SocketState;
-use dropline_traffic::counters::links::{Link, Qdisc, Route};
-use dropline_traffic::counters::netlink::{Attributes, Messages};
-use dropline_traffic::counters::reasons::Format;
-use dropline_traffic::counters::tables::{Tables, Version, backlog_drops};
+use dropline_traffic::kernel::diag::SocketState;
+use dropline_traffic::kernel::links::{Link, Qdisc, Route};
+use dropline_traffic::kernel::netlink::{Attributes, Messages};
+use dropline_traffic::kernel::reasons::Format;
+use dropline_traffic::kernel::tables::{Tables, Version, backlog_drops};
 
 /// Any text has counters, which are 0 where it has none; any bytes have an end.
 pub fn check(bytes: &[u8]) {

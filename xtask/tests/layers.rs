@@ -2,7 +2,7 @@
 
 mod tree;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use tree::{root, sources};
 
@@ -202,4 +202,73 @@ fn unsafe_code_stands_where_the_architecture_says() {
         let may = MAY_BE_UNSAFE.iter().any(|place| path.starts_with(place));
         assert!(!allows || may, "{path} allows unsafe code");
     }
+}
+
+/// The folders of `traffic`, from the top down, as ARCHITECTURE.md has them.
+fn folders_of_traffic() -> Vec<String> {
+    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let (_, section) = text.split_once("## The folders of `traffic`").unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    rows.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// What a file of `traffic` names of its own crate: `crate::send::lane` as `send/lane`, `super::` as where it is.
+fn named_in(file: &str, text: &str) -> BTreeSet<String> {
+    let parent = file.rsplit_once('/').map_or("", |(parent, _)| parent);
+    let mut named = BTreeSet::new();
+    for line in text.lines().filter(|line| !line.trim_start().starts_with("//") && !line.contains("super::*"))
+    {
+        for (from, start) in [("crate::", ""), ("super::", parent)] {
+            for (at, _) in line.match_indices(from) {
+                let path = line[at + from.len()..].split("::");
+                let name = |part: &str| {
+                    part.split(|c: char| !c.is_alphanumeric() && c != '_').next().map(str::to_owned)
+                };
+                let parts: Vec<String> =
+                    [start.to_owned()].into_iter().chain(path.filter_map(name).take(2)).collect();
+                named.insert(parts.join("/").trim_matches('/').to_owned());
+            }
+        }
+    }
+    named
+}
+
+#[test]
+fn folders_of_traffic_use_only_those_below_them_and_no_files_go_in_circles() {
+    let folders = folders_of_traffic();
+    let src = root().join("crates/traffic/src");
+    let place = |file: &str| folders.iter().position(|folder| folder == file.split('/').next().unwrap());
+    let files: BTreeMap<String, String> = sources(&src)
+        .into_iter()
+        .map(|file| {
+            let name = file.strip_prefix(&src).unwrap().with_extension("").to_string_lossy().into_owned();
+            (name, std::fs::read_to_string(file).unwrap())
+        })
+        .filter(|(name, _)| name != "lib")
+        .collect();
+    let mut uses: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (file, text) in &files {
+        let here =
+            place(file).unwrap_or_else(|| panic!("ARCHITECTURE.md does not list the folder of {file}"));
+        for named in named_in(file, text) {
+            let there = place(&named).filter(|_| !named.is_empty());
+            let there =
+                there.unwrap_or_else(|| panic!("{file} uses `{named}`, which is no folder: name the file"));
+            assert!(here <= there, "{file} uses {named}, which stands above it");
+            // The longest path that is a file: the rest names what stands in it.
+            let paths = named.match_indices('/').map(|(end, _)| &named[..end]).chain([named.as_str()]);
+            let found = paths.filter_map(|path| files.get_key_value(path)).next_back();
+            let found = found
+                .map(|(name, _)| name.as_str())
+                .filter(|name| *name != file && !file.starts_with("sys/"));
+            uses.entry(file).or_default().extend(found);
+        }
+    }
+    // Files that use nothing that is left are taken away, until there are none or only circles.
+    while let Some(file) = uses.iter().find(|(_, used)| !used.iter().any(|used| uses.contains_key(used))) {
+        let file = *file.0;
+        uses.remove(file);
+    }
+    assert!(uses.is_empty(), "in circles, or above one: {uses:?}");
 }

@@ -1,7 +1,7 @@
 //! Why a trial could not be performed, or a target not be started.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 /// Why a trial could not be performed. Loss is never one of these.
@@ -64,7 +64,7 @@ pub enum UdpError {
         /// Where packets were to go.
         target: SocketAddr,
         /// Why they may not.
-        why: crate::NoLeash,
+        why: NoLeash,
     },
     /// There is no way to that network or host.
     #[error("{target} cannot be reached: {source}")]
@@ -151,8 +151,56 @@ pub(crate) fn ends_trial(error: &io::Error) -> bool {
     ) || is_too_long(error)
 }
 
+/// `None` if there was nothing to receive.
+pub(crate) fn nothing_as_none(received: io::Result<usize>) -> io::Result<Option<usize>> {
+    match received {
+        Ok(count) => Ok(Some(count)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 fn is_too_long(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EMSGSIZE)
+}
+
+/// Why packets to a service cannot be kept on this machine.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoLeash {
+    /// No namespace that packets to it would come to has the address.
+    #[error("{0} is not on this machine or in one of its network namespaces")]
+    Elsewhere(IpAddr),
+    /// They would leave by an interface behind which anything may be.
+    #[error(
+        "{address} is not on this machine or in one of its network namespaces: packets to it pass {interface}, \
+         which may lead anywhere"
+    )]
+    LeadsOff {
+        /// Where packets were to go.
+        address: IpAddr,
+        /// By its name.
+        interface: String,
+    },
+    /// This user may not look there.
+    #[error(
+        "whether {address} is in a network namespace of this machine cannot be seen: packets to it pass \
+         {interface}, and what is at its other end is hidden from this user"
+    )]
+    Unseen {
+        /// Where packets were to go.
+        address: IpAddr,
+        /// By its name.
+        interface: String,
+    },
+    /// The address is of this machine, but not of its loopback interface, where alone packets can be held.
+    #[error(
+        "{0} is an address of this machine, but nothing behind it answered a packet that cannot leave loopback: \
+         a firewall's rule may lead it to another host"
+    )]
+    Loose(IpAddr),
 }
 
 /// Why the embedded target could not be started.

@@ -1,7 +1,5 @@
 //! How packets are sent and received: as told, or as fits.
 
-use crate::frame::Link;
-use crate::placement::{Cpus, Priority};
 use std::fmt;
 use std::str::FromStr;
 
@@ -124,120 +122,9 @@ fn unknown(word: &str, known: &[&str]) -> MeansError {
     MeansError { word: word.into(), known: known.join(", ") }
 }
 
-/// What is chosen about moving packets.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Means {
-    /// How packets leave.
-    pub send: SendMeans,
-    /// How they are received.
-    pub receive: ReceiveMeans,
-    /// Threads that send; each has streams of its own.
-    pub senders: Option<usize>,
-    /// Threads that receive; each has streams of its own.
-    pub receivers: Option<usize>,
-    /// Where they run.
-    pub cpus: Cpus,
-    /// Who goes first there.
-    pub priority: Priority,
-}
-
-/// All that is chosen about moving packets, as opposed to the packets.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Moving {
-    /// How, by how many threads, where.
-    pub means: Means,
-    /// Where the streams' packets come from.
-    pub sources: crate::Sources,
-    /// Where they go, beside the target.
-    pub targets: crate::Targets,
-    /// The process that is the target, where that is known; else the one that holds its socket.
-    pub target_pid: Option<u32>,
-}
-
-/// What a load asks of the way to the target.
-pub(crate) struct Asked {
-    pub(crate) payload: usize,
-    pub(crate) pps: f64,
-}
-
-/// The way packets leave, and why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Leaving {
-    pub(crate) means: SendMeans,
-    pub(crate) why: &'static str,
-}
-
-/// More than one socket sends one by one over a virtual interface, by two thirds of the best seen.
-pub(crate) const BEYOND_A_SOCKET_PPS: f64 = 250_000.0;
-/// IPv6 and UDP headers.
-const HEADERS: usize = 48;
-
-impl Leaving {
-    /// What fits. Where a queueing discipline waits on the way, only what it can count one by one is sent: it
-    /// may drop a part of a train without a word, and frames of ours would pass it by.
-    pub(crate) fn choose(told: SendMeans, asked: &Asked, link: Option<&Link>, may_frame: bool) -> Self {
-        let is = |means, why| Self { means, why };
-        if told != SendMeans::Auto {
-            return is(told, "as told");
-        }
-        let Some(link) = link else {
-            return is(SendMeans::Sendmmsg, "the way to the target is not known");
-        };
-        let queued = !link.loopback && link.queue != "noqueue";
-        let fits = asked.payload + HEADERS <= link.mtu as usize;
-        match () {
-            () if queued => {
-                is(SendMeans::Sendmmsg, "the interface has a queueing discipline that counts packets")
-            }
-            () if link.ethernet.is_some() && may_frame && fits && asked.pps > BEYOND_A_SOCKET_PPS => {
-                is(SendMeans::Packet, "more than a socket sends over this interface")
-            }
-            () if fits => is(SendMeans::Gso, "what is due together leaves together"),
-            () => is(SendMeans::Sendmmsg, "longer than the way allows in one piece"),
-        }
-    }
-}
-
-impl fmt::Display for Leaving {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.means, self.why)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn link(queue: &str, loopback: bool) -> Link {
-        Link {
-            interface: 1,
-            next_hop: "10.0.0.1".parse().unwrap(),
-            ethernet: (!loopback).then_some([1; 6]),
-            loopback,
-            mtu: 1500,
-            queue: queue.into(),
-        }
-    }
-
-    fn choose(link: Option<&Link>, pps: f64, payload: usize) -> SendMeans {
-        Leaving::choose(SendMeans::Auto, &Asked { payload, pps }, link, true).means
-    }
-
-    #[test]
-    fn trains_and_frames_are_sent_only_where_no_queue_would_miscount_them() {
-        for pps in [1e3, 1e6] {
-            assert_eq!(choose(Some(&link("tbf", false)), pps, 64), SendMeans::Sendmmsg);
-            assert_eq!(choose(Some(&link("noqueue", true)), pps, 64), SendMeans::Gso);
-            assert_eq!(choose(None, pps, 64), SendMeans::Sendmmsg);
-        }
-        assert_eq!(choose(Some(&link("noqueue", false)), 1e3, 64), SendMeans::Gso);
-        assert_eq!(choose(Some(&link("noqueue", false)), 1e6, 64), SendMeans::Packet);
-        assert_eq!(
-            choose(Some(&link("noqueue", false)), 1e6, 1472),
-            SendMeans::Sendmmsg,
-            "with IPv6 too long"
-        );
-    }
 
     #[test]
     fn a_receiver_spins_where_a_cpu_is_left_for_others() {

@@ -173,6 +173,14 @@ impl Trial {
             && !has(|caveat| matches!(caveat, Caveat::LinkDown { .. }))
     }
 
+    /// Keeps how many packets came back, but never as they were sent.
+    pub fn say_differences(&mut self, truncated: u64, changed: u64) {
+        (self.reply_truncated, self.reply_changed) = (Some(truncated), Some(changed));
+        if truncated + changed > 0 {
+            self.caveats.push(Caveat::RepliesDiffer { truncated, changed });
+        }
+    }
+
     /// Whether the user stopped it: it says what was counted until then, and is no evidence to a search.
     pub fn is_interrupted(&self) -> bool {
         self.caveats.iter().any(|caveat| caveat.code() == Caveat::Interrupted.code())
@@ -203,6 +211,14 @@ pub struct Delay {
     pub negative: u64,
     /// The most negative value, in ns.
     pub negative_min_ns: Option<i64>,
+}
+
+impl Delay {
+    /// What was measured; `None` of nothing.
+    pub fn of(histogram: Histogram) -> Self {
+        let histogram = (histogram.count() > 0).then_some(histogram);
+        Self { histogram, ..Self::default() }
+    }
 }
 
 /// A part of a trial.

@@ -7,9 +7,6 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSo
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::time::Duration;
 
-#[path = "linux_addresses.rs"]
-mod addresses;
-
 #[path = "linux_cpus.rs"]
 mod cpus;
 
@@ -37,7 +34,6 @@ mod tap;
 #[path = "linux_tracepoint.rs"]
 mod tracepoint;
 
-pub(crate) use addresses::{addresses_at, local_addresses};
 pub(crate) use cpus::{allowed_cpus, prefer, real_time, run_on};
 pub(crate) use datagrams::{InBatch, OutBatch};
 pub(crate) use frames::FrameSocket;

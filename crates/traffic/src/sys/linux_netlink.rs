@@ -1,6 +1,6 @@
 //! Linux: where packets to an address leave, asked of the kernel (rtnetlink(7)).
 
-use crate::frame::{Link, attributes};
+use crate::packet::frame::{Link, attributes};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};

@@ -1,6 +1,6 @@
 //! A process of its own: its clock, its CPU, its priority, its end.
 
-use crate::seat::Farewell;
+use crate::sys::Farewell;
 use std::io;
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::process::CommandExt as _;

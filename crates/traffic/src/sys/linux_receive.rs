@@ -1,7 +1,7 @@
 //! Packets that arrive together, with the kernel's stamps, and cut apart where they came as a train.
 
 use super::{BATCH, send_messages, socket_address, wait_readable};
-use crate::control::{controls, software_stamp};
+use crate::packet::control::{controls, software_stamp};
 use crate::sys::Entrance;
 use std::io;
 use std::mem::{MaybeUninit, size_of};

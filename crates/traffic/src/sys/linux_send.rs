@@ -1,8 +1,8 @@
 //! Packets of one stream that leave together: one by one, many in a call, as a train, or as frames.
 
 use super::{Exit, FrameSocket, Refused};
-use crate::control::{Control, write};
-use crate::frame::{Head, checksum};
+use crate::packet::control::{Control, write};
+use crate::packet::frame::{Head, checksum};
 use crate::sys::{BATCH, TRAIN};
 use dropline_payload::{HEADER_BYTES, filler};
 use std::io;

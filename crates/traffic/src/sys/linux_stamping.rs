@@ -1,8 +1,8 @@
 //! The kernel's stamps of packets that arrive and of packets that leave.
 
 use super::{Exit, Queued, ReceiveBatch, SendBatch, set_option, wait_readable};
-use crate::control::{Extended, controls, software_stamp};
-use crate::frame::Head;
+use crate::packet::control::{Extended, controls, software_stamp};
+use crate::packet::frame::Head;
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::UdpSocket;

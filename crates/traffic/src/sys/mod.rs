@@ -27,11 +27,10 @@ mod process;
 pub(crate) mod allocations;
 
 pub(crate) use imp::{
-    FrameSocket, InBatch, OutBatch, ReceiveBatch, SendBatch, addresses_at, allowed_cpus,
-    can_stamp_departures, coarse_now, count_tracepoint, errno_name, hear_queued, keep_trains, let_wait,
-    link_to, local_addresses, neighbour, open_tap, prefer, real_time, receive_drops, receive_memory,
-    report_refusals, run_on, set_receive_buffer, sharpen_sleep, stamp_packets, wait_and_hear,
-    wait_for_stamps, wait_readable,
+    FrameSocket, InBatch, OutBatch, ReceiveBatch, SendBatch, allowed_cpus, can_stamp_departures, coarse_now,
+    count_tracepoint, errno_name, hear_queued, keep_trains, let_wait, link_to, neighbour, open_tap, prefer,
+    real_time, receive_drops, receive_memory, report_refusals, run_on, set_receive_buffer, sharpen_sleep,
+    stamp_packets, wait_and_hear, wait_for_stamps, wait_readable,
 };
 
 pub(crate) use process::{
@@ -67,6 +66,15 @@ pub(crate) struct Entrance {
     pub(crate) interface: u32,
     /// Bytes of the link's header before that of IP.
     pub(crate) header_bytes: usize,
+}
+
+/// How a program ends whose starter was killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Farewell {
+    /// It is asked to, and may tidy up (`SIGTERM`).
+    Asked,
+    /// It is ended (`SIGKILL`).
+    Killed,
 }
 
 /// How packets leave.

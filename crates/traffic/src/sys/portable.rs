@@ -2,7 +2,7 @@
 //! is not known.
 
 use super::{BATCH, Entrance, Exit, Queued, Refused};
-use crate::frame::{Head, Link};
+use crate::packet::frame::{Head, Link};
 use dropline_payload::{HEADER_BYTES, filler};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -339,14 +339,4 @@ pub(crate) fn errno_name(error: &io::Error) -> String {
         (_, Some(number)) => format!("errno {number}"),
         (kind, None) => format!("{kind:?}"),
     }
-}
-
-/// Only loopback is known for certain.
-pub(crate) fn local_addresses() -> Vec<(IpAddr, u8)> {
-    vec![(Ipv4Addr::new(127, 0, 0, 0).into(), 8), (std::net::Ipv6Addr::LOCALHOST.into(), 128)]
-}
-
-/// None are known.
-pub(crate) fn addresses_at(_: &std::path::Path) -> Vec<(IpAddr, u8)> {
-    Vec::new()
 }

@@ -1,6 +1,6 @@
 //! Every system: the clock on the wall, no say about CPUs and priorities.
 
-use crate::seat::Farewell;
+use super::Farewell;
 use std::io;
 use std::process::{Child, Command};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

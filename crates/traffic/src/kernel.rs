@@ -1,0 +1,13 @@
+//! What the kernel tells of its namespaces, interfaces, sockets and processes, and what it counted: netlink and `/proc`.
+
+pub mod addresses;
+pub mod diag;
+pub mod links;
+pub mod netlink;
+pub(crate) mod path;
+pub(crate) mod process;
+pub mod reasons;
+pub(crate) mod segment;
+pub(crate) mod socket_table;
+pub mod tables;
+pub(crate) mod view;

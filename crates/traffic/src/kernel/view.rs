@@ -1,0 +1,320 @@
+//! One network namespace, kept open: its tables and netlink sockets, read without entering it again.
+
+use super::addresses;
+use super::links::{self, Link, Qdisc, Route, Side};
+use super::netlink::{Attributes, Netlink, Request, word};
+use super::tables::{Tables, Version};
+use dropline_account::Stack;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+/// The network namespace of a process that is not in ours.
+#[derive(Debug)]
+pub(crate) struct Elsewhere(File);
+
+impl Elsewhere {
+    /// Where a process is; `None` if it is in the namespace of the calling thread.
+    ///
+    /// # Errors
+    /// If there is no such process, or this user may not see where it is.
+    pub(crate) fn of_process(pid: u32) -> io::Result<Option<Self>> {
+        let file = File::open(format!("/proc/{pid}/ns/net"))?;
+        let here = std::fs::metadata("/proc/thread-self/ns/net")?.ino();
+        Ok((file.metadata()?.ino() != here).then_some(Self(file)))
+    }
+
+    /// Does `work` on a thread inside.
+    ///
+    /// # Errors
+    /// If this user may not enter it.
+    pub(crate) fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+        inside(&self.0, work)
+    }
+}
+
+/// An open namespace.
+#[derive(Debug)]
+pub(crate) struct View {
+    /// The number of its file: the same namespace has the same.
+    pub(crate) id: u64,
+    /// The namespace itself; `None` if only its tables may be read.
+    file: Option<File>,
+    netlink: Option<Netlink>,
+    filter: Option<Netlink>,
+    /// Tells of interfaces that are switched off, and how often each was: no counter does.
+    told: Option<Netlink>,
+    switched_off: BTreeMap<u32, u64>,
+    snmp: Option<File>,
+    netstat: Option<File>,
+    snmp6: Option<File>,
+    sockstat: Vec<File>,
+    udp: Vec<File>,
+}
+
+impl View {
+    /// The namespace of the calling thread.
+    ///
+    /// # Errors
+    /// If there is no `/proc`.
+    pub(crate) fn here() -> io::Result<Self> {
+        let file = File::open("/proc/thread-self/ns/net")?;
+        let id = file.metadata()?.ino();
+        let mut view = Self::tables_in(Path::new("/proc/thread-self/net"), id);
+        view.file = Some(file);
+        view.netlink = Netlink::open(libc::NETLINK_ROUTE).ok();
+        view.filter = Netlink::open(libc::NETLINK_NETFILTER).ok();
+        view.told = links::told().ok();
+        Ok(view)
+    }
+
+    /// The namespace that a file stands for, entered on a thread of its own.
+    ///
+    /// # Errors
+    /// If this user may not enter it, or it is none.
+    pub(crate) fn of_file(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        std::thread::scope(|scope| {
+            let inside = scope.spawn(|| {
+                enter(&file)?;
+                Self::here()
+            });
+            inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// The tables of a process's namespace, `/proc/…/net`: all that a user may read who may not enter it.
+    ///
+    /// # Errors
+    /// If they may not be read either.
+    pub(crate) fn of_process(net: &Path) -> io::Result<Self> {
+        let id = std::fs::metadata(net.join("snmp"))?.ino();
+        Ok(Self::tables_in(net, id))
+    }
+
+    fn tables_in(net: &Path, id: u64) -> Self {
+        let open = |name: &str| File::open(net.join(name)).ok();
+        Self {
+            id,
+            file: None,
+            netlink: None,
+            filter: None,
+            told: None,
+            switched_off: BTreeMap::new(),
+            snmp: open("snmp"),
+            netstat: open("netstat"),
+            snmp6: open("snmp6"),
+            sockstat: [open("sockstat"), open("sockstat6")].into_iter().flatten().collect(),
+            udp: [open("udp"), open("udp6")].into_iter().flatten().collect(),
+        }
+    }
+
+    /// Does `work` on a thread inside.
+    ///
+    /// # Errors
+    /// If it cannot be entered.
+    pub(crate) fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+        inside(self.file.as_ref().ok_or(io::ErrorKind::PermissionDenied)?, work)
+    }
+
+    /// Counters of IP and UDP.
+    pub(crate) fn stack(&self, version: Version) -> Stack {
+        let text = |file: &Option<File>| file.as_ref().map(whole).unwrap_or_default();
+        Tables {
+            snmp: text(&self.snmp),
+            netstat: text(&self.netstat),
+            snmp6: text(&self.snmp6),
+            sockstat: self.sockstat.iter().map(whole).collect(),
+        }
+        .stack(version)
+    }
+
+    /// The table of UDP sockets, both versions.
+    pub(crate) fn sockets(&self) -> String {
+        self.udp.iter().map(whole).collect()
+    }
+
+    /// Its interfaces; `None` if they are not to be seen.
+    pub(crate) fn links(&mut self) -> Option<Vec<Link>> {
+        for index in self.told.iter_mut().flat_map(links::switched_off) {
+            *self.switched_off.entry(index).or_default() += 1;
+        }
+        let mut links = links::links(self.netlink.as_mut()?).ok()?;
+        for link in &mut links {
+            link.carrier_changes += self.switched_off.get(&link.index).copied().unwrap_or(0);
+        }
+        Some(links)
+    }
+
+    /// Its queueing disciplines; `None` if they are not to be seen.
+    pub(crate) fn qdiscs(&mut self) -> Option<Vec<Qdisc>> {
+        links::qdiscs(self.netlink.as_mut()?).ok()
+    }
+
+    /// The way from here to an address; `None` if there is none.
+    pub(crate) fn route(&mut self, address: IpAddr) -> Option<Route> {
+        links::route(self.netlink.as_mut()?, address).ok()?
+    }
+
+    /// Whether interface `index` has this address.
+    pub(crate) fn has_address(&mut self, index: u32, address: IpAddr) -> bool {
+        self.netlink
+            .as_mut()
+            .is_some_and(|netlink| links::has_address(netlink, index, address).is_ok_and(|found| found))
+    }
+
+    /// Whether the next hop towards `address` is known by its hardware address; `None` if it needs none.
+    pub(crate) fn neighbour_found(&mut self, address: IpAddr) -> Option<bool> {
+        let route = self.route(address)?;
+        links::neighbour(self.netlink.as_mut()?, route.through?, route.gateway.unwrap_or(address))
+    }
+
+    /// The number that another namespace has here.
+    pub(crate) fn number_of(&mut self, other: &Self) -> Option<u32> {
+        let file = other.file.as_ref()?.as_raw_fd();
+        links::namespace_number(self.netlink.as_mut()?, u32::try_from(file).ok()?)
+    }
+
+    /// Whether a firewall rule, a queueing discipline or a program stands before the IP layer; `None` if the
+    /// firewall's may not be seen.
+    pub(crate) fn hooked(&mut self, links: &[Link], qdiscs: &[Qdisc]) -> Option<bool> {
+        let others =
+            links.iter().any(|link| link.program) || qdiscs.iter().any(|qdisc| qdisc.side == Side::Arriving);
+        if others {
+            return Some(true);
+        }
+        early_chains(self.filter.as_mut()?)
+    }
+}
+
+/// Files that stand for the namespaces of this machine, one each, as far as this user sees them.
+pub(crate) fn namespaces() -> Vec<PathBuf> {
+    let named = entries("/run/netns").map(|name| Path::new("/run/netns").join(name));
+    let processes = processes().map(|process| process.join("ns/net"));
+    let mut seen = Vec::new();
+    named
+        .chain(processes)
+        .filter(|path| {
+            let Ok(id) = path.metadata().map(|file| file.ino()) else { return false };
+            let new = !seen.contains(&id);
+            if new {
+                seen.push(id);
+            }
+            new
+        })
+        .collect()
+}
+
+/// The `/proc/…/net` directory of a process in the namespace of this number, if one runs there.
+pub(crate) fn process_in(namespace: u64) -> Option<PathBuf> {
+    let is_in =
+        |process: &PathBuf| process.join("ns/net").metadata().is_ok_and(|file| file.ino() == namespace);
+    processes().find(is_in).map(|process| process.join("net"))
+}
+
+/// For a user who may not enter the namespace at the other end of interface `through`: the `/proc/…/net`
+/// directory of a process there, if the kernel numbers it so and its tables show the address.
+pub(crate) fn tables_that_show(address: IpAddr, through: u32) -> Option<PathBuf> {
+    let mut here = View::here().ok()?;
+    let link = here.links()?.into_iter().find(|link| link.index == through)?;
+    let number = link.other_namespace.filter(|_| link.kind == "veth")?;
+    let netlink = here.netlink.as_mut()?;
+    let mut is_it = |process: &PathBuf| {
+        let Ok(file) = File::open(process.join("ns/net")) else { return false };
+        u32::try_from(file.as_raw_fd())
+            .is_ok_and(|file| links::namespace_number(netlink, file) == Some(number))
+            && addresses::of_namespace(&process.join("net")).contains(&(address, longest_prefix(address)))
+    };
+    processes().find(|process| is_it(process)).map(|process| process.join("net"))
+}
+
+fn longest_prefix(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
+}
+
+/// Directories of the processes that this user sees.
+fn processes() -> impl Iterator<Item = PathBuf> {
+    entries("/proc")
+        .filter(|name| name.as_encoded_bytes().first().is_some_and(u8::is_ascii_digit))
+        .map(|pid| Path::new("/proc").join(pid))
+}
+
+fn entries(directory: &str) -> impl Iterator<Item = std::ffi::OsString> {
+    std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name())
+}
+
+/// Does `work` on a thread inside a namespace.
+fn inside<T: Send>(namespace: &File, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    std::thread::scope(|scope| {
+        let inside = scope.spawn(|| enter(namespace).map(|()| work()));
+        inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn enter(file: &File) -> io::Result<()> {
+    let kind = rustix::thread::LinkNameSpaceType::Network;
+    Ok(rustix::thread::move_into_link_name_space(file.as_fd(), Some(kind))?)
+}
+
+/// What a file of the kernel says now. Empty if it does not say it any more.
+pub(crate) fn whole(file: &File) -> String {
+    let mut bytes = Vec::new();
+    let mut part = [0; 8192];
+    while let Ok(length @ 1..) = file.read_at(&mut part, bytes.len() as u64) {
+        bytes.extend_from_slice(&part[..length]);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Whether a firewall has chains that packets pass before the IP layer; `None` if that may not be seen.
+fn early_chains(netlink: &mut Netlink) -> Option<bool> {
+    /// The subsystem of nftables, and its request for chains.
+    const CHAINS: u16 = (10 << 8) | 4;
+    const OF_DEVICES: u8 = 5;
+    const OF_BOTH_VERSIONS: u8 = 1;
+    const INGRESS: u32 = 5;
+    let mut early = false;
+    let asked = netlink.ask(&Request::all(CHAINS, &[0; 4]), |message| {
+        // The family is the first byte; a chain's hook is its attribute 4, the number of that in 1.
+        let hook = Attributes::find(message.body, 4, 4).and_then(|hook| Attributes::find(hook, 0, 1));
+        let number = hook.and_then(|number| word(number, 0)).map(u32::from_be);
+        early |= match message.body.first() {
+            Some(&OF_DEVICES) => hook.is_some(),
+            Some(&OF_BOTH_VERSIONS) => number == Some(INGRESS),
+            _ => false,
+        };
+    });
+    match asked {
+        Ok(()) => Some(early),
+        // A kernel without nftables has no such chains.
+        Err(why) if matches!(why.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) => Some(false),
+        Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_read_whole_and_again() {
+        let file = File::open("/proc/net/snmp").unwrap();
+        let (first, second) = (whole(&file), whole(&file));
+        assert!(
+            first.contains("Udp:")
+                && first.ends_with('\n')
+                && second.lines().count() == first.lines().count()
+        );
+    }
+
+    #[test]
+    fn this_namespace_is_among_those_of_the_machine() {
+        let here = View::here().unwrap();
+        let found = namespaces().iter().any(|path| path.metadata().is_ok_and(|file| file.ino() == here.id));
+        assert!(found);
+    }
+}

@@ -1,0 +1,196 @@
+//! Reading what the kernel counted of a trial's packets, in every namespace that they pass.
+//!
+//! Nothing is judged here: [`dropline_account::account`] does. A namespace is entered once, on a thread that
+//! ends; what was opened in it is read from outside later, so a snapshot costs a few dozen system calls.
+
+use crate::kernel::links::{Link, Qdisc, Side};
+use crate::kernel::path::Path;
+use crate::kernel::reasons::Reasons;
+use crate::kernel::socket_table::AtSocket;
+use crate::kernel::view::View;
+use crate::kernel::{tables, view};
+use crate::sockets::whereabouts::Whereabouts;
+use dropline_account::{Device, Role, Snapshot, Space, TargetSockets, Way};
+use dropline_trial::Caveat;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::net::{IpAddr, SocketAddr};
+
+/// The counters along the way from us to a target.
+#[derive(Debug)]
+pub struct Counters {
+    source: IpAddr,
+    pub(crate) target: SocketAddr,
+    places: Vec<Seat>,
+    softnet: Option<File>,
+    reasons: Option<Reasons>,
+    /// Whether the target's sockets are looked at.
+    sockets: bool,
+    unseen: Vec<Caveat>,
+}
+
+/// One namespace on the way.
+#[derive(Debug)]
+struct Seat {
+    role: Role,
+    view: View,
+    /// Interfaces on the way, and which way packets go that leave through them; none if that is not known.
+    leaves: BTreeMap<u32, Way>,
+}
+
+impl Counters {
+    /// Finds what counts packets that the calling thread's namespace sends from `source` to `target`. What
+    /// is not to be seen is left out, and said by [`unseen`](Self::unseen).
+    pub fn open(source: IpAddr, target: SocketAddr) -> Self {
+        let mut counters = Self {
+            source,
+            target,
+            places: Vec::new(),
+            softnet: File::open("/proc/net/softnet_stat").ok(),
+            reasons: Reasons::open().ok(),
+            sockets: true,
+            unseen: Vec::new(),
+        };
+        if counters.reasons.is_none() {
+            counters.miss(
+                "the kernel's own reasons for dropping packets (skb:kfree_skb)",
+                "that takes CAP_PERFMON and tracefs, as root has them, and would name what no counter counts",
+            );
+        }
+        match View::here() {
+            Ok(here) => counters.look_around(here),
+            Err(_) => counters.miss("the counters of this machine", "there is no /proc to read them from"),
+        }
+        counters
+    }
+
+    fn look_around(&mut self, mut here: View) {
+        let address = self.target.ip().to_canonical();
+        let here_too = address.is_unspecified() || here.route(address).is_some_and(|route| route.local);
+        if here_too || address.is_loopback() {
+            self.places.push(Seat { role: Role::Both, view: here, leaves: BTreeMap::new() });
+            return;
+        }
+        match Path::find(here, address) {
+            Ok(path) => {
+                let last = path.views.len() - 1;
+                let seats = path.views.into_iter().zip(path.leaves).enumerate();
+                self.places.extend(seats.map(|(at, (view, leaves))| {
+                    let role = match at {
+                        0 => Role::Near,
+                        at if at == last => Role::Far,
+                        _ => Role::Between,
+                    };
+                    Seat { role, view, leaves }
+                }));
+            }
+            Err(here) => {
+                self.places.push(Seat { role: Role::Near, view: *here, leaves: BTreeMap::new() });
+                if let Whereabouts::OtherNamespace { net: Some(net) } = Whereabouts::of(address)
+                    && let Ok(view) = View::of_process(&net)
+                {
+                    self.places.push(Seat { role: Role::Far, view, leaves: BTreeMap::new() });
+                    self.miss(
+                        "interfaces and queues of the target's namespace",
+                        "entering it takes root, or CAP_SYS_ADMIN and CAP_SYS_PTRACE",
+                    );
+                } else {
+                    self.miss(
+                        "the target's side",
+                        "it is not on this machine, or entering its namespace takes root",
+                    );
+                }
+            }
+        }
+    }
+
+    fn miss(&mut self, what: &str, need: &str) {
+        self.unseen.push(Caveat::PlacesUnseen { what: what.into(), need: need.into() });
+    }
+
+    /// Packets go to several sockets: what the namespace counts of all is heard instead.
+    pub(crate) fn leave_out_sockets(&mut self) {
+        self.sockets = false;
+        self.miss("each target's own socket", "packets go to several, so offer to one at a time");
+    }
+
+    /// What could not be looked at, and what it takes.
+    pub fn unseen(&self) -> &[Caveat] {
+        &self.unseen
+    }
+
+    /// Everything that can be read, now.
+    pub fn read(&mut self) -> Snapshot {
+        let target = self.target_sockets().filter(|_| self.sockets);
+        let (source, address) = (self.source, self.target.ip());
+        let spaces = self.places.iter_mut().map(|seat| seat.read(source, address)).collect();
+        let softnet = self.softnet.as_ref().map(view::whole);
+        let backlog_drops = softnet.and_then(|rows| tables::backlog_drops(&rows));
+        let reasons = self.reasons.as_ref().map(Reasons::read);
+        Snapshot { spaces, target, backlog_drops, reasons }
+    }
+
+    /// The sockets that take what is sent to the target; `None` if they are gone, or not to be seen.
+    pub(crate) fn target_sockets(&self) -> Option<TargetSockets> {
+        let at = AtSocket::of_table(&self.targets_view()?.sockets(), self.target)?;
+        Some(TargetSockets { identity: at.identity, drops: at.drops, waiting_bytes: at.waiting_bytes })
+    }
+
+    /// The namespace that the target is in.
+    pub(crate) fn targets_view(&self) -> Option<&View> {
+        let seat = self.places.last()?;
+        matches!(seat.role, Role::Both | Role::Far).then_some(&seat.view)
+    }
+}
+
+impl Seat {
+    fn read(&mut self, source: IpAddr, target: IpAddr) -> Space {
+        // Tables first: what netlink asks for takes longer.
+        let stack = self.view.stack(tables::Version::of(target));
+        let links = self.view.links();
+        let qdiscs = self.view.qdiscs();
+        let (links, known) = (links.as_deref(), qdiscs.as_deref().unwrap_or_default());
+        let towards = match self.role {
+            Role::Near => Some(target),
+            Role::Far => Some(source),
+            Role::Both | Role::Between => None,
+        };
+        let hooked = links.and_then(|links| self.view.hooked(links, known));
+        let neighbour_found = towards.and_then(|address| self.view.neighbour_found(address));
+        let drops = |side| qdiscs.is_some().then(|| Qdisc::drops(known, side));
+        let (leaving, arriving) = (drops(Side::Leaving), drops(Side::Arriving));
+        let devices = links.map(|links| {
+            links.iter().map(|link| self.device(link, leaving.as_ref(), arriving.as_ref())).collect()
+        });
+        Space { id: self.view.id, role: self.role, stack, devices, hooked, neighbour_found }
+    }
+
+    fn device(
+        &self,
+        link: &Link,
+        leaving: Option<&BTreeMap<u32, u64>>,
+        arriving: Option<&BTreeMap<u32, u64>>,
+    ) -> Device {
+        let of = |drops: &BTreeMap<u32, u64>| drops.get(&link.index).copied().unwrap_or(0);
+        let leaves = self.leaves.get(&link.index).copied();
+        Device {
+            index: link.index,
+            name: link.name.clone(),
+            on_path: match self.role {
+                Role::Both => link.name == "lo",
+                _ => self.leaves.is_empty() || leaves.is_some(),
+            },
+            leaves,
+            own: link.stands_alone(),
+            up: link.up,
+            carrier_changes: link.carrier_changes,
+            received: link.received,
+            receive_drops: link.receive_drops,
+            other_host: link.other_host,
+            transmitted: link.transmitted,
+            transmit_drops: link.transmit_drops,
+            queue_drops: leaving.map(of),
+            ingress_drops: arriving.map_or(0, of),
+        }
+    }
+}

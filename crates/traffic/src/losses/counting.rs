@@ -1,0 +1,215 @@
+//! What arrived at a target that sends nothing back.
+
+use super::counters::Counters;
+use crate::error::{UdpError, nothing_as_none};
+use crate::packet::attribution::Whose;
+use crate::sys::{ReceiveBatch, receive_memory, wait_readable};
+use crate::target::UdpTarget;
+use dropline_account::{Snapshot, TargetSockets};
+use dropline_payload::{Counts, Message, QUERY_BYTES, Verdict};
+use dropline_trial::{Caveat, Packet, Trial};
+use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How a one-way target is counted.
+pub(crate) enum Counting {
+    /// It answers count queries.
+    Asked,
+    /// Its socket is on this machine, and the tables of its namespace show it.
+    AtSocket(Box<Counters>),
+}
+
+/// Queries that are sent before a target is taken for one that does not answer them.
+const QUERIES: u64 = 5;
+/// How long one answer is waited for.
+const ANSWER_WITHIN: Duration = Duration::from_millis(100);
+/// Between two looks at a target that is still busy.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+impl Counting {
+    /// Finds out how `target` can be counted.
+    ///
+    /// # Errors
+    /// If it cannot be, its port is closed, or the user wants to stop.
+    pub(crate) fn find(
+        socket: &UdpSocket,
+        target: UdpTarget,
+        whose: Whose,
+        stop: &AtomicBool,
+    ) -> Result<Self, UdpError> {
+        let source = socket.local_addr().map_err(UdpError::system("reading an address"))?;
+        let mut counters = Counters::open(source.ip(), target.address);
+        let before = counters.read();
+        if ask(socket, target, whose, stop)?.is_some() {
+            return Ok(Self::Asked);
+        }
+        // Nobody understood the queries; but they came to where packets go.
+        match came(&before, &counters.read()) {
+            Some(true) => Ok(Self::AtSocket(Box::new(counters))),
+            Some(false) => Err(UdpError::NotReached { target: target.address }),
+            None => Err(UdpError::NotCounted { target: target.address }),
+        }
+    }
+}
+
+/// Whether what was sent between two looks came to the target's socket; `None` if that is not to be seen. What others
+/// sent meanwhile is taken for it.
+fn came(before: &Snapshot, after: &Snapshot) -> Option<bool> {
+    let (then, now) = (before.target?, after.target?);
+    let read = |snapshot: &Snapshot| snapshot.spaces.last().map(|space| space.stack.udp_read);
+    let was_read = read(after)?.saturating_sub(read(before)?) >= QUERIES;
+    Some(was_read || now.drops > then.drops || now.waiting_bytes > then.waiting_bytes)
+}
+
+/// Counts one trial of a one-way target.
+pub(crate) struct Asker<'a> {
+    pub(crate) counting: &'a Counting,
+    pub(crate) socket: &'a UdpSocket,
+    pub(crate) target: UdpTarget,
+    pub(crate) whose: Whose,
+    pub(crate) stop: &'a AtomicBool,
+    /// How long a busy target may take to be through.
+    pub(crate) longest: Duration,
+    pub(crate) packet: Packet,
+}
+
+/// What was known before the trial.
+pub(crate) enum Before {
+    /// The target counts by tag, from zero.
+    Nothing,
+    /// Its socket had dropped this many packets.
+    Dropped(u64),
+}
+
+impl Asker<'_> {
+    /// Before the first packet leaves.
+    pub(crate) fn before(&self) -> Result<Before, UdpError> {
+        match self.counting {
+            Counting::Asked => Ok(Before::Nothing),
+            Counting::AtSocket(counters) => Ok(Before::Dropped(self.look(counters)?.drops)),
+        }
+    }
+
+    /// Waits until the target is through with the trial's packets, or for as long as the drain may last,
+    /// and counts them; returns what the target itself counted.
+    ///
+    /// # Errors
+    /// If the target is gone, or the user wants to stop.
+    pub(crate) fn count(&self, before: &Before, trial: &mut Trial) -> Result<Option<Counts>, UdpError> {
+        let until = Instant::now() + self.longest;
+        match (self.counting, before) {
+            (Counting::AtSocket(counters), Before::Dropped(before)) => {
+                let mut now = self.look(counters)?;
+                while now.waiting_bytes > 0 && Instant::now() < until {
+                    self.pause()?;
+                    now = self.look(counters)?;
+                }
+                let waiting = now.waiting_bytes.div_ceil(charge_of(self.packet));
+                let dropped = now.drops.saturating_sub(*before);
+                trial.forwarded = trial.offered.saturating_sub(dropped).saturating_sub(waiting);
+                trial.caveats.push(Caveat::Reported {
+                    code: "counted_at_socket".into(),
+                    text: format!(
+                        "the target was counted from outside: its socket dropped {dropped} packets and {waiting} \
+                         still wait there; what others sent to it is in these numbers too, and what was \
+                         lost before it came there is not"
+                    ),
+                });
+            }
+            _ => {
+                let counts = self.settled(until)?;
+                trial.forwarded = counts.served;
+                return Ok(Some(counts));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The target's answer, once it has nothing waiting and two answers are equal.
+    fn settled(&self, until: Instant) -> Result<Counts, UdpError> {
+        let mut last = None;
+        loop {
+            let Some(counts) = ask(self.socket, self.target, self.whose, self.stop)? else {
+                return Err(UdpError::NotCounted { target: self.target.address });
+            };
+            if (counts.waiting() == 0 && last == Some(counts)) || Instant::now() >= until {
+                return Ok(counts);
+            }
+            last = Some(counts);
+            self.pause()?;
+        }
+    }
+
+    fn look(&self, counters: &Counters) -> Result<TargetSockets, UdpError> {
+        counters.target_sockets().ok_or(UdpError::NotCounted { target: self.target.address })
+    }
+
+    fn pause(&self) -> Result<(), UdpError> {
+        std::thread::sleep(LOOK_EVERY);
+        if self.stop.load(Ordering::Relaxed) { Err(UdpError::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// Asks what was seen of the trial; `None` if nobody answers.
+pub(crate) fn ask(
+    socket: &UdpSocket,
+    target: UdpTarget,
+    whose: Whose,
+    stop: &AtomicBool,
+) -> Result<Option<Counts>, UdpError> {
+    ask_times(QUERIES, socket, target, whose, stop)
+}
+
+/// The same with so many queries until nobody is taken to answer.
+pub(crate) fn ask_times(
+    queries: u64,
+    socket: &UdpSocket,
+    target: UdpTarget,
+    whose: Whose,
+    stop: &AtomicBool,
+) -> Result<Option<Counts>, UdpError> {
+    let mut batch = ReceiveBatch::new(QUERY_BYTES);
+    for number in 1..=queries {
+        let query = Message::CountQuery { tag: whose.tag(), number };
+        let meaning = |error: io::Error| UdpError::of_socket(error, target.address, number, 0);
+        match socket.send(&query.encode()) {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(meaning(error)),
+            _ => {}
+        }
+        let until = Instant::now() + ANSWER_WITHIN;
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Err(UdpError::Interrupted);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            if !wait_readable(std::slice::from_ref(socket), left).map_err(meaning)? {
+                continue;
+            }
+            for at in 0..nothing_as_none(batch.receive(socket)).map_err(meaning)?.unwrap_or(0) {
+                if let Verdict::Counted { number: answered, counts } = whose.judge(batch.packet(at))
+                    && answered == number
+                {
+                    return Ok(Some(counts));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// What the kernel charges a waiting packet of this length for, found by letting one wait.
+fn charge_of(packet: Packet) -> u64 {
+    let charge = || -> io::Result<Option<u32>> {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+        socket.send_to(&vec![0; packet.payload_bytes() as usize], socket.local_addr()?)?;
+        Ok(receive_memory(&socket))
+    };
+    /// Of a small packet on Linux 6.18.
+    const SMALL: u32 = 832;
+    charge().ok().flatten().filter(|&bytes| bytes > 0).unwrap_or(SMALL).into()
+}

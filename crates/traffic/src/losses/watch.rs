@@ -1,0 +1,240 @@
+//! A target on this machine over time: how full its socket is, and whether its process runs.
+
+use super::counters::Counters;
+use crate::kernel::diag::{Diag, SocketState};
+use crate::kernel::process::Process;
+use crate::kernel::socket_table::AtSocket;
+use crate::progress::Progress;
+use dropline_trial::{Look, Watched};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Looks at a target again and again.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    at: At,
+    process: Option<Process>,
+    every: Duration,
+    keep: bool,
+}
+
+/// How its socket is looked at.
+#[derive(Debug)]
+enum At {
+    /// It is one: asked for by its addresses.
+    One(Diag),
+    /// There are several, as workers share the port: all rows of the table.
+    Several,
+}
+
+/// Looks that are kept at most, 48 bytes each.
+const MOST_KEPT: usize = 8192;
+/// Of looks that say nothing new, one in so many is kept.
+const QUIET_KEPT: u64 = 16;
+/// Reading the table of all sockets costs more: at most so often.
+const TABLE_EVERY: Duration = Duration::from_millis(10);
+
+impl Watch {
+    /// Finds the target's sockets and process; `None` if its sockets are not to be seen. Without `keep` only
+    /// what is said of all looks is kept.
+    pub(crate) fn find(
+        counters: &Counters,
+        from: SocketAddr,
+        pid: Option<u32>,
+        every: Duration,
+        keep: bool,
+    ) -> Option<Self> {
+        let view = counters.targets_view()?;
+        let to = counters.target;
+        let sockets = AtSocket::of_table(&view.sockets(), to)?;
+        let one = (sockets.count == 1).then(|| {
+            let open = || Diag::open(from, to).ok();
+            let mut diag = if view.id == here()? { open()? } else { view.inside(open).ok()?? };
+            diag.look().map(|_| diag)
+        });
+        let process = match pid {
+            Some(pid) => Process::of(pid),
+            None => Process::with_socket(sockets.inode),
+        };
+        // A target in this very process: its threads and ours are not to be told apart.
+        let process = process.filter(|process| process.pid != std::process::id());
+        match one.flatten() {
+            Some(diag) => Some(Self { at: At::One(diag), process, every, keep }),
+            None => Some(Self { at: At::Several, process, every: every.max(TABLE_EVERY), keep }),
+        }
+    }
+
+    /// Looks until `done`, and tells `progress` what it sees; times run from `epoch`.
+    pub(crate) fn run(
+        &mut self,
+        counters: &Counters,
+        epoch: Instant,
+        done: &AtomicBool,
+        progress: Option<&Progress>,
+    ) -> Watched {
+        let mut watched = Watched {
+            pid: self.process.as_ref().map(|process| process.pid),
+            name: self.process.as_ref().and_then(|process| process.name.clone()),
+            every: self.every,
+            ..Watched::default()
+        };
+        let mut costs = Vec::new();
+        let mut kept = Kept { looks: Vec::new(), last: None, quiet: 0 };
+        let mut first = Look::default();
+        loop {
+            let begun = Instant::now();
+            let (look, buffer_bytes) = self.look(counters, epoch, begun);
+            watched.buffer_bytes = watched.buffer_bytes.or(buffer_bytes);
+            watched.largest_queued_bytes = watched.largest_queued_bytes.max(look.queued_bytes);
+            watched.looks += 1;
+            if watched.looks == 1 {
+                first = look;
+            }
+            if let (Some(progress), Some(now), Some(then)) = (progress, look.drops, first.drops) {
+                progress.set_at_target(now.saturating_sub(then), look.queued_bytes.unwrap_or(0));
+            }
+            if self.keep {
+                kept.add(look, self.every);
+            }
+            if costs.len() < MOST_KEPT {
+                costs.push(begun.elapsed());
+            }
+            // The last look is after the last packet.
+            if done.load(Ordering::Acquire) {
+                let grew = look.cpu_ns.zip(first.cpu_ns).map(|(now, then)| now.saturating_sub(then));
+                watched.cpu_ns = grew;
+                break;
+            }
+            std::thread::park_timeout(self.every.saturating_sub(begun.elapsed()));
+        }
+        costs.sort_unstable();
+        watched.look_cost = costs[costs.len() / 2];
+        watched.samples = kept.close();
+        watched
+    }
+
+    fn look(&mut self, counters: &Counters, epoch: Instant, now: Instant) -> (Look, Option<u64>) {
+        let used = self.process.as_ref().and_then(Process::used);
+        let (queued_bytes, drops, buffer_bytes) = match &mut self.at {
+            At::One(diag) => match diag.look() {
+                Some(SocketState { waiting_bytes, drops, buffer_bytes, .. }) => {
+                    (Some(waiting_bytes), Some(drops), Some(buffer_bytes))
+                }
+                None => (None, None, None),
+            },
+            At::Several => {
+                let at = counters.target_sockets();
+                (at.map(|at| at.waiting_bytes), at.map(|at| at.drops), None)
+            }
+        };
+        let at_ns = match now.checked_duration_since(epoch) {
+            Some(after) => after.as_nanos() as i64,
+            None => -(epoch.duration_since(now).as_nanos() as i64),
+        };
+        let look = Look {
+            at_ns,
+            queued_bytes,
+            drops,
+            cpu_ns: used.map(|used| used.cpu_ns),
+            waited_ns: used.map(|used| used.waited_ns),
+            switches: used.map(|used| used.switches),
+        };
+        (look, buffer_bytes)
+    }
+}
+
+/// Looks worth keeping, in order.
+#[derive(Debug)]
+struct Kept {
+    looks: Vec<Look>,
+    /// The latest look, if it was not kept.
+    last: Option<Look>,
+    quiet: u64,
+}
+
+impl Kept {
+    /// Keeps a look that says something, the one before it, and now and then one that does not.
+    fn add(&mut self, look: Look, every: Duration) {
+        let before = self.last.or(self.looks.last().copied());
+        let says = before.is_none_or(|before| says_something(&before, &look, every));
+        self.quiet = if says { 0 } else { self.quiet + 1 };
+        if says || self.quiet.is_multiple_of(QUIET_KEPT) {
+            if says && let Some(last) = self.last.take() {
+                self.push(last);
+            }
+            self.push(look);
+            self.last = None;
+        } else {
+            self.last = Some(look);
+        }
+    }
+
+    fn push(&mut self, look: Look) {
+        if self.looks.len() < MOST_KEPT {
+            self.looks.push(look);
+        }
+    }
+
+    fn close(mut self) -> Vec<Look> {
+        self.looks.extend(self.last);
+        self.looks
+    }
+}
+
+/// Whether a packet waits, was dropped, or the process went without a CPU for a good part of the time.
+fn says_something(before: &Look, now: &Look, every: Duration) -> bool {
+    let waited = now.waited_ns.zip(before.waited_ns).map_or(0, |(now, then)| now.saturating_sub(then));
+    now.queued_bytes != before.queued_bytes
+        || now.queued_bytes.is_some_and(|bytes| bytes > 0)
+        || now.drops != before.drops
+        || u128::from(waited) > every.as_nanos() / 4
+}
+
+fn here() -> Option<u64> {
+    use std::os::unix::fs::MetadataExt as _;
+    Some(std::fs::metadata("/proc/thread-self/ns/net").ok()?.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(at_ns: i64, queued_bytes: u64) -> Look {
+        Look { at_ns, queued_bytes: Some(queued_bytes), drops: Some(0), ..Look::default() }
+    }
+
+    #[test]
+    fn looks_that_say_nothing_are_thinned_and_what_happened_keeps_its_edges() {
+        let mut kept = Kept { looks: Vec::new(), last: None, quiet: 0 };
+        let every = Duration::from_millis(1);
+        (0..100).for_each(|at| kept.add(look(at, 0), every));
+        kept.add(look(100, 832), every);
+        kept.add(look(101, 0), every);
+        (102..110).for_each(|at| kept.add(look(at, 0), every));
+        let times: Vec<i64> = kept.close().iter().map(|look| look.at_ns).collect();
+        assert_eq!(times, [0, 16, 32, 48, 64, 80, 96, 99, 100, 101, 109]);
+    }
+
+    #[test]
+    fn a_target_that_does_not_read_is_seen_to_fill() {
+        let target = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let sender = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let (from, to) = (sender.local_addr().unwrap(), target.local_addr().unwrap());
+        let counters = Counters::open(from.ip(), to);
+        let mut watch =
+            Watch::find(&counters, from, None, Duration::from_millis(1), true).expect("is on this machine");
+        for _ in 0..1000 {
+            sender.send_to(&[0; 64], to).unwrap();
+        }
+        let watched = watch.run(&counters, Instant::now(), &AtomicBool::new(true), None);
+        assert_eq!(
+            (watched.looks, watched.pid),
+            (1, None),
+            "threads of this process are not the target's alone"
+        );
+        let last = watched.samples[0];
+        let held = watched.buffer_bytes.unwrap() / 832;
+        assert_eq!((last.queued_bytes, last.drops), (Some(held * 832), Some(1000 - held)));
+    }
+}

@@ -1,0 +1,11 @@
+//! What is known of a packet without asking the system: its bytes, its stamps, whose it is.
+
+pub(crate) mod attribution;
+pub(crate) mod clock_join;
+pub(crate) mod content;
+pub mod control;
+pub(crate) mod flight;
+pub(crate) mod frame;
+pub(crate) mod sampling;
+pub(crate) mod seen;
+pub(crate) mod stamps;

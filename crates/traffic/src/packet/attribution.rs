@@ -1,0 +1,31 @@
+//! Which packets are a trial's.
+
+use dropline_payload::{Tag, Tags, Verdict};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
+/// Which packets are this trial's.
+#[derive(Clone, Copy)]
+pub(crate) struct Whose {
+    pub(crate) tags: Tags,
+    /// The first trial of this program.
+    pub(crate) first: u64,
+    /// This trial.
+    pub(crate) number: u64,
+}
+
+impl Whose {
+    /// What these bytes are to this trial.
+    pub(crate) fn judge(self, bytes: &[u8]) -> Verdict {
+        Verdict::of(bytes, self.tags, self.first, self.number)
+    }
+
+    /// The tag of this trial.
+    pub(crate) fn tag(self) -> Tag {
+        self.tags.of_trial(self.number)
+    }
+}
+
+/// Differs from process to process, and from measurer to measurer.
+pub(crate) fn salt() -> u64 {
+    RandomState::new().build_hasher().finish()
+}

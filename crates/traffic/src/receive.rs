@@ -1,0 +1,5 @@
+//! Replies come back, and are counted.
+
+pub(crate) mod late;
+pub(crate) mod received;
+pub(crate) mod receiver;

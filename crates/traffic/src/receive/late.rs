@@ -1,0 +1,44 @@
+//! What came back after a trial's drain.
+
+use crate::error::nothing_as_none;
+use crate::packet::attribution::Whose;
+use crate::packet::seen::Seen;
+use crate::sys::ReceiveBatch;
+use dropline_payload::Verdict;
+use std::net::UdpSocket;
+
+/// Batches that are taken before a trial or after its drain; a socket that is filled faster than that is beyond help.
+pub(crate) const LARGEST_BACKLOG: usize = 4096;
+
+/// What came back after the drain.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Late {
+    /// Packets of this trial that had not come back before.
+    pub(crate) ours: u64,
+    /// Packets of earlier ones.
+    pub(crate) strays: u64,
+}
+
+/// Takes what arrived after the drain.
+pub(crate) fn take_late(
+    sockets: &[UdpSocket],
+    batch: &mut ReceiveBatch,
+    whose: Whose,
+    seen: &mut Seen,
+) -> Late {
+    let mut late = Late::default();
+    for socket in sockets {
+        for _ in 0..LARGEST_BACKLOG {
+            // What the network reports now is no news about the trial.
+            let Ok(Some(count)) = nothing_as_none(batch.receive(socket)) else { break };
+            for at in 0..count {
+                match whose.judge(batch.packet(at)) {
+                    Verdict::Ours { index } => late.ours += u64::from(seen.insert(index)),
+                    Verdict::Late => late.strays += 1,
+                    Verdict::Counted { .. } | Verdict::Cut | Verdict::Changed { .. } | Verdict::Foreign => {}
+                }
+            }
+        }
+    }
+    late
+}

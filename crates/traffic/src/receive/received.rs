@@ -1,0 +1,148 @@
+//! What a receiver received, and what all receivers of a trial did together.
+
+use crate::packet::clock_join::ClockJoin;
+use crate::packet::content::Difference;
+use crate::packet::flight::Flight;
+use crate::packet::sampling::{Sample, Stamped};
+use crate::packet::seen::Seen;
+use crate::sys::{Queued, errno_name};
+use dropline_payload::Verdict;
+use dropline_stats::{Cut, Histogram, Slices};
+use std::io;
+
+/// What came back.
+pub(crate) struct Received {
+    pub(crate) seen: Seen,
+    pub(crate) forwarded: u64,
+    pub(crate) duplicated: u64,
+    pub(crate) reordered: u64,
+    pub(crate) late: u64,
+    pub(crate) foreign: u64,
+    /// Packets that came back shorter, and those that came back otherwise changed.
+    pub(crate) truncated: Seen,
+    pub(crate) changed: Seen,
+    /// Replies of which nobody can tell whose they are: cut before that, and changed there.
+    pub(crate) unknown: [u64; 2],
+    pub(crate) without_delay: u64,
+    /// Replies that the kernel stamped, and ones that it did not.
+    pub(crate) stamped: u64,
+    pub(crate) unstamped: u64,
+    pub(crate) delay: Histogram,
+    pub(crate) service_delay: Histogram,
+    /// Delays by when packets were due.
+    pub(crate) slices: Slices,
+    /// Departures with the kernel's stamps.
+    pub(crate) sample: Sample,
+    /// What was met where the two clocks were joined.
+    pub(crate) join: ClockJoin,
+    /// Reports that the target, or the way to it, is gone.
+    pub(crate) unreachable: Option<Reports>,
+}
+
+/// Reports of the network about packets that had left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reports {
+    /// What the first of them said.
+    pub(crate) error: String,
+    /// When it came, in ns after the start.
+    pub(crate) at_ns: u64,
+    /// How many there were.
+    pub(crate) reports: u64,
+}
+
+impl Received {
+    pub(crate) fn with_room(expected: u64, cut: Cut) -> Self {
+        Self {
+            seen: Seen::with_room(expected),
+            forwarded: 0,
+            duplicated: 0,
+            reordered: 0,
+            late: 0,
+            foreign: 0,
+            truncated: Seen::default(),
+            changed: Seen::default(),
+            unknown: [0; 2],
+            without_delay: 0,
+            stamped: 0,
+            unstamped: 0,
+            delay: Histogram::new(),
+            service_delay: Histogram::new(),
+            slices: Slices::new(cut),
+            sample: Sample::new(),
+            join: ClockJoin::default(),
+            unreachable: None,
+        }
+    }
+
+    /// Counts what is not a reply to this trial.
+    pub(crate) fn count_stray(&mut self, verdict: Verdict) {
+        match verdict {
+            Verdict::Late => self.late += 1,
+            // An answer to a count query that was asked twice is nobody's.
+            Verdict::Counted { .. } => {}
+            Verdict::Ours { .. } | Verdict::Cut | Verdict::Changed { .. } | Verdict::Foreign => {
+                self.foreign += 1;
+            }
+        }
+    }
+
+    /// Counts a reply that is not what was sent.
+    pub(crate) fn count_different(&mut self, difference: Difference, index: Option<u64>) {
+        let (seen, kind) = match difference {
+            Difference::Truncated => (&mut self.truncated, 0),
+            Difference::Changed => (&mut self.changed, 1),
+        };
+        match index {
+            Some(index) => drop(seen.insert(index)),
+            None => self.unknown[kind] += 1,
+        }
+    }
+
+    /// Takes the kernel's stamp of a departure.
+    pub(crate) fn hear(&mut self, queued: Queued, sender: usize, join: &mut ClockJoin, flight: &Flight<'_>) {
+        let Queued::Left { number, stamp_ns } = queued else { return };
+        let (now, end) = (flight.now_ns(), flight.next_index(sender));
+        // The number is the low half of the index; the packet is one of the latest.
+        let back = (end as u32).wrapping_sub(number);
+        let Some(index) = end.checked_sub(u64::from(back)) else { return };
+        join.observe(now, flight.real_ns(), flight.now_ns());
+        if let Some((due_ns, departed)) = flight.stamps.of(index)
+            && let Some(left_ns) = join.trial_ns(flight.stamped(stamp_ns), departed, now)
+        {
+            self.sample.push(Stamped { index, due_ns, left_ns });
+        }
+    }
+
+    pub(crate) fn report(&mut self, error: &io::Error, at_ns: u64) {
+        let first = || Reports { error: errno_name(error), at_ns, reports: 0 };
+        self.unreachable.get_or_insert_with(first).reports += 1;
+    }
+
+    /// Adds what another receiver of the same trial received.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.seen.merge(other.seen);
+        self.forwarded += other.forwarded;
+        self.duplicated += other.duplicated;
+        self.reordered += other.reordered;
+        self.late += other.late;
+        self.foreign += other.foreign;
+        self.truncated.merge(other.truncated);
+        self.changed.merge(other.changed);
+        self.unknown = std::array::from_fn(|kind| self.unknown[kind] + other.unknown[kind]);
+        self.without_delay += other.without_delay;
+        self.stamped += other.stamped;
+        self.unstamped += other.unstamped;
+        self.delay.merge(&other.delay);
+        self.service_delay.merge(&other.service_delay);
+        self.slices.merge(&other.slices);
+        self.sample.merge(&other.sample);
+        self.join.merge(&other.join);
+        self.unreachable = match (self.unreachable.take(), other.unreachable) {
+            (Some(a), Some(b)) => {
+                let reports = a.reports + b.reports;
+                Some(Reports { reports, ..if a.at_ns <= b.at_ns { a } else { b } })
+            }
+            (a, b) => a.or(b),
+        };
+    }
+}

@@ -1,0 +1,10 @@
+//! Packets leave when they are due.
+
+pub(crate) mod lane;
+pub(crate) mod leaving;
+pub(crate) mod pauses;
+pub(crate) mod schedule;
+pub(crate) mod sender;
+pub(crate) mod sent;
+pub(crate) mod spread;
+mod vigil;

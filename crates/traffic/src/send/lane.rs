@@ -1,0 +1,58 @@
+//! One stream's packets that are due.
+
+use crate::packet::frame::Head;
+use crate::sys::{Exit, Refused, SendBatch, TRAIN};
+use dropline_payload::HEADER_BYTES;
+
+/// One stream's packets that leave together, and when each was due.
+pub(crate) struct Lane {
+    batch: SendBatch,
+    packets: Vec<Due>,
+}
+
+/// A packet that is due.
+#[derive(Clone, Copy)]
+pub(crate) struct Due {
+    pub(crate) index: u64,
+    pub(crate) due_ns: u64,
+}
+
+/// Most memory for the packets of all lanes, in bytes; more streams have less room each.
+const MEMORY: usize = 64 << 20;
+
+impl Lane {
+    /// For packets with `payload` bytes, one of `lanes`.
+    pub(crate) fn new(payload: usize, lanes: usize, head: Head) -> Self {
+        let room = (MEMORY / lanes.max(1) / (payload + head.bytes.len()).max(1)).clamp(1, TRAIN);
+        Self { batch: SendBatch::new(payload, room, head), packets: Vec::with_capacity(TRAIN) }
+    }
+
+    /// A packet is due; the kernel shall stamp it under a number if one is given.
+    pub(crate) fn push(&mut self, header: [u8; HEADER_BYTES], index: u64, due_ns: u64, asked: Option<u32>) {
+        self.batch.push(header, asked);
+        self.packets.push(Due { index, due_ns });
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.batch.is_full()
+    }
+
+    /// Sends the packets from `first` on; how many left, or how many did not and why.
+    pub(crate) fn send(&mut self, exit: &Exit<'_>, first: usize) -> Result<usize, Refused> {
+        self.batch.send(exit, first)
+    }
+
+    /// The `count` packets from `first` on.
+    pub(crate) fn packets(&self, first: usize, count: usize) -> impl Iterator<Item = Due> + '_ {
+        self.packets[first..first + count].iter().copied()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.batch.clear();
+        self.packets.clear();
+    }
+}

@@ -1,0 +1,6 @@
+//! Sockets, and the rule that nothing which leaves by them leaves this machine.
+
+pub(crate) mod connection;
+pub mod datagrams;
+pub(crate) mod leash;
+pub(crate) mod whereabouts;

@@ -1,0 +1,93 @@
+//! Is the target on this machine? Without consent, traffic never leaves it.
+
+use crate::error::NoLeash;
+use crate::kernel::segment;
+use crate::kernel::segment::Gap;
+use crate::kernel::view::{View, process_in, tables_that_show};
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// Where packets to an address end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whereabouts {
+    /// On this machine, in this network namespace: loopback, or the address of an interface.
+    Here,
+    /// In another network namespace of this machine, which has the address and gets what is sent there over
+    /// virtual interfaces alone.
+    OtherNamespace {
+        /// The `/proc/…/net` directory of a process there; `None` if none runs there.
+        net: Option<PathBuf>,
+    },
+    /// Off this machine, or nobody can tell.
+    Elsewhere,
+}
+
+impl Whereabouts {
+    /// Where packets to `address` end. What this user may not look at counts as elsewhere.
+    pub fn of(address: IpAddr) -> Self {
+        Way::to(address).map_or(Self::Elsewhere, |way| way.end)
+    }
+
+    /// Whether packets stay on this machine.
+    pub fn is_this_machine(&self) -> bool {
+        *self != Self::Elsewhere
+    }
+}
+
+/// The way of packets to an address, as far as it is known without sending one.
+pub(crate) struct Way {
+    pub(crate) end: Whereabouts,
+    /// The interface that they leave by; `None` for an own address of an interface that is not loopback's.
+    pub(crate) interface: Option<u32>,
+}
+
+/// The loopback interface has this number in every namespace.
+const LOOPBACK: u32 = 1;
+
+impl Way {
+    /// # Errors
+    /// If it may lead off this machine.
+    pub(crate) fn to(address: IpAddr) -> Result<Self, NoLeash> {
+        let address = address.to_canonical();
+        let elsewhere = || NoLeash::Elsewhere(address);
+        if address.is_loopback() || address.is_unspecified() {
+            return Ok(Self { end: Whereabouts::Here, interface: Some(LOOPBACK) });
+        }
+        if address.is_multicast() {
+            return Err(elsewhere());
+        }
+        let mut here = View::here().map_err(|_| elsewhere())?;
+        let route = here.route(address).ok_or_else(elsewhere)?;
+        if route.local {
+            let interface = here.has_address(LOOPBACK, address).then_some(LOOPBACK);
+            return Ok(Self { end: Whereabouts::Here, interface });
+        }
+        let interface = route.through.ok_or_else(elsewhere)?;
+        let other = |net| Self { end: Whereabouts::OtherNamespace { net }, interface: Some(interface) };
+        match segment::holder(here, interface, address) {
+            Ok(namespace) => Ok(other(process_in(namespace))),
+            Err(Gap::Nobody) => Err(elsewhere()),
+            Err(Gap::LeadsOff(interface)) => Err(NoLeash::LeadsOff { address, interface }),
+            Err(Gap::Unseen(name)) => match tables_that_show(address, interface) {
+                Some(net) => Ok(other(Some(net))),
+                None => Err(NoLeash::Unseen { address, interface: name }),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_here_and_the_world_is_not() {
+        for here in ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "0.0.0.0"] {
+            assert_eq!(Whereabouts::of(here.parse().unwrap()), Whereabouts::Here, "{here}");
+        }
+        // Documentation, benchmarking and multicast addresses: nobody's.
+        for elsewhere in ["192.0.2.1", "198.18.0.1", "2001:db8::1", "239.1.2.3", "255.255.255.255"] {
+            assert!(!Whereabouts::of(elsewhere.parse().unwrap()).is_this_machine(), "{elsewhere}");
+        }
+    }
+}

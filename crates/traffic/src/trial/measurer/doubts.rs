@@ -1,0 +1,78 @@
+//! Doubts about a trial: what was ours, what the network reported, what the clocks did.
+
+use super::UdpMeasurer;
+use crate::receive::received::Received;
+use crate::send::sent::Sent;
+use dropline_stats::Histogram;
+use dropline_trial::{Caveat, Disturbance, Fidelity, Kept, Trial, TrialInput};
+
+impl UdpMeasurer {
+    /// What was ours, what the network reported, what the clocks did.
+    pub(crate) fn doubt(&self, trial: &mut Trial, sent: &Sent, received: &Received, kept: &Kept) {
+        let gone = sent.unreachable.as_ref();
+        if sent.offered + gone.map_or(0, |gone| gone.packets) < sent.intended {
+            let (intended, offered) = (sent.intended, sent.offered);
+            trial.caveats.push(Caveat::GeneratorLimited { intended, offered });
+        }
+        trial.caveats.extend(arrivals_not_kept(trial.input, &sent.lateness, kept));
+        let is_behind = !trial.caveats.is_empty();
+        let starved = sent.waited.filter(|&waited| is_behind && waited > trial.input.duration / 50);
+        let waited = starved.unwrap_or_default();
+        trial.disturbance = Some(Disturbance { displaced: sent.displaced, waited });
+        if let Some(waited) = starved {
+            trial.caveats.push(Caveat::GeneratorStarved { waited_ns: waited.as_nanos() as u64 });
+        }
+        let reports = received.unreachable.as_ref();
+        let firsts = gone
+            .map(|gone| (gone.at_ns, &gone.error))
+            .into_iter()
+            .chain(reports.map(|reports| (reports.at_ns, &reports.error)));
+        if let Some((at_ns, error)) = firsts.min() {
+            trial.caveats.push(Caveat::TargetUnreachable {
+                error: error.clone(),
+                at_ns,
+                refused: gone.map_or(0, |gone| gone.packets),
+                reports: reports.map_or(0, |reports| reports.reports),
+            });
+        }
+        if received.join.steps > 0 {
+            let (steps, largest_ns) = (received.join.steps, received.join.largest_step_ns);
+            trial.caveats.push(Caveat::ClockStepped { steps, largest_ns });
+        }
+    }
+}
+
+/// Arrivals were not as asked when their gaps are distributed otherwise, where a send is cheap enough for them
+/// to be right; and when one packet in a hundred left later than is [forgiven](Disturbance::forgiven).
+fn arrivals_not_kept(input: TrialInput, lateness: &Histogram, kept: &Kept) -> Option<Caveat> {
+    let intended_idt_ns = 1_000_000_000_000 / input.load.as_millipps();
+    let lateness_p99_ns = lateness.quantile(0.99)?;
+    let could_be_right = kept.send_cost_ns.is_some_and(|cost| cost.saturating_mul(10) < intended_idt_ns);
+    let is_late = u128::from(lateness_p99_ns) > Disturbance::forgiven(input).as_nanos();
+    (is_late || could_be_right && kept.fidelity() == Some(Fidelity::NotAsAsked))
+        .then_some(Caveat::ArrivalsNotKept { lateness_p99_ns, intended_idt_ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dropline_trial::Rate;
+    use std::time::Duration;
+
+    fn lateness(late: u64, lateness_ns: u64) -> Histogram {
+        let mut histogram = Histogram::new();
+        histogram.record_n(1_000, 1000 - late);
+        histogram.record_n(lateness_ns, late);
+        histogram
+    }
+
+    #[test]
+    fn a_rare_pause_of_the_machine_is_no_fault_and_a_common_one_is() {
+        let at = |pps| TrialInput { load: Rate::pps(pps).unwrap(), duration: Duration::from_secs(1) };
+        let judged = |pps, lateness: Histogram| arrivals_not_kept(at(pps), &lateness, &Kept::default());
+        assert_eq!(judged(1e5, lateness(10, 4_000_000)), None, "1 % exactly is not p99");
+        assert!(judged(1e5, lateness(11, 4_000_000)).is_some());
+        assert_eq!(judged(1e3, lateness(500, 4_000_000)), None, "four packets' time");
+        assert_eq!(judged(1e6, lateness(500, 400_000)), None);
+    }
+}

@@ -1,0 +1,117 @@
+//! Does the target answer, and how soon?
+
+use crate::error::{UdpError, nothing_as_none};
+use crate::losses::counting::Counting;
+use crate::packet::attribution::{Whose, salt};
+use crate::packet::frame::Head;
+use crate::sockets::connection::connect;
+use crate::sys::{Exit, ReceiveBatch, SendBatch, report_refusals, wait_readable};
+use crate::target::{Reply, UdpTarget};
+use dropline_payload::{Message, Tags, Verdict};
+use dropline_trial::TrafficProfile;
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// What a few packets before the first trial showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Median time from request to reply, in ns; `None` of a target that sends nothing back.
+    pub round_trip_ns: Option<u64>,
+}
+
+/// Packets that are sent, each when the one before was answered or given up.
+const PROBES: u64 = 5;
+/// How long the first answer is waited for in all, where the drain is not longer.
+const PATIENCE: Duration = Duration::from_millis(900);
+/// How long one answer is waited for.
+const ANSWER_WITHIN: Duration = Duration::from_millis(180);
+
+/// Sends a few packets like those of the trials and waits for them, a second at most; for the first of them as long
+/// as a trial's drain may last.
+///
+/// # Errors
+/// If none is answered, the port is closed, the host out of reach, a one-way target cannot be counted, or
+/// the user wants to stop.
+pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> Result<Probe, UdpError> {
+    let payload = profile.packet.payload_bytes();
+    let socket = connect(target.address, payload)?;
+    report_refusals(&socket).map_err(UdpError::system("asking to be told of refused packets"))?;
+    let whose = Whose { tags: Tags::new(profile.seed, salt()), first: 0, number: 0 };
+    if target.reply == Reply::None {
+        Counting::find(&socket, target, whose, stop)?;
+        return Ok(Probe { round_trip_ns: None });
+    }
+    let mut batch = SendBatch::new(payload as usize, 1, Head::default());
+    let replies = ReceiveBatch::new(dropline_payload::QUERY_BYTES);
+    let mut hearing = Hearing { socket, replies, whose, stop, others: 0 };
+    let mut sent = Vec::new();
+    let mut round_trips = Vec::new();
+    let begun = Instant::now();
+    let patience = PATIENCE.max(profile.drain.longest);
+    for index in 0..PROBES {
+        let meaning = |error| UdpError::of_socket(error, target.address, index + 1, payload);
+        let packet = Message::Packet { tag: whose.tag(), index, reply_wanted: true };
+        batch.clear();
+        batch.push(packet.header(), None);
+        sent.push(Instant::now());
+        batch.send(&Exit::Each(&hearing.socket), 0).map_err(|refused| meaning(refused.error))?;
+        // The last one is waited for as long as any: an answer may take as long as a drain.
+        let last = index + 1 == PROBES && round_trips.is_empty();
+        let until = if last { begun + patience } else { Instant::now() + ANSWER_WITHIN };
+        let answer = hearing.reply(index, until, meaning)?;
+        round_trips
+            .extend(answer.map(|(answered, reply)| reply.duration_since(sent[answered]).as_nanos() as u64));
+    }
+    round_trips.sort_unstable();
+    match round_trips.get(round_trips.len() / 2) {
+        Some(&median) => Ok(Probe { round_trip_ns: Some(median) }),
+        None => {
+            let (target, sent, others) = (target.address, sent.len() as u64, hearing.others);
+            Err(UdpError::NoAnswer { target, sent, others, waited: begun.elapsed() })
+        }
+    }
+}
+
+/// What comes back.
+struct Hearing<'a> {
+    socket: UdpSocket,
+    replies: ReceiveBatch,
+    whose: Whose,
+    stop: &'a AtomicBool,
+    /// What came and was no probe.
+    others: u64,
+}
+
+impl Hearing<'_> {
+    /// Which probe up to `latest` was answered next, and when; `None` if none was `until` then.
+    fn reply(
+        &mut self,
+        latest: u64,
+        until: Instant,
+        meaning: impl Fn(std::io::Error) -> UdpError,
+    ) -> Result<Option<(usize, Instant)>, UdpError> {
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(UdpError::Interrupted);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            // Looks up from waiting often enough to see that the user wants to stop.
+            let left = left.min(Duration::from_millis(50));
+            if !wait_readable(std::slice::from_ref(&self.socket), left).map_err(&meaning)? {
+                continue;
+            }
+            let now = Instant::now();
+            let count = nothing_as_none(self.replies.receive(&self.socket)).map_err(&meaning)?.unwrap_or(0);
+            for at in 0..count {
+                match self.whose.judge(self.replies.packet(at)) {
+                    Verdict::Ours { index } if index <= latest => return Ok(Some((index as usize, now))),
+                    _ => self.others += 1,
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The ways that a measurer's packets take: a socket a stream, and what leaves through it.
+
+use crate::error::UdpError;
+use crate::means::SendMeans;
+use crate::packet::frame::{Head, Link};
+use crate::send::lane::Lane;
+use crate::send::leaving::{Asked, Leaving};
+use crate::sockets::connection::{Sources, Targets, connect_from, hold};
+use crate::sockets::leash::Leash;
+use crate::sys::{
+    Exit, FrameSocket, keep_trains, link_to, neighbour, report_refusals, set_receive_buffer, stamp_packets,
+};
+use dropline_payload::{HEADER_BYTES, filler};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+
+/// Sockets and lanes of all streams.
+pub(crate) struct StreamSockets {
+    /// Of each stream.
+    targets: Vec<SocketAddr>,
+    payload: usize,
+    pub(crate) sockets: Vec<UdpSocket>,
+    lanes: Vec<Lane>,
+    link: Option<Link>,
+    /// Frames of our own; of the latest trial that used them.
+    frames: Option<Frames>,
+    /// Receive buffer that the system really reserved at each socket, in bytes.
+    pub(crate) receive_buffer_bytes: u64,
+    /// Whether every socket has the kernel's stamps.
+    pub(crate) stamped: bool,
+}
+
+struct Frames {
+    socket: FrameSocket,
+    lanes: Vec<Lane>,
+}
+
+/// What the sockets shall be like.
+pub(crate) struct Wanted<'a> {
+    pub(crate) streams: usize,
+    pub(crate) payload: u32,
+    pub(crate) receive_buffer_bytes: u64,
+    pub(crate) sources: &'a Sources,
+    pub(crate) targets: &'a Targets,
+    pub(crate) trains: bool,
+}
+
+impl StreamSockets {
+    /// Opens a socket a stream.
+    ///
+    /// # Errors
+    /// If the system does not give them.
+    pub(crate) fn open(target: SocketAddr, wanted: &Wanted<'_>) -> Result<Self, UdpError> {
+        let mut ways = Self {
+            targets: (0..wanted.streams).map(|stream| wanted.targets.of_stream(stream, target)).collect(),
+            payload: wanted.payload as usize,
+            sockets: Vec::with_capacity(wanted.streams),
+            lanes: Vec::with_capacity(wanted.streams),
+            link: link_to(target.ip().to_canonical()).ok(),
+            frames: None,
+            receive_buffer_bytes: u64::MAX,
+            stamped: true,
+        };
+        let mut leashes = BTreeMap::new();
+        for stream in 0..wanted.streams {
+            let target = ways.targets[stream];
+            let socket = connect_from(wanted.sources.of_stream(stream, target), target, wanted.payload)?;
+            let leash = leashes.entry(target).or_insert_with(|| Leash::towards(target));
+            hold(&socket, leash.clone(), target, wanted.payload)?;
+            report_refusals(&socket).map_err(UdpError::system("asking to be told of refused packets"))?;
+            let asked = usize::try_from(wanted.receive_buffer_bytes).unwrap_or(usize::MAX);
+            let reserved =
+                set_receive_buffer(&socket, asked).map_err(UdpError::system("setting a buffer"))?;
+            ways.receive_buffer_bytes = ways.receive_buffer_bytes.min(reserved as u64);
+            ways.stamped &= stamp_packets(&socket).is_ok();
+            if wanted.trains {
+                keep_trains(&socket).map_err(UdpError::system("asking for whole trains"))?;
+            }
+            ways.sockets.push(socket);
+            ways.lanes.push(Lane::new(ways.payload, wanted.streams, Head::default()));
+        }
+        Ok(ways)
+    }
+
+    /// Chooses how the packets of a trial leave, and prepares it.
+    ///
+    /// # Errors
+    /// If they shall leave as frames and cannot.
+    pub(crate) fn prepare(&mut self, told: SendMeans, pps: f64) -> Result<Leaving, UdpError> {
+        let asked = Asked { payload: self.payload, pps };
+        let leaving = Leaving::choose(told, &asked, self.link.as_ref(), true);
+        if leaving.means != SendMeans::Packet {
+            return Ok(leaving);
+        }
+        match self.prepare_frames() {
+            Ok(frames) => {
+                self.frames = Some(frames);
+                Ok(leaving)
+            }
+            Err(source) if told == SendMeans::Packet => {
+                Err(UdpError::System { doing: "sending frames of our own", source })
+            }
+            Err(_) => Ok(Leaving::choose(told, &asked, self.link.as_ref(), false)),
+        }
+    }
+
+    /// Asks for both hardware addresses anew: a neighbour may have been replaced.
+    fn prepare_frames(&self) -> io::Result<Frames> {
+        let first = self.targets.first().copied().ok_or(io::ErrorKind::InvalidInput)?;
+        if self.targets.iter().any(|target| target.ip() != first.ip()) {
+            return Err(io::Error::other(
+                "the streams go to several addresses, which may be behind several links",
+            ));
+        }
+        let link = link_to(first.ip().to_canonical())?;
+        let ours = link.ethernet.ok_or_else(|| io::Error::other("packets to this target leave by an interface that is not Ethernet (loopback, a tunnel): leave --send to auto"))?;
+        if self.payload + 28 > link.mtu as usize {
+            return Err(io::Error::other("the packets are longer than the interface takes"));
+        }
+        let theirs = neighbour(&link)?;
+        let filler = filler(self.payload.saturating_sub(HEADER_BYTES));
+        let lanes = self
+            .sockets
+            .iter()
+            .zip(&self.targets)
+            .map(|(socket, target)| {
+                let head = Head::new([ours, theirs], socket.local_addr()?, *target, &filler)
+                    .ok_or_else(|| io::Error::other("source and target are of two families"))?;
+                Ok(Lane::new(self.payload, self.sockets.len(), head))
+            })
+            .collect::<io::Result<_>>()?;
+        Ok(Frames { socket: FrameSocket::open(link.interface)?, lanes })
+    }
+
+    /// The sockets, an exit for each, and the lanes that lead there.
+    pub(crate) fn exits(&mut self, means: SendMeans) -> (&[UdpSocket], Vec<Exit<'_>>, &mut [Lane]) {
+        let sockets = &self.sockets;
+        if let (SendMeans::Packet, Some(frames)) = (means, &mut self.frames) {
+            let exits = sockets.iter().map(|_| Exit::Frames(&frames.socket)).collect();
+            return (sockets, exits, &mut frames.lanes);
+        }
+        let exit = |socket| match means {
+            SendMeans::Send => Exit::Each(socket),
+            SendMeans::Gso => Exit::Train(socket),
+            SendMeans::Auto | SendMeans::Packet | SendMeans::Sendmmsg => Exit::Many(socket),
+        };
+        (sockets, sockets.iter().map(exit).collect(), &mut self.lanes)
+    }
+}

@@ -1,0 +1,4 @@
+//! Other programs' traffic, overheard.
+
+pub(crate) mod overheard;
+pub mod tap;

@@ -1,0 +1,418 @@
+//! Traffic that is not ours: what arrives for a port of this machine, and what its socket does with it.
+
+use super::tap::Tap;
+use crate::kernel::addresses;
+use crate::kernel::view::Elsewhere;
+use crate::losses::counters::Counters;
+use crate::losses::watch::Watch;
+use crate::packet::clock_join::ClockJoin;
+use dropline_account::{Account, Family, Outcome, Role, Snapshot, account, truesize};
+use dropline_stats::Spacing;
+use dropline_trial::{PacketTimes, Stamp, Watched};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// A port of this machine that is listened in on.
+#[derive(Debug)]
+pub struct Port {
+    /// The namespace that it is of; `None` if that is ours.
+    elsewhere: Option<Elsewhere>,
+    address: SocketAddr,
+    counters: Counters,
+    watch: Watch,
+}
+
+/// What was overheard.
+#[derive(Debug)]
+pub struct Overheard {
+    /// How long.
+    pub duration: Duration,
+    /// Packets that arrived, by the kernel's stamps; `None` where no tap was to be had. When they came back, if
+    /// they did, nobody saw.
+    pub packets: Option<PacketTimes>,
+    /// Packets that arrived, those included that were not kept.
+    pub arrived: Option<u64>,
+    /// The same arrivals, all of them, by how they were spread.
+    pub spacing: Option<Spacing>,
+    /// Why no arrivals were seen, if none were.
+    pub untapped: Option<io::Error>,
+    /// Packets that the socket did not take.
+    pub dropped: u64,
+    /// Datagrams that all sockets of this network namespace read.
+    pub read_in_namespace: u64,
+    /// Of what arrived, what did not reach a program, by place. Where other sockets of this namespace read too, what
+    /// was lost before the socket is not less than this, and may be more.
+    pub account: Account,
+    /// Copies that found no room at the tap: the arrivals are not all there.
+    pub missed: u64,
+    /// What the socket and its process did.
+    pub watched: Watched,
+    /// How often the clock that stamps was set meanwhile.
+    pub clock_steps: u64,
+}
+
+/// What there is to see while it goes on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Glimpse {
+    /// Since the start.
+    pub elapsed: Duration,
+    /// Packets that arrived since the start; `None` without a tap.
+    pub arrived: Option<u64>,
+    /// Packets that arrived in the time since the last glimpse, a second; `None` without a tap, and where hardly any
+    /// time has passed yet.
+    pub rate_pps: Option<f64>,
+    /// Index of dispersion of the arrivals since the start, over 1, 10 and 100 ms.
+    pub dispersion: [Option<f64>; 3],
+    /// Packets that the socket did not take since the start.
+    pub dropped: u64,
+    /// Memory that waiting packets are charged for, now.
+    pub waiting_bytes: u64,
+}
+
+/// Why a port cannot be listened in on.
+#[derive(Debug, thiserror::Error)]
+pub enum OverhearError {
+    /// There is no such process.
+    #[error("there is no process {0}")]
+    NoProcess(u32),
+    /// No UDP socket of the network namespace is bound to it.
+    #[error("no UDP socket here is bound to port {0}")]
+    NoSocket(u16),
+    /// The socket went away.
+    #[error("the socket at port {0} was closed")]
+    Closed(u16),
+    /// The system did not let us.
+    #[error("cannot listen in on the packets: {0}")]
+    System(#[from] io::Error),
+}
+
+/// From one glimpse to the next.
+const GLIMPSE: Duration = Duration::from_millis(250);
+/// The longest wait without a look at whether the user wants to stop.
+const LONGEST_WAIT: Duration = Duration::from_millis(20);
+/// Packets whose times are kept.
+const ROOM: usize = 2 << 20;
+/// Room for copies while this program gets no CPU; more than the system grants is cut to it.
+const TAP_BYTES: usize = 32 << 20;
+
+impl Port {
+    /// Finds the socket at a port of this network namespace, and looks at it each `every`. The process is the
+    /// one that holds the socket, unless `pid` says otherwise; then the port is one of that process's namespace.
+    ///
+    /// # Errors
+    /// If no socket is bound to the port, there is no such process, or its namespace may not be entered.
+    pub fn open(port: u16, pid: Option<u32>, every: Duration) -> Result<Self, OverhearError> {
+        let elsewhere = pid.map(|pid| match Elsewhere::of_process(pid) {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => Err(OverhearError::NoProcess(pid)),
+            elsewhere => Ok(elsewhere?),
+        });
+        let Some(elsewhere) = elsewhere.transpose()?.flatten() else {
+            return Self::open_here(port, pid, every);
+        };
+        let there = elsewhere.inside(|| Self::open_here(port, pid, every))??;
+        Ok(Self { elsewhere: Some(elsewhere), ..there })
+    }
+
+    fn open_here(port: u16, pid: Option<u32>, every: Duration) -> Result<Self, OverhearError> {
+        let bound = |ip: IpAddr| {
+            let address = SocketAddr::new(ip, port);
+            let counters = Counters::open(ip, address);
+            counters.target_sockets().map(|_| (address, counters))
+        };
+        let loopback = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+        let own = addresses::here().into_iter().map(|(ip, _)| ip);
+        let (address, counters) =
+            loopback.into_iter().chain(own).find_map(bound).ok_or(OverhearError::NoSocket(port))?;
+        let from = SocketAddr::new(address.ip(), 1);
+        let watch = Watch::find(&counters, from, pid, every, true).ok_or(OverhearError::NoSocket(port))?;
+        Ok(Self { elsewhere: None, address, counters, watch })
+    }
+
+    /// Where its socket is.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Listens until `duration` is over or `stop` is set; `see` is shown how it goes, first when it has begun.
+    ///
+    /// # Errors
+    /// If the socket goes away, or the tap fails.
+    pub fn listen(
+        mut self,
+        duration: Option<Duration>,
+        stop: &AtomicBool,
+        see: impl FnMut(&Glimpse) + Send,
+    ) -> Result<Overheard, OverhearError> {
+        match self.elsewhere.take() {
+            Some(elsewhere) => elsewhere.inside(|| self.listen_here(duration, stop, see))?,
+            None => self.listen_here(duration, stop, see),
+        }
+    }
+
+    fn listen_here(
+        mut self,
+        duration: Option<Duration>,
+        stop: &AtomicBool,
+        mut see: impl FnMut(&Glimpse),
+    ) -> Result<Overheard, OverhearError> {
+        let (tap, untapped) = match Tap::open(None, self.address.port(), TAP_BYTES) {
+            Ok(tap) => (Some(tap), None),
+            Err(why) => (None, Some(why)),
+        };
+        // Counters before the first arrival and after the last: nothing that arrived is missed among what was read.
+        let before = self.counters.read();
+        let Some(drops_before) = before.target.map(|sockets| sockets.drops) else {
+            return Err(OverhearError::Closed(self.address.port()));
+        };
+        let mut arrivals = tap.map(Arrivals::new).transpose()?;
+        let (counters, watch) = (&self.counters, &mut self.watch);
+        let epoch = Instant::now();
+        let done = AtomicBool::new(false);
+        let (watched, ended) = std::thread::scope(|scope| {
+            let watching = scope.spawn(|| watch.run(counters, epoch, &done, None));
+            let ended = hear(arrivals.as_mut(), counters, drops_before, (epoch, duration, stop), &mut see);
+            done.store(true, Ordering::Release);
+            watching.thread().unpark();
+            (watching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), ended)
+        });
+        ended?;
+        let duration = epoch.elapsed();
+        let after = self.counters.read();
+        if after.target.is_none() {
+            return Err(OverhearError::Closed(self.address.port()));
+        }
+        let grown = after.since(&before);
+        let arrived = arrivals.as_ref().map(|arrivals| arrivals.spacing.count());
+        let trains = arrivals.as_ref().is_some_and(|arrivals| arrivals.trains);
+        let (outcome, read_in_namespace) = outcome(&grown, arrived, trains);
+        Ok(Overheard {
+            duration,
+            arrived,
+            untapped,
+            dropped: grown.target.map_or(0, |sockets| sockets.drops),
+            read_in_namespace,
+            account: account(&outcome, &grown),
+            missed: arrivals.as_ref().map_or(0, |arrivals| arrivals.missed),
+            watched: Watched { packets: outcome.forwarded, ..watched },
+            clock_steps: arrivals.as_ref().map_or(0, |arrivals| arrivals.join.steps),
+            spacing: arrivals.as_ref().map(|arrivals| arrivals.spacing.clone()),
+            packets: arrivals.map(|arrivals| arrivals.times),
+        })
+    }
+}
+
+/// What is known without a place: what arrived, and what programs read of it at most; and what the namespace's
+/// sockets read in all.
+fn outcome(grown: &Snapshot, arrived: Option<u64>, trains: bool) -> (Outcome, u64) {
+    let here = grown.spaces.iter().find(|space| matches!(space.role, Role::Both | Role::Far));
+    let read = here.map_or(0, |space| space.stack.udp_read);
+    let (dropped, waiting_bytes) =
+        grown.target.map_or((0, 0), |sockets| (sockets.drops, sockets.waiting_bytes));
+    // What still waits is not lost, for the service goes on; no packet is charged less than an empty one.
+    let waiting = waiting_bytes.div_ceil(u64::from(truesize(0, Family::V4)));
+    let offered = arrived.unwrap_or(read + dropped).max(dropped);
+    let forwarded = (offered - dropped).min(read + waiting);
+    (Outcome { offered, forwarded, one_way: true, trains, ..Outcome::default() }, read)
+}
+
+/// So many packets in that time, a second. The first glimpse comes at once: what waited at the tap until then did not
+/// arrive in no time.
+fn rate_pps(packets: u64, since: Duration) -> Option<f64> {
+    (since >= GLIMPSE).then(|| packets as f64 / since.as_secs_f64())
+}
+
+/// Takes copies until the time is over.
+fn hear(
+    mut arrivals: Option<&mut Arrivals>,
+    counters: &Counters,
+    drops_before: u64,
+    (epoch, duration, stop): (Instant, Option<Duration>, &AtomicBool),
+    see: &mut impl FnMut(&Glimpse),
+) -> io::Result<()> {
+    let (mut seen_at, mut seen) = (epoch, 0);
+    let mut shown = false;
+    loop {
+        let now = Instant::now();
+        let left = duration.map(|duration| duration.saturating_sub(now - epoch));
+        if stop.load(Ordering::Relaxed) || left.is_some_and(|left| left.is_zero()) {
+            // What came until now.
+            let Some(arrivals) = arrivals else { return Ok(()) };
+            for _ in 0..MOST_WAITING {
+                if !arrivals.take(epoch, Duration::ZERO)? {
+                    break;
+                }
+            }
+            return Ok(());
+        }
+        let wait = left.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);
+        match &mut arrivals {
+            Some(arrivals) => {
+                arrivals.take(epoch, wait)?;
+            }
+            None => std::thread::sleep(wait),
+        }
+        let since = seen_at.elapsed();
+        if (since >= GLIMPSE || !shown)
+            && let Some(at) = counters.target_sockets()
+        {
+            let all = arrivals.as_ref().map(|arrivals| arrivals.spacing.count());
+            see(&Glimpse {
+                elapsed: epoch.elapsed(),
+                arrived: all,
+                rate_pps: all.and_then(|all| rate_pps(all - seen, since)),
+                dispersion: arrivals.as_ref().map_or([None; 3], |arrivals| arrivals.spacing.dispersion()),
+                dropped: at.drops.saturating_sub(drops_before),
+                waiting_bytes: at.waiting_bytes,
+            });
+            seen = all.unwrap_or(0);
+            seen_at = Instant::now();
+            shown = true;
+        }
+    }
+}
+
+/// Batches that may wait at the tap; where packets come without a pause, there are always more.
+const MOST_WAITING: usize = 4096;
+
+/// What the tap brings.
+struct Arrivals {
+    tap: Tap,
+    times: PacketTimes,
+    spacing: Spacing,
+    join: ClockJoin,
+    /// Whether some came together as one.
+    trains: bool,
+    missed_before: u32,
+    missed: u64,
+}
+
+impl Arrivals {
+    fn new(mut tap: Tap) -> io::Result<Self> {
+        // What came before the counters were read is of no interest.
+        for _ in 0..MOST_WAITING {
+            if tap.receive(Duration::ZERO, |_| {})? == 0 {
+                break;
+            }
+        }
+        let mut times = PacketTimes::with_room(ROOM, false);
+        times.departures.stamp = Stamp::Kernel;
+        let missed_before = tap.missed().unwrap_or(0);
+        let (spacing, join) = (Spacing::new(), ClockJoin::default());
+        Ok(Self { tap, times, spacing, join, trains: false, missed_before, missed: 0 })
+    }
+
+    /// Waits for copies and takes those that are there; whether there were any.
+    fn take(&mut self, epoch: Instant, longest: Duration) -> io::Result<bool> {
+        let Self { tap, times, spacing, join, trains, .. } = self;
+        let mut now_ns = None;
+        let taken = tap.receive(longest, |tapped| {
+            // Read once for all that came together, after the first of them was there.
+            let now_ns = *now_ns.get_or_insert_with(|| {
+                let now_ns = epoch.elapsed().as_nanos() as u64;
+                let real_ns =
+                    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as i64);
+                join.observe(now_ns, real_ns, epoch.elapsed().as_nanos() as u64);
+                now_ns
+            });
+            let stamp = tapped.stamp_ns;
+            let at_ns = stamp.and_then(|stamp| join.trial_ns(stamp, 0, now_ns)).unwrap_or(now_ns);
+            let payload_bytes = u16::try_from(tapped.payload_bytes).unwrap_or(u16::MAX);
+            *trains |= tapped.datagrams > 1;
+            // Those of a train arrive at once.
+            for _ in 0..tapped.datagrams {
+                spacing.event(at_ns);
+                times.departures.push_of(at_ns, Some(at_ns), 0, payload_bytes);
+            }
+        })?;
+        self.missed = u64::from(self.tap.missed().unwrap_or(0).wrapping_sub(self.missed_before));
+        Ok(taken > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+
+    #[test]
+    fn a_rate_is_told_only_of_a_time_that_has_passed() {
+        assert_eq!(rate_pps(100, Duration::from_micros(50)), None, "not two million a second");
+        assert_eq!(rate_pps(0, Duration::ZERO), None);
+        assert_eq!(rate_pps(100, GLIMPSE), Some(400.0));
+    }
+
+    /// Listens while `work` goes on, from when it has begun until so many packets have arrived; `None` without the
+    /// privilege.
+    fn heard(port: Port, packets: u64, work: impl FnOnce()) -> Option<Overheard> {
+        let (stop, begun) = (AtomicBool::new(false), AtomicBool::new(false));
+        let heard = std::thread::scope(|scope| {
+            let listening = scope.spawn(|| {
+                port.listen(Some(Duration::from_secs(30)), &stop, |glimpse| {
+                    begun.store(true, Ordering::Relaxed);
+                    if glimpse.arrived.is_none_or(|arrived| arrived >= packets) {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                })
+            });
+            while !begun.load(Ordering::Relaxed) && !listening.is_finished() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            work();
+            listening.join().unwrap().unwrap()
+        });
+        heard.untapped.is_none().then_some(heard)
+    }
+
+    #[test]
+    fn packets_for_somebody_elses_socket_are_heard_and_its_drops_counted() {
+        let bind = || UdpSocket::bind("127.0.0.1:0").unwrap();
+        let (target, other, sender) = (bind(), bind(), bind());
+        let port = Port::open(target.local_addr().unwrap().port(), None, Duration::from_millis(5)).unwrap();
+        let heard = heard(port, 1000, || {
+            for _ in 0..1000 {
+                sender.send_to(&[0; 100], target.local_addr().unwrap()).unwrap();
+                sender.send_to(&[0; 50], other.local_addr().unwrap()).unwrap();
+            }
+        });
+        // Without the privilege there is nothing to hear.
+        let Some(heard) = heard else { return };
+        let packets = heard.packets.unwrap();
+        assert_eq!((heard.arrived, packets.len()), (Some(1000), 1000));
+        assert!(packets.iter().all(|packet| packet.payload_bytes == Some(100)));
+        let held = heard.watched.buffer_bytes.unwrap() / 832;
+        assert_eq!((heard.dropped, heard.missed), (1000 - held, 0));
+    }
+
+    #[test]
+    fn what_programs_read_of_others_hides_a_loss_and_invents_none() {
+        use dropline_account::{Space, Stack, TargetSockets};
+        let grown = |udp_read, drops, waiting_bytes| Snapshot {
+            spaces: vec![Space {
+                id: 1,
+                role: Role::Both,
+                stack: Stack { udp_read, ..Stack::default() },
+                devices: None,
+                hooked: None,
+                neighbour_found: None,
+            }],
+            target: Some(TargetSockets { identity: 1, drops, waiting_bytes }),
+            ..Snapshot::default()
+        };
+        let told = |grown, arrived| {
+            let (outcome, _) = outcome(&grown, arrived, false);
+            (outcome.offered, outcome.forwarded)
+        };
+        assert_eq!(told(grown(900, 40, 10 * 832), Some(1000)), (1000, 910), "40 at the socket, 50 before it");
+        assert_eq!(told(grown(5000, 40, 0), Some(1000)), (1000, 960), "others read too");
+        assert_eq!(told(grown(900, 40, 0), None), (940, 900), "not tapped");
+    }
+
+    #[test]
+    fn a_port_that_nobody_has_is_no_port_to_hear() {
+        let free = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let refused = Port::open(free, None, Duration::from_millis(5)).unwrap_err();
+        assert!(matches!(refused, OverhearError::NoSocket(port) if port == free));
+    }
+}
