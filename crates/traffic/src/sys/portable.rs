@@ -5,8 +5,7 @@ use super::{BATCH, Entrance, Exit, Queued, Refused};
 use crate::packet::frame::{Head, Link};
 use dropline_payload::{HEADER_BYTES, filler};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
-use std::path::PathBuf;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 /// Packets of one stream that are due together.

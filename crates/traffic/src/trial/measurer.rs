@@ -190,7 +190,7 @@ impl UdpMeasurer {
         let fast = self.ways.prepare(self.options.means.send, f64::MAX)?;
         let mut leaving = slow.to_string();
         if fast != slow {
-            leaving.push_str(&format!(", beyond {} pps {fast}", BEYOND_A_SOCKET_PPS));
+            leaving.push_str(&format!(", beyond {BEYOND_A_SOCKET_PPS} pps {fast}"));
         }
         let threads =
             |count: Option<usize>| count.filter(|&count| count > 1).map(|count| format!("{count} × "));
