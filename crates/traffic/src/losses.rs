@@ -3,5 +3,6 @@
 pub(crate) mod counters;
 pub(crate) mod counting;
 pub(crate) mod evidence;
+pub(crate) mod ledger;
 pub(crate) mod target_socket;
 pub(crate) mod watch;

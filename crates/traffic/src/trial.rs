@@ -1,11 +1,17 @@
 //! A trial: the rooms below, put together.
 
+mod clients;
 pub mod cost;
+mod doubts;
 mod exchange;
 pub(crate) mod limit;
+mod logs;
 pub(crate) mod means;
 pub(crate) mod measurer;
 pub(crate) mod options;
 pub(crate) mod probe;
+mod replies;
 pub mod round_trips;
+mod setup;
 mod streams;
+mod threads;

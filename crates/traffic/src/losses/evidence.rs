@@ -59,7 +59,7 @@ impl Default for Watching {
 }
 
 /// Evidence from before a trial, and from after it.
-pub(crate) struct Gathered {
+pub(crate) struct Around {
     before: Snapshot,
     after: Snapshot,
     watched: Option<Watched>,
@@ -143,8 +143,8 @@ impl Evidence {
     }
 
     /// As soon as the drain has ended.
-    pub(crate) fn after(&mut self, before: Snapshot, watched: Option<Watched>) -> Gathered {
-        Gathered { before, after: self.counters.read(), watched }
+    pub(crate) fn after(&mut self, before: Snapshot, watched: Option<Watched>) -> Around {
+        Around { before, after: self.counters.read(), watched }
     }
 
     /// Asks the target what it saw of a trial; `None` if it does not answer such queries.
@@ -163,9 +163,9 @@ impl Evidence {
     }
 
     /// What programs of the target's namespace read, whichever they are; `None` if that is not to be seen.
-    pub(crate) fn read_by_programs(&self, gathered: &Gathered) -> Option<u64> {
+    pub(crate) fn read_by_programs(&self, around: &Around) -> Option<u64> {
         use dropline_account::Role;
-        let grown = gathered.after.since(&gathered.before);
+        let grown = around.after.since(&around.before);
         let space = grown.spaces.iter().find(|space| matches!(space.role, Role::Far | Role::Both))?;
         Some(space.stack.udp_read)
     }
@@ -174,14 +174,14 @@ impl Evidence {
     /// said of it; `late` packets came back after the drain.
     pub(crate) fn account(
         &self,
-        gathered: Gathered,
+        around: Around,
         counted: Option<Counts>,
         late: u64,
         trains: bool,
         trial: &mut Trial,
     ) {
         let refused = |name: &str| trial.refused.get(name).copied().unwrap_or(0);
-        let (then, now) = (gathered.before.target, gathered.after.target);
+        let (then, now) = (around.before.target, around.after.target);
         let waiting_bytes = now.map_or(0, |sockets| sockets.waiting_bytes);
         let outcome = Outcome {
             offered: trial.offered,
@@ -202,13 +202,13 @@ impl Evidence {
             closed: then.is_some_and(|then| now.is_none_or(|now| now.identity != then.identity)),
             trains,
         };
-        let accounted = account(&outcome, &gathered.after.since(&gathered.before));
+        let accounted = account(&outcome, &around.after.since(&around.before));
         trial.caveats.extend(accounted.caveats);
         if accounted.lost_at.get("unexplained").is_some_and(|&packets| packets > 0) {
             trial.caveats.extend(self.counters.unseen().iter().cloned());
         }
         trial.lost_at = Some(accounted.lost_at);
-        trial.watched = gathered.watched.map(|watched| Watched {
+        trial.watched = around.watched.map(|watched| Watched {
             packets: counted.map_or(trial.forwarded, |counts| counts.received),
             ..watched
         });

@@ -3,6 +3,27 @@
 use dropline_payload::{Tag, Tags, Verdict};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
+/// Numbers the trials of one measurer, each with packets of its own.
+pub(crate) struct Numbering {
+    tags: Tags,
+    first: u64,
+    next: u64,
+}
+
+impl Numbering {
+    /// The next trial is this one.
+    pub(crate) fn from(first: u64, seed: u64) -> Self {
+        Self { tags: Tags::new(seed, salt()), first, next: first }
+    }
+
+    /// The next trial.
+    pub(crate) fn next_trial(&mut self) -> Whose {
+        let number = self.next;
+        self.next += 1;
+        Whose { tags: self.tags, first: self.first, number }
+    }
+}
+
 /// Which packets are this trial's.
 #[derive(Clone, Copy)]
 pub(crate) struct Whose {

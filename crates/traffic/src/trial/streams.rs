@@ -52,7 +52,7 @@ impl StreamSockets {
     /// # Errors
     /// If the system does not give them.
     pub(crate) fn open(target: SocketAddr, wanted: &Wanted<'_>) -> Result<Self, UdpError> {
-        let mut ways = Self {
+        let mut streams = Self {
             targets: (0..wanted.streams).map(|stream| wanted.targets.of_stream(stream, target)).collect(),
             payload: wanted.payload as usize,
             sockets: Vec::with_capacity(wanted.streams),
@@ -64,7 +64,7 @@ impl StreamSockets {
         };
         let mut leashes = BTreeMap::new();
         for stream in 0..wanted.streams {
-            let target = ways.targets[stream];
+            let target = streams.targets[stream];
             let socket = connect_from(wanted.sources.of_stream(stream, target), target, wanted.payload)?;
             let leash = leashes.entry(target).or_insert_with(|| Leash::towards(target));
             hold(&socket, leash.clone(), target, wanted.payload)?;
@@ -72,15 +72,15 @@ impl StreamSockets {
             let asked = usize::try_from(wanted.receive_buffer_bytes).unwrap_or(usize::MAX);
             let reserved =
                 set_receive_buffer(&socket, asked).map_err(UdpError::system("setting a buffer"))?;
-            ways.receive_buffer_bytes = ways.receive_buffer_bytes.min(reserved as u64);
-            ways.stamped &= stamp_packets(&socket).is_ok();
+            streams.receive_buffer_bytes = streams.receive_buffer_bytes.min(reserved as u64);
+            streams.stamped &= stamp_packets(&socket).is_ok();
             if wanted.trains {
                 keep_trains(&socket).map_err(UdpError::system("asking for whole trains"))?;
             }
-            ways.sockets.push(socket);
-            ways.lanes.push(Lane::new(ways.payload, wanted.streams, Head::default()));
+            streams.sockets.push(socket);
+            streams.lanes.push(Lane::new(streams.payload, wanted.streams, Head::default()));
         }
-        Ok(ways)
+        Ok(streams)
     }
 
     /// Chooses how the packets of a trial leave, and prepares it.

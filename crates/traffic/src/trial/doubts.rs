@@ -1,44 +1,41 @@
 //! Doubts about a trial: what was ours, what the network reported, what the clocks did.
 
-use super::UdpMeasurer;
 use crate::receive::received::Received;
 use crate::send::sent::Sent;
 use dropline_stats::Histogram;
 use dropline_trial::{Caveat, Disturbance, Fidelity, Kept, Trial, TrialInput};
 
-impl UdpMeasurer {
-    /// What was ours, what the network reported, what the clocks did.
-    pub(crate) fn doubt(&self, trial: &mut Trial, sent: &Sent, received: &Received, kept: &Kept) {
-        let gone = sent.unreachable.as_ref();
-        if sent.offered + gone.map_or(0, |gone| gone.packets) < sent.intended {
-            let (intended, offered) = (sent.intended, sent.offered);
-            trial.caveats.push(Caveat::GeneratorLimited { intended, offered });
-        }
-        trial.caveats.extend(arrivals_not_kept(trial.input, &sent.lateness, kept));
-        let is_behind = !trial.caveats.is_empty();
-        let starved = sent.waited.filter(|&waited| is_behind && waited > trial.input.duration / 50);
-        let waited = starved.unwrap_or_default();
-        trial.disturbance = Some(Disturbance { displaced: sent.displaced, waited });
-        if let Some(waited) = starved {
-            trial.caveats.push(Caveat::GeneratorStarved { waited_ns: waited.as_nanos() as u64 });
-        }
-        let reports = received.unreachable.as_ref();
-        let firsts = gone
-            .map(|gone| (gone.at_ns, &gone.error))
-            .into_iter()
-            .chain(reports.map(|reports| (reports.at_ns, &reports.error)));
-        if let Some((at_ns, error)) = firsts.min() {
-            trial.caveats.push(Caveat::TargetUnreachable {
-                error: error.clone(),
-                at_ns,
-                refused: gone.map_or(0, |gone| gone.packets),
-                reports: reports.map_or(0, |reports| reports.reports),
-            });
-        }
-        if received.join.steps > 0 {
-            let (steps, largest_ns) = (received.join.steps, received.join.largest_step_ns);
-            trial.caveats.push(Caveat::ClockStepped { steps, largest_ns });
-        }
+/// Says so in the trial.
+pub(crate) fn doubt(trial: &mut Trial, sent: &Sent, received: &Received, kept: &Kept) {
+    let gone = sent.unreachable.as_ref();
+    if sent.offered + gone.map_or(0, |gone| gone.packets) < sent.intended {
+        let (intended, offered) = (sent.intended, sent.offered);
+        trial.caveats.push(Caveat::GeneratorLimited { intended, offered });
+    }
+    trial.caveats.extend(arrivals_not_kept(trial.input, &sent.lateness, kept));
+    let is_behind = !trial.caveats.is_empty();
+    let starved = sent.waited.filter(|&waited| is_behind && waited > trial.input.duration / 50);
+    let waited = starved.unwrap_or_default();
+    trial.disturbance = Some(Disturbance { displaced: sent.displaced, waited });
+    if let Some(waited) = starved {
+        trial.caveats.push(Caveat::GeneratorStarved { waited_ns: waited.as_nanos() as u64 });
+    }
+    let reports = received.unreachable.as_ref();
+    let firsts = gone
+        .map(|gone| (gone.at_ns, &gone.error))
+        .into_iter()
+        .chain(reports.map(|reports| (reports.at_ns, &reports.error)));
+    if let Some((at_ns, error)) = firsts.min() {
+        trial.caveats.push(Caveat::TargetUnreachable {
+            error: error.clone(),
+            at_ns,
+            refused: gone.map_or(0, |gone| gone.packets),
+            reports: reports.map_or(0, |reports| reports.reports),
+        });
+    }
+    if received.join.steps > 0 {
+        let (steps, largest_ns) = (received.join.steps, received.join.largest_step_ns);
+        trial.caveats.push(Caveat::ClockStepped { steps, largest_ns });
     }
 }
 

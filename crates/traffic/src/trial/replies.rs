@@ -1,40 +1,42 @@
 //! What came back of a trial, and how late.
 
-use super::{NEVER, UdpMeasurer};
+use super::probe::probe;
+use super::setup::Setup;
 use crate::error::UdpError;
-use crate::packet::attribution::Whose;
-use crate::packet::seen::Seen;
-use crate::receive::late::take_late;
+use crate::losses::ledger::NEVER;
+use crate::receive::late::Late;
 use crate::receive::received::Received;
 use crate::send::sent::Mark;
-use crate::sys::receive_drops;
 use crate::target::Reply;
-use crate::trial::probe::probe;
 use dropline_trial::{Caveat, Delay, DelayKind, Slice, Stamp, Trial};
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-impl UdpMeasurer {
-    /// What the reply sockets had no room for since they were opened.
-    pub(crate) fn drops(&self) -> Vec<u32> {
-        self.ways.sockets.iter().map(|socket| receive_drops(socket).unwrap_or(0)).collect()
-    }
+/// Whether a target answers, trial after trial.
+#[derive(Default)]
+pub(crate) struct Replies {
+    /// Whether it ever did.
+    has_answered: bool,
+    /// Replies that were taken after the last trial's drain.
+    strays: u64,
+}
 
-    pub(crate) fn count_replies(
+impl Replies {
+    /// Counts in a trial what came back; our own sockets had no room for `generator_lost`.
+    pub(crate) fn count(
         &self,
-        trial: &mut Trial,
+        reply: Reply,
         received: &mut Received,
         marks: &[Mark],
-        drops: &[u32],
+        generator_lost: u64,
+        trial: &mut Trial,
     ) {
         trial.forwarded = received.forwarded;
         trial.duplicated = Some(received.duplicated);
         trial.reordered = Some(received.reordered);
         trial.late = Some(received.late + self.strays);
-        trial.generator_lost =
-            self.drops().iter().zip(drops).map(|(now, then)| u64::from(now.wrapping_sub(*then))).sum();
-        if self.target.reply == Reply::Echo {
-            self.count_differences(trial, received);
+        trial.generator_lost = generator_lost;
+        if reply == Reply::Echo {
+            count_differences(trial, received);
         }
         let by_kernel = received.stamped > 0;
         trial.stamp = Some(if by_kernel { Stamp::Kernel } else { Stamp::App });
@@ -62,21 +64,8 @@ impl UdpMeasurer {
         }
     }
 
-    /// Packets that came back, but never as they were sent. One that did so in several ways counts as truncated.
-    /// Of replies that do not say which packet they were, no more than are missing.
-    fn count_differences(&self, trial: &mut Trial, received: &mut Received) {
-        let truncated = received.truncated.count_without(&received.seen);
-        received.truncated.merge(std::mem::take(&mut received.changed));
-        let changed = received.truncated.count_without(&received.seen) - truncated;
-        let [cut, other] = received.unknown;
-        let missing = trial.lost().saturating_sub(truncated + changed);
-        let cut = cut.min(missing);
-        let (truncated, changed) = (truncated + cut, changed + other.min(missing - cut));
-        trial.say_differences(truncated, changed);
-    }
-
     /// Of a target that never answered, a trial without a reply is no measurement.
-    pub(crate) fn check_that_it_answers(&mut self, trial: &Trial) -> Result<(), UdpError> {
+    pub(crate) fn check(&mut self, setup: &Setup, trial: &Trial) -> Result<(), UdpError> {
         let otherwise = trial.reply_truncated.unwrap_or(0) + trial.reply_changed.unwrap_or(0);
         let silent =
             trial.forwarded + otherwise == 0 && trial.late.unwrap_or(0) == 0 && trial.generator_lost == 0;
@@ -84,10 +73,10 @@ impl UdpMeasurer {
             self.has_answered = true;
         }
         // A trial that the user stopped may have ended before the first answer: nothing more is sent for it.
-        if self.has_answered || trial.offered == 0 || self.stop.load(Ordering::Relaxed) {
+        if self.has_answered || trial.offered == 0 || setup.is_stopped() {
             return Ok(());
         }
-        match probe(self.target, &self.profile, &NEVER) {
+        match probe(setup.target, &setup.profile, &NEVER) {
             Ok(_) => {
                 self.has_answered = true;
                 Ok(())
@@ -99,15 +88,23 @@ impl UdpMeasurer {
         }
     }
 
-    /// Takes what came back after the drain; returns how many of this trial's packets were among it.
-    pub(crate) fn take_late(&mut self, whose: Whose, seen: &mut Seen) -> u64 {
-        if self.target.reply == Reply::None {
-            return 0;
-        }
-        let late = take_late(&self.ways.sockets, &mut self.batches[0], whose, seen);
+    /// What came back after the drain belongs to no trial that follows.
+    pub(crate) fn leave_out(&mut self, late: Late) {
         self.strays = late.strays + late.ours;
-        late.ours
     }
+}
+
+/// Packets that came back, but never as they were sent. One that did so in several ways counts as truncated.
+/// Of replies that do not say which packet they were, no more than are missing.
+fn count_differences(trial: &mut Trial, received: &mut Received) {
+    let truncated = received.truncated.count_without(&received.seen);
+    received.truncated.merge(std::mem::take(&mut received.changed));
+    let changed = received.truncated.count_without(&received.seen) - truncated;
+    let [cut, other] = received.unknown;
+    let missing = trial.lost().saturating_sub(truncated + changed);
+    let cut = cut.min(missing);
+    let (truncated, changed) = (truncated + cut, changed + other.min(missing - cut));
+    trial.say_differences(truncated, changed);
 }
 
 /// What was due in each slice of a trial of this length, whenever it left and came back.

@@ -1,0 +1,46 @@
+//! What a measurer was told once, for all its trials.
+
+use super::options::MeasurerOptions;
+use crate::error::UdpError;
+use crate::progress::Progress;
+use crate::target::{Reply, UdpTarget};
+use dropline_trial::TrafficProfile;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The target, the traffic, how it is moved, and who wants to know or to stop.
+pub(crate) struct Setup {
+    pub(crate) target: UdpTarget,
+    pub(crate) profile: TrafficProfile,
+    pub(crate) options: MeasurerOptions,
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) progress: Option<Arc<Progress>>,
+}
+
+impl Setup {
+    /// Whether packets come back.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.target.reply != Reply::None
+    }
+
+    /// Whether the user wants to stop.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Threads that send, and threads that receive: each has streams of its own.
+    pub(crate) fn threads(&self) -> Result<(usize, usize), UdpError> {
+        let (means, streams) = (&self.options.means, self.profile.streams.len());
+        let (senders, receivers) = (means.senders.unwrap_or(1), means.receivers.unwrap_or(1));
+        if senders == 0 || receivers == 0 || senders.max(receivers) > streams {
+            return Err(UdpError::Threads { threads: senders.max(receivers), streams });
+        }
+        Ok((senders, receivers))
+    }
+
+    /// What an error of a socket means, after so many packets left.
+    pub(crate) fn meaning(&self, error: io::Error, sent: u64) -> UdpError {
+        UdpError::of_socket(error, self.target.address, sent, self.profile.packet.payload_bytes())
+    }
+}
