@@ -47,7 +47,7 @@ fn free(system: &str, parameters: &str) -> Trial {
 }
 
 fn passages(trial: &Trial) -> &Passages {
-    trial.passages.as_ref().expect("events were recorded")
+    trial.passages().expect("events were recorded")
 }
 
 /// rx = pipes × ⌊samples ÷ granularity⌋ less what the recorder counted as lost; each had left, none too early.
@@ -78,7 +78,7 @@ fn every_granule_arrives_once_on_every_scheduler_also_where_a_call_crosses_sever
             let trial =
                 free(system, &format!("pipes=2&stages=2&granularity={granularity}&samples={samples}"));
             is_consistent(&trial, 2, samples, granularity, system);
-            let graph = trial.graph.as_ref().unwrap();
+            let graph = trial.graph().unwrap();
             assert_eq!((graph.pipes, graph.stages, graph.buffer_bytes), (2, 2, 65_536));
             assert!(!graph.cpus.is_empty() && graph.cpu > Duration::ZERO, "{system}");
         }
@@ -159,7 +159,7 @@ fn samples_that_come_due_go_through_or_are_lost_in_the_backlog_and_delays_count_
         assert!(trial.lost() > 0, "{system}");
         let lost_at = trial.lost_at.as_ref().unwrap();
         assert_eq!((lost_at["service_queue"], lost_at["unexplained"]), (trial.lost(), 0), "{system}");
-        let by_pipe = &trial.graph.as_ref().unwrap().lost;
+        let by_pipe = &trial.graph().unwrap().lost;
         assert_eq!(by_pipe.iter().sum::<u64>(), trial.lost(), "{system}");
     }
 }
@@ -170,7 +170,7 @@ fn every_granule_was_in_every_block() {
     for system in ["futuresdr?scheduler=flow", "gnuradio?scheduler=tpb"] {
         let trial = free(system, "pipes=2&stages=3&samples=1000000&granularity=4096&residence=on");
         is_consistent(&trial, 2, 1_000_000, 4096, system);
-        let residence = &trial.graph.as_ref().unwrap().residence;
+        let residence = &trial.graph().unwrap().residence;
         let blocks: Vec<u32> = residence.iter().map(|of| of.block).collect();
         assert_eq!(blocks, [1, 2, 3, 4], "{system}: three stages and the sink");
         if passages(&trial).recorder.missing() == 0 {

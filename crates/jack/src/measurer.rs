@@ -5,7 +5,9 @@ use crate::server::{Driver, Refused, Server};
 use crate::sys::{Client, Logged};
 use dropline_stats::special::{gamma_quantile, student_quantile};
 use dropline_stats::{Cut, Histogram, Slices};
-use dropline_trial::{Caveat, Cycles, Delay, DelayKind, Measurer, Slice, Stamp, Trial, TrialInput, seed};
+use dropline_trial::{
+    Caveat, Cycles, Delay, DelayKind, Extra, Measurer, Slice, Stamp, Trial, TrialInput, seed,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -320,7 +322,7 @@ fn fill(trial: &mut Trial, run: &Run, logged: Logged, slices: Option<u32>) {
     found.xruns_per_hour = poisson(told).map(|(low, high)| (low / hours, told as f64 / hours, high / hours));
     found.mean_ns = mean(&recorded);
     trial.caveats.extend(cut.fewer().map(|(slices, wanted)| Caveat::FewSlices { slices, wanted }));
-    trial.cycles = Some(found);
+    trial.extra = Some(Extra::Cycles(found));
 }
 
 /// The exact 95 % interval of a Poisson mean (Garwood 1936).
@@ -391,7 +393,7 @@ mod tests {
             vec![3, 1010],
             3000,
         );
-        let cycles = trial.cycles.as_ref().unwrap();
+        let cycles = trial.cycles().unwrap();
         assert_eq!((cycles.below_half, cycles.to_period, cycles.beyond), (2997, 2, 1));
         assert_eq!((cycles.xruns, trial.lost()), (1, 1), "the one while it warmed up does not count");
         assert_eq!((trial.intended, trial.offered), (Some(3000), 3000));

@@ -5,7 +5,7 @@ use crate::{
 };
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
-use dropline_trial::{Caveat, Delay, DelayKind, Disturbance, Rate, Stamp, Trial, TrialInput};
+use dropline_trial::{Caveat, Delay, DelayKind, Disturbance, Extra, Rate, Stamp, Trial, TrialInput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -284,10 +284,10 @@ impl TrialLine {
             course: Vec::new(),
             lost_at: trial.lost_at.as_ref().map(counts),
             watched: trial.watched.as_ref().map(WatchedLine::from),
-            woken: trial.woken.as_ref().map(WokenLine::from),
-            passages: trial.passages.as_ref().map(PassagesLine::from),
-            cycles: trial.cycles.as_ref().map(CyclesLine::from),
-            graph: trial.graph.as_ref().map(GraphLine::from),
+            woken: trial.woken().map(WokenLine::from),
+            passages: trial.passages().map(PassagesLine::from),
+            cycles: trial.cycles().map(CyclesLine::from),
+            graph: trial.graph().map(GraphLine::from),
             packets: None,
             caveats: trial.caveats.iter().map(CaveatLine::from).collect(),
             void: false,
@@ -343,12 +343,20 @@ impl TrialLine {
             slices: self.slices.iter().map(SliceLine::slice).collect::<Result<_, _>>()?,
             lost_at: self.lost_at.as_ref().map(plain),
             watched: self.watched.as_ref().map(WatchedLine::watched),
-            woken: self.woken.as_ref().map(WokenLine::woken).transpose()?,
-            passages: self.passages.as_ref().map(PassagesLine::passages).transpose()?,
-            cycles: self.cycles.as_ref().map(CyclesLine::cycles),
-            graph: self.graph.as_ref().map(GraphLine::graph).transpose()?,
+            extra: self.extra()?,
             caveats: self.caveats.iter().map(CaveatLine::caveat).collect(),
             ..Trial::new(self.number, self.input(), self.seed)
+        })
+    }
+
+    /// What the kind of target added.
+    fn extra(&self) -> Result<Option<Extra>, HistogramError> {
+        let passages = self.passages.as_ref().map(PassagesLine::passages).transpose()?;
+        Ok(match (&self.woken, &self.cycles, &self.graph) {
+            (Some(woken), ..) => Some(Extra::Woken(woken.woken()?)),
+            (None, Some(cycles), _) => Some(Extra::Cycles(cycles.cycles())),
+            (None, None, Some(graph)) => Some(Extra::Graph(Box::new(graph.graph()?), passages)),
+            (None, None, None) => passages.map(Extra::Passages),
         })
     }
 

@@ -1,9 +1,15 @@
 //! What lines say by themselves: their words, their units, and the numbers that they hold for computing.
 
-use dropline_record::{ArrivalsLine, ComparedSearches, DistributionLine, GoalLine, Header, units_of_rate};
+use dropline_record::{
+    ArrivalsLine, ComparedSearches, DistributionLine, GoalLine, Header, Purpose, TrialLine, units_of_rate,
+};
 use dropline_stats::{Counted, Event, Meaning, Rounding};
-use dropline_trial::{Kept, SampledLateness, Spaced, Stamp, Thought};
+use dropline_trial::graph::{Graph, Residence};
+use dropline_trial::{
+    Cycles, Extra, Kept, Passages, Rate, SampledLateness, Spaced, Stamp, Thought, Trial, TrialInput, Woken,
+};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// Numbers that differ from one another and from those of any other `from`.
 fn spaced(from: u64) -> Spaced {
@@ -111,5 +117,33 @@ fn each_meaning_of_an_event_comes_back() {
         let line =
             DistributionLine { quantum_ns: wrong, ..DistributionLine::new("f", "raw", "p", &counted, &[]) };
         assert_eq!(line.counted().unwrap().meaning().quantum_ns, 1.0, "{wrong}");
+    }
+}
+
+#[test]
+fn what_one_kind_of_target_adds_comes_back_as_that_kind_with_its_old_names() {
+    let graph = Graph {
+        stages: 3,
+        residence: vec![Residence { block: 1, ..Residence::default() }],
+        ..Graph::default()
+    };
+    let passages = Passages { granularity: Some(64), ..Passages::default() };
+    let kinds = [
+        (vec!["cycles"], Extra::Cycles(Cycles { beyond: 2, xruns: 5, ..Cycles::default() })),
+        (vec!["passages", "graph"], Extra::Graph(Box::new(graph.clone()), Some(passages.clone()))),
+        (vec!["graph"], Extra::Graph(Box::new(graph), None)),
+        (vec!["passages"], Extra::Passages(passages)),
+        (vec!["woken"], Extra::Woken(Woken { policy: "SCHED_FIFO 80".into(), ..Woken::default() })),
+    ];
+    for (names, extra) in kinds {
+        let input = TrialInput { load: Rate::pps(1e3).unwrap(), duration: Duration::from_secs(1) };
+        let trial = Trial { extra: Some(extra), ..Trial::new(1, input, 7) };
+        let line = TrialLine::new(&trial, "t", "constant", Purpose::Trial, Duration::ZERO);
+        let written = serde_json::to_value(&line).unwrap();
+        let all = ["woken", "passages", "cycles", "graph"];
+        let found: Vec<_> = all.into_iter().filter(|name| written.get(name).is_some()).collect();
+        assert_eq!(found, names);
+        let read: TrialLine = serde_json::from_value(written).unwrap();
+        assert_eq!(read.trial().unwrap().extra, trial.extra);
     }
 }

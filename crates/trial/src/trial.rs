@@ -1,7 +1,6 @@
 //! One trial: what was asked, what was counted.
 
-use crate::graph::Graph;
-use crate::{Caveat, Cycles, Disturbance, Kept, Passages, Rate, Ratio, Watched, Woken};
+use crate::{Caveat, Disturbance, Extra, Kept, Rate, Ratio, Watched};
 use dropline_stats::{Histogram, Recorded};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -72,14 +71,8 @@ pub struct Trial {
     pub lost_at: Option<LostAt>,
     /// What the target did meanwhile, where it is on this machine and could be looked at.
     pub watched: Option<Watched>,
-    /// Threads and conditions of a trial of wake-ups.
-    pub woken: Option<Woken>,
-    /// Windows and xruns of a trial of an audio server's cycles.
-    pub cycles: Option<Cycles>,
-    /// Pipes of a trial of a pipeline.
-    pub passages: Option<Passages>,
-    /// Which graph ran, in a trial of one of ours.
-    pub graph: Option<Graph>,
+    /// What its kind of target adds.
+    pub extra: Option<Extra>,
     /// Doubts about this trial.
     pub caveats: Vec<Caveat>,
 }
@@ -113,10 +106,7 @@ impl Trial {
             slices: Vec::new(),
             lost_at: None,
             watched: None,
-            woken: None,
-            cycles: None,
-            passages: None,
-            graph: None,
+            extra: None,
             caveats: Vec::new(),
         }
     }

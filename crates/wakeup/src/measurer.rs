@@ -6,7 +6,9 @@ use crate::sleeper::{Orders, Part, Sleeper};
 use crate::sys;
 use dropline_stats::{Cut, Histogram, Recorder};
 use dropline_trial::woken::{Spike, WokenSlice, WokenThread};
-use dropline_trial::{Caveat, Delay, DelayKind, Measurer, Slice, Stamp, Trial, TrialInput, Woken, seed};
+use dropline_trial::{
+    Caveat, Delay, DelayKind, Extra, Measurer, Slice, Stamp, Trial, TrialInput, Woken, seed,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -267,7 +269,7 @@ fn fill(trial: &mut Trial, orders: &Orders, seen: Vec<Sleeper>, times: &[Option<
         slices,
     };
     trial.caveats.extend(caveats(&woken, refused, real_time));
-    trial.woken = Some(woken);
+    trial.extra = Some(Extra::Woken(woken));
 }
 
 /// All threads in one slice.
@@ -335,7 +337,7 @@ mod tests {
             let settings = Settings { threads: 2, policy, ..Settings::default() };
             let trial = measurer(settings).measure(input(400_000, 100)).unwrap();
             assert_eq!((trial.intended, trial.offered), (Some(40), 40));
-            let woken = trial.woken.as_ref().unwrap();
+            let woken = trial.woken().unwrap();
             let missed: u64 = woken.threads.iter().map(|thread| thread.missed).sum();
             assert_eq!(trial.forwarded + missed, 40);
             assert_eq!(trial.lost(), missed);
@@ -355,7 +357,7 @@ mod tests {
             ..Settings::default()
         };
         let trial = measurer(settings).measure(input(1_000_000, 60_000)).unwrap();
-        let spike = trial.woken.as_ref().unwrap().spike.unwrap();
+        let spike = trial.woken().unwrap().spike.unwrap();
         assert!(spike.late_ns > 1 && trial.forwarded >= 1 && trial.forwarded < 60_000);
         assert!(trial.caveats.iter().any(|caveat| caveat.code() == "stopped_at_spike"));
     }

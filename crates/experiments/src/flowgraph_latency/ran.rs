@@ -68,7 +68,7 @@ impl Ran {
     }
 
     fn of(cell: &Cell, run: u32, trial: &Trial) -> Self {
-        let passages = trial.passages.as_ref();
+        let passages = trial.passages();
         let recorder = passages.map(|passages| &passages.recorder);
         let pipes = passages.map_or(&[][..], |passages| &passages.pipes);
         let histogram = trial.delay.histogram.as_ref();
@@ -76,7 +76,7 @@ impl Ran {
         let delay_ns = (|| Some([quantile(0.05)?, quantile(0.5)?, quantile(0.95)?, histogram?.max()?]))();
         let granularity = passages.and_then(|passages| passages.granularity).unwrap_or(1);
         let little = pipes.iter().filter_map(|pipe| LittleCheck::of(pipe, granularity)?.ratio()).collect();
-        let graph = trial.graph.as_ref();
+        let graph = trial.graph();
         Self {
             cell: cell.key(),
             run,

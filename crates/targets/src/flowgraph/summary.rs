@@ -3,7 +3,7 @@
 use super::Collected;
 use dropline_stats::Histogram;
 use dropline_trial::passages::{Passages, Pipe};
-use dropline_trial::{Caveat, Delay, DelayKind, Rate, Stamp, Trial};
+use dropline_trial::{Caveat, Delay, DelayKind, Extra, Rate, Stamp, Trial};
 use std::time::Duration;
 
 /// A drift of the stamps' clock above this is said: NTP slews by 500 ppm at most, a good counter by none.
@@ -59,7 +59,7 @@ pub fn trial(
     trial.delay_kind = Some(DelayKind::Passage);
     trial.delay = together(&passages.pipes);
     trial.caveats.extend(caveats);
-    trial.passages = Some(passages);
+    trial.extra = Some(Extra::Passages(passages));
     trial
 }
 

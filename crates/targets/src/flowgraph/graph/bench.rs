@@ -9,7 +9,7 @@ use crate::flowgraph::summary::Ending;
 use crate::flowgraph::{Recording, Settings, summary};
 use crate::{Opening, exec};
 use dropline_failure::Failure;
-use dropline_trial::{LostAt, Measurer, Trial, TrialInput, graph, seed};
+use dropline_trial::{Extra, LostAt, Measurer, Trial, TrialInput, graph, seed};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -103,7 +103,12 @@ impl Bench {
     }
 
     /// A trial whose program answered: its counts of samples are exact.
-    fn answered(&self, line: &str, mut trial: Trial) -> Result<Trial, Failure> {
+    fn answered(
+        &self,
+        line: &str,
+        mut trial: Trial,
+        residence: Vec<graph::Residence>,
+    ) -> Result<Trial, Failure> {
         let name = self.graph.framework.word();
         let Answer { counted, flowgraph } = Answer::read(line).map_err(|why| {
             Failure::environment(format!("flowgraph:{name} answered what is no trial: {why}"))
@@ -141,11 +146,15 @@ impl Bench {
             ]),
         });
         trial.caveats.extend(counted.caveats);
-        trial.graph = Some(self.ran(&flowgraph, input));
+        let passages = match trial.extra {
+            Some(Extra::Passages(passages)) => Some(passages),
+            _ => None,
+        };
+        trial.extra = Some(Extra::Graph(Box::new(self.ran(&flowgraph, input, residence)), passages));
         Ok(trial)
     }
 
-    fn ran(&self, ran: &Ran, input: TrialInput) -> graph::Graph {
+    fn ran(&self, ran: &Ran, input: TrialInput, residence: Vec<graph::Residence>) -> graph::Graph {
         let of_a_pipe = input.load.as_pps() / f64::from(self.graph.pipes);
         let longest_wait = ran.longest_wait(of_a_pipe);
         graph::Graph {
@@ -162,7 +171,7 @@ impl Bench {
             backlog: self.graph.paced.then_some(self.graph.backlog),
             longest_wait: longest_wait.filter(|_| self.graph.paced),
             lost: ran.pipes.iter().map(|pipe| pipe.lost).collect(),
-            residence: Vec::new(),
+            residence,
         }
     }
 }
@@ -214,14 +223,11 @@ impl Measurer for Bench {
         let mut trial = summary::trial(trial, collected, ending, None, elapsed);
         trial.input = input;
         if let Course::Answered(line) = &course {
-            trial = self.answered(line, trial)?;
+            trial = self.answered(line, trial, residence)?;
             trial.elapsed = elapsed.max(trial.duration);
         }
         if let Some(due) = due {
             trial.service_delay = std::mem::replace(&mut trial.delay, due);
-        }
-        if let Some(graph) = &mut trial.graph {
-            graph.residence = residence;
         }
         Ok(trial)
     }
