@@ -10,7 +10,7 @@ use tree::{root, sources};
 const MAY_KNOW: [(&str, &[&str]); 28] = [
     ("dropline-account", &["dropline-stats", "dropline-trial"]),
     ("dropline-heartbeat", &[]),
-    ("dropline-jack", &["dropline-stats", "dropline-trial"]),
+    ("dropline-jack", &["dropline-printable", "dropline-stats", "dropline-trial"]),
     ("dropline-lab", &[]),
     ("dropline-stats", &[]),
     ("dropline-passage", &["dropline-stats", "dropline-trial"]),
@@ -69,6 +69,7 @@ const MAY_KNOW: [(&str, &[&str]); 28] = [
             "dropline-failure",
             "dropline-jack",
             "dropline-passage",
+            "dropline-printable",
             "dropline-record",
             "dropline-search",
             "dropline-sim",

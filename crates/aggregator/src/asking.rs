@@ -1,6 +1,7 @@
 //! Asking an aggregator for its report.
 
 use super::wire::{REPORT_BYTES, REQUEST, Report, ReportError};
+use dropline_consent::consent;
 use dropline_failure::Failure;
 use dropline_traffic::{Leash, Whereabouts};
 use std::io;
@@ -122,6 +123,15 @@ pub fn connect(target: SocketAddr) -> io::Result<UdpSocket> {
         leash.hold(&socket, target)?;
     }
     Ok(socket)
+}
+
+/// The address of `HOST:PORT`, if it may be asked.
+///
+/// # Errors
+/// As [`resolve`], and if its host did not consent.
+pub fn allowed(word: &str) -> Result<SocketAddr, Failure> {
+    let target = resolve(word)?;
+    consent(target).map(|()| target)
 }
 
 /// Finds the address of `HOST:PORT`, IPv4 first.

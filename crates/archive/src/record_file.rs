@@ -1,6 +1,6 @@
 //! Keeps a record on disk: a line is written and synced before the next trial begins.
 
-use crate::reading;
+use crate::{reading, whole_file};
 use dropline_failure::{Failure, quoted_path};
 use dropline_record::record::{header_line, limits_line, result_line, trial_line};
 use dropline_record::{Header, LimitsLine, PacketFile, ReadError, Record, ResultLine, TrialLine};
@@ -13,6 +13,10 @@ use std::time::Duration;
 /// How often, and how far apart, a lock that is held is asked for again.
 const LOCK_TRIES: u32 = 25;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
+/// A longer record is not read, and so none is written: what stands in it stays of use.
+const MOST_BYTES: u64 = reading::MOST_BYTES;
+/// Of that, no trial takes what the answer needs.
+const ROOM_FOR_RESULT: u64 = MOST_BYTES / 64;
 
 /// Where a record goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,7 +119,13 @@ impl Keeper {
     /// # Errors
     /// If it cannot be written: disk full, say. Trials written before stay.
     pub fn trial(&mut self, line: &TrialLine) -> Result<(), Failure> {
-        self.append(&trial_line(line))
+        let line = trial_line(line);
+        if let Some(kept) = &self.kept
+            && !kept.has_room(&line, ROOM_FOR_RESULT)
+        {
+            return Err(full(&kept.path));
+        }
+        self.append(&line)
     }
 
     /// Adds the result.
@@ -150,6 +160,9 @@ impl Keeper {
 
     fn append(&mut self, text: &str) -> Result<(), Failure> {
         let Some(kept) = &mut self.kept else { return Ok(()) };
+        if !kept.has_room(text, 0) {
+            return Err(full(&kept.path));
+        }
         kept.append(text).map_err(|why| cannot_write(&kept.path, &why))
     }
 }
@@ -186,6 +199,12 @@ impl Packets {
 }
 
 impl Kept {
+    /// Whether a reader still takes the record with this line, and so many bytes more.
+    fn has_room(&self, line: &str, more: u64) -> bool {
+        let lines = self.before.len() + line.len();
+        self.end.saturating_add(lines as u64).saturating_add(more) <= MOST_BYTES
+    }
+
     fn append(&mut self, line: &str) -> io::Result<()> {
         let text = std::mem::take(&mut self.before) + line;
         match self.put(text.as_bytes()) {
@@ -242,6 +261,17 @@ fn exists_already(path: &Path, header: &Header) -> Failure {
 /// If it cannot be read, or is no record.
 pub fn read_record(path: &Path) -> Result<Record, Failure> {
     parse(&read_text(path)?, path)
+}
+
+/// Writes a record that is whole already into a new file.
+///
+/// # Errors
+/// If it is too long to be read again, the file exists, or cannot be written.
+pub fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
+    if text.len() as u64 > MOST_BYTES {
+        return Err(full(path));
+    }
+    whole_file::create_of(path, text.as_bytes())
 }
 
 /// Where the times of each packet of a record are.
@@ -336,6 +366,19 @@ fn lock(file: &File, path: &Path) -> Result<(), Failure> {
     }
 }
 
+/// Nothing more can be added.
+fn full(path: &Path) -> Failure {
+    Failure::environment(format!(
+        "{} would become longer than {} MiB, and a longer record is not read: this line was not added",
+        path.display(),
+        MOST_BYTES >> 20
+    ))
+    .advice(
+        "all that stands in it can be read. What fills it are histograms, slices and caveats of trials: let there be \
+         fewer, or search anew into another file: -o FILE",
+    )
+}
+
 fn cannot_read(path: &Path, why: &std::io::Error) -> Failure {
     Failure::environment(format!("cannot read {}: {why}", path.display()))
 }
@@ -344,10 +387,58 @@ fn cannot_write(path: &Path, why: &std::io::Error) -> Failure {
     let failure = Failure::environment(format!("cannot write {}: {why}", path.display()));
     match why.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => failure
-            .advice("what was written before is kept; free some space, or name a file elsewhere: -o FILE"),
+            .advice("what was written before is kept: free some space and go on with a search by --resume, or name a file \
+             elsewhere: -o FILE"),
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             failure.advice("name a file elsewhere: -o FILE")
         }
         _ => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record that is kept, of so many bytes.
+    fn kept(directory: &Path, end: u64) -> Kept {
+        let path = directory.join("record.jsonl");
+        let file = File::create(&path).unwrap();
+        Kept { file, path, end, tail: Vec::new(), before: String::new() }
+    }
+
+    #[test]
+    fn what_is_written_is_never_longer_than_what_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut keeper = Keeper { kept: Some(kept(directory.path(), MOST_BYTES - 10)) };
+        let why = keeper.append("eleven byte").unwrap_err().to_string();
+        assert!(why.contains("longer than 256 MiB") && why.contains("was not added"), "{why}");
+        let path = keeper.path().unwrap();
+        assert_eq!(std::fs::metadata(path).unwrap().len(), 0, "a line that is refused changes nothing");
+        keeper.append("ten bytes\n").unwrap();
+        assert_eq!(std::fs::metadata(keeper.path().unwrap()).unwrap().len(), MOST_BYTES);
+        assert!(keeper.append("\n").is_err());
+    }
+
+    #[test]
+    fn a_trial_leaves_room_for_the_answer() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = include_str!("../../record/tests/records/dropline-1.jsonl");
+        let (trials, _) = text.trim_end().rsplit_once('\n').unwrap();
+        let trial = &Record::read(trials).unwrap().trials[0];
+        let length = trial_line(trial).len() as u64;
+        for (end, fits) in [(MOST_BYTES - ROOM_FOR_RESULT - length, true), (MOST_BYTES - ROOM_FOR_RESULT, false)] {
+            let mut keeper = Keeper { kept: Some(kept(directory.path(), end)) };
+            assert_eq!(keeper.trial(trial).is_ok(), fits);
+        }
+    }
+
+    #[test]
+    fn a_record_that_is_written_whole_has_the_same_bound() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("imported.jsonl");
+        let text = "x".repeat(MOST_BYTES as usize + 1);
+        assert!(write_new(&path, &text).unwrap_err().to_string().contains("longer than 256 MiB"));
+        assert!(!path.exists());
     }
 }

@@ -48,9 +48,9 @@ pub(crate) fn profiles(
         streams,
         directions,
         drain,
-        seed: args.seed,
         ..TrafficProfile::default()
     };
+    let base = TrafficProfile { seed: args.seed.unwrap_or(base.seed), ..base };
     let packets = match (&args.packet, &args.frame) {
         (None, None) => vec![base.packet],
         (Some(size), _) => vec![packet("--packet", size, Packet::of_payload)?],
@@ -112,25 +112,29 @@ pub(crate) fn searches(
         return Err(Failure::usage(format!("{target} runs at its own pace: there is no load to search"))
             .advice("measure it with  dropline trial"));
     }
-    let preset = preset(args)?;
+    let replayed = replayed(args);
+    let preset = preset(args, replayed.as_ref())?;
     let (algorithm, goals) = asked(args)?;
-    let limits = Limits {
-        budget: match &args.budget {
-            Some(text) => Some(read("--budget", written::positive_duration(text))?),
-            None => algorithm.default_budget(),
-        },
-        max_trials: args.max_trials,
+    let mut limits = match &replayed {
+        Some(record) => record.limits,
+        None => Limits { budget: algorithm.default_budget(), max_trials: None },
     };
+    limit(args, &mut limits)?;
     let warm_up = match &args.warm_up {
         Some(text) => read("--warm-up", written::duration(text))?,
+        // A record holds none of it.
+        None if replayed.is_some() => Duration::ZERO,
         None => algorithm.default_warm_up(),
     };
     let delay_at = match &args.delay_at {
         Some(text) => shares(text)?,
         None => Vec::new(),
     };
-    let plan = |profile: TrafficProfile| -> Result<SearchPlan, Failure> {
+    let plan = |mut profile: TrafficProfile| -> Result<SearchPlan, Failure> {
         arrival_argument::searchable(&profile.arrival)?;
+        if let (None, Some(record)) = (args.traffic.seed, &replayed) {
+            profile.seed = record.profile.seed;
+        }
         let range = range(args, &target, &profile, generator_limit)?;
         let (target, goals, delay_at) = (target.clone(), goals.clone(), delay_at.clone());
         let plan = SearchPlan {
@@ -174,21 +178,35 @@ fn range(
     LoadRange::new(min, max).map_err(|why| Failure::usage(format!("--min-load, --max-load: {why}")))
 }
 
-fn preset(args: &SearchArgs) -> Result<Option<Preset>, Failure> {
+/// The search of a record that is replayed: what it was asked for is asked again where the command line says nothing.
+pub(crate) fn replayed(args: &SearchArgs) -> Option<SearchPlan> {
+    let record = Target::parse(args.target.as_deref()?).ok()?.replayed()?;
+    SearchPlan::of_record(&record).ok().filter(|_| args.preset.is_none())
+}
+
+fn preset(args: &SearchArgs, replayed: Option<&SearchPlan>) -> Result<Option<Preset>, Failure> {
     match &args.preset {
+        None if replayed.is_some() => Ok(None),
         Some(word) => word.parse().map(Some).map_err(|why| Failure::usage(format!("--preset: {why}"))),
         None if args.goal.is_empty() && args.algorithm.as_deref() == Some("mlr") => Ok(Some(Preset::Csit)),
         None => Ok(None),
     }
 }
 
-fn algorithm(args: &SearchArgs, preset: Option<Preset>) -> Result<AlgorithmPlan, Failure> {
+fn algorithm(
+    args: &SearchArgs,
+    preset: Option<Preset>,
+    replayed: Option<&SearchPlan>,
+) -> Result<AlgorithmPlan, Failure> {
     let implied = if args.preset.is_some() { "mlr" } else { "credible" };
     let name = args.algorithm.as_deref().unwrap_or(implied);
     if args.preset.is_some() && name != "mlr" {
         return Err(Failure::usage(format!("--preset implies --algorithm mlr, not {name}")));
     }
-    let mut algorithm = AlgorithmPlan::parse(name)?;
+    let mut algorithm = match replayed {
+        Some(record) if args.algorithm.is_none() => record.algorithm,
+        _ => AlgorithmPlan::parse(name)?,
+    };
     match &mut algorithm {
         AlgorithmPlan::Mlr { effective } => {
             if let Some(preset) = preset {
@@ -205,7 +223,7 @@ fn algorithm(args: &SearchArgs, preset: Option<Preset>) -> Result<AlgorithmPlan,
             *doublings = args.mdr_doublings.unwrap_or(*doublings);
         }
         AlgorithmPlan::Credible { level, certify } => {
-            *certify = args.certify;
+            *certify |= args.certify;
             if let Some(text) = &args.level {
                 *level = read("--level", written::ratio(text))?;
             }
@@ -237,9 +255,17 @@ pub(crate) fn level(text: &str) -> Result<f64, Failure> {
     }
 }
 
-fn goals(args: &SearchArgs, algorithm: AlgorithmPlan, preset: Option<Preset>) -> Result<Vec<Goal>, Failure> {
+fn goals(
+    args: &SearchArgs,
+    algorithm: AlgorithmPlan,
+    preset: Option<Preset>,
+    replayed: Option<&SearchPlan>,
+) -> Result<Vec<Goal>, Failure> {
     if let Some(preset) = preset {
         return Ok(preset.goals());
+    }
+    if let Some(record) = replayed.filter(|_| args.goal.is_empty()) {
+        return Ok(record.goals.clone());
     }
     let written: Vec<&str> = match args.goal.as_slice() {
         [] => vec!["0", "0.5%"],
@@ -414,9 +440,11 @@ pub(crate) fn smallest_effect(text: Option<&str>) -> Result<Option<f64>, Failure
 
 /// What a search is asked for, before its target is looked at.
 pub(crate) fn asked(args: &SearchArgs) -> Result<(AlgorithmPlan, Vec<Goal>), Failure> {
-    let preset = preset(args)?;
-    let algorithm = algorithm(args, preset)?;
-    Ok((algorithm, goals(args, algorithm, preset)?))
+    let replayed = replayed(args);
+    let replayed = replayed.as_ref();
+    let preset = preset(args, replayed)?;
+    let algorithm = algorithm(args, preset, replayed)?;
+    Ok((algorithm, goals(args, algorithm, preset, replayed)?))
 }
 
 /// How long an exec: program may stay silent.

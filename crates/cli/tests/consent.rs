@@ -43,6 +43,10 @@ fn no_verb_sends_a_packet_to_a_host_that_did_not_consent() {
         &["measure", &udp],
         &["heartbeat", "send", &address, "--once"],
         &["heartbeat", "send", &address, "--rate=10pps", "--duration=100ms"],
+        &["heartbeat", "report", &address],
+        &["heartbeat", "report", &address, "--clock=shared", "--json"],
+        &["heartbeat", "watch", &address, "--duration=100ms"],
+        &["heartbeat", "watch", &address, "--until-alarm", "--json"],
         &["heartbeat", "cost", "--server", &address, "--pid=1"],
     ] {
         let before = left(&lab.client);

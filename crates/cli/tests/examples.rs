@@ -36,7 +36,6 @@ const NOT_HERE: &[(&str, &str)] = &[
     ("experiment flowgraph-latency", "needs the same graphs"),
     ("experiment poisson-loss", "runs for minutes; crates/experiments tests its parts"),
     ("heartbeat serve --listen 0.0.0.0", "listens to a network that the test did not make"),
-    ("gateway:9060", "a host that the reader has"),
     ("heartbeat cost", "measures for a minute; crates/cli/tests/heartbeat_reliability.rs runs it on less"),
     (
         "--start 'dropline serve' --probe request",

@@ -227,6 +227,43 @@ fn a_record_that_is_replayed_tells_its_own_loads() {
     assert_eq!((&kept["number"], &kept["forwarded"]), (&1.into(), &third["forwarded"]));
 }
 
+#[test]
+fn a_record_that_is_replayed_is_searched_as_it_was() {
+    let bench = Bench::new();
+    for how in [
+        &["--algorithm=mlr", "--goal=0,trial=1s", "--budget=20s"][..],
+        &["--goal=1%", "--goal=0", "--budget=12s", "--seed=11", "--level=90%"],
+        &["--algorithm=mdr", "--mdr-version=first", "--goal=0.5%", "--max-trials=12"],
+        &["--preset=rfc2544", "--max-trials=7"],
+        &["--algorithm=binary", "--goal=0,trial=1s"],
+    ] {
+        bench.done(&[&["search", "sim:soft", "-q", "-o", "good.jsonl"], how].concat());
+        let again = bench.run(&["search", "replay:good.jsonl", "--json", "-o", "again.jsonl"]);
+        assert!(again.errors.contains("is taken from the record"), "{}", again.errors);
+        let good = bench.done(&["report", "good.jsonl", "--json"]).json();
+        assert_eq!(again.json()["goals"], good["goals"], "{how:?}");
+        ["good.jsonl", "again.jsonl"].iter().for_each(|name| std::fs::remove_file(bench.path(name)).unwrap());
+    }
+    searched(&bench, "good.jsonl");
+    let other = bench.run(&["search", "replay:good.jsonl", "--goal=0,trial=7s", "-o", "-"]);
+    assert!(other.code == Some(4) && other.errors.contains("no further trial of"), "{}", other.errors);
+}
+
+#[test]
+fn nothing_that_a_program_says_for_people_steers_a_terminal() {
+    let bench = Bench::new();
+    bench.write("says.sh", r"printf 'first\nclears \033[2J\033]0;t\007\302\233 it\n' >&2; printf '%9000d\nlast' 7 >&2; exit 3");
+    for (target, load) in [("exec:sh says.sh", &["--load=1kpps"][..]), ("flowgraph:exec:sh says.sh", &[])] {
+        let words = &["trial", target, "--duration=1s", "-q", "-o", "-"];
+        let Ended { text, errors, .. } = bench.run(&[words, load].concat());
+        assert!(!steers(&text) && !steers(&errors), "{target}: {errors:?}");
+        for said in ["first\n", "clears \u{fffd}[2J", "last\n", "…\n"] {
+            assert!(errors.contains(said), "{target}: {said:?} is missing in {errors:?}");
+        }
+        assert!(errors.find("last\n") < errors.find("error: "), "{target}: what it said stands before our error");
+    }
+}
+
 /// Runs it with this on its standard input.
 fn fed(bench: &Bench, words: &[&str], text: &str) -> Ended {
     let mut child = bench

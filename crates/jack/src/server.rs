@@ -1,11 +1,12 @@
 //! A JACK server of our own, with the dummy driver: no sound card, and the clock is this machine's.
 
 use crate::sys::{self, Client};
+use dropline_printable::lines;
 use std::fmt::Write as _;
-use std::io::{self, BufRead as _, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -89,7 +90,7 @@ impl Server {
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
         let mut child = sys::start_with_us(&mut command).map_err(Refused::NotStarted)?;
-        let said = child.stderr.take().map(|stderr| thread::spawn(|| complaint(stderr)));
+        let said = child.stderr.take().map(|stderr| thread::spawn(|| complaint(BufReader::new(stderr))));
         Ok(Self { child, name, said })
     }
 
@@ -147,12 +148,12 @@ impl Drop for Server {
 }
 
 /// The first lines that it writes. All are read, for one that writes into a full pipe stands still.
-fn complaint(stderr: ChildStderr) -> String {
+fn complaint(stderr: impl BufRead) -> String {
     let mut kept: Vec<String> = Vec::new();
-    for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
-        let line = String::from_utf8_lossy(&line).trim().to_owned();
+    for line in lines(stderr) {
+        let line = line.trim();
         if !line.is_empty() && kept.len() < LINES {
-            kept.push(line);
+            kept.push(line.to_owned());
         }
     }
     kept.join("; ")

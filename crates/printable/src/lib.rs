@@ -1,8 +1,11 @@
 //! What a record or anybody else says, safe to be shown: no character of it steers a terminal.
 //!
 //! Owns which characters steer, and how they are replaced or escaped. It knows nothing of ours.
-//! Start reading at [`steers`], then [`printable`].
+//! Start reading at [`steers`], then [`printable`]; [`lines`] is for what a program says while it runs.
 
+mod lines;
+
+pub use lines::lines;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 

@@ -19,6 +19,9 @@ pub trait Algorithm: fmt::Debug + Send {
     /// The search has another budget from here on; `None` is none. Matters where a budget is shared out.
     fn budget(&mut self, _budget: Option<Duration>) {}
 
+    /// No trial follows under the limits that it has: what was seen so far is made an answer, however little it is.
+    fn settle(&mut self) {}
+
     /// Name of the phase that the trial it wants now belongs to, such as `initial` or `final`.
     fn phase(&self) -> String;
 

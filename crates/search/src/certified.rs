@@ -47,6 +47,10 @@ impl Algorithm for Certified {
         self.interval.budget(budget.map(|budget| budget.saturating_sub(self.budget)));
     }
 
+    fn settle(&mut self) {
+        self.interval.settle();
+    }
+
     fn phase(&self) -> String {
         if self.interval.is_over() {
             format!("certify: {}", self.proof.phase())

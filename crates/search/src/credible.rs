@@ -255,6 +255,10 @@ impl Algorithm for Credible {
         self.decide();
     }
 
+    fn settle(&mut self) {
+        self.inquiries.iter_mut().for_each(Inquiry::settle);
+    }
+
     fn phase(&self) -> String {
         match self.inquiries.get(self.current) {
             Some(inquiry) if inquiry.is_locating() => "locate".into(),

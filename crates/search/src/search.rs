@@ -92,7 +92,16 @@ impl Search {
     pub fn next_trial(&mut self) -> Option<TrialInput> {
         let out_of_time = self.limits.budget.is_some_and(|budget| self.spent >= budget);
         let out_of_trials = self.limits.max_trials.is_some_and(|most| self.trials >= most);
-        if out_of_time || out_of_trials { None } else { self.algorithm.next_trial() }
+        if out_of_time || out_of_trials {
+            self.settle();
+            return None;
+        }
+        self.algorithm.next_trial()
+    }
+
+    /// No trial follows, whatever the reason: what was seen so far is made an answer.
+    pub fn settle(&mut self) {
+        self.algorithm.settle();
     }
 
     /// The next trial whatever the limits; `None` when the search is done.
@@ -156,6 +165,11 @@ impl Search {
     /// Sum of the trials' elapsed times.
     pub fn spent(&self) -> Duration {
         self.spent
+    }
+
+    /// Number of trials.
+    pub fn trials(&self) -> u64 {
+        self.trials
     }
 
     /// What is known now, a pair of bounds a goal.

@@ -12,20 +12,20 @@ pub use question::Question;
 pub use wrong::WrongAnswer;
 
 use super::Opening;
+use super::said::Said;
+use dropline_archive::reading::{self, Unread};
 use dropline_failure::Failure;
 use dropline_traffic::{Farewell, Started, start_with_us};
 use dropline_trial::{Caveat, Measurer, Part, TrafficProfile, Trial, TrialInput};
 use fields::Fields;
 use serde::Serialize;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufReader, Write as _};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longest answer that is read; a longer line is a program gone wrong.
-const LONGEST_LINE: u64 = 64 << 20;
 /// Lines that are read before somebody wants them; a program that says more waits.
 const LINES_AHEAD: usize = 2;
 /// How long a program has to end once its stdin is closed, if nobody is less patient; and to answer the trial that is
@@ -37,7 +37,8 @@ pub struct Program {
     name: String,
     child: Started,
     requests: Option<ChildStdin>,
-    answers: Receiver<std::io::Result<Line>>,
+    answers: Receiver<Result<Line, Unread>>,
+    said: Said,
     profile: TrafficProfile,
     opening: Opening,
     next_trial: u64,
@@ -79,25 +80,24 @@ impl Program {
     pub fn start(command: &[String], profile: &TrafficProfile, opening: Opening) -> Result<Self, Failure> {
         let name = command[0].clone();
         let mut program = Command::new(&name);
-        program.args(&command[1..]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        program.args(&command[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = start_with_us(&mut program, Farewell::Asked).map_err(|why| {
             Failure::environment(format!("cannot start {name:?}: {why}"))
                 .advice("an exec: command is a program with its arguments; it is run without a shell")
         })?;
         let requests = child.stdin.take();
         let output = child.stdout.take().expect("stdout is a pipe");
+        let said = Said::shown(child.stderr.take().expect("stderr is a pipe"));
         let (send, answers) = sync_channel(LINES_AHEAD);
         thread::spawn(move || read_lines(output, &send));
         let next_trial = opening.first_trial;
-        Ok(Self { name, child, requests, answers, profile: profile.clone(), opening, next_trial })
+        Ok(Self { name, child, requests, answers, said, profile: profile.clone(), opening, next_trial })
     }
 
     fn ask(&mut self, request: &Request) -> Result<(), Failure> {
         // What is there now answers nothing that was asked.
-        while let Ok(Ok(line)) = self.answers.try_recv() {
-            if !line.text.trim().is_empty() {
-                return Err(self.surplus(request.trial, &line.text));
-            }
+        while let Ok(line) = self.answers.try_recv() {
+            self.nothing(request.trial, line)?;
         }
         let mut line = serde_json::to_string(request).expect("a request is JSON");
         line.push('\n');
@@ -119,9 +119,7 @@ impl Program {
                 Ok(Ok(line)) if line.text.trim().is_empty() && Instant::now() < until => {}
                 // An answer; or a line that says nothing when the time is over.
                 Ok(Ok(line)) => return Ok(line),
-                Ok(Err(why)) => {
-                    return Err(Failure::environment(format!("reading from {:?} failed: {why}", self.name)));
-                }
+                Ok(Err(why)) => return Err(self.unread(trial, &why)),
                 Err(RecvTimeoutError::Disconnected) if self.is_stopped() => {
                     return Err(Failure::interrupted());
                 }
@@ -158,6 +156,7 @@ impl Program {
             }
             thread::sleep(Duration::from_millis(10));
         }
+        self.said.wait();
         let how = status.map_or("closed its output".into(), |status| format!("ended ({status})"));
         Failure::environment(format!("{:?} {how} before it answered trial {trial}", self.name))
             .advice("finished trials are kept; mend the program and go on with --resume FILE TARGET")
@@ -170,6 +169,21 @@ impl Program {
             shown(line)
         ))
         .advice(r#"an answer is one line: {"intended":N,"offered":N,"forwarded":N,"duration_s":S}"#)
+    }
+
+    /// A line that says nothing; any other one was said before it was asked for.
+    fn nothing(&self, trial: u64, line: Result<Line, Unread>) -> Result<(), Failure> {
+        let line = line.map_err(|why| self.unread(trial, &why))?;
+        if line.text.trim().is_empty() { Ok(()) } else { Err(self.surplus(trial, &line.text)) }
+    }
+
+    fn unread(&self, trial: u64, why: &Unread) -> Failure {
+        let why = match why {
+            Unread::Endless(most) => format!("it is longer than {} MiB, and so much is not read", most >> 20),
+            other => other.to_string(),
+        };
+        Failure::environment(format!("the answer of {:?} to trial {trial} cannot be read: {why}", self.name))
+            .advice("an answer is one line of JSON: fewer cells in its histogram make it shorter")
     }
 
     fn ended_badly(&self, how: &str) -> Failure {
@@ -243,10 +257,8 @@ impl Measurer for Program {
         self.requests = None;
         let within = ENDS_WITHIN.min(self.opening.patience);
         let until = Instant::now() + within;
-        while let Ok(Ok(line)) = self.answers.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            if !line.text.trim().is_empty() {
-                return Err(self.surplus(self.next_trial, &line.text));
-            }
+        while let Ok(line) = self.answers.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            self.nothing(self.next_trial, line)?;
         }
         // Who was stopped may end as he likes.
         while !self.is_stopped() {
@@ -280,20 +292,12 @@ impl Request {
 }
 
 /// Reads lines until there are no more, or nobody wants them.
-fn read_lines(output: ChildStdout, send: &SyncSender<std::io::Result<Line>>) {
+fn read_lines(output: ChildStdout, send: &SyncSender<Result<Line, Unread>>) {
     let mut lines = BufReader::new(output);
-    loop {
-        let mut text = Vec::new();
-        let line = match lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut text) {
-            Ok(0) => break,
-            Ok(_) => Ok(Line {
-                text: String::from_utf8_lossy(&text).into_owned(),
-                more: !lines.buffer().trim_ascii().is_empty(),
-            }),
-            Err(why) => Err(why),
-        };
+    while let Some(line) = reading::line(&mut lines).transpose() {
+        let more = !lines.buffer().trim_ascii().is_empty();
         let broken = line.is_err();
-        if send.send(line).is_err() || broken {
+        if send.send(line.map(|text| Line { text, more })).is_err() || broken {
             break;
         }
     }
@@ -310,10 +314,11 @@ impl Drop for Program {
         self.requests = None;
         for _ in 0..50 {
             if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
-                return;
+                return self.said.wait();
             }
             thread::sleep(Duration::from_millis(10));
         }
         self.child.end();
+        self.said.wait();
     }
 }

@@ -11,6 +11,7 @@ pub mod flowgraph;
 mod heartbeat;
 mod jack;
 pub mod replay;
+mod said;
 mod simulated;
 pub mod udp;
 mod wakeup;
@@ -226,6 +227,14 @@ impl Target {
             }
             Kind::Wakeup(_) => (Rate::from_millipps(1_000_000), Some(Rate::from_millipps(100_000_000))),
             _ => (Rate::from_millipps(1_000_000), None),
+        }
+    }
+
+    /// The record whose trials are answered again.
+    pub fn replayed(&self) -> Option<dropline_record::Record> {
+        match &self.kind {
+            Kind::Replay { path } => replay::Replay::record(path),
+            _ => None,
         }
     }
 

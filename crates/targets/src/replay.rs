@@ -26,11 +26,15 @@ impl Replay {
         Ok(Self { trials, next: first })
     }
 
-    /// The loads that the record's search was to use. A pipe can be read but once, and is not read for it.
-    pub(super) fn range(path: &Path) -> Option<LoadRange> {
+    /// The record, to learn what was asked for. A pipe can be read but once, and is not read for it.
+    pub(super) fn record(path: &Path) -> Option<Record> {
         let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
-        let Record { header, .. } = is_file.then(|| read_record(path).ok()).flatten()?;
-        let search = header.search?;
+        is_file.then(|| read_record(path).ok()).flatten()
+    }
+
+    /// The loads that the record's search was to use.
+    pub(super) fn range(path: &Path) -> Option<LoadRange> {
+        let search = Self::record(path)?.header.search?;
         let [min, max] = [search.min_load_pps, search.max_load_pps].map(Rate::pps);
         LoadRange::new(min.ok()?, max.ok()?).ok()
     }

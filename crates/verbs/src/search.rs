@@ -96,7 +96,9 @@ pub fn resume(
     let (mut keeper, mut record) = Keeper::resume(path)?;
     same_search(plan, &record, path)?;
     let Replayed { mut search, at } = replay(plan, &record).map_err(|why| why.of(path))?;
-    if SearchPlan::of_record(&record)?.limits != plan.limits {
+    let limits = SearchPlan::of_record(&record)?.limits;
+    let spent = (limits != plan.limits).then(|| spent_before(plan, &search)).flatten();
+    if limits != plan.limits {
         plan.limit(&mut search, plan.limits);
         let line = plan.limits_line(record.last_number().unwrap_or(0));
         keeper.limits(&line);
@@ -105,8 +107,11 @@ pub fn resume(
     let goes_on = search.next_trial().is_some();
     if record.is_finished() && !goes_on {
         // More was allowed, and nothing more is wanted.
-        return Ok(Finished { record: read_record(path)?, failure: None });
+        let mut record = read_record(path)?;
+        record.reading.extend(spent);
+        return Ok(Finished { record, failure: None });
     }
+    record.reading.extend(spent);
     if goes_on && plan.target.is_refused() {
         let word = quoted(&record.header.target);
         return Err(Failure::environment(format!(
@@ -125,6 +130,24 @@ pub fn resume(
     }
     run.record.result = None;
     Ok(run.run())
+}
+
+/// What is said where other limits leave no room for another trial.
+fn spent_before(plan: &SearchPlan, search: &Search) -> Option<CaveatLine> {
+    let (spent, trials) = (search.spent(), search.trials());
+    let budget = plan.limits.budget.filter(|budget| *budget <= spent);
+    let most = plan.limits.max_trials.filter(|most| *most <= trials);
+    let limit = match (budget, most) {
+        (Some(budget), _) => format!("--budget {} s", budget.as_secs_f64()),
+        (None, Some(most)) => format!("--max-trials {most}"),
+        (None, None) => return None,
+    };
+    let text = format!(
+        "{limit} was spent before this --resume: the {trials} trials of this record took {:.3} s, so none is added; \
+         to go on, allow more than that",
+        spent.as_secs_f64()
+    );
+    Some(CaveatLine::said("limit_spent_before", text))
 }
 
 /// Refuses a plan that is not that of the record.
@@ -228,10 +251,9 @@ impl Run<'_> {
         let interrupted =
             failure.as_ref().is_some_and(|why| why.kind() == dropline_failure::Kind::Interrupted);
         if failure.is_none() || interrupted {
+            self.search.settle();
             let result = self.result(interrupted, delay_at);
-            let go_on =
-                |why: Failure| why.advice("all trials are kept; free some space and go on with --resume");
-            if let Err(why) = self.keeper.result(&result).map_err(go_on) {
+            if let Err(why) = self.keeper.result(&result) {
                 failure = failure.or(Some(why));
             }
             self.record.result = Some(result);
@@ -310,9 +332,7 @@ impl Run<'_> {
     }
 
     fn keep(&mut self, line: TrialLine, elapsed: Duration) -> Result<(), Failure> {
-        let go_on =
-            |why: Failure| why.advice("finished trials are kept; free some space and go on with --resume");
-        let kept = self.keeper.trial(&line).map_err(go_on);
+        let kept = self.keeper.trial(&line);
         self.at += elapsed;
         let search = (line.purpose == Purpose::Search).then_some(&self.search);
         self.watcher.ended(&line, search);

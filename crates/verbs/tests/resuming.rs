@@ -466,6 +466,34 @@ fn a_finished_record_opens_nothing_and_shows_its_answer() {
 }
 
 #[test]
+fn limits_that_were_spent_before_a_resume_are_said_and_add_no_trial() {
+    for (algorithm, limits, other, says) in [
+        ("credible", seconds(30), seconds(3), "--budget 3 s was spent before this --resume"),
+        ("mlr", seconds(30), seconds(3), "--budget 3 s was spent before this --resume"),
+        (
+            "mlr",
+            Limits { budget: None, max_trials: Some(9) },
+            Limits { budget: None, max_trials: Some(2) },
+            "--max-trials 2 was spent before this --resume: the 9 trials of this record",
+        ),
+    ] {
+        let (_directory, path) = file();
+        let mut plan = plan("sim:soft", algorithm, &["0"], 7);
+        plan.limits = limits;
+        let made = search(&plan, &path).trials.len();
+        plan.limits = other;
+        let record = resume(&plan, &path).unwrap().record;
+        assert_eq!(record.trials.len(), made);
+        let said = record.caveats();
+        assert!(said.iter().any(|caveat| caveat.text.starts_with(says)), "{algorithm}: {said:?}");
+        // With as much again it goes on, and nothing of the kind is said.
+        plan.limits = Limits { budget: Some(Duration::from_secs(300)), max_trials: Some(made as u64 + 1) };
+        let said = resume(&plan, &path).unwrap().record.caveats();
+        assert!(said.iter().all(|caveat| caveat.code != "limit_spent_before"), "{algorithm}: {said:?}");
+    }
+}
+
+#[test]
 fn a_record_is_kept_only_in_a_file_of_its_own() {
     let plan = plan("sim:hard", "binary", &["0"], 7);
     let taken = |path: &str| {

@@ -229,6 +229,34 @@ fn a_budget_ends_a_search_with_what_it_knows() {
 }
 
 #[test]
+fn a_number_of_trials_ends_a_search_with_what_a_budget_that_ends_there_would_answer() {
+    for goals in [&["0"][..], &["0", "0.5%"]] {
+        for spent in 1..7 {
+            let mut plan = plan("sim:soft", "credible", goals);
+            plan.limits.budget = Some(Duration::from_secs(spent));
+            let by_time = search(&plan, &Output::Nowhere).record;
+            // What a longer budget would have been shared out for makes no difference while it looks around.
+            plan.limits =
+                Limits { budget: Some(Duration::from_secs(36)), max_trials: Some(by_time.trials.len() as u64) };
+            let by_number = search(&plan, &Output::Nowhere).record;
+            let loads = |record: &Record| -> Vec<f64> {
+                record.trials.iter().map(|trial| trial.intended_load_pps).collect()
+            };
+            if loads(&by_number) != loads(&by_time) {
+                continue;
+            }
+            assert_eq!(bounds(&by_number), bounds(&by_time), "{goals:?} {spent} s");
+        }
+    }
+    let mut plan = plan("sim:soft", "credible", &["0"]);
+    plan.limits.max_trials = Some(1);
+    let record = search(&plan, &Output::Nowhere).record;
+    assert_eq!(record.trials[0].phase.as_deref(), Some("locate"));
+    let answer = &record.result.unwrap().goals[0];
+    assert!(answer.result == ResultWord::Wide && answer.why.is_none(), "{answer:?}");
+}
+
+#[test]
 fn two_searches_on_one_file_are_refused() {
     let (_directory, path) = file("record.jsonl");
     let plan = plan("sim:hard", "mlr", &["0"]);
@@ -320,6 +348,13 @@ fn a_program_that_fails_in_mid_search_costs_no_finished_trial() {
         ("time.sleep(60)", "did not answer trial 4"),
         // Lines that say nothing, without end.
         ("[print() for _ in iter(int, 1)]", "it is not one JSON object"),
+        ("print(chr(32) * (17 << 20))", "it is longer than 16 MiB, and so much is not read"),
+        ("os.write(1, bytes([123, 255, 10]))", "byte 1 is not text"),
+        ("print(text[:-1] + ', ' + chr(34) + 'x' + chr(34) + ': 1e400}')", "is beyond 1.8e308"),
+        (
+            "print(json.dumps(dict(answer, caveats=['x' * (10 << 20)])))",
+            "the text of \"caveats[0]\" has 10485760 characters, and at most 1000 are taken",
+        ),
     ] {
         let (failure, trials) = failure_of(&program("print(text)", ending));
         assert!(failure.contains(what) && failure.contains("trial 4"), "{ending}: {failure}");

@@ -186,9 +186,9 @@ pub(crate) struct TrafficArgs {
     /// Directions that the load is the sum of, with their shares: west=2,east=1 (exec: and sim:).
     #[arg(long, value_name = "SHARES")]
     pub(crate) directions: Option<String>,
-    /// Chance of arrivals and simulations; each trial derives its own.
-    #[arg(long, value_name = "N", default_value_t = 7)]
-    pub(crate) seed: u64,
+    /// Chance of arrivals and simulations; each trial derives its own [default: 7].
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
     /// Longest wait for packets after the last departure [default: 2s].
     #[arg(long, value_name = "TIME")]
     pub(crate) drain: Option<String>,

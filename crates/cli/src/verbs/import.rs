@@ -3,7 +3,7 @@
 use super::DONE;
 use crate::args::{ImportArgs, SourceArgs};
 use crate::output as out;
-use dropline_archive::whole_file;
+use dropline_archive::record_file;
 use dropline_distributions::import::{Format, Hints, Imported};
 use dropline_distributions::{export, import};
 use dropline_failure::{Failure, nearest};
@@ -13,7 +13,7 @@ use std::path::Path;
 pub(crate) fn run(args: &ImportArgs) -> Result<u8, Failure> {
     let (format, imported) = read(&args.file, &args.source)?;
     let name = args.file.file_name().unwrap_or_default().to_string_lossy();
-    whole_file::create_of(&args.output, export::lines(&name, format, &imported).as_bytes())?;
+    record_file::write_new(&args.output, &export::lines(&name, format, &imported))?;
     for part in &imported {
         let what = if part.name.is_empty() {
             String::new()

@@ -54,6 +54,9 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
 type All = (Vec<Finished>, Option<std::path::PathBuf>);
 
 fn fresh(args: &SearchArgs, conditions: &mut Conditions, progress: &mut Progress) -> Result<All, Failure> {
+    if !args.keep.quiet && plan::replayed(args).is_some() {
+        note!("what the command line does not say of goals, algorithm, limits and chance is taken from the record");
+    }
     let mut limit: Option<Rate> = None;
     let plans = plan::searches(args, &mut |profile| match limit {
         Some(known) => Ok(known),

@@ -67,6 +67,11 @@ impl Answer {
     pub fn read(line: &str) -> Result<Self, FieldError> {
         let fields = Fields::read(line)?;
         let duration = fields.seconds("duration_s")?;
+        let caveats = fields.entries("caveats", MOST_CAVEATS, CAVEAT, AnswerCaveat::read)?;
+        for (at, AnswerCaveat { code, text }) in caveats.iter().enumerate() {
+            fields.short("caveats", at, "code", code, LONGEST_CODE)?;
+            fields.short("caveats", at, "text", text, LONGEST_TEXT)?;
+        }
         Ok(Self {
             trial: fields.optional_count("trial")?,
             intended: fields.count("intended")?,
@@ -75,8 +80,8 @@ impl Answer {
             duration,
             elapsed: fields.optional_seconds("elapsed_s")?.unwrap_or(duration),
             delay_ns_histogram: fields.pairs("delay_ns_histogram")?,
-            slices: fields.objects("slices", AnswerSlice::read)?,
-            caveats: fields.entries("caveats", CAVEAT, AnswerCaveat::read)?,
+            slices: fields.objects("slices", MOST_SLICES, AnswerSlice::read)?,
+            caveats,
         })
     }
 
@@ -231,6 +236,11 @@ impl Answer {
 
 /// One in so many packets may have come back twice.
 const MORE_BY: u64 = 100;
+/// Every line of an answer is kept in the record, which is read whole: more says nothing to anybody.
+const MOST_CAVEATS: usize = 100;
+const LONGEST_CODE: usize = 64;
+const LONGEST_TEXT: usize = 1000;
+const MOST_SLICES: usize = 10_000;
 /// What a caveat is.
 const CAVEAT: &str = r#"words, or {"code": "…", "text": "…"}"#;
 
@@ -434,7 +444,7 @@ mod tests {
         for (wrong, says) in [
             (
                 after(["10.5", "10", "5", "1"], ""),
-                r#""intended" is 10.5: it must be a whole number, 0 or more"#,
+                r#""intended" is 10.5: it must be a whole number, 0 or more and below 2^64"#,
             ),
             (after(["-1", "10", "5", "1"], ""), r#""intended" is -1: it must be a whole"#),
             (after(["10", "\"10\"", "5", "1"], ""), r#""offered" is "10": it must be a whole"#),
@@ -458,8 +468,47 @@ mod tests {
         ] {
             assert!(wrong.contains(says), "{wrong}");
         }
-        for line in ["OK", "[]", "7", "{", r#"{"intended":1}{}"#] {
-            assert_eq!(trial(line).unwrap_err(), "it is not one JSON object", "{line}");
+        for (line, says) in [
+            ("OK", ""),
+            ("[]", ""),
+            ("7", ""),
+            ("{", ": EOF while parsing an object at byte 1"),
+            (r#"{"intended":1}{}"#, ": trailing characters at byte 15"),
+        ] {
+            assert_eq!(trial(line).unwrap_err(), format!("it is not one JSON object{says}"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_too_large_is_called_that() {
+        let wrong = after(["10", "1e400", "5", "1"], "");
+        assert!(wrong.contains("the number at byte ") && wrong.contains("is beyond 1.8e308"), "{wrong}");
+        let wrong = after(["10", "18446744073709551616", "5", "1"], "");
+        assert!(wrong.contains("below 2^64"), "{wrong}");
+    }
+
+    #[test]
+    fn what_would_fill_the_record_is_refused_with_the_bound_that_it_passed() {
+        let caveats = |text: &str, count: usize| format!(r#","caveats":[{}]"#, vec![text; count].join(","));
+        let words = |length: usize| format!("\"{}\"", "é".repeat(length));
+        let coded = |length: usize| format!(r#"{{"code":"{}","text":"x"}}"#, "c".repeat(length));
+        let slices = |count: usize| {
+            format!(r#","slices":[{}]"#, vec![r#"{"duration_s":1e-9,"offered":0,"forwarded":0}"#; count].join(","))
+        };
+        for (within, beyond, says) in [
+            (caveats("\"x\"", 100), caveats("\"x\"", 101), "\"caveats\" has 101 entries, and at most 100 are taken"),
+            (
+                caveats(&words(1000), 1),
+                caveats(&words(1001), 1),
+                "the text of \"caveats[0]\" has 1001 characters, and at most 1000 are taken",
+            ),
+            (caveats(&coded(64), 2), caveats(&coded(65), 2), "the code of \"caveats[0]\" has 65 characters"),
+            (slices(10_000), slices(10_001), "\"slices\" has 10001 entries, and at most 10000 are taken"),
+        ] {
+            let line = |more: &str| format!(r#"{{"intended":10,"offered":10,"forwarded":5,"duration_s":1{more}}}"#);
+            assert!(trial(&line(&within)).is_ok(), "{says}");
+            let why = trial(&line(&beyond)).unwrap_err();
+            assert!(why.starts_with(says), "{why}");
         }
     }
 }

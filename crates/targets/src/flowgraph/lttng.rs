@@ -128,7 +128,7 @@ impl Drop for LttngSession {
 /// If one is missing, with what installs it.
 pub fn lttng_is_here() -> Result<(), Failure> {
     provider()?;
-    let status = Command::new("lttng").arg("--version").stdout(Stdio::null()).status();
+    let status = Command::new("lttng").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.map(drop).map_err(|why| missing(format!("lttng cannot be started: {why}")))
 }
 

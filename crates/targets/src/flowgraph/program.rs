@@ -3,6 +3,7 @@
 use super::summary::{self, Ending};
 use super::{Collected, Collector, LttngSession, Names, Recording, Settings, recorded};
 use crate::Opening;
+use crate::said::Said;
 use dropline_failure::Failure;
 use dropline_passage::Settings as Meaning;
 use dropline_trace::Event;
@@ -10,7 +11,6 @@ use dropline_traffic::{Farewell, Started, start_with_us};
 use dropline_trial::passages::{KeptEvents, Recorder};
 use dropline_trial::{Measurer, Trial, TrialInput, seed};
 use std::ffi::OsString;
-use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
@@ -40,16 +40,18 @@ impl Program {
 
     fn start(&self, recorders: &Recorders) -> Result<Running, Failure> {
         let name = &self.command[0];
-        // Its words must not be taken for our result.
-        let output = std::io::stderr().as_fd().try_clone_to_owned().map_err(Failure::environment)?;
+        // Its words must not be taken for our result, nor steer a terminal.
+        let (words, output) = std::io::pipe().map_err(Failure::environment)?;
+        let errors = output.try_clone().map_err(Failure::environment)?;
         let mut command = Command::new(name);
-        command.args(&self.command[1..]).envs(recorders.environment()).stdin(Stdio::null()).stdout(output);
+        command.args(&self.command[1..]).envs(recorders.environment()).stdin(Stdio::null());
+        command.stdout(output).stderr(errors);
         let child = start_with_us(&mut command, Farewell::Killed).map_err(|why| {
             Failure::environment(format!("cannot start {name:?}: {why}")).advice(
                 "a flowgraph:exec: command is a program with its arguments; it is run without a shell",
             )
         })?;
-        Ok(Running { child, ended: None })
+        Ok(Running { child, ended: None, said: Said::shown(words) })
     }
 
     fn recorded_nothing(&self, recorder: &Recorder, status: Option<ExitStatus>) -> Failure {
@@ -242,6 +244,7 @@ fn has_trace(directory: &Path) -> bool {
 struct Running {
     child: Started,
     ended: Option<ExitStatus>,
+    said: Said,
 }
 
 impl Running {
@@ -279,5 +282,6 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.end();
+        self.said.wait();
     }
 }

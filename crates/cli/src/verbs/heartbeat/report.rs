@@ -3,7 +3,7 @@
 use crate::verbs::DONE;
 use crate::{output as out, plan};
 use clap::{Args, ValueEnum};
-use dropline_aggregator::asking::{ask, clock_is_shared, resolve};
+use dropline_aggregator::asking::{allowed, ask, clock_is_shared};
 use dropline_aggregator::report::Reading;
 use dropline_failure::Failure;
 use dropline_trial::written;
@@ -13,10 +13,11 @@ use dropline_trial::written;
 #[command(after_help = "\
 Examples:
   dropline heartbeat report 127.0.0.1:9060
-  dropline heartbeat report gateway:9060 --clock shared --json
+  dropline heartbeat report 127.0.0.1:9060 --clock shared --json
 
 A report does not say what time it is at the aggregator: ages are known only if its clock is ours, and only
-up to multiples of 18 h 12 min 16 s. dropline heartbeat watch knows more, as it remembers.")]
+up to multiples of 18 h 12 min 16 s. dropline heartbeat watch knows more, as it remembers.
+Nothing is asked of a host that did not consent: run this on the host of the aggregator.")]
 pub(crate) struct HeartbeatReportArgs {
     /// The aggregator, HOST:PORT.
     target: String,
@@ -48,7 +49,7 @@ impl Clock {
 }
 
 pub(crate) fn run(args: &HeartbeatReportArgs) -> Result<u8, Failure> {
-    let target = resolve(&args.target)?;
+    let target = allowed(&args.target)?;
     let patience = plan::read("--patience", written::positive_duration(&args.patience))?;
     let answer = ask(target, patience)?;
     let reading = Reading::new(target, &answer, Clock::is_shared(args.clock, target));

@@ -8,7 +8,7 @@ use crate::{output as out, plan};
 use clap::Args;
 use console::Term;
 use dropline_aggregator::age::span;
-use dropline_aggregator::asking::{ask, resolve};
+use dropline_aggregator::asking::{allowed, ask};
 use dropline_aggregator::metrics;
 use dropline_aggregator::watch::{
     AlarmCommand, Answers, Content, Event, Http, Monitor, PAGE, RunningHttp, Watch, WatchState,
@@ -28,11 +28,12 @@ Examples:
   dropline heartbeat watch 127.0.0.1:9060
   dropline heartbeat watch 127.0.0.1:9060 --page 127.0.0.1:9061
   dropline heartbeat watch 127.0.0.1:9060 --variables 0-7 --silent-after 5s --until-alarm
-  dropline heartbeat watch gateway:9060 --on-alarm 'logger -t heartbeat {kind} {variable}'
+  dropline heartbeat watch 127.0.0.1:9060 --on-alarm 'logger -t heartbeat {kind} {variable}'
 
 Exit codes: 0 nothing was wrong, 1 there was an alarm: a variable silent, the aggregator silent or restarted.
 In --on-alarm {kind} is silent, no_report or restarted, {variable} a number or nothing, {text} a sentence;
-no shell is started. With --page it serves / and /state.json for people and /metrics as OpenMetrics text.")]
+no shell is started. With --page it serves / and /state.json for people and /metrics as OpenMetrics text.
+Nothing is asked of a host that did not consent: run this on the host of the aggregator.")]
 pub(crate) struct HeartbeatWatchArgs {
     /// The aggregator, HOST:PORT.
     target: String,
@@ -70,7 +71,7 @@ const RAREST: Duration = Duration::from_secs(9 * 3600 + 6 * 60);
 
 pub(crate) fn run(args: &HeartbeatWatchArgs) -> Result<u8, Failure> {
     let stop = stop_on_signals()?;
-    let target = resolve(&args.target)?;
+    let target = allowed(&args.target)?;
     let every = plan::read("--every", written::positive_duration(&args.every))?;
     if every > RAREST || every < Duration::from_millis(10) {
         return Err(Failure::usage("--every is between 10ms and 546min: stamps wrap around every 18 h"));

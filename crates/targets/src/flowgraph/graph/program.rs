@@ -4,6 +4,7 @@ use super::{Framework, Graph};
 use crate::flowgraph::program::Recorders;
 use dropline_archive::reading;
 use dropline_failure::Failure;
+use dropline_printable::lines;
 use dropline_traffic::{Farewell, Started, start_with_us};
 use std::collections::VecDeque;
 use std::io::{BufReader, Write as _};
@@ -133,8 +134,7 @@ impl Running {
         let words: Arc<Mutex<VecDeque<String>>> = Arc::default();
         let kept = Arc::clone(&words);
         let listening = thread::spawn(move || {
-            let mut stderr = BufReader::new(stderr.expect("stderr is a pipe"));
-            while let Ok(Some(line)) = reading::line(&mut stderr) {
+            for line in lines(BufReader::new(stderr.expect("stderr is a pipe"))) {
                 let mut kept = kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 kept.push_back(line);
                 if kept.len() > WORDS {
