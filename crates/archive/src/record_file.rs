@@ -427,7 +427,9 @@ mod tests {
         let (trials, _) = text.trim_end().rsplit_once('\n').unwrap();
         let trial = &Record::read(trials).unwrap().trials[0];
         let length = trial_line(trial).len() as u64;
-        for (end, fits) in [(MOST_BYTES - ROOM_FOR_RESULT - length, true), (MOST_BYTES - ROOM_FOR_RESULT, false)] {
+        for (end, fits) in
+            [(MOST_BYTES - ROOM_FOR_RESULT - length, true), (MOST_BYTES - ROOM_FOR_RESULT, false)]
+        {
             let mut keeper = Keeper { kept: Some(kept(directory.path(), end)) };
             assert_eq!(keeper.trial(trial).is_ok(), fits);
         }

@@ -252,7 +252,10 @@ fn a_record_that_is_replayed_is_searched_as_it_was() {
 #[test]
 fn nothing_that_a_program_says_for_people_steers_a_terminal() {
     let bench = Bench::new();
-    bench.write("says.sh", r"printf 'first\nclears \033[2J\033]0;t\007\302\233 it\n' >&2; printf '%9000d\nlast' 7 >&2; exit 3");
+    bench.write(
+        "says.sh",
+        r"printf 'first\nclears \033[2J\033]0;t\007\302\233 it\n' >&2; printf '%9000d\nlast' 7 >&2; exit 3",
+    );
     for (target, load) in [("exec:sh says.sh", &["--load=1kpps"][..]), ("flowgraph:exec:sh says.sh", &[])] {
         let words = &["trial", target, "--duration=1s", "-q", "-o", "-"];
         let Ended { text, errors, .. } = bench.run(&[words, load].concat());
@@ -260,7 +263,10 @@ fn nothing_that_a_program_says_for_people_steers_a_terminal() {
         for said in ["first\n", "clears \u{fffd}[2J", "last\n", "…\n"] {
             assert!(errors.contains(said), "{target}: {said:?} is missing in {errors:?}");
         }
-        assert!(errors.find("last\n") < errors.find("error: "), "{target}: what it said stands before our error");
+        assert!(
+            errors.find("last\n") < errors.find("error: "),
+            "{target}: what it said stands before our error"
+        );
     }
 }
 

@@ -3,10 +3,13 @@
 //! A number that follows from others is stored beside them. Where it does not follow any more, the file was edited or
 //! damaged, and nobody knows which of them is the one that was measured.
 
+mod limits;
+mod words;
+
 use crate::trial_line::seconds;
 use crate::{
-    AnswerLine, BoundsLine, DelayLine, DisturbanceLine, Header, Purpose, Record, ResultLine, ResultWord,
-    SearchLine, TrialLine,
+    AnswerLine, BoundsLine, CaveatLine, DelayLine, DisturbanceLine, Header, Purpose, Record, ResultLine,
+    ResultWord, SearchLine, TrialLine,
 };
 use dropline_trial::{Packet, Trial, seed};
 use serde::Serialize;
@@ -22,6 +25,7 @@ pub(crate) fn of_header(header: &Header) -> Result<(), String> {
     let packet =
         Packet::of_payload(profile.packet_bytes).map_err(|why| format!("itself: packet_bytes: {why}"))?;
     same("itself", "frame_bytes", profile.frame_bytes, "a payload of packet_bytes", packet.frame_bytes())?;
+    words::of_header(header)?;
     match &header.search {
         Some(search) if search.min_load_pps > search.max_load_pps => Err(format!(
             "itself: its lowest load is {}, and its highest is {}",
@@ -39,7 +43,10 @@ pub(crate) fn of_trial(record: &Record, line: &TrialLine) -> Result<(), String> 
     counts(line)?;
     if record.header.load_unit == "packets" {
         packets(line)?;
+        limits::of_counts(line)?;
+        limits::of_question(&record.header, line)?;
     }
+    limits::of_search(record, line)?;
     for (name, delays) in [
         ("delay_ns", &line.delay_ns),
         ("service_delay_ns", &line.service_delay_ns),
@@ -49,7 +56,12 @@ pub(crate) fn of_trial(record: &Record, line: &TrialLine) -> Result<(), String> 
     }
     line.bounds.iter().try_for_each(|bounds| {
         let BoundsLine { lower_pps, lower_valid, upper_pps, upper_valid, median_pps } = *bounds;
-        in_order(lower_pps.filter(|_| lower_valid), median_pps, upper_pps.filter(|_| upper_valid))
+        in_order(lower_pps.filter(|_| lower_valid), median_pps, upper_pps.filter(|_| upper_valid))?;
+        let Some(search) = &record.header.search else { return Ok(()) };
+        asked_for(search, &[("lower_pps", lower_pps), ("median_pps", median_pps), ("upper_pps", upper_pps)])?;
+        let trials = || record.trials.iter().chain([line]);
+        made(search, trials, &[("lower_pps", lower_pps), ("upper_pps", upper_pps)])
+            .map_err(|end| format!("the trials up to it: \"{end}\" is a load at which none of them was made"))
     })
 }
 
@@ -63,6 +75,21 @@ pub(crate) fn of_result(record: &Record, result: &ResultLine) -> Result<(), Stri
     for (number, (answer, goal)) in (1..).zip(result.goals.iter().zip(asked)) {
         same("its header", &format!("goal {number}"), &answer.goal, "the header", goal)?;
         in_order(answer.lower_pps, answer.median_pps, answer.upper_pps)?;
+        let AnswerLine { lower_pps, median_pps, upper_pps, level, .. } = *answer;
+        let loads = [("lower_pps", lower_pps), ("median_pps", median_pps), ("upper_pps", upper_pps)];
+        asked_for(search, &loads)?;
+        if level.is_some() {
+            same("its header", &format!("level of goal {number}"), level, "the header", search.level)?;
+        }
+        let is_irregular = answer.result == ResultWord::Irregular;
+        let reasons = ["at_maximum", "below_minimum", "generator_limited", "unfinished"];
+        if is_irregular != answer.why.as_deref().is_some_and(|why| reasons.contains(&why)) {
+            return Err(format!(
+                "itself: goal {number} is {}, and why is {:?}",
+                answer.result.words(),
+                answer.why.as_deref().unwrap_or_default()
+            ));
+        }
         let certified = answer.certified.as_ref();
         certified.map_or(Ok(()), |one| in_order(one.lower_pps, None, one.upper_pps))?;
         let has_ends = answer.lower_pps.is_some() && answer.upper_pps.is_some();
@@ -84,29 +111,60 @@ pub(crate) fn of_result(record: &Record, result: &ResultLine) -> Result<(), Stri
             ));
         }
     }
+    interrupted(record, result)?;
     follows(record, search, &result.goals)
+}
+
+/// A search that was stopped early says so in words too.
+fn interrupted(record: &Record, result: &ResultLine) -> Result<(), String> {
+    let says = |caveats: &[CaveatLine]| caveats.iter().any(|caveat| caveat.code == "interrupted");
+    let of_trials = record.trials.iter().any(|trial| says(&trial.caveats));
+    if result.interrupted == says(&result.caveats) || of_trials {
+        return Ok(());
+    }
+    Err(format!("itself: interrupted is {}, and its caveats say otherwise", result.interrupted))
+}
+
+/// A search answers with loads that it may use.
+fn asked_for(search: &SearchLine, loads: &[(&str, Option<f64>)]) -> Result<(), String> {
+    let beyond = loads.iter().find(|(_, load)| load.is_some_and(|load| !limits::in_range(search, load)));
+    beyond.map_or(Ok(()), |(name, load)| {
+        Err(format!(
+            "its header: \"{name}\" is {}, and loads from {} to {} were asked for",
+            load.unwrap_or_default(),
+            search.min_load_pps,
+            search.max_load_pps
+        ))
+    })
 }
 
 /// Whether bounds are loads at which trials were made. More does not follow for a reader: what an algorithm concludes
 /// at its end may be other than what it knew after the last trial, and only a replay can tell.
 fn follows(record: &Record, search: &SearchLine, answers: &[AnswerLine]) -> Result<(), String> {
+    for (number, answer) in (1..).zip(answers) {
+        let ends = [("lower_pps", answer.lower_pps), ("upper_pps", answer.upper_pps)];
+        made(search, || record.trials.iter(), &ends).map_err(|end| {
+            format!("the trials before it: {end} of goal {number} is a load at which none of them was made")
+        })?;
+    }
+    Ok(())
+}
+
+/// Whether each of these is a load at which one of the trials was made, where bounds are such loads; else which is not.
+fn made<'a, Trials: Iterator<Item = &'a TrialLine>>(
+    search: &SearchLine,
+    trials: impl Fn() -> Trials,
+    ends: &[(&'static str, Option<f64>)],
+) -> Result<(), &'static str> {
     if search.algorithm == "credible" {
         return Ok(());
     }
-    let made = |load: f64| {
-        let mut of_search = record.trials.iter().filter(|trial| trial.purpose == Purpose::Search);
+    let is_made = |load: f64| {
+        let mut of_search = trials().filter(|trial| trial.purpose == Purpose::Search);
         of_search.any(|trial| is_near(trial.intended_load_pps, load))
     };
-    for (number, answer) in (1..).zip(answers) {
-        for (end, stated) in [("lower", answer.lower_pps), ("upper", answer.upper_pps)] {
-            if stated.is_some_and(|load| !made(load)) {
-                return Err(format!(
-                    "the trials before it: {end}_pps of goal {number} is a load at which none of them was made"
-                ));
-            }
-        }
-    }
-    Ok(())
+    let missing = ends.iter().find(|(_, stated)| stated.is_some_and(|load| !is_made(load)));
+    missing.map_or(Ok(()), |(end, _)| Err(*end))
 }
 
 fn with_header(header: &Header, line: &TrialLine) -> Result<(), String> {

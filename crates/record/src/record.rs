@@ -365,10 +365,8 @@ mod tests {
     }
 
     fn trial(number: u64) -> Trial {
-        let input = TrialInput {
-            load: Rate::from_millipps(9_090_587_431),
-            duration: Duration::from_nanos(5_477_225_575),
-        };
+        let input =
+            TrialInput { load: Rate::from_millipps(182_600), duration: Duration::from_nanos(5_477_225_575) };
         let mut histogram = Histogram::new();
         histogram.record_n(34_000, 50);
         Trial {

@@ -179,3 +179,63 @@ fn an_integer_that_is_changed_is_refused_or_is_one_that_nothing_else_follows_fro
     assert_eq!(own.iter().map(String::as_str).collect::<Vec<_>>(), OWN);
     assert!(refused > 1000, "{refused}");
 }
+
+#[test]
+fn what_is_edited_in_words_limits_or_times_is_refused() {
+    let text = searched().to_lines();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (trial, limits, result) = (1, 3, lines.len() - 1);
+    assert_eq!((&lines[limits]["line"], &lines[result]["line"]), (&json!("limits"), &json!("result")));
+    for (index, place, other, says) in [
+        (0, "/verb", json!("trial"), "it has the goals of a search"),
+        (0, "/verb", json!("explode"), "there are search, trial, watch, compare"),
+        (0, "/load_unit", json!("samples"), "its target makes it \"packets\""),
+        (0, "/load_unit", json!("parrots"), "there are packets, samples"),
+        (0, "/search/algorithm", json!("guess"), "there are credible, mlr"),
+        (0, "/search/preset", json!("mine"), "there are csit, rfc2544, tst009"),
+        (0, "/search/effective_duration", json!("elapsed_s"), "its preset makes it \"duration_s\""),
+        (0, "/search/level", json!(0.99), "its level is"),
+        (0, "/search/max_load_pps", json!(20_000.0), "loads from 10000 to 20000 were asked for"),
+        (0, "/search/max_trials", json!(1), "1 trials were made before it, and 1 were allowed"),
+        (0, "/search/budget_s", json!(1.5), "s were spent before it, and 1.5 s were allowed"),
+        (0, "/search/goals/0/width", json!(7.0), "which is no share"),
+        (limits, "/max_trials", json!(3), "3 trials were made before it, and 3 were allowed"),
+        (limits, "/budget_s", json!(0.5), "s were spent before it, and 0.5 s were allowed"),
+        (trial, "/intended_duration_s", json!(30.0), "and intended_duration_s is 30"),
+        (
+            trial,
+            "/duplicated",
+            json!(u64::MAX),
+            "duplicated is 18446744073709551615, and no service is that fast",
+        ),
+        (trial, "/late", json!(u64::MAX), "no service is that fast"),
+        (trial, "/reordered", json!(u64::MAX), "no service is that fast"),
+        (trial, "/bounds/0/upper_pps", json!(1e12), "were asked for"),
+        (trial, "/bounds/0/upper_pps", json!(1_234_567.5), "none of them was made"),
+        (result, "/goals/0/level", json!(0.95), "level of goal 1 is 0.95"),
+        (result, "/goals/0/why", json!("bored"), "why is \"bored\""),
+        (result, "/goals/0/result", json!("regular"), "goal 1 is regular"),
+        (result, "/goals/0/lower_pps", json!(0.001), "were asked for"),
+        (result, "/interrupted", json!(true), "interrupted is true"),
+    ] {
+        let mut edited = lines[index].clone();
+        let place_of = edited.pointer_mut(place).unwrap_or_else(|| panic!("{place} is there"));
+        assert_ne!(*place_of, other, "{place}");
+        *place_of = other;
+        let why = Record::read(&with(&lines, index, &edited)).map(|_| ()).unwrap_err().to_string();
+        assert!(why.contains(says), "{place}: {why}");
+    }
+}
+
+#[test]
+fn a_stopped_search_says_so_in_both_places() {
+    let mut record = searched();
+    let result = record.result.as_mut().unwrap();
+    result.interrupted = true;
+    assert!(Record::read(&record.to_lines()).is_err());
+    let result = record.result.as_mut().unwrap();
+    result.caveats.push(dropline_record::CaveatLine::said("interrupted", "the search was stopped early"));
+    assert!(Record::read(&record.to_lines()).is_ok());
+    record.result.as_mut().unwrap().interrupted = false;
+    assert!(Record::read(&record.to_lines()).is_err());
+}

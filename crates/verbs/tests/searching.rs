@@ -5,7 +5,7 @@ use dropline_failure::Failure;
 use dropline_record::{Record, ResultWord};
 use dropline_search::{Limits, Preset};
 use dropline_targets::Target;
-use dropline_trial::{LoadRange, Rate, TrafficProfile};
+use dropline_trial::{Arrival, LoadRange, Rate, Ratio, TrafficProfile};
 use dropline_verbs::goals::WrittenGoal;
 use dropline_verbs::observer::Unwatched;
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
@@ -236,8 +236,10 @@ fn a_number_of_trials_ends_a_search_with_what_a_budget_that_ends_there_would_ans
             plan.limits.budget = Some(Duration::from_secs(spent));
             let by_time = search(&plan, &Output::Nowhere).record;
             // What a longer budget would have been shared out for makes no difference while it looks around.
-            plan.limits =
-                Limits { budget: Some(Duration::from_secs(36)), max_trials: Some(by_time.trials.len() as u64) };
+            plan.limits = Limits {
+                budget: Some(Duration::from_secs(36)),
+                max_trials: Some(by_time.trials.len() as u64),
+            };
             let by_number = search(&plan, &Output::Nowhere).record;
             let loads = |record: &Record| -> Vec<f64> {
                 record.trials.iter().map(|trial| trial.intended_load_pps).collect()
@@ -254,6 +256,30 @@ fn a_number_of_trials_ends_a_search_with_what_a_budget_that_ends_there_would_ans
     assert_eq!(record.trials[0].phase.as_deref(), Some("locate"));
     let answer = &record.result.unwrap().goals[0];
     assert!(answer.result == ResultWord::Wide && answer.why.is_none(), "{answer:?}");
+}
+
+#[test]
+fn a_good_record_is_never_refused() {
+    let mut read = 0;
+    for system in dropline_sim::System::names() {
+        for algorithm in AlgorithmPlan::NAMES {
+            for (budget, more) in [(0.5, 3.0), (8.0, 2.0)] {
+                let (_directory, path) = file("record.jsonl");
+                let mut plan =
+                    plan(&format!("sim:{system}"), algorithm, &["0,trial=100ms", "1%,trial=100ms"]);
+                plan.limits.budget = Some(Duration::from_secs_f64(budget));
+                plan.profile.arrival = Arrival::parse("poisson", &mut |_| unreachable!()).unwrap();
+                plan.delay_at = vec![Ratio::new(0.9).unwrap()];
+                let made = search(&plan, &Output::File(path.clone())).record;
+                assert_eq!(read_record(&path).unwrap(), made, "{algorithm} of {system}");
+                plan.limits = Limits { budget: Some(Duration::from_secs_f64(more)), max_trials: Some(40) };
+                resume(&plan, &path).unwrap();
+                read_record(&path).unwrap();
+                read += 1;
+            }
+        }
+    }
+    assert!(read >= 32, "{read}");
 }
 
 #[test]

@@ -55,7 +55,9 @@ type All = (Vec<Finished>, Option<std::path::PathBuf>);
 
 fn fresh(args: &SearchArgs, conditions: &mut Conditions, progress: &mut Progress) -> Result<All, Failure> {
     if !args.keep.quiet && plan::replayed(args).is_some() {
-        note!("what the command line does not say of goals, algorithm, limits and chance is taken from the record");
+        note!(
+            "what the command line does not say of goals, algorithm, limits and chance is taken from the record"
+        );
     }
     let mut limit: Option<Rate> = None;
     let plans = plan::searches(args, &mut |profile| match limit {

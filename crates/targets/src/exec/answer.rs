@@ -493,10 +493,17 @@ mod tests {
         let words = |length: usize| format!("\"{}\"", "é".repeat(length));
         let coded = |length: usize| format!(r#"{{"code":"{}","text":"x"}}"#, "c".repeat(length));
         let slices = |count: usize| {
-            format!(r#","slices":[{}]"#, vec![r#"{"duration_s":1e-9,"offered":0,"forwarded":0}"#; count].join(","))
+            format!(
+                r#","slices":[{}]"#,
+                vec![r#"{"duration_s":1e-9,"offered":0,"forwarded":0}"#; count].join(",")
+            )
         };
         for (within, beyond, says) in [
-            (caveats("\"x\"", 100), caveats("\"x\"", 101), "\"caveats\" has 101 entries, and at most 100 are taken"),
+            (
+                caveats("\"x\"", 100),
+                caveats("\"x\"", 101),
+                "\"caveats\" has 101 entries, and at most 100 are taken",
+            ),
             (
                 caveats(&words(1000), 1),
                 caveats(&words(1001), 1),
@@ -505,7 +512,8 @@ mod tests {
             (caveats(&coded(64), 2), caveats(&coded(65), 2), "the code of \"caveats[0]\" has 65 characters"),
             (slices(10_000), slices(10_001), "\"slices\" has 10001 entries, and at most 10000 are taken"),
         ] {
-            let line = |more: &str| format!(r#"{{"intended":10,"offered":10,"forwarded":5,"duration_s":1{more}}}"#);
+            let line =
+                |more: &str| format!(r#"{{"intended":10,"offered":10,"forwarded":5,"duration_s":1{more}}}"#);
             assert!(trial(&line(&within)).is_ok(), "{says}");
             let why = trial(&line(&beyond)).unwrap_err();
             assert!(why.starts_with(says), "{why}");

@@ -176,9 +176,17 @@ impl Fields {
     }
 
     /// Words of an entry that are no longer than they may be.
-    pub(super) fn short(&self, name: &str, at: usize, part: &'static str, words: &str, most: usize) -> Result<(), FieldError> {
+    pub(super) fn short(
+        &self,
+        name: &str,
+        at: usize,
+        part: &'static str,
+        words: &str,
+        most: usize,
+    ) -> Result<(), FieldError> {
         let length = words.chars().count();
-        let long = || FieldError::Long { name: format!("{}{}", self.within, entry(name, at)), part, length, most };
+        let long =
+            || FieldError::Long { name: format!("{}{}", self.within, entry(name, at)), part, length, most };
         if length > most { Err(long()) } else { Ok(()) }
     }
 

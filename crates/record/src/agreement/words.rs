@@ -1,0 +1,64 @@
+//! Whether the words of a header are ones that this format has.
+
+use super::{SEEDED, same};
+use crate::{Header, SearchLine};
+use dropline_search::Preset;
+use dropline_search::mlr::EffectiveDuration;
+
+/// The words of each place that has a closed set of them.
+const VERBS: [&str; 4] = ["search", "trial", "watch", "compare"];
+const LOAD_UNITS: [&str; 5] = ["packets", "samples", "granules", "wakeups", "cycles"];
+const ALGORITHMS: [&str; 4] = ["credible", "mlr", "mdr", "binary"];
+
+pub(super) fn of_header(header: &Header) -> Result<(), String> {
+    one_of("verb", &header.verb, &VERBS)?;
+    one_of("load_unit", &header.load_unit, &LOAD_UNITS)?;
+    if header.verb != "compare" && SEEDED.iter().any(|kind| header.target.starts_with(kind)) {
+        same("itself", "load_unit", header.load_unit.as_str(), "its target", "packets")?;
+    }
+    match &header.search {
+        None => Ok(()),
+        Some(_) if header.verb != "search" => {
+            Err(format!("itself: it has the goals of a search, and its verb is {:?}", header.verb))
+        }
+        Some(search) => of_search(search),
+    }
+}
+
+fn of_search(search: &SearchLine) -> Result<(), String> {
+    one_of("algorithm", &search.algorithm, &ALGORITHMS)?;
+    let mut preset = None;
+    if let Some(word) = &search.preset {
+        one_of("preset", word, &Preset::ALL.map(Preset::name))?;
+        preset = Preset::ALL.into_iter().find(|preset| preset.name() == word);
+    }
+    // No other flag asks for it.
+    let effective = match preset.map(Preset::effective) {
+        Some(EffectiveDuration::Elapsed) => "elapsed_s",
+        _ => "duration_s",
+    };
+    same("itself", "effective_duration", search.effective_duration.as_str(), "its preset", effective)?;
+    if search.level.is_some_and(|level| search.algorithm != "credible" || level <= 0.0 || level >= 1.0) {
+        return Err(format!(
+            "itself: its level is {:?}, and its algorithm is {}",
+            search.level, search.algorithm
+        ));
+    }
+    for (number, goal) in (1..).zip(&search.goals) {
+        for (name, ratio) in
+            [("loss_ratio", goal.loss_ratio), ("exceed_ratio", goal.exceed_ratio), ("width", goal.width)]
+        {
+            if !(0.0..=1.0).contains(&ratio) {
+                return Err(format!("itself: {name} of goal {number} is {ratio}, which is no share"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn one_of(place: &str, word: &str, known: &[&str]) -> Result<(), String> {
+    if known.contains(&word) {
+        return Ok(());
+    }
+    Err(format!("itself: {place} is {word:?}, and there are {}", known.join(", ")))
+}
