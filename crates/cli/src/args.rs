@@ -26,7 +26,7 @@ Targets:
   flowgraph:exec:COMMAND       a program with tracepoints: how long samples are on their way through it
   flowgraph:exec?granularity=32768&warm-up=auto:COMMAND   (ratio, rings, events, keep, recorder=ring|lttng|both)
   flowgraph:ctf:DIRECTORY      a trace of such a program, recorded before (provider, pipe, n)
-  replay:RECORD                stored trials answered again (a search has its loads from the record)
+  replay:RECORD                stored trials answered again (a search has what it is not told from the record)
 
 Units: 100kpps 1.5Mpps 80Mbit/s   250ms 10s 5min   64B 4KiB   0.005 0.5%";
 

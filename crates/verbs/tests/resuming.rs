@@ -357,7 +357,7 @@ fn a_refused_resume_leaves_the_file_byte_for_byte() {
     let cases = [
         ("contradicts itself: forwarding_rate_pps", edited(load, "12345.0")),
         ("contradicts its header: target", edited("sim:soft", "sim:hard")),
-        ("bounds that do not follow", edited("\"upper_pps\":null", "\"upper_pps\":14880951.0")),
+        ("bounds that do not follow", edited("\"upper_pps\":null", "\"upper_pps\":14880952.0")),
         ("not the one that the search would make", edited("\"max_load_pps\":1", "\"max_load_pps\":2")),
         ("trial 2 is missing", [lines[0], lines[1], lines[3], lines[4]].concat()),
         ("trial 2 is missing", [lines[0], lines[1], lines[1], lines[2]].concat()),

@@ -3,6 +3,7 @@
 use super::values::{Decimal, VALUE, Values};
 use super::{ImportError, Imported};
 use dropline_archive::reading::Unread;
+use dropline_stats::CountError;
 use std::io::BufRead;
 
 /// A longer line is none of numbers.
@@ -54,6 +55,8 @@ pub fn read(
     let mut values = Values::default();
     let mut line = Vec::new();
     let (mut number, mut bytes, mut told) = (0, 0u64, 0u64);
+    // A comment may be longer than a line of numbers.
+    let (mut begins, mut is_comment) = (true, false);
     loop {
         line.clear();
         let length = std::io::Read::take(&mut source, LONGEST).read_until(b'\n', &mut line);
@@ -61,17 +64,20 @@ pub fn read(
         if length == 0 {
             break;
         }
-        number += 1;
+        number += usize::from(begins);
         bytes += length;
         if let Extent::AtMost(most) = extent
             && bytes > most
         {
             return Err(Unread::Endless(most).into());
         }
+        is_comment = if begins { line.trim_ascii_start().starts_with(b"#") } else { is_comment };
+        begins = line.ends_with(b"\n");
         let text = str::from_utf8(&line).unwrap_or("bytes that are not text").trim();
-        if !text.is_empty() && !text.starts_with('#') {
+        if !text.is_empty() && !is_comment {
             let value = Decimal::parse(text).ok_or_else(|| ImportError::line(number, text, VALUE))?;
-            values.add(value, 1).map_err(ImportError::from)?;
+            let beyond = |why: CountError| ImportError::Disagrees { line: number, what: why.to_string() };
+            values.add(value, 1).map_err(beyond)?;
         }
         if bytes - told >= PROGRESS {
             told = bytes;
@@ -114,6 +120,14 @@ mod tests {
         assert!(broken("4503599627370496\n0.1\n").contains("beyond 2^52"));
         assert!(broken("# nothing\n").starts_with("the file ends"));
         assert!(broken(&"1".repeat(300)).starts_with("line 1"));
+    }
+
+    #[test]
+    fn a_long_comment_is_one_line_and_moves_no_blame() {
+        let text = |value: &str| format!("# {}\n5\n{value}\n", "é 7 ".repeat(200));
+        assert_eq!(parse(&text("6"), None).unwrap().counted.count(), 2);
+        assert!(parse(&text("six"), None).unwrap_err().to_string().starts_with("line 3: \"six\""));
+        assert!(parse(&text("4503599627370497"), None).unwrap_err().to_string().starts_with("line 3: "));
     }
 
     #[test]

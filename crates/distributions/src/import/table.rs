@@ -5,6 +5,7 @@
 
 use super::values::{Decimal, VALUE, Values};
 use super::{Hints, ImportError, Imported, unit_word};
+use dropline_stats::CountError;
 
 const COUNT: &str = "a count, a whole number";
 /// What a column of counts is called.
@@ -46,11 +47,7 @@ pub(super) fn looks(head: &str) -> Option<Apart> {
 /// # Errors
 /// If it is not clear which column holds the values, or a line has none of their kind.
 pub fn parse(text: &str, apart: Apart, hints: &Hints) -> Result<Imported, ImportError> {
-    let mut lines = text
-        .lines()
-        .enumerate()
-        .map(|(index, line)| (index + 1, line))
-        .filter(|(_, line)| says_something(line));
+    let mut lines = apart.rows(text).filter(|(_, line)| says_something(line));
     let (header, first) = lines.next().ok_or(ImportError::Ends { expected: VALUE })?;
     let sign = apart.sign(first);
     let fields = |number: usize, line: &str| {
@@ -60,7 +57,7 @@ pub fn parse(text: &str, apart: Apart, hints: &Hints) -> Result<Imported, Import
     let named = names.iter().all(|name| is_word(name));
     let mut rows = (!named).then_some((header, first)).into_iter().chain(lines).peekable();
     let &(number, first) = rows.peek().ok_or(ImportError::Ends { expected: VALUE })?;
-    let row = fields(number, first)?;
+    let row = alike(&names, number, first, fields(number, first)?)?;
     let columns = match hints.columns.as_slice() {
         [] => {
             let seen = rows.clone().take(SEEN).filter_map(|(number, line)| fields(number, line).ok());
@@ -71,17 +68,15 @@ pub fn parse(text: &str, apart: Apart, hints: &Hints) -> Result<Imported, Import
     };
     let mut values = Values::default();
     for (number, line) in rows {
-        let fields = fields(number, line)?;
-        if fields.len() != names.len() {
-            return Err(ImportError::line(number, line.trim(), "as many columns as the first line has"));
-        }
+        let fields = alike(&names, number, line, fields(number, line)?)?;
         let value = &fields[columns.value];
-        let value = Decimal::parse(value).ok_or_else(|| ImportError::line(number, value, VALUE))?;
+        let value = Decimal::parse(value).ok_or_else(|| no_value(number, value))?;
         let count = match columns.count.map(|count| &fields[count]) {
             Some(count) => count.parse().map_err(|_| ImportError::line(number, count, COUNT))?,
             None => 1,
         };
-        values.add(value, count)?;
+        let beyond = |why: CountError| ImportError::Disagrees { line: number, what: why.to_string() };
+        values.add(value, count).map_err(beyond)?;
     }
     let name = &names[columns.value];
     let named_unit = unit(name).filter(|_| named);
@@ -96,6 +91,30 @@ pub fn parse(text: &str, apart: Apart, hints: &Hints) -> Result<Imported, Import
     let mut imported = values.imported(unit_ns)?;
     imported.notes.extend(columns.note);
     Ok(imported)
+}
+
+/// The fields of a line, as many as the first line has.
+fn alike(names: &[String], number: usize, line: &str, row: Vec<String>) -> Result<Vec<String>, ImportError> {
+    match row.as_slice() {
+        row_of if row_of.len() == names.len() => Ok(row),
+        [_, _] if names.len() == 1 && has_decimal_comma(line.trim()) => Err(no_value(number, line.trim())),
+        _ => Err(ImportError::line(number, line.trim(), "as many columns as the first line has")),
+    }
+}
+
+/// What is no value, and why.
+fn no_value(line: usize, found: &str) -> ImportError {
+    if has_decimal_comma(found) {
+        let what = format!(
+            "{found:?} has a comma: decimals are written with a point here, and thousands without a sign"
+        );
+        return ImportError::Disagrees { line, what };
+    }
+    ImportError::line(line, found, VALUE)
+}
+
+fn has_decimal_comma(text: &str) -> bool {
+    text.contains(',') && Decimal::parse(&text.replacen(',', ".", 1)).is_some()
 }
 
 /// Which columns are read, from 0.
@@ -125,7 +144,15 @@ impl Columns {
     /// Those that the user named.
     fn wanted(names: &[String], named: bool, wanted: &[String]) -> Result<Self, Unclear> {
         let find = |wanted: &String| {
-            let by_name = names.iter().position(|name| named && name.eq_ignore_ascii_case(wanted));
+            let is_it = |name: &&String| named && name.eq_ignore_ascii_case(wanted);
+            let alike = names.iter().filter(is_it).count();
+            if alike > 1 {
+                return Err(Unclear::Said(format!(
+                    "{alike} columns are called {wanted:?}: name it by its number, from 1, of {}",
+                    all(names, named)
+                )));
+            }
+            let by_name = names.iter().position(|name| is_it(&name));
             let by_number = || wanted.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < names.len());
             by_name.or_else(by_number).ok_or_else(|| {
                 Unclear::Said(format!("there is no column {wanted:?}; there are {}", all(names, named)))
@@ -186,6 +213,33 @@ impl Apart {
             Self::Commas => ['\t', ';', ','].into_iter().max_by_key(most).unwrap_or(','),
             Self::Blanks => ' ',
         }
+    }
+
+    /// The rows of a text, each with the number of its first line: within quotes a row goes on in the next line.
+    fn rows(self, text: &str) -> impl Iterator<Item = (usize, &str)> + Clone {
+        let (mut left, mut line) = (text, 1);
+        std::iter::from_fn(move || {
+            let mut inside = false;
+            let ends = |(at, sign): &(usize, char)| match sign {
+                '"' if self == Self::Commas => {
+                    // A comment, or what stands between its lines, quotes nothing.
+                    inside ^= !left[..*at].trim_start().starts_with('#');
+                    false
+                }
+                '\n' => !inside,
+                _ => false,
+            };
+            if left.is_empty() {
+                return None;
+            }
+            let found = left.char_indices().find(ends).map(|(at, _)| at);
+            // Of a quote that has no end, its own line is shown.
+            let end = found.or_else(|| left.find('\n')).unwrap_or(left.len());
+            let (row, number) = (&left[..end], line);
+            line += row.matches('\n').count() + 1;
+            left = left.get(end + 1..).unwrap_or_default();
+            Some((number, row.strip_suffix('\r').unwrap_or(row)))
+        })
     }
 
     /// The fields of a line, trimmed; `None` if a quote has no end.
@@ -342,6 +396,43 @@ mod tests {
         }
         let why = csv("at,latency_ms\n1,abc\n2,12\n", &[]).unwrap_err().to_string();
         assert!(why.contains("--column"), "{why}");
+    }
+
+    #[test]
+    fn a_decimal_comma_is_called_that() {
+        for (text, at) in [
+            ("latency_ms\n12\n12,5\n", "line 3: \"12,5\" has a comma"),
+            ("at;latency_ms\na;12.5\nb;1,5\n", "line 3: \"1,5\" has a comma"),
+            ("at\tlatency_ms\na\t1\nb\t1,5\n", "line 3: \"1,5\" has a comma"),
+        ] {
+            let why = parse(text, looks(text).unwrap(), &Hints::default()).unwrap_err().to_string();
+            assert!(why.starts_with(at) && why.contains("with a point"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_row_goes_on_in_the_next_line_within_quotes_and_lines_are_still_counted() {
+        let read = csv("path,latency_ms\n\"/a\nb\",12\n# it\"s\n/c,13\r\n", &[]).unwrap();
+        assert_eq!(cells(&read), [(12, 1), (13, 1)]);
+        let why = csv("path,latency_ms\n\"/a\n\nb\",12\n/c,x\n", &[]).unwrap_err().to_string();
+        assert!(why.starts_with("line 5: \"x\" where a number"), "{why}");
+        let why = csv("path,latency_ms\n/a,12\n\"/b,13\n/c,14\n", &[]).unwrap_err().to_string();
+        assert!(why.starts_with("line 3: ") && why.contains("a quote that ends"), "{why}");
+    }
+
+    #[test]
+    fn a_name_that_two_columns_have_names_none() {
+        let why = csv("ms,ms\n1,2\n", &["ms"]).unwrap_err().to_string();
+        assert!(why.contains("2 columns are called \"ms\": name it by its number"), "{why}");
+        assert_eq!(cells(&csv("ms,ms\n1,2\n", &["2"]).unwrap()), [(2, 1)]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_blamed_on_its_own_line() {
+        let why = csv("path,latency_ms\n/a,1,2\n/b,3,4\n", &[]).unwrap_err().to_string();
+        assert!(why.starts_with("line 2: ") && why.contains("as many columns"), "{why}");
+        let why = csv("latency_ns\n5\n4503599627370497\n6\n", &[]).unwrap_err().to_string();
+        assert!(why.starts_with("line 3: "), "{why}");
     }
 
     #[test]
