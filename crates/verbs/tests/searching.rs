@@ -263,7 +263,7 @@ fn a_good_record_is_never_refused() {
     let mut read = 0;
     for system in dropline_sim::System::names() {
         for algorithm in AlgorithmPlan::NAMES {
-            for (budget, more) in [(0.5, 3.0), (8.0, 2.0)] {
+            for (budget, more) in [(0.3, 1.5), (2.0, 1.0)] {
                 let (_directory, path) = file("record.jsonl");
                 let mut plan =
                     plan(&format!("sim:{system}"), algorithm, &["0,trial=100ms", "1%,trial=100ms"]);
