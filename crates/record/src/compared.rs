@@ -11,6 +11,9 @@ pub struct Compared {
     /// `improved`, `regressed`, `mixed`, `traded` (what came back is faster, and less came back), `equivalent` or
     /// `no_evidence`.
     pub verdict: String,
+    /// Why nothing can be said of the targets, where trials are about the generator; absent elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_valid: Option<String>,
     /// The median, B − A.
     pub core: QuestionLine,
     /// A high percentile, B − A.

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct ComparedSearches {
     /// `improved`, `regressed`, `mixed`, `equivalent` or `no_evidence`.
     pub verdict: String,
+    /// Why nothing can be said of the targets, where an answer is about the generator; absent elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_valid: Option<String>,
     /// A line for each loss ratio that both searched for.
     pub goals: Vec<MovedLine>,
     /// A change by a smaller share of A does not matter.
@@ -49,6 +52,9 @@ pub struct MovedLine {
     pub level: Option<f64>,
     /// How many times as long both searches would take to decide; null where it is decided or not known.
     pub needed: Option<f64>,
+    /// Whose answer does not stand as it is stated, and why; absent where both stand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubted: Option<String>,
     /// What A answers.
     pub of_a: AnswerLine,
     /// What B answers.

@@ -174,6 +174,11 @@ impl AnswerLine {
         }
     }
 
+    /// Whether it is about the generator, and not about the target beyond its lower bound.
+    pub fn is_generators(&self) -> bool {
+        self.why.as_deref() == Some("generator_limited")
+    }
+
     /// The number to compare: median, else conditional throughput, else lower bound.
     pub fn headline_pps(&self) -> Option<f64> {
         self.median_pps.or(self.conditional_throughput_pps).or(self.lower_pps)

@@ -40,6 +40,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         Slowed { before_pps, then_pps }
         TwoStates { slow_pps, fast_pps, slow }
         LossBelow { intended_load_pps, offered, lost }
+        BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide }
         CountersShared { beyond }
         PlaceInferred { place, packets, because }
         PlacesUnseen { what, need }

@@ -14,7 +14,7 @@ struct Denial {
 }
 
 /// Every caveat that denies an answer, the one that explains most first. All others leave it standing.
-const DENIALS: [Denial; 8] = [
+const DENIALS: [Denial; 9] = [
     Denial {
         code: "goals_contradict",
         words: "the answers to its goals contradict one another",
@@ -33,6 +33,12 @@ const DENIALS: [Denial; 8] = [
         words: "packets were lost far below too",
         loads: &["intended_load_pps"],
         about: is_zero_loss,
+    },
+    Denial {
+        code: "bad_moments",
+        words: "a few bad trials contradict the others",
+        loads: &["lowest_pps", "borne_pps"],
+        about: decide,
     },
     Denial {
         code: "slowed",
@@ -56,6 +62,13 @@ fn all(_: &Record, _: &CaveatLine, _: &GoalLine) -> bool {
 
 fn is_zero_loss(_: &Record, _: &CaveatLine, goal: &GoalLine) -> bool {
     goal.loss_ratio == 0.0
+}
+
+/// Whether the goal's bound is that of a few bad trials.
+fn decide(_: &Record, caveat: &CaveatLine, goal: &GoalLine) -> bool {
+    let number = |name: &str| caveat.numbers.get(name);
+    number("decide").and_then(serde_json::Value::as_bool) == Some(true)
+        && number("loss_ratio").and_then(serde_json::Value::as_f64) == Some(goal.loss_ratio)
 }
 
 /// Whether the answer to the goal rests on a trial in which the target died.
@@ -103,22 +116,20 @@ pub fn doubted(record: &Record) -> Option<&'static str> {
         .find_map(|answer| Some(Denied::of(record, answer)?.why))
 }
 
-/// The lowest and the highest load that what was seen leaves open, in packets a second, where a caveat denies the answer.
-pub fn left_open(record: &Record, answer: &AnswerLine) -> Option<(f64, f64)> {
-    Denied::of(record, answer).map(|denied| (denied.low_pps, denied.high_pps))
-}
-
 /// An answer that is denied: why, and the loads that what was seen leaves open.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Denied {
-    pub(crate) why: &'static str,
-    pub(crate) low_pps: f64,
-    pub(crate) high_pps: f64,
+pub struct Denied {
+    /// In a few words.
+    pub why: &'static str,
+    /// The lowest load that is open, in packets a second.
+    pub low_pps: f64,
+    /// The highest, in packets a second.
+    pub high_pps: f64,
 }
 
 impl Denied {
     /// `None` where nothing denies the answer, or it has no load that could be denied.
-    pub(crate) fn of(record: &Record, answer: &AnswerLine) -> Option<Self> {
+    pub fn of(record: &Record, answer: &AnswerLine) -> Option<Self> {
         let caveats = record.result.as_ref().map(|result| result.caveats.as_slice()).unwrap_or_default();
         let found: Vec<(&Denial, &CaveatLine)> = DENIALS
             .iter()

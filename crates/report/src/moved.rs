@@ -3,8 +3,14 @@
 use crate::number::{JOIN, Loads, percent, three};
 use dropline_record::{AnswerLine, ComparedSearches, MovedLine, SearchedLine};
 
+/// The verdict and what it comes to.
+pub(crate) fn first_line(compared: &ComparedSearches) -> String {
+    let ComparedSearches { verdict, not_valid, caveats, .. } = compared;
+    crate::text::told(verdict, not_valid.as_deref(), caveats, ": ", || story(compared))
+}
+
 /// `B takes 9.1 % less than A for no loss, at least 4 % less than A for 0.5 % loss`: what was found, in one line.
-pub(crate) fn story(compared: &ComparedSearches) -> String {
+fn story(compared: &ComparedSearches) -> String {
     let found: Vec<String> = compared
         .goals
         .iter()
@@ -14,8 +20,29 @@ pub(crate) fn story(compared: &ComparedSearches) -> String {
     match (found.is_empty(), compared.verdict.as_str()) {
         (false, _) => format!("B takes {}", found.join(", ")),
         (true, "equivalent") => format!("no limit moved by {} or more", percent(compared.smallest_effect)),
-        (true, _) => "these searches do not show that a limit moved, and do not rule it out".into(),
+        (true, _) => undecided(compared),
     }
+}
+
+/// What is to say where nothing was found: first why an answer does not stand, then that an interval excludes no change.
+fn undecided(compared: &ComparedSearches) -> String {
+    let mut doubts = compared.goals.iter().filter_map(|line| Some((goal(line), line.doubted.as_ref()?)));
+    if let Some((goal, why)) = doubts.next() {
+        return format!("whether the limit for {goal} moved is not known, for {why}");
+    }
+    match compared.goals.iter().any(excludes_none) {
+        true => format!(
+            "a limit seems to have moved, and these searches do not show that it did by {} or more",
+            percent(compared.smallest_effect)
+        ),
+        false => "these searches do not show that a limit moved, and do not rule it out".into(),
+    }
+}
+
+/// Whether the interval of an undecided goal excludes that nothing changed.
+fn excludes_none(line: &MovedLine) -> bool {
+    line.verdict == "no_evidence"
+        && (line.low.is_some_and(|low| low > 1.0) || line.high.is_some_and(|high| high < 1.0))
 }
 
 /// `9.1 % less than A`.
@@ -59,9 +86,18 @@ pub(crate) fn interval(line: &MovedLine) -> String {
 /// What an undecided goal still allows, or why what was found does not matter.
 pub(crate) fn note(line: &MovedLine, smallest_effect: f64) -> Option<String> {
     let effect = percent(smallest_effect);
+    let zone = 1.0 + smallest_effect;
+    let beyond = line.low.is_some_and(|low| low > zone) || line.high.is_some_and(|high| high * zone < 1.0);
     match (line.verdict.as_str(), line.low, line.high) {
+        _ if line.doubted.is_some() => line.doubted.clone(),
         ("equivalent", _, _) => Some(format!("within {effect}")),
-        ("no_evidence", Some(low), Some(high)) if low > 1.0 || high < 1.0 => {
+        ("no_evidence", _, _) if line.of_a.is_generators() || line.of_b.is_generators() => {
+            Some("an answer is about its generator, and not about its target".into())
+        }
+        ("no_evidence", _, _) if beyond => {
+            Some("by itself it would have moved; of so many goals chance moves one as far".into())
+        }
+        ("no_evidence", _, _) if excludes_none(line) => {
             Some(format!("it moved, but perhaps by less than {effect}"))
         }
         ("no_evidence", Some(low), Some(high)) => {

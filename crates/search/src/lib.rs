@@ -14,9 +14,11 @@ pub mod credible;
 pub mod goal;
 pub mod mdr;
 pub mod mlr;
+mod moments;
 pub mod outcome;
 pub mod preset;
 pub mod search;
+mod undisturbed;
 
 pub use algorithm::Algorithm;
 pub use belief::{Belief, CurvePoint, Outlook};

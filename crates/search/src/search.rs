@@ -1,6 +1,8 @@
 //! An algorithm within its limits, fed with evidence only.
 
 use crate::contradiction::contradictions;
+use crate::moments::Moments;
+use crate::undisturbed::Undisturbed;
 use crate::{Algorithm, Belief, Bounds, Goal, GoalOutcome, GoalResult, Irregular};
 use dropline_trial::{Caveat, Rate, Trial, TrialInput};
 use std::collections::BTreeMap;
@@ -26,8 +28,8 @@ pub struct Limits {
 ///
 /// Trials that say more about us than about the target (see
 /// [`Trial::is_void_at`](dropline_trial::Trial::is_void_at)) are asked for again, twice at each load, while not most
-/// trials are void. What an algorithm makes of one that stays void is charged to us: no answer rests on it. A trial in
-/// which the target died is asked for again likewise; one that it never survives is the target's own failure.
+/// trials are void. What an algorithm makes of one that stays void is charged to us: no answer rests on it, nor on
+/// trials alone that our own side disturbed. A trial in which the target died is asked for again likewise; one that it never survives is the target's own failure.
 #[derive(Debug)]
 pub struct Search {
     algorithm: Box<dyn Algorithm>,
@@ -45,6 +47,8 @@ pub struct Search {
     last_is_void: bool,
     /// Loads that failed a goal only through our own failings, an entry a goal.
     charged: BTreeMap<Rate, Vec<Charge>>,
+    undisturbed: Undisturbed,
+    moments: Moments,
 }
 
 /// What one goal owes to our own failings at a load.
@@ -80,6 +84,8 @@ impl Search {
             voids_at: BTreeMap::new(),
             last_is_void: false,
             charged: BTreeMap::new(),
+            undisturbed: Undisturbed::default(),
+            moments: Moments::default(),
         }
     }
 
@@ -148,6 +154,8 @@ impl Search {
                 charge.fails(goal, trial.input.duration);
             }
         }
+        self.undisturbed.note(trial);
+        self.moments.note(trial, &self.goals);
         self.algorithm.record(trial);
         self.is_open = self.algorithm.next_trial().is_some();
     }
@@ -190,7 +198,9 @@ impl Search {
     /// Doubts about what the search answers now.
     pub fn caveats(&self) -> Vec<Caveat> {
         let mut caveats = self.algorithm.caveats();
-        caveats.extend(contradictions(&self.goals, &self.outcome()));
+        let outcome = self.outcome();
+        caveats.extend(contradictions(&self.goals, &outcome));
+        caveats.extend(self.moments.caveats(&self.goals, &outcome));
         caveats
     }
 
@@ -211,7 +221,10 @@ impl Search {
                 GoalResult::Irregular(Irregular::Unfinished) => self.is_open,
                 _ => false,
             };
-            if charged.is_some_and(|charged| charged[index].stands) || mostly_void && is_vague {
+            if charged.is_some_and(|charged| charged[index].stands)
+                || mostly_void && is_vague
+                || !self.undisturbed.show(outcome)
+            {
                 outcome.result = GoalResult::Irregular(Irregular::GeneratorLimited);
             }
         }

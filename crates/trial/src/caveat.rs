@@ -177,6 +177,21 @@ pub enum Caveat {
         /// The highest of the bounds of both, in packets a second.
         high_pps: f64,
     },
+    /// A few trials failed a goal far below what others achieved it at: the target paused, or was restarted.
+    BadMoments {
+        /// Loss ratio of the goal.
+        loss_ratio: f64,
+        /// How many failed so.
+        trials: u64,
+        /// How many achieved the goal at the lowest of their loads, or above it.
+        good: u64,
+        /// The lowest of their loads, in packets a second.
+        lowest_pps: f64,
+        /// A load that three trials or more achieved the goal at, in packets a second.
+        borne_pps: f64,
+        /// Whether the goal's upper bound is theirs, below that load.
+        decide: bool,
+    },
     /// Counters from which places of loss were taken hold other programs' packets too.
     CountersShared {
         /// Packets that they counted beyond what was lost here.
@@ -327,6 +342,7 @@ impl Caveat {
             Self::TwoStates { .. } => "two_states",
             Self::LossBelow { .. } => "loss_below",
             Self::GoalsContradict { .. } => "goals_contradict",
+            Self::BadMoments { .. } => "bad_moments",
             Self::CountersShared { .. } => "counters_shared",
             Self::PlaceInferred { .. } => "place_inferred",
             Self::PlacesUnseen { .. } => "places_unseen",

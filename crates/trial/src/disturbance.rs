@@ -48,7 +48,22 @@ impl Disturbance {
 const DOWN: [&str; 2] = ["link_down", "return_link_down"];
 const UNEXPLAINED: [&str; 2] = ["unexplained", "return_unexplained"];
 
+/// Doubts that say that our own side, or the way, disturbed what was offered or counted.
+const OURS: [&str; 6] = [
+    "generator_limited",
+    "generator_lost",
+    "generator_starved",
+    "arrivals_not_kept",
+    "loss_doubted",
+    "link_down",
+];
+
 impl Trial {
+    /// Whether our own side, or the way, disturbed it: what it says holds of no load as it was asked for.
+    pub fn is_disturbed(&self) -> bool {
+        self.caveats.iter().any(|caveat| OURS.contains(&caveat.code()))
+    }
+
     /// Of the lost packets, how many at most may be lost by what was not the target: they, or those they met, left late
     /// in a lump; others kept the CPUs busy; a link on the way was down.
     pub fn lost_by_us(&self) -> u64 {

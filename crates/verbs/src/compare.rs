@@ -32,6 +32,8 @@ const QUANTILES: [f64; 13] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9,
 const MODES_SEED: u64 = 2004;
 /// Neighbouring batches more alike than this are said.
 const ALIKE: f64 = 0.3;
+/// Both sides are one measurement.
+const SAME_DATA: &str = "same_data";
 /// Blocks of a heat map, at most.
 const DRAWN: usize = 100;
 
@@ -98,8 +100,10 @@ pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
         .filter_map(|answer| answer.needed);
     let times = needed.reduce(f64::max);
     let seconds = a.seconds.zip(b.seconds).map(|(a, b)| a + b);
+    let not_valid = not_valid(pair);
     Compared {
-        verdict: overall(found.verdict).into(),
+        verdict: overall(if not_valid.is_some() { Overall::NoEvidence } else { found.verdict }).into(),
+        not_valid,
         core: question(&found.core),
         high_percentile: question(&found.high_percentile),
         percentile: questions.percentile,
@@ -136,6 +140,16 @@ pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
         estimator: ESTIMATOR.into(),
         caveats: caveats(pair, &found, questions),
     }
+}
+
+/// Why nothing can be said of the targets: the trials of a side are about its generator, or the way.
+fn not_valid(pair: &Pair) -> Option<String> {
+    let side = [&pair.a, &pair.b].into_iter().find(|side| side.is_invalid)?;
+    Some(format!(
+        "the trials of {} say more about the generator, or the way, than about the target: whether anything changed is not \
+         known",
+        side.name
+    ))
 }
 
 /// Peaks of both sides; `None` where either has too few events.
@@ -252,6 +266,16 @@ fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<Caveat
     let mut say = |code: &str, text: String| {
         caveats.push(CaveatLine::said(code, text));
     };
+    if pair.a.blocks == pair.b.blocks && pair.a.lost == pair.b.lost {
+        say(
+            SAME_DATA,
+            format!(
+                "{} and {} hold the same events, number for number: a file and its copy, or a simulation repeated with its \
+                 seed; that says nothing about whether anything changed: measure again",
+                pair.a.name, pair.b.name
+            ),
+        );
+    }
     for side in [&pair.a, &pair.b] {
         side.notes.iter().for_each(|note| say("import", format!("{}: {note}", side.name)));
         side.doubts.iter().for_each(|doubt| say(&doubt.code, format!("{}: {}", side.name, doubt.text)));

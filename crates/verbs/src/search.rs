@@ -388,12 +388,12 @@ impl Run<'_> {
         if interrupted {
             said("interrupted", "the search was stopped early: the bounds are what was known then".into());
         }
-        for answer in goals.iter().filter(|answer| answer.why.as_deref() == Some("generator_limited")) {
+        for answer in goals.iter().filter(|answer| answer.is_generators()) {
             let text = format!(
-                "what ends the answer for {} is this generator's limit, not the target's: higher loads were not offered as \
-                 asked, or lost what may be our own doing, and the target may do more; free a CPU for the generator, \
-                 raise its CPU quota, let it go first (CAP_SYS_NICE) or lower the highest load: dropline doctor says \
-                 what disturbs here",
+                "what ends the answer for {} is this generator's limit, not the target's: loads were not offered as asked or \
+                 when they were due, or lost what may be our own doing, in every trial that could tell, and the target \
+                 may do more; free a CPU for the generator, raise its CPU quota, let it go first (CAP_SYS_NICE) or \
+                 lower the highest load: dropline doctor says what disturbs here",
                 answer.goal.words()
             );
             said("generator_limited", text);

@@ -1,6 +1,6 @@
 //! Whether a measurement is one of its target: what our own side, or the way, did to it comes before any verdict.
 
-use dropline_record::{CaveatLine, Record, TrialLine};
+use dropline_record::{AnswerLine, CaveatLine, Record, TrialLine};
 
 /// Doubts about a trial after which it says more about us, or the way, than about the target.
 const INVALIDATING: [&str; 6] = [
@@ -25,7 +25,7 @@ pub(crate) fn are_mostly_invalid(lines: &[&TrialLine]) -> bool {
 /// Whether a goal's answer is about this generator and not about the target.
 pub fn is_generators(record: &Record) -> bool {
     let goals = record.result.as_ref().map(|result| result.goals.as_slice()).unwrap_or_default();
-    goals.iter().any(|answer| answer.why.as_deref() == Some("generator_limited"))
+    goals.iter().any(AnswerLine::is_generators)
 }
 
 /// The doubts of several trials, each kind once, with how many trials it is about.

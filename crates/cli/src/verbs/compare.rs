@@ -38,7 +38,7 @@ pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure>
         return Err(failure);
     }
     Ok(match compared.is_worse() {
-        _ if pair.a.is_invalid || pair.b.is_invalid => not_valid(),
+        _ if compared.not_valid.is_some() => not_valid(),
         true => FAILED,
         false => DONE,
     })
@@ -59,7 +59,11 @@ fn limits(args: &CompareArgs, [a, b]: &[Searched; 2]) -> Result<u8, Failure> {
     } else {
         out::print(&dropline_report::compared_searches_text(&compared, style()))?;
     }
-    Ok(if compared.is_worse() { FAILED } else { DONE })
+    Ok(match compared.is_worse() {
+        _ if compared.not_valid.is_some() => not_valid(),
+        true => FAILED,
+        false => DONE,
+    })
 }
 
 /// Measures both in turns; what was measured before it ended early is compared too.

@@ -16,7 +16,7 @@ pub fn compared_html(compared: &Compared) -> String {
     let (pair, wide): (Vec<_>, Vec<_>) = plots.into_iter().partition(|plot| plot.name != "heat");
     let content = html! {
         p.about { b { (compared.b.source) } " against " b { (compared.a.source) } "  ·  dropline compare" }
-        h1 { (text::headline(&compared.verdict)) ": " (text::story(compared)) "." }
+        h1 {  (text::first_line(compared, ": ")) "." }
         (answers(compared))
         (caveats(&compared.caveats, None))
         (figures(&pair, true))

@@ -2,11 +2,11 @@
 
 use super::goals::caveats;
 use super::shell::shell;
-use crate::moved::{change, goal, interval, interval_words, limit, loads, longer, note, story};
+use crate::moved::{change, first_line, goal, interval, interval_words, limit, loads, longer, note};
 use crate::number::{Loads, count, percent, seconds};
 use crate::plot::canvas::Canvas;
 use crate::plot::scale::Scale;
-use crate::text::{headline, spoken};
+use crate::text::spoken;
 use dropline_record::{AnswerLine, ComparedSearches, MovedLine, SearchedLine};
 use maud::{Markup, html};
 
@@ -15,7 +15,7 @@ pub fn compared_searches_html(compared: &ComparedSearches) -> String {
     let loads = loads(compared);
     let content = html! {
         p.about { b { (compared.b.source) } " against " b { (compared.a.source) } "  ·  dropline compare" }
-        h1 { (headline(&compared.verdict)) ": " (story(compared)) "." }
+        h1 {  (first_line(compared)) "." }
         div.scroll { table.goals.comparison {
             thead { tr {
                 th.l scope="col" { "goal" } th scope="col" { "B against A" } th scope="col" { (interval_words(compared)) }

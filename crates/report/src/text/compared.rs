@@ -4,7 +4,7 @@ use super::fit::unit;
 use super::layout::Page;
 use crate::number::{JOIN, count, percent, three};
 use crate::style::{Ink, Style};
-use dropline_record::Compared;
+use dropline_record::{CaveatLine, Compared};
 use dropline_record::compared::{QuestionLine, WidthLine};
 
 /// Peaks of a side that are named, the heaviest.
@@ -13,7 +13,7 @@ const SHOWN_MODES: usize = 4;
 /// The answer of `compare` as text. Ends with a newline.
 pub fn compared_text(compared: &Compared, style: Style) -> String {
     let mut page = Page::new(style);
-    page.paragraph(Ink::Strong, &format!("{}   {}", headline(&compared.verdict), story(compared)));
+    page.paragraph(Ink::Strong, &first_line(compared, "   "));
     page.gap();
     let rows: Vec<Row> =
         [typical(compared), high(compared), tail(compared)].into_iter().chain(loss(compared)).collect();
@@ -82,8 +82,30 @@ struct Row {
 }
 
 /// The verdict in capitals.
-pub(crate) fn headline(verdict: &str) -> String {
+fn headline(verdict: &str) -> String {
     spoken(verdict).to_uppercase()
+}
+
+/// The verdict and what it comes to.
+pub(crate) fn first_line(compared: &Compared, join: &str) -> String {
+    let Compared { verdict, not_valid, caveats, .. } = compared;
+    told(verdict, not_valid.as_deref(), caveats, join, || story(compared))
+}
+
+/// The same of any comparison: one that says nothing of its targets says that first.
+pub(crate) fn told(
+    verdict: &str,
+    not_valid: Option<&str>,
+    caveats: &[CaveatLine],
+    join: &str,
+    story: impl Fn() -> String,
+) -> String {
+    let is_same = caveats.iter().any(|caveat| caveat.code == "same_data");
+    match not_valid {
+        Some(why) => format!("NOT VALID{join}{why}"),
+        None if is_same => format!("SAME DATA{join}A and B are one measurement, and nothing was compared"),
+        None => format!("{}{join}{}", headline(verdict), story()),
+    }
 }
 
 /// The verdict in words.
@@ -92,7 +114,7 @@ pub(crate) fn spoken(verdict: &str) -> String {
 }
 
 /// `typical faster, slow path more often`.
-pub(crate) fn story(compared: &Compared) -> String {
+fn story(compared: &Compared) -> String {
     let core = match compared.core.verdict.as_str() {
         "regressed" if compared.core.lost_of_b => Some("the typical one is lost"),
         "improved" => Some("typical faster"),

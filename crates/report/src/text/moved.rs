@@ -1,15 +1,15 @@
 //! Two searches on a terminal: the verdict first.
 
-use super::compared::{headline, spoken};
+use super::compared::spoken;
 use super::layout::{Columns, Page, Row, Side};
-use crate::moved::{change, goal, interval, interval_words, limit, loads, longer, note, side, story};
+use crate::moved::{change, first_line, goal, interval, interval_words, limit, loads, longer, note, side};
 use crate::style::{Ink, Style};
 use dropline_record::ComparedSearches;
 
 /// The answer of `compare` to two searches as text. Ends with a newline.
 pub fn compared_searches_text(compared: &ComparedSearches, style: Style) -> String {
     let mut page = Page::new(style);
-    page.paragraph(Ink::Strong, &format!("{}: {}", headline(&compared.verdict), story(compared)));
+    page.paragraph(Ink::Strong, &first_line(compared));
     page.gap();
     page.columns(&goals(compared));
     page.gap();

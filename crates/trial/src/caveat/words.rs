@@ -159,6 +159,20 @@ impl fmt::Display for Caveat {
                     load(*limit_pps)
                 )
             }
+            Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide } => write!(
+                f,
+                "the target failed {} in {trials} bad {} (the lowest load {}), where {good} other trials at such loads or higher \
+                 achieved it, and up to {}: the target paused, or was restarted, now and then; {}",
+                goal(*loss_ratio),
+                if *trials == 1 { "trial" } else { "trials" },
+                load(*lowest_pps),
+                load(*borne_pps),
+                if *decide {
+                    "the limit rests on these alone and is not a fact: search again"
+                } else {
+                    "the limit is that of the other trials: look what the target did then"
+                }
+            ),
             Self::CountersShared { beyond: 0 } => f.write_str(
                 "the counters that say where packets were lost hold other programs' packets too: places \
                  other than the target's own socket may be theirs",

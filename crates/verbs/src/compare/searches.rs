@@ -7,7 +7,7 @@ use super::{overall, word};
 use dropline_archive::record_file;
 use dropline_failure::Failure;
 use dropline_record::{AnswerLine, ComparedSearches, GoalLine, MovedLine, Record, SearchedLine};
-use dropline_report::left_open;
+use dropline_report::Denied;
 use dropline_stats::compare::{Overall, SMALLEST_EFFECT, Verdict};
 use dropline_stats::limits::{Limit, Moved, moved};
 use std::path::Path;
@@ -107,11 +107,25 @@ pub fn compare(
     let (pairs, alone) = pairs(&a.answers, &b.answers);
     let limits: Vec<(Limit, Limit)> =
         pairs.iter().map(|(of_a, of_b)| (limit(of_a, a), limit(of_b, b))).collect();
-    let found = moved(&limits, smallest_effect);
-    let verdicts: Vec<Verdict> = found.iter().map(|moved| moved.verdict).collect();
-    let goals: Vec<MovedLine> = found.iter().zip(&pairs).map(|(moved, pair)| line(moved, *pair)).collect();
+    let mut found = moved(&limits, smallest_effect);
+    for (moved, (of_a, of_b)) in found.iter_mut().zip(&pairs) {
+        if of_a.is_generators() || of_b.is_generators() {
+            *moved = Moved { verdict: Verdict::NoEvidence, needed: None, ..*moved };
+        }
+    }
+    let not_valid = not_valid([a, b], &pairs);
+    let verdict = match not_valid {
+        Some(_) => Overall::NoEvidence,
+        None => Overall::of(&found.iter().map(|moved| moved.verdict).collect::<Vec<_>>()),
+    };
+    let line = |(moved, pair): (&Moved, &(&AnswerLine, &AnswerLine))| MovedLine {
+        doubted: doubted([a, b], *pair),
+        ..line(moved, *pair)
+    };
+    let goals: Vec<MovedLine> = found.iter().zip(&pairs).map(line).collect();
     Ok(ComparedSearches {
-        verdict: overall(Overall::of(&verdicts)).into(),
+        verdict: overall(verdict).into(),
+        not_valid,
         caveats: differences::caveats(a, b, &goals, &alone),
         goals,
         smallest_effect,
@@ -140,6 +154,31 @@ fn pairs<'a>(a: &'a [AnswerLine], b: &'a [AnswerLine]) -> (Pairs<'a>, Vec<GoalLi
     (pairs, alone)
 }
 
+/// Why nothing can be said of the targets: an answer is about the generator.
+fn not_valid([a, b]: [&Searched; 2], pairs: &Pairs) -> Option<String> {
+    let found = pairs.iter().find_map(|(of_a, of_b)| {
+        [(a, of_a), (b, of_b)].into_iter().find(|(_, answer)| answer.is_generators())
+    });
+    found.map(|(side, answer)| {
+        format!(
+            "what {} says for {} is about its generator, and not about its target: whether the limit moved is not known",
+            side.name,
+            answer.goal.words()
+        )
+    })
+}
+
+/// Whose answer does not stand as it is stated, and why.
+fn doubted([a, b]: [&Searched; 2], (of_a, of_b): (&AnswerLine, &AnswerLine)) -> Option<String> {
+    let words = |which: &str, side: &Searched, answer| {
+        Denied::of(&side.record, answer)
+            .map(|denied| format!("{which}'s answer does not stand as it is stated: {}", denied.why))
+    };
+    let found: Vec<String> =
+        [words("A", a, of_a), words("B", b, of_b)].into_iter().flatten().collect();
+    (!found.is_empty()).then(|| found.join("; "))
+}
+
 /// Whether both goals ask about the same loss ratio: ratios are whole billionths.
 fn is_of(one: &GoalLine, other: &GoalLine) -> bool {
     (one.loss_ratio - other.loss_ratio).abs() < 0.5e-9
@@ -150,7 +189,7 @@ fn listed(goals: &[GoalLine]) -> String {
 }
 
 /// What an answer says of the limit. Bounds without a level are wider here than they were stated; where a caveat denies
-/// the answer, the next search may find any load that the trials leave open.
+/// the answer, the next search may find any load that the trials leave open, none of them more probable than another.
 fn limit(answer: &AnswerLine, side: &Searched) -> Limit {
     let scatter = match answer.level {
         Some(_) => 0.0,
@@ -158,9 +197,13 @@ fn limit(answer: &AnswerLine, side: &Searched) -> Limit {
             SCATTER.iter().find(|(name, _)| *name == side.algorithm()).map_or(0.0, |(_, scatter)| *scatter)
         }
     };
-    let (low, high) = left_open(&side.record, answer).unwrap_or((f64::INFINITY, 0.0));
+    let denied = Denied::of(&side.record, answer);
+    let (low, high) = denied.map_or((f64::INFINITY, 0.0), |denied| (denied.low_pps, denied.high_pps));
     let lower = answer.lower_pps.map(|lower| low.min(lower / (1.0 + scatter)));
     let upper = bound_above(answer).map(|upper| high.max(upper * (1.0 + scatter)));
+    if denied.is_some() {
+        return Limit { lower, middle: None, upper, level: None };
+    }
     // Bounds have no median: of the numbers between them none is better than the one in the middle.
     let middle = || Some((lower? * upper?).sqrt());
     Limit { lower, middle: answer.median_pps.or_else(middle), upper, level: answer.level }
@@ -168,7 +211,7 @@ fn limit(answer: &AnswerLine, side: &Searched) -> Limit {
 
 /// The upper bound; one that is the generator's is none of the target's.
 fn bound_above(answer: &AnswerLine) -> Option<f64> {
-    answer.upper_pps.filter(|_| answer.why.as_deref() != Some("generator_limited"))
+    answer.upper_pps.filter(|_| !answer.is_generators())
 }
 
 fn line(moved: &Moved, (of_a, of_b): (&AnswerLine, &AnswerLine)) -> MovedLine {
@@ -181,6 +224,7 @@ fn line(moved: &Moved, (of_a, of_b): (&AnswerLine, &AnswerLine)) -> MovedLine {
         verdict: word(verdict).into(),
         level,
         needed,
+        doubted: None,
         of_a: of_a.clone(),
         of_b: of_b.clone(),
     }

@@ -145,7 +145,7 @@ fn headline(answer: &AnswerLine) -> Option<Within> {
 
 /// A bound that is the generator's is none of the target's.
 fn upper(answer: &AnswerLine) -> Option<f64> {
-    answer.upper_pps.filter(|_| answer.why.as_deref() != Some("generator_limited"))
+    answer.upper_pps.filter(|_| !answer.is_generators())
 }
 
 /// Where a number is that is known, or has one bound; both say nothing of what is between them.

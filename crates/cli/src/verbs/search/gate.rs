@@ -83,9 +83,10 @@ impl Held {
         !why.is_empty() || self.compared.as_ref().is_some_and(ComparedSearches::is_worse)
     }
 
-    /// Whether a condition holds of a trial that says more about us than about the target.
+    /// Whether a condition holds of a trial that says more about us than about the target, or the baseline does.
     pub(super) fn is_invalid(&self) -> bool {
-        self.checked.iter().any(|checked| checked.failed && !checked.valid)
+        self.compared.as_ref().is_some_and(|compared| compared.not_valid.is_some())
+            || self.checked.iter().any(|checked| checked.failed && !checked.valid)
     }
 
     /// The record as one object, with how it stands to the gate.

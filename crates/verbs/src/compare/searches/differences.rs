@@ -1,11 +1,13 @@
 //! What else differs between two searches, and what either doubts: the ratio of their limits says nothing of it.
 
+use super::super::SAME_DATA;
 use super::{Searched, bound_above, listed};
 use dropline_record::{AnswerLine, CaveatLine, GoalLine, MovedLine, PartLine, Record};
 
 /// Doubts of a search that are doubts of where its limit is.
-const ABOUT_THE_LIMIT: [&str; 15] = [
+const ABOUT_THE_LIMIT: [&str; 16] = [
     "arrivals_not_kept",
+    "bad_moments",
     "dependent_trials",
     "drift",
     "goals_contradict",
@@ -29,7 +31,8 @@ pub(super) fn caveats(
     goals: &[MovedLine],
     alone: &[GoalLine],
 ) -> Vec<CaveatLine> {
-    let mut caveats: Vec<CaveatLine> = [a, b].into_iter().flat_map(doubts).collect();
+    let mut caveats: Vec<CaveatLine> = same(a, b).into_iter().collect();
+    caveats.extend([a, b].into_iter().flat_map(doubts));
     caveats.extend(goals.iter().flat_map(about_goal));
     if !alone.is_empty() {
         let only = |side: &Searched| {
@@ -47,6 +50,22 @@ pub(super) fn caveats(
          interval",
     ));
     caveats
+}
+
+/// What was measured once, however many files hold it.
+fn same(a: &Searched, b: &Searched) -> Option<CaveatLine> {
+    let (of_a, of_b) = (&a.record.trials, &b.record.trials);
+    let both = of_a.len().min(of_b.len());
+    (of_a[..both] == of_b[..both]).then(|| {
+        CaveatLine::said(
+            SAME_DATA,
+            format!(
+                "the {both} trials of {} are those of {}, number for number: a file, its copy or what it was gone on with, or \
+                 a simulation repeated with its seed; that says nothing about whether a limit moved: search again",
+                a.name, b.name
+            ),
+        )
+    })
 }
 
 fn doubts(side: &Searched) -> Vec<CaveatLine> {
@@ -84,7 +103,7 @@ fn about_goal(line: &MovedLine) -> Vec<CaveatLine> {
                  again with a lower --min-load or a higher --max-load"
             ),
         );
-    } else if line.level.is_none() {
+    } else if line.of_a.level.and(line.of_b.level).is_none() {
         say(
             "bounds_have_no_level",
             format!(

@@ -1,0 +1,131 @@
+//! Bad moments: a few trials that failed a goal far below what others achieved it at. A target that pauses once, or
+//! restarts, looks like that, and no answer is of it.
+
+use crate::{Goal, GoalOutcome};
+use dropline_trial::{Caveat, Rate, Trial};
+
+/// So many trials achieve the goal at a load, or above it, before a failure there is a bad moment.
+const BORNE_OUT: usize = 3;
+/// What failed is that much below what was borne.
+const FAR: f64 = 1.1;
+/// What came through is that much below it.
+const DEEP: f64 = 1.25;
+/// Bad moments are few: so many trials to each are good.
+const GOOD_EACH: usize = 3;
+
+/// What became of each trial that counts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Moments(Vec<Moment>);
+
+#[derive(Clone, Debug)]
+struct Moment {
+    load: Rate,
+    /// What came through, in packets a second.
+    through_pps: f64,
+    /// Of each goal, whether it was failed.
+    failed: Vec<bool>,
+}
+
+impl Moments {
+    pub(crate) fn note(&mut self, trial: &Trial, goals: &[Goal]) {
+        let seconds = trial.duration.as_secs_f64();
+        self.0.push(Moment {
+            load: trial.input.load,
+            through_pps: if seconds > 0.0 { trial.forwarded as f64 / seconds } else { 0.0 },
+            failed: goals.iter().map(|goal| trial.exceeds(goal.loss_ratio)).collect(),
+        });
+    }
+
+    /// A doubt for each goal that was failed in a few bad moments.
+    pub(crate) fn caveats(&self, goals: &[Goal], outcomes: &[GoalOutcome]) -> Vec<Caveat> {
+        let of = |(index, (goal, outcome)): (usize, (&Goal, &GoalOutcome))| self.caveat(index, goal, outcome);
+        goals.iter().zip(outcomes).enumerate().filter_map(of).collect()
+    }
+
+    fn caveat(&self, index: usize, goal: &Goal, outcome: &GoalOutcome) -> Option<Caveat> {
+        let mut borne: Vec<Rate> =
+            self.0.iter().filter(|one| !one.failed[index]).map(|one| one.load).collect();
+        borne.sort_unstable_by(|one, other| other.cmp(one));
+        let borne_pps = borne.get(BORNE_OUT - 1)?.as_pps();
+        let is_bad = |one: &&Moment| {
+            let is_deep = one.load.as_pps() <= borne_pps && one.through_pps * DEEP < borne_pps.min(one.load.as_pps());
+            one.failed[index] && (one.load.as_pps() * FAR < borne_pps || is_deep)
+        };
+        let bad: Vec<&Moment> = self.0.iter().filter(is_bad).collect();
+        let lowest = bad.iter().map(|one| one.load).min()?;
+        let good = borne.iter().filter(|load| **load >= lowest).count();
+        (bad.len() * GOOD_EACH <= good).then(|| Caveat::BadMoments {
+            loss_ratio: goal.loss_ratio.as_f64(),
+            trials: bad.len() as u64,
+            good: good as u64,
+            lowest_pps: lowest.as_pps(),
+            borne_pps,
+            decide: outcome.upper.is_some_and(|upper| upper.as_pps() * FAR < borne_pps),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{GoalResult, Irregular};
+    use dropline_trial::{Ratio, TrialInput};
+    use std::time::Duration;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// Loads in packets a second with what came through in a second, and the upper bound.
+    fn said(trials: &[(u64, u64)], upper: u64) -> Option<Caveat> {
+        let goal = Goal {
+            loss_ratio: Ratio::ZERO,
+            exceed_ratio: Ratio::ZERO,
+            width: Ratio::new(0.005).unwrap(),
+            trial_duration: SECOND,
+            initial_trial_duration: SECOND,
+            duration_sum: SECOND,
+        };
+        let rate = |pps: u64| Rate::from_millipps(pps * 1000);
+        let mut moments = Moments::default();
+        for (number, &(offered, forwarded)) in (1..).zip(trials) {
+            let input = TrialInput { load: rate(offered), duration: SECOND };
+            let counts = Trial { intended: Some(offered), offered, forwarded, ..Trial::new(number, input, 7) };
+            moments.note(&counts, &[goal]);
+        }
+        let outcome = GoalOutcome {
+            lower: None,
+            upper: Some(rate(upper)),
+            conditional_throughput_pps: None,
+            result: GoalResult::Irregular(Irregular::Unfinished),
+        };
+        moments.caveats(&[goal], &[outcome]).pop()
+    }
+
+    #[test]
+    fn a_failure_far_below_what_others_bore_is_a_bad_moment_and_decides_where_the_bound_is_its_own() {
+        let trials = [(1000, 1000), (1001, 1001), (1002, 1002), (500, 499), (2000, 1010)];
+        let expected = |decide| Caveat::BadMoments {
+            loss_ratio: 0.0,
+            trials: 1,
+            good: 3,
+            lowest_pps: 500.0,
+            borne_pps: 1000.0,
+            decide,
+        };
+        assert_eq!(said(&trials, 1010), Some(expected(false)));
+        assert_eq!(said(&trials, 500), Some(expected(true)), "the bound contradicts three trials above it");
+    }
+
+    #[test]
+    fn a_deep_loss_where_others_lost_nothing_is_one_too_and_a_slight_one_is_the_knee() {
+        let with = |last| said(&[(1000, 1000), (1001, 1001), (1002, 1002), last], 1010);
+        assert!(with((999, 0)).is_some());
+        assert_eq!(with((999, 990)), None);
+        assert_eq!(with((1500, 100)), None, "above what was borne it is overload");
+    }
+
+    #[test]
+    fn a_target_that_fails_as_often_as_not_has_no_bad_moments() {
+        assert_eq!(said(&[(1000, 1000), (1001, 1001), (1002, 1002), (500, 499), (600, 599)], 1010), None);
+        assert_eq!(said(&[(1000, 1000), (1001, 1001), (500, 499)], 1010), None, "two trials bear nothing out");
+    }
+}

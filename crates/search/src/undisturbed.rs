@@ -1,0 +1,78 @@
+//! Which loads were tried without a disturbance of our own.
+
+use crate::GoalOutcome;
+use dropline_trial::{Rate, Trial};
+
+/// A trial speaks for an answer when its load is within a twentieth of what is stated.
+const NEAR: f64 = 0.05;
+
+/// The loads that count as evidence, by whether our own side left their trials alone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Undisturbed {
+    clean: Vec<Rate>,
+    disturbed: Vec<Rate>,
+}
+
+impl Undisturbed {
+    pub(crate) fn note(&mut self, trial: &Trial) {
+        let loads = if trial.is_disturbed() { &mut self.disturbed } else { &mut self.clean };
+        loads.push(trial.input.load);
+    }
+
+    /// Whether an answer is shown by trials that were not disturbed; not by disturbed ones alone.
+    pub(crate) fn show(&self, outcome: &GoalOutcome) -> bool {
+        let low = outcome.lower.map_or(0.0, |lower| lower.as_pps() * (1.0 - NEAR));
+        let high = outcome.upper.map_or(f64::INFINITY, |upper| upper.as_pps() * (1.0 + NEAR));
+        let is_near = |load: &Rate| (low..=high).contains(&load.as_pps());
+        let rests_on_disturbed = self.disturbed.iter().any(is_near) && !self.clean.iter().any(is_near);
+        !rests_on_disturbed && (self.disturbed.is_empty() || !self.clean.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{GoalResult, Irregular};
+    use dropline_trial::{Caveat, TrialInput};
+    use std::time::Duration;
+
+    fn noted(trials: &[(u64, bool)]) -> Undisturbed {
+        let mut undisturbed = Undisturbed::default();
+        for &(pps, disturbed) in trials {
+            let load = Rate::from_millipps(pps * 1000);
+            let late = Caveat::ArrivalsNotKept { lateness_p99_ns: 4_000_000, intended_idt_ns: 50_000 };
+            undisturbed.note(&Trial {
+                caveats: if disturbed { vec![late] } else { Vec::new() },
+                ..Trial::new(1, TrialInput { load, duration: Duration::from_secs(1) }, 7)
+            });
+        }
+        undisturbed
+    }
+
+    fn between(lower: Option<u64>, upper: Option<u64>) -> GoalOutcome {
+        let rate = |pps: u64| Rate::from_millipps(pps * 1000);
+        GoalOutcome {
+            lower: lower.map(rate),
+            upper: upper.map(rate),
+            conditional_throughput_pps: None,
+            result: GoalResult::Irregular(Irregular::Unfinished),
+        }
+    }
+
+    #[test]
+    fn an_answer_is_shown_by_a_clean_trial_near_it_and_not_by_one_far_off() {
+        let near = noted(&[(1000, true), (980, false), (400, true)]);
+        assert!(near.show(&between(Some(990), Some(1010))));
+        let far = noted(&[(1000, true), (400, false)]);
+        assert!(!far.show(&between(Some(990), Some(1010))), "the clean one is far below");
+        assert!(!far.show(&between(Some(1000), None)), "at maximum");
+        assert!(far.show(&between(None, Some(400))), "below minimum");
+    }
+
+    #[test]
+    fn where_no_trial_is_clean_nothing_is_shown_and_where_all_are_everything_is() {
+        assert!(!noted(&[(1000, true), (900, true)]).show(&between(Some(400), Some(500))));
+        assert!(noted(&[(1000, false)]).show(&between(Some(400), Some(500))), "what is far is a matter of the model");
+        assert!(noted(&[]).show(&between(None, None)));
+    }
+}
