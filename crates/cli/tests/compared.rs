@@ -341,3 +341,129 @@ fn what_is_not_known_of_the_target_neither_fails_nor_passes_it() {
     assert_eq!(compared.code, Some(3), "{}", compared.errors);
     assert!(codes(&compared.json()).contains(&"generator_limited"));
 }
+
+/// A target of 30 kpps that scatters a little; some of its trials lose half more, and a late generator says so of all.
+const TESTER: &str = r#"import json, random, sys
+capacity, bad, seed, late = float(sys.argv[1]), sys.argv[2].split(','), int(sys.argv[3]), len(sys.argv) > 4
+chance = random.Random(seed)
+for line in sys.stdin:
+    asked = json.loads(line)
+    offered = int(asked['intended_load_pps'] * asked['duration_s'] + 1e-9)
+    forwarded = min(offered, int(capacity * (1 + 0.003 * chance.gauss(0, 1)) * asked['duration_s']))
+    if str(asked['trial']) in bad:
+        forwarded //= 2
+    answer = dict(intended=offered, offered=offered, forwarded=forwarded, duration_s=asked['duration_s'])
+    if late:
+        answer['caveats'] = [dict(code='arrivals_not_kept', text='packets left 4 ms late')]
+    print(json.dumps(answer), flush=True)
+"#;
+
+fn tested(bench: &Bench, name: &str, arguments: &str, more: &[&str]) -> Ended {
+    bench.write("tester.py", TESTER);
+    let target = format!("exec:python3 tester.py {arguments}");
+    bench.run(&[&["search", &target, "--max-load=40kpps", "-q", "-o", name][..], more].concat())
+}
+
+#[test]
+fn a_comparison_with_a_search_about_its_generator_is_not_valid_and_says_so_first() {
+    let bench = Bench::new();
+    assert_eq!(tested(&bench, "a.jsonl", "30000 0 1", &[]).code, Some(0));
+    let late = tested(&bench, "b.jsonl", "30000 0 2 late", &["--json"]);
+    assert_eq!(late.code, Some(3), "no trial was as it was asked for: {}", late.errors);
+    assert_eq!(late.json()["goals"][0]["why"], "generator_limited");
+    for [one, other] in [["a.jsonl", "b.jsonl"], ["b.jsonl", "a.jsonl"]] {
+        let ended = bench.run(&["compare", one, other, "--json", "--html", "page.html"]);
+        assert_eq!(ended.code, Some(3), "{}", ended.text);
+        let json = ended.json();
+        assert_eq!(json["verdict"], "no_evidence");
+        assert!(json["not_valid"].as_str().unwrap().contains("b.jsonl"), "{json}");
+        let text = bench.run(&["compare", one, other]).text;
+        assert!(
+            text.starts_with("NOT VALID: what b.jsonl says for no loss is about its generator"),
+            "{text}"
+        );
+        assert!(bench.read("page.html").contains("NOT VALID"));
+    }
+    let against = tested(&bench, "c.jsonl", "30000 0 3", &["--baseline", "b.jsonl"]);
+    assert_eq!(against.code, Some(3), "{}", against.text);
+}
+
+#[test]
+fn a_pause_of_the_target_is_no_regression_and_never_hides_behind_no_evidence() {
+    let bench = Bench::new();
+    assert_eq!(tested(&bench, "a.jsonl", "30000 0 1", &[]).code, Some(0));
+    // While the search looks far below, whether anything is lost there too.
+    tested(&bench, "b.jsonl", "30000 20,21,22 2", &[]);
+    let ended = compare(&bench, &["--json"]);
+    let goal = &ended.json()["goals"][0];
+    assert_eq!((ended.code, &goal["verdict"]), (Some(0), &Value::from("no_evidence")), "{goal}");
+    let [low, high] = ["low", "high"].map(|key| goal[key].as_f64().unwrap());
+    assert!(low < 1.0 && high > 1.0, "A's trials leave no change open: {goal}");
+    assert!(goal["doubted"].as_str().unwrap().starts_with("B's answer does not stand"), "{goal}");
+    let text = compare(&bench, &[]).text;
+    assert!(text.contains("moved is not known, for B's answer does not stand"), "{text}");
+}
+
+#[test]
+fn one_bad_trial_that_decides_a_bisection_is_told_and_decides_nothing() {
+    let bench = Bench::new();
+    let how = ["--algorithm=binary", "--max-load=2Mpps", "--warm-up=0s"];
+    let search = |name: &str, arguments: &str| {
+        bench.write("tester.py", TESTER);
+        let target = format!("exec:python3 tester.py {arguments}");
+        bench.run(&[&["search", &target, "-q", "-o", name][..], &how].concat());
+    };
+    search("a.jsonl", "30000 0 1");
+    search("b.jsonl", "30000 8 2");
+    let json = compare(&bench, &["--json"]).json();
+    assert_eq!(json["verdict"], "no_evidence", "{json}");
+    assert!(codes(&json).contains(&"bad_moments"), "{json}");
+    let doubted = json["goals"][0]["doubted"].as_str().unwrap();
+    assert!(doubted.contains("a few bad trials contradict the others"), "{doubted}");
+}
+
+#[test]
+fn one_measurement_is_not_compared_with_itself_in_silence() {
+    let bench = Bench::new();
+    assert_eq!(search(&bench, "a.jsonl", "9Mpps", 1, &[]).code, Some(0));
+    bench.write("b.jsonl", &bench.read("a.jsonl"));
+    for ended in [compare(&bench, &["--json"]), bench.run(&["compare", "a.jsonl", "a.jsonl", "--json"])] {
+        assert_eq!(codes(&ended.json())[0], "same_data", "{}", ended.text);
+    }
+    assert!(compare(&bench, &[]).text.starts_with("SAME DATA: A and B are one measurement"));
+    trial_of(&bench, "c.jsonl", 100_000, "[30000,50000],[900000,50000]");
+    let ended = bench.run(&["compare", "c.jsonl", "c.jsonl"]);
+    assert!(
+        ended.text.starts_with("SAME DATA") && ended.text.contains("number for number"),
+        "{}",
+        ended.text
+    );
+}
+
+#[test]
+fn an_outage_is_told_with_its_time_and_length_and_nothing_is_steady_beside_it() {
+    let bench = Bench::new();
+    let slices: Vec<String> = (0..40)
+        .map(|number| {
+            let forwarded = if (12..16).contains(&number) { 0 } else { 2500 };
+            format!(r#"{{\"duration_s\":0.25,\"offered\":2500,\"forwarded\":{forwarded}}}"#)
+        })
+        .collect();
+    let answer = format!(
+        r#"{{\"intended\":100000,\"offered\":100000,\"forwarded\":90000,\"duration_s\":10.0,\"slices\":[{}]}}"#,
+        slices.join(",")
+    );
+    let target = format!(r#"exec:sh -c 'read line; echo "{answer}"'"#);
+    let words = ["trial", &target, "--load=10kpps", "--duration=10s", "-q", "-o", "r.jsonl"];
+    let text = bench.run(&words).text;
+    assert!(
+        text.contains("an outage of 1 s after 3 s: 10 000 of 10 000 packets did not come back"),
+        "{text}"
+    );
+    let json = bench.run(&[&words[..6], &["-", "--json"]].concat()).json();
+    let outage = json["caveats"].as_array().unwrap().iter().find(|one| one["code"] == "outage").unwrap();
+    assert_eq!(
+        (outage["at_ns"].as_u64(), outage["for_ns"].as_u64()),
+        (Some(3_000_000_000), Some(1_000_000_000))
+    );
+}

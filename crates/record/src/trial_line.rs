@@ -236,6 +236,8 @@ impl TrialLine {
     /// The line of a trial. `at` is the sum of the times of the trials before it.
     pub fn new(trial: &Trial, target: &str, arrival: &str, purpose: Purpose, at: Duration) -> Self {
         let count = |value: Option<u64>| value.map(Count);
+        let is_told = trial.caveats.iter().any(|caveat| caveat.code() == "outage");
+        let outage = trial.outage().filter(|_| !is_told);
         let negative = Delay::default();
         let negative = [&trial.delay, &trial.service_delay]
             .into_iter()
@@ -289,7 +291,7 @@ impl TrialLine {
             cycles: trial.cycles().map(CyclesLine::from),
             graph: trial.graph().map(GraphLine::from),
             packets: None,
-            caveats: trial.caveats.iter().map(CaveatLine::from).collect(),
+            caveats: trial.caveats.iter().chain(&outage).map(CaveatLine::from).collect(),
             void: false,
             bounds: Vec::new(),
         }

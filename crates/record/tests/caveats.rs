@@ -27,6 +27,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         DelaysDoubted { delay_p90_ns, lateness_p90_ns }
         LinkDown { interface }
         TargetUnreachable { error, at_ns, refused, reports }
+        Outage { at_ns, for_ns, missing, offered, outages }
         ClockStepped { steps, largest_ns }
         StampsMissing { packets }
         DelayUnknown { packets }

@@ -145,7 +145,7 @@ impl Denied {
             denial.loads.iter().filter_map(|name| caveat.numbers.get(*name)?.as_f64())
         });
         let stated = [answer.lower_pps, answer.upper_pps].into_iter().flatten();
-        let loads = named.chain(stated).chain(disputed(&record.trials, &answer.goal));
+        let loads = named.chain(stated).chain(disputed(&record.trials, &answer.goal, 0));
         let loads: Vec<f64> = loads.filter(|load| load.is_finite() && *load >= 0.0).collect();
         Some(Self {
             why: first.words,
@@ -155,20 +155,26 @@ impl Denied {
     }
 }
 
-/// The lowest load at which a trial exceeded the goal's loss and the highest at which one did not, where they cross.
-fn disputed(trials: &[TrialLine], goal: &GoalLine) -> Vec<f64> {
+/// The lowest load at which a trial exceeded the goal's loss and the highest at which one did not, where they cross; so
+/// many more extreme ones are passed over.
+pub fn disputed(trials: &[TrialLine], goal: &GoalLine, passed_over: usize) -> Vec<f64> {
     let counts = |trial: &&TrialLine| {
         trial.purpose == Purpose::Search
             && !trial.void
             && !trial.caveats.iter().any(|caveat| OURS.contains(&caveat.code.as_str()))
     };
-    let (mut failed, mut passed) = (f64::INFINITY, f64::NEG_INFINITY);
-    for trial in trials.iter().filter(counts) {
-        match trial.loss_ratio {
-            Some(loss) if loss > goal.loss_ratio => failed = failed.min(trial.intended_load_pps),
-            Some(_) => passed = passed.max(trial.intended_load_pps),
-            None => {}
-        }
-    }
-    if failed < passed { vec![failed, passed] } else { Vec::new() }
+    let told = trials.iter().filter(counts).filter(|trial| trial.loss_ratio.is_some());
+    let (failed, passed): (Vec<&TrialLine>, Vec<&TrialLine>) =
+        told.partition(|trial| trial.loss_ratio.is_some_and(|loss| loss > goal.loss_ratio));
+    let loads = |trials: Vec<&TrialLine>| {
+        let mut loads: Vec<f64> = trials.iter().map(|trial| trial.intended_load_pps).collect();
+        loads.sort_by(f64::total_cmp);
+        loads
+    };
+    let failed = loads(failed).get(passed_over).copied();
+    let passed = loads(passed).iter().rev().nth(passed_over).copied();
+    failed
+        .zip(passed)
+        .filter(|(failed, passed)| failed < passed)
+        .map_or_else(Vec::new, |(low, high)| vec![low, high])
 }

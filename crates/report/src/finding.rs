@@ -4,7 +4,7 @@ use crate::number::{self, JOIN, Loads};
 use crate::prose::sentence_case;
 use crate::standing::{Standing, prefix};
 use crate::traffic::highest_load;
-use dropline_record::{AnswerLine, GoalLine, Record, SearchLine, TrialLine};
+use dropline_record::{AnswerLine, GoalLine, Purpose, Record, SearchLine, TrialLine};
 
 /// A search as it is shown: its answers, or what was known when it was cut off.
 #[derive(Clone, Debug)]
@@ -157,7 +157,8 @@ impl<'a> Finding<'a> {
                 None => say("", "an unknown load".into(), format!(" {loss}")),
             },
             (Standing::GeneratorLimited, (Some(lower), _), _) => {
-                say("at least ", loads.with_unit(lower), format!(" {loss}, where our generator ends"));
+                let ends = self.lateness().unwrap_or_else(|| "where our generator ends".into());
+                say("at least ", loads.with_unit(lower), format!(" {loss}, {ends}"));
             }
             (Standing::GeneratorLimited, (None, _), _) => {
                 say("", "an unknown load".into(), format!(" {loss}, for our generator was disturbed"));
@@ -180,6 +181,19 @@ impl<'a> Finding<'a> {
             }
             (_, (None, None), _) => say("", "an unknown load".into(), format!(" {loss}")),
         }
+    }
+
+    /// How late packets left where that was so in every trial: then no load was offered as it was asked for.
+    fn lateness(&self) -> Option<String> {
+        let trials =
+            self.record.trials.iter().filter(|trial| trial.purpose == Purpose::Search && !trial.void);
+        let late = |trial: &TrialLine| {
+            let caveat = trial.caveats.iter().find(|caveat| caveat.code == "arrivals_not_kept")?;
+            caveat.numbers.get("lateness_p99_ns")?.as_u64()
+        };
+        let late: Option<Vec<u64>> = trials.map(late).collect();
+        let most = late?.into_iter().max()?;
+        Some(format!("offered in lumps: packets left {} late in every trial", number::nanoseconds(most)))
     }
 
     /// What stands in brackets, and what it cost.
@@ -292,7 +306,7 @@ impl<'a> Finding<'a> {
         let wide =
             width(answer).map_or_else(String::new, |width| format!("{} wide; ", number::percent(width)));
         let asked = number::percent(answer.goal.width);
-        let narrow = format!("{asked} takes about {}", number::seconds(round(outlook.narrow_budget_s)));
+        let narrow = format!("{asked} takes about {}", number::seconds(round_up(outlook.narrow_budget_s)));
         if outlook.narrow_budget_s <= outlook.budget_s {
             return Some(format!("{wide}{narrow}"));
         }
@@ -339,6 +353,12 @@ fn palette(place: usize) -> usize {
 fn round(value: f64) -> f64 {
     let step = 10f64.powf(value.abs().max(1e-9).log10().floor() - 1.0);
     (value / step).round() * step
+}
+
+/// The same of a time to come: never less.
+fn round_up(value: f64) -> f64 {
+    let step = 10f64.powf(value.abs().max(1e-9).log10().floor() - 1.0);
+    (value / step - 1e-9).ceil() * step
 }
 
 /// A word of the record as its JSON has it; empty when it is none.

@@ -25,7 +25,7 @@ mod things;
 mod traffic;
 
 pub use csv::csv;
-pub use denial::{Denied, doubted};
+pub use denial::{Denied, disputed, doubted};
 pub use html::{
     Graph, compared_html, compared_searches_html, explained_html, explained_svgs, fit_html, html, study_html,
     study_page, study_with_curves_html, svgs,

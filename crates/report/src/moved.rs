@@ -1,7 +1,7 @@
 //! Whether limits moved between two searches, in words that every front end shares.
 
 use crate::number::{JOIN, Loads, percent, three};
-use dropline_record::{AnswerLine, ComparedSearches, MovedLine, SearchedLine};
+use dropline_record::{AnswerLine, ComparedSearches, MovedLine, ResultWord, SearchedLine};
 
 /// The verdict and what it comes to.
 pub(crate) fn first_line(compared: &ComparedSearches) -> String {
@@ -112,6 +112,19 @@ pub(crate) fn longer(compared: &ComparedSearches) -> Option<String> {
     let times = compared.goals.iter().filter_map(|line| line.needed).reduce(f64::max)?;
     let elapsed = compared.a.elapsed_s.max(compared.b.elapsed_s);
     let budget = (times * elapsed / 10.0).ceil() * 10.0;
+    // A search ends where its interval is as narrow as asked, however much time it has.
+    let undecided = compared.goals.iter().filter(|line| line.needed.is_some());
+    let mut answers = undecided.flat_map(|line| [&line.of_a, &line.of_b]);
+    if answers.all(|answer| answer.result == ResultWord::Narrow) {
+        return Some(format!(
+            "both searches ended as narrow as they were asked to be: a width of {} for the goals, and about --budget {budget:.0}s, \
+             would decide it",
+            percent(
+                compared.goals.iter().map(|line| line.of_b.goal.width).fold(f64::INFINITY, f64::min)
+                    / times.sqrt()
+            )
+        ));
+    }
     Some(if (10.0..7200.0).contains(&budget) {
         format!("about --budget {budget:.0}s in both searches would decide it")
     } else {

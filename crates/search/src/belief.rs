@@ -37,12 +37,12 @@ pub struct Outlook {
 }
 
 impl Outlook {
-    /// From a width that `trials` of such a `cost` each led to.
-    pub(crate) fn new(width: f64, wanted: f64, trials: usize, cost: Duration) -> Self {
-        let whole = cost.as_secs_f64() * trials as f64;
+    /// From a width that a search of so much time led to; what is to come takes a trial at least, of such a `cost`.
+    pub(crate) fn new(width: f64, wanted: f64, spent: Duration, cost: Duration) -> Self {
         let until = |width_then: f64| {
             let ratio = width / width_then.max(1e-9);
-            Duration::try_from_secs_f64(whole * (ratio * ratio - 1.0).max(0.0)).unwrap_or(Duration::MAX)
+            let more = spent.as_secs_f64() * (ratio * ratio - 1.0).max(0.0);
+            Duration::try_from_secs_f64(more).unwrap_or(Duration::MAX).max(cost)
         };
         Self { width, halved_in: until(0.5 * width), narrow_in: (width > wanted).then(|| until(wanted)) }
     }
@@ -60,10 +60,17 @@ mod tests {
 
     #[test]
     fn half_the_width_takes_four_times_the_trials() {
-        let outlook = Outlook::new(0.02, 0.005, 20, Duration::from_millis(1500));
+        let outlook = Outlook::new(0.02, 0.005, Duration::from_secs(30), Duration::from_millis(1500));
         assert_eq!(outlook.halved_in, Duration::from_secs(90));
         assert_eq!(outlook.narrow_in, Some(Duration::from_secs(450)));
         assert!((outlook.width_after(Duration::from_secs(90)) - 0.01).abs() < 1e-12);
-        assert_eq!(Outlook::new(0.004, 0.005, 6, Duration::from_secs(1)).narrow_in, None);
+        let second = Duration::from_secs(1);
+        assert_eq!(Outlook::new(0.004, 0.005, 6 * second, second).narrow_in, None);
+    }
+
+    #[test]
+    fn what_is_to_come_takes_a_trial_at_least() {
+        let (spent, second) = (Duration::from_secs(36), Duration::from_secs(1));
+        assert_eq!(Outlook::new(0.00501, 0.005, spent, second).narrow_in, Some(second));
     }
 }

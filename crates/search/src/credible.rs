@@ -288,7 +288,7 @@ impl Algorithm for Credible {
     fn belief(&self) -> Option<Belief> {
         let cost = self.spent.checked_div(u32::try_from(self.trials).ok()?)?;
         let curve = self.inquiries.iter().rev().map(Inquiry::curve).find(|curve| !curve.is_empty())?;
-        let outlooks = self.in_order(|inquiry| inquiry.outlooks(cost));
+        let outlooks = self.in_order(|inquiry| inquiry.outlooks(self.spent, cost));
         Some(Belief { curve, outlooks })
     }
 

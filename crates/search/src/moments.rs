@@ -48,7 +48,8 @@ impl Moments {
         borne.sort_unstable_by(|one, other| other.cmp(one));
         let borne_pps = borne.get(BORNE_OUT - 1)?.as_pps();
         let is_bad = |one: &&Moment| {
-            let is_deep = one.load.as_pps() <= borne_pps && one.through_pps * DEEP < borne_pps.min(one.load.as_pps());
+            let is_deep =
+                one.load.as_pps() <= borne_pps && one.through_pps * DEEP < borne_pps.min(one.load.as_pps());
             one.failed[index] && (one.load.as_pps() * FAR < borne_pps || is_deep)
         };
         let bad: Vec<&Moment> = self.0.iter().filter(is_bad).collect();
@@ -88,7 +89,8 @@ mod tests {
         let mut moments = Moments::default();
         for (number, &(offered, forwarded)) in (1..).zip(trials) {
             let input = TrialInput { load: rate(offered), duration: SECOND };
-            let counts = Trial { intended: Some(offered), offered, forwarded, ..Trial::new(number, input, 7) };
+            let counts =
+                Trial { intended: Some(offered), offered, forwarded, ..Trial::new(number, input, 7) };
             moments.note(&counts, &[goal]);
         }
         let outcome = GoalOutcome {
@@ -126,6 +128,10 @@ mod tests {
     #[test]
     fn a_target_that_fails_as_often_as_not_has_no_bad_moments() {
         assert_eq!(said(&[(1000, 1000), (1001, 1001), (1002, 1002), (500, 499), (600, 599)], 1010), None);
-        assert_eq!(said(&[(1000, 1000), (1001, 1001), (500, 499)], 1010), None, "two trials bear nothing out");
+        assert_eq!(
+            said(&[(1000, 1000), (1001, 1001), (500, 499)], 1010),
+            None,
+            "two trials bear nothing out"
+        );
     }
 }

@@ -72,7 +72,10 @@ mod tests {
     #[test]
     fn where_no_trial_is_clean_nothing_is_shown_and_where_all_are_everything_is() {
         assert!(!noted(&[(1000, true), (900, true)]).show(&between(Some(400), Some(500))));
-        assert!(noted(&[(1000, false)]).show(&between(Some(400), Some(500))), "what is far is a matter of the model");
+        assert!(
+            noted(&[(1000, false)]).show(&between(Some(400), Some(500))),
+            "what is far is a matter of the model"
+        );
         assert!(noted(&[]).show(&between(None, None)));
     }
 }

@@ -73,6 +73,19 @@ pub enum Caveat {
         /// Reports about packets that had left.
         reports: u64,
     },
+    /// For a while next to nothing came back: the target paused or was restarted, or the way was cut.
+    Outage {
+        /// When the longest began, in ns after the trial's start.
+        at_ns: u64,
+        /// How long it was, in ns.
+        for_ns: u64,
+        /// Packets that did not come back then.
+        missing: u64,
+        /// Packets that left in those slices.
+        offered: u64,
+        /// How many there were.
+        outages: u64,
+    },
     /// The clock that stamps packets was set during the trial.
     ClockStepped {
         /// How often.
@@ -328,6 +341,7 @@ impl Caveat {
             Self::DelaysDoubted { .. } => "delays_doubted",
             Self::LinkDown { .. } => "link_down",
             Self::TargetUnreachable { .. } => "target_unreachable",
+            Self::Outage { .. } => "outage",
             Self::ClockStepped { .. } => "clock_stepped",
             Self::StampsMissing { .. } => "stamps_missing",
             Self::DelayUnknown { .. } => "delay_unknown",

@@ -12,6 +12,7 @@ pub mod extra;
 pub mod graph;
 pub mod kept;
 pub mod measurer;
+pub mod outage;
 pub mod packets;
 pub mod passages;
 pub mod profile;

@@ -349,7 +349,9 @@ impl Run<'_> {
             .into_iter()
             .map(|outcome| CertifiedLine::new(&outcome));
         // A certificate's trials made no interval narrower.
-        let belief = self.search.belief().filter(|_| certified.len() == 0);
+        // Nor would more time, where their number ended it.
+        let by_number = self.plan.limits.max_trials.is_some_and(|most| self.search.trials() >= most);
+        let belief = self.search.belief().filter(|_| certified.len() == 0 && !by_number);
         let mut outlooks = belief.map_or_else(Vec::new, |belief| belief.outlooks).into_iter();
         let elapsed_s = self.search.spent().as_secs_f64();
         let goals = self.plan.goals.iter().zip(&outcomes);

@@ -4,8 +4,8 @@ use super::fit::unit;
 use super::layout::Page;
 use crate::number::{JOIN, count, percent, three};
 use crate::style::{Ink, Style};
-use dropline_record::{CaveatLine, Compared};
 use dropline_record::compared::{QuestionLine, WidthLine};
+use dropline_record::{CaveatLine, Compared};
 
 /// Peaks of a side that are named, the heaviest.
 const SHOWN_MODES: usize = 4;

@@ -24,7 +24,30 @@ pub(crate) fn fit(fit: &Fit) -> Vec<String> {
 /// What the slices of a trial say.
 pub(crate) fn trial(trial: &TrialLine) -> Vec<String> {
     let value = |ns: f64| nanoseconds(ns.max(0.0).round() as u64);
-    trial.course.iter().map(|line| words(line, &value)).collect()
+    let said = trial.course.iter().map(|line| words(line, &value));
+    match outage(trial) {
+        Some(outage) => {
+            std::iter::once(outage).chain(said.map(|words| format!("but for that, {words}"))).collect()
+        }
+        None => said.collect(),
+    }
+}
+
+/// `an outage of 1 s after 3.25 s: 10 000 of 10 250 packets did not come back`.
+fn outage(trial: &TrialLine) -> Option<String> {
+    let caveat = trial.caveats.iter().find(|caveat| caveat.code == "outage")?;
+    let number = |name: &str| caveat.numbers.get(name)?.as_u64();
+    let more = match number("outages")? {
+        1 => String::new(),
+        all => format!(", the longest of {all}"),
+    };
+    Some(format!(
+        "an outage of {} after {}{more}: {} of {} packets did not come back",
+        nanoseconds(number("for_ns")?),
+        nanoseconds(number("at_ns")?),
+        count(number("missing")?),
+        count(number("offered")?)
+    ))
 }
 
 fn words(line: &CourseLine, value: &dyn Fn(f64) -> String) -> String {

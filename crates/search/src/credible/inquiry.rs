@@ -372,11 +372,12 @@ impl Inquiry {
         curve::around(cloud, lowest, highest, self.range)
     }
 
-    /// How each interval would become narrower; `None` where there is none between two ends.
-    pub(super) fn outlooks(&self, cost: Duration) -> Vec<Option<Outlook>> {
+    /// How each interval would become narrower in a search of which so much is `spent`, a trial being of such a `cost`;
+    /// `None` where there is none between two ends. Further time is shared out as the time so far was.
+    pub(super) fn outlooks(&self, spent: Duration, cost: Duration) -> Vec<Option<Outlook>> {
         let Stage::Weighing(cloud) = &self.stage else { return vec![None; self.goals.len()] };
-        let trials = cloud.seen().len();
-        let outlook = |(goal, view): (&Goal, &View)| view.outlook(goal, self.range, trials, cost);
+        let told = spent.mul_f64(cloud.seen().len() as f64 / self.trials.max(1) as f64);
+        let outlook = |(goal, view): (&Goal, &View)| view.outlook(goal, self.range, told, cost);
         self.goals.iter().zip(&self.views).map(outlook).collect()
     }
 

@@ -75,16 +75,17 @@ impl View {
         Wish { loads, points: [at(0.1), at(0.5), at(0.9)], width: goal.width.as_f64() }
     }
 
-    /// How it would become narrower after `trials` of such a `cost`; `None` where an end is missing.
+    /// How it would become narrower in a search of which so much is `spent`, a trial being of such a `cost`; `None`
+    /// where an end is missing.
     pub(super) fn outlook(
         &self,
         goal: &Goal,
         range: LoadRange,
-        trials: usize,
+        spent: Duration,
         cost: Duration,
     ) -> Option<Outlook> {
         let (lower, upper) = self.ends(range);
-        Some(Outlook::new(width(lower?, upper?), goal.width.as_f64(), trials, cost))
+        Some(Outlook::new(width(lower?, upper?), goal.width.as_f64(), spent, cost))
     }
 
     /// The answer; where the range is `capped` its upper end is our own limit.

@@ -72,6 +72,21 @@ impl fmt::Display for Caveat {
                  were refused for it and not offered, {reports} reports came about packets that had left",
                 *at_ns as f64 / 1e9
             ),
+            Self::Outage { at_ns, for_ns, missing, offered, outages } => {
+                let seconds = |ns: &u64| *ns as f64 / 1e9;
+                let more = match outages {
+                    1 => String::new(),
+                    all => format!(" (the longest of {all} such times)"),
+                };
+                write!(
+                    f,
+                    "an outage of {:.2} s began {:.2} s after the start{more}: {missing} of {offered} packets did not come \
+                     back, and of the other time almost all did; the target paused or was restarted, or the way was cut: \
+                     look what happened then, and measure again",
+                    seconds(for_ns),
+                    seconds(at_ns)
+                )
+            }
             Self::ClockStepped { steps, largest_ns } => write!(
                 f,
                 "the clock was set during the trial ({steps} {}), by up to {} us: packets stamped just then have the \

@@ -7,7 +7,7 @@ use super::{overall, word};
 use dropline_archive::record_file;
 use dropline_failure::Failure;
 use dropline_record::{AnswerLine, ComparedSearches, GoalLine, MovedLine, Record, SearchedLine};
-use dropline_report::Denied;
+use dropline_report::{Denied, disputed};
 use dropline_stats::compare::{Overall, SMALLEST_EFFECT, Verdict};
 use dropline_stats::limits::{Limit, Moved, moved};
 use std::path::Path;
@@ -174,8 +174,7 @@ fn doubted([a, b]: [&Searched; 2], (of_a, of_b): (&AnswerLine, &AnswerLine)) -> 
         Denied::of(&side.record, answer)
             .map(|denied| format!("{which}'s answer does not stand as it is stated: {}", denied.why))
     };
-    let found: Vec<String> =
-        [words("A", a, of_a), words("B", b, of_b)].into_iter().flatten().collect();
+    let found: Vec<String> = [words("A", a, of_a), words("B", b, of_b)].into_iter().flatten().collect();
     (!found.is_empty()).then(|| found.join("; "))
 }
 
@@ -189,7 +188,8 @@ fn listed(goals: &[GoalLine]) -> String {
 }
 
 /// What an answer says of the limit. Bounds without a level are wider here than they were stated; where a caveat denies
-/// the answer, the next search may find any load that the trials leave open, none of them more probable than another.
+/// the answer, the next search may find any load that the trials leave open, none of them more probable than another. Where two trials or
+/// more contradict an end, the limit may be where they were.
 fn limit(answer: &AnswerLine, side: &Searched) -> Limit {
     let scatter = match answer.level {
         Some(_) => 0.0,
@@ -198,7 +198,15 @@ fn limit(answer: &AnswerLine, side: &Searched) -> Limit {
         }
     };
     let denied = Denied::of(&side.record, answer);
-    let (low, high) = denied.map_or((f64::INFINITY, 0.0), |denied| (denied.low_pps, denied.high_pps));
+    // Another search may find as much more again, either way.
+    let open = denied
+        .map(|denied| (denied.low_pps.powi(2) / denied.high_pps, denied.high_pps.powi(2) / denied.low_pps));
+    let between = disputed(&side.record.trials, &answer.goal, 1);
+    let (low, high) = match (open, between.as_slice()) {
+        (Some(open), _) => open,
+        (None, &[low, high]) => (low, high),
+        _ => (f64::INFINITY, 0.0),
+    };
     let lower = answer.lower_pps.map(|lower| low.min(lower / (1.0 + scatter)));
     let upper = bound_above(answer).map(|upper| high.max(upper * (1.0 + scatter)));
     if denied.is_some() {

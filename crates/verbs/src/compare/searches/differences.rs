@@ -5,7 +5,7 @@ use super::{Searched, bound_above, listed};
 use dropline_record::{AnswerLine, CaveatLine, GoalLine, MovedLine, PartLine, Record};
 
 /// Doubts of a search that are doubts of where its limit is.
-const ABOUT_THE_LIMIT: [&str; 16] = [
+const ABOUT_THE_LIMIT: [&str; 17] = [
     "arrivals_not_kept",
     "bad_moments",
     "dependent_trials",
@@ -18,6 +18,7 @@ const ABOUT_THE_LIMIT: [&str; 16] = [
     "link_down",
     "loss_below",
     "loss_doubted",
+    "outage",
     "slowed",
     "target_unreachable",
     "two_states",
