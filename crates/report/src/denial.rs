@@ -155,8 +155,8 @@ impl Denied {
     }
 }
 
-/// The lowest load at which a trial exceeded the goal's loss and the highest at which one did not, where they cross; so
-/// many more extreme ones are passed over.
+/// The lowest load at which a trial exceeded the goal's loss and the highest at which one did not, where they cross; of
+/// the former so many are passed over: a target may pause, and none takes more than it can.
 pub fn disputed(trials: &[TrialLine], goal: &GoalLine, passed_over: usize) -> Vec<f64> {
     let counts = |trial: &&TrialLine| {
         trial.purpose == Purpose::Search
@@ -172,7 +172,7 @@ pub fn disputed(trials: &[TrialLine], goal: &GoalLine, passed_over: usize) -> Ve
         loads
     };
     let failed = loads(failed).get(passed_over).copied();
-    let passed = loads(passed).iter().rev().nth(passed_over).copied();
+    let passed = loads(passed).last().copied();
     failed
         .zip(passed)
         .filter(|(failed, passed)| failed < passed)

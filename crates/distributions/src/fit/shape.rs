@@ -119,8 +119,8 @@ fn verdict_of(fit: &Fit, best: &Fitted, verdict: Verdict, families: usize) -> (&
         Verdict::Undecided => (
             "undecided",
             format!(
-                "undecided: the nearest of {families} families ({name}) leaves {elsewhere} of the events elsewhere, which \
-                 so few events do by chance"
+                "undecided: the nearest of {families} families ({name}) leaves {elsewhere} of the events elsewhere (so \
+                 many would have to move to follow it), as chance does of so few events; more events would decide it"
             ),
         ),
         Verdict::DoesNotFit => {
@@ -128,6 +128,12 @@ fn verdict_of(fit: &Fit, best: &Fitted, verdict: Verdict, families: usize) -> (&
                 (0, 0 | 1) => "not one code path".to_owned(),
                 (0, modes) => format!("no single family fits, it is at least {modes} code paths"),
                 (1, _) => "no single family fits".to_owned(),
+                // A mode that leans takes several laws, and is one code path.
+                (laws, modes) if laws > modes.max(1) => format!(
+                    "no single family fits, it is at least {} code {}, for which it takes a mixture of {laws} laws",
+                    modes.max(1),
+                    if modes > 1 { "paths" } else { "path" }
+                ),
                 (paths, _) => format!("no single family fits, it is {paths} code paths"),
             };
             (

@@ -188,8 +188,8 @@ fn listed(goals: &[GoalLine]) -> String {
 }
 
 /// What an answer says of the limit. Bounds without a level are wider here than they were stated; where a caveat denies
-/// the answer, the next search may find any load that the trials leave open, none of them more probable than another. Where two trials or
-/// more contradict an end, the limit may be where they were.
+/// the answer, the next search may find any load that the trials leave open, none of them more probable than another. Where trials
+/// contradict an end, the limit may be where they were; a single failure is a pause.
 fn limit(answer: &AnswerLine, side: &Searched) -> Limit {
     let scatter = match answer.level {
         Some(_) => 0.0,
