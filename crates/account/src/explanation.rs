@@ -2,7 +2,7 @@
 //! have changed it.
 
 use crate::losses::Losses;
-use crate::remedy::{Change, Doubt, Predicted, Remedy, equally_apart, remedies};
+use crate::remedy::{Change, Doubt, Otherwise, Predicted, Remedy, Verdict, equally_apart, remedies};
 use crate::served::Served;
 use crate::{
     Arriving, Place, Room, Server, Service, Site, Stalls, md1k_loss, mm1k_loss, packets_held, replay,
@@ -12,11 +12,14 @@ use dropline_stats::spacing::Spacing;
 use dropline_trial::{LostAt, PacketTimes, Watched};
 use serde::Serialize;
 
+mod activity;
 mod course;
+mod drained;
 mod watching;
 
 pub use crate::Family;
 pub use course::{Course, Moment, Part, Quantile};
+pub use drained::Serving;
 pub use watching::{ServerSeen, ServiceFrom};
 
 /// What is known of a trial whose losses are to be explained.
@@ -124,6 +127,14 @@ impl Model {
     pub fn error(&self) -> Option<f64> {
         (self.measured > 0).then(|| self.replay.lost as f64 / self.measured as f64 - 1.0)
     }
+
+    /// Whether the replay may be what happened: what was measured is in its interval, or off by a fifth at most.
+    pub fn fits(&self) -> bool {
+        /// Of what was lost.
+        const OFF: f64 = 0.2;
+        (self.replay.low..=self.replay.high).contains(&self.measured)
+            || self.error().is_some_and(|error| error.abs() <= OFF)
+    }
 }
 
 /// What made the packets be lost: what removes four fifths of the replayed loss when it is taken away.
@@ -160,7 +171,7 @@ pub enum Lack {
     LeftByApp,
     /// A part of the loss is elsewhere than where packets wait: no model has it.
     ElsewhereLost,
-    /// The replay loses less than half of what was lost: no change can be tried on it.
+    /// The replay loses another number than was lost: it says neither the cause nor what would help.
     NotReplayed,
 }
 
@@ -174,7 +185,8 @@ pub fn explain(evidence: &Evidence<'_>) -> Explanation {
     let packets = evidence.packets;
     let arrivals = arrivals(evidence);
     let served = Served::of(packets);
-    let server_seen = ServerSeen::of(evidence, served.as_ref());
+    let charged = truesize(usual_payload(evidence), evidence.family);
+    let server_seen = ServerSeen::of(evidence, served.as_ref(), &arrivals, charged);
     let stalls = server_seen.as_ref().map(|server| &server.intervals);
     let lost_times = watching::lost_times(evidence);
     let when = Losses::of(&lost_times, evidence.duration_ns, stalls);
@@ -198,7 +210,6 @@ pub fn explain(evidence: &Evidence<'_>) -> Explanation {
         course: Course::default(),
     };
     let replayed = explanation.server.as_ref().zip(buffer).map(|(seen, buffer)| {
-        let charged = truesize(usual_payload(evidence), evidence.family);
         let server = server(seen, buffer, charged, evidence.family);
         let error = seen.service_error_ns / seen.service_ns.max(1.0);
         (server, Doubt::of(error, arrivals.len(), evidence.seed))
@@ -221,10 +232,16 @@ pub fn explain(evidence: &Evidence<'_>) -> Explanation {
         };
         let model = Model { measured, replay, md1k: exact(md1k_loss), mm1k: exact(mm1k_loss) };
         explanation.model = Some(model);
-        if replay.lost * 2 < measured {
+        if measured > 0 && !model.fits() {
             explanation.lacks.push(Lack::NotReplayed);
         } else if measured > 0 {
-            explanation.remedies = remedies(&arrivals, &server, doubt);
+            let served = (arrivals.len() as u64).saturating_sub(replay.lost);
+            let seen = explanation.server.as_ref();
+            let otherwise = seen.map(|seen| otherwise(&server, seen, served)).unwrap_or_default();
+            explanation.remedies = remedies(&arrivals, &server, &otherwise, doubt);
+            for remedy in &mut explanation.remedies {
+                remedy.lost = remedy.lost.beside(measured, replay.lost);
+            }
             explanation.cause = cause(&arrivals, &server, replay.lost, load, evidence.seed);
         }
     }
@@ -347,6 +364,19 @@ fn server(seen: &ServerSeen, buffer: BufferSeen, charged: u32, family: Family) -
     }
 }
 
+/// The same server in other ways, as far as anything says how it would be.
+fn otherwise(server: &Server, seen: &ServerSeen, served: u64) -> Otherwise {
+    let pauses = seen.own_pauses();
+    let (stalls, factor) = seen.on_own_cpu();
+    let own_cpu = Server { stalls, service: server.service.scaled(factor), ..server.clone() };
+    Otherwise {
+        own_cpu: (seen.stalls > 0 || seen.serving.is_some()).then_some(own_cpu),
+        pausing_by_work: (pauses.total_ns() > 0)
+            .then(|| server.pausing_by_work(&pauses, served, seen.service_ns))
+            .flatten(),
+    }
+}
+
 /// What takes most of the loss with it when it is taken away.
 fn cause(arrivals: &[Arriving], server: &Server, lost: u64, load: Option<f64>, seed: u64) -> Option<Cause> {
     if lost == 0 {
@@ -385,9 +415,21 @@ fn lacks(evidence: &Evidence<'_>, served: Option<&Served>, buffer: Option<Buffer
 }
 
 impl Explanation {
-    /// Whether a change would spare half of the replayed loss or more, even in its worst case.
-    pub fn helps(&self, remedy: &Remedy) -> bool {
-        self.model.is_some_and(|model| remedy.lost.high * 2 <= model.replay.lost)
+    /// Whether a change would spare half of the replayed loss or more.
+    pub fn verdict(&self, remedy: &Remedy) -> Verdict {
+        let half = |lost: u64| self.model.is_some_and(|model| lost.saturating_mul(2) <= model.replay.lost);
+        match (half(remedy.lost.high), half(remedy.lost.low)) {
+            (true, _) if self.only_delays(remedy.change) => Verdict::MayHelp,
+            (true, _) => Verdict::Helps,
+            (false, true) => Verdict::MayHelp,
+            (false, false) => Verdict::DoesNot,
+        }
+    }
+
+    /// Whether a change only takes longer to be full: more comes than is served, all the time.
+    pub fn only_delays(&self, change: Change) -> bool {
+        let more_room = matches!(change, Change::Buffer { .. } | Change::Queue { .. });
+        more_room && self.load.is_some_and(|load| load >= 1.0)
     }
 
     /// What a change would lose, if it was tried.

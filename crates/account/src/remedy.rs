@@ -16,6 +16,27 @@ pub struct Predicted {
     pub high: u64,
 }
 
+/// Whether a change would spare half of the loss or more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Even in its worst case.
+    Helps,
+    /// In its best case, and not in its worst.
+    MayHelp,
+    /// Not even in its best case.
+    DoesNot,
+}
+
+impl Predicted {
+    /// With what the replay of things as they were is off by: what it has too little may be lost whatever is changed,
+    /// and what it has too much may not be.
+    pub(crate) fn beside(self, measured: u64, replayed: u64) -> Self {
+        let low = self.low.saturating_sub(replayed.saturating_sub(measured));
+        let high = self.high.saturating_add(measured.saturating_sub(replayed));
+        Self { low, high, ..self }
+    }
+}
+
 /// Something that could be changed, and what would be lost then.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Remedy {
@@ -107,44 +128,92 @@ impl Doubt {
         // Twelve uniform numbers are as good a normal one as is needed here.
         let normal: f64 = (0..12).map(|_| chance.random::<f64>()).sum::<f64>() - 6.0;
         let factor = (1.0 + self.service * normal).max(0.1);
-        let scaled = |ns: u64| (ns as f64 * factor) as u64;
         let service = match &server.service {
             Service::Course(course) => Service::Course(
                 (0..course.len())
                     .map(|at| {
                         let low = at.saturating_sub(NEIGHBOURS);
                         let high = (at + NEIGHBOURS).min(course.len() - 1);
-                        (course[at].0, scaled(course[chance.random_range(low..=high)].1))
+                        (course[at].0, course[chance.random_range(low..=high)].1)
                     })
                     .collect(),
             ),
-            Service::Drawn(measured) => Service::Drawn(measured.iter().map(|&ns| scaled(ns)).collect()),
-            Service::Fixed(ns) => Service::Fixed(scaled(*ns)),
+            service => service.clone(),
         };
+        let service = service.scaled(factor);
         let wake_ns = (server.wake_ns as f64 * chance.random_range(0.5..1.5)) as u64;
         Server { service, wake_ns, ..server.clone() }
     }
 }
 
+/// The same server in other ways, as far as anything says how it would be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Otherwise {
+    /// On a CPU that nobody else uses.
+    pub(crate) own_cpu: Option<Server>,
+    /// Its pauses come after so many packets, and not at their times: who serves more pauses more.
+    pub(crate) pausing_by_work: Option<Server>,
+}
+
+impl Server {
+    /// Pauses that it makes after as many packets each, of `served` in all; other stalls stay at their times.
+    pub(crate) fn pausing_by_work(&self, pauses: &Stalls, served: u64, service_ns: f64) -> Option<Self> {
+        /// More are not worth their memory.
+        const MOST: u64 = 1 << 22;
+        let lengths: Vec<u64> = pauses.intervals().iter().map(|(begin, end)| end - begin).collect();
+        let apart = served.min(MOST).checked_div(lengths.len() as u64)?.max(1);
+        let each = lengths.iter().flat_map(|length| {
+            let usual = (1..apart).map(|_| service_ns as u64);
+            usual.chain(std::iter::once(service_ns as u64 + length))
+        });
+        let service = Service::Drawn(each.collect());
+        Some(Self { service, stalls: self.stalls.without(pauses), ..self.clone() })
+    }
+}
+
 /// Everything that can be tried on a server, the most effective first.
-pub(crate) fn remedies(arrivals: &[Arriving], server: &Server, doubt: Doubt) -> Vec<Remedy> {
-    let mut found: Vec<Remedy> = Vec::new();
-    let mut tried = |change: Change, arrivals: &[Arriving], server: &Server| {
-        found.push(Remedy { change, lost: doubt.predict(arrivals, server) });
+pub(crate) fn remedies(
+    arrivals: &[Arriving],
+    server: &Server,
+    otherwise: &Otherwise,
+    doubt: Doubt,
+) -> Vec<Remedy> {
+    let half = half(arrivals, doubt.seed);
+    let apart = equally_apart(arrivals);
+    let batch = Change::Batch { packets: BATCH };
+    let mut found =
+        vec![Remedy { change: Change::Worker, lost: with_a_worker_more(arrivals, server, doubt) }];
+    let mut tried = |change: Change, arrivals: &[Arriving], server: &Server, by_work: Option<Server>| {
+        let mut lost = doubt.predict(arrivals, server);
+        if let Some(by_work) = by_work {
+            lost.high = lost.high.max(doubt.predict(arrivals, &by_work).high);
+        }
+        found.push(Remedy { change, lost });
     };
+    let by_work = otherwise.pausing_by_work.as_ref();
     if let Some((change, larger)) = more_room(arrivals, server) {
-        tried(change, arrivals, &larger);
+        let roomy = |server: &Server| Server { room: larger.room, queue: larger.queue, ..server.clone() };
+        tried(change, arrivals, &larger, by_work.map(roomy));
     }
-    let batched = batched(server);
-    tried(Change::Batch { packets: BATCH }, arrivals, &batched);
-    tried(Change::Worker, arrivals, &Server { workers: server.workers + 1, ..server.clone() });
-    if server.stalls.total_ns() > 0 {
-        tried(Change::OwnCpu, arrivals, &Server { stalls: Stalls::default(), ..server.clone() });
+    tried(batch, arrivals, &batched(server), by_work.map(batched));
+    if let Some(own_cpu) = &otherwise.own_cpu {
+        tried(Change::OwnCpu, arrivals, own_cpu, None);
     }
-    tried(Change::HalfTheLoad, &half(arrivals, doubt.seed), server);
-    tried(Change::ConstantArrivals, &equally_apart(arrivals), server);
+    tried(Change::HalfTheLoad, &half, server, by_work.cloned());
+    tried(Change::ConstantArrivals, &apart, server, by_work.cloned());
     found.sort_by_key(|remedy| (remedy.lost.lost, remedy.lost.high));
     found
+}
+
+/// A worker more may stall when the other does, or go on: nothing says which.
+fn with_a_worker_more(arrivals: &[Arriving], server: &Server, doubt: Doubt) -> Predicted {
+    let more = Server { workers: server.workers + 1, ..server.clone() };
+    let lost = doubt.predict(arrivals, &more);
+    if server.stalls.total_ns() == 0 {
+        return lost;
+    }
+    let going_on = doubt.predict(arrivals, &Server { stalls: Stalls::default(), ..more });
+    Predicted { low: lost.low.min(going_on.low), ..lost }
 }
 
 /// The smallest buffer or queue, in doublings, that loses nothing, or the largest that is tried.
@@ -238,7 +307,7 @@ mod tests {
         let doubt = Doubt::of(0.01, 6400, 7);
         let base = doubt.predict(&ticks(), &server());
         assert_eq!((base.lost, base.low, base.high), (3200, 3200, 3200));
-        let found = remedies(&ticks(), &server(), doubt);
+        let found = remedies(&ticks(), &server(), &Otherwise::default(), doubt);
         assert_eq!(found[0].lost.high, 0);
         let buffer = found.iter().find(|remedy| matches!(remedy.change, Change::Buffer { .. })).unwrap();
         assert_eq!(buffer.change, Change::Buffer { times: 2, rcvbuf_bytes: 64 * 832 });
@@ -257,9 +326,32 @@ mod tests {
         let base = doubt.predict(&steady, &stalled).lost;
         // Six more while the first quarter of the buffer is read and not yet given back.
         assert!((140..=144).contains(&base), "200 arrive, 64 find room: {base}");
-        let found = remedies(&steady, &stalled, doubt);
+        let otherwise = Otherwise { own_cpu: Some(server()), ..Otherwise::default() };
+        let found = remedies(&steady, &stalled, &otherwise, doubt);
         assert_eq!(lost(&found, |change| change == Change::OwnCpu).high, 0);
         assert!(lost(&found, |change| change == Change::ConstantArrivals).lost >= base - 1);
+    }
+
+    #[test]
+    fn a_larger_buffer_is_no_sure_cure_of_pauses_that_may_come_with_the_work() {
+        // 10 kpps; after 500 packets it sleeps for 100 ms: it takes 5 kpps at most.
+        let steady: Vec<Arriving> =
+            (0..30_000).map(|n| Arriving { at_ns: n * 100_000, payload_bytes: 16 }).collect();
+        let pauses = (0..25).map(|n| (n * 120_000_000 + 20_000_000, n * 120_000_000 + 120_000_000));
+        let pauses = Stalls::new(pauses.collect());
+        let server = Server {
+            service: Service::Fixed(6_000),
+            stalls: pauses.clone(),
+            room: Room::Linux { buffer_bytes: 256 * 832 },
+            ..server()
+        };
+        let doubt = Doubt::of(0.01, steady.len(), 7);
+        let sure = remedies(&steady, &server, &Otherwise::default(), doubt);
+        assert_eq!(lost(&sure, |change| matches!(change, Change::Buffer { .. })).high, 0);
+        let pausing_by_work = server.pausing_by_work(&pauses, 25 * 500, 6_000.0);
+        let found = remedies(&steady, &server, &Otherwise { pausing_by_work, own_cpu: None }, doubt);
+        let buffer = lost(&found, |change| matches!(change, Change::Buffer { .. }));
+        assert!(buffer.low == 0 && buffer.high > 10_000, "{buffer:?}");
     }
 
     #[test]

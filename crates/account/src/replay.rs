@@ -52,6 +52,18 @@ pub enum Service {
     Drawn(Arc<[u64]>),
 }
 
+impl Service {
+    /// Each of its times as many times as long.
+    pub(crate) fn scaled(&self, factor: f64) -> Self {
+        let scaled = |ns: u64| (ns as f64 * factor) as u64;
+        match self {
+            Self::Fixed(ns) => Self::Fixed(scaled(*ns)),
+            Self::Course(course) => Self::Course(course.iter().map(|&(at, ns)| (at, scaled(ns))).collect()),
+            Self::Drawn(measured) => Self::Drawn(measured.iter().map(|&ns| scaled(ns)).collect()),
+        }
+    }
+}
+
 /// What a replay found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replayed {

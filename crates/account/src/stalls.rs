@@ -27,9 +27,22 @@ impl Stalls {
         &self.intervals
     }
 
+    /// Those that are not among `others`.
+    pub fn without(&self, others: &Self) -> Self {
+        let rest = self.intervals.iter().filter(|one| !others.intervals.contains(one));
+        Self { intervals: rest.copied().collect() }
+    }
+
     /// Their sum, in ns.
     pub fn total_ns(&self) -> u64 {
         self.intervals.iter().map(|(begin, end)| end - begin).sum()
+    }
+
+    /// Their sum between two moments, in ns.
+    pub fn within(&self, from_ns: u64, to_ns: u64) -> u64 {
+        let later = &self.intervals[self.first_ending_after(from_ns)..];
+        let touching = later.iter().take_while(|(begin, _)| *begin < to_ns);
+        touching.map(|&(begin, end)| end.min(to_ns) - begin.max(from_ns)).sum()
     }
 
     /// Whether the server ran at `at_ns`.
@@ -106,6 +119,8 @@ mod tests {
             let stalls = Stalls::new(intervals.clone());
             let runs = |at: u64| !intervals.iter().any(|&(begin, end)| begin <= at && at < end);
             prop_assert!((0..70).all(|at| stalls.runs_at(at) == runs(at)));
+            let still = (start..start + work).filter(|&at| !runs(at)).count() as u64;
+            prop_assert_eq!(stalls.within(start, start + work), still);
             let done = stalls.done(start, work);
             prop_assert_eq!((start..done).filter(|&at| runs(at)).count() as u64, work);
             prop_assert!(runs(done));

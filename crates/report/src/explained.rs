@@ -3,7 +3,7 @@
 use crate::number::{self, JOIN, count, nanoseconds, percent, plural};
 use dropline_record::explanation::{BufferSeen, Cause, Explanation, Lack, ServerSeen, ServiceFrom};
 use dropline_record::losses::{Burst, Shape};
-use dropline_record::remedy::{Change, Predicted};
+use dropline_record::remedy::{Change, Predicted, Verdict};
 
 /// A fact: its name, and the words.
 pub(crate) type Fact = (&'static str, String);
@@ -14,6 +14,20 @@ pub(crate) fn sentence(found: &Explanation) -> String {
     if found.lost == 0 {
         return format!("None of {offered} packets was lost: there is nothing to explain.");
     }
+    let mut words = place_sentence(found, &offered);
+    if let Some(model) = found.model.filter(|_| found.lacks.contains(&Lack::NotReplayed)) {
+        words.push_str(&format!(
+            " The model does not explain this loss: it loses {} where {} were lost. So neither the cause nor what would \
+             help is known: change one thing and measure again, a worker more, a larger buffer, or a CPU of its own.",
+            count(model.replay.lost),
+            count(model.measured)
+        ));
+    }
+    words
+}
+
+/// How many were lost, and where most of them.
+fn place_sentence(found: &Explanation, offered: &str) -> String {
     let lost = format!("{} of {offered} packets were lost", count(found.lost));
     let places: Vec<(&String, u64)> = found
         .lost_at
@@ -123,17 +137,38 @@ fn server_words(server: &ServerSeen) -> String {
     };
     let from = match server.service_from {
         ServiceFrom::Replies => "between replies to packets that waited",
-        ServiceFrom::Cpu => "CPU time a packet: it may be less",
+        ServiceFrom::Queue => "between packets that it took while others waited",
+        ServiceFrom::Cpu => "CPU time a packet: less if it polls, more if it waits",
     };
     let wake = match server.wake_ns {
         0 => String::new(),
         ns => format!("; idle, it needs {} more to wake", nanoseconds(ns)),
     };
+    let serving =
+        serving(server).map_or_else(String::new, |words| format!("; with packets waiting, {words}"));
     format!(
-        "{who}{} a packet ({from}; \u{b1}{JOIN}{}){wake}",
+        "{who}{} a packet ({from}; \u{b1}{JOIN}{}){wake}{serving}",
         nanoseconds(server.service_ns as u64),
         nanoseconds((2.0 * server.service_error_ns) as u64)
     )
+}
+
+/// What its process did while packets waited and it took some.
+fn serving(server: &ServerSeen) -> Option<String> {
+    let seen = server.serving?;
+    shares([
+        ("it ran", seen.share(seen.cpu_ns)),
+        ("it could have run and had no CPU", seen.share(seen.not_scheduled_ns)),
+        ("it slept or waited for something else", seen.share(seen.waiting_ns)),
+    ])
+}
+
+/// Those of more than a twentieth, with what the time was spent with.
+fn shares<const N: usize>(shares: [(&str, Option<f64>); N]) -> Option<String> {
+    let worth =
+        shares.into_iter().filter_map(|(words, share)| Some((words, share.filter(|share| *share > 0.05)?)));
+    let words: Vec<String> = worth.map(|(words, share)| format!("{} {words}", percent(share))).collect();
+    (!words.is_empty()).then(|| number::listed(&words))
 }
 
 /// What the server did while it had work and answered nothing.
@@ -150,18 +185,12 @@ fn stalls(server: &ServerSeen) -> Option<String> {
         )
     };
     let share = |ns: Option<u64>| ns.map(|ns| ns as f64 / server.stalled_ns.max(1) as f64);
-    let shares = [
+    let why = shares([
         ("it could have run and had no CPU", share(server.not_scheduled_ns)),
         ("it ran and answered nothing", share(server.busy_ns)),
         ("it slept or waited for something else", share(server.paused_ns)),
-    ];
-    let why: Vec<String> = shares
-        .into_iter()
-        .filter_map(|(words, share)| {
-            Some(format!("{} {words}", percent(share.filter(|share| *share > 0.05)?)))
-        })
-        .collect();
-    let why = if why.is_empty() { String::new() } else { format!(": {}", number::listed(&why)) };
+    ]);
+    let why = why.map_or_else(String::new, |why| format!(": {why}"));
     Some(format!("{} {range} with packets waiting{why}", plural(server.stalls, "time")))
 }
 
@@ -185,7 +214,8 @@ fn load(found: &Explanation) -> Option<String> {
     let (load, server) = (found.load?, found.server.as_ref()?);
     let most = number::three(1e9 / server.service_ns.max(1.0));
     let full = if load >= 1.0 { ": more than it can serve" } else { "" };
-    Some(format!("rho {} at {most}{JOIN}pps served at most{full}", number::three(load)))
+    let between = if server.stalls > 0 { " between stalls" } else { "" };
+    Some(format!("rho {} at {most}{JOIN}pps served at most{between}{full}", number::three(load)))
 }
 
 fn model(found: &Explanation) -> Option<String> {
@@ -216,8 +246,10 @@ fn cause(found: &Explanation) -> Option<String> {
     let constant = lost(Change::ConstantArrivals);
     let mut words = match found.cause? {
         Cause::Arrivals => "the arrivals: they come together, and more wait than the buffer holds".to_owned(),
-        Cause::Load => "the load: packets come faster than they are served".to_owned(),
-        Cause::Stalls => "the target's stalls: packets come and nobody reads them".to_owned(),
+        Cause::Load => format!("the load: packets come faster than they are served{}", waiting(found)),
+        Cause::Stalls => {
+            format!("the target's stalls: packets come and nobody reads them{}", stalling(found))
+        }
         Cause::Together => "the arrivals and the target's stalls together".to_owned(),
     };
     if let Some(constant) = constant {
@@ -226,17 +258,54 @@ fn cause(found: &Explanation) -> Option<String> {
     Some(words)
 }
 
-/// A change in words: what, and how to make it.
-pub(crate) fn change_words(change: Change) -> (String, &'static str) {
+/// Of a target that is slow because it waits.
+fn waiting(found: &Explanation) -> &'static str {
+    let serving = found.server.as_ref().and_then(|server| server.serving);
+    match serving.and_then(|serving| serving.share(serving.waiting_ns)) {
+        Some(share) if share > 0.5 => ", by a target that sleeps or waits for most of a packet's time",
+        _ => "",
+    }
+}
+
+/// What a target did for most of its stalls.
+fn stalling(found: &Explanation) -> &'static str {
+    let most = |part: fn(&ServerSeen) -> Option<u64>| {
+        found.server.as_ref().is_some_and(|server| part(server).is_some_and(|ns| ns * 2 > server.stalled_ns))
+    };
+    if most(|server| server.paused_ns) {
+        ", for it sleeps or waits for something else; whether that comes with time or with packets is not known"
+    } else if most(|server| server.not_scheduled_ns) {
+        ", for it gets no CPU"
+    } else {
+        ""
+    }
+}
+
+/// A verdict in words, as the heading of its changes and as what stands beside each.
+pub(crate) fn verdict_words(verdict: Verdict) -> (&'static str, &'static str) {
+    match verdict {
+        Verdict::Helps => ("what would help (replayed)", "helps"),
+        Verdict::MayHelp => ("what may help", "may help"),
+        Verdict::DoesNot => ("what would not", "does not"),
+    }
+}
+
+/// A change in words: what, and on which condition.
+pub(crate) fn change_words(found: &Explanation, change: Change) -> (String, &'static str) {
+    let until_full = "for this trial alone: more comes than is served, and it is full later";
+    let room = if found.only_delays(change) { until_full } else { "" };
     match change {
         Change::Buffer { times, rcvbuf_bytes } => {
-            (format!("buffer \u{d7}{times} (SO_RCVBUF {rcvbuf_bytes})"), "")
+            (format!("buffer \u{d7}{times} (SO_RCVBUF {rcvbuf_bytes})"), room)
         }
-        Change::Queue { times, packets } => (format!("queue \u{d7}{times} ({packets} packets)"), ""),
+        Change::Queue { times, packets } => (format!("queue \u{d7}{times} ({packets} packets)"), room),
         Change::Batch { packets } => {
             (format!("batch: up to {packets} packets a read"), "if a system call costs 1 us of each packet")
         }
-        Change::Worker => ("one worker more".into(), "if it has a CPU to run on"),
+        Change::Worker => (
+            "one worker more".into(),
+            "reading the same socket, with a CPU, and not waiting for the same thing",
+        ),
         Change::OwnCpu => ("target on a CPU of its own".into(), "if others on its CPU make it stall"),
         Change::HalfTheLoad => ("half the load".into(), "every other packet, by chance"),
         Change::ConstantArrivals => ("constant arrivals".into(), "as many packets, equally far apart"),
@@ -251,7 +320,7 @@ pub(crate) fn lack_words(lack: Lack) -> &'static str {
         }
         Lack::NoReplies => {
             "nobody saw packets come back: which were lost and how long each took is not known, only how many, \
-             and the target's CPU time"
+             and what the target did between two looks"
         }
         Lack::PacketsLeftOut => "only the first packets were kept: what came later is not in the models",
         Lack::PacketsMissing => "the file of packets was cut off: what is missing is not in the models",
@@ -265,8 +334,8 @@ pub(crate) fn lack_words(lack: Lack) -> &'static str {
              meanwhile sent later"
         }
         Lack::NotReplayed => {
-            "the replay loses less than half of what was lost: what made the rest is not in it, so what would help was \
-             not tried on it; stalls shorter than the time between two looks are not seen (--every)"
+            "the replay does not lose what was lost: something is not in it, so it names no cause, and what would help \
+             was not tried on it; stalls shorter than the time between two looks are not seen (--every)"
         }
         Lack::ElsewhereLost => "part of the loss is at a place where nothing waits: no queue model has it",
     }

@@ -1,8 +1,10 @@
 //! What the server did, from its replies and from having been watched.
 
 use super::Evidence;
-use crate::Stalls;
+use super::activity::Activity;
+use super::drained::{Drained, Serving};
 use crate::served::Served;
+use crate::{Arriving, Stalls};
 use dropline_trial::{Look, Watched};
 use serde::Serialize;
 
@@ -33,10 +35,15 @@ pub struct ServerSeen {
     pub busy_ns: Option<u64>,
     /// Of the stalled time: it slept or waited for something else.
     pub paused_ns: Option<u64>,
+    /// What its process did while packets waited and it took some; null where too little of that was seen.
+    pub serving: Option<Serving>,
     #[serde(skip)]
     pub(crate) services: Vec<(u64, u64)>,
     #[serde(skip)]
     pub(crate) intervals: Stalls,
+    /// The stalls in which it had no CPU for half of the time or more; `None` where that was not seen.
+    #[serde(skip)]
+    kept_from_cpu: Option<Stalls>,
 }
 
 /// Where a service time comes from.
@@ -47,34 +54,48 @@ pub enum ServiceFrom {
     Cpu,
     /// Time between replies to packets that waited.
     Replies,
-}
-
-/// Of a time that was looked at, the shares: no CPU, CPU, neither.
-#[derive(Default)]
-struct Spent {
-    not_scheduled_ns: f64,
-    busy_ns: f64,
-    paused_ns: f64,
+    /// Time between packets that were taken while others waited.
+    Queue,
 }
 
 impl ServerSeen {
-    pub(super) fn of(evidence: &Evidence<'_>, served: Option<&Served>) -> Option<Self> {
+    /// `charged` is the memory that a packet is charged at the socket.
+    pub(super) fn of(
+        evidence: &Evidence<'_>,
+        served: Option<&Served>,
+        arrivals: &[Arriving],
+        charged: u32,
+    ) -> Option<Self> {
         let watched = evidence.watched;
-        let cpu_ns = watched.and_then(|watched| watched.cpu_ns_a_packet()).filter(|ns| *ns > 0.0);
-        let (service_ns, service_error_ns, service_from) = match (served, cpu_ns) {
-            (Some(served), _) => (served.mean_ns, served.error_ns, ServiceFrom::Replies),
-            // Waking up and the kernel's part are in it: it may be a quarter less.
-            (None, Some(cpu_ns)) => (cpu_ns, cpu_ns / 8.0, ServiceFrom::Cpu),
-            (None, None) => return None,
+        let known_until_ns = match evidence.packets.left_out() {
+            0 => u64::MAX,
+            _ => arrivals.last().map_or(0, |packet| packet.at_ns),
         };
-        let intervals = match (served, watched) {
-            (Some(served), _) => served.stalls.clone(),
-            (None, Some(watched)) => stalls(watched),
-            (None, None) => Stalls::default(),
+        let activity = watched.and_then(Activity::of);
+        let drained = watched
+            .and_then(|watched| Drained::of(watched, activity.as_ref(), arrivals, charged, known_until_ns));
+        let cpu_ns = watched.and_then(|watched| watched.cpu_ns_a_packet()).filter(|ns| *ns > 0.0);
+        let (service_ns, service_error_ns, service_from) = match (served, &drained, cpu_ns) {
+            (Some(served), ..) => (served.mean_ns, served.error_ns, ServiceFrom::Replies),
+            (None, Some(drained), _) => (drained.mean_ns, drained.error_ns, ServiceFrom::Queue),
+            // Waking up and the kernel's part are in it: it may be a quarter less.
+            (None, None, Some(cpu_ns)) => (cpu_ns, cpu_ns / 8.0, ServiceFrom::Cpu),
+            (None, None, None) => return None,
+        };
+        let intervals = match (served, &drained, watched) {
+            (Some(served), ..) => served.stalls.clone(),
+            (None, Some(drained), _) => drained.stalls.clone(),
+            (None, None, Some(watched)) => stalls(watched, activity.as_ref()),
+            (None, None, None) => Stalls::default(),
+        };
+        let serving = drained.as_ref().and_then(|drained| drained.serving);
+        let services = match (served, drained) {
+            (Some(served), _) => served.services.clone(),
+            (None, drained) => drained.map(|drained| drained.services).unwrap_or_default(),
         };
         let lengths = || intervals.intervals().iter().map(|(begin, end)| end - begin);
         let range = lengths().min().zip(lengths().max());
-        let spent = watched.and_then(|watched| spent(watched, &intervals));
+        let spent = activity.as_ref().map(|activity| activity.spent_in(&intervals));
         Some(Self {
             pid: watched.and_then(|watched| watched.pid),
             name: watched.and_then(|watched| watched.name.clone()),
@@ -85,12 +106,36 @@ impl ServerSeen {
             stalls: intervals.intervals().len() as u64,
             stalled_ns: intervals.total_ns(),
             stall_range_ns: range.map(|(shortest, longest)| [shortest, longest]),
-            not_scheduled_ns: spent.as_ref().map(|spent| spent.not_scheduled_ns as u64),
-            busy_ns: spent.as_ref().map(|spent| spent.busy_ns as u64),
-            paused_ns: spent.as_ref().map(|spent| spent.paused_ns as u64),
-            services: served.map(|served| served.services.clone()).unwrap_or_default(),
+            not_scheduled_ns: spent.map(|spent| spent.not_scheduled_ns),
+            busy_ns: spent.map(|spent| spent.busy_ns),
+            paused_ns: spent.map(|spent| spent.paused_ns),
+            serving,
+            services,
+            kept_from_cpu: activity.map(|activity| activity.starved_in(&intervals)),
             intervals,
         })
+    }
+
+    /// Of its service time, the share in which it could have run and had no CPU, where that was seen.
+    fn share_without_cpu(&self) -> f64 {
+        self.serving.and_then(|serving| serving.share(serving.not_scheduled_ns)).unwrap_or(0.0)
+    }
+
+    /// Stalls that are its own doing, or may be: it had a CPU, or nobody saw whether it had.
+    pub(super) fn own_pauses(&self) -> Stalls {
+        self.kept_from_cpu
+            .as_ref()
+            .map_or_else(|| self.intervals.clone(), |kept| self.intervals.without(kept))
+    }
+
+    /// What remains on a CPU that nobody else uses: the stalls, and the factor of its service time.
+    pub(super) fn on_own_cpu(&self) -> (Stalls, f64) {
+        let remain = match &self.kept_from_cpu {
+            // Nobody saw why it stalled: the advice has that condition.
+            None => Stalls::default(),
+            Some(kept) => self.intervals.without(kept),
+        };
+        (remain, 1.0 - self.share_without_cpu())
     }
 }
 
@@ -123,49 +168,17 @@ pub(super) fn lost_times(evidence: &Evidence<'_>) -> Vec<(u64, usize)> {
 }
 
 /// Times between two looks in which packets waited and the process used less than a tenth of a CPU.
-fn stalls(watched: &Watched) -> Stalls {
+fn stalls(watched: &Watched, activity: Option<&Activity>) -> Stalls {
     let intervals = pairs(watched).filter_map(|(before, after)| {
         let waiting = before.queued_bytes? > 0 && after.queued_bytes? > 0;
-        let ran = after.cpu_ns?.saturating_sub(before.cpu_ns?);
         let begin = u64::try_from(before.at_ns).ok()?;
         let end = u64::try_from(after.at_ns).ok()?;
+        let ran = activity?.spent(begin, end).busy_ns;
         (waiting && ran * 10 < end.saturating_sub(begin)).then_some((begin, end))
     });
     Stalls::new(intervals.collect())
 }
 
-/// What the process spent the stalled time with, each look's differences spread evenly over its time.
-fn spent(watched: &Watched, stalls: &Stalls) -> Option<Spent> {
-    let mut spent = Spent::default();
-    let mut any = false;
-    for (before, after) in pairs(watched) {
-        let length = (after.at_ns - before.at_ns) as f64;
-        let stalled = overlap(stalls, before.at_ns, after.at_ns) as f64;
-        let (Some(ran), Some(ran_before)) = (after.cpu_ns, before.cpu_ns) else { continue };
-        any = true;
-        if stalled == 0.0 || length <= 0.0 {
-            continue;
-        }
-        let share = |now: Option<u64>, then: Option<u64>| {
-            let grown = now.zip(then).map_or(0, |(now, then)| now.saturating_sub(then)) as f64;
-            (grown / length).min(1.0)
-        };
-        // What it ran, it ran outside the stall as long as there was room for that.
-        let outside = 1.0 - stalled / length;
-        let busy = (share(Some(ran), Some(ran_before)) - outside).max(0.0) * length;
-        let waited = (share(after.waited_ns, before.waited_ns) * length).min(stalled - busy.min(stalled));
-        spent.busy_ns += busy.min(stalled);
-        spent.not_scheduled_ns += waited;
-        spent.paused_ns += (stalled - busy - waited).max(0.0);
-    }
-    any.then_some(spent)
-}
-
-fn overlap(stalls: &Stalls, from_ns: i64, to_ns: i64) -> u64 {
-    let (Ok(from), Ok(to)) = (u64::try_from(from_ns.max(0)), u64::try_from(to_ns)) else { return 0 };
-    stalls.intervals().iter().map(|&(begin, end)| end.min(to).saturating_sub(begin.max(from))).sum()
-}
-
-fn pairs(watched: &Watched) -> impl Iterator<Item = (&Look, &Look)> {
+pub(super) fn pairs(watched: &Watched) -> impl Iterator<Item = (&Look, &Look)> {
     watched.samples.windows(2).map(|pair| (&pair[0], &pair[1]))
 }

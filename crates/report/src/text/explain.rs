@@ -2,9 +2,10 @@
 
 use super::layout::{Columns, Page, Row, Side};
 use super::search::head;
-use crate::explained::{change_words, facts, interval, lack_words, sentence};
+use crate::explained::{change_words, facts, interval, lack_words, sentence, verdict_words};
 use crate::number::count;
 use crate::style::{Ink, Style};
+use dropline_record::remedy::Verdict;
 use dropline_record::{Explanation, Record};
 
 /// An explanation as text: the answer first, then when, where and why, then what would help and what not.
@@ -16,8 +17,9 @@ pub fn explain_text(record: &Record, found: &Explanation, style: Style) -> Strin
     for (name, words) in facts(found) {
         page.fact(name, &words);
     }
-    changes(&mut page, found, true, "what would help (replayed)");
-    changes(&mut page, found, false, "what would not");
+    for verdict in [Verdict::Helps, Verdict::MayHelp, Verdict::DoesNot] {
+        changes(&mut page, found, verdict);
+    }
     page.gap();
     head(&mut page, record);
     let lacks: Vec<&str> = found.lacks.iter().map(|lack| lack_words(*lack)).collect();
@@ -31,15 +33,15 @@ pub fn explain_text(record: &Record, found: &Explanation, style: Style) -> Strin
     page.into_text()
 }
 
-/// The changes that help, or that do not, and what would be lost then.
-fn changes(page: &mut Page, found: &Explanation, helping: bool, title: &str) {
+/// The changes of a verdict, and what would be lost then.
+fn changes(page: &mut Page, found: &Explanation, verdict: Verdict) {
     let rows: Vec<Row> = found
         .remedies
         .iter()
-        .filter(|remedy| found.helps(remedy) == helping)
+        .filter(|remedy| found.verdict(remedy) == verdict)
         .map(|remedy| {
-            let (words, condition) = change_words(remedy.change);
-            let ink = if helping { Ink::Strong } else { Ink::Lost };
+            let (words, condition) = change_words(found, remedy.change);
+            let ink = if verdict == Verdict::Helps { Ink::Strong } else { Ink::Lost };
             Row {
                 cells: vec![
                     (words, Ink::Plain),
@@ -59,7 +61,7 @@ fn changes(page: &mut Page, found: &Explanation, helping: bool, title: &str) {
     let head = |word: &str, side: Side| (word.to_owned(), side);
     page.columns(&Columns {
         heads: vec![
-            head(title, Side::Left),
+            head(verdict_words(verdict).0, Side::Left),
             head("lost", Side::Right),
             head("95 % of replays", Side::Left),
             head("", Side::Left),
