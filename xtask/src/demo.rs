@@ -50,6 +50,7 @@ pub(crate) fn run() -> Done {
     }
     drop(service);
     println!();
+    let _ = std::fs::remove_file(root().join("demo/report.html"));
     report(&dropline, &records, &[])?;
     report(&dropline, &records, &["--html", "demo/report.html"])
 }

@@ -60,9 +60,13 @@ impl Keeper {
     /// Begins a record with its header.
     ///
     /// # Errors
-    /// If the file exists, is being written by another search, or cannot be written.
+    /// If the file exists, or beside it the times of another record's packets, or it cannot be written.
     pub fn begin(output: &Output, header: &Header) -> Result<Self, Failure> {
         let Output::File(path) = output else { return Ok(Self { kept: None }) };
+        let packets = packets_beside(path);
+        if !path.exists() && packets.exists() {
+            return Err(of_another_record(&packets));
+        }
         let file =
             OpenOptions::new().append(true).create_new(true).open(path).map_err(|why| match why.kind() {
                 ErrorKind::AlreadyExists => exists_already(path, header),
@@ -114,6 +118,16 @@ impl Keeper {
         }
     }
 
+    /// Writes the record once more from its beginning, with what is known now; the next line takes the place of this
+    /// trial. Whoever reads it sees the old one or the new one.
+    ///
+    /// # Errors
+    /// If it cannot be written, or another file has its name by now.
+    pub fn anew(&mut self, header: &Header, trial: &TrialLine) -> Result<(), Failure> {
+        let Some(kept) = &mut self.kept else { return Ok(()) };
+        kept.anew(&header_line(header), trial_line(trial)).map_err(|why| cannot_write(&kept.path, &why))
+    }
+
     /// Adds a trial.
     ///
     /// # Errors
@@ -145,10 +159,7 @@ impl Keeper {
         let path = packets_beside(&kept.path);
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(file) => Ok(Some(Packets { file, path })),
-            Err(why) if why.kind() == ErrorKind::AlreadyExists => {
-                Err(Failure::environment(format!("{} exists already", path.display()))
-                    .advice("it is of another record: move it away, or name another record: -o FILE"))
-            }
+            Err(why) if why.kind() == ErrorKind::AlreadyExists => Err(of_another_record(&path)),
             Err(why) => Err(cannot_write(&path, &why)),
         }
     }
@@ -224,6 +235,17 @@ impl Kept {
         }
     }
 
+    fn anew(&mut self, header: &str, trial: String) -> io::Result<()> {
+        let (ours, there) = (self.file.metadata()?, std::fs::metadata(&self.path)?);
+        if (ours.len(), ours.modified()?) != (there.len(), there.modified()?) {
+            return Err(io::Error::other("another file has its name by now"));
+        }
+        whole_file::replace(&self.path, (header.to_owned() + &trial).as_bytes())?;
+        self.file = OpenOptions::new().read(true).write(true).open(&self.path)?;
+        (self.end, self.tail) = (header.len() as u64, trial.into_bytes());
+        Ok(())
+    }
+
     /// Writes at the end; what stood there is cut.
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.set_len(self.end)?;
@@ -253,6 +275,12 @@ fn exists_already(path: &Path, header: &Header) -> Failure {
         )),
         _ => failure.advice("it is not written over: name another file: -o FILE"),
     }
+}
+
+/// Times of packets stand where those of a new record would.
+fn of_another_record(packets: &Path) -> Failure {
+    Failure::usage(format!("{} exists already", packets.display()))
+        .advice("it holds the packets of another record: move it away, or name another record: -o FILE")
 }
 
 /// Reads a record from a file.

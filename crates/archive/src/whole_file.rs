@@ -2,26 +2,86 @@
 
 use dropline_failure::Failure;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Writes a file that the user named, in place of one that was there.
+/// Whether a page or a plot may be drawn there: over one that was drawn before, which begins with `mark`, over a file
+/// without content, and over nothing else that exists. Asked before anything is measured for it.
 ///
-/// It is written beside that one and renamed, so that a full disk leaves the old one as it was. What is no regular file
+/// # Errors
+/// If another file is there, or it is no place for one.
+pub fn may_draw(path: &Path, mark: &str) -> Result<(), Failure> {
+    let Ok(found) = std::fs::metadata(path) else { return has_place(path) };
+    if found.is_dir() {
+        return Err(Failure::usage(format!("{} is a directory", path.display())).advice("name a file in it"));
+    }
+    if !found.is_file() {
+        return Ok(());
+    }
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LONGEST_MARK).read_to_end(&mut head));
+    let begins = head.strip_prefix(DOCTYPE).unwrap_or(&head).starts_with(mark.as_bytes());
+    match read {
+        Ok(_) if begins || found.len() == 0 => Ok(()),
+        _ => Err(Failure::usage(format!(
+            "{} exists already and is no page or plot of dropline's: it is not written over",
+            path.display()
+        ))
+        .advice("name another file, or move this one away")),
+    }
+}
+
+/// Writes a page or a plot that the user named, where it [`may_draw`] one.
+///
+/// It is written beside the old one and renamed, so that a full disk leaves that as it was. What is no regular file
 /// (a terminal, a pipe) is written to as it is.
 ///
 /// # Errors
-/// If it cannot be written.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+/// If another file is there, or it cannot be written.
+pub fn draw(path: &Path, bytes: &[u8], mark: &str) -> Result<(), Failure> {
+    may_draw(path, mark)?;
     let written = match std::fs::metadata(path) {
         Ok(found) if !found.is_file() => {
             OpenOptions::new().write(true).open(path).and_then(|mut file| file.write_all(bytes))
         }
         // A name that points elsewhere goes on doing so.
         Ok(_) => std::fs::canonicalize(path).and_then(|path| replace(&path, bytes)),
-        Err(_) => replace(path, bytes),
+        Err(_) => return create_of(path, bytes),
     };
     written.map_err(|why| Failure::environment(format!("cannot write {}: {why}", path.display())))
+}
+
+/// Whether a new file may be made there: asked before anything is measured for it.
+///
+/// # Errors
+/// If there is one, or no directory for it.
+pub fn may_create(path: &Path) -> Result<(), Failure> {
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_file() || found.is_dir() => Err(exists_already(path)),
+        Ok(_) => Ok(()),
+        Err(_) => has_place(path),
+    }
+}
+
+/// What a page begins with, before its mark.
+const DOCTYPE: &[u8] = b"<!DOCTYPE html>";
+/// No doctype and mark together are longer.
+const LONGEST_MARK: u64 = 128;
+
+fn has_place(path: &Path) -> Result<(), Failure> {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") && !parent.is_dir() => Err(Failure::environment(format!(
+            "cannot write {}: there is no directory {}",
+            path.display(),
+            parent.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn exists_already(path: &Path) -> Failure {
+    Failure::usage(format!("{} exists already", path.display()))
+        .advice("it is not written over: name another file, or move this one away")
 }
 
 /// Writes a new file that the user named, all of it or nothing, and never in place of another. What is no regular
@@ -34,9 +94,7 @@ pub fn create(path: &Path, fill: impl FnOnce(&mut File) -> Result<(), Failure>) 
     let is_other = std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
     let mut file =
         OpenOptions::new().write(true).create_new(!is_other).open(path).map_err(|why| match why.kind() {
-            io::ErrorKind::AlreadyExists => {
-                Failure::usage(format!("{} exists already", path.display())).advice("name another: -o FILE")
-            }
+            io::ErrorKind::AlreadyExists => exists_already(path),
             _ => cannot(&why),
         })?;
     let filled = fill(&mut file);
@@ -57,7 +115,7 @@ pub fn create_of(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     create(path, |file| file.write_all(bytes).map_err(cannot))
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let beside = beside(path);
     let replaced = File::create_new(&beside)
         .and_then(|mut file| {
@@ -83,6 +141,9 @@ fn beside(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
+    const MARK: &str = "<!-- ours -->";
+    const OLD: &str = "<!DOCTYPE html><!-- ours --><p>old";
+
     fn names(directory: &Path) -> Vec<String> {
         let all = std::fs::read_dir(directory).unwrap();
         let mut names: Vec<String> =
@@ -95,18 +156,39 @@ mod tests {
     fn a_page_that_cannot_be_written_leaves_the_old_one_and_nothing_else() {
         let directory = tempfile::tempdir().unwrap();
         let page = directory.path().join("page.html");
-        write(&page, b"old").unwrap();
+        draw(&page, OLD.as_bytes(), MARK).unwrap();
         // The place beside it is taken: as on a full disk, nothing can be written there.
         std::fs::create_dir(beside(&page)).unwrap();
-        assert_eq!(write(&page, b"new").unwrap_err().exit_code(), 4);
-        assert_eq!(std::fs::read(&page).unwrap(), b"old");
+        assert_eq!(draw(&page, b"new", MARK).unwrap_err().exit_code(), 4);
+        assert_eq!(std::fs::read_to_string(&page).unwrap(), OLD);
         std::fs::remove_dir(beside(&page)).unwrap();
-        write(&page, b"new").unwrap();
+        draw(&page, b"new", MARK).unwrap();
         assert_eq!(
             (std::fs::read(&page).unwrap(), names(directory.path())),
             (b"new".to_vec(), vec!["page.html".into()])
         );
-        assert!(write(&directory.path().join("nowhere/page.html"), b"x").is_err());
+        assert!(draw(&directory.path().join("nowhere/page.html"), b"x", MARK).is_err());
+    }
+
+    #[test]
+    fn what_is_drawn_takes_the_place_of_what_was_drawn_and_of_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        for there in ["{\"schema\":\"dropline-1\"}", "<!DOCTYPE html><p>mine <!-- ours -->", "#!/bin/sh\n"] {
+            std::fs::write(&file, there).unwrap();
+            let refused = draw(&file, b"new", MARK).unwrap_err();
+            assert!(
+                refused.exit_code() == 2 && refused.to_string().contains("not written over"),
+                "{refused}"
+            );
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), there);
+        }
+        for there in ["", OLD, "<!-- ours --><svg"] {
+            std::fs::write(&file, there).unwrap();
+            draw(&file, b"new", MARK).unwrap();
+            assert_eq!(std::fs::read(&file).unwrap(), b"new");
+        }
+        assert_eq!(draw(directory.path(), b"new", MARK).unwrap_err().exit_code(), 2);
     }
 
     #[test]
@@ -127,12 +209,12 @@ mod tests {
     fn what_is_no_file_is_not_replaced_by_one_and_a_link_stays_a_link() {
         let directory = tempfile::tempdir().unwrap();
         let (page, link) = (directory.path().join("page"), directory.path().join("link"));
-        std::fs::write(&page, "old").unwrap();
+        std::fs::write(&page, OLD).unwrap();
         std::os::unix::fs::symlink(&page, &link).unwrap();
-        write(&link, b"new").unwrap();
+        draw(&link, b"new", MARK).unwrap();
         assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(std::fs::read(&page).unwrap(), b"new");
-        write(Path::new("/dev/null"), b"x").unwrap();
+        draw(Path::new("/dev/null"), b"x", MARK).unwrap();
         create_of(Path::new("/dev/null"), b"x").unwrap();
         let full = create_of(Path::new("/dev/full"), b"x").unwrap_err();
         assert!(full.exit_code() == 4 && full.to_string().contains("No space left"), "{full}");

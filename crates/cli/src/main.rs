@@ -21,6 +21,7 @@ use dropline_failure::Failure;
 use dropline_verbs::scenario;
 use dropline_verbs::scenario::{Flag, Kind};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// What was typed is no command.
@@ -77,28 +78,38 @@ impl From<clap::Error> for Stop {
 /// What was typed, with the flags of a scenario file added.
 fn parse(words: &[OsString]) -> Result<Cli, Stop> {
     let matches = Cli::as_typed().try_get_matches_from(words)?;
-    let Some((name, typed)) = matches.subcommand() else { return Ok(Cli::from_arg_matches(&matches)?) };
+    let Some((name, typed)) = matches.subcommand() else { return checked(&matches) };
     let named = typed.ids().any(|id| id == "scenario");
-    let Some(path) = named.then(|| typed.get_one::<std::path::PathBuf>("scenario")).flatten() else {
-        return Ok(Cli::from_arg_matches(&matches)?);
+    let Some(path) = named.then(|| typed.get_one::<PathBuf>("scenario")).flatten() else {
+        return checked(&matches);
     };
     let command = Cli::as_typed();
     let verb = command.find_subcommand(name).expect("the verb was parsed");
     let mut words = words.to_vec();
     let flags = scenario::flags(path, &known(verb, typed)).map_err(Stop::Failure)?;
     words.extend(flags.into_iter().map(OsString::from));
-    Ok(Cli::from_arg_matches(&Cli::as_typed().try_get_matches_from(words)?)?)
+    checked(&Cli::as_typed().try_get_matches_from(words)?)
+}
+
+/// What shall be done, where no file of the user's would be written over.
+fn checked(matches: &ArgMatches) -> Result<Cli, Stop> {
+    let cli = Cli::from_arg_matches(matches)?;
+    let verb = std::iter::successors(Some(matches), |at| at.subcommand().map(|(_, deeper)| deeper)).last();
+    output::may_write(verb.unwrap_or(matches)).map_err(Stop::Failure)?;
+    Ok(cli)
 }
 
 /// What a scenario may say: every flag of the verb.
 fn known(verb: &Command, typed: &ArgMatches) -> Vec<Flag> {
     let flags =
         verb.get_arguments().filter(|arg| !["help", "version", "scenario"].contains(&arg.get_id().as_str()));
+    let file = clap::builder::ValueParser::path_buf().type_id();
     let flag = |arg: &clap::Arg| Flag {
         name: arg.get_long().unwrap_or(arg.get_id().as_str()).into(),
         kind: match (arg.get_long(), arg.get_action()) {
             (None, _) => Kind::Place,
             (Some(_), ArgAction::SetTrue) => Kind::Switch,
+            (Some(_), _) if arg.get_value_parser().type_id() == file => Kind::File,
             (Some(_), _) => Kind::Named,
         },
         typed: typed.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine),

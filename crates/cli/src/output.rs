@@ -1,10 +1,11 @@
 //! Results on stdout, words on stderr. A reader that goes away (`| head`) ends neither in a panic.
 
+use clap::ArgMatches;
 use dropline_archive::whole_file;
 use dropline_failure::Failure;
 use dropline_printable::{printable, printable_json};
 use std::io::{ErrorKind, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Says something on stderr, in a line of its own; nobody may be there to hear it.
 macro_rules! note {
@@ -94,12 +95,29 @@ impl<W: std::io::Write> std::io::Write for Heard<W> {
     }
 }
 
-/// Writes a file that the user named: whole, or not at all.
+/// Writes a page or a plot that the user named: whole or not at all, and over no file that is none of ours.
 ///
 /// # Errors
-/// If it cannot be written.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    whole_file::write(path, text.as_bytes())
+/// If another file is there, or it cannot be written.
+pub(crate) fn draw(path: &Path, drawn: &str) -> Result<(), Failure> {
+    whole_file::draw(path, drawn.as_bytes(), dropline_report::MARK)
+}
+
+/// Whether all files that a verb is told to draw or to make may stand where they shall, asked before it begins. A record
+/// is asked for where it begins.
+///
+/// # Errors
+/// If one of them would take the place of another file.
+pub(crate) fn may_write(verb: &ArgMatches) -> Result<(), Failure> {
+    let file = |name| verb.try_get_one::<PathBuf>(name).ok().flatten();
+    if let Some(page) = file("html") {
+        if file("output") == Some(page) || file("resume") == Some(page) {
+            return Err(Failure::usage(format!("{} would be both record and page", page.display()))
+                .advice("name another file for the page: --html FILE"));
+        }
+        whole_file::may_draw(page, dropline_report::MARK)?;
+    }
+    file("times").map_or(Ok(()), |times| whole_file::may_create(times))
 }
 
 #[cfg(test)]

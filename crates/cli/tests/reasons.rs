@@ -59,6 +59,73 @@ fn codes(record: &Value) -> Vec<&str> {
     caveats.iter().map(|caveat| caveat["code"].as_str().unwrap()).collect()
 }
 
+/// A watch of a socket that nobody reads, which has heard `SENT` packets, as a process.
+fn watching(bench: &Bench, target: &UdpSocket, words: &[&str]) -> Child {
+    let port = target.local_addr().unwrap().port().to_string();
+    let mut command = bench.command(&[&["watch", "--port", &port], words].concat());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains(" s   ") {
+        line.clear();
+        assert!(errors.read_line(&mut line).unwrap() > 0, "it ended: {:?}", child.wait());
+    }
+    std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
+    let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for _ in 0..SENT {
+        sender.send_to(&[0; 64], target.local_addr().unwrap()).unwrap();
+    }
+    child
+}
+
+#[test]
+fn what_was_heard_until_the_service_ended_is_a_record() {
+    let bench = Bench::new();
+    let target = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let child = watching(&bench, &target, &["--json", "-o", "seen.jsonl"]);
+    // Its drops were looked at since.
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    drop(target);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(4), "it ended before it should have");
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(codes(&told).contains(&"watch_ended"), "{told}");
+    let kept = bench.done(&["report", "seen.jsonl", "--json"]).json();
+    for record in [&told, &kept] {
+        let dropped = record["lost_at"]["receive_buffer"].as_u64().unwrap();
+        assert!(dropped >= SENT - HELD, "{record}");
+    }
+    if !codes(&told).contains(&"arrivals_unseen") {
+        assert_eq!(kept["offered"].as_u64(), Some(SENT));
+        bench.done(&["explain", "seen.jsonl"]);
+    }
+}
+
+#[test]
+fn a_watch_that_is_killed_has_kept_what_it_heard() {
+    let bench = Bench::new();
+    let target = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mut child = watching(&bench, &target, &["-o", "seen.jsonl"]);
+    let dropped = || {
+        let text = std::fs::read_to_string(bench.path("seen.jsonl")).unwrap_or_default();
+        let trial: Value = serde_json::from_str(text.lines().nth(1)?).ok()?;
+        trial["lost_at"]["receive_buffer"].as_u64()
+    };
+    for _ in 0..600 {
+        if dropped().is_some_and(|dropped| dropped >= SENT - HELD) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let record = bench.done(&["report", "seen.jsonl", "--json"]).json();
+    assert!(codes(&record).contains(&"watch_unfinished"), "{record}");
+    assert!(record["lost_at"]["receive_buffer"].as_u64().unwrap() >= SENT - HELD);
+    let explained = bench.run(&["explain", "seen.jsonl"]);
+    assert_eq!(explained.code, Some(4), "the times of its packets were not kept: {}", explained.text);
+}
+
 #[test]
 fn traffic_of_others_is_heard_and_explained_while_it_runs() {
     let bench = Bench::new();

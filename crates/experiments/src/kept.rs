@@ -1,6 +1,6 @@
 //! A file of runs: a line of JSON each, written as they end, so that what was measured is not measured again.
 
-use dropline_archive::{reading, whole_file};
+use dropline_archive::reading;
 use dropline_failure::Failure;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,19 +19,22 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> 
         Err(why) => return Err(why.of(path)),
     };
     let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
-    if whole.len() < text.len() {
-        whole_file::write(path, whole.as_bytes())?;
-    }
-    whole
-        .lines()
-        .enumerate()
-        .map(|(index, line)| {
-            serde_json::from_str(line).map_err(|why| {
-                Failure::environment(format!("line {} of {} is no run: {why}", index + 1, path.display()))
-                    .advice("name another file: --keep FILE")
-            })
+    let run = |(index, line): (usize, &str)| {
+        serde_json::from_str(line).map_err(|why| {
+            Failure::environment(format!("line {} of {} is no run: {why}", index + 1, path.display()))
+                .advice("it is left as it is: name another file: --keep FILE")
         })
-        .collect()
+    };
+    let runs: Vec<T> = whole.lines().enumerate().map(run).collect::<Result<_, _>>()?;
+    if whole.len() < text.len() {
+        // Only a file that is known by its runs is cut.
+        if runs.is_empty() {
+            run((0, &text))?;
+        }
+        let cut = OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(whole.len() as u64));
+        cut.map_err(|why| Failure::environment(format!("cannot write {}: {why}", path.display())))?;
+    }
+    Ok(runs)
 }
 
 /// Adds a run.
@@ -72,5 +75,10 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
         std::fs::write(&path, "1\nno run\n").unwrap();
         assert!(read::<u32>(&path).unwrap_err().to_string().contains("line 2"));
+        for others in ["no run\nnor this", "all in one line", "{\"a\": 1}"] {
+            std::fs::write(&path, others).unwrap();
+            assert!(read::<u32>(&path).is_err());
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), others, "it is left as it is");
+        }
     }
 }

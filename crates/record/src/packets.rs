@@ -31,9 +31,7 @@ pub enum PacketFileError {
     #[error("this is no file of packet times")]
     NotPackets,
     /// Written by a version that this one does not know.
-    #[error(
-        "the packet times have version {0}, and this program reads version {VERSION}: use a newer dropline"
-    )]
+    #[error("the packet times have version {0}, and this program reads version {VERSION}{advice}", advice = newer(*.0))]
     UnknownVersion(u8),
     /// The head is cut off, or its checksum is wrong: nothing can be said about the rest.
     #[error("the head of the packet times is damaged")]
@@ -70,6 +68,13 @@ impl PacketFile {
             Block::write(&packets, columns, &mut bytes);
         }
         bytes
+    }
+
+    /// What tells these bytes from those of any other trial: the checksums of their head and of their first block.
+    pub fn identity(bytes: &[u8]) -> String {
+        let head = bytes.get(HEAD - 4..HEAD).unwrap_or_default();
+        let block = bytes.get(HEAD..).and_then(Block::checksum_of).unwrap_or_default();
+        head.iter().chain(block).map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// Reads what [`to_bytes`](Self::to_bytes) wrote, up to the first block that is not whole.
@@ -122,6 +127,11 @@ impl PacketFile {
         times.departures.leave_out(left_out);
         Ok(Self { trial: number(0), seed: number(1), times, missing })
     }
+}
+
+/// What helps with another version: an older one than the first was never written.
+fn newer(version: u8) -> &'static str {
+    if version > VERSION { ": use a newer dropline" } else { ", as no dropline wrote: the file is damaged" }
 }
 
 fn stamp_byte(stamp: Stamp) -> u8 {
@@ -203,9 +213,25 @@ mod tests {
         let mut bytes = PacketFile::to_bytes(1, 7, &times(&steady(3, 10), true));
         bytes[7] = 2;
         assert_eq!(PacketFile::read(&bytes), Err(PacketFileError::UnknownVersion(2)));
+        for (version, advice) in [(0, "damaged"), (2, "use a newer dropline")] {
+            assert!(PacketFileError::UnknownVersion(version).to_string().contains(advice), "{version}");
+        }
         bytes[7] = 1;
         bytes[9] ^= 1;
         assert_eq!(PacketFile::read(&bytes), Err(PacketFileError::Head));
+    }
+
+    #[test]
+    fn a_trial_is_told_from_another_of_the_same_counts_also_where_its_end_is_cut_off() {
+        let packets = steady(10_000, 10_000);
+        let bytes = PacketFile::to_bytes(1, 7, &times(&packets, true));
+        assert_eq!(PacketFile::identity(&bytes).len(), 16);
+        assert_eq!(PacketFile::identity(&bytes), PacketFile::identity(&bytes[..bytes.len() - 1]));
+        let mut others = packets;
+        others[17].left_ns = Some(others[17].left_ns.unwrap() + 1);
+        let other = PacketFile::to_bytes(1, 7, &times(&others, true));
+        assert_ne!(PacketFile::identity(&bytes), PacketFile::identity(&other));
+        assert_eq!(PacketFile::identity(b""), "");
     }
 
     /// The format once more, read as it is written down: a bit at a time, a byte at a time.

@@ -186,6 +186,9 @@ pub struct PacketsLine {
     pub kept: Count,
     /// Packets after them, for which there was no room.
     pub left_out: Count,
+    /// What tells the file from that of another trial; records of before had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
 }
 
 /// A doubt: a stable code, words, and the numbers behind them.

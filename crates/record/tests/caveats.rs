@@ -35,6 +35,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         PacketsLeftOut { kept, left_out }
         ForeignPackets { packets }
         RepliesDiffer { truncated, changed }
+        RepliesBeside { truncated, changed }
         DependentTrials { correlation, by_chance }
         Drift { correlation, by_chance }
         WarmUp { by_chance }

@@ -24,6 +24,10 @@ mod text;
 mod things;
 mod traffic;
 
+/// What every page and every plot that stands alone begins with, after a page's doctype: by it a file is known that may
+/// be drawn anew.
+pub const MARK: &str = "<!-- drawn by dropline -->";
+
 pub use csv::csv;
 pub use denial::{Denied, disputed, doubted};
 pub use html::{

@@ -1,4 +1,5 @@
 //! Other programs' traffic, overheard.
 
+mod arrivals;
 pub(crate) mod overheard;
 pub mod tap;

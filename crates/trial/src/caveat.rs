@@ -130,6 +130,13 @@ pub enum Caveat {
         /// Packets that came back longer, or with other bytes.
         changed: u64,
     },
+    /// The target answered rightly and wrongly too: nothing is lost by that.
+    RepliesBeside {
+        /// Wrong replies that were cut short.
+        truncated: u64,
+        /// Wrong replies that were longer, or had other bytes.
+        changed: u64,
+    },
     /// What a trial found was much like what the one before it had found: the trials say less than as many
     /// that do not depend on one another.
     DependentTrials {
@@ -349,6 +356,7 @@ impl Caveat {
             Self::PacketsLeftOut { .. } => "packets_left_out",
             Self::ForeignPackets { .. } => "foreign_packets",
             Self::RepliesDiffer { .. } => "replies_differ",
+            Self::RepliesBeside { .. } => "replies_beside",
             Self::DependentTrials { .. } => "dependent_trials",
             Self::Drift { .. } => "drift",
             Self::WarmUp { .. } => "warm_up",

@@ -163,11 +163,16 @@ impl Trial {
             && !has(|caveat| matches!(caveat, Caveat::LinkDown { .. }))
     }
 
-    /// Keeps how many packets came back, but never as they were sent.
-    pub fn say_differences(&mut self, truncated: u64, changed: u64) {
+    /// Keeps how many packets came back, but never as they were sent, by kind (cut short, changed); of all such
+    /// `replies`, those that came beside others are a doubt of their own.
+    pub fn say_differences(&mut self, [truncated, changed]: [u64; 2], replies: [u64; 2]) {
         (self.reply_truncated, self.reply_changed) = (Some(truncated), Some(changed));
         if truncated + changed > 0 {
             self.caveats.push(Caveat::RepliesDiffer { truncated, changed });
+        }
+        let [truncated, changed] = [replies[0].saturating_sub(truncated), replies[1].saturating_sub(changed)];
+        if truncated + changed > 0 {
+            self.caveats.push(Caveat::RepliesBeside { truncated, changed });
         }
     }
 

@@ -4,7 +4,7 @@ use dropline_account::{Evidence, Family, explain as explain_evidence};
 use dropline_archive::reading;
 use dropline_archive::record_file::{packets_beside, read_record};
 use dropline_failure::{Failure, quoted};
-use dropline_record::{CaveatLine, Explanation, PacketFile, Record, TrialLine};
+use dropline_record::{CaveatLine, Explanation, PacketFile, PacketsLine, Record, TrialLine};
 use std::path::Path;
 
 /// A record with the explanation of its trial's loss.
@@ -53,6 +53,7 @@ pub fn explanation_of(path: &Path, record: &Record) -> Option<Explanation> {
 }
 
 fn packets(path: &Path, record: &Record, trial: &TrialLine) -> Result<PacketFile, Failure> {
+    let Some(kept) = &trial.packets else { return Err(not_kept(path, record, trial)) };
     let beside = packets_beside(path);
     let bytes = reading::bytes(&beside, reading::MOST_PACKETS).map_err(|why| match why.is_missing() {
         true => not_kept(path, record, trial),
@@ -60,11 +61,30 @@ fn packets(path: &Path, record: &Record, trial: &TrialLine) -> Result<PacketFile
     })?;
     let file = PacketFile::read(&bytes)
         .map_err(|why| Failure::environment(format!("{}: {why}", beside.display())))?;
-    if (file.trial, file.seed) != (trial.number, trial.seed) {
-        return Err(Failure::environment(format!("{} is of another trial", beside.display()))
-            .advice("a record and its file of packets keep the names they were written with"));
+    let same = match &kept.identity {
+        Some(identity) => *identity == PacketFile::identity(&bytes),
+        None => counts_agree(&file, kept, trial),
+    };
+    if !same || (file.trial, file.seed) != (trial.number, trial.seed) {
+        return Err(Failure::environment(format!("{} is of another trial, or damaged", beside.display()))
+            .advice(
+                "a record and its file of packets belong together: put back the one that was written with it",
+            ));
     }
     Ok(file)
+}
+
+/// Whether the packets of a file are as many as its record says: all there is to know of a record of before.
+fn counts_agree(file: &PacketFile, kept: &PacketsLine, trial: &TrialLine) -> bool {
+    let (count, left_out) = (file.times.len() as u64 + file.missing, file.times.left_out());
+    let all_are_there = left_out == 0 && file.missing == 0;
+    // Clients that pace themselves intend nothing, and what came back to them late is among their packets.
+    let returned = match all_are_there && trial.intended.is_some() {
+        true => file.times.returns.as_ref(),
+        false => None,
+    };
+    let back = returned.map(|_| file.times.iter().filter(|packet| packet.back_ns.is_some()).count() as u64);
+    (count, left_out) == (kept.kept.0, kept.left_out.0) && back.is_none_or(|back| back == trial.forwarded.0)
 }
 
 /// There is no file: says how to get one.

@@ -4,7 +4,7 @@ use dropline_archive::reading;
 use dropline_failure::{Failure, nearest};
 use dropline_targets::Target;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Component, Path};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -24,6 +24,8 @@ pub struct Flag {
 pub enum Kind {
     /// `--name=word`.
     Named,
+    /// `--name=word`, a file.
+    File,
     /// `--name`, or nothing.
     Switch,
     /// The word alone.
@@ -72,10 +74,22 @@ pub fn flags_of(text: &str, path: &Path, known: &[Flag]) -> Result<Vec<String>, 
                     format!("it may come from elsewhere. If that program shall run, type {name} on the command line"),
                 ));
             }
+            if flag.kind == Kind::File && !is_plain(&word) {
+                let what =
+                    format!("a scenario names files of the directory in which it is used alone: {word:?}");
+                return Err(file.wrong(Some(value.span()), &what).advice(format!(
+                    "it may come from elsewhere. If that file is meant, type --{name} on the command line"
+                )));
+            }
             flags.push(if flag.kind == Kind::Place { word } else { format!("--{name}={word}") });
         }
     }
     Ok(flags)
+}
+
+/// Whether a file's name leads down from the current directory.
+fn is_plain(name: &str) -> bool {
+    Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 fn starts_a_program(target: &str) -> bool {
@@ -146,7 +160,7 @@ mod tests {
     fn read(text: &str, typed: &[&str]) -> Result<Vec<String>, Failure> {
         let named = ["seed", "min-load", "arrival", "budget", "frame", "streams", "goal"];
         let kinds = named.map(|name| (name, Kind::Named)).into_iter();
-        let kinds = kinds.chain([("json", Kind::Switch), ("target", Kind::Place)]);
+        let kinds = kinds.chain([("json", Kind::Switch), ("target", Kind::Place), ("html", Kind::File)]);
         let flag =
             |(name, kind): (&str, Kind)| Flag { name: name.into(), kind, typed: typed.contains(&name) };
         flags_of(text, Path::new("scenario.toml"), &kinds.map(flag).collect::<Vec<_>>())
@@ -191,6 +205,19 @@ mod tests {
             let error = read(text, &[]).unwrap_err();
             assert!(error.to_string().contains("scenario.toml:2: a scenario starts no program"), "{error}");
             assert_eq!(read(text, &["target"]).unwrap(), ["--seed=1"], "typed, it may");
+        }
+    }
+
+    #[test]
+    fn a_scenario_names_no_file_outside_of_the_directory_in_which_it_is_used() {
+        for name in ["/home/me/.bashrc", "../page.html", "pages/../../page.html"] {
+            let error = read(&format!("seed = 1\nhtml = '{name}'\n"), &[]).unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains("scenario.toml:2: a scenario names files of the directory"), "{text}");
+            assert_eq!(read(&format!("html = '{name}'\n"), &["html"]).unwrap(), [""; 0], "typed, it may");
+        }
+        for name in ["page.html", "./pages/page.html", "..html", "-"] {
+            assert_eq!(read(&format!("html = '{name}'\n"), &[]).unwrap(), [format!("--html={name}")]);
         }
     }
 

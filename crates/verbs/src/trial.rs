@@ -96,20 +96,30 @@ pub(crate) fn keep(
 ) -> (TrialLine, Result<(), Failure>) {
     let (file, begun) = match times.map(|times| (keeper.packets(), times)) {
         Some((Ok(file), times)) => (file.map(|file| (file, times)), Ok(())),
-        Some((Err(why), _)) => (None, Err(why)),
+        Some((Err(why), _)) => {
+            let text = format!("the times of its packets were not kept, so nothing explains its loss: {why}");
+            trial.caveats.push(Caveat::Reported { code: "packets_not_kept".into(), text });
+            (None, Err(why))
+        }
         None => (None, Ok(())),
     };
-    let packets = file.as_ref().map(|(file, times)| {
+    let file = file.map(|(file, times)| (file, times, PacketFile::to_bytes(trial.number, trial.seed, times)));
+    let packets = file.as_ref().map(|(file, times, bytes)| {
         let (kept, left_out) = (times.len() as u64, times.left_out());
         if left_out > 0 {
             trial.caveats.push(Caveat::PacketsLeftOut { kept, left_out });
         }
-        PacketsLine { file: file.name(), kept: Count(kept), left_out: Count(left_out) }
+        PacketsLine {
+            file: file.name(),
+            kept: Count(kept),
+            left_out: Count(left_out),
+            identity: Some(PacketFile::identity(bytes)),
+        }
     });
     let line = TrialLine { packets, ..line_of(trial) };
     let kept = match (keeper.trial(&line), file) {
-        (Ok(()), Some((file, times))) => file.write(&PacketFile::to_bytes(trial.number, trial.seed, times)),
-        (Err(why), Some((file, _))) => {
+        (Ok(()), Some((file, _, bytes))) => file.write(&bytes),
+        (Err(why), Some((file, ..))) => {
             file.discard();
             Err(why)
         }

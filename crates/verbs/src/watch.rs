@@ -32,8 +32,8 @@ pub struct WatchPlan {
 /// Listens in until the time is over or `stop` is set, and keeps what it heard.
 ///
 /// # Errors
-/// If no socket is bound to the port, it goes away, or no record can be begun. What could not be kept is told all the same,
-/// with the failure beside it.
+/// If no socket is bound to the port, or no record can be begun. What was heard before its service ended, and what could
+/// not be kept, is told all the same, with the failure beside it.
 pub fn watch(
     plan: &WatchPlan,
     output: &Output,
@@ -43,31 +43,50 @@ pub fn watch(
     let port = Port::open(plan.port, plan.pid, plan.every).map_err(|why| failure(&why))?;
     let started = clock::now_utc();
     let address = port.address();
-    let heard = port.listen(plan.duration, stop, see).map_err(|why| failure(&why))?;
-    let caveats = doubts(&heard);
-    let profile = TrafficProfile { packet: usual_packet(&heard), ..TrafficProfile::default() };
-    let header = Header {
-        schema: schema::CURRENT.into(),
-        verb: "watch".into(),
-        started,
-        target: format!("watch:{address}"),
-        target_note: heard.watched.name.as_ref().map(|name| format!("traffic of others to {name}")),
-        load_unit: "packets".into(),
-        load_is: "what arrives at the socket, from whomever".into(),
-        profile: ProfileLine { arrival: "overheard".into(), ..ProfileLine::from(&profile) },
-        search: None,
-        generator: None,
-        generator_limit_pps: None,
-        environment: environment::capture(&plan.command_line),
+    let environment = environment::capture(&plan.command_line);
+    let header_of = |heard: Option<&Overheard>| {
+        let packet = heard.map_or(TrafficProfile::default().packet, usual_packet);
+        let profile = TrafficProfile { packet, ..TrafficProfile::default() };
+        let name = heard.and_then(|heard| heard.watched.name.as_ref());
+        Header {
+            schema: schema::CURRENT.into(),
+            verb: "watch".into(),
+            started: started.clone(),
+            target: format!("watch:{address}"),
+            target_note: name.map(|name| format!("traffic of others to {name}")),
+            load_unit: "packets".into(),
+            load_is: "what arrives at the socket, from whomever".into(),
+            profile: ProfileLine { arrival: "overheard".into(), ..ProfileLine::from(&profile) },
+            search: None,
+            generator: None,
+            generator_limit_pps: None,
+            environment: environment.clone(),
+        }
     };
-    let mut trial = trial(&heard, caveats);
-    let mut keeper = Keeper::begin(output, &header)?;
-    let (line, kept) = keep(&mut keeper, &mut trial, heard.packets.as_ref(), |trial| {
+    let line = |trial: &Trial, header: &Header| {
         TrialLine::new(trial, &header.target, "overheard", Purpose::Trial, Duration::ZERO)
+    };
+    let mut keeper = Keeper::begin(output, &header_of(None))?;
+    // What cannot be kept now is said at the end.
+    let heard = port.listen(plan.duration, stop, see, |heard| {
+        let header = header_of(Some(heard));
+        let _ = keeper.anew(&header, &line(&trial(heard, vec![unfinished(heard)]), &header));
     });
+    let mut heard = heard.map_err(|why| failure(&why))?;
+    let ended = heard.ended.take();
+    let mut caveats = doubts(&heard);
+    caveats.extend(ended.as_ref().map(|why| ended_early(why, heard.duration)));
+    let header = header_of(Some(&heard));
+    let mut trial = trial(&heard, caveats);
+    let begun = keeper.anew(&header, &line(&trial, &header));
+    let (line, kept) = keep(&mut keeper, &mut trial, heard.packets.as_ref(), |trial| line(trial, &header));
     let mut record = Record::begin(header);
     record.trials.push(line);
-    Ok(Finished { record, failure: kept.err() })
+    let ended = ended.map_or(Ok(()), |why| {
+        let kept = output.path().map_or("", |_| ", and is kept");
+        Err(failure(&why).advice(format!("what was heard until then is told{kept}")))
+    });
+    Ok(Finished { record, failure: begun.and(kept).and(ended).err() })
 }
 
 /// What was heard, in the words of a trial: what arrived was offered, what was not lost on its way to the program was
@@ -125,7 +144,30 @@ fn doubts(heard: &Overheard) -> Vec<Caveat> {
     doubts
 }
 
-fn untapped(why: &std::io::Error) -> Caveat {
+/// Of what is kept while it goes on.
+fn unfinished(heard: &Overheard) -> Caveat {
+    Caveat::Reported {
+        code: "watch_unfinished".into(),
+        text: format!(
+            "these are the counts {:.1} s after it began: the watch went on, and was killed before it could keep more; the \
+             times of packets were not kept",
+            heard.duration.as_secs_f64()
+        ),
+    }
+}
+
+fn ended_early(why: &OverhearError, after: Duration) -> Caveat {
+    Caveat::Reported {
+        code: "watch_ended".into(),
+        text: format!(
+            "{why}, {:.1} s after the watch began, which ended with it: what waited in the socket's buffer then, and what \
+             it dropped in its last half second, may be missing",
+            after.as_secs_f64()
+        ),
+    }
+}
+
+fn untapped(why: &String) -> Caveat {
     Caveat::Reported {
         code: "arrivals_unseen".into(),
         text: format!(

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ExperimentArgs) -> Result<u8, Failure> {
     let found = dropline_experiments::run(&args.name, &effort, &mut |at| note!("{at}"))?;
     if let Some(path) = &args.html {
         let fits = dropline_experiments::distributions(&args.name);
-        out::write(
+        out::draw(
             path,
             &dropline_report::study_page(&found.study, &found.graphs, &fits, &found.calibrations),
         )?;

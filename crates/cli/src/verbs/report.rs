@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
             Some(found) => dropline_report::explained_html(&records[0], found),
             None => dropline_report::html(&records),
         };
-        out::write(&path, &page)?;
+        out::draw(&path, &page)?;
         out::print(&format!("page  {}", path.display()))?;
         written = true;
     }
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
         let explained = explanation.iter().flat_map(dropline_report::explained_svgs);
         for (name, svg) in dropline_report::svgs(&records).into_iter().chain(explained) {
             let path = directory.join(name);
-            out::write(&path, &svg)?;
+            out::draw(&path, &svg)?;
             out::print(&format!("plot  {}", path.display()))?;
         }
         written = true;

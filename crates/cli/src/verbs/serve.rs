@@ -4,6 +4,7 @@ use super::DONE;
 use crate::args::ServeArgs;
 use crate::signals::stop_on_signals;
 use crate::{output as out, plan};
+use dropline_archive::whole_file;
 use dropline_failure::Failure;
 use dropline_trial::written;
 use dropline_verbs::serve::{Seat, Served, Service, serve, take};
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
     if let Some(path) = &args.times {
         let lines: Vec<String> =
             running.times().iter().map(|[read, served]| format!("{read} {served}")).collect();
-        out::write(path, &(lines.join("\n") + "\n"))?;
+        whole_file::create_of(path, (lines.join("\n") + "\n").as_bytes())?;
     }
     let served = Served::from(running.stop());
     if args.json {

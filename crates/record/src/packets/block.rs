@@ -68,6 +68,11 @@ impl Block {
         bytes.extend(body);
     }
 
+    /// The checksum of the block that begins there.
+    pub(super) fn checksum_of(bytes: &[u8]) -> Option<&[u8]> {
+        bytes.get(8..HEAD)
+    }
+
     /// The packets of the block at the start of these bytes, and the bytes after it; `None` unless it is
     /// whole and its checksum right.
     pub(super) fn read(bytes: &[u8], columns: Columns) -> Option<(Vec<PacketTime>, &[u8])> {

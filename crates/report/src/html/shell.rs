@@ -1,6 +1,6 @@
 //! Head and frame of every page.
 
-use crate::plot;
+use crate::{MARK, plot};
 use dropline_printable::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -16,7 +16,7 @@ pub(super) fn shell(title: &str, content: &Markup) -> String {
          form-action 'none'"
     );
     let page = html! {
-        (DOCTYPE)
+        (DOCTYPE) (PreEscaped(MARK))
         html lang="en" {
             head {
                 meta charset="utf-8";

@@ -201,6 +201,9 @@ impl Drawing {
     ) -> PreEscaped<String> {
         let mut svg = String::with_capacity(self.body.len() + 400);
         let (width, height) = (short(self.width), short(self.height));
+        if style.is_some() {
+            svg.push_str(crate::MARK);
+        }
         let _ = write!(
             svg,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"{class}\" role=\"img\" width=\"{width}\" \

@@ -233,6 +233,9 @@ impl<'a> Client<'a> {
             _ => (None, None),
         };
         let own = index.filter(|index| index % u64::from(clients) == u64::from(number));
+        if let Some(difference) = difference {
+            self.report.different[usize::from(difference == Difference::Changed)] += 1;
+        }
         match (own, difference) {
             (Some(own), Some(difference)) => {
                 self.different.insert(own / u64::from(clients), difference);

@@ -23,6 +23,7 @@ pub struct Gathered {
     foreign: u64,
     truncated: u64,
     changed: u64,
+    different: [u64; 2],
     dropped: u64,
     stamped: u64,
     clock_steps: [u64; 2],
@@ -58,6 +59,7 @@ impl Gathered {
         self.foreign += report.foreign;
         self.truncated += report.truncated;
         self.changed += report.changed;
+        self.different = std::array::from_fn(|kind| self.different[kind] + report.different[kind]);
         self.dropped += report.dropped;
         self.stamped += report.stamped;
         // All of them saw the same clock.
@@ -127,7 +129,7 @@ impl Gathered {
         trial.duplicated = Some(self.duplicated);
         trial.generator_lost = self.dropped;
         if wanted.same {
-            trial.say_differences(self.truncated, self.changed);
+            trial.say_differences([self.truncated, self.changed], self.different);
         }
         trial.stamp = Some(self.stamp());
         trial.delay_kind = Some(DelayKind::RoundTrip);

@@ -17,6 +17,8 @@ pub struct ClientReport {
     pub truncated: u64,
     /// The same of packets that came back longer, or with other bytes.
     pub changed: u64,
+    /// All replies that were cut short, and all that were changed: several of a packet too.
+    pub different: [u64; 2],
     /// Replies that its own socket had no room for.
     pub dropped: u64,
     /// Replies that the kernel stamped.
@@ -69,6 +71,7 @@ impl ClientReport {
             .into_iter()
             .for_each(&mut number);
         let known = |time: Option<u64>| time.unwrap_or(NEVER);
+        self.different.into_iter().for_each(&mut number);
         self.clock_steps.into_iter().chain([known(self.gone_ns)]).for_each(&mut number);
         number(self.packets.len() as u64);
         for packet in &self.packets {
@@ -96,6 +99,7 @@ impl ClientReport {
         let mut next = || number(take(8)?);
         let [duplicated, foreign, truncated, changed] = [next()?, next()?, next()?, next()?];
         let [dropped, stamped] = [next()?, next()?];
+        let different = [next()?, next()?];
         let clock_steps = [next()?, next()?];
         let gone_ns = Some(next()?).filter(|&time| time != NEVER);
         let count = usize::try_from(next()?).ok()?;
@@ -120,6 +124,7 @@ impl ClientReport {
             foreign,
             truncated,
             changed,
+            different,
             dropped,
             stamped,
             clock_steps,
@@ -159,6 +164,7 @@ mod tests {
             foreign: 2,
             truncated: 4,
             changed: 5,
+            different: [6, 8],
             dropped: 3,
             stamped: 1,
             clock_steps: [1, 60_000],

@@ -23,6 +23,8 @@ pub(crate) struct Received {
     pub(crate) changed: Seen,
     /// Replies of which nobody can tell whose they are: cut before that, and changed there.
     pub(crate) unknown: [u64; 2],
+    /// All replies that came back otherwise, cut and changed: several of a packet too.
+    pub(crate) different: [u64; 2],
     pub(crate) without_delay: u64,
     /// Replies that the kernel stamped, and ones that it did not.
     pub(crate) stamped: u64,
@@ -62,6 +64,7 @@ impl Received {
             truncated: Seen::default(),
             changed: Seen::default(),
             unknown: [0; 2],
+            different: [0; 2],
             without_delay: 0,
             stamped: 0,
             unstamped: 0,
@@ -92,6 +95,7 @@ impl Received {
             Difference::Truncated => (&mut self.truncated, 0),
             Difference::Changed => (&mut self.changed, 1),
         };
+        self.different[kind] += 1;
         match index {
             Some(index) => drop(seen.insert(index)),
             None => self.unknown[kind] += 1,
@@ -129,6 +133,7 @@ impl Received {
         self.truncated.merge(other.truncated);
         self.changed.merge(other.changed);
         self.unknown = std::array::from_fn(|kind| self.unknown[kind] + other.unknown[kind]);
+        self.different = std::array::from_fn(|kind| self.different[kind] + other.different[kind]);
         self.without_delay += other.without_delay;
         self.stamped += other.stamped;
         self.unstamped += other.unstamped;

@@ -104,7 +104,7 @@ fn count_differences(trial: &mut Trial, received: &mut Received) {
     let missing = trial.lost().saturating_sub(truncated + changed);
     let cut = cut.min(missing);
     let (truncated, changed) = (truncated + cut, changed + other.min(missing - cut));
-    trial.say_differences(truncated, changed);
+    trial.say_differences([truncated, changed], received.different);
 }
 
 /// What was due in each slice of a trial of this length, whenever it left and came back.

@@ -1,18 +1,18 @@
 //! Traffic that is not ours: what arrives for a port of this machine, and what its socket does with it.
 
+use super::arrivals::{Arrivals, MOST_WAITING};
 use super::tap::Tap;
 use crate::kernel::addresses;
 use crate::kernel::view::Elsewhere;
 use crate::losses::counters::Counters;
 use crate::losses::watch::Watch;
-use crate::packet::clock_join::ClockJoin;
-use dropline_account::{Account, Family, Outcome, Role, Snapshot, account, truesize};
+use dropline_account::{Account, Family, Outcome, Role, Snapshot, TargetSockets, account, truesize};
 use dropline_stats::Spacing;
-use dropline_trial::{PacketTimes, Stamp, Watched};
+use dropline_trial::{PacketTimes, Watched};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// A port of this machine that is listened in on.
 #[derive(Debug)]
@@ -37,7 +37,9 @@ pub struct Overheard {
     /// The same arrivals, all of them, by how they were spread.
     pub spacing: Option<Spacing>,
     /// Why no arrivals were seen, if none were.
-    pub untapped: Option<io::Error>,
+    pub untapped: Option<String>,
+    /// Why it ended before it should have.
+    pub ended: Option<OverhearError>,
     /// Packets that the socket did not take.
     pub dropped: u64,
     /// Datagrams that all sockets of this network namespace read.
@@ -81,7 +83,7 @@ pub enum OverhearError {
     #[error("no UDP socket here is bound to port {0}")]
     NoSocket(u16),
     /// The socket went away.
-    #[error("the socket at port {0} was closed")]
+    #[error("the socket at port {0} was closed: its service ended, or closed it")]
     Closed(u16),
     /// The system did not let us.
     #[error("cannot listen in on the packets: {0}")]
@@ -90,10 +92,10 @@ pub enum OverhearError {
 
 /// From one glimpse to the next.
 const GLIMPSE: Duration = Duration::from_millis(250);
+/// From one time that what was heard is kept to the next.
+const KEPT_EVERY: Duration = Duration::from_secs(2);
 /// The longest wait without a look at whether the user wants to stop.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
-/// Packets whose times are kept.
-const ROOM: usize = 2 << 20;
 /// Room for copies while this program gets no CPU; more than the system grants is cut to it.
 const TAP_BYTES: usize = 32 << 20;
 
@@ -135,19 +137,22 @@ impl Port {
         self.address
     }
 
-    /// Listens until `duration` is over or `stop` is set; `see` is shown how it goes, first when it has begun.
+    /// Listens until `duration` is over, `stop` is set or the socket goes away; `see` is shown how it goes, first when it
+    /// has begun. Every few seconds `keep` is given what was heard so far, without the times of packets and without what
+    /// the process did.
     ///
     /// # Errors
-    /// If the socket goes away, or the tap fails.
+    /// If it cannot begin.
     pub fn listen(
         mut self,
         duration: Option<Duration>,
         stop: &AtomicBool,
         see: impl FnMut(&Glimpse) + Send,
+        keep: impl FnMut(&Overheard) + Send,
     ) -> Result<Overheard, OverhearError> {
         match self.elsewhere.take() {
-            Some(elsewhere) => elsewhere.inside(|| self.listen_here(duration, stop, see))?,
-            None => self.listen_here(duration, stop, see),
+            Some(elsewhere) => elsewhere.inside(|| self.listen_here(duration, stop, see, keep))?,
+            None => self.listen_here(duration, stop, see, keep),
         }
     }
 
@@ -156,50 +161,76 @@ impl Port {
         duration: Option<Duration>,
         stop: &AtomicBool,
         mut see: impl FnMut(&Glimpse),
+        mut keep: impl FnMut(&Overheard),
     ) -> Result<Overheard, OverhearError> {
-        let (tap, untapped) = match Tap::open(None, self.address.port(), TAP_BYTES) {
+        let port = self.address.port();
+        let (tap, untapped) = match Tap::open(None, port, TAP_BYTES) {
             Ok(tap) => (Some(tap), None),
-            Err(why) => (None, Some(why)),
+            Err(why) => (None, Some(why.to_string())),
         };
+        // The socket's are looked at meanwhile by those that are read at the end.
+        let mut meanwhile = Counters::open(self.address.ip(), self.address);
         // Counters before the first arrival and after the last: nothing that arrived is missed among what was read.
         let before = self.counters.read();
-        let Some(drops_before) = before.target.map(|sockets| sockets.drops) else {
-            return Err(OverhearError::Closed(self.address.port()));
-        };
+        let first = before.target.ok_or(OverhearError::Closed(port))?;
         let mut arrivals = tap.map(Arrivals::new).transpose()?;
         let (counters, watch) = (&self.counters, &mut self.watch);
         let epoch = Instant::now();
         let done = AtomicBool::new(false);
+        let mut hearing = Hearing { epoch, duration, first, last: first, unseen: 0 };
+        let mut kept = |arrivals: Option<&Arrivals>| {
+            let grown = meanwhile.read().since(&before);
+            if grown.target.is_some() {
+                let far = Watched::default();
+                keep(&so_far(epoch.elapsed(), &grown, arrivals, far, untapped.clone()));
+            }
+        };
         let (watched, ended) = std::thread::scope(|scope| {
             let watching = scope.spawn(|| watch.run(counters, epoch, &done, None));
-            let ended = hear(arrivals.as_mut(), counters, drops_before, (epoch, duration, stop), &mut see);
+            let ended = hearing.hear(arrivals.as_mut(), counters, stop, &mut see, &mut kept);
             done.store(true, Ordering::Release);
             watching.thread().unpark();
             (watching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), ended)
         });
-        ended?;
         let duration = epoch.elapsed();
-        let after = self.counters.read();
-        if after.target.is_none() {
-            return Err(OverhearError::Closed(self.address.port()));
-        }
+        let mut after = self.counters.read();
+        let closed = after.target.is_none();
+        after.target = after.target.or(Some(hearing.last));
         let grown = after.since(&before);
-        let arrived = arrivals.as_ref().map(|arrivals| arrivals.spacing.count());
-        let trains = arrivals.as_ref().is_some_and(|arrivals| arrivals.trains);
-        let (outcome, read_in_namespace) = outcome(&grown, arrived, trains);
+        let ended = ended.err().map(OverhearError::System);
+        let heard = so_far(duration, &grown, arrivals.as_ref(), watched, untapped);
         Ok(Overheard {
-            duration,
-            arrived,
-            untapped,
-            dropped: grown.target.map_or(0, |sockets| sockets.drops),
-            read_in_namespace,
-            account: account(&outcome, &grown),
-            missed: arrivals.as_ref().map_or(0, |arrivals| arrivals.missed),
-            watched: Watched { packets: outcome.forwarded, ..watched },
-            clock_steps: arrivals.as_ref().map_or(0, |arrivals| arrivals.join.steps),
-            spacing: arrivals.as_ref().map(|arrivals| arrivals.spacing.clone()),
+            ended: ended.or_else(|| closed.then_some(OverhearError::Closed(port))),
             packets: arrivals.map(|arrivals| arrivals.times),
+            ..heard
         })
+    }
+}
+
+/// What was heard until now, but the times of packets.
+fn so_far(
+    duration: Duration,
+    grown: &Snapshot,
+    arrivals: Option<&Arrivals>,
+    watched: Watched,
+    untapped: Option<String>,
+) -> Overheard {
+    let arrived = arrivals.map(|arrivals| arrivals.spacing.count());
+    let (outcome, read_in_namespace) =
+        outcome(grown, arrived, arrivals.is_some_and(|arrivals| arrivals.trains));
+    Overheard {
+        duration,
+        packets: None,
+        arrived,
+        spacing: arrivals.map(|arrivals| arrivals.spacing.clone()),
+        untapped,
+        ended: None,
+        dropped: grown.target.map_or(0, |sockets| sockets.drops),
+        read_in_namespace,
+        account: account(&outcome, grown),
+        missed: arrivals.map_or(0, |arrivals| arrivals.missed),
+        watched: Watched { packets: outcome.forwarded, ..watched },
+        clock_steps: arrivals.map_or(0, |arrivals| arrivals.join.steps),
     }
 }
 
@@ -223,111 +254,75 @@ fn rate_pps(packets: u64, since: Duration) -> Option<f64> {
     (since >= GLIMPSE).then(|| packets as f64 / since.as_secs_f64())
 }
 
-/// Takes copies until the time is over.
-fn hear(
-    mut arrivals: Option<&mut Arrivals>,
-    counters: &Counters,
-    drops_before: u64,
-    (epoch, duration, stop): (Instant, Option<Duration>, &AtomicBool),
-    see: &mut impl FnMut(&Glimpse),
-) -> io::Result<()> {
-    let (mut seen_at, mut seen) = (epoch, 0);
-    let mut shown = false;
-    loop {
-        let now = Instant::now();
-        let left = duration.map(|duration| duration.saturating_sub(now - epoch));
-        if stop.load(Ordering::Relaxed) || left.is_some_and(|left| left.is_zero()) {
-            // What came until now.
-            let Some(arrivals) = arrivals else { return Ok(()) };
-            for _ in 0..MOST_WAITING {
-                if !arrivals.take(epoch, Duration::ZERO)? {
-                    break;
+/// How long it is listened, and what the socket was seen to be.
+struct Hearing {
+    epoch: Instant,
+    duration: Option<Duration>,
+    first: TargetSockets,
+    last: TargetSockets,
+    /// Looks since then that found no socket: one that is made anew is gone for a moment.
+    unseen: u32,
+}
+
+impl Hearing {
+    /// Takes copies until the time is over or the socket is gone.
+    fn hear(
+        &mut self,
+        mut arrivals: Option<&mut Arrivals>,
+        counters: &Counters,
+        stop: &AtomicBool,
+        see: &mut impl FnMut(&Glimpse),
+        keep: &mut impl FnMut(Option<&Arrivals>),
+    ) -> io::Result<()> {
+        let epoch = self.epoch;
+        let (mut seen_at, mut seen) = (epoch, 0);
+        let mut kept_at = None;
+        let mut shown = false;
+        loop {
+            let left = self.duration.map(|duration| duration.saturating_sub(epoch.elapsed()));
+            if stop.load(Ordering::Relaxed) || left.is_some_and(|left| left.is_zero()) || self.unseen > 1 {
+                // What came until now.
+                let Some(arrivals) = arrivals else { return Ok(()) };
+                for _ in 0..MOST_WAITING {
+                    if !arrivals.take(epoch, Duration::ZERO)? {
+                        break;
+                    }
                 }
+                return Ok(());
             }
-            return Ok(());
-        }
-        let wait = left.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);
-        match &mut arrivals {
-            Some(arrivals) => {
-                arrivals.take(epoch, wait)?;
+            let wait = left.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);
+            match &mut arrivals {
+                Some(arrivals) => {
+                    arrivals.take(epoch, wait)?;
+                }
+                None => std::thread::sleep(wait),
             }
-            None => std::thread::sleep(wait),
-        }
-        let since = seen_at.elapsed();
-        if (since >= GLIMPSE || !shown)
-            && let Some(at) = counters.target_sockets()
-        {
-            let all = arrivals.as_ref().map(|arrivals| arrivals.spacing.count());
-            see(&Glimpse {
-                elapsed: epoch.elapsed(),
-                arrived: all,
-                rate_pps: all.and_then(|all| rate_pps(all - seen, since)),
-                dispersion: arrivals.as_ref().map_or([None; 3], |arrivals| arrivals.spacing.dispersion()),
-                dropped: at.drops.saturating_sub(drops_before),
-                waiting_bytes: at.waiting_bytes,
-            });
-            seen = all.unwrap_or(0);
+            let since = seen_at.elapsed();
+            if since < GLIMPSE && shown {
+                continue;
+            }
+            if kept_at.is_none_or(|at: Instant| at.elapsed() >= KEPT_EVERY) {
+                keep(arrivals.as_deref());
+                kept_at = Some(Instant::now());
+            }
+            if let Some(at) = counters.target_sockets() {
+                (self.last, self.unseen) = (at, 0);
+                let all = arrivals.as_ref().map(|arrivals| arrivals.spacing.count());
+                see(&Glimpse {
+                    elapsed: epoch.elapsed(),
+                    arrived: all,
+                    rate_pps: all.and_then(|all| rate_pps(all - seen, since)),
+                    dispersion: arrivals.as_ref().map_or([None; 3], |arrivals| arrivals.spacing.dispersion()),
+                    dropped: at.drops.saturating_sub(self.first.drops),
+                    waiting_bytes: at.waiting_bytes,
+                });
+                seen = all.unwrap_or(0);
+            } else {
+                self.unseen += 1;
+            }
             seen_at = Instant::now();
             shown = true;
         }
-    }
-}
-
-/// Batches that may wait at the tap; where packets come without a pause, there are always more.
-const MOST_WAITING: usize = 4096;
-
-/// What the tap brings.
-struct Arrivals {
-    tap: Tap,
-    times: PacketTimes,
-    spacing: Spacing,
-    join: ClockJoin,
-    /// Whether some came together as one.
-    trains: bool,
-    missed_before: u32,
-    missed: u64,
-}
-
-impl Arrivals {
-    fn new(mut tap: Tap) -> io::Result<Self> {
-        // What came before the counters were read is of no interest.
-        for _ in 0..MOST_WAITING {
-            if tap.receive(Duration::ZERO, |_| {})? == 0 {
-                break;
-            }
-        }
-        let mut times = PacketTimes::with_room(ROOM, false);
-        times.departures.stamp = Stamp::Kernel;
-        let missed_before = tap.missed().unwrap_or(0);
-        let (spacing, join) = (Spacing::new(), ClockJoin::default());
-        Ok(Self { tap, times, spacing, join, trains: false, missed_before, missed: 0 })
-    }
-
-    /// Waits for copies and takes those that are there; whether there were any.
-    fn take(&mut self, epoch: Instant, longest: Duration) -> io::Result<bool> {
-        let Self { tap, times, spacing, join, trains, .. } = self;
-        let mut now_ns = None;
-        let taken = tap.receive(longest, |tapped| {
-            // Read once for all that came together, after the first of them was there.
-            let now_ns = *now_ns.get_or_insert_with(|| {
-                let now_ns = epoch.elapsed().as_nanos() as u64;
-                let real_ns =
-                    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as i64);
-                join.observe(now_ns, real_ns, epoch.elapsed().as_nanos() as u64);
-                now_ns
-            });
-            let stamp = tapped.stamp_ns;
-            let at_ns = stamp.and_then(|stamp| join.trial_ns(stamp, 0, now_ns)).unwrap_or(now_ns);
-            let payload_bytes = u16::try_from(tapped.payload_bytes).unwrap_or(u16::MAX);
-            *trains |= tapped.datagrams > 1;
-            // Those of a train arrive at once.
-            for _ in 0..tapped.datagrams {
-                spacing.event(at_ns);
-                times.departures.push_of(at_ns, Some(at_ns), 0, payload_bytes);
-            }
-        })?;
-        self.missed = u64::from(self.tap.missed().unwrap_or(0).wrapping_sub(self.missed_before));
-        Ok(taken > 0)
     }
 }
 
@@ -349,12 +344,13 @@ mod tests {
         let (stop, begun) = (AtomicBool::new(false), AtomicBool::new(false));
         let heard = std::thread::scope(|scope| {
             let listening = scope.spawn(|| {
-                port.listen(Some(Duration::from_secs(30)), &stop, |glimpse| {
+                let see = |glimpse: &Glimpse| {
                     begun.store(true, Ordering::Relaxed);
                     if glimpse.arrived.is_none_or(|arrived| arrived >= packets) {
                         stop.store(true, Ordering::Relaxed);
                     }
-                })
+                };
+                port.listen(Some(Duration::from_secs(30)), &stop, see, |_| {})
             });
             while !begun.load(Ordering::Relaxed) && !listening.is_finished() {
                 std::thread::sleep(Duration::from_millis(1));
@@ -387,7 +383,7 @@ mod tests {
 
     #[test]
     fn what_programs_read_of_others_hides_a_loss_and_invents_none() {
-        use dropline_account::{Space, Stack, TargetSockets};
+        use dropline_account::{Space, Stack};
         let grown = |udp_read, drops, waiting_bytes| Snapshot {
             spaces: vec![Space {
                 id: 1,

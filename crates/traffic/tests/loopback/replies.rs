@@ -68,6 +68,30 @@ fn a_packet_whose_good_reply_comes_too_was_forwarded() {
 }
 
 #[test]
+fn wrong_replies_beside_right_ones_are_counted_by_kind_though_nothing_is_lost() {
+    let trial = undisturbed_trial(|| {
+        // Cut, empty, with another byte, with a damaged header, and under another trial's tag; each beside the right one.
+        let odd = OddTarget::start(move |socket, number, bytes, source| {
+            let mut reply = bytes.to_vec();
+            match number % 5 {
+                0 => reply.truncate(20),
+                1 => reply.clear(),
+                2 => *reply.last_mut().unwrap() ^= 1,
+                3 => reply[3] ^= 1,
+                _ => reply[15] ^= 1,
+            }
+            let _ = socket.send_to(&reply, source);
+            let _ = socket.send_to(bytes, source);
+        });
+        measurer(echo(odd.address), profile())?.measure(input(1_000.0, 100))
+    });
+    assert_eq!((trial.forwarded, trial.lost(), trial.duplicated), (100, 0, Some(0)));
+    assert_eq!((trial.reply_truncated, trial.reply_changed, differ(&trial)), (Some(0), Some(0), None));
+    let beside = Caveat::RepliesBeside { truncated: 40, changed: 60 };
+    assert!(trial.caveats.contains(&beside), "{:?}", trial.caveats);
+}
+
+#[test]
 fn a_reply_with_a_flipped_bit_is_changed_and_never_another_packet() {
     let trial = undisturbed_trial(|| {
         // Each bit of the header and of what follows it in turn, with the packets between as they are.

@@ -1,7 +1,7 @@
 //! Traffic that is not ours: what is listened in on is told apart by place too, trains as their datagrams.
 
 use super::*;
-use dropline_traffic::{Overheard, Port};
+use dropline_traffic::{Glimpse, Overheard, Port};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Listens at the target's port while `send` goes on, until as many packets have arrived there as it says.
@@ -11,10 +11,11 @@ fn listened(target: &Namespace, send: impl FnOnce() -> u64) -> Overheard {
         let listening = scope.spawn(|| {
             let listen = || {
                 let port = Port::open(PORT, None, Duration::from_millis(5)).unwrap();
-                port.listen(Some(Duration::from_secs(30)), &stop, |glimpse| {
+                let see = |glimpse: &Glimpse| {
                     begun.store(true, Ordering::Relaxed);
                     stop.fetch_or(glimpse.arrived >= Some(sent.load(Ordering::Relaxed)), Ordering::Relaxed);
-                })
+                };
+                port.listen(Some(Duration::from_secs(30)), &stop, see, |_| {})
             };
             target.run(listen).unwrap().unwrap()
         });

@@ -119,6 +119,11 @@ impl fmt::Display for Caveat {
                 "{truncated} packets came back shorter than they were sent and {changed} longer or with other bytes: they \
                  are lost; if the target is to answer with other bytes behind the first 16, say so: ?reply=any"
             ),
+            Self::RepliesBeside { truncated, changed } => write!(
+                f,
+                "beside other replies to the same packets came {truncated} that were cut short and {changed} longer or with \
+                 other bytes: nothing is lost by them, but the target, or the way back, sends what it should not"
+            ),
             Self::DependentTrials { correlation, by_chance } => write!(
                 f,
                 "a trial finds what the one before it found (correlation {correlation:.2}, by chance in \

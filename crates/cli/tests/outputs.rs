@@ -1,0 +1,143 @@
+//! Nothing that exists is destroyed: what a verb writes takes the place of no file of the user's.
+
+mod command;
+
+use command::Bench;
+use std::fs;
+
+/// Two records, a file of values, a link to a record, and a page of somebody else's beside the first record.
+fn filled() -> Bench {
+    let bench = Bench::new();
+    for name in ["a.jsonl", "b.jsonl"] {
+        bench.done(&["search", "sim:hard", "--algorithm=mlr", "--goal=0,trial=1s", "-q", "-o", name]);
+    }
+    bench.write("v.tsv", &"10\n20\n30\n".repeat(40));
+    bench.write("torn.txt", "all in one line, without an end");
+    bench.write("a.html", "<!DOCTYPE html><p>mine");
+    fs::create_dir(bench.path("plots")).unwrap();
+    std::os::unix::fs::symlink("a.jsonl", bench.path("link")).unwrap();
+    bench
+}
+
+/// Every file, by name, with its content.
+fn all(bench: &Bench) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(bench.path(".")).unwrap().map(|entry| entry.unwrap().path());
+    let files = entries.filter(|path| path.is_file());
+    let mut all: Vec<_> = files
+        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(&path).unwrap()))
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn nothing_that_exists_is_written_over_by_any_verb() {
+    let bench = filled();
+    let before = all(&bench);
+    let search = ["search", "sim:hard", "--algorithm=mlr", "--goal=0,trial=1s", "-q"];
+    let commands: [&[&str]; 19] = [
+        &["report", "--html", "b.jsonl", "a.jsonl"],
+        &["report", "a.jsonl", "--html"],
+        &["report", "a.jsonl", "--html", "link"],
+        &["report", "a.jsonl", "--html", "plots"],
+        &[&search[..], &["-o", "x.jsonl", "--html", "x.jsonl"]].concat(),
+        &[&search[..], &["-o", "-", "--html", "a.jsonl"]].concat(),
+        &[&search[..], &["-o", "a.jsonl"]].concat(),
+        &["search", "--resume", "a.jsonl", "-q", "--html", "a.jsonl"],
+        &["compare", "a.jsonl", "b.jsonl", "--html", "a.jsonl"],
+        &["fit", "v.tsv", "--html", "v.tsv"],
+        &["import", "v.tsv", "-o", "a.jsonl"],
+        &["export", "a.jsonl", "--to", "csv", "-o", "b.jsonl"],
+        &["trial", "sim:hard", "--load", "1kpps", "-q", "-o", "a.jsonl"],
+        &["serve", "--listen", "127.0.0.1:0", "--until-eof", "--times", "v.tsv", "--queue", "0"],
+        &["heartbeat", "reliability", "--html", "v.tsv"],
+        &["heartbeat", "cost", "--html", "v.tsv"],
+        &["experiment", "poisson-loss", "--html", "v.tsv"],
+        &["experiment", "poisson-loss", "--small", "--keep", "torn.txt"],
+        &["experiment", "poisson-loss", "--small", "--keep", "a.jsonl"],
+    ];
+    for words in commands {
+        let ended = bench.run(words);
+        let refused = ended.code == Some(2) || (words.contains(&"--keep") && ended.code == Some(4));
+        assert!(refused && !ended.errors.is_empty(), "{words:?}: {:?} {}", ended.code, ended.errors);
+        assert!(all(&bench) == before, "{words:?} changed a file");
+    }
+}
+
+#[test]
+fn a_record_and_a_page_of_one_file_by_two_names_leave_the_record() {
+    let bench = Bench::new();
+    let words = ["search", "sim:hard", "--algorithm=mlr", "--goal=0,trial=1s", "-q", "-o", "x.jsonl"];
+    let ended = bench.run(&[&words[..], &["--html", "./x.jsonl"]].concat());
+    assert!(ended.code == Some(2) && ended.errors.contains("not written over"), "{}", ended.errors);
+    bench.done(&["report", "x.jsonl"]);
+}
+
+#[test]
+fn pages_and_plots_are_drawn_anew_over_their_own() {
+    let bench = filled();
+    for _ in 0..2 {
+        bench.done(&["report", "a.jsonl", "--html", "page.html", "--svg", "plots"]);
+        bench.done(&["fit", "v.tsv", "--html", "page.html"]);
+    }
+    let plot = fs::read_dir(bench.path("plots")).unwrap().next().unwrap().unwrap().path();
+    fs::write(&plot, "mine").unwrap();
+    assert_eq!(bench.run(&["report", "a.jsonl", "--svg", "plots"]).code, Some(2));
+    assert_eq!(fs::read_to_string(plot).unwrap(), "mine");
+}
+
+#[test]
+fn a_scenario_writes_no_file_outside_of_the_directory_in_which_it_is_used() {
+    let bench = Bench::new();
+    let outside = tempfile::tempdir().unwrap();
+    for key in ["html", "output", "resume"] {
+        let file = outside.path().join(key);
+        bench.write("s.toml", &format!("target = 'sim:hard'\n{key} = '{}'\n", file.display()));
+        let ended = bench.run(&["search", "--scenario", "s.toml", "-q"]);
+        assert!(ended.code == Some(2) && ended.errors.contains("s.toml:2:"), "{}", ended.errors);
+        assert!(!file.exists());
+    }
+}
+
+/// One trial against a service of ours, kept with its packets.
+fn tried(bench: &Bench, target: &str, load: &str) {
+    bench.done(&["trial", target, "--load", load, "--duration=100ms", "-q", "-o", "nat.jsonl"]);
+}
+
+#[test]
+fn times_of_another_trial_are_refused_and_never_explained() {
+    let bench = Bench::new();
+    let service = bench.serve(&[]);
+    let target = service.target();
+    tried(&bench, &target, "2kpps");
+    let other = fs::read(bench.path("nat.jsonl.packets")).unwrap();
+    bench.done(&["explain", "nat.jsonl"]);
+    fs::remove_file(bench.path("nat.jsonl")).unwrap();
+    let words = ["trial", &target, "--load=2kpps", "--duration=100ms", "-q", "-o", "nat.jsonl"];
+    let ended = bench.run(&words);
+    assert!(ended.code == Some(2) && ended.errors.contains("of another record"), "{}", ended.errors);
+    assert!(!bench.path("nat.jsonl").exists(), "refused before it began");
+    fs::remove_file(bench.path("nat.jsonl.packets")).unwrap();
+
+    // The same load, duration and seed: only what happened differs.
+    tried(&bench, &target, "2kpps");
+    fs::write(bench.path("nat.jsonl.packets"), &other).unwrap();
+    let ended = bench.run(&["explain", "nat.jsonl"]);
+    assert!(ended.code == Some(4) && ended.errors.contains("of another trial"), "{}", ended.errors);
+
+    // A record of before knows its packets by their counts.
+    let without = |record: &str| {
+        let (before, after) = record.split_once(",\"identity\":\"").unwrap();
+        format!("{before}{}", after.split_once('"').unwrap().1)
+    };
+    bench.write("nat.jsonl", &without(&bench.read("nat.jsonl")));
+    bench.done(&["explain", "nat.jsonl"]);
+    for name in ["nat.jsonl", "nat.jsonl.packets"] {
+        fs::remove_file(bench.path(name)).unwrap();
+    }
+    tried(&bench, &target, "3kpps");
+    bench.write("nat.jsonl", &without(&bench.read("nat.jsonl")));
+    bench.done(&["explain", "nat.jsonl"]);
+    fs::write(bench.path("nat.jsonl.packets"), &other).unwrap();
+    assert_eq!(bench.run(&["explain", "nat.jsonl"]).code, Some(4));
+}
