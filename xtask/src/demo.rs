@@ -26,6 +26,9 @@ const SEARCH: [&str; 13] = [
     "--quiet",
 ];
 
+/// How a search ends whose trials say more of the generator than of the target.
+const NOT_VALID: i32 = 3;
+
 pub(crate) fn run() -> Done {
     let dropline = build_dropline()?;
     std::fs::create_dir_all(root().join("demo")).map_err(|why| format!("cannot create demo/: {why}"))?;
@@ -43,7 +46,8 @@ pub(crate) fn run() -> Done {
             .stdout(Stdio::null())
             .status()
             .map_err(|why| format!("dropline cannot be started: {why}"))?;
-        if !status.success() {
+        // On a busy machine the answer may be about the generator: the report says so.
+        if !status.success() && status.code() != Some(NOT_VALID) {
             return Err(format!("the search with {arrival} arrivals ended with {status}"));
         }
         records.push(record);

@@ -1,12 +1,14 @@
 //! Credible intervals: where the truth lies, with what probability, after the time that was given.
 //!
 //! Bisection believes each trial; on a system that varies it returns a narrow interval around a random
-//! point. This search weighs instead: a [model](model) of what one trial does, with seven unknowns; a
+//! point. This search weighs instead: a [model](model) of what one trial does, with nine unknowns; a
 //! [cloud](cloud) of particles that is the belief after all trials; the [load](choice) after whose trial
 //! the goals' loads are expected to be known best. It stops when every interval is within its goal's width
 //! or the budget is spent; then it says how wide the interval is. What it takes for granted it [doubts](doubt)
-//! afterwards: that trials do not depend on one another, and that nothing is lost [far below](probe).
+//! afterwards: that trials do not depend on one another, and that nothing is lost [far below](probe). Whatever it believes,
+//! no interval contradicts [what trials showed](ends), or reaches beyond what they make [certain](bets) by themselves.
 
+mod bets;
 mod brisk;
 mod choice;
 mod cloud;

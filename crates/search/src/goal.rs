@@ -35,6 +35,12 @@ pub enum GoalError {
 }
 
 impl Goal {
+    /// Probability of a bad trial at the truth. A goal without exceed ratio asks for an even chance, as RFC 9971's goals
+    /// in one trial do.
+    pub(crate) fn exceed_at_truth(&self) -> f64 {
+        if self.exceed_ratio == Ratio::ZERO { 0.5 } else { self.exceed_ratio.as_f64() }
+    }
+
     /// The goal itself, if it can be searched for.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ mod breakdown;
 mod bucket;
 mod clumped;
 mod drooping;
+mod gentle;
 mod inconsistent;
 mod knee;
 mod lossy_below;
@@ -19,7 +20,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// Every system, in the order of help texts. A new one is a file beside this and a line here.
-static ALL: [&dyn Behaviour; 19] = [
+static ALL: [&dyn Behaviour; 21] = [
     &knee::HARD,
     &smooth::CONSISTENT,
     &smooth::SOFT,
@@ -38,6 +39,8 @@ static ALL: [&dyn Behaviour; 19] = [
     &restless::DRIFT,
     &lossy_below::FLOOR,
     &lossy_below::BAND,
+    &gentle::RANDOM_LOSS,
+    &gentle::SLOPE,
     &restless::COLD_START,
 ];
 
@@ -206,7 +209,7 @@ mod tests {
             error.to_string(),
             "there is no simulated system \"herd\"; there are hard, consistent, soft, noisy, dips, \
              inconsistent, lossless, dead, clumped, overdispersed, drooping, breakdown, bucket, random, \
-             two-state, drift, floor, band, cold-start"
+             two-state, drift, floor, band, random-loss, slope, cold-start"
         );
         for name in System::names() {
             assert_eq!(System::named(name).unwrap().name(), name);
@@ -279,6 +282,8 @@ mod tests {
             "breakdown",
             "drift",
             "floor",
+            "random-loss",
+            "slope",
             "cold-start",
         ] {
             let system = System::named(name).unwrap();

@@ -2,7 +2,7 @@
 
 use super::model::{self, Evidence, Shape, UNKNOWNS, Unknowns};
 use super::normal::Normal;
-use super::prior;
+use super::prior::{self, ShownFloor};
 use rand::Rng as _;
 use rand_chacha::ChaCha8Rng;
 
@@ -52,9 +52,10 @@ impl Cloud {
     pub(super) fn new(between: (f64, f64), seen: Vec<Evidence>, mut chance: ChaCha8Rng) -> Self {
         let normal = Normal::tables();
         let step = step(&seen);
+        let floors: Vec<ShownFloor> = seen.iter().filter_map(shown_floor).collect();
         let particles: Vec<Particle> = (0..DRAWS)
             .map(|_| {
-                let (mut unknowns, drawn) = prior::draw(|| chance.random::<f64>(), step.is_some());
+                let (mut unknowns, drawn) = prior::draw(|| chance.random::<f64>(), step.is_some(), &floors);
                 let shape = Shape::new(&unknowns);
                 let pointers: Vec<(f64, f64)> = seen.iter().filter_map(|one| shape.pointed_at(one)).collect();
                 let places = Places { between, pointers: &pointers, step };
@@ -293,6 +294,14 @@ fn step(seen: &[Evidence]) -> Option<(f64, f64)> {
     let far = seen.iter().filter(|one| one.is_far() && one.log_load > good && !one.is_far_above(good));
     let far = far.map(|one| one.log_load).fold(f64::NAN, f64::min);
     (far > good).then_some((good, far))
+}
+
+/// A loss that a floor may have made, and how far off it may be: by the chance of single packets, and by as much again
+/// as a count is believed.
+fn shown_floor(one: &Evidence) -> Option<ShownFloor> {
+    const LEAST: f64 = 0.06;
+    let shows = one.lost > 0.0 && !one.is_far() && !one.is_vague();
+    shows.then(|| (libm::log(one.loss_ratio()), LEAST.max(2.0 / libm::sqrt(one.lost))))
 }
 
 /// Where θ is drawn from to begin with: where a trial points to, above that by as much as a dip is deep, between

@@ -58,7 +58,9 @@ impl Doubt {
             return Self::default();
         }
         let draws = cloud.sample(DRAWS);
-        let states = States::of(&seen, far);
+        let capacities: Vec<Evidence> =
+            seen.iter().filter(|one| one.lost == 0.0 || points(&draws, one)).copied().collect();
+        let states = States::of(&capacities, far);
         let (numbers, surprises) = surprises(&draws, &seen);
         if surprises.len() < LEAST {
             return Self { states, ..Self::default() };
@@ -141,6 +143,11 @@ pub(super) fn loss_expected(draws: &[Shape], log_load: f64, packets: f64) -> f64
 fn at_most(draws: &[Shape], lost: f64, packets: f64, log_load: f64, normal: &Normal) -> f64 {
     let chances = draws.iter().map(|shape| shape.at_most(lost, packets, log_load, normal));
     chances.sum::<f64>() / draws.len() as f64
+}
+
+/// Whether most of what is believed takes a trial's loss for one of its capacity, and not of a floor.
+fn points(draws: &[Shape], one: &Evidence) -> bool {
+    2 * draws.iter().filter(|shape| shape.pointed_at(one).is_some()).count() > draws.len()
 }
 
 /// The capacity that a trial showed, as a logarithm, in the mean of what is believed; `None` when nothing was lost.

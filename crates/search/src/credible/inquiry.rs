@@ -3,12 +3,12 @@
 use super::brisk::{self, Brisk};
 use super::cloud::Cloud;
 use super::doubt::{self, Doubt};
-use super::ends::AtEnds;
+use super::ends::Shown;
 use super::first::First;
 use super::forgotten::Forgotten;
 use super::locate::{Locate, Place};
 use super::model::Evidence;
-use super::view::{Stated, View};
+use super::view::{Stated, UNCERTAIN, View};
 use super::{choice, curve};
 use crate::{CurvePoint, Goal, GoalOutcome, GoalResult, Irregular, Outlook};
 use dropline_trial::{Caveat, LoadRange, Rate, Ratio, Trial, TrialInput, seed};
@@ -33,6 +33,10 @@ const FAR_WHILE_LOCATING: f64 = 0.1;
 const STEP_DOWN: f64 = 0.5;
 /// θ is looked for within this distance of where the first trials lead, on a logarithmic scale.
 const REACH: f64 = 0.5;
+/// While intervals are wide, one trial in so many shows an end.
+const SHOWN_ONE_IN: usize = 3;
+/// The model is let alone for so many trials: then its belief is held against what they show by themselves.
+const SETTLING: usize = 9;
 /// A narrow answer is more often a lucky one: what is left out of an interval is so much less than what its
 /// level says, and falls with this power.
 const PRUDENCE: f64 = 3.1;
@@ -49,8 +53,8 @@ pub(super) struct Inquiry {
     seed: u64,
     stage: Stage,
     trials: usize,
-    /// Of each goal, what trials at the ends of the range said.
-    at_ends: Vec<AtEnds>,
+    /// Of each goal, what trials said without a model.
+    shown: Vec<Shown>,
     /// Whether the highest load is our own limit.
     capped: bool,
     views: Vec<View>,
@@ -82,7 +86,7 @@ impl Inquiry {
     ) -> Self {
         let (indices, goals): (Vec<usize>, Vec<Goal>) = goals.into_iter().unzip();
         let stage = Stage::Locating(Locate::new(range, start), Vec::new());
-        let at_ends = vec![AtEnds::default(); goals.len()];
+        let shown = vec![Shown::default(); goals.len()];
         Self {
             goals,
             indices,
@@ -91,7 +95,7 @@ impl Inquiry {
             seed,
             stage,
             trials: 0,
-            at_ends,
+            shown,
             capped: false,
             views: Vec::new(),
             doubt: Doubt::default(),
@@ -152,8 +156,8 @@ impl Inquiry {
         self.waits = Some(self.waits.map_or(waited, |waits| waits.max(waited)));
         let whole = trial.input.duration >= self.duration();
         self.brisk.note(whole);
-        for (goal, at_ends) in self.goals.iter().zip(&mut self.at_ends) {
-            at_ends.note(trial, goal, self.range);
+        for (goal, shown) in self.goals.iter().zip(&mut self.shown) {
+            shown.note(trial, goal, self.range);
         }
         let evidence = Evidence::of(trial, self.trials);
         if let Some(ceiling) = self.our_limit(trial) {
@@ -202,7 +206,7 @@ impl Inquiry {
         let ceiling = ceiling.clamp(self.range.min(), self.range.max());
         self.range = LoadRange::new(self.range.min(), ceiling).expect("the ceiling is in the range");
         self.capped = true;
-        self.at_ends.iter_mut().for_each(AtEnds::forget_max);
+        self.shown.iter_mut().for_each(Shown::forget_max);
         if let Stage::Locating(locate, _) = &mut self.stage {
             locate.cap(self.range);
             if self.range.min() == ceiling {
@@ -285,8 +289,18 @@ impl Inquiry {
             tail,
             widening: self.doubt.widening(),
             least: if cloud.scatter(0.5) > SCATTER { 0.5 * NARROWEST } else { 0.0 },
+            shown: UNCERTAIN,
+            certain: UNCERTAIN,
         };
-        self.views = self.goals.iter().map(|goal| View::of(goal, cloud, stated)).collect();
+        // Of trials that depend on one another a few tell no more than one.
+        let certain = |goal: &Goal, shown: &Shown| match self.doubt.is_none() {
+            true => shown.certain(goal, 0.5 * (1.0 - self.level)),
+            false => UNCERTAIN,
+        };
+        let view = |(goal, shown): (&Goal, &Shown)| {
+            View::of(goal, cloud, Stated { shown: shown.between(), certain: certain(goal, shown), ..stated })
+        };
+        self.views = self.goals.iter().zip(&self.shown).map(view).collect();
     }
 
     /// Goes on with short trials, or asks whole ones whether they agree, or forgets them.
@@ -297,7 +311,7 @@ impl Inquiry {
         }
         if agree && self.doubt.is_none() && cloud.scatter(SURELY) <= SCATTER {
             let narrow =
-                self.goals.iter().zip(&self.views).all(|(goal, view)| view.is_settled(goal, self.range));
+                self.goals.iter().zip(&self.views).all(|(goal, view)| view.is_believed(goal, self.range));
             if narrow && matches!(self.brisk, Brisk::Trying { .. }) {
                 self.brisk = Brisk::Agreeing { met: 0, surprises: 0.0 };
             }
@@ -344,9 +358,15 @@ impl Inquiry {
     }
 
     fn best_load(&self, cloud: &Cloud) -> Option<Rate> {
+        if let Some(load) = self.unshown().or_else(|| self.plainly()) {
+            return Some(self.range.clamp(load));
+        }
         let draws = cloud.sample(choice::draws());
         let views = || self.goals.iter().zip(&self.views);
-        let open = views().filter(|(goal, view)| !view.is_settled(goal, self.range));
+        let known = |goal: &Goal, view: &View| {
+            view.is_believed(goal, self.range) || view.is_settled(goal, self.range)
+        };
+        let open = views().filter(|(goal, view)| !known(goal, view));
         let mut wishes: Vec<_> = open.map(|(goal, view)| view.wish(goal, &draws)).collect();
         if wishes.is_empty() {
             wishes = views().map(|(goal, view)| view.wish(goal, &draws)).collect();
@@ -356,6 +376,32 @@ impl Inquiry {
             Rate::pps(libm::exp(self.lowest())).map_or(self.range.min(), |load| self.range.clamp(load));
         let best = choice::best(&draws, &wishes, self.length_at(near).as_secs_f64(), range)?;
         Rate::pps(libm::exp(best)).ok().map(|load| self.range.clamp(load))
+    }
+
+    /// A load that is believed to be an end of an interval but was not shown to be one: where all are believed to be
+    /// narrow, and now and then where what is stated is much wider than what is believed, or the belief has a long tail.
+    fn unshown(&self) -> Option<Rate> {
+        let views =
+            || self.goals.iter().zip(&self.views).filter(|(goal, view)| !view.is_settled(goal, self.range));
+        let load = match views().all(|(goal, view)| view.is_believed(goal, self.range)) {
+            true => views().find_map(|(_, view)| view.unshown(self.range)),
+            false if self.trials < SETTLING || !self.trials.is_multiple_of(SHOWN_ONE_IN) => None,
+            false => views().find_map(|(_, view)| match view.is_unshown(self.range) {
+                true => view.unshown(self.range),
+                false => view.in_a_tail(self.range),
+            }),
+        };
+        Rate::pps(libm::exp(load?)).ok()
+    }
+
+    /// Where the next trial belongs for a goal of which the model knows much less than the trials show.
+    fn plainly(&self) -> Option<Rate> {
+        let views = self.goals.iter().zip(&self.views).filter(|_| self.trials >= SETTLING);
+        let open = views.filter(|(goal, view)| !view.is_settled(goal, self.range));
+        let loads: Vec<f64> = open.filter_map(|(goal, view)| view.plainly(goal, self.range)).collect();
+        // Goals in turn.
+        let load = loads.get(self.trials.checked_rem(loads.len())?)?;
+        Rate::pps(libm::exp(*load)).ok()
     }
 
     /// How probable it is, by what is believed, that such a trial loses anything; 0 where nothing is.
@@ -392,11 +438,11 @@ impl Inquiry {
                 result: GoalResult::Irregular(Irregular::Unfinished),
             }),
             Stage::AtMaximum => {
-                one_by_one(&|goal| self.at_ends[goal].at_maximum(self.range, self.level_ratio(), self.capped))
+                one_by_one(&|goal| self.shown[goal].at_maximum(self.range, self.level_ratio(), self.capped))
             }
-            Stage::BelowMinimum => one_by_one(&|goal| {
-                self.at_ends[goal].without_knee(self.range, self.level_ratio(), self.capped)
-            }),
+            Stage::BelowMinimum => {
+                one_by_one(&|goal| self.shown[goal].without_knee(self.range, self.level_ratio(), self.capped))
+            }
             Stage::Weighing(_) => one_by_one(&|goal| {
                 self.views[goal].answer(&self.goals[goal], self.range, self.level_ratio(), self.capped)
             }),

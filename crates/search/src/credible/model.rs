@@ -1,17 +1,18 @@
-//! What one trial does, as far as it is unknown: seven numbers, and the likelihood of a count.
+//! What one trial does, as far as it is unknown: nine numbers, and the likelihood of a count.
 //!
 //! A trial has a capacity of its own: its logarithm is θ + σ·z, and with probability ε it is lowered by
 //! U(0, 0.35). At u = ln(load ÷ capacity) the mean loss ratio is b·s·ln(1 + e^y) ÷ e^u with
 //! y = (e^u − 1) ÷ s: nothing far below the capacity, the excess far above it (steeper where forwarding
 //! droops, b > 1), and s says how gently it sets in. Losses come in clumps of mean size c, and their mean
-//! scatters by τ from trial to trial.
+//! scatters by τ from trial to trial. Beside what the capacity loses, a share f·e^(r·(ln load − θ)) is lost at
+//! any load, however low: the floor f of a bad cable where r is 0, or a loss that grows with a power of the load.
 
 use super::normal::Normal;
 use dropline_trial::Trial;
 
 /// How many numbers are unknown.
-pub(super) const UNKNOWNS: usize = 7;
-/// θ, ln s, ln σ, logit ε, ln c, ln τ, ln b.
+pub(super) const UNKNOWNS: usize = 9;
+/// θ, ln s, ln σ, logit ε, ln c, ln τ, ln b, ln f, and of r the root of its share of [`STEEPEST_RISE`]: below 0 it is 0.
 pub(super) type Unknowns = [f64; UNKNOWNS];
 
 /// A dip lowers the logarithm of the capacity by up to this.
@@ -22,6 +23,14 @@ const BELIEF: f64 = 0.03;
 const FAR: f64 = 0.3;
 /// Probability that a trial loses as much wherever its load is.
 const ANYWHERE: f64 = 0.02;
+/// A floor that loses so few packets of a trial in the mean does not matter there.
+const NO_FLOOR: f64 = 1e-4;
+/// A floor grows with no higher power of the load.
+const STEEPEST_RISE: f64 = 30.0;
+/// A trial that lost more than the floor in the mean by so many of its deviations points to a capacity.
+const SHOWS: f64 = 3.0;
+/// A step so far down, on a logarithmic scale, and what is asked for is nowhere.
+const DEEPEST_FLOOR: f64 = 12.0;
 /// Probability of anything, whatever the model says.
 const UNFORESEEN: f64 = 1e-7;
 /// ln E for exponential E, as three normals: weight, mean, variance.
@@ -103,6 +112,23 @@ pub(super) struct Shape {
     clump: f64,
     tau_squared: f64,
     steepness: f64,
+    log_floor: f64,
+    rise: f64,
+}
+
+/// What is lost at a load beside what the capacity loses.
+#[derive(Clone, Copy, Debug)]
+struct Floor {
+    /// Lost packets in the mean.
+    mean: f64,
+    /// Their variance.
+    variance: f64,
+}
+
+/// Counts between which so many lost packets were, the lower one left out.
+fn believed(lost: f64) -> (f64, f64) {
+    let most = if BELIEF * lost < 1.0 { lost } else { (1.0 + BELIEF) * lost };
+    ((lost - 1.0).min(lost * (1.0 - BELIEF)), most)
 }
 
 /// Where the mean number of lost packets is a given one.
@@ -118,7 +144,7 @@ struct Level {
 
 impl Shape {
     pub(super) fn new(unknowns: &Unknowns) -> Self {
-        let [theta, softness, scatter, dips, clump, tau, steepness] = *unknowns;
+        let [theta, softness, scatter, dips, clump, tau, steepness, log_floor, rise] = *unknowns;
         let odds = libm::exp(dips);
         Self {
             theta,
@@ -128,12 +154,25 @@ impl Shape {
             clump: libm::exp(clump),
             tau_squared: libm::exp(2.0 * tau),
             steepness: libm::exp(steepness),
+            log_floor,
+            rise: STEEPEST_RISE * rise.max(0.0) * rise.max(0.0),
         }
     }
 
     /// The same system with another θ.
     pub(super) fn at(self, theta: f64) -> Self {
         Self { theta, ..self }
+    }
+
+    /// Share of the packets that is lost so far above θ beside what the capacity loses; there it grows no more.
+    fn floor_share(&self, above: f64) -> f64 {
+        libm::exp(self.log_floor + self.rise * above.min(0.0))
+    }
+
+    /// What is lost of so many packets beside what the capacity loses; `None` where that is nothing.
+    fn floor(&self, above: f64, packets: f64) -> Option<Floor> {
+        let mean = self.floor_share(above) * packets;
+        (mean > NO_FLOOR).then_some(Floor { mean, variance: mean * (self.clump + self.tau_squared * mean) })
     }
 
     /// The level at which `share` of all packets are lost in the mean: the inverse of the loss curve.
@@ -203,10 +242,14 @@ impl Shape {
             return (at_most(seen.lost) - fewer).max(0.0) + UNFORESEEN;
         }
         let above = seen.log_load - self.theta;
-        let probability = if seen.lost > 0.0 {
-            let fewest = self.even((seen.lost - 1.0).min(seen.lost * (1.0 - BELIEF)));
-            let most =
-                self.even(if BELIEF * seen.lost < 1.0 { seen.lost } else { (1.0 + BELIEF) * seen.lost });
+        let floor = self.floor(above, seen.packets);
+        let probability = if let Some(floor) = floor.filter(|_| seen.lost > 0.0) {
+            let (fewest, most) = believed(seen.lost);
+            self.at_most_with(&floor, most, seen.packets, above, normal)
+                - self.at_most_with(&floor, fewest, seen.packets, above, normal)
+        } else if seen.lost > 0.0 {
+            let (fewest, most) = believed(seen.lost);
+            let (fewest, most) = (self.even(fewest), self.even(most));
             let mean = 0.5 * (fewest + most);
             let level = self.level(mean / seen.packets);
             let distance = level.at - above;
@@ -221,30 +264,85 @@ impl Shape {
             at_most(most) - at_most(fewest)
         } else {
             let level = self.level(self.clump / seen.packets);
-            self.nothing_lost(above - level.at, level.per_log, normal)
+            let none_of_floor = floor.map_or(1.0, |floor| self.floor_loses_nothing(&floor, normal));
+            none_of_floor * self.nothing_lost(above - level.at, level.per_log, normal)
         };
         probability.max(0.0) + UNFORESEEN
     }
 
     /// θ that what was seen points to, and its deviation; `None` when nothing was lost, or too much to say.
     pub(super) fn pointed_at(&self, seen: &Evidence) -> Option<(f64, f64)> {
-        (seen.lost > 0.0 && !seen.is_far() && !seen.is_vague()).then(|| {
-            let mean = self.even(seen.lost);
-            let level = self.level(mean / seen.packets);
-            (seen.log_load - level.at, libm::sqrt(self.noisy(level, mean)) + BELIEF * level.per_log)
-        })
+        if seen.lost == 0.0 || seen.is_far() || seen.is_vague() {
+            return None;
+        }
+        let mean = self.even(seen.lost);
+        // As high as it is at θ, which is not known yet.
+        let (level, noise) = match self.floor(0.0, seen.packets) {
+            Some(floor) if mean - floor.mean < SHOWS * libm::sqrt(floor.variance) => return None,
+            Some(floor) => self.beside(&floor, mean, seen.packets),
+            None => {
+                let level = self.level(mean / seen.packets);
+                (level, self.noisy(level, mean))
+            }
+        };
+        Some((seen.log_load - level.at, libm::sqrt(noise) + BELIEF * level.per_log))
     }
 
     /// P(at most `lost` of `packets` are lost at a load).
     pub(super) fn at_most(&self, lost: f64, packets: f64, log_load: f64, normal: &Normal) -> f64 {
         let above = log_load - self.theta;
+        let floor = self.floor(above, packets);
         if lost < 1.0 {
             let level = self.level(self.clump / packets);
-            return self.nothing_lost(above - level.at, level.per_log, normal);
+            let none_of_floor = floor.map_or(1.0, |floor| self.floor_loses_nothing(&floor, normal));
+            return none_of_floor * self.nothing_lost(above - level.at, level.per_log, normal);
+        }
+        if let Some(floor) = floor {
+            return self.at_most_with(&floor, lost, packets, above, normal);
         }
         let mean = self.even(lost);
         let level = self.level(mean / packets);
         self.below(level.at - above, self.noisy(level, mean), normal)
+    }
+
+    /// P(at most `lost` of `packets` are lost) with a floor: what it alone may lose, and the capacity no more than the
+    /// rest.
+    fn at_most_with(&self, floor: &Floor, lost: f64, packets: f64, above: f64, normal: &Normal) -> f64 {
+        if lost < 1.0 {
+            let level = self.level(self.clump / packets);
+            return self.floor_loses_nothing(floor, normal)
+                * self.nothing_lost(above - level.at, level.per_log, normal);
+        }
+        let mean = self.even(lost);
+        let (level, noise) = self.beside(floor, mean, packets);
+        normal.below(self.levelled(mean) - self.levelled(floor.mean))
+            * self.below(level.at - above, noise, normal)
+    }
+
+    /// A count whose variance is c·mean + τ²·mean², transformed so that its deviation is 1 whatever the mean.
+    fn levelled(&self, count: f64) -> f64 {
+        let tau = libm::sqrt(self.tau_squared);
+        2.0 / tau * libm::asinh(tau * libm::sqrt(count / self.clump))
+    }
+
+    /// P(a floor loses nothing): its clumps are Poisson, their mean scatters by τ.
+    fn floor_loses_nothing(&self, floor: &Floor, normal: &Normal) -> f64 {
+        let log_clumps = libm::log(floor.mean / self.clump);
+        let of = |(weight, mean, variance): (f64, f64, f64)| {
+            weight * normal.below((mean - log_clumps) / libm::sqrt(variance + self.tau_squared))
+        };
+        LOG_EXPONENTIAL.into_iter().map(of).sum()
+    }
+
+    /// Where the capacity loses so many packets less than a floor does in the mean, and the variance of u there.
+    fn beside(&self, floor: &Floor, mean: f64, packets: f64) -> (Level, f64) {
+        let rest = mean - floor.mean;
+        // Never below what chance makes of the floor.
+        let rest = 0.5 * (rest + libm::sqrt(rest * rest + floor.variance));
+        let level = self.level(rest / (packets - floor.mean));
+        let square = rest * rest;
+        let chance = self.clump / rest + self.tau_squared + floor.variance / (square + floor.variance);
+        (level, self.variance + level.per_log * level.per_log * chance)
     }
 
     /// Mean loss ratio at a load, and the same for capacities some deviations lower and higher.
@@ -253,7 +351,8 @@ impl Shape {
         let ratio = libm::exp(u);
         let y = (ratio - 1.0) / self.softness;
         let softplus = if y > 0.0 { y + libm::log1p(libm::exp(-y)) } else { libm::log1p(libm::exp(y)) };
-        (self.steepness * self.softness * softplus / ratio).clamp(0.0, 1.0)
+        let floor = self.floor_share(log_load - self.theta);
+        (floor + (1.0 - floor) * self.steepness * self.softness * softplus / ratio).clamp(0.0, 1.0)
     }
 
     /// Logarithm of the load at which a trial of `seconds` loses more than `ratio` with probability `exceed`.
@@ -272,7 +371,33 @@ impl Shape {
             };
             log_load = self.theta + reached;
         }
-        log_load
+        let floor = self.floor(log_load - self.theta, libm::exp(log_load) * seconds);
+        if floor.is_some() {
+            self.lowered_by_floor(log_load, ratio, exceed, seconds, normal)
+        } else {
+            log_load
+        }
+    }
+
+    /// The same below `high`, where the floor matters: found by halving, for P(more is lost) grows with the load.
+    fn lowered_by_floor(&self, high: f64, ratio: f64, exceed: f64, seconds: f64, normal: &Normal) -> f64 {
+        let is_good = |log_load: f64| {
+            let packets = (libm::exp(log_load) * seconds).max(1.0);
+            self.at_most(libm::floor(ratio * packets), packets, log_load, normal) >= 1.0 - exceed
+        };
+        let (mut low, mut high, mut step) = (high, high, 1e-3);
+        while !is_good(low) && high - low < DEEPEST_FLOOR {
+            (high, low, step) = (low, low - step, 3.0 * step);
+        }
+        for _ in 0..12 {
+            let middle = 0.5 * (low + high);
+            if is_good(middle) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        0.5 * (low + high)
     }
 
     /// u up to which nothing is lost with probability `good`.
@@ -331,6 +456,8 @@ mod tests {
             clump: 1.0,
             tau_squared: 0.0,
             steepness: 1.0,
+            log_floor: f64::NEG_INFINITY,
+            rise: 0.0,
         }
     }
 

@@ -1,6 +1,7 @@
-//! What is believed of the seven unknowns before the first trial.
+//! What is believed of the unknowns before the first trial.
 
 use super::model::Unknowns;
+use super::normal::Normal;
 
 const LOG_SOFTNESS: (f64, f64) = (-10.819_778, -2.995_732); // ln 2e-5, ln 0.05
 const LOG_SCATTER: (f64, f64) = (-8.517_193, -2.120_264); // ln 2e-4, ln 0.12
@@ -8,6 +9,15 @@ const LOGIT_DIPS: (f64, f64) = (-16.2, 3.0);
 const LOG_CLUMP_MOST: f64 = 12.0;
 const LOG_TAU: (f64, f64) = (-4.605_170, std::f64::consts::LN_2); // ln 0.01, ln 2
 const LOG_STEEPNESS: (f64, f64) = (-2.0, 6.0);
+/// ln 1e-12, where no trial would show it, to ln 0.1.
+const LOG_FLOOR: (f64, f64) = (-27.631_021, -std::f64::consts::LN_10);
+/// ln 1e-8: above this a floor matters, with a probability.
+const LOG_FLOOR_MATTERS: f64 = -18.420_681;
+const FLOORS: f64 = 0.1;
+/// How it grows with the load; half of all are flat.
+const RISE: (f64, f64) = (-1.0, 1.0);
+/// Share of the floors that are drawn where a trial seems to show one, within so many deviations of its loss.
+const SHOWN_FLOORS: f64 = 0.25;
 const STEEPNESS_SCALE: f64 = 0.15;
 /// Probability that forwarding breaks down above the capacity, by any steepness.
 const BREAKS: f64 = 0.02;
@@ -16,14 +26,16 @@ const SUSPECTED: f64 = 0.4;
 
 /// Logarithm of the prior density; minus infinity where something cannot be.
 pub(super) fn log_prior(unknowns: &Unknowns) -> f64 {
-    let [_, softness, scatter, dips, clump, tau, steepness] = *unknowns;
+    let [_, softness, scatter, dips, clump, tau, steepness, log_floor, rise] = *unknowns;
     let within = |value: f64, (least, most): (f64, f64)| least <= value && value <= most;
     if !(within(softness, LOG_SOFTNESS)
         && within(scatter, LOG_SCATTER)
         && within(dips, LOGIT_DIPS)
         && within(clump, (0.0, LOG_CLUMP_MOST))
         && within(tau, LOG_TAU)
-        && within(steepness, LOG_STEEPNESS))
+        && within(steepness, LOG_STEEPNESS)
+        && within(log_floor, LOG_FLOOR)
+        && within(rise, RISE))
     {
         return f64::NEG_INFINITY;
     }
@@ -31,7 +43,32 @@ pub(super) fn log_prior(unknowns: &Unknowns) -> f64 {
     let log_dips = 0.5 * dips - 8.5 * libm::log1p(libm::exp(dips));
     let log_clump = libm::log(0.7 / 0.08 * libm::exp(-clump / 0.08) + 0.3 / 1.5 * libm::exp(-clump / 1.5));
     let log_tau = libm::log(LOG_TAU.1 - tau + 1e-12);
-    log_dips + log_clump + log_tau + libm::log(steepness_density(steepness, BREAKS))
+    let log_floor = libm::log(floor_density(log_floor));
+    log_dips + log_clump + log_tau + libm::log(steepness_density(steepness, BREAKS)) + log_floor
+}
+
+fn floor_density(log_floor: f64) -> f64 {
+    if log_floor < LOG_FLOOR_MATTERS {
+        (1.0 - FLOORS) / (LOG_FLOOR_MATTERS - LOG_FLOOR.0)
+    } else {
+        FLOORS / (LOG_FLOOR.1 - LOG_FLOOR_MATTERS)
+    }
+}
+
+/// A loss that may be a floor: its logarithm, and how far off that may be.
+pub(super) type ShownFloor = (f64, f64);
+
+/// Where floors are drawn from: from the prior, or near a loss that was seen.
+fn drawn_floor_density(log_floor: f64, shown: &[ShownFloor]) -> f64 {
+    if shown.is_empty() {
+        return floor_density(log_floor);
+    }
+    let bell = |&(middle, deviation): &ShownFloor| {
+        let z = (log_floor - middle) / deviation;
+        libm::exp(-0.5 * z * z) / (deviation * libm::sqrt(2.0 * std::f64::consts::PI))
+    };
+    let near = shown.iter().map(bell).sum::<f64>() / shown.len() as f64;
+    (1.0 - SHOWN_FLOORS) * floor_density(log_floor) + SHOWN_FLOORS * near
 }
 
 /// Of ln b, where forwarding breaks down with a probability.
@@ -44,7 +81,12 @@ fn steepness_density(steepness: f64, breaks: f64) -> f64 {
 /// Unknowns from the prior, but for θ, which is 0, with the weight of this draw; `chance` gives numbers in [0, 1).
 ///
 /// More of those that break down are drawn where that is `suspected`; each weighs less then.
-pub(super) fn draw(mut chance: impl FnMut() -> f64, suspected: bool) -> (Unknowns, f64) {
+/// `floors` are losses near which a floor may be.
+pub(super) fn draw(
+    mut chance: impl FnMut() -> f64,
+    suspected: bool,
+    floors: &[ShownFloor],
+) -> (Unknowns, f64) {
     let share = if suspected { SUSPECTED } else { BREAKS };
     let mut uniform = |(least, most): (f64, f64)| least + (most - least) * chance();
     let softness = uniform(LOG_SOFTNESS);
@@ -62,9 +104,22 @@ pub(super) fn draw(mut chance: impl FnMut() -> f64, suspected: bool) -> (Unknown
     let broken = uniform((0.0, 1.0)) < share;
     let steepness = if broken { uniform((0.0, LOG_STEEPNESS.1)) } else { droops };
     let steepness = steepness.clamp(LOG_STEEPNESS.0, LOG_STEEPNESS.1);
-    let unknowns =
-        [0.0, softness, scatter, dips, clump.min(LOG_CLUMP_MOST), tau.clamp(LOG_TAU.0, LOG_TAU.1), steepness];
-    (unknowns, steepness_density(steepness, BREAKS) / steepness_density(steepness, share))
+    let (which, place) = (uniform((0.0, 1.0)), uniform((1e-9, 1.0)));
+    let log_floor = if !floors.is_empty() && which < SHOWN_FLOORS {
+        let (middle, deviation) = floors[(which / SHOWN_FLOORS * floors.len() as f64) as usize];
+        (middle + deviation * Normal::tables().quantile(place)).clamp(LOG_FLOOR.0, LOG_FLOOR.1)
+    } else if uniform((0.0, 1.0)) < FLOORS {
+        uniform((LOG_FLOOR_MATTERS, LOG_FLOOR.1))
+    } else {
+        uniform((LOG_FLOOR.0, LOG_FLOOR_MATTERS))
+    };
+    let rise = uniform(RISE);
+    let (clump, tau) = (clump.min(LOG_CLUMP_MOST), tau.clamp(LOG_TAU.0, LOG_TAU.1));
+    let unknowns = [0.0, softness, scatter, dips, clump, tau, steepness, log_floor, rise];
+    let weight = steepness_density(steepness, BREAKS) / steepness_density(steepness, share)
+        * floor_density(log_floor)
+        / drawn_floor_density(log_floor, floors);
+    (unknowns, weight)
 }
 
 #[cfg(test)]
@@ -78,7 +133,7 @@ mod tests {
         for suspected in [false, true] {
             let mut chance = seed::generator(1);
             let draws: Vec<(f64, f64)> = (0..20_000)
-                .map(|_| draw(|| chance.random::<f64>(), suspected))
+                .map(|_| draw(|| chance.random::<f64>(), suspected, &[]))
                 .map(|(unknowns, weight)| (unknowns[6], weight))
                 .collect();
             let all: f64 = draws.iter().map(|(_, weight)| weight).sum();

@@ -8,12 +8,28 @@ use crate::{Goal, GoalOutcome, GoalResult, Irregular, Outlook};
 use dropline_trial::{LoadRange, Rate, Ratio};
 use std::time::Duration;
 
+/// What is stated is much wider than what is believed when it is so many times as wide.
+const MUCH_WIDER: f64 = 2.0;
+
+/// An end of the belief is in a tail when it is so many times as far from the middle as most of the belief; of a normal
+/// one it would be 1.8.
+const FAR_TAIL: f64 = 5.0;
+
+/// Nothing is certain without a model.
+pub(super) const UNCERTAIN: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
 /// Logarithms of loads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
+    /// What the model believes.
     pub(super) lower: f64,
     pub(super) median: f64,
     pub(super) upper: f64,
+    /// The highest load that met the goal, and the lowest that failed it: the interval that is stated holds both.
+    /// Where most of the belief is: four of five.
+    most: (f64, f64),
+    shown: (f64, f64),
+    certain: (f64, f64),
 }
 
 /// What an interval is made of beside the belief.
@@ -25,6 +41,10 @@ pub(super) struct Stated {
     pub(super) widening: f64,
     /// It reaches at least so far to either side, in widths of the goal.
     pub(super) least: f64,
+    /// Logarithms of the highest load that met the goal and of the lowest that failed it.
+    pub(super) shown: (f64, f64),
+    /// Loads that the truth is not below and not above, whatever is believed.
+    pub(super) certain: (f64, f64),
 }
 
 impl View {
@@ -33,24 +53,96 @@ impl View {
         let mut loads: Vec<(f64, f64)> =
             cloud.weighted().map(|(shape, weight)| (load_of(goal, &shape), weight)).collect();
         loads.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let [lower, median, upper] =
-            [stated.tail, 0.5, 1.0 - stated.tail].map(|share| quantile(&loads, share));
+        let [lower, low, median, high, upper] =
+            [stated.tail, 0.1, 0.5, 0.9, 1.0 - stated.tail].map(|share| quantile(&loads, share));
         let least = stated.least * goal.width.as_f64();
         Self {
             lower: median - (stated.widening * (median - lower)).max(least),
             median,
             upper: median + (stated.widening * (upper - median)).max(least),
+            most: (low, high),
+            shown: stated.shown,
+            certain: stated.certain,
         }
+    }
+
+    /// The ends that are stated: no end without a trial that met the goal at or above the lower one, and one that
+    /// failed it at or below the upper one, whatever the model believes.
+    /// And none beyond what trials alone make certain.
+    fn stated(&self) -> (f64, f64) {
+        let (lower, upper) = (self.lower.min(self.shown.0), self.upper.max(self.shown.1));
+        match self.certain {
+            // Trials contradict one another: it is no matter of a load.
+            (least, most) if least > most => (lower, upper),
+            (least, most) if lower > most || upper < least => (least, most),
+            (least, most) => (lower.max(least), upper.min(most)),
+        }
+    }
+
+    /// Where the next trial belongs when the model does not know what trials show by themselves: between the highest load
+    /// that met the goal and the lowest that failed it, or once more at one of them until it is certain.
+    pub(super) fn plainly(&self, goal: &Goal, range: LoadRange) -> Option<f64> {
+        let (good, bad) = self.shown;
+        let (min, max) = (libm::log(range.min().as_pps()), libm::log(range.max().as_pps()));
+        let wanted = -libm::log1p(-goal.width.as_f64());
+        let believed = self.upper.min(max) - self.lower.max(min);
+        let is_lost = good < bad && believed > MUCH_WIDER * (bad - good).max(wanted);
+        let (least, most) = self.certain;
+        is_lost.then_some(match bad - good > wanted {
+            true => 0.5 * (good + bad),
+            false if good - least > most - bad => good,
+            false => bad,
+        })
+    }
+
+    /// Where a trial would move an end that no trial has shown yet to where the model believes it, the farther one
+    /// first.
+    pub(super) fn unshown(&self, range: LoadRange) -> Option<f64> {
+        let (min, max) = (libm::log(range.min().as_pps()), libm::log(range.max().as_pps()));
+        let (lower, upper) = self.stated();
+        let gaps = [(self.lower - lower.max(min), self.lower), (upper.min(max) - self.upper, self.upper)];
+        let farthest = gaps.into_iter().max_by(|one, other| one.0.total_cmp(&other.0));
+        farthest.filter(|(gap, _)| *gap > 0.0).map(|(_, load)| load)
+    }
+
+    /// A load in a tail of the belief that reaches much farther than most of it: a trial there makes an end of the tail,
+    /// or of the rest.
+    pub(super) fn in_a_tail(&self, range: LoadRange) -> Option<f64> {
+        let (min, max) = (libm::log(range.min().as_pps()), libm::log(range.max().as_pps()));
+        let (low, high) = self.most;
+        let (least, most) = self.certain;
+        let (lower, upper) = (self.lower.max(min).max(least), self.upper.min(max).min(most));
+        let far = |end: f64, most: f64| (end - self.median).abs() / (most - self.median).abs().max(1e-4);
+        let (below, above) = (far(lower, low), far(upper, high));
+        match below.max(above) > FAR_TAIL {
+            true if below > above && lower < low => Some(0.5 * (lower + low)),
+            true if upper > high => Some(0.5 * (upper + high)),
+            _ => None,
+        }
+    }
+
+    /// Whether what is stated is so much wider than what is believed.
+    pub(super) fn is_unshown(&self, range: LoadRange) -> bool {
+        let (min, max) = (libm::log(range.min().as_pps()), libm::log(range.max().as_pps()));
+        let (lower, upper) = self.stated();
+        upper.min(max) - lower.max(min) > MUCH_WIDER * (self.upper - self.lower)
     }
 
     /// Ends of the interval within the range; `None` where it reaches beyond.
     pub(super) fn ends(&self, range: LoadRange) -> (Option<Rate>, Option<Rate>) {
         let rate = |log: f64| Rate::pps(libm::exp(log)).unwrap_or(range.min());
-        if rate(self.upper) <= range.min() {
+        let (lower, upper) = self.stated();
+        if rate(upper) <= range.min() {
             return (None, Some(range.min()));
         }
-        let upper = rate(self.upper);
-        (Some(range.clamp(rate(self.lower))), (upper < range.max()).then_some(upper))
+        let upper = if upper.is_finite() { rate(upper) } else { range.max() };
+        (Some(range.clamp(rate(lower))), (upper < range.max()).then_some(upper))
+    }
+
+    /// Whether the model believes an interval within its goal's width, or beyond an end of the range.
+    pub(super) fn is_believed(&self, goal: &Goal, range: LoadRange) -> bool {
+        let (shown, certain) = ((f64::INFINITY, f64::NEG_INFINITY), UNCERTAIN);
+        Self { shown, certain, ..*self }.is_settled(goal, range)
     }
 
     /// Whether it is within its goal's width, or beyond an end of the range.
@@ -67,11 +159,14 @@ impl View {
         let mut ordered = loads.clone();
         ordered.sort_by(f64::total_cmp);
         // A stray draw far outside the interval must not decide where to look.
-        let span = (self.upper - self.lower).max(1e-6);
+        let (least, most) = self.certain;
+        let (least, most) = if least < most { (least, most) } else { UNCERTAIN };
+        let (lower, upper) = (self.lower.clamp(least, most), self.upper.clamp(least, most));
+        let span = (upper - lower).max(1e-6);
         for load in &mut loads {
-            *load = load.clamp(self.lower - span, self.upper + span);
+            *load = load.clamp(lower - span, upper + span);
         }
-        let at = |share: f64| ordered[((ordered.len() - 1) as f64 * share) as usize];
+        let at = |share: f64| ordered[((ordered.len() - 1) as f64 * share) as usize].clamp(least, most);
         Wish { loads, points: [at(0.1), at(0.5), at(0.9)], width: goal.width.as_f64() }
     }
 
@@ -106,11 +201,13 @@ impl View {
 }
 
 /// Logarithm of a goal's load where the system is like this.
-///
-/// A goal without exceed ratio asks for an even chance, as RFC 9971's goals in one trial do.
 fn load_of(goal: &Goal, shape: &Shape) -> f64 {
-    let exceed = if goal.exceed_ratio == Ratio::ZERO { 0.5 } else { goal.exceed_ratio.as_f64() };
-    shape.goal_load(goal.loss_ratio.as_f64(), exceed, goal.trial_duration.as_secs_f64(), Normal::tables())
+    shape.goal_load(
+        goal.loss_ratio.as_f64(),
+        goal.exceed_at_truth(),
+        goal.trial_duration.as_secs_f64(),
+        Normal::tables(),
+    )
 }
 
 fn width(lower: Rate, upper: Rate) -> f64 {

@@ -214,7 +214,7 @@ fn a_target_that_breaks_down_is_found_and_said_to_be_anywhere_while_it_is_not() 
             assert!(holds(&(outcome, Some(knee))), "{budget:?}: {outcome:?}");
             let (Some(lower), Some(upper)) = (outcome.lower, outcome.upper) else { continue };
             let ratio = upper.as_pps() / lower.as_pps();
-            assert_eq!(ratio < 1.5, budget.as_secs() > 6, "{budget:?}: {outcome:?}");
+            assert_eq!(ratio < 4.0, budget.as_secs() > 6, "{budget:?}: {outcome:?}");
             assert_eq!(ratio < 1.1, budget.as_secs() > 12, "{budget:?}: {outcome:?}");
         }
     }
@@ -232,11 +232,31 @@ fn what_cannot_be_searched_for_is_refused() {
 #[test]
 fn loss_far_below_the_knee_is_told_and_the_zero_loss_interval_reaches_below_it() {
     // A band is narrow: a search in twenty does not meet it.
-    for (name, seed) in [("floor", 2), ("band", 1)] {
-        let ended = search(name, seed, BUDGET);
-        assert!(ended.is_doubted("loss_below"), "{name}: {:?}", ended.caveats);
-        assert!(ended.answers.iter().all(holds), "{name}: {:?}", ended.answers);
-        assert!(matches!(ended.answers[0].0.result, GoalResult::Wide { .. }), "{name}");
+    let ended = search("band", 1, BUDGET);
+    assert!(ended.is_doubted("loss_below"), "{:?}", ended.caveats);
+    assert!(ended.answers.iter().all(holds), "{:?}", ended.answers);
+    assert!(matches!(ended.answers[0].0.result, GoalResult::Wide { .. }), "{:?}", ended.answers);
+}
+
+/// A floor of loss, or one that grows with a power of the load: the goal that allows it is found as well as without, and
+/// the one that does not is far below.
+#[test]
+fn loss_at_any_load_is_told_from_loss_above_the_capacity() {
+    for name in ["floor", "random-loss", "slope"] {
+        let ended: Vec<Ended> = (1..=4).map(|seed| search(name, seed, BUDGET)).collect();
+        for one in &ended {
+            assert!(holds(&one.answers[1]), "{name}: {:?}", one.answers);
+            let (no_loss, half_percent) = (one.answers[0].0, one.answers[1].0);
+            assert!(no_loss.lower < half_percent.lower, "{name}: {:?}", one.answers);
+            let ends = half_percent.lower.zip(half_percent.upper);
+            let width = ends.map(|(lower, upper)| 1.0 - lower.as_pps() / upper.as_pps());
+            assert!(width.is_some_and(|width| width < 0.05), "{name}: {:?}", one.answers);
+        }
+        let doubted = ended.iter().filter(|one| !one.caveats.is_empty()).count();
+        assert!(doubted <= 2, "{name}: {doubted} of 4");
+        // One in twenty may miss.
+        let held = ended.iter().filter(|one| holds(&one.answers[0])).count();
+        assert!(held >= 3, "{name}: {held} of 4");
     }
 }
 
