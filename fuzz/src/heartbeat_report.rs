@@ -39,7 +39,7 @@ fn read(bytes: &[u8], report: Report) {
     let set = report.entries.iter().filter(|entry| **entry != UNSET).count();
     let named = report.checksum != Checksum::Right;
     let now = u64::from_be_bytes([0, 0, 0, 0, bytes[0], bytes[1], bytes[2], bytes[3]]);
-    let answer = Answer { report, arrived_unix_s: now, round_trip: Duration::from_micros(30) };
+    let answer = Answer { report, arrived_unix_s: now, round_trip: Duration::from_micros(30), junk: 0 };
     for clock_shared in [false, true] {
         let reading = Reading::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 9060)), &answer, clock_shared);
         assert_eq!((reading.variables.len(), reading.unset.len()), (set, 64 - set));

@@ -51,7 +51,13 @@ impl Age {
     /// In words, with everything that limits them.
     pub fn words(&self) -> String {
         match (self.stamp_s, self.at_most) {
-            (Some(stamp), None) => format!("{}, if not a multiple of {} more", span(stamp), span(WRAP_S)),
+            (Some(stamp), None) => {
+                format!(
+                    "{}{LAPS}the stamp repeats every {}, and may be from a lap before)",
+                    span(stamp),
+                    span(WRAP_S)
+                )
+            }
             (Some(stamp), Some(_)) => span(stamp),
             (None, Some(at_most)) if self.at_least.as_secs() == at_most.as_secs() => {
                 span(self.at_least.as_secs())
@@ -63,6 +69,14 @@ impl Age {
             (None, None) => format!("at least {}", span(self.at_least.as_secs())),
         }
     }
+}
+
+/// What follows an age that a stamp alone says.
+const LAPS: &str = " (";
+
+/// An age in words without what limits them.
+pub fn short(words: &str) -> &str {
+    words.split(LAPS).next().unwrap_or_default()
 }
 
 /// The age that a stamp says, modulo 65 536 s. A stamp from the next second, which a report may carry that
@@ -101,7 +115,11 @@ mod tests {
     fn a_stamp_alone_says_an_age_modulo_18_hours_and_only_with_one_clock() {
         let age = Age::by_stamp(100, 65_536 * 3 + 135, true);
         assert_eq!((age.stamp_s, age.at_most), (Some(35), None));
-        assert_eq!(age.words(), "35 s, if not a multiple of 18 h 12 min 16 s more");
+        assert_eq!(
+            age.words(),
+            "35 s (the stamp repeats every 18 h 12 min 16 s, and may be from a lap before)"
+        );
+        assert_eq!((short(&age.words()), short("1 s to 2 s")), ("35 s", "1 s to 2 s"));
         let unknown = Age::by_stamp(100, 65_536 * 3 + 135, false);
         assert_eq!(unknown.words(), "not known: one report tells no age");
     }

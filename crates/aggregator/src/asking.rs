@@ -1,6 +1,6 @@
 //! Asking an aggregator for its report.
 
-use super::wire::{REPORT_BYTES, REQUEST, Report, ReportError};
+use super::wire::{REQUEST, Report, ReportError};
 use dropline_consent::consent;
 use dropline_failure::Failure;
 use dropline_traffic::{Leash, Whereabouts};
@@ -17,6 +17,8 @@ pub struct Answer {
     pub arrived_unix_s: u64,
     /// From the request to the report.
     pub round_trip: Duration,
+    /// Datagrams that came before it and are no reports.
+    pub junk: u64,
 }
 
 /// Why there is no report.
@@ -32,6 +34,8 @@ pub enum AskError {
         target: SocketAddr,
         /// Why it is none.
         why: ReportError,
+        /// How many such datagrams came.
+        junk: u64,
     },
     /// Nothing came.
     #[error("{target} sent no report to {requests} requests in {waited:?}")]
@@ -68,6 +72,8 @@ impl From<AskError> for Failure {
     }
 }
 
+/// No datagram is longer.
+const LARGEST_DATAGRAM: usize = 1 << 16;
 /// How often a request is repeated.
 const REQUESTS: u32 = 3;
 
@@ -80,11 +86,10 @@ const REQUESTS: u32 = 3;
 /// If there is none.
 pub fn ask(target: SocketAddr, patience: Duration) -> Result<Answer, AskError> {
     let begun = Instant::now();
-    let mut no_report = None;
+    let mut junk = Junk::default();
     for _ in 0..REQUESTS {
-        match once(target, patience) {
-            Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(why)) => no_report = Some(why),
+        match once(target, patience, &mut junk) {
+            Ok(answer) => return Ok(answer),
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {}
                 io::ErrorKind::ConnectionRefused => return Err(AskError::Closed(target)),
@@ -92,22 +97,43 @@ pub fn ask(target: SocketAddr, patience: Duration) -> Result<Answer, AskError> {
             },
         }
     }
-    Err(match no_report {
-        Some(why) => AskError::NoReport { target, why },
+    Err(match junk.why {
+        Some(why) => AskError::NoReport { target, why, junk: junk.count },
         None => AskError::Silent { target, requests: REQUESTS, waited: begun.elapsed() },
     })
 }
 
-fn once(target: SocketAddr, patience: Duration) -> io::Result<Result<Answer, ReportError>> {
+/// What came and is no report.
+#[derive(Default)]
+struct Junk {
+    count: u64,
+    /// Why the last one is none.
+    why: Option<ReportError>,
+}
+
+/// Asks once; what is no report is passed over until one comes or the patience ends.
+fn once(target: SocketAddr, patience: Duration, junk: &mut Junk) -> io::Result<Answer> {
     let socket = connect(target)?;
-    socket.set_read_timeout(Some(patience))?;
     let asked = Instant::now();
     socket.send(&REQUEST)?;
-    let mut bytes = [0; REPORT_BYTES + 1];
-    let length = socket.recv(&mut bytes)?;
-    let round_trip = asked.elapsed();
-    let arrived_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    Ok(Report::decode(&bytes[..length]).map(|report| Answer { report, arrived_unix_s, round_trip }))
+    let mut bytes = vec![0; LARGEST_DATAGRAM];
+    loop {
+        let left = patience.saturating_sub(asked.elapsed());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        socket.set_read_timeout(Some(left))?;
+        let length = socket.recv(&mut bytes)?;
+        let round_trip = asked.elapsed();
+        match Report::decode(&bytes[..length]) {
+            Ok(report) => {
+                let arrived_unix_s =
+                    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+                return Ok(Answer { report, arrived_unix_s, round_trip, junk: junk.count });
+            }
+            Err(why) => (junk.count, junk.why) = (junk.count + 1, Some(why)),
+        }
+    }
 }
 
 /// A socket on a fresh port that speaks with the target alone.
@@ -155,4 +181,44 @@ pub fn resolve(word: &str) -> Result<SocketAddr, Failure> {
 /// Whether the aggregator most likely stamps with this machine's clock: it runs here.
 pub fn clock_is_shared(target: SocketAddr) -> bool {
     Whereabouts::of(target.ip()).is_this_machine()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dropline_heartbeat::{Outcome, Table};
+
+    /// A socket of loopback that answers each request with these, one after the other.
+    fn answering(answers: Vec<Vec<u8>>) -> SocketAddr {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let address = socket.local_addr().unwrap();
+        std::thread::spawn(move || {
+            let mut request = [0; 64];
+            while let Ok((_, source)) = socket.recv_from(&mut request) {
+                answers.iter().for_each(|answer| drop(socket.send_to(answer, source)));
+            }
+        });
+        address
+    }
+
+    fn report() -> Vec<u8> {
+        let mut table = Table::new();
+        let Outcome::Report(report) = table.handle(0, &REQUEST) else { panic!("no report") };
+        report.to_vec()
+    }
+
+    #[test]
+    fn what_comes_before_a_report_and_is_none_is_passed_over_and_counted() {
+        let mut damaged = report();
+        damaged[100] ^= 1;
+        let target = answering(vec![b"junk".to_vec(), damaged, Vec::new(), report()]);
+        let answer = ask(target, Duration::from_secs(10)).unwrap();
+        assert_eq!((answer.junk, answer.report), (3, Report::decode(&report()).unwrap()));
+    }
+
+    #[test]
+    fn an_answer_that_is_longer_than_a_report_is_told_with_its_length() {
+        let refused = ask(answering(vec![vec![0; 5_000]]), Duration::from_millis(500)).unwrap_err();
+        assert!(refused.to_string().contains("it has 5000 bytes, and a report has 260"), "{refused}");
+    }
 }

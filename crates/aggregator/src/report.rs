@@ -88,7 +88,12 @@ impl Reading {
                 Checksum::Dumpulse { missed } => Some(missed),
             },
             clock_shared,
-            caveats: doubts(answer.report.checksum, clock_shared, !variables.is_empty(), !unset.is_empty()),
+            caveats: {
+                let any = (!variables.is_empty(), !unset.is_empty());
+                let mut caveats = doubts(answer.report.checksum, clock_shared, any.0, any.1);
+                caveats.extend(junk_doubt(answer.junk));
+                caveats
+            },
             variables,
             unset,
         }
@@ -128,6 +133,16 @@ fn doubts(checksum: Checksum, clock_shared: bool, any_set: bool, any_unset: bool
     doubts
 }
 
+/// Of datagrams that were no reports, where there were any.
+pub(crate) fn junk_doubt(junk: u64) -> Option<Doubt> {
+    (junk > 0).then(|| Doubt {
+        code: "junk",
+        text: format!(
+            "datagrams from the aggregator's address that are no reports, or damaged ones: {junk}; they were passed over"
+        ),
+    })
+}
+
 /// The doubt about a checksum that is not right.
 pub(crate) fn checksum_doubt(checksum: Checksum) -> Option<Doubt> {
     let Checksum::Dumpulse { missed } = checksum else { return None };
@@ -150,7 +165,7 @@ mod tests {
         let mut entries = [UNSET; VARIABLES];
         set.iter().for_each(|(variable, entry)| entries[*variable] = *entry);
         let report = Report { entries, checksum };
-        Answer { report, arrived_unix_s: 65_536 + 40, round_trip: Duration::from_micros(30) }
+        Answer { report, arrived_unix_s: 65_536 + 40, round_trip: Duration::from_micros(30), junk: 0 }
     }
 
     fn codes(reading: &Reading) -> Vec<&str> {

@@ -152,6 +152,17 @@ fn a_search_that_was_killed_is_compared_as_far_as_it_came_and_says_so() {
 }
 
 #[test]
+fn a_limit_that_is_not_known_yet_is_not_said_to_be_beyond_the_loads() {
+    let bench = Bench::new();
+    for (name, seed) in [("a.jsonl", "1"), ("b.jsonl", "2")] {
+        let target = format!("sim:noisy?seed={seed}");
+        bench.run(&["search", &target, "-q", "--algorithm=mlr", "--max-trials=1", "--goal=0", "-o", name]);
+    }
+    let json = compare(&bench, &["--json"]).json();
+    assert!(codes(&json).contains(&"not_known_yet") && !codes(&json).contains(&"beyond_range"), "{json}");
+}
+
+#[test]
 fn a_search_is_held_against_its_baseline_and_a_regression_is_exit_code_1() {
     let bench = Bench::new();
     assert_eq!(search(&bench, "main.jsonl", "9Mpps", 1, &[]).code, Some(0));

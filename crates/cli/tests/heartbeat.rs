@@ -70,6 +70,14 @@ fn only_allowed_networks_have_reports_and_set_variables() {
 }
 
 #[test]
+fn a_verb_within_a_verb_has_its_man_page() {
+    let bench = Bench::new();
+    let page = bench.done(&["man", "heartbeat serve"]).text;
+    assert!(page.contains("serve") && page.contains("listen"), "{page}");
+    assert_eq!(bench.run(&["man", "heartbeat nothing"]).code, Some(2));
+}
+
+#[test]
 fn a_silent_variable_ends_the_watch_with_1_and_runs_a_command_without_a_shell() {
     let bench = Bench::new();
     let server = Aggregator::start(&bench, &["--no-limits"]);

@@ -1,9 +1,11 @@
-//! Nothing that exists is destroyed: what a verb writes takes the place of no file of the user's.
+//! Nothing that exists is destroyed, and nothing measured is lost: what a verb writes takes the place of no file of the
+//! user's, and what ends early says what it measured.
 
 mod command;
 
-use command::Bench;
+use command::{Bench, Ended};
 use std::fs;
+use std::process::Stdio;
 
 /// Two records, a file of values, a link to a record, and a page of somebody else's beside the first record.
 fn filled() -> Bench {
@@ -140,4 +142,34 @@ fn times_of_another_trial_are_refused_and_never_explained() {
     bench.done(&["explain", "nat.jsonl"]);
     fs::write(bench.path("nat.jsonl.packets"), &other).unwrap();
     assert_eq!(bench.run(&["explain", "nat.jsonl"]).code, Some(4));
+}
+
+#[test]
+fn turns_that_end_early_are_compared_as_far_as_they_came_and_nothing_more_is_promised() {
+    for is_stopped in [true, false] {
+        let bench = Bench::new();
+        let (a, b) = (bench.serve(&[]), bench.serve(&[]));
+        let mut command = bench.command(&["compare", "--abba", &a.target(), &b.target(), "--load=1kpps"]);
+        command.args(["--duration=8s", "-q", "--json", "-o", "turns.jsonl"]);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // The header, and a turn of each side.
+        command::wait_for_lines(&bench.path("turns.jsonl"), 3);
+        match is_stopped {
+            true => command::interrupt(&child),
+            false => drop(b),
+        }
+        let ended = Ended::from(child.wait_with_output().unwrap());
+        assert_eq!(ended.code, Some(if is_stopped { 130 } else { 4 }), "{}", ended.errors);
+        let json = ended.json();
+        let caveats = json["caveats"].as_array().unwrap();
+        assert!(caveats.iter().any(|caveat| caveat["code"] == "ended_early"), "{json}");
+        assert!(
+            json["a"]["blocks"].as_u64() >= Some(1) && json["a"]["blocks"] == json["b"]["blocks"],
+            "{json}"
+        );
+        assert!(!ended.errors.contains("--resume"), "{}", ended.errors);
+        // Of one that died, what is left is a regression.
+        let again = bench.run(&["compare", "turns.jsonl"]);
+        assert!(matches!(again.code, Some(0 | 1)), "{}", again.errors);
+    }
 }

@@ -82,7 +82,7 @@ pub struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReportError {
     /// Not 260 bytes long.
-    #[error("{0} bytes are not 260")]
+    #[error("it has {0} bytes, and a report has 260")]
     Length(usize),
     /// Damaged, or not a report.
     #[error("the checksum {sent:08x} should be {right:08x}")]

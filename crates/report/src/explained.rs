@@ -296,7 +296,7 @@ pub(crate) fn change_words(found: &Explanation, change: Change) -> (String, &'st
     let room = if found.only_delays(change) { until_full } else { "" };
     match change {
         Change::Buffer { times, rcvbuf_bytes } => {
-            (format!("buffer \u{d7}{times} (SO_RCVBUF {rcvbuf_bytes})"), room)
+            (format!("buffer for \u{d7}{times} packets (SO_RCVBUF {rcvbuf_bytes})"), room)
         }
         Change::Queue { times, packets } => (format!("queue \u{d7}{times} ({packets} packets)"), room),
         Change::Batch { packets } => {

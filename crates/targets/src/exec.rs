@@ -159,7 +159,7 @@ impl Program {
         self.said.wait();
         let how = status.map_or("closed its output".into(), |status| format!("ended ({status})"));
         Failure::environment(format!("{:?} {how} before it answered trial {trial}", self.name))
-            .advice("finished trials are kept; mend the program and go on with --resume FILE TARGET")
+            .advice("finished trials are kept; mend the program")
     }
 
     fn wrong(&self, trial: u64, line: &str, why: impl std::fmt::Display) -> Failure {
@@ -187,14 +187,15 @@ impl Program {
     }
 
     fn ended_badly(&self, how: &str) -> Failure {
+        let asked = match self.next_trial > self.opening.first_trial {
+            true => "answered every trial",
+            false => "was asked for no trial",
+        };
         Failure::environment(format!(
-            "{:?} answered every trial, but when its stdin was closed it {how}: what it answered may be wrong too",
+            "{:?} {asked}, but when its stdin was closed it {how}: what it answers may be wrong too",
             self.name
         ))
-        .advice(
-            "all trials are kept; let the program end with exit code 0 once its stdin closes, within 5 s, and go on \
-             with --resume FILE TARGET",
-        )
+        .advice("all trials are kept; let the program end with exit code 0 once its stdin closes, within 5 s")
     }
 
     /// A line that answers nothing: from then on nobody knows which answer is to which trial.

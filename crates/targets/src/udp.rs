@@ -178,7 +178,7 @@ pub fn failure(why: &UdpError) -> Failure {
 /// A target that was measured before and is not there any more.
 fn died(why: &UdpError, last: u64) -> Failure {
     Failure::environment(format!("the target died after trial {last}: {why}"))
-        .advice("finished trials are kept; start it again, and go on with --resume")
+        .advice("finished trials are kept; start it again")
 }
 
 /// A UDP measurer whose errors say what to do.

@@ -78,7 +78,7 @@ pub fn read(a: &Path, b: &Path) -> Result<Both, Failure> {
 
 /// Compares B with A.
 pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
-    let Pair { a, b, interleaved, seed } = pair;
+    let Pair { a, b, interleaved, seed, .. } = pair;
     let unit_ns = a.meaning.unit_ns;
     let blocks = |side: &Side| -> Vec<Binned> {
         let meaning = Meaning { unit_ns, ..side.meaning };
@@ -276,6 +276,7 @@ fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<Caveat
             ),
         );
     }
+    pair.doubts.iter().for_each(|doubt| say(&doubt.code, doubt.text.clone()));
     for side in [&pair.a, &pair.b] {
         side.notes.iter().for_each(|note| say("import", format!("{}: {note}", side.name)));
         side.doubts.iter().for_each(|doubt| say(&doubt.code, format!("{}: {}", side.name, doubt.text)));

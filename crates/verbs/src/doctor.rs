@@ -1,7 +1,7 @@
 //! The verb `doctor`: what disturbs a measurement here, and does the target answer.
 
 use dropline_archive::environment;
-use dropline_failure::Failure;
+use dropline_failure::{Failure, quoted};
 use dropline_targets::{Opening, Target, generator_limit};
 use dropline_trial::TrafficProfile;
 use serde::Serialize;
@@ -123,8 +123,21 @@ pub fn examine_target(target: &Target, stop: &Arc<AtomicBool>) -> Vec<Finding> {
         live: None,
     };
     match target.open(&TrafficProfile::default(), opening) {
-        Ok(opened) => {
-            vec![fine("target", format!("{target}: {}", opened.note.unwrap_or_else(|| "ready".into())))]
+        Ok(mut opened) => {
+            let note = opened.note.unwrap_or_else(|| "ready".into());
+            let mut finding = fine("target", format!("{target}: {note}"));
+            if target.starts_a_program() {
+                // A trial may send packets anywhere: nobody asked for one. That it ends well can be known without.
+                if let Err(why) = opened.measurer.finish() {
+                    return vec![broken("target", why.to_string())];
+                }
+                finding.found += "; it was started, and not asked for a trial";
+                finding.advice = Some(format!(
+                    "to ask it for one:  dropline trial {} --load 100pps --duration 1s",
+                    quoted(&target.to_string())
+                ));
+            }
+            vec![finding]
         }
         Err(why) => vec![broken("target", why.to_string())],
     }
@@ -140,4 +153,24 @@ fn disturbs(subject: &str, found: impl Into<String>, advice: &str) -> Finding {
 
 fn broken(subject: &str, found: impl Into<String>) -> Finding {
     Finding { weight: Weight::Broken, ..fine(subject, found) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_was_asked_for_nothing_is_said_to_be_so_and_one_that_fails_is_broken() {
+        let found = |word: &str| {
+            let stop = Arc::new(AtomicBool::new(false));
+            examine_target(&Target::parse(word).unwrap(), &stop).remove(0)
+        };
+        let waits = found("exec:cat");
+        assert!(waits.weight == Weight::Fine && waits.found.contains("not asked for a trial"), "{waits:?}");
+        let fails = found("exec:false");
+        assert!(
+            fails.weight == Weight::Broken && fails.found.contains("was asked for no trial"),
+            "{fails:?}"
+        );
+    }
 }

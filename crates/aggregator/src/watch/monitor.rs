@@ -3,7 +3,7 @@
 use super::event::{Event, EventKind};
 use crate::age::Age;
 use crate::asking::Answer;
-use crate::wire::{Checksum, Entry, UNSET, VARIABLES};
+use crate::wire::{Checksum, Entry, ReportError, UNSET, VARIABLES};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -36,6 +36,10 @@ pub struct Monitor {
     pub restarts: u64,
     /// Alarms raised.
     pub alarms: u64,
+    /// Datagrams that came and were no reports: damaged ones, or somebody else's.
+    pub junk: u64,
+    /// Of these, those since the last report, and why the last of them is none.
+    junk_since: (u64, Option<ReportError>),
     outdated_in_a_row: u32,
     aggregator_silent: bool,
     stamps_contradict: bool,
@@ -83,12 +87,21 @@ impl Monitor {
             outdated: 0,
             restarts: 0,
             alarms: 0,
+            junk: 0,
+            junk_since: (0, None),
             outdated_in_a_row: 0,
             aggregator_silent: false,
             stamps_contradict: false,
             checksum: Checksum::Right,
             round_trip: None,
         }
+    }
+
+    /// Datagrams arrived that are no reports; `why` not, if no report came after them.
+    pub fn pass_over(&mut self, junk: u64, why: Option<ReportError>) {
+        self.junk += junk;
+        self.junk_since.0 += junk;
+        self.junk_since.1 = why.or(self.junk_since.1);
     }
 
     /// Learns from a report that arrived at `now`, or that none did; says what happened. `now` counts
@@ -105,7 +118,13 @@ impl Monitor {
                 let since = now - self.last_answer.unwrap_or(begun);
                 if since >= self.watch.silent_after && !self.aggregator_silent {
                     self.aggregator_silent = true;
-                    let text = format!("the aggregator has sent no report for {} s", since.as_secs());
+                    let silence = format!("the aggregator has sent no report for {} s", since.as_secs());
+                    let text = match self.junk_since {
+                        (junk @ 1.., Some(why)) => {
+                            format!("{silence}, and {junk} datagrams that are none: of the last, {why}")
+                        }
+                        _ => silence,
+                    };
                     tell(EventKind::NoReport, None, text);
                 }
             }
@@ -170,6 +189,7 @@ impl Monitor {
         let before = self.last_answer.replace(now);
         self.reports += 1;
         self.aggregator_silent = false;
+        self.junk_since = (0, None);
         self.checksum = answer.report.checksum;
         self.round_trip = Some(answer.round_trip);
         let mut lost = 0;
@@ -242,6 +262,11 @@ impl Monitor {
         self.aggregator_silent || self.silent().next().is_some()
     }
 
+    /// Whether what comes now is no report.
+    pub fn is_garbled(&self) -> bool {
+        self.junk_since.0 > 0
+    }
+
     /// Whether the aggregator does not answer.
     pub fn aggregator_is_silent(&self) -> bool {
         self.aggregator_silent
@@ -290,7 +315,7 @@ mod tests {
             entries[variable] = Entry { seconds, from: 1, value };
         }
         let report = Report { entries, checksum: Checksum::Right };
-        Answer { report, arrived_unix_s: NOW, round_trip: Duration::from_micros(30) }
+        Answer { report, arrived_unix_s: NOW, round_trip: Duration::from_micros(30), junk: 0 }
     }
 
     fn monitor(clock_shared: bool, expected: Option<Vec<u8>>) -> Monitor {
@@ -391,6 +416,22 @@ mod tests {
             learn(&mut monitor, 13, &[(3, 1013, 1)]),
             [(EventKind::Back, None), (EventKind::Back, Some(3))]
         );
+    }
+
+    #[test]
+    fn damaged_reports_are_no_silence() {
+        let mut monitor = monitor(true, None);
+        learn(&mut monitor, 0, &[(3, 1000, 1)]);
+        monitor.pass_over(3, Some(ReportError::Length(261)));
+        let events = monitor.learn(None, s(12), NOW + 12);
+        assert_eq!(events[0].kind, EventKind::NoReport);
+        assert!(
+            events[0].text.contains("3 datagrams that are none: of the last, it has 261 bytes"),
+            "{events:?}"
+        );
+        assert!(monitor.is_garbled());
+        learn(&mut monitor, 13, &[(3, 1013, 1)]);
+        assert_eq!((monitor.is_garbled(), monitor.junk), (false, 3));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::event::Event;
 use super::monitor::Monitor;
-use crate::report::{Doubt, checksum_doubt};
+use crate::report::{Doubt, checksum_doubt, junk_doubt};
 use crate::wire::UNSET;
 use dropline_openmetrics::Exposition;
 use serde::Serialize;
@@ -23,6 +23,8 @@ pub struct WatchState {
     pub unanswered: u64,
     /// Reports older than one before them, not used.
     pub outdated: u64,
+    /// Datagrams that came and were no reports.
+    pub junk: u64,
     /// Times the aggregator lost its table.
     pub restarts: u64,
     /// Alarms so far.
@@ -102,6 +104,7 @@ impl WatchState {
                         .into(),
             });
         }
+        caveats.extend(junk_doubt(monitor.junk));
         Self {
             target: target.to_owned(),
             now_unix_s,
@@ -109,6 +112,7 @@ impl WatchState {
             reports: monitor.reports,
             unanswered: monitor.unanswered,
             outdated: monitor.outdated,
+            junk: monitor.junk,
             restarts: monitor.restarts,
             alarms: monitor.alarms,
             alarmed: monitor.is_alarmed(),
@@ -130,6 +134,7 @@ impl WatchState {
             ("dropline_heartbeat_watch_reports", "Reports used.", self.reports),
             ("dropline_heartbeat_watch_unanswered", "Requests without a report.", self.unanswered),
             ("dropline_heartbeat_watch_outdated", "Reports older than one before them.", self.outdated),
+            ("dropline_heartbeat_watch_junk", "Datagrams that are no reports.", self.junk),
             ("dropline_heartbeat_watch_restarts", "Times the aggregator lost its table.", self.restarts),
             ("dropline_heartbeat_watch_alarms", "Alarms raised.", self.alarms),
         ] {

@@ -73,10 +73,5 @@ fn measured(args: &CompareArgs, words: Vec<String>) -> Result<(side::Pair, Optio
     let mut progress = Progress::new(args.quiet, false).counting(turns.targets[0].load_unit());
     let taken = turns.take(&output, &conditions(&args.traffic, words)?, &mut progress);
     progress.clear();
-    let taken = taken?;
-    match (side::turns(&taken.record, "what was measured"), taken.failure) {
-        (Ok(pair), failure) => Ok((pair, failure)),
-        (Err(_), Some(failure)) => Err(failure),
-        (Err(why), None) => Err(why),
-    }
+    taken?.pair()
 }

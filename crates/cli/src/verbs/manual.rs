@@ -18,8 +18,9 @@ pub(crate) fn man(args: &ManArgs) -> Result<u8, Failure> {
     command.build();
     let page = match &args.verb {
         None => command,
-        Some(verb) => command
-            .find_subcommand(verb)
+        Some(verb) => verb
+            .split_whitespace()
+            .try_fold(&command, |at, word| at.find_subcommand(word))
             .ok_or_else(|| Failure::usage(format!("there is no verb {verb:?}; see dropline --help")))?
             .clone(),
     };

@@ -255,6 +255,13 @@ fn note(line: &QuestionLine, words: impl Fn(f64) -> String) -> String {
                 .is_some_and(|((a, b), e)| (b - a - e).abs() > 1e-9);
             if ratio {
                 format!("   could be {} to {}", words(low), words(high))
+            } else if let Some(chance) =
+                line.by_chance.filter(|_| low > line.smallest_effect || high < -line.smallest_effect)
+            {
+                format!(
+                    "   a difference alone, but one of these questions shows one by chance in {}",
+                    percent(chance)
+                )
             } else if low > 0.0 || high < 0.0 {
                 format!("   a difference, but perhaps less than {}", words(line.smallest_effect))
             } else {
@@ -320,4 +327,29 @@ fn longer(compared: &Compared) -> Option<String> {
 
 fn signed(value: f64) -> String {
     if value > 0.0 { format!("+{}", three(value)) } else { three(value) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_that_is_larger_than_what_matters_is_never_said_to_be_perhaps_less() {
+        let line = |low, high| QuestionLine {
+            estimate: Some((low + high) / 2.0),
+            low: Some(low),
+            high: Some(high),
+            smallest_effect: 0.977,
+            by_chance: Some(0.08),
+            verdict: "no_evidence".into(),
+            ..QuestionLine::default()
+        };
+        let words = |value: f64| format!("{value} us");
+        for sign in [1.0, -1.0] {
+            let (near, far) = (17.9 * sign, 36.6 * sign);
+            let said = note(&line(f64::min(near, far), f64::max(near, far)), words);
+            assert!(said.contains("by chance in 8 %") && !said.contains("perhaps"), "{said}");
+        }
+        assert!(note(&line(0.5, 36.6), words).contains("perhaps less than 0.977 us"));
+    }
 }

@@ -25,6 +25,8 @@ pub struct Pair {
     pub interleaved: bool,
     /// Chance of the order of the turns.
     pub seed: Option<u64>,
+    /// Doubts about both together.
+    pub doubts: Vec<CaveatLine>,
 }
 
 /// Delays in blocks.
@@ -64,7 +66,7 @@ pub fn read(a: &Path, b: &Path) -> Result<Pair, Failure> {
         ))
         .advice("a maximum of several events is longer than an event: measure both alike"));
     }
-    Ok(Pair { a, b, interleaved: false, seed: None })
+    Ok(Pair { a, b, interleaved: false, seed: None, doubts: Vec::new() })
 }
 
 /// What two turns measured: a record whose trials are of two targets.
@@ -94,7 +96,8 @@ pub fn turns(record: &Record, name: &str) -> Result<Pair, Failure> {
         )));
     }
     let of = |trials: &[&TrialLine]| of_trials(&trials[0].target, &trials[..turns], false);
-    Ok(Pair { a: of(&a)?, b: of(&b)?, interleaved: true, seed: Some(record.header.profile.seed) })
+    let seed = Some(record.header.profile.seed);
+    Ok(Pair { a: of(&a)?, b: of(&b)?, interleaved: true, seed, doubts: Vec::new() })
 }
 
 fn side(path: &Path) -> Result<Side, Failure> {

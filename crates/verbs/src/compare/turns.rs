@@ -2,12 +2,13 @@
 //!
 //! What drifts slowly meets both alike, and what differs between two sessions differs between neighbours too.
 
+use super::side::{self, Pair};
 use crate::observer::Watcher;
 use crate::search::{Conditions, load_is, opening};
 use dropline_archive::record_file::{Keeper, Output};
 use dropline_archive::{clock, environment};
 use dropline_failure::Failure;
-use dropline_record::{Header, ProfileLine, Purpose, Record, TrialLine, schema};
+use dropline_record::{CaveatLine, Header, ProfileLine, Purpose, Record, TrialLine, schema};
 use dropline_targets::{Opened, Target};
 use dropline_trial::{Rate, TrafficProfile, TrialInput, seed};
 use std::time::Duration;
@@ -41,6 +42,32 @@ pub struct Taken {
     pub record: Record,
     /// The turns made so far are kept.
     pub failure: Option<Failure>,
+    /// Turns that were to be made.
+    wanted: usize,
+}
+
+impl Taken {
+    /// The two sides as far as they were measured, with that doubt where turns are missing, and why they are.
+    ///
+    /// # Errors
+    /// If nothing of one side was measured.
+    pub fn pair(self) -> Result<(Pair, Option<Failure>), Failure> {
+        let (made, wanted) = (self.record.trials.len(), self.wanted);
+        match (side::turns(&self.record, "what was measured"), self.failure) {
+            (Ok(mut pair), Some(failure)) => {
+                let text = format!(
+                    "it ended early: {made} of {wanted} turns were begun, and what they say is compared"
+                );
+                pair.doubts.push(CaveatLine::said("ended_early", text));
+                let advice = "the turns until then are compared above and kept; for more, measure anew into another file";
+                Ok((pair, Some(failure.advice(advice))))
+            }
+            (Ok(pair), None) => Ok((pair, None)),
+            (Err(_), Some(failure)) => Err(failure
+                .advice("it ended before a turn of each side was measured: there is nothing to compare")),
+            (Err(why), None) => Err(why),
+        }
+    }
 }
 
 impl Turns {
@@ -96,16 +123,22 @@ impl Turns {
         watcher.opened(&header.target, header.target_note.as_deref());
         let mut keeper = Keeper::begin(output, &header)?;
         let mut record = Record::begin(header);
-        let (_, length) = self.blocks();
+        let (blocks, length) = self.blocks();
+        let wanted = 2 * blocks as usize;
         let input = TrialInput { load: self.load, duration: length };
         let mut at = Duration::ZERO;
         for (index, side) in self.order().enumerate() {
             let name = ["A", "B"][side];
             watcher.begins(index as u64 + 1, input, name);
-            let trial = match opened[side].measurer.measure(input).and_then(dropline_targets::whole) {
+            let trial = match opened[side].measurer.measure(input) {
                 Ok(trial) => trial,
-                Err(failure) => return Ok(Taken { record, failure: Some(failure) }),
+                Err(failure) => return Ok(Taken { record, failure: Some(failure), wanted }),
             };
+            // A turn that the user stopped is a shorter one.
+            let stopped = trial.is_interrupted();
+            if stopped && trial.offered == 0 {
+                return Ok(Taken { record, failure: Some(Failure::interrupted()), wanted });
+            }
             let arrival = record.header.profile.arrival.clone();
             let target = self.targets[side].to_string();
             let mut line = TrialLine::new(&trial, &target, &arrival, Purpose::Trial, at);
@@ -115,11 +148,12 @@ impl Turns {
             let kept = keeper.trial(&line);
             watcher.ended(&line, None);
             record.trials.push(line);
-            if let Err(failure) = kept {
-                return Ok(Taken { record, failure: Some(failure) });
+            let failure = kept.err().or_else(|| stopped.then(Failure::interrupted));
+            if failure.is_some() {
+                return Ok(Taken { record, failure, wanted });
             }
         }
-        Ok(Taken { record, failure: None })
+        Ok(Taken { record, failure: None, wanted })
     }
 
     fn open(&self, side: usize, conditions: &Conditions) -> Result<Opened, Failure> {

@@ -3,6 +3,7 @@
 use crate::verbs::DONE;
 use crate::{output as out, plan};
 use clap::{Args, ValueEnum};
+use dropline_aggregator::age::short;
 use dropline_aggregator::asking::{allowed, ask, clock_is_shared};
 use dropline_aggregator::report::Reading;
 use dropline_failure::Failure;
@@ -74,7 +75,7 @@ fn text(reading: &Reading) -> String {
         lines.push(format!("{:>8}  {:>4}  {:>5}  {:>7}  age", "variable", "from", "value", "seconds"));
     }
     for variable in &reading.variables {
-        let short = variable.age.split(", if not").next().unwrap_or_default();
+        let short = short(&variable.age);
         lines.push(format!(
             "{:>8}  {:>4}  {:>5}  {:>7}  {short}",
             variable.variable, variable.from, variable.value, variable.seconds

@@ -7,8 +7,8 @@ use crate::verbs::{DONE, FAILED};
 use crate::{output as out, plan};
 use clap::Args;
 use console::Term;
-use dropline_aggregator::age::span;
-use dropline_aggregator::asking::{allowed, ask};
+use dropline_aggregator::age::{short, span};
+use dropline_aggregator::asking::{AskError, allowed, ask};
 use dropline_aggregator::metrics;
 use dropline_aggregator::watch::{
     AlarmCommand, Answers, Content, Event, Http, Monitor, PAGE, RunningHttp, Watch, WatchState,
@@ -157,9 +157,14 @@ impl Shown {
     /// Asks once; says what happened.
     fn learn(&self, target: SocketAddr, every: Duration) -> Vec<Event> {
         // All three requests of a turn together take no longer than the turn.
-        let answer = ask(target, (every / 4).clamp(Duration::from_millis(5), Duration::from_secs(1))).ok();
+        let answer = ask(target, (every / 4).clamp(Duration::from_millis(5), Duration::from_secs(1)));
         let mut monitor = self.monitor.lock().unwrap_or_else(PoisonError::into_inner);
-        monitor.learn(answer.as_ref(), self.begun.elapsed(), unix_s())
+        match &answer {
+            Ok(answer) => monitor.pass_over(answer.junk, None),
+            Err(AskError::NoReport { why, junk, .. }) => monitor.pass_over(*junk, Some(*why)),
+            Err(_) => {}
+        }
+        monitor.learn(answer.as_ref().ok(), self.begun.elapsed(), unix_s())
     }
 
     fn state(&self) -> WatchState {
@@ -199,7 +204,7 @@ fn table(state: &WatchState, width: usize) -> Vec<String> {
         .map(|variable| {
             let sign = if variable.state == "silent" { "!" } else { " " };
             let value = variable.value.map_or_else(|| "-".into(), |value| value.to_string());
-            let age = variable.age.split(", if not").next().unwrap_or_default();
+            let age = short(&variable.age);
             format!("{sign}{:>3} {value:>4}  {age:<14.14} {}", variable.variable, bars(&variable.history))
         })
         .collect();
@@ -231,7 +236,7 @@ fn headline(state: &WatchState) -> String {
         .map(|variable| variable.variable.to_string())
         .collect();
     let how = match (state.aggregator_silent, silent.is_empty()) {
-        (true, _) => "the aggregator does not answer".to_owned(),
+        (true, _) => "no report comes from the aggregator".to_owned(),
         (false, true) => format!("{set} of 64 variables are set, none is silent"),
         (false, false) => format!("silent: {}", silent.join(", ")),
     };
@@ -243,7 +248,7 @@ fn summary(state: &WatchState) -> String {
         headline(state),
         format!(
             "watched    {}, {} reports, {} requests unanswered, {} reports outdated",
-            span(state.watched_s as u64),
+            span(state.watched_s.round() as u64),
             state.reports,
             state.unanswered,
             state.outdated

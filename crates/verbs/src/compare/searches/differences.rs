@@ -96,7 +96,17 @@ fn about_goal(line: &MovedLine) -> Vec<CaveatLine> {
     let mut caveats = Vec::new();
     let mut say = |code: &str, text: String| caveats.push(CaveatLine::said(code, text));
     let is_open = |answer: &AnswerLine| answer.lower_pps.is_none() || bound_above(answer).is_none();
-    if is_open(&line.of_a) && is_open(&line.of_b) && line.low.is_none() && line.high.is_none() {
+    let is_unfinished = |answer: &AnswerLine| answer.why.as_deref() == Some("unfinished");
+    let are_open = is_open(&line.of_a) && is_open(&line.of_b) && line.low.is_none() && line.high.is_none();
+    if are_open && (is_unfinished(&line.of_a) || is_unfinished(&line.of_b)) {
+        say(
+            "not_known_yet",
+            format!(
+                "{words}: neither search knows its limit from both sides yet, so their ratio is not known; go on with what \
+                 did not finish, and compare again"
+            ),
+        );
+    } else if are_open {
         say(
             "beyond_range",
             format!(
