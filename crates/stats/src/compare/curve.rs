@@ -199,4 +199,35 @@ mod tests {
         let rest = curve.without(&Curve::of([&whole.beyond(11.0)]));
         assert_eq!((rest.count(), rest.recorded_quantile(0.999)), (7483.0, Some(11.0)));
     }
+
+    /// Events of 1 to 8 ticks, and two that were lost.
+    fn with_two_lost() -> Curve {
+        let ticks = (1..=8).map(|tick| (tick, 1));
+        let whole = crate::Counted::ticks(crate::Meaning::default(), ticks, None).unwrap().binned();
+        Curve::of([&whole.with_lost(2)])
+    }
+
+    #[test]
+    fn what_was_lost_is_longer_than_all_that_ended() {
+        let curve = with_two_lost();
+        assert_eq!((curve.count(), curve.lost()), (10.0, 2.0));
+        assert_eq!((curve.recorded_quantile(0.5), curve.ended_quantile(0.5)), (Some(5.0), Some(4.0)));
+        assert_eq!((curve.recorded_quantile(0.8), curve.recorded_quantile(0.9)), (Some(8.0), None));
+        assert_eq!(curve.ended_quantile(1.0), Some(8.0));
+        assert_eq!([0.8, 0.81].map(|p| curve.is_lost_at(p)), [false, true]);
+        assert!(curve.quantile(0.8).is_some() && curve.quantile(0.81).is_none());
+        assert_eq!([0.0, 6.0, 8.0, 99.0].map(|x| curve.above(x)), [10.0, 4.0, 2.0, 2.0]);
+        assert_eq!([0.0, 99.0].map(|x| curve.below(x)), [0.0, 8.0]);
+        assert_eq!((curve.is_censored(), curve.is_cut_off()), (true, false));
+    }
+
+    #[test]
+    fn lost_events_are_counted_together_and_taken_out_with_their_part() {
+        let both = Curve::together(&[with_two_lost(), with_two_lost()]);
+        assert_eq!((both.count(), both.lost(), both.cells().len()), (20.0, 4.0, 8));
+        let rest = both.without(&with_two_lost());
+        assert_eq!((rest.count(), rest.lost(), rest.above(6.0)), (10.0, 2.0, 4.0));
+        let none = rest.without(&with_two_lost());
+        assert_eq!((none.count(), none.lost(), none.cells().len()), (0.0, 0.0, 0));
+    }
 }

@@ -127,3 +127,61 @@ impl Pivot for Difference {
         value
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks of a thousand events spread evenly over ten thousand ticks, each block moved.
+    fn blocks(more: i64, moved: impl Fn(usize) -> i64) -> Vec<crate::Binned> {
+        let block = |number: usize| {
+            let ticks = (0..1000).map(|event| (10_000 + 10 * event + more + moved(number), 1));
+            crate::Counted::ticks(crate::Meaning::default(), ticks, None).unwrap().binned()
+        };
+        (0..20).map(block).collect()
+    }
+
+    #[test]
+    fn a_quantile_that_one_side_alone_lost_leaves_that_of_the_other_known() {
+        let lossy: Vec<crate::Binned> = blocks(0, |_| 0).into_iter().map(|it| it.with_lost(3000)).collect();
+        let found = Difference::of(&Sides::of(&lossy, &blocks(0, |_| 0), Design::Apart), 0.5);
+        assert!(found.of_each().0.is_none() && found.of_each().1.is_some() && found.estimate().is_none());
+        let back = Difference::of(&Sides::of(&blocks(0, |_| 0), &lossy, Design::Apart), 0.5);
+        assert!(back.of_each().0.is_some() && back.of_each().1.is_none());
+    }
+
+    #[test]
+    fn the_interval_reaches_as_many_errors_as_were_asked_of_what_the_shares_vary() {
+        let wander = |number: usize| [0, 310, -260, 170, -220][number % 5];
+        let other = |number: usize| [240, -310, 120, 0, -170, 290, -170][number % 7];
+        for design in [Design::Whole, Design::Apart, Design::Interleaved] {
+            let sides = Sides::of(&blocks(0, wander), &blocks(500, other), design);
+            let found = Difference::of(&sides, 0.5);
+            let (a, b) = (found.of_each().0.unwrap(), found.of_each().1.unwrap());
+            let (of_a, of_b, together) = sides.spreads_of_shares(a, b, 0.5);
+            // A share of 1 is ten thousand ticks.
+            let both = 2.0 * together * (of_a.variance * of_b.variance).sqrt();
+            let error = 1e4 * (of_a.variance + of_b.variance - both).sqrt();
+            let (low, high) = found.ends(2.0);
+            for half in [b - a - low.unwrap(), high.unwrap() - (b - a)] {
+                assert!((half / (2.0 * error) - 1.0).abs() < 0.08, "{design:?} {half} {error}");
+            }
+            assert!((found.reach_to(high.unwrap()) - 2.0).abs() < 0.1, "{design:?}");
+            assert!((found.reach_to(low.unwrap()) - 2.0).abs() < 0.1, "{design:?}");
+            assert_eq!(found.reach_to(1e9), f64::INFINITY);
+            assert_eq!(found.freedom(), of_a.freedom.min(of_b.freedom));
+        }
+    }
+
+    #[test]
+    fn fewer_than_five_events_beyond_a_quantile_do_not_bear_it() {
+        let few = |events: i64| {
+            let ticks = (0..events).map(|event| (1000 + event, 1));
+            [crate::Counted::ticks(crate::Meaning::default(), ticks, None).unwrap().binned()]
+        };
+        let borne = |a: i64, b: i64| {
+            Difference::of(&Sides::of(&few(a), &few(b), Design::Whole), 0.9).estimate().is_some()
+        };
+        assert_eq!([borne(51, 51), borne(49, 51), borne(51, 49)], [true, false, false]);
+    }
+}

@@ -167,3 +167,123 @@ pub(super) fn judge(answers: &mut [&mut Answer], zones: &[(f64, f64)]) {
         answer.needed = answer.needed.filter(|_| answer.verdict == Verdict::NoEvidence);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() <= 1e-4 * expected.abs().max(1.0), "{found} {expected}");
+    }
+
+    /// An estimate with a normal error.
+    struct Normal {
+        estimate: Option<f64>,
+        error: f64,
+        freedom: f64,
+    }
+
+    impl Pivot for Normal {
+        fn estimate(&self) -> Option<f64> {
+            self.estimate
+        }
+        fn ends(&self, reach: f64) -> (Option<f64>, Option<f64>) {
+            let end = |sign: f64| Some(self.estimate? + sign * reach * self.error);
+            (end(-1.0), end(1.0))
+        }
+        fn freedom(&self) -> f64 {
+            self.freedom
+        }
+        fn scaled(&self, value: f64) -> f64 {
+            value
+        }
+        fn unscaled(&self, value: f64) -> f64 {
+            value
+        }
+    }
+
+    #[test]
+    fn an_answer_of_a_normal_error_is_that_of_students_test() {
+        for sign in [1.0, -1.0] {
+            let of = Normal { estimate: Some(sign * 6.0), error: 2.0, freedom: 10.0 };
+            let found = answer(&of, (None, None), 1.0, 1.0);
+            // t of 10 degrees of freedom at 97.5 % is 2.2281.
+            near(found.low.unwrap(), sign * 6.0 - 4.4563);
+            near(found.high.unwrap(), sign * 6.0 + 4.4563);
+            near(found.detectable.unwrap(), 4.4563 * (1.0 + 0.841_621 / 1.959_964));
+            // 2.5 errors beyond the zone, two-sided.
+            near(found.by_chance.unwrap(), 0.0314);
+            near(found.deff_limit.unwrap(), (6.0f64 / 4.4563).powi(2));
+            assert_eq!(found.needed, None, "these decide");
+        }
+        let unsure =
+            answer(&Normal { estimate: Some(2.0), error: 2.0, freedom: 10.0 }, (None, None), 1.0, 1.0);
+        near(unsure.needed.unwrap(), 4.4563f64.powi(2));
+        // Where the estimate is at the edge of the zone, half of the zone is aimed at.
+        let edge =
+            answer(&Normal { estimate: Some(-1.0), error: 2.0, freedom: 10.0 }, (None, None), 1.0, 1.0);
+        near(edge.needed.unwrap(), (4.4563f64 / 0.5).powi(2));
+        assert_eq!((edge.by_chance, edge.deff_limit), (Some(1.0), None));
+        let none = answer(&Normal { estimate: None, error: 2.0, freedom: 10.0 }, (None, None), 1.0, 1.0);
+        assert_eq!((none.by_chance, none.detectable, none.needed), (None, None, None));
+    }
+
+    fn asked(by_chance: Option<f64>, low: f64, high: f64) -> Answer {
+        let of = Normal { estimate: None, error: 1.0, freedom: 10.0 };
+        let empty = answer(&of, (None, None), 1.0, 1.0);
+        Answer {
+            by_chance,
+            low: Some(low),
+            high: Some(high),
+            deff_limit: Some(2.0),
+            needed: Some(3.0),
+            ..empty
+        }
+    }
+
+    #[test]
+    fn the_more_is_asked_the_rarer_must_chance_be() {
+        // Holm's: the rarest times three, the next times two, and never less than the one before.
+        let mut answers = [
+            asked(Some(0.02), 2.0, 3.0),
+            asked(None, -9.0, 9.0),
+            asked(Some(0.012), 2.0, 3.0),
+            asked(Some(0.03), -3.0, -2.0),
+        ];
+        let [one, two, three, four] = &mut answers;
+        judge(&mut [one, two, three, four], &[(-1.0, 1.0); 4]);
+        let chances = answers.map(|answer| answer.by_chance);
+        near(chances[2].unwrap(), 0.036);
+        near(chances[0].unwrap(), 0.04);
+        near(chances[3].unwrap(), 0.04);
+        assert_eq!(chances[1], None);
+        let verdicts = answers.map(|answer| answer.verdict);
+        assert_eq!(
+            verdicts,
+            [Verdict::Regressed, Verdict::NoEvidence, Verdict::Regressed, Verdict::Improved]
+        );
+        assert_eq!(answers.map(|answer| answer.deff_limit.is_some()), [true, false, true, true]);
+        assert_eq!(answers.map(|answer| answer.needed.is_some()), [false, true, false, false]);
+    }
+
+    #[test]
+    fn a_difference_within_the_zone_is_equivalent_and_one_that_reaches_out_of_it_is_not() {
+        let alone = |chance: f64, low: f64, high: f64| {
+            let mut one = asked(Some(chance), low, high);
+            judge(&mut [&mut one], &[(-1.0, 2.0)]);
+            one.verdict
+        };
+        assert_eq!(alone(1.0, -0.9, 1.9), Verdict::Equivalent);
+        assert_eq!(alone(1.0, -1.1, 1.9), Verdict::NoEvidence);
+        assert_eq!(alone(1.0, -0.9, 2.1), Verdict::NoEvidence);
+        assert_eq!(
+            (alone(0.05, 2.1, 3.0), alone(0.051, 2.1, 3.0)),
+            (Verdict::Regressed, Verdict::NoEvidence)
+        );
+        assert_eq!(
+            (alone(0.01, -3.0, -1.1), alone(0.01, 1.5, 3.0)),
+            (Verdict::Improved, Verdict::NoEvidence)
+        );
+    }
+}

@@ -83,3 +83,68 @@ fn wilson(share: f64, count: f64, reach: f64) -> (f64, f64) {
     let half = (share * (1.0 - share) * square + square * square / 4.0).sqrt() / (1.0 + square);
     ((middle - half).max(0.0), (middle + half).min(1.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() <= 1e-4 * expected.abs().max(1.0), "{found} {expected}");
+    }
+
+    #[test]
+    fn intervals_of_shares_and_of_their_difference_are_the_published_ones() {
+        let (low, high) = wilson(0.1, 10.0, 1.959_964);
+        near(low, 0.0179);
+        near(high, 0.4042);
+        let (low, high) = wilson(0.0, 10.0, 1.959_964);
+        near(low, 0.0);
+        near(high, 0.2775);
+        // Newcombe 1998, method 10: 56/70 less 48/80, and 9/10 less 3/10.
+        for (shares, worth, ends) in
+            [((0.6, 0.8), (80.0, 70.0), (0.0524, 0.3339)), ((0.3, 0.9), (10.0, 10.0), (0.1705, 0.8090))]
+        {
+            let (low, high) = Loss { shares, worth, freedom: KNOWN }.ends(1.959_964);
+            near(low.unwrap(), ends.0);
+            near(high.unwrap(), ends.1);
+        }
+    }
+
+    /// Blocks of a hundred like events, of which some are lost.
+    fn blocks(lost: impl Fn(usize) -> u64) -> Vec<crate::Binned> {
+        let block = |number: usize| {
+            let ticks = [(7, 100 - lost(number))];
+            let counted = crate::Counted::ticks(crate::Meaning::default(), ticks, None).unwrap();
+            counted.binned().with_lost(lost(number))
+        };
+        (0..20).map(block).collect()
+    }
+
+    #[test]
+    fn loss_in_spells_is_worth_fewer_events_and_loss_that_both_sides_share_is_not() {
+        let spells = |number: usize| if number.is_multiple_of(4) { 40 } else { 0 };
+        let of = |a: &[crate::Binned], b: &[crate::Binned], design| Loss::of(&Sides::of(a, b, design));
+        let (none, some) = (blocks(|_| 0), blocks(spells));
+        let whole = of(&none, &some, Design::Whole);
+        assert_eq!((whole.shares(), whole.worth, whole.freedom), ((0.0, 0.1), (2000.0, 2000.0), KNOWN));
+        near(whole.estimate().unwrap(), 0.1);
+        let even = of(&none, &blocks(|_| 10), Design::Apart);
+        assert_eq!(even.worth, (2000.0, 2000.0));
+        // Five residuals of 30/2000 and fifteen of -10/2000, beside 0.1 * 0.9/2000 of independent events.
+        let inflation = (5.0 * 900.0 + 15.0 * 100.0) / 4e6 * 20.0 / 19.0 / (0.09 / 2000.0);
+        for design in [Design::Apart, Design::Interleaved] {
+            let found = of(&none, &some, design);
+            if design == Design::Apart {
+                near(found.worth.1, 2000.0 / inflation);
+                near(found.freedom, 19.0);
+            } else {
+                // Two pairs are a batch: five residuals of 30 - 10 and of -10 - 10.
+                near(found.worth.1, 2000.0 / (10.0 * 400.0 / 4e6 * 10.0 / 9.0 / (0.09 / 2000.0)));
+                near(found.freedom, 9.0);
+            }
+            near(found.worth.0, found.worth.1);
+        }
+        assert_eq!(of(&some, &some, Design::Interleaved).worth, (2000.0, 2000.0));
+    }
+}

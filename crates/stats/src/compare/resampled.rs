@@ -78,3 +78,26 @@ fn binomial(n: u64, share: f64, chance: &mut ChaCha8Rng) -> u64 {
     }
     Binomial::new(n, share.max(0.0)).map_or(0, |law| law.sample(chance))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_median_might_have_been_lies_about_it_as_its_standard_error_says() {
+        let ticks = (0..1000).map(|event| (10_000 + 10 * event, 1));
+        let counted = crate::Counted::ticks(crate::Meaning::default(), ticks, None).unwrap();
+        let curve = Curve::of([&counted.binned()]);
+        // Of even events: a share of 1 is ten thousand ticks.
+        let error = (0.25f64 / 1000.0).sqrt();
+        let drawn = Resampled::of(&curve, 0.5, error);
+        let median = curve.quantile(0.5).unwrap();
+        for errors in [-2.0, -1.0, 0.0, 1.0, 2.0] {
+            let found = drawn.at(errors).unwrap() - median;
+            assert!((found - errors * error * 1e4).abs() < 30.0, "{errors} {found}");
+        }
+        assert_eq!((drawn.at(-4.0), drawn.at(4.0)), (None, None), "too few samples lie beyond");
+        assert!(drawn.farthest(-1.0).unwrap() < drawn.at(-2.5).unwrap());
+        assert!(drawn.farthest(1.0).unwrap() > drawn.at(2.5).unwrap());
+    }
+}

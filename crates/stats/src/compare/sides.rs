@@ -19,6 +19,8 @@ const LONGEST: f64 = 0.95;
 const LEAST: f64 = 0.25;
 /// Two sides that are measured in turns never pass for one.
 const MOST_TOGETHER: f64 = 0.95;
+/// Residuals below this share of a batch are what doubles leave of none.
+const ROUNDING: f64 = 1e-12;
 /// Degrees of freedom of a variance that is known.
 pub(super) const KNOWN: f64 = 1e9;
 
@@ -163,7 +165,12 @@ impl Side {
     pub(crate) fn residuals(&self, x: f64) -> Vec<f64> {
         let n = self.whole.count();
         let share = self.whole.below(x) / n;
-        self.batches.iter().map(|batch| (batch.below(x) - share * batch.count()) / n).collect()
+        let beyond = self.batches.iter().map(|batch| {
+            let beyond = batch.below(x) - share * batch.count();
+            // What rounding leaves of batches that are equal is no memory of one another.
+            if beyond.abs() > ROUNDING * batch.count() { beyond / n } else { 0.0 }
+        });
+        beyond.collect()
     }
 
     /// How much the median of a batch has in common with that of the one before.
@@ -206,4 +213,148 @@ pub(crate) fn likeness(residuals: &[f64]) -> f64 {
 /// How many standard errors an interval reaches in 95 % of normal samples, were its spread known.
 pub(super) fn known_reach() -> f64 {
     normal_quantile(0.975)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() <= 1e-4 * expected.abs().max(1.0), "{found} {expected}");
+    }
+
+    #[test]
+    fn neighbours_that_go_together_are_alike_and_those_that_alternate_are_not() {
+        near(likeness(&[1.0, 1.0, -1.0, -1.0]), 0.5);
+        near(likeness(&[1.0, -1.0, 1.0, -1.0]), -0.5);
+        near(likeness(&[0.0, 0.0]), 0.0);
+        near(memory_of(&[1.0, -1.0, 1.0, -1.0]), 0.0);
+        // 5/12 + (1 + 3 * 5/12)/6, as Kendall frees it of its bias.
+        near(memory_of(&[2.0, 1.0, 1.0, -1.0, -1.0, -2.0]), 0.791_667);
+        near(memory_of(&[5.0, 4.0, 3.0, 2.0, 1.0, -1.0, -2.0, -3.0, -4.0, -5.0]), LONGEST);
+    }
+
+    #[test]
+    fn the_spread_of_a_sum_is_that_of_its_residuals_around_their_mean() {
+        near(around_zero(&[1.0, 2.0, -3.0]), 21.0);
+        let alternating = [1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0];
+        let found = spread(&alternating);
+        near(found.variance, 100.0 / 9.0);
+        near(found.freedom, 9.0);
+    }
+
+    #[test]
+    fn neighbours_in_turns_that_are_alike_are_put_together_and_widen_what_is_left() {
+        let found = spread(&[5.0, 4.0, 3.0, 2.0, 1.0, -1.0, -2.0, -3.0, -4.0, -5.0]);
+        // Five pairs 9, 5, 0, -5, -9: squares 212, likeness 90/212 + 1/5.
+        let left = 90.0 / 212.0 + 0.2;
+        near(found.variance, 212.0 * 5.0 / 4.0 * (1.0 + left) / (1.0 - left));
+        near(found.freedom, 4.0);
+        // Nine are too few to be put together.
+        let nine = [4.0, 3.0, 2.0, 1.0, 0.0, -1.0, -2.0, -3.0, -4.0];
+        near(spread(&nine).freedom, 8.0);
+    }
+
+    #[test]
+    fn memory_widens_only_what_is_beyond_independent_events() {
+        let residuals = [1.0, -1.0, 1.0, -1.0];
+        let plain = spread_apart(&residuals, 1.0, 0.0);
+        near(plain.variance, 16.0 / 3.0);
+        near(plain.freedom, 3.0);
+        // 1 within, 13/3 beyond and three times as much with a memory of a half; less than one batch is left.
+        let remembered = spread_apart(&residuals, 1.0, 0.5);
+        near(remembered.variance, 14.0);
+        near(remembered.freedom, 196.0 / (1.0 / 3.0 + 169.0));
+        let within = spread_apart(&residuals, 6.0, 0.5);
+        near(within.variance, 16.0 / 3.0);
+        near(within.freedom, 3.0);
+        near(spread_apart(&[0.0; 4], 0.0, 0.5).freedom, 3.0);
+        // Of many batches (1 - memory)/(1 + memory) are left.
+        near(left(60.0, 0.5), 19.5);
+        near(left(2.0, 0.5), 1.0);
+    }
+
+    #[test]
+    fn twenty_batches_are_made_of_more_blocks_and_pairs_of_pairs_where_ten_remain() {
+        assert_eq!([60, 40, 39, 20, 19, 4].map(paired), [20, 20, 19, 10, 19, 4]);
+        let of = |a: usize, b: usize, design| {
+            let sides = Sides::of(&blocks(a, |_| 0), &blocks(b, |_| 0), design);
+            (sides.design, sides.a.batches.len(), sides.b.batches.len())
+        };
+        assert_eq!(of(25, 7, Design::Apart), (Design::Apart, 20, 7));
+        assert_eq!(of(4, 4, Design::Apart), (Design::Apart, 4, 4));
+        assert_eq!(of(3, 25, Design::Apart), (Design::Whole, 0, 0));
+        assert_eq!(of(8, 9, Design::Interleaved), (Design::Whole, 0, 0));
+        assert_eq!(of(20, 20, Design::Interleaved), (Design::Interleaved, 10, 10));
+        assert_eq!(of(25, 25, Design::Whole), (Design::Whole, 0, 0));
+    }
+
+    /// Blocks of a hundred events spread evenly over a hundred ticks, each block moved.
+    fn blocks(count: usize, moved: impl Fn(i64) -> i64) -> Vec<Binned> {
+        let block = |number: i64| {
+            let ticks = (0..100).map(|event| (1000 + event + moved(number), 1));
+            crate::Counted::ticks(crate::Meaning::default(), ticks, None).unwrap().binned()
+        };
+        (0..count as i64).map(block).collect()
+    }
+
+    #[test]
+    fn a_wander_that_both_sides_share_is_no_uncertainty_of_their_difference() {
+        let wander = |number: i64| [0, 9, -7, 4, -6][number as usize % 5];
+        let other = |number: i64| [5, -8, 1, 9, -7, 3, -3][number as usize % 7];
+        let differ = |b: &dyn Fn(i64) -> i64| {
+            let sides = Sides::of(&blocks(15, wander), &blocks(15, b), Design::Interleaved);
+            let (a, b, together) = sides.spreads_of_shares(1050.0, 1050.0, 0.5);
+            let apart = a.variance + b.variance - 2.0 * together * (a.variance * b.variance).sqrt();
+            let of = |side: &Side| side.residuals(1050.0);
+            let seen = spread(&differences(&of(&sides.a), &of(&sides.b))).variance;
+            (apart, seen, together)
+        };
+        // A quarter of what independent events have, of each side.
+        let least = 2.0 * 0.25 * 0.25 / 1500.0;
+        let (shared, _, together) = differ(&wander);
+        near(shared / least, 1.0);
+        assert!(together > 0.8, "{together}");
+        let (apart, seen, together) = differ(&other);
+        assert!(seen > least && together.abs() < 0.5, "{together}");
+        near(apart / seen, 1.0);
+    }
+
+    #[test]
+    fn sides_of_independent_events_have_the_spread_of_a_binomial_and_batches_never_much_less() {
+        let whole = Sides::of(&blocks(6, |_| 0), &blocks(12, |_| 0), Design::Whole);
+        let (a, b, together) = whole.spreads_of_shares(1050.0, 1050.0, 0.1);
+        near(a.variance * 600.0, 0.09);
+        near(b.variance * 1200.0, 0.09);
+        assert_eq!((a.freedom, together), (KNOWN, 0.0));
+        let apart = Sides::of(&blocks(6, |_| 0), &blocks(12, |_| 0), Design::Apart);
+        let (a, b, _) = apart.spreads_of_shares(1050.0, 1050.0, 0.1);
+        near(a.variance * 600.0, 0.25 * 0.09);
+        near(b.variance * 1200.0, 0.25 * 0.09);
+    }
+
+    #[test]
+    fn blocks_that_are_equal_have_no_memory_of_one_another() {
+        for x in [1003.3, 1049.7, 1081.9] {
+            let sides = Sides::of(&blocks(20, |_| 0), &blocks(7, |_| 0), Design::Apart);
+            assert!(
+                [&sides.a, &sides.b].iter().all(|side| side.residuals(x).iter().all(|it| *it == 0.0)),
+                "{x}"
+            );
+            assert_eq!(sides.memory, 0.0);
+        }
+    }
+
+    #[test]
+    fn a_side_that_wanders_slowly_remembers_and_has_fewer_batches() {
+        let slow = |number: i64| 10 * (number / 5 % 2);
+        let sides = Sides::of(&blocks(20, slow), &blocks(20, |_| 0), Design::Apart);
+        assert!(sides.memory > 0.3 && sides.memory == sides.a.memory(), "{}", sides.memory);
+        let remembers = Sides { memory: 0.5, ..sides };
+        let (times, batches) = remembers.remembered(10.0);
+        near(times, 3.0);
+        near(batches, 10.0 / 3.0 - 0.5);
+        assert_eq!(Sides::of(&blocks(20, slow), &blocks(20, slow), Design::Interleaved).memory, 0.0);
+    }
 }

@@ -143,3 +143,87 @@ impl Pivot for Tail {
         Some((ratio.ln() / known_reach()).powi(2) / variance)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() <= 1e-4 * expected.abs().max(1.0), "{found} {expected}");
+    }
+
+    #[test]
+    fn the_interval_of_a_ratio_is_the_exact_one_of_the_binomial_beneath() {
+        let tail = Tail { above: (10.0, 20.0), count: (1000.0, 1000.0), inflation: 1.0, freedom: KNOWN };
+        near(tail.estimate().unwrap(), 2.0);
+        // Clopper and Pearson's of 20 in 30 is [0.4719, 0.8271].
+        let (low, high) = tail.ends(known_reach());
+        assert!(
+            (low.unwrap() - 0.4719 / 0.5281).abs() < 1e-3 && (high.unwrap() - 0.8271 / 0.1729).abs() < 3e-3
+        );
+        let longer = Tail { count: (1000.0, 4000.0), ..tail };
+        near(longer.estimate().unwrap(), 0.5);
+        near(longer.ends(known_reach()).0.unwrap() * 4.0, low.unwrap());
+        let spells = Tail { above: (20.0, 40.0), inflation: 2.0, ..tail };
+        near(spells.ends(known_reach()).1.unwrap(), high.unwrap());
+        near(
+            spells.inflation_limit().unwrap(),
+            (2.0f64.ln() / 1.959_964).powi(2) / (2.0 * (1.0 / 20.0 + 1.0 / 40.0)),
+        );
+        near(tail.scaled(2.0), 2.0f64.ln());
+        near(tail.unscaled(tail.scaled(3.0)), 3.0);
+    }
+
+    #[test]
+    fn no_long_event_bounds_a_ratio_on_one_side_alone() {
+        let of = |a, b| Tail { above: (a, b), count: (100.0, 100.0), inflation: 1.0, freedom: KNOWN };
+        assert_eq!((of(0.0, 0.0).ends(2.0), of(0.0, 5.0).estimate()), ((None, None), None));
+        let (low, high) = of(0.0, 5.0).ends(2.0);
+        assert!(low.unwrap() > 0.0 && high.is_none());
+        let (low, high) = of(5.0, 0.0).ends(2.0);
+        assert!(low == Some(0.0) && high.unwrap() > 0.0);
+    }
+
+    /// Blocks of 98 short events, and two that are as long as is said.
+    fn blocks(long: impl Fn(usize) -> i64) -> Vec<crate::Binned> {
+        let block = |number: usize| {
+            let ticks = [(10, 98), (long(number), 2)];
+            crate::Counted::ticks(crate::Meaning::default(), ticks, None).unwrap().binned()
+        };
+        (0..20).map(block).collect()
+    }
+
+    #[test]
+    fn each_half_of_the_batches_is_asked_with_what_the_other_half_of_a_said() {
+        let sides = Sides::of(&blocks(|number| 50 + number as i64 % 2), &blocks(|_| 99), Design::Apart);
+        let threshold = Threshold::of_a(&sides, 0.995).unwrap();
+        // The odd ones said 51 and the even ones 50.
+        assert_eq!((threshold.at(0), threshold.at(1), threshold.at(2)), (51.0, 50.0, 51.0));
+        let tail = Tail::of(&sides, threshold, true);
+        assert_eq!((tail.above(), tail.shares().1), ((20.0, 40.0), 0.02));
+    }
+
+    #[test]
+    fn long_events_in_spells_are_worth_fewer_and_those_in_every_block_are_not() {
+        let of = |a: &[crate::Binned], b: &[crate::Binned], design| {
+            Tail::of(&Sides::of(a, b, design), Threshold::Given(30.0), true)
+        };
+        let even = blocks(|_| 50);
+        // In every fourth block: 1/5 - 1/20 five times, and -1/20 else.
+        let spells = blocks(|number| if number.is_multiple_of(4) { 50 } else { 10 });
+        let found = of(&even, &spells, Design::Apart);
+        assert_eq!(found.above(), (40.0, 10.0));
+        let variance = (5.0 * 0.15 * 0.15 + 15.0 * 0.05 * 0.05) * 20.0 / 19.0;
+        near(found.inflation, variance / (1.0 / 40.0 + 1.0 / 10.0));
+        near(found.freedom, 19.0);
+        let same = of(&even, &even, Design::Apart);
+        assert_eq!(same.inflation, 1.0);
+        // In turns what both share does not count, and what alternates within two pairs neither.
+        assert_eq!(of(&spells, &spells, Design::Interleaved).inflation, 1.0);
+        let turns = of(&even, &spells, Design::Interleaved);
+        assert_eq!(turns.inflation, 1.0);
+        let whole = of(&even, &spells, Design::Whole);
+        assert_eq!((whole.inflation, whole.freedom), (1.0, KNOWN));
+    }
+}

@@ -124,3 +124,78 @@ fn central(curve: &Curve) -> Option<(f64, f64)> {
     let mean = mean_of(&|value| value);
     Some((mean_of(&|value| (value - mean).powi(2)) * n / (n - 1.0), mean_of(&|value| (value - mean).powi(4))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() <= 1e-4 * expected.abs().max(1.0), "{found} {expected}");
+    }
+
+    fn blocks(count: i64, width: impl Fn(i64) -> i64) -> Vec<crate::Binned> {
+        let block = |number: i64| {
+            let ticks = (0..400).map(|event| (10_000 + event * width(number), 1));
+            crate::Counted::ticks(crate::Meaning::default(), ticks, None).unwrap().binned()
+        };
+        (0..count).map(block).collect()
+    }
+
+    fn curve(ticks: &[i64], lost: u64) -> Curve {
+        let ticks = ticks.iter().map(|&tick| (tick, 1));
+        let counted = crate::Counted::ticks(crate::Meaning::default(), ticks, None).unwrap();
+        Curve::of([&counted.binned().with_lost(lost)])
+    }
+
+    #[test]
+    fn a_variance_has_its_divisor_and_none_is_said_of_one_event_or_beside_lost_ones() {
+        let (variance, fourth) = central(&curve(&[1, 2, 3, 4, 5], 0)).unwrap();
+        near(variance, 2.5);
+        near(fourth, 6.8);
+        assert_eq!(central(&curve(&[1, 2, 3, 4, 5], 1)), None);
+        assert_eq!(central(&curve(&[1], 0)), None);
+        near(central(&curve(&[1, 3], 0)).unwrap().0, 2.0);
+        near(jackknife(&[1.0, 2.0, 3.0, 4.0]).unwrap(), 3.75);
+        assert_eq!(jackknife(&[1.0]), None);
+    }
+
+    #[test]
+    fn widths_of_even_events_are_as_uncertain_as_their_law_says() {
+        // Of the logarithm: of quartiles it comes to 1/n, of the deviation (1.8 - 1)/4n.
+        let even = Curve::of(&blocks(1, |_| 1));
+        let near =
+            |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 0.02, "{found} {expected}");
+        near(Width::Quartiles.error(&even).unwrap() * 400.0, 1.0);
+        near(Width::Deviation.error(&even).unwrap() * 400.0, 0.2);
+        near(Width::Quartiles.of(&even).unwrap(), 200.0);
+        near(Width::Deviation.of(&even).unwrap(), 400.0 / 12.0f64.sqrt());
+        let sides = Sides::of(&blocks(1, |_| 1), &blocks(1, |_| 3), Design::Whole);
+        let found = Width::Deviation.ratio(&sides);
+        near(found.estimate.unwrap(), 3.0);
+        near((found.high.unwrap() / 3.0).ln(), 1.96 * (2.0 * 0.2 / 400.0f64).sqrt());
+        near((3.0 / found.low.unwrap()).ln(), 1.96 * (2.0 * 0.2 / 400.0f64).sqrt());
+    }
+
+    #[test]
+    fn an_interval_of_batches_rests_on_the_fewer_less_one() {
+        let some = |number: i64| 100 + [0, 5, -4, 3, -6][number as usize % 5];
+        let sides = Sides::of(&blocks(6, some), &blocks(9, some), Design::Apart);
+        near(least_freedom(&sides), 5.0);
+        for (design, freedom) in [(Design::Apart, 9.0), (Design::Interleaved, 9.0)] {
+            let other = |number: i64| 100 + [4, -5, 3, 0, -2, 6, -6][number as usize % 7];
+            let sides = Sides { memory: 0.0, ..Sides::of(&blocks(10, some), &blocks(10, other), design) };
+            let without = |side: &Side| Width::Deviation.without_each(side).unwrap();
+            let (a, b) = (without(&sides.a), without(&sides.b));
+            let variance = match design {
+                Design::Apart => jackknife(&a).unwrap() + jackknife(&b).unwrap(),
+                _ => jackknife(&differences(&a, &b)).unwrap(),
+            };
+            let found = Width::Deviation.ratio(&sides);
+            let half = (found.high.unwrap() / found.estimate.unwrap()).ln();
+            let freedom = if design == Design::Apart { freedom } else { least_freedom(&sides) };
+            near(half, student_quantile(freedom, 0.975) * variance.sqrt());
+            near(found.low.unwrap() * found.high.unwrap(), found.estimate.unwrap().powi(2));
+        }
+    }
+}
