@@ -12,6 +12,7 @@ mod bets;
 mod brisk;
 mod choice;
 mod cloud;
+mod constants;
 mod curve;
 mod doubt;
 mod ends;
@@ -27,15 +28,12 @@ mod states;
 mod view;
 
 use crate::{Algorithm, Belief, Bound, Bounds, Goal, GoalError, GoalOutcome, GoalResult};
+use constants::credible::{MOST_TRIALS, PROBES};
 use dropline_trial::{Caveat, LoadRange, Rate, Ratio, Trial, TrialInput, seed};
 use inquiry::Inquiry;
 use probe::Probe;
 use std::time::Duration;
 
-/// Trials after which a search ends whatever its budget: beyond, another trial teaches next to nothing.
-const MOST_TRIALS: usize = 1000;
-/// At most this share of the budget is kept for probes.
-const PROBES: f64 = 0.1;
 /// Time for a search that nobody gave a budget.
 pub const BUDGET: Duration = Duration::from_secs(36);
 

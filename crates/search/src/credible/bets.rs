@@ -6,10 +6,7 @@
 //! loads were chosen and whenever the search stopped. The same from above. What he bets on is what earlier trials lead
 //! to expect.
 
-/// Share of his wealth that he stakes.
-const STAKE: f64 = 0.9;
-/// Where as many trials speak for success as for failure, the nearest within this decides, on a logarithmic scale.
-const NEAR: f64 = 0.2;
+use super::constants::bets::{NEAR, STAKE};
 
 /// Trials of one goal in order: logarithms of their loads, and whether they failed it.
 #[derive(Clone, Debug, Default)]

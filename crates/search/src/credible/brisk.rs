@@ -4,24 +4,11 @@
 //! what the short ones led to expect; where they do not, or trials scatter, the short ones are forgotten.
 
 use super::cloud::Cloud;
+use super::constants::brisk::{AGREEING, DRAWS, FEWEST, SHORT, SURPRISE, WAITS};
 use super::doubt;
 use super::model::Evidence;
 use dropline_trial::{LoadRange, Rate};
 use std::time::Duration;
-
-/// A short trial is so long, as a share of a whole one.
-const SHORT: f64 = 0.2;
-/// So many packets at least: fewer show no loss ratio.
-const FEWEST: f64 = 1000.0;
-/// Waits cost at most this share of a whole trial.
-const WAITS: f64 = 0.2;
-/// Whole trials that must agree.
-const AGREEING: usize = 2;
-/// A surprise as large as this, in standard deviations of all that were met, is a disagreement. One of fifteen steady
-/// targets loses some seconds by it; a dip is not so surprising that it could be larger.
-const SURPRISE: f64 = 1.5;
-/// Systems that are asked what they expect of a whole trial.
-const DRAWS: usize = 60;
 
 /// Whether trials are short.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,19 +1,8 @@
 //! Which load teaches most: the one after which the goals' loads are expected to be known best.
 
+use super::constants::choice::{ABOVE, BINS, DRAWS, FARTHEST, KNOWN};
 use super::model::Shape;
 use super::normal::Normal;
-
-/// Particles that stand for the belief.
-const DRAWS: usize = 80;
-/// Outcomes of a trial that are told apart.
-const BINS: usize = 48;
-/// Deviation, in widths, below which nothing more is wanted.
-const KNOWN: f64 = 0.15;
-/// Steps above the highest candidate, to see where loss is a matter of counts.
-const ABOVE: [f64; 4] = [0.002, 0.006, 0.015, 0.03];
-
-/// No candidate is farther above the middle: far above the knee, much is lost and little learned.
-const FARTHEST: f64 = 0.03;
 
 /// A goal that is not narrow yet, as far as the choice needs it.
 #[derive(Clone, Debug)]

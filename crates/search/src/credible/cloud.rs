@@ -1,28 +1,14 @@
 //! What is believed after some trials: weighted particles, moved by Metropolis steps.
 
-use super::model::{self, Evidence, Shape, UNKNOWNS, Unknowns};
+use super::constants::cloud::{
+    ALONE, AT_ONCE, CHUNK, DRAWS, LIKELIHOODS, MOST_SWEEPS, PARTICLES, STEPS, SWEEPS,
+};
+use super::constants::model::DEEPEST;
+use super::model::{Evidence, Shape, UNKNOWNS, Unknowns};
 use super::normal::Normal;
 use super::prior::{self, ShownFloor};
 use rand::Rng as _;
 use rand_chacha::ChaCha8Rng;
-
-/// How many particles.
-const PARTICLES: usize = 2000;
-/// Moves are resumed where they stopped; a trial pays for so many likelihoods.
-const LIKELIHOODS: usize = 70_000;
-/// Of these, at most so many go into one resampling.
-const AT_ONCE: usize = 50_000;
-/// Sweeps through all particles after a resampling, if they can be paid.
-const SWEEPS: usize = 4;
-/// Sweeps through all particles that a trial buys in all.
-const MOST_SWEEPS: usize = 12;
-/// Likelihoods are never below 1e-7, so that many can be multiplied before a logarithm is taken.
-const CHUNK: usize = 40;
-/// Systems that are drawn to begin with.
-const DRAWS: usize = 20_000;
-/// Steps are this share of the cloud's spread, in turn; or θ moves alone, by the system's own scatter.
-const STEPS: [f64; 4] = [0.9, 0.45, ALONE, 0.2];
-const ALONE: f64 = 0.0;
 
 #[derive(Clone, Copy, Debug)]
 struct Particle {
@@ -333,7 +319,7 @@ impl Places<'_> {
         if kind < Self::POINTED {
             middle + deviation * Normal::tables().quantile(place)
         } else {
-            middle + model::DEEPEST * place
+            middle + DEEPEST * place
         }
     }
 
@@ -356,8 +342,7 @@ impl Places<'_> {
         for &(middle, deviation) in self.pointers {
             let z = (theta - middle) / deviation;
             let bell = libm::exp(-0.5 * z * z) / (deviation * libm::sqrt(2.0 * std::f64::consts::PI));
-            density +=
-                Self::POINTED * bell + Self::DIPPED * density_within(middle, middle + model::DEEPEST, theta);
+            density += Self::POINTED * bell + Self::DIPPED * density_within(middle, middle + DEEPEST, theta);
         }
         let rest = (1.0 - Self::POINTED - Self::DIPPED) * anywhere;
         (density / self.pointers.len() as f64 + rest).max(1e-12)

@@ -4,32 +4,15 @@
 //! when few of these look as much like a drift, a warm-up or a chain of states, the true order is no accident.
 
 use super::cloud::Cloud;
+use super::constants::doubt::{
+    CERTAIN, DRAWS, LEAST, MEMORY, ORDERS, RARE_AFTER_ALL, RARE_CHAIN, RARE_TREND, STRANGERS, WARMING,
+};
 use super::first::Slowed;
 use super::model::{Evidence, Shape};
 use super::normal::Normal;
 use super::states::States;
 use dropline_trial::{Caveat, seed};
 use rand::Rng as _;
-
-/// Systems that are asked what they expect.
-const DRAWS: usize = 60;
-/// Random orders.
-const ORDERS: usize = 999;
-/// An order that is rarer than this among them is a doubt: of the tests together, less than 3 % by chance.
-const RARE_CHAIN: f64 = 0.015;
-const RARE_TREND: f64 = 0.006;
-/// The same of a warm-up that the first load, tried again, bears out.
-const RARE_AFTER_ALL: f64 = 0.2;
-/// States last longer than a trial: neighbours count, and others by e less in so many trials.
-const MEMORY: f64 = 1.5;
-/// Trials farther apart than this are strangers.
-const STRANGERS: usize = 6;
-/// A trial that was to lose nothing with this probability can tell nothing.
-const CERTAIN: f64 = 0.93;
-/// Trials below which no order is strange.
-const LEAST: usize = 6;
-/// The first trials count for less and less, by e in so many.
-const WARMING: f64 = 3.0;
 
 /// What is strange about the trials, and about their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

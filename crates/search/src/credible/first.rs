@@ -2,22 +2,9 @@
 //!
 //! When less came through than what turns out to be the capacity, or more, the same load again tells.
 
+use super::constants::first::{COMES, COMES_SCATTERS, OFF, OFF_SCATTERS, OVERLOAD, SETTLED};
 use super::model::Evidence;
 use dropline_trial::{Caveat, LoadRange, Rate};
-
-/// Loss below this share is no overload.
-const OVERLOAD: f64 = 0.1;
-/// A first trial that forwarded less than the lowest end by this, on a logarithmic scale, or as much more than the
-/// highest, is made again.
-const OFF: f64 = 0.03;
-/// More than the highest only after so many trials: before, those around the knee may have been slow by chance.
-const SETTLED: usize = 12;
-/// And by so many standard deviations of the trials' capacities.
-const OFF_SCATTERS: f64 = 8.0;
-/// Share of the way to that end that it must have come then for the target to have changed.
-const COMES: f64 = 0.6;
-/// And so many standard deviations of the trials' capacities.
-const COMES_SCATTERS: f64 = 6.0;
 
 /// What the first load showed; forwarded rates a second are logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,19 +1,10 @@
 //! The first trials, forgotten when they look like those of a target that had to warm up, and taken back when it turns
 //! out to be slow now and then.
 
+use super::constants::forgotten::{LEAST_TO_GO_ON, LONGER, LOOKS_BACK, STILL_COLD};
 use super::doubt::Doubt;
 use super::model::Evidence;
 use dropline_trial::Caveat;
-
-/// So many trials have been made when it asks, in turn, whether the first half is to be forgotten, for the
-/// target had to warm up.
-const LOOKS_BACK: [usize; 2] = [12, 18];
-/// The first load was tried again, and found a faster target: so many trials later it forgets all before, and some
-/// after it.
-const LONGER: usize = 9;
-const STILL_COLD: usize = 2;
-/// What must be left then.
-const LEAST_TO_GO_ON: usize = 3;
 
 /// What was forgotten, and why.
 #[derive(Debug)]

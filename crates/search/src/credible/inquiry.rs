@@ -2,6 +2,10 @@
 
 use super::brisk::{self, Brisk};
 use super::cloud::Cloud;
+use super::constants::inquiry::{
+    FAR_WHILE_LOCATING, LEAST_TRIALS, LEAST_WHERE_THEY_SCATTER, MODERATE, NARROWEST, PRUDENCE,
+    PRUDENCE_POWER, REACH, SCATTER, SETTLING, SHOWN_ONE_IN, SHOWN_SCATTER, STEP_DOWN, SURELY,
+};
 use super::doubt::{self, Doubt};
 use super::ends::Shown;
 use super::first::First;
@@ -13,34 +17,6 @@ use super::{choice, curve};
 use crate::{CurvePoint, Goal, GoalOutcome, GoalResult, Irregular, Outlook};
 use dropline_trial::{Caveat, LoadRange, Rate, Ratio, Trial, TrialInput, seed};
 use std::time::Duration;
-
-/// Trials before an answer is believed to be narrow.
-const LEAST_TRIALS: usize = 6;
-/// The same where trials scatter by more than this: they may be alike for a while, and only time shows it.
-const LEAST_WHERE_THEY_SCATTER: usize = 20;
-const SCATTER: f64 = 6.5e-4;
-/// Trials scatter more than that with all but this probability: short ones are no use then.
-const SURELY: f64 = 0.1;
-/// The same of capacities that trials showed.
-const SHOWN_SCATTER: f64 = 2e-4;
-/// A loss so large shows a capacity to within that, whatever the chance of single packets; one so small shows no droop.
-const MODERATE: std::ops::Range<f64> = 0.002..0.05;
-/// There an interval is never stated narrower than this share of the width asked for: slow states may hide.
-const NARROWEST: f64 = 0.9;
-/// Loss above this share while looking around is left out; one that is far is an upper bound again.
-const FAR_WHILE_LOCATING: f64 = 0.1;
-/// A load that our side does not bear without losses of its own: the next is this share of it.
-const STEP_DOWN: f64 = 0.5;
-/// θ is looked for within this distance of where the first trials lead, on a logarithmic scale.
-const REACH: f64 = 0.5;
-/// While intervals are wide, one trial in so many shows an end.
-const SHOWN_ONE_IN: usize = 3;
-/// The model is let alone for so many trials: then its belief is held against what they show by themselves.
-const SETTLING: usize = 9;
-/// A narrow answer is more often a lucky one: what is left out of an interval is so much less than what its
-/// level says, and falls with this power.
-const PRUDENCE: f64 = 3.1;
-const PRUDENCE_POWER: f64 = 1.7;
 
 /// A search for goals whose trials are equally long.
 #[derive(Debug)]

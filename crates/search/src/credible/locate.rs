@@ -1,27 +1,9 @@
 //! Where to look: the first trials, until one loses a little or the loads that lose are near those that do not.
 
+use super::constants::locate::{
+    AT_AN_END, DEEP, FAILURES, HEAVY, HEAVY_FAILURES, LEADS, LITTLE, MOST, NEAR, NEAR_A_STEP, STEP,
+};
 use dropline_trial::{LoadRange, Rate, Trial};
-
-/// Loss up to this share is as good as none while looking.
-const LITTLE: f64 = 1e-4;
-/// Loss above this share is deep: its load is far above the knee.
-const DEEP: f64 = 0.05;
-/// Loss above this share may be a system that is broken, and not slow.
-const HEAVY: f64 = 0.2;
-/// Trials at an end of the range that settle it.
-const AT_AN_END: usize = 5;
-/// Failures after which the lowest load is tried.
-const HEAVY_FAILURES: usize = 3;
-const FAILURES: usize = 8;
-/// upper ÷ lower at which the bracket is narrow enough, and the same where the loss is heavy all at once.
-const NEAR: f64 = 1.03;
-const NEAR_A_STEP: f64 = 1.1;
-/// First step up.
-const STEP: f64 = 0.01;
-/// What came through in overload leads up from a clean load so far below it, as a ratio.
-const LEADS: f64 = 1.25;
-/// No search needs as many to look around.
-const MOST: usize = 40;
 
 /// What the first trials come to.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,6 +7,9 @@
 //! scatters by τ from trial to trial. Beside what the capacity loses, a share f·e^(r·(ln load − θ)) is lost at
 //! any load, however low: the floor f of a bad cable where r is 0, or a loss that grows with a power of the load.
 
+use super::constants::model::{
+    ANYWHERE, BELIEF, DEEPEST, DEEPEST_FLOOR, FAR, NO_FLOOR, SHOWS, STEEPEST_RISE, UNFORESEEN,
+};
 use super::normal::Normal;
 use dropline_trial::Trial;
 
@@ -15,24 +18,6 @@ pub(super) const UNKNOWNS: usize = 9;
 /// θ, ln s, ln σ, logit ε, ln c, ln τ, ln b, ln f, and of r the root of its share of [`STEEPEST_RISE`]: below 0 it is 0.
 pub(super) type Unknowns = [f64; UNKNOWNS];
 
-/// A dip lowers the logarithm of the capacity by up to this.
-pub(super) const DEEPEST: f64 = 0.35;
-/// A count is believed to this share of it.
-const BELIEF: f64 = 0.03;
-/// Beyond this share it says nothing how much is lost: forwarding may droop in overload, or break down.
-const FAR: f64 = 0.3;
-/// Probability that a trial loses as much wherever its load is.
-const ANYWHERE: f64 = 0.02;
-/// A floor that loses so few packets of a trial in the mean does not matter there.
-const NO_FLOOR: f64 = 1e-4;
-/// A floor grows with no higher power of the load.
-const STEEPEST_RISE: f64 = 30.0;
-/// A trial that lost more than the floor in the mean by so many of its deviations points to a capacity.
-const SHOWS: f64 = 3.0;
-/// A step so far down, on a logarithmic scale, and what is asked for is nowhere.
-const DEEPEST_FLOOR: f64 = 12.0;
-/// Probability of anything, whatever the model says.
-const UNFORESEEN: f64 = 1e-7;
 /// ln E for exponential E, as three normals: weight, mean, variance.
 const LOG_EXPONENTIAL: [(f64, f64, f64); 3] =
     [(0.0986, -2.635, 1.637 * 1.637), (0.4477, -0.959, 0.951 * 0.951), (0.4537, 0.247, 0.639 * 0.639)];

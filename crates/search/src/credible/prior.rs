@@ -1,28 +1,11 @@
 //! What is believed of the unknowns before the first trial.
 
+use super::constants::prior::{
+    BREAKS, FLOORS, LOG_CLUMP_MOST, LOG_FLOOR, LOG_FLOOR_MATTERS, LOG_SCATTER, LOG_SOFTNESS, LOG_STEEPNESS,
+    LOG_TAU, LOGIT_DIPS, RISE, SHOWN_FLOORS, STEEPNESS_SCALE, SUSPECTED,
+};
 use super::model::Unknowns;
 use super::normal::Normal;
-
-const LOG_SOFTNESS: (f64, f64) = (-10.819_778, -2.995_732); // ln 2e-5, ln 0.05
-const LOG_SCATTER: (f64, f64) = (-8.517_193, -2.120_264); // ln 2e-4, ln 0.12
-const LOGIT_DIPS: (f64, f64) = (-16.2, 3.0);
-const LOG_CLUMP_MOST: f64 = 12.0;
-const LOG_TAU: (f64, f64) = (-4.605_170, std::f64::consts::LN_2); // ln 0.01, ln 2
-const LOG_STEEPNESS: (f64, f64) = (-2.0, 6.0);
-/// ln 1e-12, where no trial would show it, to ln 0.1.
-const LOG_FLOOR: (f64, f64) = (-27.631_021, -std::f64::consts::LN_10);
-/// ln 1e-8: above this a floor matters, with a probability.
-const LOG_FLOOR_MATTERS: f64 = -18.420_681;
-const FLOORS: f64 = 0.1;
-/// How it grows with the load; half of all are flat.
-const RISE: (f64, f64) = (-1.0, 1.0);
-/// Share of the floors that are drawn where a trial seems to show one, within so many deviations of its loss.
-const SHOWN_FLOORS: f64 = 0.25;
-const STEEPNESS_SCALE: f64 = 0.15;
-/// Probability that forwarding breaks down above the capacity, by any steepness.
-const BREAKS: f64 = 0.02;
-/// The share of such systems that are drawn where it seems so.
-const SUSPECTED: f64 = 0.4;
 
 /// Logarithm of the prior density; minus infinity where something cannot be.
 pub(super) fn log_prior(unknowns: &Unknowns) -> f64 {

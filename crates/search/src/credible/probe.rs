@@ -1,21 +1,8 @@
 //! Trials far below the load that was found, to see whether nothing is lost there.
 
+use super::constants::probe::{EXPECTED, LENGTH, LOADS, LOSSES, LOSSES_WHERE_EXPECTED, SHARES, USUAL};
 use dropline_trial::{Caveat, Rate, Trial, TrialInput};
 use std::time::Duration;
-
-/// Shares of the lower end that are tried, in this order.
-const SHARES: [f64; 3] = [0.9, 0.7, 0.5];
-/// A probe is as long as this share of a full trial.
-const LENGTH: f64 = 0.4;
-/// How many probes time is kept for.
-const USUAL: u32 = 3;
-/// Losses at one load before it is believed to lose: once is not enough where one trial in six is a slow one.
-const LOSSES: usize = 3;
-/// The same where a loss was to be expected of more than this share of such trials.
-const LOSSES_WHERE_EXPECTED: usize = 4;
-const EXPECTED: f64 = 0.05;
-/// Losses at two loads are believed too.
-const LOADS: usize = 2;
 
 /// The probes below one lower end.
 ///

@@ -3,22 +3,10 @@
 //! A trial with losses shows its own capacity, one without that its capacity is above its load. Where many trials
 //! are slow, half of all may be or not, and the middle of what is believed lies where no trial was.
 
+use super::constants::states::{APART, FAR, GROUP, RARE, SHARE, SHOWS};
 use super::doubt::strange;
 use super::model::Evidence;
 use dropline_trial::Caveat;
-
-/// A smaller loss may be chance: it shows no capacity.
-const SHOWS: f64 = 0.002;
-/// Trials that make a group.
-const GROUP: usize = 3;
-/// The groups are so many times farther apart than either is wide.
-const APART: f64 = 3.0;
-/// And at least this, on a logarithmic scale.
-const FAR: f64 = 0.005;
-/// A smaller share of slow trials does not move the load that half of them bear.
-const SHARE: f64 = 0.3;
-/// Random orders with as few changes of state are rarer than this.
-const RARE: f64 = 0.1;
 
 /// A slow and a fast group of trials; capacities are logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,18 +2,12 @@
 
 use super::choice::Wish;
 use super::cloud::Cloud;
+use super::constants::view::{FAR_TAIL, MUCH_WIDER};
 use super::model::Shape;
 use super::normal::Normal;
 use crate::{Goal, GoalOutcome, GoalResult, Irregular, Outlook};
 use dropline_trial::{LoadRange, Rate, Ratio};
 use std::time::Duration;
-
-/// What is stated is much wider than what is believed when it is so many times as wide.
-const MUCH_WIDER: f64 = 2.0;
-
-/// An end of the belief is in a tail when it is so many times as far from the middle as most of the belief; of a normal
-/// one it would be 1.8.
-const FAR_TAIL: f64 = 5.0;
 
 /// Nothing is certain without a model.
 pub(super) const UNCERTAIN: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
