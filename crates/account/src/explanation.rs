@@ -9,6 +9,7 @@ use crate::{
     truesize,
 };
 use dropline_stats::spacing::Spacing;
+pub use dropline_trial::Throttled;
 use dropline_trial::{LostAt, PacketTimes, Watched};
 use serde::Serialize;
 
@@ -72,6 +73,8 @@ pub struct Explanation {
     pub cause: Option<Cause>,
     /// What could be changed, the most effective first.
     pub remedies: Vec<Remedy>,
+    /// What the CPU quota of the target stopped; null if nothing was stopped, or that was not to be seen.
+    pub throttled: Option<Throttled>,
     /// What this explanation lacks.
     pub lacks: Vec<Lack>,
     /// Times, for pictures.
@@ -149,6 +152,8 @@ pub enum Cause {
     Stalls,
     /// The arrivals and the stalls together, neither alone.
     Together,
+    /// The target's CPU quota was used up, and it was stopped until the next period.
+    Quota,
 }
 
 /// What an explanation lacks, and so may be wrong about.
@@ -206,6 +211,7 @@ pub fn explain(evidence: &Evidence<'_>) -> Explanation {
         model: None,
         cause: None,
         remedies: Vec::new(),
+        throttled: evidence.watched.and_then(|watched| watched.throttled),
         lacks: lacks(evidence, served.as_ref(), buffer),
         course: Course::default(),
     };
@@ -237,12 +243,27 @@ pub fn explain(evidence: &Evidence<'_>) -> Explanation {
         } else if measured > 0 {
             let served = (arrivals.len() as u64).saturating_sub(replay.lost);
             let seen = explanation.server.as_ref();
+            let least = replay.lost as f64 * (1.0 - CAUSE);
+            let loses = |arrivals: &[Arriving], server: &Server| {
+                crate::replay(arrivals.iter().copied(), server, evidence.seed).lost() as f64 > least
+            };
             let otherwise = seen.map(|seen| otherwise(&server, seen, served)).unwrap_or_default();
             explanation.remedies = remedies(&arrivals, &server, &otherwise, doubt);
             for remedy in &mut explanation.remedies {
                 remedy.lost = remedy.lost.beside(measured, replay.lost);
             }
-            explanation.cause = cause(&arrivals, &server, replay.lost, load, evidence.seed);
+            let unlimited =
+                seen.zip(explanation.throttled).filter(|(seen, quota)| seen.is_stopped_by(*quota));
+            let unlimited = unlimited.and(otherwise.own_cpu.as_ref());
+            explanation.cause = if unlimited.is_some_and(|server| !loses(&arrivals, server)) {
+                Some(Cause::Quota)
+            } else {
+                cause(&arrivals, &server, replay.lost, load, evidence.seed)
+            };
+            if unlimited.is_some() {
+                let own_cpu = explanation.remedies.iter_mut().find(|remedy| remedy.change == Change::OwnCpu);
+                own_cpu.into_iter().for_each(|remedy| remedy.change = Change::NoQuota);
+            }
         }
     }
     explanation

@@ -74,6 +74,8 @@ pub enum Change {
     Worker,
     /// A CPU that nobody else uses: no stalls.
     OwnCpu,
+    /// No CPU quota, or one that is not used up.
+    NoQuota,
     /// Every other packet.
     HalfTheLoad,
     /// As many packets, equally far apart.

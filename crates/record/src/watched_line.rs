@@ -1,7 +1,7 @@
 //! What a target did during a trial, as it is kept: a column for each thing that was looked at.
 
 use crate::Count;
-use dropline_trial::{Look, Watched};
+use dropline_trial::{Look, Throttled, Watched};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -28,6 +28,9 @@ pub struct WatchedLine {
     pub cpu_ns_total: Option<u64>,
     /// Packets that its program took meanwhile, by its own count, or those forwarded.
     pub packets: Count,
+    /// What its CPU quota stopped meanwhile; absent if nothing was stopped, or that was not to be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled: Option<ThrottledLine>,
     /// When the looks were taken, from the trial's epoch.
     pub at_ns: Vec<i64>,
     /// Memory that waiting packets are charged for.
@@ -40,6 +43,31 @@ pub struct WatchedLine {
     pub waited_ns: Option<Vec<Option<u64>>>,
     /// Context switches so far.
     pub switches: Option<Vec<Option<u64>>>,
+}
+
+/// A CPU quota that was used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ThrottledLine {
+    /// CPU time of each period.
+    pub runtime_us: u64,
+    /// The period.
+    pub period_us: u64,
+    /// Times that it was used up.
+    pub times: u64,
+    /// How long processes were stopped for that.
+    pub stopped_ns: u64,
+}
+
+impl From<ThrottledLine> for Throttled {
+    fn from(ThrottledLine { runtime_us, period_us, times, stopped_ns }: ThrottledLine) -> Self {
+        Self { runtime_us, period_us, times, stopped_ns }
+    }
+}
+
+impl From<Throttled> for ThrottledLine {
+    fn from(Throttled { runtime_us, period_us, times, stopped_ns }: Throttled) -> Self {
+        Self { runtime_us, period_us, times, stopped_ns }
+    }
 }
 
 impl WatchedLine {
@@ -58,6 +86,7 @@ impl WatchedLine {
             largest_queued_bytes: self.largest_queued_bytes,
             cpu_ns: self.cpu_ns_total,
             packets: self.packets.0,
+            throttled: self.throttled.map(Throttled::from),
             samples: self
                 .at_ns
                 .iter()
@@ -91,6 +120,7 @@ impl From<&Watched> for WatchedLine {
             largest_queued_bytes: watched.largest_queued_bytes,
             cpu_ns_total: watched.cpu_ns,
             packets: Count(watched.packets),
+            throttled: watched.throttled.map(ThrottledLine::from),
             at_ns: watched.samples.iter().map(|look| look.at_ns).collect(),
             queued_bytes: column(|look| look.queued_bytes),
             drops: column(|look| look.drops),
@@ -123,7 +153,8 @@ mod tests {
     proptest! {
         #[test]
         fn what_was_watched_survives_its_line(samples in prop::collection::vec(look(), 0..40)) {
-            let watched = Watched { pid: Some(7), looks: 90, samples, ..Watched::default() };
+            let throttled = Some(Throttled { runtime_us: 1, period_us: 2, times: 3, stopped_ns: 4 });
+            let watched = Watched { pid: Some(7), looks: 90, throttled, samples, ..Watched::default() };
             let text = serde_json::to_string(&WatchedLine::from(&watched)).unwrap();
             let line: WatchedLine = serde_json::from_str(&text).unwrap();
             prop_assert_eq!(line.watched(), watched);

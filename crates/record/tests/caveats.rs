@@ -23,6 +23,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         MoreThanOffered { offered, forwarded }
         ArrivalsNotKept { lateness_p99_ns, intended_idt_ns }
         GeneratorStarved { waited_ns }
+        GeneratorThrottled { stopped_ns, times, runtime_us, period_us }
         LossDoubted { lost, ours }
         DelaysDoubted { delay_p90_ns, lateness_p90_ns }
         LinkDown { interface }

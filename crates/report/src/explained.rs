@@ -1,7 +1,9 @@
 //! What an explanation says, in words: for terminal and page alike.
 
 use crate::number::{self, JOIN, count, nanoseconds, percent, plural};
-use dropline_record::explanation::{BufferSeen, Cause, Explanation, Lack, ServerSeen, ServiceFrom};
+use dropline_record::explanation::{
+    BufferSeen, Cause, Explanation, Lack, ServerSeen, ServiceFrom, Throttled,
+};
 use dropline_record::losses::{Burst, Shape};
 use dropline_record::remedy::{Change, Predicted, Verdict};
 
@@ -15,6 +17,9 @@ pub(crate) fn sentence(found: &Explanation) -> String {
         return format!("None of {offered} packets was lost: there is nothing to explain.");
     }
     let mut words = place_sentence(found, &offered);
+    if found.cause == Some(Cause::Quota) {
+        words.push_str(" The target was stopped by its CPU quota, and packets came meanwhile.");
+    }
     if let Some(model) = found.model.filter(|_| found.lacks.contains(&Lack::NotReplayed)) {
         words.push_str(&format!(
             " The model does not explain this loss: it loses {} where {} were lost. So neither the cause nor what would \
@@ -77,6 +82,7 @@ pub(crate) fn facts(found: &Explanation) -> Vec<Fact> {
     facts.push(("arrivals", arrivals(found)));
     facts.extend(found.server.as_ref().map(|server| ("server", server_words(server))));
     facts.extend(found.server.as_ref().and_then(stalls).map(|words| ("stalls", words)));
+    facts.extend(found.throttled.map(|throttled| ("quota", quota_words(throttled))));
     facts.extend(found.buffer.map(|buffer| ("buffer", buffer_words(buffer))));
     facts.extend(load(found).map(|words| ("load", words)));
     facts.extend(model(found).map(|words| ("model", words)));
@@ -194,6 +200,16 @@ fn stalls(server: &ServerSeen) -> Option<String> {
     Some(format!("{} {range} with packets waiting{why}", plural(server.stalls, "time")))
 }
 
+fn quota_words(quota: Throttled) -> String {
+    format!(
+        "the target's control group may use the CPU for {} of each {}: that was used up {}, and it was stopped for {} in all",
+        nanoseconds(quota.runtime_us * 1000),
+        nanoseconds(quota.period_us * 1000),
+        plural(quota.times, "time"),
+        nanoseconds(quota.stopped_ns)
+    )
+}
+
 fn buffer_words(buffer: BufferSeen) -> String {
     let packets = plural(buffer.packets, "packet");
     if buffer.own_queue {
@@ -249,6 +265,10 @@ fn cause(found: &Explanation) -> Option<String> {
         Cause::Load => format!("the load: packets come faster than they are served{}", waiting(found)),
         Cause::Stalls => {
             format!("the target's stalls: packets come and nobody reads them{}", stalling(found))
+        }
+        Cause::Quota => {
+            "the target's CPU quota: it is used up, and packets come while the target is stopped until the next period"
+                .to_owned()
         }
         Cause::Together => "the arrivals and the target's stalls together".to_owned(),
     };
@@ -307,6 +327,9 @@ pub(crate) fn change_words(found: &Explanation, change: Change) -> (String, &'st
             "reading the same socket, with a CPU, and not waiting for the same thing",
         ),
         Change::OwnCpu => ("target on a CPU of its own".into(), "if others on its CPU make it stall"),
+        Change::NoQuota => {
+            ("no CPU quota, or one that lasts".into(), "and a CPU to run on (cpu.max, cpu.cfs_quota_us)")
+        }
         Change::HalfTheLoad => ("half the load".into(), "every other packet, by chance"),
         Change::ConstantArrivals => ("constant arrivals".into(), "as many packets, equally far apart"),
     }
@@ -347,6 +370,7 @@ pub(crate) fn cause_title(found: &Explanation) -> String {
         Some(Cause::Arrivals) => "Packets came together, more than the buffer holds",
         Some(Cause::Load) => "Packets came faster than they are served",
         Some(Cause::Stalls) => "Packets were lost while the target did nothing",
+        Some(Cause::Quota) => "Packets were lost while the target was stopped by its CPU quota",
         Some(Cause::Together) => "Packets came together while the target did nothing",
         None => "What waited at the target",
     }

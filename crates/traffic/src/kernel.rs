@@ -6,6 +6,7 @@ pub mod links;
 pub mod netlink;
 pub(crate) mod path;
 pub(crate) mod process;
+pub mod quota;
 pub mod reasons;
 pub(crate) mod segment;
 pub(crate) mod socket_table;

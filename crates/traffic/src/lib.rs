@@ -29,6 +29,7 @@ pub use closed_loop::gathered::Gathered;
 pub use closed_loop::plan::{ClientError, ClientPace, ClientPlan, ClientReply};
 pub use closed_loop::report::{ClientPacket, ClientReport};
 pub use error::{BindError, NoLeash, UdpError};
+pub use kernel::quota::{Quota, Quotas};
 pub use kernel::socket_table::AtSocket;
 pub use losses::counters::Counters;
 pub use losses::evidence::Watching;

@@ -42,6 +42,17 @@ pub enum Caveat {
         /// How long the sender waited for a CPU, in ns.
         waited_ns: u64,
     },
+    /// The generator's CPU quota was used up: what was late or missing is that quota's doing.
+    GeneratorThrottled {
+        /// How long it was stopped, in ns.
+        stopped_ns: u64,
+        /// Times that it was.
+        times: u64,
+        /// CPU time of each period, in us.
+        runtime_us: u64,
+        /// The period, in us.
+        period_us: u64,
+    },
     /// Half of the loss or more may not be the target's: the trial does not say what the target loses.
     LossDoubted {
         /// Lost packets.
@@ -344,6 +355,7 @@ impl Caveat {
             Self::MoreThanOffered { .. } => "more_than_offered",
             Self::ArrivalsNotKept { .. } => "arrivals_not_kept",
             Self::GeneratorStarved { .. } => "generator_starved",
+            Self::GeneratorThrottled { .. } => "generator_throttled",
             Self::LossDoubted { .. } => "loss_doubted",
             Self::DelaysDoubted { .. } => "delays_doubted",
             Self::LinkDown { .. } => "link_down",

@@ -37,5 +37,5 @@ pub use profile::{Drain, Packet, Part, TrafficProfile};
 pub use rate::{LoadRange, Rate};
 pub use ratio::Ratio;
 pub use trial::{Delay, DelayKind, LostAt, Slice, Stamp, Trial, TrialInput};
-pub use watched::{Look, Watched};
+pub use watched::{Look, Throttled, Watched};
 pub use woken::Woken;

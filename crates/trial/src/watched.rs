@@ -1,5 +1,6 @@
 //! What a target on this machine did while a trial ran.
 
+use serde::Serialize;
 use std::time::Duration;
 
 /// A target's process and socket over time, looked at from outside.
@@ -27,6 +28,8 @@ pub struct Watched {
     pub cpu_ns: Option<u64>,
     /// Packets that its program took meanwhile, by its own count, or those forwarded.
     pub packets: u64,
+    /// What its CPU quota stopped meanwhile; `None` if nothing was stopped, or that was not to be seen.
+    pub throttled: Option<Throttled>,
     /// In order of time. Looks that say nothing their neighbours do not say are left out.
     pub samples: Vec<Look>,
 }
@@ -38,6 +41,19 @@ impl Watched {
         let cpu_ns = self.cpu_ns.filter(|_| self.packets > 0)?;
         Some(cpu_ns as f64 / self.packets as f64)
     }
+}
+
+/// A CPU quota that was used up: a control group's processes were stopped until its next period.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Throttled {
+    /// CPU time of each period.
+    pub runtime_us: u64,
+    /// The period.
+    pub period_us: u64,
+    /// Times that it was used up.
+    pub times: u64,
+    /// How long processes were stopped for that, in ns.
+    pub stopped_ns: u64,
 }
 
 /// One look at a target.

@@ -3,6 +3,7 @@
 use dropline_archive::environment;
 use dropline_failure::{Failure, quoted};
 use dropline_targets::{Opening, Target, generator_limit};
+use dropline_traffic::{Quota, Quotas};
 use dropline_trial::TrafficProfile;
 use serde::Serialize;
 use std::sync::Arc;
@@ -58,6 +59,7 @@ pub fn examine_machine(stop: &Arc<AtomicBool>) -> Result<Vec<Finding>, Failure> 
         ),
         _ => fine("processors", "enough for generator, receiver and target"),
     });
+    findings.push(quota(Quotas::of_this_process().tightest()));
     findings.push(match machine.governor.as_deref() {
         Some("performance") => fine("governor", "performance"),
         Some(governor) => disturbs(
@@ -108,6 +110,27 @@ pub fn examine_machine(stop: &Arc<AtomicBool>) -> Result<Vec<Finding>, Failure> 
         Err(why) => broken("generator", why.to_string()),
     });
     Ok(findings)
+}
+
+/// What our control group may use of the CPUs.
+fn quota(tightest: Option<&Quota>) -> Finding {
+    let Some(quota) = tightest else { return fine("quota", "no limit of CPU time that is seen from here") };
+    let before = match quota.times {
+        0 => String::new(),
+        times => {
+            format!("; it was used up {times} times so far, for {} ms in all", quota.stopped_ns / 1_000_000)
+        }
+    };
+    disturbs(
+        "quota",
+        format!(
+            "the control group {} may use the CPU for {} of each {} ms, and is stopped for the rest{before}",
+            quota.directory.display(),
+            quota.runtime_us as f64 / 1000.0,
+            quota.period_us as f64 / 1000.0
+        ),
+        "raise it (cpu.max, cpu.cfs_quota_us, docker --cpus), or measure outside of it: who is stopped is late",
+    )
 }
 
 /// Looks at a target: may it be measured, does it answer, and how fast.

@@ -118,7 +118,12 @@ fn one_way(gap_ns: u64, habits: Habits) -> (PacketTimes, Watched) {
 }
 
 fn explained_one_way(gap_ns: u64, habits: Habits) -> Explanation {
+    explained_in_quota(gap_ns, habits, None)
+}
+
+fn explained_in_quota(gap_ns: u64, habits: Habits, throttled: Option<Throttled>) -> Explanation {
     let (packets, watched) = one_way(gap_ns, habits);
+    let watched = Watched { throttled, ..watched };
     let lost = watched.samples.last().unwrap().drops.unwrap();
     let lost_at: LostAt = BTreeMap::from([("receive_buffer".to_owned(), lost)]);
     explain(&Evidence {
@@ -171,6 +176,19 @@ fn a_one_way_target_that_is_kept_from_its_cpu_is_cured_by_one_of_its_own() {
     assert_eq!((found.cause, server.stalls), (Some(Cause::Stalls), 3), "{server:?}");
     assert!(server.not_scheduled_ns.unwrap() * 10 > server.stalled_ns * 9, "{server:?}");
     assert_eq!(verdict(&found, Change::OwnCpu), Verdict::Helps, "{:?}", found.remedies);
+}
+
+#[test]
+fn a_target_that_its_quota_stops_is_cured_by_another_quota_and_not_by_a_cpu_of_its_own() {
+    let starved = Habits { starved: THREE_PAUSES, ..SPINNER };
+    let stopped =
+        |ms: u64| Throttled { runtime_us: 20_000, period_us: 100_000, times: 9, stopped_ns: ms * 1_000_000 };
+    let found = explained_in_quota(333_000, starved, Some(stopped(890)));
+    assert_eq!((found.cause, found.throttled), (Some(Cause::Quota), Some(stopped(890))));
+    assert_eq!(verdict(&found, Change::NoQuota), Verdict::Helps, "{:?}", found.remedies);
+    assert!(found.with(|change| change == Change::OwnCpu).is_none(), "{:?}", found.remedies);
+    let hardly = explained_in_quota(333_000, starved, Some(stopped(5)));
+    assert_eq!(hardly.cause, Some(Cause::Stalls), "others had its CPU");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::activity::Activity;
 use super::drained::{Drained, Serving};
 use crate::served::Served;
 use crate::{Arriving, Stalls};
-use dropline_trial::{Look, Watched};
+use dropline_trial::{Look, Throttled, Watched};
 use serde::Serialize;
 
 /// What the server did.
@@ -114,6 +114,14 @@ impl ServerSeen {
             kept_from_cpu: activity.map(|activity| activity.starved_in(&intervals)),
             intervals,
         })
+    }
+
+    /// Whether its quota stopped it for a tenth of the time that it had no CPU with packets waiting, or more: a CPU of its own
+    /// would not take that away.
+    pub(super) fn is_stopped_by(&self, quota: Throttled) -> bool {
+        let stalled = self.not_scheduled_ns.unwrap_or(0);
+        let without_cpu = stalled + self.serving.map_or(0, |serving| serving.not_scheduled_ns);
+        without_cpu > 0 && quota.stopped_ns * 10 >= without_cpu
     }
 
     /// Of its service time, the share in which it could have run and had no CPU, where that was seen.

@@ -3,6 +3,7 @@
 use super::counters::Counters;
 use crate::kernel::diag::{Diag, SocketState};
 use crate::kernel::process::Process;
+use crate::kernel::quota::Quotas;
 use crate::kernel::socket_table::AtSocket;
 use crate::progress::Progress;
 use dropline_trial::{Look, Watched};
@@ -79,6 +80,7 @@ impl Watch {
             every: self.every,
             ..Watched::default()
         };
+        let quotas_before = watched_quotas(self.process.as_ref());
         let mut costs = Vec::new();
         let mut kept = Kept { looks: Vec::new(), last: None, quiet: 0 };
         let mut first = Look::default();
@@ -104,6 +106,7 @@ impl Watch {
             if done.load(Ordering::Acquire) {
                 let grew = look.cpu_ns.zip(first.cpu_ns).map(|(now, then)| now.saturating_sub(then));
                 watched.cpu_ns = grew;
+                watched.throttled = watched_quotas(self.process.as_ref()).throttled_since(&quotas_before);
                 break;
             }
             std::thread::park_timeout(self.every.saturating_sub(begun.elapsed()));
@@ -142,6 +145,10 @@ impl Watch {
         };
         (look, buffer_bytes)
     }
+}
+
+fn watched_quotas(process: Option<&Process>) -> Quotas {
+    process.map(|process| Quotas::of_process(process.pid)).unwrap_or_default()
 }
 
 /// Looks worth keeping, in order.

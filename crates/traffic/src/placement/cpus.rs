@@ -1,6 +1,7 @@
 //! Which CPUs the sender and the receiver have, and who goes first there.
 
 use super::interruptions::Interruptions;
+use crate::kernel::quota::no_real_time_here;
 use crate::sys::{allowed_cpus, prefer, real_time, run_on};
 use std::fmt;
 use std::str::FromStr;
@@ -113,6 +114,9 @@ impl Placement {
             // It would keep the receiver, and a target on this machine, from their only CPU.
             Priority::Auto if allowed.len() <= senders => (false, "no CPU to spare for it"),
             Priority::Auto if may_go_first() => (true, ""),
+            Priority::Auto if no_real_time_here() => {
+                (false, "real time is not allowed: our control group has none (its cpu.rt_runtime_us is 0)")
+            }
             Priority::Auto => (false, "real time is not allowed: CAP_SYS_NICE, or a limit of rtprio above 0"),
         };
         let alone = allowed.len() > senders + 1;

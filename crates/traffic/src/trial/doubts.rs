@@ -3,10 +3,17 @@
 use crate::receive::received::Received;
 use crate::send::sent::Sent;
 use dropline_stats::Histogram;
-use dropline_trial::{Caveat, Disturbance, Fidelity, Kept, Trial, TrialInput};
+use dropline_trial::{Caveat, Disturbance, Fidelity, Kept, Throttled, Trial, TrialInput};
+use std::time::Duration;
 
 /// Says so in the trial.
-pub(crate) fn doubt(trial: &mut Trial, sent: &Sent, received: &Received, kept: &Kept) {
+pub(crate) fn doubt(
+    trial: &mut Trial,
+    sent: &Sent,
+    received: &Received,
+    kept: &Kept,
+    throttled: Option<Throttled>,
+) {
     let gone = sent.unreachable.as_ref();
     if sent.offered + gone.map_or(0, |gone| gone.packets) < sent.intended {
         let (intended, offered) = (sent.intended, sent.offered);
@@ -17,8 +24,8 @@ pub(crate) fn doubt(trial: &mut Trial, sent: &Sent, received: &Received, kept: &
     let starved = sent.waited.filter(|&waited| is_behind && waited > trial.input.duration / 50);
     let waited = starved.unwrap_or_default();
     trial.disturbance = Some(Disturbance { displaced: sent.displaced, waited });
-    if let Some(waited) = starved {
-        trial.caveats.push(Caveat::GeneratorStarved { waited_ns: waited.as_nanos() as u64 });
+    if is_behind {
+        trial.caveats.extend(kept_from_running(trial.input, starved, throttled));
     }
     let reports = received.unreachable.as_ref();
     let firsts = gone
@@ -39,6 +46,23 @@ pub(crate) fn doubt(trial: &mut Trial, sent: &Sent, received: &Received, kept: &
     }
 }
 
+/// Why the generator did not run when it should have: its quota, where that stopped it for half of what it waited or more,
+/// else others on its CPU.
+fn kept_from_running(
+    input: TrialInput,
+    waited: Option<Duration>,
+    throttled: Option<Throttled>,
+) -> Option<Caveat> {
+    let waited_ns = waited.map(|waited| waited.as_nanos() as u64);
+    let least_ns = waited_ns.map_or(input.duration.as_nanos() as u64 / 50, |waited_ns| waited_ns / 2);
+    match throttled.filter(|throttled| throttled.stopped_ns >= least_ns) {
+        Some(Throttled { runtime_us, period_us, times, stopped_ns }) => {
+            Some(Caveat::GeneratorThrottled { stopped_ns, times, runtime_us, period_us })
+        }
+        None => waited_ns.map(|waited_ns| Caveat::GeneratorStarved { waited_ns }),
+    }
+}
+
 /// Arrivals were not as asked when their gaps are distributed otherwise, where a send is cheap enough for them
 /// to be right; and when one packet in a hundred left later than is [forgiven](Disturbance::forgiven).
 fn arrivals_not_kept(input: TrialInput, lateness: &Histogram, kept: &Kept) -> Option<Caveat> {
@@ -54,13 +78,32 @@ fn arrivals_not_kept(input: TrialInput, lateness: &Histogram, kept: &Kept) -> Op
 mod tests {
     use super::*;
     use dropline_trial::Rate;
-    use std::time::Duration;
 
     fn lateness(late: u64, lateness_ns: u64) -> Histogram {
         let mut histogram = Histogram::new();
         histogram.record_n(1_000, 1000 - late);
         histogram.record_n(lateness_ns, late);
         histogram
+    }
+
+    #[test]
+    fn a_generator_that_its_quota_stopped_was_not_kept_from_its_cpu_by_others() {
+        let input = TrialInput { load: Rate::pps(1e4).unwrap(), duration: Duration::from_secs(1) };
+        let ms = Duration::from_millis;
+        let stopped = |ms: u64| Throttled {
+            runtime_us: 20_000,
+            period_us: 100_000,
+            times: 9,
+            stopped_ns: ms * 1_000_000,
+        };
+        let code = |waited, throttled| {
+            kept_from_running(input, waited, throttled).map(|caveat| caveat.code().to_owned())
+        };
+        assert_eq!(code(Some(ms(700)), Some(stopped(690))).as_deref(), Some("generator_throttled"));
+        assert_eq!(code(None, Some(stopped(690))).as_deref(), Some("generator_throttled"));
+        assert_eq!(code(Some(ms(700)), Some(stopped(30))).as_deref(), Some("generator_starved"));
+        assert_eq!(code(Some(ms(700)), None).as_deref(), Some("generator_starved"));
+        assert_eq!((code(None, None), code(None, Some(stopped(1)))), (None, None));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::replies::Replies;
 use super::setup::Setup;
 use crate::closed_loop::crowd::ClientProgram;
 use crate::error::UdpError;
+use crate::kernel::quota::Quotas;
 use crate::losses::ledger::{Account, Ledger};
 use crate::packet::attribution::{Numbering, Whose};
 use crate::packet::seen::Seen;
@@ -195,6 +196,7 @@ impl UdpMeasurer {
     ) -> Result<(Option<Watched>, Seen), UdpError> {
         let (input, seed, arrival) = (trial.input, trial.seed, &self.setup.profile.arrival);
         let drops = self.exchange.drops();
+        let quotas = Quotas::of_this_process();
         let Exchanged { sent, mut received, packets, departed, arrived, watched } =
             self.exchange.run(&self.setup, &mut self.ledger, input, seed, whose)?;
         if let Some(stopped_ns) = sent.stopped_ns {
@@ -220,7 +222,8 @@ impl UdpMeasurer {
             ..Observed::default()
         };
         let kept = Kept::of(arrival, TrialInput { duration: trial.duration, ..input }, seed, &observed);
-        doubt(trial, &sent, &received, &kept);
+        let throttled = Quotas::of_this_process().throttled_since(&quotas);
+        doubt(trial, &sent, &received, &kept, throttled);
         trial.kept = Some(kept);
         trial.refused = sent.refused;
         trial.lateness = Delay::of(sent.lateness);

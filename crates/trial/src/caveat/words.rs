@@ -45,6 +45,15 @@ impl fmt::Display for Caveat {
                  target's doing; free a CPU for it, or let it go first (CAP_SYS_NICE)",
                 waited_ns / 1_000_000
             ),
+            Self::GeneratorThrottled { stopped_ns, times, runtime_us, period_us } => write!(
+                f,
+                "the generator was stopped {times} times, for {} ms in all, because its control group may use the CPU for {} \
+                 of each {} ms: its lateness is not the target's doing; raise the CPU quota (cpu.max, cpu.cfs_quota_us, \
+                 docker --cpus), or lower the load",
+                stopped_ns / 1_000_000,
+                runtime_us / 1000,
+                period_us / 1000
+            ),
             Self::LossDoubted { lost, ours } => write!(
                 f,
                 "not valid as a judgement of the target: {ours} of {lost} lost packets may not be its doing, for packets \
