@@ -24,11 +24,13 @@ pub mod packets;
 pub mod quantity;
 pub mod record;
 pub mod recording;
+pub mod said;
 pub mod scenario;
 pub mod search;
 pub mod session;
 pub mod target;
 pub mod trace;
+pub mod typed;
 
 /// The bytes as text; damaged text is read with its damage marked, as from a file.
 fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {

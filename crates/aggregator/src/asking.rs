@@ -1,5 +1,6 @@
 //! Asking an aggregator for its report.
 
+use super::address::host_and_port;
 use super::wire::{REQUEST, Report, ReportError};
 use dropline_consent::consent;
 use dropline_failure::Failure;
@@ -166,11 +167,9 @@ pub fn allowed(word: &str) -> Result<SocketAddr, Failure> {
 /// If the word is none, or the name is not known.
 pub fn resolve(word: &str) -> Result<SocketAddr, Failure> {
     let word = word.strip_prefix("heartbeat://").unwrap_or(word);
-    let port = word.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
-    if port.is_none_or(|port| port == 0) {
-        return Err(Failure::usage(format!("{word:?} is no address; write 127.0.0.1:9060")));
-    }
-    let mut found: Vec<SocketAddr> = word
+    let host_and_port = host_and_port(word)
+        .ok_or_else(|| Failure::usage(format!("{word:?} is no address; write 127.0.0.1:9060")))?;
+    let mut found: Vec<SocketAddr> = host_and_port
         .to_socket_addrs()
         .map_err(|why| Failure::environment(format!("{word} is not known: {why}")))?
         .collect();

@@ -47,11 +47,18 @@ impl FromStr for Network {
         };
         let address: IpAddr = address.parse().map_err(|_| wrong())?;
         let longest = if address.is_ipv4() { 32 } else { 128 };
-        let length = length.map_or(Ok(longest), str::parse).map_err(|_| wrong())?;
+        let length = length.map_or(Ok(longest), str::parse::<u8>).map_err(|_| wrong())?;
         if length > longest {
             return Err(wrong());
         }
-        Ok(Self { address, length })
+        // Senders are told apart by their IPv4 addresses, however their packets came.
+        match (address, address.to_canonical()) {
+            (IpAddr::V6(_), canonical @ IpAddr::V4(_)) => {
+                let length = length.checked_sub(96).ok_or_else(wrong)?;
+                Ok(Self { address: canonical, length })
+            }
+            _ => Ok(Self { address, length }),
+        }
     }
 }
 

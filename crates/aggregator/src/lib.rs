@@ -7,6 +7,7 @@
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod address;
 pub mod age;
 pub mod asking;
 pub mod gate;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// A reader's name, and what must hold of it for any bytes.
 type Check = (&'static str, fn(&[u8]));
 
-const CHECKS: [Check; 25] = [
+const CHECKS: [Check; 27] = [
     ("addresses", fuzz::addresses::check),
     ("answer", fuzz::answer::check),
     ("client_report", fuzz::client_report::check),
@@ -30,11 +30,13 @@ const CHECKS: [Check; 25] = [
     ("quantity", fuzz::quantity::check),
     ("record", fuzz::record::check),
     ("recording", fuzz::recording::check),
+    ("said", fuzz::said::check),
     ("scenario", fuzz::scenario::check),
     ("search", fuzz::search::check),
     ("session", fuzz::session::check),
     ("target", fuzz::target::check),
     ("trace", fuzz::trace::check),
+    ("typed", fuzz::typed::check),
 ];
 
 fn files(directory: &Path) -> Vec<PathBuf> {

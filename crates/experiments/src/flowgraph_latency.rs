@@ -9,7 +9,7 @@ mod turns;
 use super::{Effort, Found, kept};
 use cell::{Cell, Variant, WEIGHED};
 use dropline_failure::Failure;
-use dropline_record::CaveatLine;
+use dropline_record::{CaveatLine, Study};
 use dropline_targets::flowgraph::graph::Framework;
 use dropline_targets::flowgraph::lttng_is_here;
 use ran::Ran;
@@ -178,6 +178,17 @@ fn plan(effort: &Effort, here: &Here) -> (Vec<Block>, Vec<Block>) {
         }
     }
     (latencies, overheads)
+}
+
+/// What the runs say that were kept.
+///
+/// # Errors
+/// If a line is none, or there is none.
+pub(super) fn of_kept(text: &str) -> Result<Study, Failure> {
+    let seen: Vec<Ran> = kept::some(text)?;
+    let weighed = WEIGHED.into_iter().flat_map(|system| Cell::weighed(system, false, true));
+    let cells: Vec<Cell> = Cell::latency(false, true).into_iter().chain(weighed).collect();
+    Ok(tables::study(&cells, &latest(seen), None, Vec::new()))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ pub mod flowgraph_latency;
 pub mod heartbeat_cost;
 pub mod heartbeat_reliability;
 pub mod heartbeat_server;
-mod kept;
+pub mod kept;
 pub mod poisson_loss;
 pub mod search_cost;
 pub mod search_coverage;

@@ -12,7 +12,7 @@ mod tables;
 
 use super::{Effort, Found, kept};
 use dropline_failure::Failure;
-use dropline_record::CaveatLine;
+use dropline_record::{CaveatLine, Study};
 use observed::Observed;
 use row::Row;
 use std::sync::atomic::Ordering;
@@ -85,4 +85,13 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
         });
     }
     Ok(Found { study: tables::study(&rows, &seen, caveats), graphs: Vec::new(), calibrations: Vec::new() })
+}
+
+/// What the runs say that were kept.
+///
+/// # Errors
+/// If a line is none, or there is none.
+pub(super) fn of_kept(text: &str) -> Result<Study, Failure> {
+    let seen: Vec<Observed> = kept::some(text)?;
+    Ok(tables::study(&Row::full(), &seen, Vec::new()))
 }

@@ -10,7 +10,7 @@ mod tables;
 
 use super::{Effort, Found, kept};
 use dropline_failure::Failure;
-use dropline_record::CaveatLine;
+use dropline_record::{CaveatLine, Study};
 use dropline_report::{Calibration, CalibrationLine};
 use dropline_sim::System;
 use searches::{Contender, Ended, Job};
@@ -57,13 +57,9 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
     if complete.is_empty() {
         return Err(Failure::interrupted());
     }
-    ended.retain(|one| {
-        complete.contains(&one.seed) && systems.iter().any(|system| system.name() == one.system)
-    });
+    ended.retain(|one| complete.contains(&one.seed));
     let installed = rival::join(&mut ended, &complete, &systems, effort, progress)?;
-    // Two files of runs that were joined may hold a search twice.
-    ended.sort_by_key(Ended::key);
-    ended.dedup_by_key(|one| one.key());
+    let ended = of_systems(ended, &systems);
     let count = u32::try_from(complete.len()).unwrap_or(runs);
     let mut study = tables::study(&ended, &systems, count, installed);
     if count < runs {
@@ -177,6 +173,26 @@ fn pooled(ended: &[Ended], level: u64, goals: &[usize]) -> (u64, u64) {
     let answers: Vec<bool> =
         searches.flat_map(|one| goals.iter().map(|&goal| one.answers[goal].holds)).collect();
     (answers.iter().filter(|holds| **holds).count() as u64, answers.len() as u64)
+}
+
+/// What the searches say that were kept.
+///
+/// # Errors
+/// If a line is none, or there is none.
+pub(super) fn of_kept(text: &str) -> Result<Study, Failure> {
+    let systems: Vec<System> = System::all().collect();
+    let ended = of_systems(kept::some(text)?, &systems);
+    let seeds: BTreeSet<u64> = ended.iter().map(|one| one.seed).collect();
+    let rival = ended.iter().any(|one| one.contender == Contender::Rival);
+    Ok(tables::study(&ended, &systems, u32::try_from(seeds.len()).unwrap_or(u32::MAX), rival))
+}
+
+/// Each search of these systems once: two files of runs that were joined may hold one twice.
+fn of_systems(mut ended: Vec<Ended>, systems: &[System]) -> Vec<Ended> {
+    ended.retain(|one| systems.iter().any(|system| system.name() == one.system));
+    ended.sort_by_key(Ended::key);
+    ended.dedup_by_key(|one| one.key());
+    ended
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ mod tables;
 
 use super::{Effort, Found, kept};
 use dropline_failure::Failure;
-use dropline_record::CaveatLine;
+use dropline_record::{CaveatLine, Study};
 use observed::Observed;
 use scene::Scene;
 use std::sync::atomic::Ordering;
@@ -76,4 +76,13 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
     }
     let study = tables::study(&scenes, &seen, caveats);
     Ok(Found { study, graphs: Vec::new(), calibrations: Vec::new() })
+}
+
+/// What the searches say that were kept.
+///
+/// # Errors
+/// If a line is none, or there is none.
+pub(super) fn of_kept(text: &str) -> Result<Study, Failure> {
+    let seen: Vec<Observed> = kept::some(text)?;
+    Ok(tables::study(&Scene::ALL, &seen, Vec::new()))
 }

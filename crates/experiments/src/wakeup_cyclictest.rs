@@ -6,7 +6,7 @@ mod tables;
 use super::{Effort, Found, kept};
 use block::{Block, By, Conditions};
 use dropline_failure::Failure;
-use dropline_record::CaveatLine;
+use dropline_record::{CaveatLine, Study};
 use dropline_verbs::compare::turns::quartet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -82,6 +82,15 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
 /// Whose turn it is: A B B A or B A A B by chance.
 fn order(number: u32) -> [By; 4] {
     quartet(SEED, number.into()).map(|side| [By::Cyclictest, By::Dropline][side])
+}
+
+/// What the blocks say that were kept.
+///
+/// # Errors
+/// If a line is none, or there is none.
+pub(super) fn of_kept(text: &str) -> Result<Study, Failure> {
+    let seen: Vec<Block> = kept::some(text)?;
+    tables::study(&seen, Vec::new())
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 pub mod cycles;
 pub mod measurer;
+pub mod said;
 mod server;
 mod sys;
 

@@ -17,7 +17,7 @@ pub mod summary;
 
 pub use collector::{Collected, Collector};
 pub use exported::Events;
-pub use lttng::{LttngSession, lttng_is_here};
+pub use lttng::{LttngSession, discarded, lttng_is_here};
 pub use program::Program;
 pub use recorded::Names;
 pub use settings::{Recording, Settings, Source};

@@ -5,6 +5,7 @@
 
 use super::udp::resolve;
 use super::{Kind, Opened, Opening};
+use dropline_aggregator::address::host_and_port;
 use dropline_aggregator::asking::{Answer, ask, connect};
 use dropline_aggregator::sender::{Sent, offer};
 use dropline_aggregator::wire::{Heartbeat, VARIABLES};
@@ -21,13 +22,8 @@ use std::time::{Duration, Instant};
 pub(super) fn parse(word: &str) -> Result<Kind, Failure> {
     let wrong =
         || Failure::usage(format!("heartbeat://{word} is no address; write heartbeat://127.0.0.1:9060"));
-    let (host, port) = word.rsplit_once(':').ok_or_else(wrong)?;
-    let port = port.parse::<u16>().ok().filter(|&port| port > 0).ok_or_else(wrong)?;
-    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-    if host.is_empty() {
-        return Err(wrong());
-    }
-    Ok(Kind::Heartbeat { host, port })
+    let (host, port) = host_and_port(word).ok_or_else(wrong)?;
+    Ok(Kind::Heartbeat { host: host.into(), port })
 }
 
 /// Resolves the name, asks whether we may, asks for a report.

@@ -1,6 +1,7 @@
 //! `udp://` targets: a UDP service that answers each request, or takes packets one way.
 
 use super::{Kind, Opened, Opening, parameters};
+use dropline_aggregator::address::host_and_port;
 use dropline_consent::{consent, refused};
 use dropline_failure::{Failure, nearest};
 use dropline_traffic::{
@@ -17,12 +18,7 @@ use std::time::Duration;
 pub(super) fn parse(word: &str) -> Result<Kind, Failure> {
     let (address, parameters) = parameters(word)?;
     let wrong = || Failure::usage(format!("udp://{address} is no address; write udp://127.0.0.1:7007"));
-    let (host, port) = address.rsplit_once(':').ok_or_else(wrong)?;
-    let port = port.parse::<u16>().ok().filter(|&port| port > 0).ok_or_else(wrong)?;
-    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-    if host.is_empty() {
-        return Err(wrong());
-    }
+    let (host, port) = host_and_port(address).ok_or_else(wrong)?;
     let mut reply = Reply::Echo;
     for (name, value) in parameters {
         match (name, value) {
@@ -40,7 +36,7 @@ pub(super) fn parse(word: &str) -> Result<Kind, Failure> {
             }
         }
     }
-    Ok(Kind::Udp { host, port, reply })
+    Ok(Kind::Udp { host: host.into(), port, reply })
 }
 
 /// Each millisecond, every look kept that says something.

@@ -44,7 +44,9 @@ pub(super) fn join(
     let Some(python) = python.filter(|_| Path::new(SCRIPT).exists()) else { return Ok(false) };
     all.retain(|one| one.contender != Contender::Rival || !left.contains(&one.seed));
     // Runs of seeds without a gap.
-    let runs = left.chunk_by(|one, next| one + 1 == *next).flat_map(|run| run.chunks(SEEDS_AT_ONCE));
+    let runs = left
+        .chunk_by(|one, next| next.checked_sub(1) == Some(*one))
+        .flat_map(|run| run.chunks(SEEDS_AT_ONCE));
     for run in runs {
         if effort.stop.load(Ordering::Relaxed) {
             return Ok(false);

@@ -44,7 +44,13 @@ pub(super) struct Ended {
     pub(super) seed: u64,
     pub(super) seconds: f64,
     pub(super) caveats: Vec<String>,
+    /// One for each goal.
+    #[serde(deserialize_with = "of_both_goals")]
     pub(super) answers: Vec<Answer>,
+}
+
+fn of_both_goals<'de, D: serde::Deserializer<'de>>(answers: D) -> Result<Vec<Answer>, D::Error> {
+    <[Answer; 2]>::deserialize(answers).map(Vec::from)
 }
 
 /// The answer to one goal, as shares of the truth.

@@ -4,7 +4,7 @@ pub mod answer;
 mod bench;
 mod program;
 mod standing;
-mod topology;
+pub mod topology;
 mod traced;
 
 pub use bench::Bench;

@@ -150,9 +150,9 @@ fn provider() -> Result<PathBuf, Failure> {
 }
 
 /// Sum of the channels' discarded events in what `lttng list SESSION` prints.
-fn discarded(listed: &str) -> u64 {
+pub fn discarded(listed: &str) -> u64 {
     let counts = listed.lines().filter_map(|line| line.trim().strip_prefix("Discarded events:"));
-    counts.filter_map(|count| count.trim().parse::<u64>().ok()).sum()
+    counts.filter_map(|count| count.trim().parse().ok()).fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]
@@ -164,5 +164,11 @@ mod tests {
         let listed =
             "- a: [enabled]\n    Discarded events: 3278\n\n- b: [enabled]\n    Discarded events: 5\n";
         assert_eq!((discarded(listed), discarded("Recording session")), (3283, 0));
+    }
+
+    #[test]
+    fn counts_of_channels_that_add_up_beyond_64_bits_are_as_many_as_can_be_said() {
+        let listed = format!("Discarded events: {}\nDiscarded events: 2\n", u64::MAX);
+        assert_eq!(discarded(&listed), u64::MAX);
     }
 }

@@ -1,7 +1,7 @@
 //! Which CPUs share a core.
 
 use super::Cpus;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::read_to_string;
 
 /// CPUs of each core that this program may use.
@@ -31,7 +31,7 @@ impl Topology {
     }
 
     /// From each CPU's package and core.
-    fn of(cpus: impl IntoIterator<Item = (u32, Option<(i64, i64)>)>) -> Self {
+    pub fn of(cpus: impl IntoIterator<Item = (u32, Option<(i64, i64)>)>) -> Self {
         let mut known: BTreeMap<(i64, i64), Vec<u32>> = BTreeMap::new();
         let mut cores: Vec<Vec<u32>> = Vec::new();
         for (cpu, place) in cpus {
@@ -59,13 +59,18 @@ impl Topology {
     }
 }
 
-/// `0-3,8` as numbers; what is none is left out.
-fn list(text: &str) -> Vec<u32> {
+/// No kernel is built for more CPUs.
+const MOST_CPUS: u32 = 1 << 16;
+
+/// `0-3,8` as numbers, each once and in order; what is no CPU is left out.
+pub fn list(text: &str) -> Vec<u32> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
+        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        (last < MOST_CPUS).then_some(first..=last)
     };
-    text.split(',').filter_map(range).flatten().collect()
+    let cpus: BTreeSet<u32> = text.split(',').filter_map(range).flatten().collect();
+    cpus.into_iter().collect()
 }
 
 #[cfg(test)]
@@ -89,5 +94,10 @@ mod tests {
     fn lists_of_cpus_are_read_as_the_kernel_writes_them() {
         assert_eq!(list("0-3,8,10-11\n"), [0, 1, 2, 3, 8, 10, 11]);
         assert!(list("").is_empty());
+    }
+
+    #[test]
+    fn a_list_of_more_cpus_than_a_kernel_knows_fills_no_memory() {
+        assert_eq!(list("0-4294967295,3,1-3"), [1, 2, 3]);
     }
 }
