@@ -16,7 +16,8 @@ fn count(value: &Value) -> u64 {
 fn every_packet_of_every_client_is_served_or_dropped() {
     let bench = Bench::new();
     for arrival in ["yield:n=4", "clients:n=8,think=exp(1ms)", "clients:n=8,think=tick(20ms)"] {
-        let words = ["--service-time", "50us", "--queue", "0", "--json", "--times", "times"];
+        let times = format!("times of {}", arrival.split(':').collect::<Vec<_>>().join(" "));
+        let words = ["--service-time", "50us", "--queue", "0", "--json", "--times", &times];
         let service = bench.serve(&words);
         let target = format!("{}?reply=none", service.target());
         let words = ["trial", &target, "--duration=300ms", "--arrival", arrival, "--json", "-q", "-o", "-"];
@@ -27,7 +28,7 @@ fn every_packet_of_every_client_is_served_or_dropped() {
         // The questions how many arrived come to the same socket, and find it full too.
         let questions = count(&served["dropped_socket"]).checked_sub(count(&json["lost"]));
         assert!(questions.is_some_and(|questions| questions <= 5), "{arrival}: {json} {served}");
-        let times = std::fs::read_to_string(bench.path("times")).unwrap();
+        let times = bench.read(&times);
         assert_eq!(times.lines().count() as u64, count(&served["received"]), "{arrival}");
         // It intended nothing, so nothing of what it intended is missing.
         assert!(json["intended"].is_null() && json["trial_loss_ratio"].is_null(), "{arrival}: {json}");

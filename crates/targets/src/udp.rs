@@ -174,7 +174,7 @@ pub fn failure(why: &UdpError) -> Failure {
 /// A target that was measured before and is not there any more.
 fn died(why: &UdpError, last: u64) -> Failure {
     Failure::environment(format!("the target died after trial {last}: {why}"))
-        .advice("finished trials are kept; start it again")
+        .advice("finished trials are kept; start the target again: a search then goes on with --resume")
 }
 
 /// A UDP measurer whose errors say what to do.
