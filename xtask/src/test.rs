@@ -28,10 +28,23 @@ fn pages() -> Done {
     let _ = std::fs::remove_dir_all(&directory);
     std::fs::create_dir_all(&directory).map_err(|why| format!("cannot create target/pages: {why}"))?;
     for (name, words) in [
-        ("credible", &["search", "sim:noisy"][..]),
+        ("credible", &["search", "sim:noisy", "--seed=8"][..]),
         ("certified", &["search", "sim:soft", "--certify"]),
         ("mlr", &["search", "sim:soft", "--algorithm", "mlr"]),
-        ("mdr", &["search", "sim:inconsistent", "--algorithm", "mdr", "--goal", "0", "--goal", "0.5%"]),
+        (
+            "mdr",
+            &[
+                "search",
+                "sim:inconsistent",
+                "--seed=8",
+                "--algorithm",
+                "mdr",
+                "--goal",
+                "0",
+                "--goal",
+                "0.5%",
+            ],
+        ),
         ("binary", &["search", "sim:consistent", "--algorithm", "binary"]),
         ("trial", &["trial", TRIAL, "--load", "1Mpps", "--duration", "1s"]),
     ] {
