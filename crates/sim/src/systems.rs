@@ -4,7 +4,6 @@ mod breakdown;
 mod bucket;
 mod clumped;
 mod drooping;
-mod gentle;
 mod inconsistent;
 mod knee;
 mod lossy_below;
@@ -39,8 +38,8 @@ static ALL: [&dyn Behaviour; 21] = [
     &restless::DRIFT,
     &lossy_below::FLOOR,
     &lossy_below::BAND,
-    &gentle::RANDOM_LOSS,
-    &gentle::SLOPE,
+    &lossy_below::RANDOM_LOSS,
+    &lossy_below::SLOPE,
     &restless::COLD_START,
 ];
 

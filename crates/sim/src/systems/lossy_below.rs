@@ -8,6 +8,8 @@ use rand_distr::{Binomial, Distribution as _, StandardNormal};
 use std::time::Duration;
 
 /// A hard limit that scatters by 0.2 %, and a little loss between two loads below it.
+///
+/// It grows with a power of the load up to the limit.
 #[derive(Debug)]
 pub(super) struct LossyBelow {
     name: &'static str,
@@ -15,8 +17,9 @@ pub(super) struct LossyBelow {
     /// Loads between which packets are lost, as multiples of the capacity.
     from: f64,
     to: f64,
-    /// Probability that a packet is lost there.
+    /// Probability that a packet is lost there, at the limit: below it so much times (load ÷ limit)^power.
     loss: f64,
+    power: f64,
 }
 
 /// A bad cable, a checksum that fails now and then.
@@ -26,6 +29,7 @@ pub(super) const FLOOR: LossyBelow = LossyBelow {
     from: 0.0,
     to: f64::INFINITY,
     loss: 1e-6,
+    power: 0.0,
 };
 
 /// A resonance of timers and batches.
@@ -35,6 +39,27 @@ pub(super) const BAND: LossyBelow = LossyBelow {
     from: 0.84,
     to: 0.93,
     loss: 1e-3,
+    power: 0.0,
+};
+
+/// A radio link, a policy that drops at random.
+pub(super) const RANDOM_LOSS: LossyBelow = LossyBelow {
+    name: "random-loss",
+    about: "a hard limit; of a thousand packets three are lost at any load (a radio link)",
+    from: 0.0,
+    to: f64::INFINITY,
+    loss: 3e-3,
+    power: 0.0,
+};
+
+/// Packets that overtake one another, or meet in one bucket of a table.
+pub(super) const SLOPE: LossyBelow = LossyBelow {
+    name: "slope",
+    about: "a hard limit; below it a share of 0.00001 · (load/limit)^12 is lost (packets that collide)",
+    from: 0.0,
+    to: f64::INFINITY,
+    loss: 1e-5,
+    power: 12.0,
 };
 
 /// Standard deviation of the logarithm of the limit.
@@ -42,7 +67,10 @@ const SCATTER: f64 = 0.002;
 
 impl LossyBelow {
     fn besides(&self, multiple: f64) -> f64 {
-        if self.from < multiple && multiple < self.to { self.loss } else { 0.0 }
+        match self.from < multiple && multiple < self.to {
+            true => self.loss * libm::pow(multiple.min(1.0), self.power),
+            false => 0.0,
+        }
     }
 }
 
@@ -81,10 +109,9 @@ impl Behaviour for LossyBelow {
                 tails::binomial_above(packets, self.besides(lossy * 0.999_999), allowed)
             }
         };
-        let at_limit = |multiple: f64| {
-            let lost = if self.to.is_infinite() { self.loss } else { 0.0 };
-            tails::normal_below(libm::log(multiple * (good + lost)) / SCATTER)
-        };
+        // A share of what the limit lets through is lost beside the excess: the goal allows the rest of its ratio.
+        let through = good / (1.0 - self.besides(1.0));
+        let at_limit = |multiple: f64| tails::normal_below(libm::log(multiple * through) / SCATTER);
         let exceeds = |multiple: f64| 1.0 - (1.0 - at_limit(multiple)) * (1.0 - below(multiple));
         tails::highest_load(capacity, 4.0 / good, probability, exceeds)
     }
