@@ -5,8 +5,12 @@
 //! a nonnegative supermartingale, and it ever exceeds 1/α with probability α at most (Ville 1939; Shafer 2021), however
 //! loads were chosen and whenever the search stopped. The same from above. What he bets on is what earlier trials lead
 //! to expect.
+//!
+//! That refutes one load at a time. A bound is where every load beyond it is refuted, so that it is wrong only if the
+//! truth itself is, which happens with probability α at most: the highest load refuted would be wrong oftener.
 
 use super::constants::bets::{NEAR, STAKE};
+use std::cmp::Ordering;
 
 /// Trials of one goal in order: logarithms of their loads, and whether they failed it.
 #[derive(Clone, Debug, Default)]
@@ -44,26 +48,34 @@ impl Bets {
     /// `doubt`; infinite where nothing is certain. The truth is where trials fail with probability `exceed`.
     pub(super) fn certain(&self, exceed: f64, doubt: f64) -> (f64, f64) {
         let enough = -libm::log(doubt);
-        let lower = self.farthest(false, 1.0 - exceed, enough, |load, end| load >= end);
-        let upper = self.farthest(true, exceed, enough, |load, end| load <= end);
-        (lower.reduce(f64::max).unwrap_or(f64::NEG_INFINITY), upper.reduce(f64::min).unwrap_or(f64::INFINITY))
+        let lower = self.farthest(false, 1.0 - exceed, enough, f64::total_cmp);
+        let upper = self.farthest(true, exceed, enough, |load, end| end.total_cmp(load));
+        (lower.unwrap_or(f64::NEG_INFINITY), upper.unwrap_or(f64::INFINITY))
     }
 
-    /// Ends at which bets on one outcome, which has at most the probability `chance` beyond them, made so rich.
-    fn farthest<'a>(
-        &'a self,
+    /// How far ends are refuted one after the other, the outermost first, by bets on one outcome at them and inwards,
+    /// which has at most the probability `chance` there.
+    fn farthest(
+        &self,
         bad: bool,
         chance: f64,
         enough: f64,
-        beyond: impl Fn(f64, f64) -> bool + Copy + 'a,
-    ) -> impl Iterator<Item = f64> + 'a {
+        inwards: impl Fn(&f64, &f64) -> Ordering,
+    ) -> Option<f64> {
         let (won, lost) = (libm::log(STAKE / chance + 1.0 - STAKE), libm::log(1.0 - STAKE));
-        let bets = move || self.trials.iter().filter(move |one| one.expected_bad == Some(bad));
-        let wealth = move |end: f64| -> f64 {
-            let counted = bets().filter(|one| beyond(one.log_load, end));
-            counted.map(|one| if one.is_bad == bad { won } else { lost }).sum()
-        };
-        bets().map(|one| one.log_load).filter(move |&end| wealth(end) >= enough)
+        let mut bets: Vec<&Bet> = self.trials.iter().filter(|one| one.expected_bad == Some(bad)).collect();
+        bets.sort_by(|one, other| inwards(&one.log_load, &other.log_load));
+        let gain = |one: &Bet| if one.is_bad == bad { won } else { lost };
+        let mut wealth: f64 = bets.iter().map(|one| gain(one)).sum();
+        let mut end = None;
+        for at_one_load in bets.chunk_by(|one, other| one.log_load == other.log_load) {
+            if wealth < enough {
+                break;
+            }
+            end = Some(at_one_load[0].log_load);
+            wealth -= at_one_load.iter().map(|one| gain(one)).sum::<f64>();
+        }
+        end
     }
 }
 

@@ -1,8 +1,9 @@
 //! Every number of the credible search that somebody chose: what it means, its unit, and what set it.
 //!
 //! *coverage of* systems: set where `dropline experiment search-coverage` held most, or was fastest, on these simulated
-//! systems, as far as the history of the code tells; *cost*: bounds the time of a decision; *argued*: follows from the reason beside it; *judged*: chosen once by what
-//! is known of targets, and not varied since. Numbers that follow from mathematics stand where they are used.
+//! systems, as far as the history of the code tells; *cost*: bounds the time of a decision; *argued*: follows from the
+//! reason beside it; *judged*: chosen once by what is known of targets, and not varied since. Numbers that follow from
+//! mathematics stand where they are used.
 
 use std::ops::Range;
 

@@ -1,6 +1,7 @@
 //! The loss curve that is believed in, for a reader's eye.
 
 use super::cloud::Cloud;
+use super::view;
 use crate::CurvePoint;
 use dropline_trial::{LoadRange, Rate};
 
@@ -11,7 +12,7 @@ const DRAWS: usize = 400;
 pub(super) fn around(cloud: &Cloud, lowest: f64, highest: f64, range: LoadRange) -> Vec<CurvePoint> {
     let draws = cloud.sample(DRAWS);
     let margin = (highest - lowest).max(1e-3);
-    let (min, max) = (libm::log(range.min().as_pps()), libm::log(range.max().as_pps()));
+    let (min, max) = view::logs(range);
     let (from, to) = ((lowest - margin).max(min), (highest + margin).min(max));
     let point = |index: usize| {
         let log_load = from + (to - from) * index as f64 / (POINTS - 1) as f64;

@@ -12,7 +12,7 @@ use super::first::First;
 use super::forgotten::Forgotten;
 use super::locate::{Locate, Place};
 use super::model::Evidence;
-use super::view::{Stated, UNCERTAIN, View};
+use super::view::{self, Stated, UNCERTAIN, View};
 use super::{choice, curve};
 use crate::{CurvePoint, Goal, GoalOutcome, GoalResult, Irregular, Outlook};
 use dropline_trial::{Caveat, LoadRange, Rate, Ratio, Trial, TrialInput, seed};
@@ -339,26 +339,26 @@ impl Inquiry {
         }
         let draws = cloud.sample(choice::draws());
         let views = || self.goals.iter().zip(&self.views);
-        let known = |goal: &Goal, view: &View| {
-            view.is_believed(goal, self.range) || view.is_settled(goal, self.range)
-        };
-        let open = views().filter(|(goal, view)| !known(goal, view));
+        let open = views().filter(|(goal, view)| !view.is_known(goal, self.range));
         let mut wishes: Vec<_> = open.map(|(goal, view)| view.wish(goal, &draws)).collect();
         if wishes.is_empty() {
             wishes = views().map(|(goal, view)| view.wish(goal, &draws)).collect();
         }
-        let range = (libm::log(self.range.min().as_pps()), libm::log(self.range.max().as_pps()));
         let near =
             Rate::pps(libm::exp(self.lowest())).map_or(self.range.min(), |load| self.range.clamp(load));
-        let best = choice::best(&draws, &wishes, self.length_at(near).as_secs_f64(), range)?;
+        let best = choice::best(&draws, &wishes, self.length_at(near).as_secs_f64(), view::logs(self.range))?;
         Rate::pps(libm::exp(best)).ok().map(|load| self.range.clamp(load))
+    }
+
+    /// Goals whose interval is too wide yet.
+    fn unsettled(&self) -> impl Iterator<Item = (&Goal, &View)> {
+        self.goals.iter().zip(&self.views).filter(|(goal, view)| !view.is_settled(goal, self.range))
     }
 
     /// A load that is believed to be an end of an interval but was not shown to be one: where all are believed to be
     /// narrow, and now and then where what is stated is much wider than what is believed, or the belief has a long tail.
     fn unshown(&self) -> Option<Rate> {
-        let views =
-            || self.goals.iter().zip(&self.views).filter(|(goal, view)| !view.is_settled(goal, self.range));
+        let views = || self.unsettled();
         let load = match views().all(|(goal, view)| view.is_believed(goal, self.range)) {
             true => views().find_map(|(_, view)| view.unshown(self.range)),
             false if self.trials < SETTLING || !self.trials.is_multiple_of(SHOWN_ONE_IN) => None,
@@ -372,8 +372,7 @@ impl Inquiry {
 
     /// Where the next trial belongs for a goal of which the model knows much less than the trials show.
     fn plainly(&self) -> Option<Rate> {
-        let views = self.goals.iter().zip(&self.views).filter(|_| self.trials >= SETTLING);
-        let open = views.filter(|(goal, view)| !view.is_settled(goal, self.range));
+        let open = self.unsettled().filter(|_| self.trials >= SETTLING);
         let loads: Vec<f64> = open.filter_map(|(goal, view)| view.plainly(goal, self.range)).collect();
         // Goals in turn.
         let load = loads.get(self.trials.checked_rem(loads.len())?)?;

@@ -19,10 +19,11 @@ pub(super) struct View {
     pub(super) lower: f64,
     pub(super) median: f64,
     pub(super) upper: f64,
-    /// The highest load that met the goal, and the lowest that failed it: the interval that is stated holds both.
     /// Where most of the belief is: four of five.
     most: (f64, f64),
+    /// The highest load that met the goal, and the lowest that failed it: the interval that is stated holds both.
     shown: (f64, f64),
+    /// Loads that the truth is not below and not above, whatever is believed.
     certain: (f64, f64),
 }
 
@@ -61,8 +62,8 @@ impl View {
     }
 
     /// The ends that are stated: no end without a trial that met the goal at or above the lower one, and one that
-    /// failed it at or below the upper one, whatever the model believes.
-    /// And none beyond what trials alone make certain.
+    /// failed it at or below the upper one, whatever the model believes; and none beyond what trials alone make
+    /// certain.
     fn stated(&self) -> (f64, f64) {
         let (lower, upper) = (self.lower.min(self.shown.0), self.upper.max(self.shown.1));
         match self.certain {
@@ -77,7 +78,7 @@ impl View {
     /// that met the goal and the lowest that failed it, or once more at one of them until it is certain.
     pub(super) fn plainly(&self, goal: &Goal, range: LoadRange) -> Option<f64> {
         let (good, bad) = self.shown;
-        let (min, max) = (libm::log(range.min().as_pps()), libm::log(range.max().as_pps()));
+        let (min, max) = logs(range);
         let wanted = -libm::log1p(-goal.width.as_f64());
         let believed = self.upper.min(max) - self.lower.max(min);
         let is_lost = good < bad && believed > MUCH_WIDER * (bad - good).max(wanted);
@@ -92,7 +93,7 @@ impl View {
     /// Where a trial would move an end that no trial has shown yet to where the model believes it, the farther one
     /// first.
     pub(super) fn unshown(&self, range: LoadRange) -> Option<f64> {
-        let (min, max) = (libm::log(range.min().as_pps()), libm::log(range.max().as_pps()));
+        let (min, max) = logs(range);
         let (lower, upper) = self.stated();
         let gaps = [(self.lower - lower.max(min), self.lower), (upper.min(max) - self.upper, self.upper)];
         let farthest = gaps.into_iter().max_by(|one, other| one.0.total_cmp(&other.0));
@@ -102,7 +103,7 @@ impl View {
     /// A load in a tail of the belief that reaches much farther than most of it: a trial there makes an end of the tail,
     /// or of the rest.
     pub(super) fn in_a_tail(&self, range: LoadRange) -> Option<f64> {
-        let (min, max) = (libm::log(range.min().as_pps()), libm::log(range.max().as_pps()));
+        let (min, max) = logs(range);
         let (low, high) = self.most;
         let (least, most) = self.certain;
         let (lower, upper) = (self.lower.max(min).max(least), self.upper.min(max).min(most));
@@ -117,7 +118,7 @@ impl View {
 
     /// Whether what is stated is so much wider than what is believed.
     pub(super) fn is_unshown(&self, range: LoadRange) -> bool {
-        let (min, max) = (libm::log(range.min().as_pps()), libm::log(range.max().as_pps()));
+        let (min, max) = logs(range);
         let (lower, upper) = self.stated();
         upper.min(max) - lower.max(min) > MUCH_WIDER * (self.upper - self.lower)
     }
@@ -137,6 +138,11 @@ impl View {
     pub(super) fn is_believed(&self, goal: &Goal, range: LoadRange) -> bool {
         let (shown, certain) = ((f64::INFINITY, f64::NEG_INFINITY), UNCERTAIN);
         Self { shown, certain, ..*self }.is_settled(goal, range)
+    }
+
+    /// Whether the model believes it or trials show it: another trial belongs to a goal of which neither is so.
+    pub(super) fn is_known(&self, goal: &Goal, range: LoadRange) -> bool {
+        self.is_believed(goal, range) || self.is_settled(goal, range)
     }
 
     /// Whether it is within its goal's width, or beyond an end of the range.
@@ -192,6 +198,11 @@ impl View {
         };
         GoalOutcome { lower, upper, conditional_throughput_pps: None, result }
     }
+}
+
+/// Logarithms of the ends of a range.
+pub(super) fn logs(range: LoadRange) -> (f64, f64) {
+    (libm::log(range.min().as_pps()), libm::log(range.max().as_pps()))
 }
 
 /// Logarithm of a goal's load where the system is like this.
