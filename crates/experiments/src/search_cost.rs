@@ -9,7 +9,7 @@ use dropline_failure::Failure;
 use dropline_record::{Record, Study, Table};
 use dropline_report::Graph;
 use dropline_search::mlr::EffectiveDuration;
-use dropline_search::{Goal, Limits, mdr};
+use dropline_search::{Goal, mdr};
 use dropline_stats::sample::{mean, ratio_deviation, standard_error};
 use dropline_targets::Target;
 use dropline_trial::{Ratio, TrafficProfile};
@@ -188,25 +188,15 @@ fn one(
     }
     let target = Target::parse(&format!("sim:{}", suite.system))?;
     let simulation = target.simulation().expect("sim: is a simulation");
+    let range = simulation.range();
     let plan = SearchPlan {
         profile: TrafficProfile { seed, ..TrafficProfile::default() },
-        algorithm: contender.algorithm(),
-        preset: None,
-        goals: contender.goals(suite, final_s),
-        range: simulation.range(),
-        limits: Limits::default(),
-        warm_up: Duration::ZERO,
-        delay_at: Vec::new(),
-        repetition: None,
-        target,
+        ..SearchPlan::of(target, contender.algorithm(), contender.goals(suite, final_s), range)
     };
     let conditions = Conditions {
         command_line: vec!["dropline".into(), "experiment".into(), "search-cost".into()],
         stop: Arc::clone(&effort.stop),
-        patience: Duration::ZERO,
-        slices: None,
-        generator_limit: None,
-        moving: dropline_traffic::Moving::default(),
+        ..Conditions::default()
     };
     Ok(search(&plan, &Output::Nowhere, &conditions, &mut Unwatched)?.record)
 }

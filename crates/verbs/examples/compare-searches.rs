@@ -16,8 +16,6 @@ use dropline_verbs::compare::searches::{Searched, compare};
 use dropline_verbs::observer::Unwatched;
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
 use dropline_verbs::search::Conditions;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 const CAPACITY: f64 = 9e6;
@@ -61,27 +59,13 @@ fn main() {
 }
 
 fn searched(system: System, capacity: f64, seed: u64, algorithm: AlgorithmPlan) -> Searched {
+    let target = Target::parse(&format!("sim:{}?capacity={capacity}pps&seed={seed}", system.name()));
     let plan = SearchPlan {
-        target: Target::parse(&format!("sim:{}?capacity={capacity}pps&seed={seed}", system.name()))
-            .expect("a target"),
         profile: TrafficProfile { seed, ..TrafficProfile::default() },
-        algorithm,
-        preset: None,
-        goals: goals(algorithm),
-        range: default_range(),
         limits: Limits { budget: algorithm.default_budget(), max_trials: Some(2000) },
-        warm_up: Duration::ZERO,
-        delay_at: Vec::new(),
-        repetition: None,
+        ..SearchPlan::of(target.expect("a target"), algorithm, goals(algorithm), default_range())
     };
-    let conditions = Conditions {
-        command_line: Vec::new(),
-        stop: Arc::new(AtomicBool::new(false)),
-        patience: Duration::from_secs(1),
-        slices: None,
-        generator_limit: None,
-        moving: dropline_traffic::Moving::default(),
-    };
+    let conditions = Conditions::default();
     let finished = dropline_verbs::search::search(&plan, &Output::Nowhere, &conditions, &mut Unwatched)
         .expect("a search");
     Searched::of("simulated", finished.record).expect("a search")

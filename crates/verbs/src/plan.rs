@@ -127,6 +127,22 @@ pub struct SearchPlan {
 }
 
 impl SearchPlan {
+    /// A search of which nothing but this was said: no limits, no warm-up, packets as they are by default.
+    pub fn of(target: Target, algorithm: AlgorithmPlan, goals: Vec<Goal>, range: LoadRange) -> Self {
+        Self {
+            target,
+            profile: TrafficProfile::default(),
+            algorithm,
+            preset: None,
+            goals,
+            range,
+            limits: Limits::default(),
+            warm_up: Duration::ZERO,
+            delay_at: Vec::new(),
+            repetition: None,
+        }
+    }
+
     /// A fresh search.
     ///
     /// # Errors

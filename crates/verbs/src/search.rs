@@ -36,6 +36,20 @@ pub struct Conditions {
     pub moving: Moving,
 }
 
+impl Default for Conditions {
+    /// Nobody typed a command, and nobody will stop it; a program may be silent for 20 s.
+    fn default() -> Self {
+        Self {
+            command_line: Vec::new(),
+            stop: Arc::default(),
+            patience: Duration::from_secs(20),
+            slices: None,
+            generator_limit: None,
+            moving: Moving::default(),
+        }
+    }
+}
+
 /// A search that ended, or was ended.
 #[derive(Debug)]
 pub struct Finished {

@@ -3,41 +3,27 @@
 use dropline_archive::record_file::Output;
 use dropline_record::ComparedSearches;
 use dropline_search::{Limits, Preset};
+use dropline_sim::default_range;
 use dropline_targets::Target;
-use dropline_trial::{LoadRange, Rate, TrafficProfile};
+use dropline_trial::TrafficProfile;
 use dropline_verbs::compare::searches::{Searched, compare};
 use dropline_verbs::observer::Unwatched;
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
 use dropline_verbs::search::Conditions;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Pairs of a system.
 const PAIRS: u64 = 8;
 
 fn searched(system: &str, capacity: f64, seed: u64) -> Searched {
+    let target = Target::parse(&format!("sim:{system}?capacity={capacity}pps&seed={seed}")).unwrap();
     let algorithm = AlgorithmPlan::parse("credible").unwrap();
     let plan = SearchPlan {
-        target: Target::parse(&format!("sim:{system}?capacity={capacity}pps&seed={seed}")).unwrap(),
         profile: TrafficProfile { seed, ..TrafficProfile::default() },
-        algorithm,
-        preset: None,
-        goals: Preset::Csit.goals(),
-        range: LoadRange::new(Rate::pps(1e4).unwrap(), Rate::pps(14_880_952.0).unwrap()).unwrap(),
         limits: Limits { budget: Some(Duration::from_secs(20)), max_trials: None },
-        warm_up: Duration::ZERO,
-        delay_at: Vec::new(),
-        repetition: None,
+        ..SearchPlan::of(target, algorithm, Preset::Csit.goals(), default_range())
     };
-    let conditions = Conditions {
-        command_line: Vec::new(),
-        stop: Arc::new(AtomicBool::new(false)),
-        patience: Duration::from_secs(20),
-        slices: None,
-        generator_limit: None,
-        moving: dropline_traffic::Moving::default(),
-    };
+    let conditions = Conditions::default();
     let finished =
         dropline_verbs::search::search(&plan, &Output::Nowhere, &conditions, &mut Unwatched).unwrap();
     Searched::of("simulated", finished.record).unwrap()

@@ -5,9 +5,9 @@ use dropline_failure::Failure;
 use dropline_record::record::{header_line, trial_line};
 use dropline_record::{LimitsLine, ProfileLine, Purpose, Record, ResultLine, TrialLine};
 use dropline_search::{Bounds, GoalOutcome, Limits, Search};
-use dropline_sim::System;
+use dropline_sim::{System, default_range};
 use dropline_targets::{AnyMeasurer, Opening, Target};
-use dropline_trial::{Caveat, LoadRange, Measurer as _, Rate, TrafficProfile, Trial, TrialInput};
+use dropline_trial::{Caveat, Measurer as _, TrafficProfile, Trial, TrialInput};
 use dropline_verbs::goals::WrittenGoal;
 use dropline_verbs::observer::Unwatched;
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
@@ -24,16 +24,8 @@ fn plan(target: &str, algorithm: &str, goals: &[&str], seed: u64) -> SearchPlan 
     let goals =
         goals.iter().map(|goal| WrittenGoal::parse(goal).unwrap().resolve(algorithm).unwrap()).collect();
     SearchPlan {
-        target: Target::parse(target).unwrap(),
         profile: TrafficProfile { seed, ..TrafficProfile::default() },
-        algorithm,
-        preset: None,
-        goals,
-        range: LoadRange::new(Rate::pps(1e4).unwrap(), Rate::pps(14_880_952.0).unwrap()).unwrap(),
-        limits: Limits::default(),
-        warm_up: Duration::ZERO,
-        delay_at: Vec::new(),
-        repetition: None,
+        ..SearchPlan::of(Target::parse(target).unwrap(), algorithm, goals, default_range())
     }
 }
 
@@ -42,14 +34,7 @@ fn seconds(budget: u64) -> Limits {
 }
 
 fn conditions() -> Conditions {
-    Conditions {
-        command_line: vec!["dropline".into()],
-        stop: Arc::default(),
-        patience: Duration::from_secs(20),
-        slices: None,
-        generator_limit: None,
-        moving: dropline_traffic::Moving::default(),
-    }
+    Conditions { command_line: vec!["dropline".into()], ..Conditions::default() }
 }
 
 fn search(plan: &SearchPlan, path: &Path) -> Record {

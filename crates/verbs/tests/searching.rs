@@ -4,45 +4,25 @@ use dropline_archive::record_file::{Output, read_record};
 use dropline_failure::Failure;
 use dropline_record::{Record, ResultWord};
 use dropline_search::{Limits, Preset};
+use dropline_sim::default_range;
 use dropline_targets::Target;
-use dropline_trial::{Arrival, LoadRange, Rate, Ratio, TrafficProfile};
+use dropline_trial::{Arrival, Ratio};
 use dropline_verbs::goals::WrittenGoal;
 use dropline_verbs::observer::Unwatched;
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
 use dropline_verbs::search::{Conditions, Finished};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 fn plan(target: &str, algorithm: &str, goals: &[&str]) -> SearchPlan {
     let algorithm = AlgorithmPlan::parse(algorithm).unwrap();
     let goals =
         goals.iter().map(|goal| WrittenGoal::parse(goal).unwrap().resolve(algorithm).unwrap()).collect();
-    let range = LoadRange::new(Rate::pps(1e4).unwrap(), Rate::pps(14_880_952.0).unwrap()).unwrap();
-    SearchPlan {
-        target: Target::parse(target).unwrap(),
-        profile: TrafficProfile::default(),
-        algorithm,
-        preset: None,
-        goals,
-        range,
-        limits: Limits::default(),
-        warm_up: Duration::ZERO,
-        delay_at: Vec::new(),
-        repetition: None,
-    }
+    SearchPlan::of(Target::parse(target).unwrap(), algorithm, goals, default_range())
 }
 
 fn conditions() -> Conditions {
-    Conditions {
-        command_line: vec!["dropline".into()],
-        stop: Arc::new(AtomicBool::new(false)),
-        patience: Duration::from_secs(20),
-        slices: None,
-        generator_limit: None,
-        moving: dropline_traffic::Moving::default(),
-    }
+    Conditions { command_line: vec!["dropline".into()], ..Conditions::default() }
 }
 
 fn search(plan: &SearchPlan, output: &Output) -> Finished {

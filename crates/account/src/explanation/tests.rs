@@ -124,16 +124,20 @@ fn explained_one_way(gap_ns: u64, habits: Habits) -> Explanation {
 fn explained_in_quota(gap_ns: u64, habits: Habits, throttled: Option<Throttled>) -> Explanation {
     let (packets, watched) = one_way(gap_ns, habits);
     let watched = Watched { throttled, ..watched };
-    let lost = watched.samples.last().unwrap().drops.unwrap();
+    explained_of(&packets, &watched, watched.samples.last().unwrap().drops.unwrap())
+}
+
+/// Where so many of the packets were lost at the target's socket.
+fn explained_of(packets: &PacketTimes, watched: &Watched, lost: u64) -> Explanation {
     let lost_at: LostAt = BTreeMap::from([("receive_buffer".to_owned(), lost)]);
     explain(&Evidence {
-        packets: &packets,
+        packets,
         payload_bytes: 64,
         family: Family::V4,
         offered: packets.len() as u64,
         lost,
         lost_at: Some(&lost_at),
-        watched: Some(&watched),
+        watched: Some(watched),
         duration_ns: 3_000_000_000,
         seed: 7,
     })
@@ -199,20 +203,7 @@ fn a_loss_that_the_replay_exceeds_has_no_cause_and_no_remedy() {
         // Nothing tells how full its socket was: its CPU time is all there is.
         (look.queued_bytes, look.drops) = (None, None);
     }
-    let with = |lost: u64| {
-        let lost_at: LostAt = BTreeMap::from([("receive_buffer".to_owned(), lost)]);
-        explain(&Evidence {
-            packets: &packets,
-            payload_bytes: 64,
-            family: Family::V4,
-            offered: packets.len() as u64,
-            lost,
-            lost_at: Some(&lost_at),
-            watched: Some(&watched),
-            duration_ns: 3_000_000_000,
-            seed: 7,
-        })
-    };
+    let with = |lost: u64| explained_of(&packets, &watched, lost);
     let agrees = with(drops);
     assert_eq!(agrees.cause, Some(Cause::Load), "{:?}", agrees.model);
     for lost in [drops / 2, drops * 17 / 10] {

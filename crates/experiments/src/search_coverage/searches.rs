@@ -143,18 +143,12 @@ impl Contender {
             Self::Credible { .. } => algorithm.default_budget(),
             _ => None,
         };
+        let target = Target::parse("sim:hard").expect("a simulated system");
         SearchPlan {
-            target: Target::parse("sim:hard").expect("a simulated system"),
             profile: TrafficProfile { seed, ..TrafficProfile::default() },
-            algorithm,
-            preset: None,
-            goals,
-            range: default_range(),
             // An adversary could make MDR go on for ever; these systems never need as many.
             limits: Limits { budget, max_trials: Some(2000) },
-            warm_up: Duration::ZERO,
-            delay_at: Vec::new(),
-            repetition: None,
+            ..SearchPlan::of(target, algorithm, goals, default_range())
         }
     }
 }

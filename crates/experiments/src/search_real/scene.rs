@@ -138,25 +138,23 @@ impl Ready {
         budget: Duration,
         stop: &Arc<AtomicBool>,
     ) -> Result<Observed, Failure> {
+        let target = Target::parse(&format!("udp://{}", self.address))?;
         let plan = SearchPlan {
-            target: Target::parse(&format!("udp://{}", self.address))?,
             profile: TrafficProfile { seed: u64::from(run) + 1, ..TrafficProfile::default() },
-            algorithm: AlgorithmPlan::parse("credible")?,
-            preset: None,
-            goals: Preset::Csit.goals(),
-            range: self.scene.range(),
             limits: Limits { budget: Some(budget), max_trials: None },
-            warm_up: Duration::ZERO,
-            delay_at: Vec::new(),
-            repetition: None,
+            ..SearchPlan::of(
+                target,
+                AlgorithmPlan::parse("credible")?,
+                Preset::Csit.goals(),
+                self.scene.range(),
+            )
         };
         let conditions = Conditions {
             command_line: vec!["dropline".into(), "experiment".into(), "search-real".into()],
             stop: Arc::clone(stop),
             patience: PATIENCE,
-            slices: None,
-            generator_limit: None,
             moving: self.scene.moving(),
+            ..Conditions::default()
         };
         let search = || {
             // A bridge that was just built may not pass the first packets on: nothing was measured then.

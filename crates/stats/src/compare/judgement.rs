@@ -171,11 +171,7 @@ pub(super) fn judge(answers: &mut [&mut Answer], zones: &[(f64, f64)]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[track_caller]
-    fn near(found: f64, expected: f64) {
-        assert!((found - expected).abs() <= 1e-4 * expected.abs().max(1.0), "{found} {expected}");
-    }
+    use crate::compare::tests::close;
 
     /// An estimate with a normal error.
     struct Normal {
@@ -209,21 +205,21 @@ mod tests {
             let of = Normal { estimate: Some(sign * 6.0), error: 2.0, freedom: 10.0 };
             let found = answer(&of, (None, None), 1.0, 1.0);
             // t of 10 degrees of freedom at 97.5 % is 2.2281.
-            near(found.low.unwrap(), sign * 6.0 - 4.4563);
-            near(found.high.unwrap(), sign * 6.0 + 4.4563);
-            near(found.detectable.unwrap(), 4.4563 * (1.0 + 0.841_621 / 1.959_964));
+            close(found.low.unwrap(), sign * 6.0 - 4.4563);
+            close(found.high.unwrap(), sign * 6.0 + 4.4563);
+            close(found.detectable.unwrap(), 4.4563 * (1.0 + 0.841_621 / 1.959_964));
             // 2.5 errors beyond the zone, two-sided.
-            near(found.by_chance.unwrap(), 0.0314);
-            near(found.deff_limit.unwrap(), (6.0f64 / 4.4563).powi(2));
+            close(found.by_chance.unwrap(), 0.0314);
+            close(found.deff_limit.unwrap(), (6.0f64 / 4.4563).powi(2));
             assert_eq!(found.needed, None, "these decide");
         }
         let unsure =
             answer(&Normal { estimate: Some(2.0), error: 2.0, freedom: 10.0 }, (None, None), 1.0, 1.0);
-        near(unsure.needed.unwrap(), 4.4563f64.powi(2));
+        close(unsure.needed.unwrap(), 4.4563f64.powi(2));
         // Where the estimate is at the edge of the zone, half of the zone is aimed at.
         let edge =
             answer(&Normal { estimate: Some(-1.0), error: 2.0, freedom: 10.0 }, (None, None), 1.0, 1.0);
-        near(edge.needed.unwrap(), (4.4563f64 / 0.5).powi(2));
+        close(edge.needed.unwrap(), (4.4563f64 / 0.5).powi(2));
         assert_eq!((edge.by_chance, edge.deff_limit), (Some(1.0), None));
         let none = answer(&Normal { estimate: None, error: 2.0, freedom: 10.0 }, (None, None), 1.0, 1.0);
         assert_eq!((none.by_chance, none.detectable, none.needed), (None, None, None));
@@ -254,9 +250,9 @@ mod tests {
         let [one, two, three, four] = &mut answers;
         judge(&mut [one, two, three, four], &[(-1.0, 1.0); 4]);
         let chances = answers.map(|answer| answer.by_chance);
-        near(chances[2].unwrap(), 0.036);
-        near(chances[0].unwrap(), 0.04);
-        near(chances[3].unwrap(), 0.04);
+        close(chances[2].unwrap(), 0.036);
+        close(chances[0].unwrap(), 0.04);
+        close(chances[3].unwrap(), 0.04);
         assert_eq!(chances[1], None);
         let verdicts = answers.map(|answer| answer.verdict);
         assert_eq!(

@@ -87,27 +87,23 @@ fn wilson(share: f64, count: f64, reach: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[track_caller]
-    fn near(found: f64, expected: f64) {
-        assert!((found - expected).abs() <= 1e-4 * expected.abs().max(1.0), "{found} {expected}");
-    }
+    use crate::compare::tests::close;
 
     #[test]
     fn intervals_of_shares_and_of_their_difference_are_the_published_ones() {
         let (low, high) = wilson(0.1, 10.0, 1.959_964);
-        near(low, 0.0179);
-        near(high, 0.4042);
+        close(low, 0.0179);
+        close(high, 0.4042);
         let (low, high) = wilson(0.0, 10.0, 1.959_964);
-        near(low, 0.0);
-        near(high, 0.2775);
+        close(low, 0.0);
+        close(high, 0.2775);
         // Newcombe 1998, method 10: 56/70 less 48/80, and 9/10 less 3/10.
         for (shares, worth, ends) in
             [((0.6, 0.8), (80.0, 70.0), (0.0524, 0.3339)), ((0.3, 0.9), (10.0, 10.0), (0.1705, 0.8090))]
         {
             let (low, high) = Loss { shares, worth, freedom: KNOWN }.ends(1.959_964);
-            near(low.unwrap(), ends.0);
-            near(high.unwrap(), ends.1);
+            close(low.unwrap(), ends.0);
+            close(high.unwrap(), ends.1);
         }
     }
 
@@ -128,7 +124,7 @@ mod tests {
         let (none, some) = (blocks(|_| 0), blocks(spells));
         let whole = of(&none, &some, Design::Whole);
         assert_eq!((whole.shares(), whole.worth, whole.freedom), ((0.0, 0.1), (2000.0, 2000.0), KNOWN));
-        near(whole.estimate().unwrap(), 0.1);
+        close(whole.estimate().unwrap(), 0.1);
         let even = of(&none, &blocks(|_| 10), Design::Apart);
         assert_eq!(even.worth, (2000.0, 2000.0));
         // Five residuals of 30/2000 and fifteen of -10/2000, beside 0.1 * 0.9/2000 of independent events.
@@ -136,14 +132,14 @@ mod tests {
         for design in [Design::Apart, Design::Interleaved] {
             let found = of(&none, &some, design);
             if design == Design::Apart {
-                near(found.worth.1, 2000.0 / inflation);
-                near(found.freedom, 19.0);
+                close(found.worth.1, 2000.0 / inflation);
+                close(found.freedom, 19.0);
             } else {
                 // Two pairs are a batch: five residuals of 30 - 10 and of -10 - 10.
-                near(found.worth.1, 2000.0 / (10.0 * 400.0 / 4e6 * 10.0 / 9.0 / (0.09 / 2000.0)));
-                near(found.freedom, 9.0);
+                close(found.worth.1, 2000.0 / (10.0 * 400.0 / 4e6 * 10.0 / 9.0 / (0.09 / 2000.0)));
+                close(found.freedom, 9.0);
             }
-            near(found.worth.0, found.worth.1);
+            close(found.worth.0, found.worth.1);
         }
         assert_eq!(of(&some, &some, Design::Interleaved).worth, (2000.0, 2000.0));
     }

@@ -218,30 +218,26 @@ pub(super) fn known_reach() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[track_caller]
-    fn near(found: f64, expected: f64) {
-        assert!((found - expected).abs() <= 1e-4 * expected.abs().max(1.0), "{found} {expected}");
-    }
+    use crate::compare::tests::close;
 
     #[test]
     fn neighbours_that_go_together_are_alike_and_those_that_alternate_are_not() {
-        near(likeness(&[1.0, 1.0, -1.0, -1.0]), 0.5);
-        near(likeness(&[1.0, -1.0, 1.0, -1.0]), -0.5);
-        near(likeness(&[0.0, 0.0]), 0.0);
-        near(memory_of(&[1.0, -1.0, 1.0, -1.0]), 0.0);
+        close(likeness(&[1.0, 1.0, -1.0, -1.0]), 0.5);
+        close(likeness(&[1.0, -1.0, 1.0, -1.0]), -0.5);
+        close(likeness(&[0.0, 0.0]), 0.0);
+        close(memory_of(&[1.0, -1.0, 1.0, -1.0]), 0.0);
         // 5/12 + (1 + 3 * 5/12)/6, as Kendall frees it of its bias.
-        near(memory_of(&[2.0, 1.0, 1.0, -1.0, -1.0, -2.0]), 0.791_667);
-        near(memory_of(&[5.0, 4.0, 3.0, 2.0, 1.0, -1.0, -2.0, -3.0, -4.0, -5.0]), LONGEST);
+        close(memory_of(&[2.0, 1.0, 1.0, -1.0, -1.0, -2.0]), 0.791_667);
+        close(memory_of(&[5.0, 4.0, 3.0, 2.0, 1.0, -1.0, -2.0, -3.0, -4.0, -5.0]), LONGEST);
     }
 
     #[test]
     fn the_spread_of_a_sum_is_that_of_its_residuals_around_their_mean() {
-        near(around_zero(&[1.0, 2.0, -3.0]), 21.0);
+        close(around_zero(&[1.0, 2.0, -3.0]), 21.0);
         let alternating = [1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0];
         let found = spread(&alternating);
-        near(found.variance, 100.0 / 9.0);
-        near(found.freedom, 9.0);
+        close(found.variance, 100.0 / 9.0);
+        close(found.freedom, 9.0);
     }
 
     #[test]
@@ -249,30 +245,30 @@ mod tests {
         let found = spread(&[5.0, 4.0, 3.0, 2.0, 1.0, -1.0, -2.0, -3.0, -4.0, -5.0]);
         // Five pairs 9, 5, 0, -5, -9: squares 212, likeness 90/212 + 1/5.
         let left = 90.0 / 212.0 + 0.2;
-        near(found.variance, 212.0 * 5.0 / 4.0 * (1.0 + left) / (1.0 - left));
-        near(found.freedom, 4.0);
+        close(found.variance, 212.0 * 5.0 / 4.0 * (1.0 + left) / (1.0 - left));
+        close(found.freedom, 4.0);
         // Nine are too few to be put together.
         let nine = [4.0, 3.0, 2.0, 1.0, 0.0, -1.0, -2.0, -3.0, -4.0];
-        near(spread(&nine).freedom, 8.0);
+        close(spread(&nine).freedom, 8.0);
     }
 
     #[test]
     fn memory_widens_only_what_is_beyond_independent_events() {
         let residuals = [1.0, -1.0, 1.0, -1.0];
         let plain = spread_apart(&residuals, 1.0, 0.0);
-        near(plain.variance, 16.0 / 3.0);
-        near(plain.freedom, 3.0);
+        close(plain.variance, 16.0 / 3.0);
+        close(plain.freedom, 3.0);
         // 1 within, 13/3 beyond and three times as much with a memory of a half; less than one batch is left.
         let remembered = spread_apart(&residuals, 1.0, 0.5);
-        near(remembered.variance, 14.0);
-        near(remembered.freedom, 196.0 / (1.0 / 3.0 + 169.0));
+        close(remembered.variance, 14.0);
+        close(remembered.freedom, 196.0 / (1.0 / 3.0 + 169.0));
         let within = spread_apart(&residuals, 6.0, 0.5);
-        near(within.variance, 16.0 / 3.0);
-        near(within.freedom, 3.0);
-        near(spread_apart(&[0.0; 4], 0.0, 0.5).freedom, 3.0);
+        close(within.variance, 16.0 / 3.0);
+        close(within.freedom, 3.0);
+        close(spread_apart(&[0.0; 4], 0.0, 0.5).freedom, 3.0);
         // Of many batches (1 - memory)/(1 + memory) are left.
-        near(left(60.0, 0.5), 19.5);
-        near(left(2.0, 0.5), 1.0);
+        close(left(60.0, 0.5), 19.5);
+        close(left(2.0, 0.5), 1.0);
     }
 
     #[test]
@@ -314,24 +310,24 @@ mod tests {
         // A quarter of what independent events have, of each side.
         let least = 2.0 * 0.25 * 0.25 / 1500.0;
         let (shared, _, together) = differ(&wander);
-        near(shared / least, 1.0);
+        close(shared / least, 1.0);
         assert!(together > 0.8, "{together}");
         let (apart, seen, together) = differ(&other);
         assert!(seen > least && together.abs() < 0.5, "{together}");
-        near(apart / seen, 1.0);
+        close(apart / seen, 1.0);
     }
 
     #[test]
     fn sides_of_independent_events_have_the_spread_of_a_binomial_and_batches_never_much_less() {
         let whole = Sides::of(&blocks(6, |_| 0), &blocks(12, |_| 0), Design::Whole);
         let (a, b, together) = whole.spreads_of_shares(1050.0, 1050.0, 0.1);
-        near(a.variance * 600.0, 0.09);
-        near(b.variance * 1200.0, 0.09);
+        close(a.variance * 600.0, 0.09);
+        close(b.variance * 1200.0, 0.09);
         assert_eq!((a.freedom, together), (KNOWN, 0.0));
         let apart = Sides::of(&blocks(6, |_| 0), &blocks(12, |_| 0), Design::Apart);
         let (a, b, _) = apart.spreads_of_shares(1050.0, 1050.0, 0.1);
-        near(a.variance * 600.0, 0.25 * 0.09);
-        near(b.variance * 1200.0, 0.25 * 0.09);
+        close(a.variance * 600.0, 0.25 * 0.09);
+        close(b.variance * 1200.0, 0.25 * 0.09);
     }
 
     #[test]
@@ -353,8 +349,8 @@ mod tests {
         assert!(sides.memory > 0.3 && sides.memory == sides.a.memory(), "{}", sides.memory);
         let remembers = Sides { memory: 0.5, ..sides };
         let (times, batches) = remembers.remembered(10.0);
-        near(times, 3.0);
-        near(batches, 10.0 / 3.0 - 0.5);
+        close(times, 3.0);
+        close(batches, 10.0 / 3.0 - 0.5);
         assert_eq!(Sides::of(&blocks(20, slow), &blocks(20, slow), Design::Interleaved).memory, 0.0);
     }
 }

@@ -147,32 +147,28 @@ impl Pivot for Tail {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[track_caller]
-    fn near(found: f64, expected: f64) {
-        assert!((found - expected).abs() <= 1e-4 * expected.abs().max(1.0), "{found} {expected}");
-    }
+    use crate::compare::tests::close;
 
     #[test]
     fn the_interval_of_a_ratio_is_the_exact_one_of_the_binomial_beneath() {
         let tail = Tail { above: (10.0, 20.0), count: (1000.0, 1000.0), inflation: 1.0, freedom: KNOWN };
-        near(tail.estimate().unwrap(), 2.0);
+        close(tail.estimate().unwrap(), 2.0);
         // Clopper and Pearson's of 20 in 30 is [0.4719, 0.8271].
         let (low, high) = tail.ends(known_reach());
         assert!(
             (low.unwrap() - 0.4719 / 0.5281).abs() < 1e-3 && (high.unwrap() - 0.8271 / 0.1729).abs() < 3e-3
         );
         let longer = Tail { count: (1000.0, 4000.0), ..tail };
-        near(longer.estimate().unwrap(), 0.5);
-        near(longer.ends(known_reach()).0.unwrap() * 4.0, low.unwrap());
+        close(longer.estimate().unwrap(), 0.5);
+        close(longer.ends(known_reach()).0.unwrap() * 4.0, low.unwrap());
         let spells = Tail { above: (20.0, 40.0), inflation: 2.0, ..tail };
-        near(spells.ends(known_reach()).1.unwrap(), high.unwrap());
-        near(
+        close(spells.ends(known_reach()).1.unwrap(), high.unwrap());
+        close(
             spells.inflation_limit().unwrap(),
             (2.0f64.ln() / 1.959_964).powi(2) / (2.0 * (1.0 / 20.0 + 1.0 / 40.0)),
         );
-        near(tail.scaled(2.0), 2.0f64.ln());
-        near(tail.unscaled(tail.scaled(3.0)), 3.0);
+        close(tail.scaled(2.0), 2.0f64.ln());
+        close(tail.unscaled(tail.scaled(3.0)), 3.0);
     }
 
     #[test]
@@ -215,8 +211,8 @@ mod tests {
         let found = of(&even, &spells, Design::Apart);
         assert_eq!(found.above(), (40.0, 10.0));
         let variance = (5.0 * 0.15 * 0.15 + 15.0 * 0.05 * 0.05) * 20.0 / 19.0;
-        near(found.inflation, variance / (1.0 / 40.0 + 1.0 / 10.0));
-        near(found.freedom, 19.0);
+        close(found.inflation, variance / (1.0 / 40.0 + 1.0 / 10.0));
+        close(found.freedom, 19.0);
         let same = of(&even, &even, Design::Apart);
         assert_eq!(same.inflation, 1.0);
         // In turns what both share does not count, and what alternates within two pairs neither.

@@ -8,6 +8,12 @@ fn compared(a: &str, b: &str) -> Comparison {
     Comparison::of(&[binned(a)], &[binned(b)], Design::Whole, &questions)
 }
 
+/// To four digits.
+#[track_caller]
+pub(super) fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= 1e-4 * expected.abs().max(1.0), "{found} {expected}");
+}
+
 #[track_caller]
 fn near(found: Option<f64>, reference: f64, tolerance: f64) {
     let found = found.unwrap();

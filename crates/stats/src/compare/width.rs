@@ -128,11 +128,7 @@ fn central(curve: &Curve) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[track_caller]
-    fn near(found: f64, expected: f64) {
-        assert!((found - expected).abs() <= 1e-4 * expected.abs().max(1.0), "{found} {expected}");
-    }
+    use crate::compare::tests::close;
 
     fn blocks(count: i64, width: impl Fn(i64) -> i64) -> Vec<crate::Binned> {
         let block = |number: i64| {
@@ -151,12 +147,12 @@ mod tests {
     #[test]
     fn a_variance_has_its_divisor_and_none_is_said_of_one_event_or_beside_lost_ones() {
         let (variance, fourth) = central(&curve(&[1, 2, 3, 4, 5], 0)).unwrap();
-        near(variance, 2.5);
-        near(fourth, 6.8);
+        close(variance, 2.5);
+        close(fourth, 6.8);
         assert_eq!(central(&curve(&[1, 2, 3, 4, 5], 1)), None);
         assert_eq!(central(&curve(&[1], 0)), None);
-        near(central(&curve(&[1, 3], 0)).unwrap().0, 2.0);
-        near(jackknife(&[1.0, 2.0, 3.0, 4.0]).unwrap(), 3.75);
+        close(central(&curve(&[1, 3], 0)).unwrap().0, 2.0);
+        close(jackknife(&[1.0, 2.0, 3.0, 4.0]).unwrap(), 3.75);
         assert_eq!(jackknife(&[1.0]), None);
     }
 
@@ -181,7 +177,7 @@ mod tests {
     fn an_interval_of_batches_rests_on_the_fewer_less_one() {
         let some = |number: i64| 100 + [0, 5, -4, 3, -6][number as usize % 5];
         let sides = Sides::of(&blocks(6, some), &blocks(9, some), Design::Apart);
-        near(least_freedom(&sides), 5.0);
+        close(least_freedom(&sides), 5.0);
         for (design, freedom) in [(Design::Apart, 9.0), (Design::Interleaved, 9.0)] {
             let other = |number: i64| 100 + [4, -5, 3, 0, -2, 6, -6][number as usize % 7];
             let sides = Sides { memory: 0.0, ..Sides::of(&blocks(10, some), &blocks(10, other), design) };
@@ -194,8 +190,8 @@ mod tests {
             let found = Width::Deviation.ratio(&sides);
             let half = (found.high.unwrap() / found.estimate.unwrap()).ln();
             let freedom = if design == Design::Apart { freedom } else { least_freedom(&sides) };
-            near(half, student_quantile(freedom, 0.975) * variance.sqrt());
-            near(found.low.unwrap() * found.high.unwrap(), found.estimate.unwrap().powi(2));
+            close(half, student_quantile(freedom, 0.975) * variance.sqrt());
+            close(found.low.unwrap() * found.high.unwrap(), found.estimate.unwrap().powi(2));
         }
     }
 }

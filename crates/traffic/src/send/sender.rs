@@ -20,19 +20,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
-/// Sends over one exit a stream. Deadlines are absolute; it sleeps until shortly before the next one and stays
-/// awake from there; what is due leaves together.
-pub(crate) struct Sender<'a> {
-    /// Among the senders of the trial.
-    pub(crate) number: usize,
-    /// The streams that are its own.
-    pub(crate) streams: Range<usize>,
-    /// An exit for each of its streams.
-    pub(crate) exits: Vec<Exit<'a>>,
-    /// A lane for each of its streams.
-    pub(crate) lanes: &'a mut [Lane],
-    /// Whose turn it is, of all streams.
-    pub(crate) turns: Turns<'a>,
+/// What every sender of a trial is to do.
+#[derive(Clone, Copy)]
+pub(crate) struct Task<'a> {
     pub(crate) placement: &'a Placement,
     pub(crate) tag: Tag,
     pub(crate) reply_wanted: bool,
@@ -46,6 +36,22 @@ pub(crate) struct Sender<'a> {
     pub(crate) cut: Cut,
     /// Packets whose departure the kernel stamps.
     pub(crate) sampling: Sampling,
+}
+
+/// Sends over one exit a stream. Deadlines are absolute; it sleeps until shortly before the next one and stays
+/// awake from there; what is due leaves together.
+pub(crate) struct Sender<'a> {
+    /// Among the senders of the trial.
+    pub(crate) number: usize,
+    /// The streams that are its own.
+    pub(crate) streams: Range<usize>,
+    /// An exit for each of its streams.
+    pub(crate) exits: Vec<Exit<'a>>,
+    /// A lane for each of its streams.
+    pub(crate) lanes: &'a mut [Lane],
+    /// Whose turn it is, of all streams.
+    pub(crate) turns: Turns<'a>,
+    pub(crate) task: Task<'a>,
     /// Keeps each packet's times.
     pub(crate) log: Option<&'a mut DepartureTimes>,
     /// Is told all departures.
@@ -57,8 +63,8 @@ impl Sender<'_> {
     pub(crate) fn run(mut self, mut schedule: Schedule, flight: &Flight<'_>) -> Sent {
         let _guard = HaltOnPanic(flight);
         sharpen_sleep();
-        let mut rank = self.placement.settle_sender(self.number);
-        let slices = self.cut.slices();
+        let mut rank = self.task.placement.settle_sender(self.number);
+        let slices = self.task.cut.slices();
         let mut sent = Sent::with_slices(slices);
         let mut refused = RefusedBy::new();
         // A trial that ended in an error may have left packets behind.
@@ -69,18 +75,18 @@ impl Sender<'_> {
         let wait = Wait::begin();
         let mut index = 0;
         let mut now = flight.now_ns();
-        self.pauses.step(0, now);
+        self.task.pauses.step(0, now);
         loop {
             index = self.pass_over_others(index, &mut schedule);
             let Some(due) = schedule.due() else { break };
-            self.pauses.look(due, now);
+            self.task.pauses.look(due, now);
             let from = now.max(due);
             now = wait_until(due, now, &mut schedule, flight, &mut rank);
-            self.pauses.step(from, now);
-            if now > self.give_up_ns || flight.is_halted() {
+            self.task.pauses.step(from, now);
+            if now > self.task.give_up_ns || flight.is_halted() {
                 break;
             }
-            if let Some(until) = self.pauses.given_up() {
+            if let Some(until) = self.task.pauses.given_up() {
                 index = self.leave_out(index, until, &mut schedule, &mut sent);
                 continue;
             }
@@ -98,10 +104,10 @@ impl Sender<'_> {
             flight.set_offered(self.number, sent.offered);
             rank.look(now);
         }
-        let ended = wait_until(self.end_ns, now, &mut schedule, flight, &mut rank);
-        sent.stopped_ns = (flight.is_stopped() && ended < self.end_ns).then_some(ended);
+        let ended = wait_until(self.task.end_ns, now, &mut schedule, flight, &mut rank);
+        sent.stopped_ns = (flight.is_stopped() && ended < self.task.end_ns).then_some(ended);
         sent.waited = wait.so_far();
-        sent.displaced = self.pauses.displaced();
+        sent.displaced = self.task.pauses.displaced();
         flight.finish();
         sent.marks.resize(slices, Mark { index: u64::MAX, offered: sent.offered });
         sent.marks.push(Mark { index, offered: sent.offered });
@@ -143,10 +149,10 @@ impl Sender<'_> {
 
     /// Begins the slices that a packet which is `due` then is the first of; returns when the next one begins.
     fn mark_slices(&self, due: u64, mark: Mark, marks: &mut Vec<Mark>) -> u64 {
-        while marks.len() < self.cut.slices() && self.cut.begin_ns(marks.len()) <= due {
+        while marks.len() < self.task.cut.slices() && self.task.cut.begin_ns(marks.len()) <= due {
             marks.push(mark);
         }
-        if marks.len() < self.cut.slices() { self.cut.begin_ns(marks.len()) } else { u64::MAX }
+        if marks.len() < self.task.cut.slices() { self.task.cut.begin_ns(marks.len()) } else { u64::MAX }
     }
 
     /// Gives every packet of the slice that is due to its stream; returns the index of the next one.
@@ -170,10 +176,11 @@ impl Sender<'_> {
                 log.push(due, None, stream as u16);
             }
             if self.streams.contains(&stream) {
-                let packet = Message::Packet { tag: self.tag, index, reply_wanted: self.reply_wanted };
-                let asked = self.sampling.asks(index);
+                let packet =
+                    Message::Packet { tag: self.task.tag, index, reply_wanted: self.task.reply_wanted };
+                let asked = self.task.sampling.asks(index);
                 // Nobody asks for the times of others.
-                if self.reply_wanted || asked.is_some() {
+                if self.task.reply_wanted || asked.is_some() {
                     flight.stamps.note(index, due, now);
                 }
                 let lane = &mut self.lanes[stream - self.streams.start];
@@ -204,7 +211,7 @@ impl Sender<'_> {
             while first < lane.len() {
                 let outcome = lane.send(exit, first);
                 let after = flight.now_ns();
-                self.pauses.step(now, after);
+                self.task.pauses.step(now, after);
                 match outcome {
                     Ok(count) => {
                         let call = Call { began_ns: now, ended_ns: after, first, count };
@@ -215,7 +222,7 @@ impl Sender<'_> {
                             sent,
                             self.departed.as_deref_mut(),
                             self.log.as_deref_mut(),
-                            &mut self.pauses,
+                            &mut self.task.pauses,
                         );
                         first += count;
                     }
@@ -227,7 +234,7 @@ impl Sender<'_> {
                         }
                     }
                     Err(Refused { error, packets }) => {
-                        let was_there = !self.reply_wanted || flight.forwarded() > 0;
+                        let was_there = !self.task.reply_wanted || flight.forwarded() > 0;
                         match ends_trial(&error) {
                             true if !was_there || error.raw_os_error() == Some(libc::EMSGSIZE) => {
                                 return Err(error);
@@ -339,14 +346,16 @@ mod tests {
             exits: Vec::new(),
             lanes: &mut [],
             turns: spread.turns(),
-            placement: &Placement::new(&Cpus::Free, Priority::Ordinary, 1),
-            tag: Tag(1),
-            reply_wanted: true,
-            end_ns: 1_000_000_000,
-            give_up_ns: 2_000_000_000,
-            pauses: Pauses::ignored(),
-            cut: Cut::of(1_000_000_000, None),
-            sampling: Sampling::none(),
+            task: Task {
+                placement: &Placement::new(&Cpus::Free, Priority::Ordinary, 1),
+                tag: Tag(1),
+                reply_wanted: true,
+                end_ns: 1_000_000_000,
+                give_up_ns: 2_000_000_000,
+                pauses: Pauses::ignored(),
+                cut: Cut::of(1_000_000_000, None),
+                sampling: Sampling::none(),
+            },
             log: None,
             departed: None,
         };

@@ -12,7 +12,7 @@ use crate::receive::receiver::{Receiver, Tools};
 use crate::send::lane::Lane;
 use crate::send::pauses::Pauses;
 use crate::send::schedule::Schedule;
-use crate::send::sender::Sender;
+use crate::send::sender::{Sender, Task};
 use crate::send::spread::Spread;
 use crate::sys::{BATCH, Exit, ReceiveBatch, stamp_packets, wait_for_stamps, wait_readable};
 use crate::target::Reply;
@@ -46,14 +46,16 @@ pub fn of_sending(packets: u64, keep: bool) -> Duration {
         exits: vec![Exit::Nowhere],
         lanes: &mut lanes,
         turns: spread.turns(),
-        placement: &placement,
-        tag: Tag(1),
-        reply_wanted: true,
-        end_ns: packets,
-        give_up_ns: u64::MAX,
-        pauses: Pauses::ignored(),
-        cut: Cut::of(0, None),
-        sampling: Sampling::of(1e5),
+        task: Task {
+            placement: &placement,
+            tag: Tag(1),
+            reply_wanted: true,
+            end_ns: packets,
+            give_up_ns: u64::MAX,
+            pauses: Pauses::ignored(),
+            cut: Cut::of(0, None),
+            sampling: Sampling::of(1e5),
+        },
         log: log.as_mut().map(|log| &mut log.departures),
         departed: Some(&mut departed),
     };

@@ -3,7 +3,7 @@
 use super::logs::Logs;
 use super::setup::Setup;
 use super::streams::{StreamSockets, Wanted};
-use super::threads::{self, Receivers, Senders};
+use super::threads::{self, Receivers};
 use crate::error::UdpError;
 use crate::losses::ledger::Ledger;
 use crate::means::{ReceiveMeans, SendMeans};
@@ -20,6 +20,7 @@ use crate::receive::received::Received;
 use crate::send::leaving::BEYOND_A_SOCKET_PPS;
 use crate::send::pauses::Pauses;
 use crate::send::schedule::Schedule;
+use crate::send::sender::Task;
 use crate::send::sent::Sent;
 use crate::send::spread::Spread;
 use crate::sys::{ReceiveBatch, allowed_cpus, can_stamp_departures, receive_drops, wait_for_stamps};
@@ -192,7 +193,7 @@ impl Exchange {
         let receiving = receiving.map_err(|error| setup.meaning(error, 0))?;
         // Frames pass by where a socket's packets are stamped.
         let stamped = self.stamps_departures && send != SendMeans::Packet;
-        let senders = Senders {
+        let task = Task {
             tag: whose.tag(),
             reply_wanted: echo,
             end_ns: duration_ns,
@@ -200,10 +201,9 @@ impl Exchange {
             pauses: Pauses::of(input),
             cut,
             sampling: if stamped { Sampling::of(input.load.as_pps()) } else { Sampling::none() },
-            spread: &self.spread,
             placement: &self.placement,
         };
-        let sending = senders.of(exits, lanes, left);
+        let sending = threads::senders(task, &self.spread, exits, lanes, left);
         let schedules = || Schedule::new(setup.profile.arrival.departures(input, seed));
         let sending: Vec<_> = sending.into_iter().map(|sender| (sender, schedules())).collect();
 

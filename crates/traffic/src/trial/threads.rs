@@ -6,73 +6,37 @@ use crate::means::ReceiveMeans;
 use crate::packet::attribution::Whose;
 use crate::packet::content::Content;
 use crate::packet::flight::Flight;
-use crate::packet::sampling::Sampling;
 use crate::placement::cpus::Placement;
 use crate::receive::received::Received;
 use crate::receive::receiver::{Receiver, Tools};
 use crate::send::lane::Lane;
-use crate::send::pauses::Pauses;
 use crate::send::schedule::Schedule;
-use crate::send::sender::Sender;
+use crate::send::sender::{Sender, Task};
 use crate::send::sent::Sent;
 use crate::send::spread::Spread;
 use crate::sys::{Exit, ReceiveBatch};
-use dropline_payload::Tag;
 use dropline_stats::Cut;
 use dropline_trial::Drain;
 use std::io;
 use std::net::UdpSocket;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-/// What all senders of a trial have in common.
-pub(crate) struct Senders<'a> {
-    pub(crate) tag: Tag,
-    pub(crate) reply_wanted: bool,
-    pub(crate) end_ns: u64,
-    pub(crate) give_up_ns: u64,
-    pub(crate) pauses: Pauses,
-    pub(crate) cut: Cut,
-    pub(crate) sampling: Sampling,
-    pub(crate) spread: &'a Spread,
-    pub(crate) placement: &'a Placement,
-}
-
-impl<'a> Senders<'a> {
-    /// One sender for each log, each with as many of the streams as the others.
-    pub(crate) fn of(
-        &self,
-        mut exits: Vec<Exit<'a>>,
-        lanes: &'a mut [Lane],
-        logs: Vec<SenderLog<'a>>,
-    ) -> Vec<Sender<'a>> {
-        let mut begin = 0;
-        lanes
-            .chunks_mut(lanes.len().div_ceil(logs.len()))
-            .zip(logs)
-            .enumerate()
-            .map(|(number, (lanes, (log, departed)))| {
-                let streams = begin..begin + lanes.len();
-                begin = streams.end;
-                Sender {
-                    number,
-                    streams,
-                    exits: exits.drain(..lanes.len()).collect(),
-                    lanes,
-                    turns: self.spread.turns(),
-                    placement: self.placement,
-                    tag: self.tag,
-                    reply_wanted: self.reply_wanted,
-                    end_ns: self.end_ns,
-                    give_up_ns: self.give_up_ns,
-                    pauses: self.pauses,
-                    cut: self.cut,
-                    sampling: self.sampling,
-                    log,
-                    departed: Some(departed),
-                }
-            })
-            .collect()
-    }
+/// One sender for each log, each with as many of the streams as the others.
+pub(crate) fn senders<'a>(
+    task: Task<'a>,
+    spread: &'a Spread,
+    mut exits: Vec<Exit<'a>>,
+    lanes: &'a mut [Lane],
+    logs: Vec<SenderLog<'a>>,
+) -> Vec<Sender<'a>> {
+    let mut begin = 0;
+    let sender = |(number, (lanes, (log, departed))): (usize, (&'a mut [Lane], SenderLog<'a>))| {
+        let streams = begin..begin + lanes.len();
+        begin = streams.end;
+        let exits = exits.drain(..lanes.len()).collect();
+        Sender { number, streams, exits, lanes, turns: spread.turns(), task, log, departed: Some(departed) }
+    };
+    lanes.chunks_mut(lanes.len().div_ceil(logs.len())).zip(logs).enumerate().map(sender).collect()
 }
 
 /// What all receivers of a trial have in common.

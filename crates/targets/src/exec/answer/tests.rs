@@ -1,0 +1,213 @@
+use super::*;
+use dropline_trial::{Rate, TrialInput};
+
+/// Ten packets in a second were asked for.
+fn trial(line: &str) -> Result<Trial, String> {
+    let input = TrialInput { load: Rate::from_millipps(10_000), duration: Duration::from_secs(1) };
+    let drain = Duration::from_secs(2);
+    let question = Question { trial: 3, input, seed: 7, intends: Some(9..=11), drain, stopped: false };
+    let answer = Answer::read(line).map_err(|why| why.to_string())?;
+    answer.trial(&question).map_err(|why| why.to_string())
+}
+
+#[test]
+fn the_promised_answer_is_a_trial() {
+    let trial = trial(r#"{"intended":10,"offered":10,"forwarded":8,"duration_s":1.0}"#).unwrap();
+    assert_eq!((trial.lost(), trial.elapsed), (2, Duration::from_secs(1)));
+}
+
+#[test]
+fn a_program_does_not_say_that_the_user_stopped_us() {
+    let line = r#"{"intended":10,"offered":10,"forwarded":8,"duration_s":1.0,
+        "caveats":[{"code":"interrupted","text":"by me"}]}"#;
+    let trial = trial(line).unwrap();
+    let said: Vec<_> = trial.caveats.iter().map(|caveat| (caveat.code(), caveat.to_string())).collect();
+    assert!(!trial.is_interrupted() && said == [("program", "by me".into())], "{said:?}");
+}
+
+#[test]
+fn optional_fields_enter_the_trial() {
+    let line = r#"{"trial":3,"intended":10,"offered":9,"forwarded":8,"duration_s":1.0,"elapsed_s":1.5,
+        "delay_ns_histogram":[[100,3],[200,5]],"slices":[{"duration_s":0.5,"offered":4,"forwarded":4}],
+        "caveats":["warm",{"code":"x","text":"y"}],"vendor":1}"#;
+    let trial = trial(line).unwrap();
+    assert_eq!(trial.delay.histogram.unwrap().count(), 8);
+    assert_eq!((trial.slices.len(), trial.caveats.len()), (1, 3));
+    assert!(trial.caveats.contains(&Caveat::GeneratorLimited { intended: 10, offered: 9 }));
+}
+
+#[test]
+fn more_back_than_sent_is_a_caveat() {
+    let trial = trial(r#"{"intended":10,"offered":10,"forwarded":11,"duration_s":1.0}"#).unwrap();
+    assert_eq!(trial.lost(), 0);
+    assert_eq!(trial.caveats, [Caveat::MoreThanOffered { offered: 10, forwarded: 11 }]);
+}
+
+/// `10,10,8,1.0` and what follows.
+fn after(counts: [&str; 4], more: &str) -> String {
+    let [intended, offered, forwarded, duration] = counts;
+    let all = format!(
+        r#"{{"intended":{intended},"offered":{offered},"forwarded":{forwarded},"duration_s":{duration}{more}}}"#
+    );
+    trial(&all).expect_err(&all)
+}
+
+#[test]
+fn an_answer_for_another_question_names_both() {
+    for (wrong, says) in [
+        (
+            after(["5", "5", "5", "1"], ""),
+            r#""intended" is 5, and 10 pps for 1 s is 9 to 11 packets: this answer is not for the load that was asked"#,
+        ),
+        (after(["12", "12", "5", "1"], ""), r#""intended" is 12, and 10 pps"#),
+        (after(["10", "10", "5", "1"], r#","trial":2"#), r#""trial" is 2, and trial 3 was asked for"#),
+        (after(["10", "10", "5", "0.4"], ""), r#""duration_s" is 0.4, and 1 s were asked for"#),
+        (after(["10", "10", "5", "2.1"], ""), r#""duration_s" is 2.1, and 1 s"#),
+    ] {
+        assert!(wrong.contains(says), "{wrong}");
+    }
+}
+
+#[test]
+fn numbers_that_contradict_one_another_are_named_both() {
+    let slices =
+        |counts: &str| format!(r#","slices":[{{"duration_s":0.6,{counts}}},{{"duration_s":0.4,{counts}}}]"#);
+    for (wrong, says) in [
+        (after(["10", "11", "11", "1"], ""), r#""offered" (11) is more than "intended" (10)"#),
+        (after(["10", "0", "1", "1"], ""), r#""forwarded" is 1, and "offered" is 0"#),
+        (
+            after(["10", "10", "9", "1"], r#","elapsed_s":0.9"#),
+            r#""duration_s" (1 s) is more than "elapsed_s" (0.9 s)"#,
+        ),
+        (
+            after(["10", "10", "1", "1"], r#","delay_ns_histogram":[[5,1],[7,1]]"#),
+            r#"the number of delays (2) is more than "forwarded" (1)"#,
+        ),
+        (
+            after(["10", "10", "9", "1"], &slices(r#""offered":6,"forwarded":1"#)),
+            r#"the sum of the slices' "offered" (12) is more than "offered" (10)"#,
+        ),
+        (
+            after(["10", "10", "9", "1"], &slices(r#""offered":5,"forwarded":5"#)),
+            r#"the sum of the slices' "forwarded" (10) is more than "forwarded" (9)"#,
+        ),
+        (
+            after(["10", "10", "9", "0.9"], &slices(r#""offered":5,"forwarded":1"#)),
+            r#"the sum of the slices' "duration_s" (1 s) is more than "duration_s" (0.909 s)"#,
+        ),
+    ] {
+        assert!(wrong.contains(says), "{wrong}\n{says}");
+    }
+}
+
+#[test]
+fn what_cannot_have_happened_is_named_with_both_numbers() {
+    let second = r#","slices":[{"duration_s":0.5,"offered":5,"forwarded":6},{"duration_s":0.5,"offered":5,"forwarded":3}]"#;
+    for (wrong, says) in [
+        (
+            after(["10", "10", "12", "1"], ""),
+            r#""forwarded" is 12, and "offered" is 10: more came back than"#,
+        ),
+        (
+            after(["10", "10", "9", "1"], second),
+            r#"by the end of slices[0], 6 packets were "forwarded" and 5"#,
+        ),
+        (
+            after(["10", "10", "9", "1"], r#","delay_ns_histogram":[[100,3],[4000000000,1]]"#),
+            r#"a delay of 4 s is in "delay_ns_histogram", and the trial took 3 s with its drain"#,
+        ),
+        (
+            after(["10", "10", "9", "1"], r#","delay_ns_histogram":[[18446744073709551615,1]]"#),
+            "a delay of 18446744073.709553 s",
+        ),
+        (after(["10", "10", "5", "1"], r#","forwarded":10"#), r#"it has "forwarded" twice"#),
+        (
+            after(
+                ["10", "10", "5", "1"],
+                r#","slices":[{"offered":1,"duration_s":1,"offered":2,"forwarded":0}]"#,
+            ),
+            r#"it has "offered" twice"#,
+        ),
+    ] {
+        assert!(wrong.contains(says), "{wrong}\n{says}");
+    }
+    // What cost longer may have been on its way for longer.
+    let waited = r#"{"intended":10,"offered":10,"forwarded":9,"duration_s":1,"elapsed_s":5,"delay_ns_histogram":[[4000000000,1]]}"#;
+    assert_eq!(trial(waited).unwrap().delay.histogram.unwrap().count(), 1);
+}
+
+#[test]
+fn a_field_that_cannot_be_read_is_named_in_words_of_the_protocol() {
+    let slice = r#","slices":[{"duration_s":0.5,"offered":4}]"#;
+    for (wrong, says) in [
+        (
+            after(["10.5", "10", "5", "1"], ""),
+            r#""intended" is 10.5: it must be a whole number, 0 or more and below 2^64"#,
+        ),
+        (after(["-1", "10", "5", "1"], ""), r#""intended" is -1: it must be a whole"#),
+        (after(["10", "\"10\"", "5", "1"], ""), r#""offered" is "10": it must be a whole"#),
+        (after(["10", "10", "null", "1"], ""), r#"it has no "forwarded""#),
+        (after(["10", "10", "5", "0"], ""), r#""duration_s" is 0: it must be a number of seconds above 0"#),
+        (after(["10", "10", "5", "-1"], ""), r#""duration_s" is -1: it must"#),
+        (after(["10", "10", "5", "1e300"], ""), r#""duration_s" is 1e+300: it must"#),
+        (after(["10", "10", "5", "1"], slice), r#"it has no "slices[0].forwarded""#),
+        (after(["10", "10", "5", "1"], r#","slices":[7]"#), r#""slices[0]" is 7: it must be an object"#),
+        (
+            after(["10", "10", "5", "1"], r#","delay_ns_histogram":[[1,2],[3]]"#),
+            r#""delay_ns_histogram[1]" is [3]: it must be [value_ns, count], two whole numbers"#,
+        ),
+        (after(["10", "10", "5", "1"], r#","caveats":["x",3]"#), r#""caveats[1]" is 3: it must be words"#),
+    ] {
+        assert!(wrong.contains(says), "{wrong}");
+    }
+    for (line, says) in [
+        ("OK", ""),
+        ("[]", ""),
+        ("7", ""),
+        ("{", ": EOF while parsing an object at byte 1"),
+        (r#"{"intended":1}{}"#, ": trailing characters at byte 15"),
+    ] {
+        assert_eq!(trial(line).unwrap_err(), format!("it is not one JSON object{says}"), "{line}");
+    }
+}
+
+#[test]
+fn a_number_that_is_too_large_is_called_that() {
+    let wrong = after(["10", "1e400", "5", "1"], "");
+    assert!(wrong.contains("the number at byte ") && wrong.contains("is beyond 1.8e308"), "{wrong}");
+    let wrong = after(["10", "18446744073709551616", "5", "1"], "");
+    assert!(wrong.contains("below 2^64"), "{wrong}");
+}
+
+#[test]
+fn what_would_fill_the_record_is_refused_with_the_bound_that_it_passed() {
+    let caveats = |text: &str, count: usize| format!(r#","caveats":[{}]"#, vec![text; count].join(","));
+    let words = |length: usize| format!("\"{}\"", "é".repeat(length));
+    let coded = |length: usize| format!(r#"{{"code":"{}","text":"x"}}"#, "c".repeat(length));
+    let slices = |count: usize| {
+        format!(
+            r#","slices":[{}]"#,
+            vec![r#"{"duration_s":1e-9,"offered":0,"forwarded":0}"#; count].join(",")
+        )
+    };
+    for (within, beyond, says) in [
+        (
+            caveats("\"x\"", 100),
+            caveats("\"x\"", 101),
+            "\"caveats\" has 101 entries, and at most 100 are taken",
+        ),
+        (
+            caveats(&words(1000), 1),
+            caveats(&words(1001), 1),
+            "the text of \"caveats[0]\" has 1001 characters, and at most 1000 are taken",
+        ),
+        (caveats(&coded(64), 2), caveats(&coded(65), 2), "the code of \"caveats[0]\" has 65 characters"),
+        (slices(10_000), slices(10_001), "\"slices\" has 10001 entries, and at most 10000 are taken"),
+    ] {
+        let line =
+            |more: &str| format!(r#"{{"intended":10,"offered":10,"forwarded":5,"duration_s":1{more}}}"#);
+        assert!(trial(&line(&within)).is_ok(), "{says}");
+        let why = trial(&line(&beyond)).unwrap_err();
+        assert!(why.starts_with(says), "{why}");
+    }
+}
