@@ -1,25 +1,38 @@
-//! What the documents say exists, exists.
+//! What the documents say exists, exists, and a reader finds it.
 
 mod tree;
-use tree::root;
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+use tree::{files, root};
 
-const DOCUMENTS: [&str; 12] = [
-    "README.md",
-    "ARCHITECTURE.md",
-    "GLOSSARY.md",
-    "DESIGN.md",
-    "METHODOLOGY.md",
-    "CONTRIBUTING.md",
-    "docs/exec.md",
-    "docs/flowgraph.md",
-    "docs/how-to-read-a-result.md",
-    "docs/lost-packets.md",
-    "docs/promises.md",
-    "docs/rfc9971.md",
-];
+/// Every document, as a path from the repository.
+fn documents() -> Vec<PathBuf> {
+    let root = root();
+    let mut found: Vec<PathBuf> = std::fs::read_dir(&root)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "md"))
+        .collect();
+    for directory in ["docs", "experiments", "c", "fuzz"] {
+        found.extend(files(&root.join(directory), "md"));
+    }
+    found.iter().map(|path| path.strip_prefix(&root).unwrap().to_owned()).collect()
+}
 
-fn read(name: &str) -> String {
-    std::fs::read_to_string(root().join(name)).unwrap_or_else(|why| panic!("{name}: {why}"))
+fn read(name: impl AsRef<Path>) -> String {
+    let name = name.as_ref();
+    std::fs::read_to_string(root().join(name)).unwrap_or_else(|why| panic!("{}: {why}", name.display()))
+}
+
+/// The text without what stands in fences.
+fn prose(text: &str) -> String {
+    let mut fenced = false;
+    let lines = text.lines().filter(|line| {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        !fenced && !fence
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Words in backticks that look like paths of this repository.
@@ -30,21 +43,92 @@ fn paths(text: &str) -> Vec<&str> {
         .skip(1)
         .step_by(2)
         .filter(|word| starts.iter().any(|start| word.starts_with(start)))
-        .filter(|word| !word.contains([' ', '*', '<', '{']))
+        .filter(|word| !word.contains([' ', '*', '<', '{', '…']) && !word.contains("NAME"))
         .map(|word| word.split(':').next().unwrap_or(word))
         .collect()
+}
+
+/// Where a document's links lead: a path from the repository, and an anchor. Links to the outside are left out.
+fn links(document: &Path, text: &str) -> Vec<(PathBuf, String)> {
+    let words = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let inside = words.filter(|link| !link.contains("://") && !link.starts_with("mailto:"));
+    inside
+        .map(|link| {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let mut path = if file.is_empty() { document.to_owned() } else { PathBuf::new() };
+            if !file.is_empty() {
+                for part in document.parent().unwrap().join(file).components() {
+                    match part {
+                        Component::ParentDir => drop(path.pop()),
+                        part => path.push(part),
+                    }
+                }
+            }
+            (path, anchor.to_owned())
+        })
+        .collect()
+}
+
+/// The anchors of a document, as browsers and mdBook know its headings.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let named = headings.map(|line| line.trim_start_matches('#').trim().to_lowercase());
+    named
+        .map(|name| {
+            let kept = name.chars().filter(|sign| sign.is_alphanumeric() || " -_".contains(*sign));
+            kept.map(|sign| if sign == ' ' { '-' } else { sign }).collect()
+        })
+        .collect()
+}
+
+/// The pages below docs/ that a document links to.
+fn pages(document: &str) -> Vec<PathBuf> {
+    let linked = links(Path::new(document), &prose(&read(document))).into_iter().map(|(path, _)| path);
+    linked.filter(|path| path.starts_with("docs")).collect()
 }
 
 #[test]
 fn paths_in_the_documents_exist() {
     let mut seen = 0;
-    for name in DOCUMENTS {
-        for path in paths(&read(name)) {
+    for name in documents() {
+        for path in paths(&prose(&read(&name))) {
             seen += 1;
-            assert!(root().join(path).exists(), "{name} names {path}, which does not exist");
+            let there =
+                root().join(path).exists() || root().join(&name).parent().unwrap().join(path).exists();
+            assert!(there, "{} names {path}, which does not exist", name.display());
         }
     }
-    assert!(seen > 20, "only {seen} paths were found: the check reads nothing");
+    assert!(seen > 120, "only {seen} paths were found: the check reads nothing");
+}
+
+#[test]
+fn every_link_leads_to_a_file_and_every_anchor_to_a_heading() {
+    let (mut seen, mut wrong) = (0, Vec::new());
+    for name in documents() {
+        for (path, anchor) in links(&name, &prose(&read(&name))) {
+            seen += 1;
+            let there = root().join(&path).exists();
+            if !there || (!anchor.is_empty() && !anchors(&prose(&read(&path))).contains(&anchor)) {
+                wrong.push(format!("{}: {}#{anchor}", name.display(), path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "links that lead nowhere:\n{}", wrong.join("\n"));
+    assert!(seen > 60, "only {seen} links were found: the check reads nothing");
+}
+
+#[test]
+fn the_summary_names_every_page_once_and_the_index_links_to_it() {
+    let mut all: Vec<PathBuf> = documents().into_iter().filter(|path| path.starts_with("docs")).collect();
+    all.retain(|path| !path.ends_with("SUMMARY.md"));
+    all.sort();
+    let mut summary = pages("docs/SUMMARY.md");
+    summary.sort();
+    assert_eq!(summary, all, "docs/SUMMARY.md names each page of docs once");
+    assert!(pages("README.md").contains(&"docs/README.md".into()), "README.md leads to docs/README.md");
+    let index = pages("docs/README.md");
+    let lost = all.iter().filter(|page| !page.ends_with("docs/README.md") && !index.contains(page));
+    assert_eq!(lost.collect::<Vec<_>>(), [] as [&PathBuf; 0], "docs/README.md does not link to these");
 }
 
 #[test]
@@ -68,13 +152,13 @@ fn architecture_names_every_crate() {
 
 #[test]
 fn tests_that_the_documents_name_are_there() {
-    for (name, least) in [("docs/promises.md", 40), ("docs/rfc9971.md", 20)] {
+    for (name, least) in [("docs/promises.md", 40), ("docs/reference/rfc9971.md", 20)] {
         let text = read(name);
         let named = text.split('`').skip(1).step_by(2).filter_map(|word| word.split_once(".rs: "));
         let mut seen = 0;
         for (file, function) in named {
             seen += 1;
-            let source = read(&format!("{file}.rs"));
+            let source = read(format!("{file}.rs"));
             assert!(source.contains(&format!("fn {function}(")), "{name}: {file}.rs has no test {function}");
         }
         assert!(seen >= least, "{name}: only {seen} tests were found: the check reads nothing");

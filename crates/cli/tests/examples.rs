@@ -84,6 +84,21 @@ fn in_document(text: &str) -> Vec<String> {
     blocks.flat_map(str::lines).filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect()
 }
 
+/// The documents of a directory and those of docs/.
+fn documents(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && (path.ends_with("docs") || directory != root()) {
+            found.extend(documents(&path));
+        } else if path.extension().is_some_and(|end| end == "md") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
 /// All of them with where they stand: of each verb, of each document.
 fn examples(bench: &Bench) -> Vec<(String, String)> {
     let verbs = |words: &[&str]| {
@@ -100,10 +115,7 @@ fn examples(bench: &Bench) -> Vec<(String, String)> {
         found.extend(commands.into_iter().map(|command| (format!("{} --help", verb.join(" ")), command)));
         left.extend(further.into_iter().map(|name| [verb.as_slice(), &[name]].concat()));
     }
-    let documents = std::fs::read_dir(root().join("docs")).unwrap().map(|file| file.unwrap().path());
-    let documents =
-        documents.chain(["README.md", "METHODOLOGY.md", "DESIGN.md"].map(|name| root().join(name)));
-    for path in documents.filter(|path| path.extension().is_some_and(|end| end == "md")) {
+    for path in documents(&root()) {
         let commands = in_document(&std::fs::read_to_string(&path).unwrap());
         found.extend(commands.into_iter().map(|command| (path.display().to_string(), command)));
     }
@@ -164,7 +176,7 @@ impl Scene {
         }
         let hlog = bench.done(&["export", "before.jsonl", "--to", "hlog"]).text;
         ["idle", "loaded", "service"].iter().for_each(|name| bench.write(&format!("{name}.hlog"), &hlog));
-        let document = std::fs::read_to_string(root().join("docs/exec.md")).unwrap();
+        let document = std::fs::read_to_string(root().join("docs/reference/exec.md")).unwrap();
         let shown =
             |kind: &str| document.split(kind).nth(1).and_then(|rest| rest.split("```").next()).unwrap();
         bench.write("tester.py", shown("```python\n"));

@@ -66,10 +66,10 @@ fn codes(json: &Value) -> Vec<&str> {
 fn the_documents_show_the_examples_that_are_tested() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
-    let shown = read("docs/flowgraph.md");
+    let shown = read("docs/how-to/trace-a-pipeline.md");
     for example in ["crates/trace/examples/copy.rs", "c/trace/copy.c"] {
         let example = read(example);
-        assert!(shown.contains(example.trim_end()), "docs/flowgraph.md shows another program");
+        assert!(shown.contains(example.trim_end()), "docs/how-to/trace-a-pipeline.md shows another program");
         assert!(example.lines().count() <= 36, "thirty lines, or a few more");
     }
 }

@@ -231,7 +231,8 @@ fn directions_with_unequal_loads_reach_the_program_and_the_record() {
 #[test]
 fn the_examples_of_exec_in_the_documents_work() {
     let document =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exec.md")).unwrap();
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/exec.md"))
+            .unwrap();
     let program = document.split("```python\n").nth(1).unwrap().split("```").next().unwrap();
     assert!(program.lines().count() <= 10, "a ten-line example");
     let bench = Bench::new();

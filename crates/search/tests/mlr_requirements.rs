@@ -1,4 +1,4 @@
-//! docs/rfc9971.md names only tests and files that exist.
+//! docs/reference/rfc9971.md names only tests and files that exist.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use std::path::Path;
 #[expect(clippy::disallowed_methods, reason = "what is tested is the repository's files")]
 fn every_requirement_of_rfc_9971_names_a_place_and_a_test_that_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let table = include_str!("../../../docs/rfc9971.md");
+    let table = include_str!("../../../docs/reference/rfc9971.md");
     let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| R")).collect();
     assert_eq!(rows.len(), 34);
     for (number, row) in (1..).zip(rows) {

@@ -1,5 +1,5 @@
 //! Where packets vanish, made one place at a time in networks of our own. Which test is of which place, and in which
-//! class, is a table of METHODOLOGY.md.
+//! class, is a table of docs/explanation/loss.md.
 
 use dropline_account::{Account, Outcome, account};
 use dropline_lab::{Bottleneck, Bridged, End, LabError, Namespace, Pair, built_or_skipped as built, connect};
@@ -27,8 +27,8 @@ mod remainders;
 #[path = "places/trials.rs"]
 mod trials;
 
-/// The table of places in METHODOLOGY.md.
-const TABLE: &str = "### Each place, made";
+/// The table of places in docs/explanation/loss.md.
+const TABLE: &str = "## Each place, made";
 /// Where the tests that it names are.
 const TESTS: [&str; 7] = [
     include_str!("places/listened.rs"),
@@ -42,7 +42,7 @@ const TESTS: [&str; 7] = [
 
 #[test]
 fn each_of_the_23_places_has_a_class_and_a_test() {
-    let (_, table) = include_str!("../../../METHODOLOGY.md").split_once(TABLE).unwrap();
+    let (_, table) = include_str!("../../../docs/explanation/loss.md").split_once(TABLE).unwrap();
     let rows = table.split("\n#").next().unwrap().lines().filter(|line| line.starts_with("| "));
     let mut numbers = std::collections::BTreeSet::new();
     for row in rows.skip(1) {

@@ -11,12 +11,18 @@ pub(crate) fn root() -> PathBuf {
 // Not every test file reads sources.
 #[allow(dead_code)]
 pub(crate) fn sources(directory: &Path) -> Vec<PathBuf> {
+    files(directory, "rs")
+}
+
+/// All files below a directory whose names end so.
+#[allow(dead_code)]
+pub(crate) fn files(directory: &Path, end: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            found.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.extend(files(&path, end));
+        } else if path.extension().is_some_and(|extension| extension == end) {
             found.push(path);
         }
     }

@@ -63,7 +63,7 @@ impl Reliability {
         Curves {
             title,
             caption: "The chance that a heartbeat arrives as another one and is stored; the formulas are in \
-                      METHODOLOGY.md. Lower is better; the three sums lie close together."
+                      docs/explanation/heartbeat.md. Lower is better; the three sums lie close together."
                 .into(),
             x_name: "bit error rate".into(),
             y_name: "chance that a wrong frame passes".into(),

@@ -21,7 +21,8 @@ Examples:
   dropline heartbeat reliability --bit-error-rate 1e-5 --json
   dropline heartbeat reliability --html reliability.html
 
-Everything is computed from the definition of a heartbeat; the formulas are in METHODOLOGY.md.
+Everything is computed from the definition of a heartbeat; the formulas are in
+docs/explanation/heartbeat.md.
 A simulation that disagrees with its formula ends with exit code 3.")]
 pub(super) struct HeartbeatReliabilityArgs {
     /// Frames a second on the bus that are no heartbeats.
