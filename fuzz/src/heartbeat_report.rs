@@ -1,6 +1,6 @@
 //! Datagrams that reach a monitor that asked for a report.
 
-use dropline_aggregator::asking::Answer;
+use dropline_aggregator::client::Answer;
 use dropline_aggregator::report::Reading;
 use dropline_aggregator::wire::{Checksum, REPORT_BYTES, Report, ReportError, UNSET};
 use std::net::{Ipv4Addr, SocketAddr};

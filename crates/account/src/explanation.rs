@@ -3,25 +3,25 @@
 
 use crate::losses::Losses;
 use crate::remedy::{Change, Doubt, Otherwise, Predicted, Remedy, Verdict, equally_apart, remedies};
-use crate::served::Served;
+use crate::service_time::Served;
 use crate::{
     Arriving, Place, Room, Server, Service, Site, Stalls, md1k_loss, mm1k_loss, packets_held, replay,
     truesize,
 };
 use dropline_stats::spacing::Spacing;
 pub use dropline_trial::Throttled;
-use dropline_trial::{LostAt, PacketTimes, Watched};
+use dropline_trial::{LostAt, PacketTimes, TargetActivity};
 use serde::Serialize;
 
 mod activity;
-mod course;
 mod drained;
-mod watching;
+mod server;
+mod timeline;
 
 pub use crate::Family;
-pub use course::{Course, Moment, Part, Quantile};
 pub use drained::Serving;
-pub use watching::{ServerSeen, ServiceFrom};
+pub use server::{ServerSeen, ServiceFrom};
+pub use timeline::{Moment, Part, Quantile, Timeline};
 
 /// What is known of a trial whose losses are to be explained.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ pub struct Evidence<'a> {
     /// Where, if that was accounted for.
     pub lost_at: Option<&'a LostAt>,
     /// What the target did meanwhile, if it was watched.
-    pub watched: Option<&'a Watched>,
+    pub watched: Option<&'a TargetActivity>,
     /// How long packets were sent.
     pub duration_ns: u64,
     /// Chance of the replays.
@@ -79,7 +79,7 @@ pub struct Explanation {
     pub lacks: Vec<Lack>,
     /// Times, for pictures.
     #[serde(skip)]
-    pub course: Course,
+    pub course: Timeline,
 }
 
 /// How packets arrived at the target, from when they left.
@@ -193,7 +193,7 @@ pub fn explain(evidence: &Evidence<'_>) -> Explanation {
     let charged = truesize(usual_payload(evidence), evidence.family);
     let server_seen = ServerSeen::of(evidence, served.as_ref(), &arrivals, charged);
     let stalls = server_seen.as_ref().map(|server| &server.intervals);
-    let lost_times = watching::lost_times(evidence);
+    let lost_times = server::lost_times(evidence);
     let when = Losses::of(&lost_times, evidence.duration_ns, stalls);
     let buffer = buffer(evidence);
     let rate_pps = rate(&arrivals);
@@ -213,7 +213,7 @@ pub fn explain(evidence: &Evidence<'_>) -> Explanation {
         remedies: Vec::new(),
         throttled: evidence.watched.and_then(|watched| watched.throttled),
         lacks: lacks(evidence, served.as_ref(), buffer),
-        course: Course::default(),
+        course: Timeline::default(),
     };
     let replayed = explanation.server.as_ref().zip(buffer).map(|(seen, buffer)| {
         let server = server(seen, buffer, charged, evidence.family);
@@ -221,7 +221,7 @@ pub fn explain(evidence: &Evidence<'_>) -> Explanation {
         (server, Doubt::of(error, arrivals.len(), evidence.seed))
     });
     let found = replayed.as_ref().map(|(server, _)| replay(arrivals.iter().copied(), server, evidence.seed));
-    explanation.course = Course::of(
+    explanation.course = Timeline::of(
         evidence,
         &arrivals,
         found.as_ref(),
@@ -348,7 +348,7 @@ fn usual_payload(evidence: &Evidence<'_>) -> u32 {
 /// Packets that waited when others were lost: this share of the lost packets found at most so many.
 fn backlog_of_the_lost(packets: &PacketTimes, share: f64) -> Option<u64> {
     packets.returns.as_ref()?;
-    let mut found: Vec<u64> = course::backlogs(packets)
+    let mut found: Vec<u64> = timeline::backlogs(packets)
         .into_iter()
         .filter(|moment| moment.lost)
         // One of them was being served.

@@ -16,7 +16,7 @@ pub mod place;
 pub mod queue;
 pub mod remedy;
 pub mod replay;
-pub mod served;
+pub mod service_time;
 pub mod stalls;
 
 pub use accounting::{Account, Outcome, TargetCounts, account};

@@ -7,10 +7,10 @@
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod access;
 pub mod address;
 pub mod age;
-pub mod asking;
-pub mod gate;
+pub mod client;
 pub mod metrics;
 pub mod report;
 pub mod sender;

@@ -1,7 +1,7 @@
 //! A report as a monitor may read it: what is certain, and what is not.
 
 use super::age::Age;
-use super::asking::Answer;
+use super::client::Answer;
 use super::wire::{Checksum, UNSET};
 use serde::Serialize;
 use std::net::SocketAddr;

@@ -1,6 +1,6 @@
 //! Sending heartbeats when they are due.
 
-use super::asking::connect;
+use super::client::connect;
 use super::wire::{Heartbeat, PACKET_BYTES};
 use dropline_consent::consent;
 use dropline_failure::Failure;

@@ -1,6 +1,6 @@
 //! The server: a socket, a gate and a table, in one thread.
 
-use super::gate::{Gate, Limits, Network, Refusal};
+use super::access::{Gate, Limits, Network, Refusal};
 use super::table::{Rejection, Table};
 use super::wire::{PACKET_BYTES, REQUEST, VARIABLES};
 use dropline_failure::Failure;

@@ -8,7 +8,7 @@ use dropline_targets::Target;
 use dropline_traffic::{Means, Moving, Priority, Sources, Targets};
 use dropline_trial::profile::PacketError;
 use dropline_trial::{
-    Drain, LoadRange, Packet, PacketTimes, Part, Rate, Ratio, TrafficProfile, TrialInput, written,
+    Drain, LoadRange, Packet, PacketTimes, Part, Rate, Ratio, TrafficProfile, TrialInput, quantities,
 };
 use dropline_verbs::arrival_argument;
 use dropline_verbs::compare::turns::Turns;
@@ -41,7 +41,7 @@ pub(crate) fn profiles(
     };
     let mut drain = preset.map_or_else(Drain::default, Preset::drain);
     if let Some(text) = &args.drain {
-        drain.longest = read("--drain", written::duration(text))?;
+        drain.longest = read("--drain", quantities::duration(text))?;
     }
     let base = TrafficProfile {
         arrival: arrival_argument::arrival(&args.arrival)?,
@@ -73,7 +73,7 @@ fn allowed(word: Option<&str>, traffic: &TrafficArgs) -> Result<Target, Failure>
 pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
     let mut target = allowed(args.target.as_deref(), &args.traffic)?;
     if let Some(text) = &args.stop_above {
-        target = target.stopping_above(read("--stop-above", written::positive_duration(text))?)?;
+        target = target.stopping_above(read("--stop-above", quantities::positive_duration(text))?)?;
     }
     if args.load.is_none() {
         target = target.at_own_pace();
@@ -96,7 +96,7 @@ pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
     if !target.takes_clients() {
         arrival_argument::scheduled(&profile.arrival)?;
     }
-    let duration = read("--duration", written::positive_duration(&args.duration))?;
+    let duration = read("--duration", quantities::positive_duration(&args.duration))?;
     let keeps = !args.no_packets && args.keep.output.as_deref() != Some("-".as_ref());
     let keep_packets = if keeps { PacketTimes::ROOM } else { 0 };
     Ok(TrialPlan { target, profile, input: TrialInput { load, duration }, keep_packets })
@@ -121,7 +121,7 @@ pub(crate) fn searches(
     };
     limit(args, &mut limits)?;
     let warm_up = match &args.warm_up {
-        Some(text) => read("--warm-up", written::duration(text))?,
+        Some(text) => read("--warm-up", quantities::duration(text))?,
         // A record holds none of it.
         None if replayed.is_some() => Duration::ZERO,
         None => algorithm.default_warm_up(),
@@ -225,7 +225,7 @@ fn algorithm(
         AlgorithmPlan::Credible { level, certify } => {
             *certify |= args.certify;
             if let Some(text) = &args.level {
-                *level = read("--level", written::ratio(text))?;
+                *level = read("--level", quantities::ratio(text))?;
             }
         }
         AlgorithmPlan::Binary => {}
@@ -247,7 +247,7 @@ fn algorithm(
 
 /// How often an interval shall hold the truth.
 pub(crate) fn level(text: &str) -> Result<f64, Failure> {
-    let level = read("--level", written::ratio(text))?.as_f64();
+    let level = read("--level", quantities::ratio(text))?.as_f64();
     if level > 0.0 && level < 1.0 {
         Ok(level)
     } else {
@@ -276,7 +276,7 @@ fn goals(
 
 fn shares(text: &str) -> Result<Vec<Ratio>, Failure> {
     text.split(',')
-        .map(|word| match read("--delay-at", written::ratio(word))? {
+        .map(|word| match read("--delay-at", quantities::ratio(word))? {
             Ratio::ZERO => Err(Failure::usage("--delay-at: a share must be above 0")),
             share => Ok(share),
         })
@@ -301,12 +301,12 @@ fn parts(flag: &str, text: &str) -> Result<Vec<Part>, Failure> {
 }
 
 fn packet(flag: &str, text: &str, make: fn(u32) -> Result<Packet, PacketError>) -> Result<Packet, Failure> {
-    let bytes = read(flag, written::bytes(text.trim()))?;
+    let bytes = read(flag, quantities::bytes(text.trim()))?;
     make(u32::try_from(bytes).unwrap_or(u32::MAX)).map_err(|why| Failure::usage(format!("{flag}: {why}")))
 }
 
 fn rate(flag: &str, text: &str, packet: Packet) -> Result<Rate, Failure> {
-    let load = read(flag, written::load(text))?;
+    let load = read(flag, quantities::load(text))?;
     load.with(packet).map_err(|why| Failure::usage(format!("{flag} {text:?}: {why}")))
 }
 
@@ -392,7 +392,7 @@ pub(crate) fn turns(args: &CompareArgs) -> Result<Turns, Failure> {
             Failure::usage("--abba needs --load, such as --load 10kpps, which both targets are offered")
         })?,
     };
-    let duration = read("--duration", written::positive_duration(&args.duration))?;
+    let duration = read("--duration", quantities::positive_duration(&args.duration))?;
     let turns = Turns { targets, profile, load, duration };
     turns.check().map(|()| turns)
 }
@@ -400,7 +400,7 @@ pub(crate) fn turns(args: &CompareArgs) -> Result<Turns, Failure> {
 /// The delay of `inject`.
 pub(crate) fn delay(args: &InjectArgs) -> Result<Duration, Failure> {
     let text = args.delay.as_deref().unwrap_or("1us");
-    read("--delay", written::positive_duration(text))
+    read("--delay", quantities::positive_duration(text))
 }
 
 /// A delay at a probe, in turns.
@@ -412,29 +412,29 @@ pub(crate) fn injection(args: &InjectArgs) -> Result<Injection, Failure> {
     }
     let profile = profiles.remove(0);
     let load = rate("--load", &args.load, profile.packet)?;
-    let duration = read("--duration", written::positive_duration(&args.duration))?;
+    let duration = read("--duration", quantities::positive_duration(&args.duration))?;
     let (start, probe) = (args.start.clone(), args.probe.clone());
     Ok(Injection { target, profile, load, duration, start, probe, delay: delay(args)? })
 }
 
 /// What a comparison asks. Times are in units of `unit_ns`.
 pub(crate) fn questions(args: &CompareArgs, unit_ns: u64) -> Result<Questions, Failure> {
-    let percentile = read("--percentile", written::ratio(&args.percentile))?.as_f64();
+    let percentile = read("--percentile", quantities::ratio(&args.percentile))?.as_f64();
     if !(percentile > 0.5 && percentile < 1.0) {
         return Err(Failure::usage("--percentile is above 50% and below 100%, as 99.9%"));
     }
-    let above = args.above.as_deref().map(|text| read("--above", written::duration(text))).transpose()?;
+    let above = args.above.as_deref().map(|text| read("--above", quantities::duration(text))).transpose()?;
     Ok(Questions {
         percentile,
         above: above.map(|time| time.as_nanos() as f64 / unit_ns as f64),
         smallest_effect: smallest_effect(args.smallest_effect.as_deref())?,
-        more_loss: read("--more-loss", written::ratio(&args.more_loss))?.as_f64(),
+        more_loss: read("--more-loss", quantities::ratio(&args.more_loss))?.as_f64(),
     })
 }
 
 /// A share below which a change does not matter.
 pub(crate) fn smallest_effect(text: Option<&str>) -> Result<Option<f64>, Failure> {
-    let share = text.map(|text| read("--smallest-effect", written::ratio(text))).transpose()?;
+    let share = text.map(|text| read("--smallest-effect", quantities::ratio(text))).transpose()?;
     Ok(share.map(|share| share.as_f64()))
 }
 
@@ -449,13 +449,13 @@ pub(crate) fn asked(args: &SearchArgs) -> Result<(AlgorithmPlan, Vec<Goal>), Fai
 
 /// How long an exec: program may stay silent.
 pub(crate) fn patience(args: &TrafficArgs) -> Result<Duration, Failure> {
-    read("--patience", written::positive_duration(&args.patience))
+    read("--patience", quantities::positive_duration(&args.patience))
 }
 
 /// New limits of a resumed search, where they are given.
 pub(crate) fn limit(args: &SearchArgs, limits: &mut Limits) -> Result<(), Failure> {
     if let Some(text) = &args.budget {
-        limits.budget = Some(read("--budget", written::positive_duration(text))?);
+        limits.budget = Some(read("--budget", quantities::positive_duration(text))?);
     }
     if args.max_trials.is_some() {
         limits.max_trials = args.max_trials;

@@ -1,6 +1,6 @@
 //! Whether delays stayed as they were while they were measured: the course of their slices.
 
-use dropline_record::CourseLine;
+use dropline_record::DriftLine;
 use dropline_stats::{Binned, Drift, Percentile, drift};
 use dropline_trial::Trial;
 
@@ -15,7 +15,7 @@ const SEED: u64 = 2004;
 pub type Slice = (f64, f64, Binned);
 
 /// The course of a trial's delays, in nanoseconds.
-pub fn of_trial(trial: &Trial) -> Vec<CourseLine> {
+pub fn of_trial(trial: &Trial) -> Vec<DriftLine> {
     let mut begin_s = 0.0;
     let slices = trial.slices.iter().filter_map(|slice| {
         let (from, length) = (begin_s, slice.duration.as_secs_f64());
@@ -26,7 +26,7 @@ pub fn of_trial(trial: &Trial) -> Vec<CourseLine> {
 }
 
 /// The course of slices of equal length; empty where fewer than 20 have events.
-pub fn courses(slices: &[Slice]) -> Vec<CourseLine> {
+pub fn courses(slices: &[Slice]) -> Vec<DriftLine> {
     let filled: Vec<&Slice> = slices.iter().filter(|(_, _, events)| events.count() > 0).collect();
     let together = filled.len().div_ceil(drift::MOST).max(1);
     let parts: Vec<(f64, Binned)> = filled
@@ -45,7 +45,7 @@ pub fn courses(slices: &[Slice]) -> Vec<CourseLine> {
     });
     let line = |of: &str, values: Option<Vec<f64>>| {
         let found = Drift::of(&values?, QUESTIONS, SEED)?;
-        Some(CourseLine {
+        Some(DriftLine {
             of: of.into(),
             course: found.course.word().into(),
             likeness: found.likeness,

@@ -1,6 +1,6 @@
 //! `import` and `export`: distributions to a record, and to the formats of others.
 
-use crate::import::{Format, ImportError, Imported, hlog, stored};
+use crate::import::{Format, ImportError, Imported, hlog, own_record};
 use crate::openmetrics;
 use dropline_archive::{clock, record_file};
 use dropline_failure::Failure;
@@ -44,7 +44,7 @@ impl Held {
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let text = record_file::read_text(path)?;
         if text.starts_with(IMPORT) {
-            return Ok(Self::Imported(stored::parse(&text, None).map_err(|why| broken(&why))?));
+            return Ok(Self::Imported(own_record::parse(&text, None).map_err(|why| broken(&why))?));
         }
         Ok(Self::Record(Box::new(record_file::parse(&text, path)?)))
     }
@@ -124,7 +124,7 @@ struct Part<'a> {
 }
 
 fn of_trials(record: &Record, number: Option<u64>) -> Result<Vec<Part<'static>>, Failure> {
-    let chosen = stored::chosen(&record.trials, number).map_err(|why| match why {
+    let chosen = own_record::chosen(&record.trials, number).map_err(|why| match why {
         ImportError::NoTrial { .. } => Failure::usage(format!("--trial: {why}")),
         _ => broken(&why),
     })?;

@@ -12,9 +12,9 @@ mod format;
 mod hgrm;
 pub mod hlog;
 mod hyperfine;
+pub mod own_record;
 pub mod raw;
 mod sliced;
-pub mod stored;
 pub mod table;
 mod values;
 

@@ -3,7 +3,7 @@
 //! A finished measurement counts no further, so its counts are gauges. Buckets are the same for every record, so that
 //! delays of several add up.
 
-use crate::import::{ImportError, Imported, stored};
+use crate::import::{ImportError, Imported, own_record};
 use dropline_archive::clock;
 use dropline_openmetrics::{Exposition, Labels, middle_seconds};
 use dropline_record::{CaveatLine, Purpose, Record, ResultWord, TrialLine};
@@ -287,7 +287,7 @@ fn delays(text: &mut Exposition, trials: &[&TrialLine]) -> Result<(), ImportErro
     }
     text.begin(DELAYS, "histogram", Some("seconds"), DELAYS_HELP);
     for (trial, delay) in measured() {
-        let counted = stored::counted(delay)?;
+        let counted = own_record::counted(delay)?;
         let sum = exact_sum_seconds(trial, delay.count.0).or_else(|| middle_seconds(&counted));
         text.histogram(DELAYS, &of_trial(trial), &counted, sum);
     }

@@ -6,7 +6,7 @@ mod ran;
 mod tables;
 mod turns;
 
-use super::{Effort, Found, kept};
+use super::{Effort, Found, run_log};
 use cell::{Cell, Variant, WEIGHED};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
@@ -53,7 +53,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
     if latencies.is_empty() && overheads.is_empty() {
         return Err(Failure::usage("--only: no run is named like that"));
     }
-    let mut seen: Vec<Ran> = effort.keep.as_deref().map(kept::read).transpose()?.unwrap_or_default();
+    let mut seen: Vec<Ran> = effort.keep.as_deref().map(run_log::read).transpose()?.unwrap_or_default();
     let is_seen = |seen: &[Ran], block: &Block| {
         block.cells.iter().all(|cell| seen.iter().any(|ran| ran.run == block.run && ran.cell == cell.key()))
     };
@@ -97,7 +97,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
             ))
         });
         caveats.extend(faults);
-        effort.keep.as_deref().map(|path| kept::append_together(path, &together)).transpose()?;
+        effort.keep.as_deref().map(|path| run_log::append_together(path, &together)).transpose()?;
         seen.extend(together);
     }
     if effort.stop.load(Ordering::Relaxed) {
@@ -185,7 +185,7 @@ fn plan(effort: &Effort, here: &Here) -> (Vec<Block>, Vec<Block>) {
 /// # Errors
 /// If a line is none, or there is none.
 pub(super) fn of_kept(text: &str) -> Result<Study, Failure> {
-    let seen: Vec<Ran> = kept::some(text)?;
+    let seen: Vec<Ran> = run_log::some(text)?;
     let weighed = WEIGHED.into_iter().flat_map(|system| Cell::weighed(system, false, true));
     let cells: Vec<Cell> = Cell::latency(false, true).into_iter().chain(weighed).collect();
     Ok(tables::study(&cells, &latest(seen), None, Vec::new()))

@@ -10,7 +10,7 @@ mod row;
 mod scene;
 mod tables;
 
-use super::{Effort, Found, kept};
+use super::{Effort, Found, run_log};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
 use observed::Observed;
@@ -39,7 +39,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
         return Err(Failure::usage("--only: no row is named like that"));
     }
     let runs = if effort.small { 1 } else { effort.runs.unwrap_or(RUNS) };
-    let mut seen: Vec<Observed> = effort.keep.as_deref().map(kept::read).transpose()?.unwrap_or_default();
+    let mut seen: Vec<Observed> = effort.keep.as_deref().map(run_log::read).transpose()?.unwrap_or_default();
     let mut caveats = Vec::new();
     let fifo = scene::may_go_first();
     if !fifo {
@@ -62,7 +62,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
         progress(&format!("{}, run {run} of {runs}; about {seconds} s left", row.key()));
         match scene::perform(&row, run, fifo, &effort.stop) {
             Ok(observed) => {
-                effort.keep.as_deref().map(|path| kept::append(path, &observed)).transpose()?;
+                effort.keep.as_deref().map(|path| run_log::append(path, &observed)).transpose()?;
                 seen.push(observed);
             }
             Err(_) if effort.stop.load(Ordering::Relaxed) => break,
@@ -92,6 +92,6 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
 /// # Errors
 /// If a line is none, or there is none.
 pub(super) fn of_kept(text: &str) -> Result<Study, Failure> {
-    let seen: Vec<Observed> = kept::some(text)?;
+    let seen: Vec<Observed> = run_log::some(text)?;
     Ok(tables::study(&Row::full(), &seen, Vec::new()))
 }

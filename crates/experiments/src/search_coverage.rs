@@ -8,7 +8,7 @@ mod rival;
 mod searches;
 mod tables;
 
-use super::{Effort, Found, kept};
+use super::{Effort, Found, run_log};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
 use dropline_report::{Calibration, CalibrationLine};
@@ -45,7 +45,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
             .advice(format!("there are {}", System::names().join(", "))));
     }
     let jobs = jobs(&seeds, &systems);
-    let before: Vec<Ended> = effort.keep.as_deref().map(kept::read).transpose()?.unwrap_or_default();
+    let before: Vec<Ended> = effort.keep.as_deref().map(run_log::read).transpose()?.unwrap_or_default();
     let done: Mutex<Vec<Ended>> = Mutex::new(before);
     on_all_cores(&jobs, &done, effort, progress)?;
     let mut ended = done.into_inner().expect("no search panics");
@@ -118,7 +118,7 @@ fn on_all_cores(
             let Some(job) = left.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
             let one = job.perform();
             let mut done = done.lock().expect("no search panics");
-            effort.keep.as_deref().map(|path| kept::append(path, &one)).transpose()?;
+            effort.keep.as_deref().map(|path| run_log::append(path, &one)).transpose()?;
             done.push(one);
         }
         Ok(())
@@ -181,7 +181,7 @@ fn pooled(ended: &[Ended], level: u64, goals: &[usize]) -> (u64, u64) {
 /// If a line is none, or there is none.
 pub(super) fn of_kept(text: &str) -> Result<Study, Failure> {
     let systems: Vec<System> = System::all().collect();
-    let ended = of_systems(kept::some(text)?, &systems);
+    let ended = of_systems(run_log::some(text)?, &systems);
     let seeds: BTreeSet<u64> = ended.iter().map(|one| one.seed).collect();
     let rival = ended.iter().any(|one| one.contender == Contender::Rival);
     Ok(tables::study(&ended, &systems, u32::try_from(seeds.len()).unwrap_or(u32::MAX), rival))
@@ -229,11 +229,11 @@ mod tests {
         let effort = Effort { keep: Some(path.clone()), ..effort(false) };
         let done = Mutex::new(Vec::new());
         on_all_cores(&jobs, &done, &effort, &mut |_| {}).unwrap();
-        let kept: Vec<Ended> = kept::read(&path).unwrap();
+        let kept: Vec<Ended> = run_log::read(&path).unwrap();
         assert_eq!(kept.len(), 8);
         let done = Mutex::new(kept);
         on_all_cores(&jobs, &done, &effort, &mut |_| {}).unwrap();
         assert_eq!(done.into_inner().unwrap().len(), 8);
-        assert_eq!(kept::read::<Ended>(&path).unwrap().len(), 8);
+        assert_eq!(run_log::read::<Ended>(&path).unwrap().len(), 8);
     }
 }

@@ -8,7 +8,7 @@ mod observed;
 mod scene;
 mod tables;
 
-use super::{Effort, Found, kept};
+use super::{Effort, Found, run_log};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
 use observed::Observed;
@@ -41,7 +41,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
     }
     let runs = effort.runs.unwrap_or(if effort.small { 1 } else { RUNS }).max(1);
     let budget = effort.budget.unwrap_or(if effort.small { SMALL_BUDGET } else { BUDGET });
-    let mut seen: Vec<Observed> = effort.keep.as_deref().map(kept::read).transpose()?.unwrap_or_default();
+    let mut seen: Vec<Observed> = effort.keep.as_deref().map(run_log::read).transpose()?.unwrap_or_default();
     // Before the first of many minutes.
     scenes.iter().try_for_each(|scene| scene.start(budget).map(drop))?;
     let mut left: Vec<(Scene, u32)> = (0..=runs)
@@ -61,7 +61,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
             break;
         }
         let observed = found?;
-        effort.keep.as_deref().map(|path| kept::append(path, &observed)).transpose()?;
+        effort.keep.as_deref().map(|path| run_log::append(path, &observed)).transpose()?;
         seen.push(observed);
     }
     let mut caveats = Vec::new();
@@ -83,6 +83,6 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
 /// # Errors
 /// If a line is none, or there is none.
 pub(super) fn of_kept(text: &str) -> Result<Study, Failure> {
-    let seen: Vec<Observed> = kept::some(text)?;
+    let seen: Vec<Observed> = run_log::some(text)?;
     Ok(tables::study(&Scene::ALL, &seen, Vec::new()))
 }

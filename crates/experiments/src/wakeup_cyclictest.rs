@@ -3,7 +3,7 @@
 mod block;
 mod tables;
 
-use super::{Effort, Found, kept};
+use super::{Effort, Found, run_log};
 use block::{Block, By, Conditions};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
@@ -28,7 +28,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
     let conditions = Conditions::here(if effort.small { SMALL } else { LENGTH })?;
     let blocks = effort.runs.unwrap_or(if effort.small { 2 } else { BLOCKS }).max(2).next_multiple_of(2);
     let mut caveats = Vec::new();
-    let mut seen: Vec<Block> = effort.keep.as_deref().map(kept::read).transpose()?.unwrap_or_default();
+    let mut seen: Vec<Block> = effort.keep.as_deref().map(run_log::read).transpose()?.unwrap_or_default();
     if let Some(other) = seen.iter().find(|block| !block.is_of(&conditions)) {
         return Err(Failure::usage(format!(
             "the kept blocks were measured on CPU {} in {} s each: name another file with --keep",
@@ -58,7 +58,7 @@ pub fn run(effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Fai
                 Err(failure) => return Err(failure),
             }
         }
-        effort.keep.as_deref().map(|path| kept::append_together(path, &together)).transpose()?;
+        effort.keep.as_deref().map(|path| run_log::append_together(path, &together)).transpose()?;
         seen.extend(together);
     }
     if effort.stop.load(Ordering::Relaxed) {
@@ -89,7 +89,7 @@ fn order(number: u32) -> [By; 4] {
 /// # Errors
 /// If a line is none, or there is none.
 pub(super) fn of_kept(text: &str) -> Result<Study, Failure> {
-    let seen: Vec<Block> = kept::some(text)?;
+    let seen: Vec<Block> = run_log::some(text)?;
     tables::study(&seen, Vec::new())
 }
 

@@ -1,7 +1,7 @@
 //! A trial's arrivals in a record: what was asked, what left, what arrived.
 
 use crate::Count;
-use dropline_trial::{Fidelity, Kept, SampledLateness, Spaced, Stamp, Thought};
+use dropline_trial::{ArrivalFidelity, Fidelity, SampledLateness, Spaced, Stamp, Thought};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -95,9 +95,9 @@ pub struct SpacedLine {
 
 impl ArrivalsLine {
     /// The same for computing.
-    pub fn kept(&self) -> Kept {
+    pub fn kept(&self) -> ArrivalFidelity {
         let spaced = |line: &Option<SpacedLine>| line.as_ref().map(SpacedLine::spaced);
-        Kept {
+        ArrivalFidelity {
             rate_error: self.rate_error,
             intended: spaced(&self.intended),
             left: spaced(&self.left),
@@ -134,8 +134,8 @@ impl SpacedLine {
     }
 }
 
-impl From<&Kept> for ArrivalsLine {
-    fn from(kept: &Kept) -> Self {
+impl From<&ArrivalFidelity> for ArrivalsLine {
+    fn from(kept: &ArrivalFidelity) -> Self {
         let line = |spaced: &Option<Spaced>| spaced.as_ref().map(SpacedLine::from);
         Self {
             fidelity: kept.fidelity().map(FidelityWord::from),

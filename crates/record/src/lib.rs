@@ -9,9 +9,9 @@ pub mod arrivals_line;
 pub mod compared;
 pub mod compared_searches;
 pub mod count;
-pub mod course;
 pub mod cycles_line;
 pub mod distribution;
+pub mod drift;
 pub mod environment;
 pub mod fit;
 pub mod graph_line;
@@ -25,8 +25,8 @@ pub mod schema;
 pub mod slice_line;
 pub mod study;
 pub mod trial_line;
+pub mod wakeups_line;
 pub mod watched_line;
-pub mod woken_line;
 
 pub use dropline_account::{Explanation, explanation, losses, remedy};
 pub use dropline_stats::{Histogram, sample};
@@ -35,9 +35,9 @@ pub use arrivals_line::{ArrivalsLine, FidelityWord, SpacedLine, ThoughtLine};
 pub use compared::Compared;
 pub use compared_searches::{ComparedSearches, MovedLine, SearchedLine};
 pub use count::{Count, Sum};
-pub use course::CourseLine;
 pub use cycles_line::{BetweenLine, CyclesLine};
 pub use distribution::{DistributionLine, DistributionSlice};
+pub use drift::DriftLine;
 pub use environment::Environment;
 pub use fit::Fit;
 pub use graph_line::GraphLine;
@@ -54,5 +54,5 @@ pub use study::{Chart, Series, Study, Table};
 pub use trial_line::{
     BoundsLine, CaveatLine, DelayLine, DisturbanceLine, NegativeLine, PacketsLine, Purpose, TrialLine,
 };
+pub use wakeups_line::WakeupsLine;
 pub use watched_line::WatchedLine;
-pub use woken_line::WokenLine;

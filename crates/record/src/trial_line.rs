@@ -1,7 +1,7 @@
 //! A line of a record: one trial and what the search knew after it.
 
 use crate::{
-    ArrivalsLine, Count, CourseLine, CyclesLine, GraphLine, PassagesLine, SliceLine, WatchedLine, WokenLine,
+    ArrivalsLine, Count, CyclesLine, DriftLine, GraphLine, PassagesLine, SliceLine, WakeupsLine, WatchedLine,
 };
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
@@ -96,7 +96,7 @@ pub struct TrialLine {
     pub slices: Vec<SliceLine>,
     /// Whether delays stayed as they were, from the slices of a trial at one load, in nanoseconds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub course: Vec<CourseLine>,
+    pub course: Vec<DriftLine>,
     /// Packets lost by place, where that was accounted for.
     pub lost_at: Option<BTreeMap<String, Count>>,
     /// What the target did meanwhile, where it is on this machine and could be looked at.
@@ -104,7 +104,7 @@ pub struct TrialLine {
     pub watched: Option<WatchedLine>,
     /// Threads and conditions of a trial of wake-ups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub woken: Option<WokenLine>,
+    pub woken: Option<WakeupsLine>,
     /// Pipes of a trial of a pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passages: Option<PassagesLine>,
@@ -289,7 +289,7 @@ impl TrialLine {
             course: Vec::new(),
             lost_at: trial.lost_at.as_ref().map(counts),
             watched: trial.watched.as_ref().map(WatchedLine::from),
-            woken: trial.woken().map(WokenLine::from),
+            woken: trial.woken().map(WakeupsLine::from),
             passages: trial.passages().map(PassagesLine::from),
             cycles: trial.cycles().map(CyclesLine::from),
             graph: trial.graph().map(GraphLine::from),
@@ -358,7 +358,7 @@ impl TrialLine {
     fn extra(&self) -> Result<Option<Extra>, HistogramError> {
         let passages = self.passages.as_ref().map(PassagesLine::passages).transpose()?;
         Ok(match (&self.woken, &self.cycles, &self.graph) {
-            (Some(woken), ..) => Some(Extra::Woken(woken.woken()?)),
+            (Some(woken), ..) => Some(Extra::Wakeups(woken.woken()?)),
             (None, Some(cycles), _) => Some(Extra::Cycles(cycles.cycles())),
             (None, None, Some(graph)) => Some(Extra::Graph(Box::new(graph.graph()?), passages)),
             (None, None, None) => passages.map(Extra::Passages),

@@ -1,7 +1,7 @@
 //! What a target did during a trial, as it is kept: a column for each thing that was looked at.
 
 use crate::Count;
-use dropline_trial::{Look, Throttled, Watched};
+use dropline_trial::{Look, TargetActivity, Throttled};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -72,11 +72,11 @@ impl From<Throttled> for ThrottledLine {
 
 impl WatchedLine {
     /// What was watched again.
-    pub fn watched(&self) -> Watched {
+    pub fn watched(&self) -> TargetActivity {
         let value = |column: &Option<Vec<Option<u64>>>, at: usize| {
             column.as_ref().and_then(|column| column.get(at).copied().flatten())
         };
-        Watched {
+        TargetActivity {
             pid: self.pid,
             name: self.name.clone(),
             buffer_bytes: self.buffer_bytes,
@@ -104,8 +104,8 @@ impl WatchedLine {
     }
 }
 
-impl From<&Watched> for WatchedLine {
-    fn from(watched: &Watched) -> Self {
+impl From<&TargetActivity> for WatchedLine {
+    fn from(watched: &TargetActivity) -> Self {
         let column = |value: fn(&Look) -> Option<u64>| {
             let column: Vec<Option<u64>> = watched.samples.iter().map(value).collect();
             column.iter().any(Option::is_some).then_some(column)
@@ -154,7 +154,7 @@ mod tests {
         #[test]
         fn what_was_watched_survives_its_line(samples in prop::collection::vec(look(), 0..40)) {
             let throttled = Some(Throttled { runtime_us: 1, period_us: 2, times: 3, stopped_ns: 4 });
-            let watched = Watched { pid: Some(7), looks: 90, throttled, samples, ..Watched::default() };
+            let watched = TargetActivity { pid: Some(7), looks: 90, throttled, samples, ..TargetActivity::default() };
             let text = serde_json::to_string(&WatchedLine::from(&watched)).unwrap();
             let line: WatchedLine = serde_json::from_str(&text).unwrap();
             prop_assert_eq!(line.watched(), watched);
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn what_was_never_seen_has_no_column() {
         let samples = vec![Look { at_ns: -5, drops: Some(3), ..Look::default() }; 2];
-        let line = WatchedLine::from(&Watched { samples, ..Watched::default() });
+        let line = WatchedLine::from(&TargetActivity { samples, ..TargetActivity::default() });
         assert_eq!((line.drops, line.cpu_ns), (Some(vec![Some(3); 2]), None));
     }
 }

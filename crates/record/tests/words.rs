@@ -6,7 +6,7 @@ use dropline_record::{
 use dropline_stats::{Counted, Event, Meaning, Rounding};
 use dropline_trial::graph::{Graph, Residence};
 use dropline_trial::{
-    Cycles, Extra, Kept, Passages, Rate, SampledLateness, Spaced, Stamp, Thought, Trial, TrialInput, Woken,
+    Cycles, Extra, ArrivalFidelity, Passages, Rate, SampledLateness, Spaced, Stamp, Thought, Trial, TrialInput, Wakeups,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -29,7 +29,7 @@ fn spaced(from: u64) -> Spaced {
 
 #[test]
 fn arrivals_come_back_as_what_was_measured() {
-    let kept = Kept {
+    let kept = ArrivalFidelity {
         rate_error: Some(-0.25),
         intended: Some(spaced(1)),
         left: Some(spaced(2)),
@@ -133,7 +133,7 @@ fn what_one_kind_of_target_adds_comes_back_as_that_kind_with_its_old_names() {
         (vec!["passages", "graph"], Extra::Graph(Box::new(graph.clone()), Some(passages.clone()))),
         (vec!["graph"], Extra::Graph(Box::new(graph), None)),
         (vec!["passages"], Extra::Passages(passages)),
-        (vec!["woken"], Extra::Woken(Woken { policy: "SCHED_FIFO 80".into(), ..Woken::default() })),
+        (vec!["woken"], Extra::Wakeups(Wakeups { policy: "SCHED_FIFO 80".into(), ..Wakeups::default() })),
     ];
     for (names, extra) in kinds {
         let input = TrialInput { load: Rate::pps(1e3).unwrap(), duration: Duration::from_secs(1) };

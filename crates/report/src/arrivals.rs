@@ -100,7 +100,7 @@ fn small(value: f64) -> String {
 mod tests {
     use super::*;
     use dropline_record::{Purpose, TrialLine};
-    use dropline_trial::{Fidelity, Kept, Rate, Spaced, Stamp, Thought, Trial, TrialInput};
+    use dropline_trial::{ArrivalFidelity, Fidelity, Rate, Spaced, Stamp, Thought, Trial, TrialInput};
     use std::time::Duration;
 
     fn spaced(ks: Option<f64>, within_tenth: Option<f64>, dispersion: [f64; 3]) -> Option<Spaced> {
@@ -117,7 +117,7 @@ mod tests {
         })
     }
 
-    fn said(arrival: &str, kept: Option<Kept>) -> String {
+    fn said(arrival: &str, kept: Option<ArrivalFidelity>) -> String {
         let input = TrialInput { load: Rate::from_millipps(100_000_000), duration: Duration::from_secs(10) };
         let trial = Trial { intended: Some(1_000_000), offered: 999_000, kept, ..Trial::new(1, input, 7) };
         let line = TrialLine::new(&trial, "udp://", arrival, Purpose::Trial, Duration::ZERO);
@@ -126,13 +126,13 @@ mod tests {
 
     #[test]
     fn a_poisson_load_at_its_floor_is_said_to_be_as_asked() {
-        let kept = Kept {
+        let kept = ArrivalFidelity {
             rate_error: Some(0.0),
             intended: spaced(Some(0.001), None, [1.01, 0.99, 1.03]),
             left: spaced(Some(0.2), None, [1.01, 0.99, 1.03]),
             send_cost_ns: Some(2100),
             ks_floor: Some(0.19),
-            ..Kept::default()
+            ..ArrivalFidelity::default()
         };
         assert_eq!(kept.fidelity(), Some(Fidelity::AsAsked));
         assert_eq!(
@@ -144,11 +144,11 @@ mod tests {
 
     #[test]
     fn lumps_instead_of_equal_gaps_are_said_to_be_something_else() {
-        let kept = Kept {
+        let kept = ArrivalFidelity {
             rate_error: Some(-0.0012),
             intended: spaced(None, Some(1.0), [0.0, 0.0, 0.0]),
             left: spaced(None, Some(0.004), [99.2, 54.0, 0.01]),
-            ..Kept::default()
+            ..ArrivalFidelity::default()
         };
         assert_eq!(
             said("constant", Some(kept)),
@@ -164,12 +164,13 @@ mod tests {
 
     #[test]
     fn a_closed_loop_is_described_without_a_judgement() {
-        let kept = Kept { left: spaced(None, None, [8.4, 5.9, 27.0]), ..Kept::default() };
+        let kept =
+            ArrivalFidelity { left: spaced(None, None, [8.4, 5.9, 27.0]), ..ArrivalFidelity::default() };
         assert_eq!(said("yield:n=64", Some(kept.clone())), "yield:n=64: dispersion 8.40 / 5.90 / 27");
         // What had a distribution to keep is judged by it.
         let slept = Spaced { mean_gap_ns: Some(19.8e6), ..spaced(Some(0.97), None, [0.0; 3]).unwrap() };
         let thought = Some(Thought { asked_ns: 200_000.0, slept });
-        let sleepers = said("clients:n=128,think=exp(200us)", Some(Kept { thought, ..kept }));
+        let sleepers = said("clients:n=128,think=exp(200us)", Some(ArrivalFidelity { thought, ..kept }));
         assert_eq!(
             sleepers,
             "clients:n=128,think=exp(200us): dispersion 8.40 / 5.90 / 27, slept 19.8 ms for 200 us asked, KS 0.97 \

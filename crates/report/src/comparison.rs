@@ -1,7 +1,7 @@
 //! Several searches: what they share, where they differ, how far they scatter.
 
-use crate::finding::{Finding, loss_words};
 use crate::number::Loads;
+use crate::search_summary::{SearchSummary, loss_words};
 use crate::standing::Standing;
 use crate::traffic;
 use dropline_record::{Record, sample};
@@ -56,9 +56,9 @@ pub(crate) struct Spread {
 
 impl Comparison {
     pub(crate) fn of(records: &[Record]) -> Self {
-        let findings = Finding::all(records);
+        let findings = SearchSummary::all(records);
         let labels = labels(records);
-        let searches: Vec<(&str, &Finding)> = records
+        let searches: Vec<(&str, &SearchSummary)> = records
             .iter()
             .zip(&labels.each)
             .filter(|(record, _)| record.header.search.is_some())
@@ -68,7 +68,7 @@ impl Comparison {
         let highest = records.iter().map(traffic::highest_load).fold(0.0, f64::max);
         let unit = records.first().map_or("packets", |record| record.header.load_unit.as_str());
         let loads = Loads::of(unit, findings.iter().flat_map(|finding| &finding.answers), highest);
-        let mut groups: Vec<(&str, Vec<&Finding>)> = Vec::new();
+        let mut groups: Vec<(&str, Vec<&SearchSummary>)> = Vec::new();
         for (label, finding) in searches {
             match groups.iter_mut().find(|(known, _)| *known == label) {
                 Some((_, group)) => group.push(finding),
@@ -108,8 +108,8 @@ impl Comparison {
 
 impl Line {
     /// `None` when the group has no such goal.
-    fn of(label: &str, goal: &str, group: &[&Finding]) -> Option<Self> {
-        let place = |finding: &Finding| finding.names.iter().position(|name| name == goal);
+    fn of(label: &str, goal: &str, group: &[&SearchSummary]) -> Option<Self> {
+        let place = |finding: &SearchSummary| finding.names.iter().position(|name| name == goal);
         let answers: Vec<_> =
             group.iter().filter_map(|finding| finding.answers.get(place(finding)?)).collect();
         let first = answers.first()?;

@@ -9,19 +9,19 @@ mod comparison;
 mod csv;
 mod denial;
 mod explained;
-mod finding;
 mod graph;
 mod html;
+mod load_unit;
 mod moved;
 mod number;
 mod object;
 mod passages;
 mod plot;
 mod prose;
+mod search_summary;
 mod standing;
 mod style;
 mod text;
-mod things;
 mod traffic;
 
 /// What every page and every plot that stands alone begins with, after a page's doctype: by it a file is known that may

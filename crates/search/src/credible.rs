@@ -9,29 +9,29 @@
 //! no interval contradicts [what trials showed](ends), or reaches beyond what they make [certain](bets) by themselves.
 
 mod bets;
-mod brisk;
 mod choice;
-mod cloud;
 mod constants;
 mod curve;
-mod doubt;
+mod diagnostics;
+mod discarded;
 mod ends;
-mod first;
-mod forgotten;
-mod inquiry;
+mod first_load;
+mod goal_search;
 mod locate;
+mod low_load_probe;
 mod model;
 mod normal;
+mod particles;
 mod prior;
-mod probe;
-mod states;
+mod short_trials;
+mod two_states;
 mod view;
 
 use crate::{Algorithm, Belief, Bound, Bounds, Goal, GoalError, GoalOutcome, GoalResult};
 use constants::credible::{MOST_TRIALS, PROBES};
 use dropline_trial::{Caveat, LoadRange, Rate, Ratio, Trial, TrialInput, seed};
-use inquiry::Inquiry;
-use probe::Probe;
+use goal_search::GoalSearch;
+use low_load_probe::LowLoadProbe;
 use std::time::Duration;
 
 /// Time for a search that nobody gave a budget.
@@ -83,11 +83,11 @@ pub enum CredibleError {
 pub struct Credible {
     goals: usize,
     /// By trial duration, shortest first.
-    inquiries: Vec<Inquiry>,
+    inquiries: Vec<GoalSearch>,
     /// The inquiry at work.
     current: usize,
     /// Below the lower end of a zero-loss goal, once the inquiries are over.
-    probe: Option<Probe>,
+    probe: Option<LowLoadProbe>,
     range: LoadRange,
     /// By how much the longest trial was longer than its traffic.
     waits: Duration,
@@ -125,7 +125,7 @@ impl Credible {
             .map(|(&duration, number)| {
                 let alike =
                     goals.iter().copied().enumerate().filter(|(_, goal)| goal.trial_duration == duration);
-                Inquiry::new(alike.collect(), range, level, seed::of_trial(seed, number), range.max())
+                GoalSearch::new(alike.collect(), range, level, seed::of_trial(seed, number), range.max())
             })
             .collect();
         let mut credible = Self {
@@ -150,7 +150,7 @@ impl Credible {
     }
 
     /// Whether at least half of another trial is within the time of the inquiry at work; one trial always is.
-    fn has_time(&self, inquiry: &Inquiry) -> bool {
+    fn has_time(&self, inquiry: &GoalSearch) -> bool {
         let half = (inquiry.duration() + self.waits) / 2;
         let fresh = inquiry.is_untried() && self.spent < self.budget;
         fresh || self.spent + half < self.share()
@@ -163,14 +163,16 @@ impl Credible {
             self.inquiries[..count].iter().map(|inquiry| inquiry.duration().as_secs_f64()).sum()
         };
         let reserve = match self.zero_loss() {
-            Some(inquiry) => Probe::cost(inquiry.duration(), self.waits).min(self.budget.mul_f64(PROBES)),
+            Some(inquiry) => {
+                LowLoadProbe::cost(inquiry.duration(), self.waits).min(self.budget.mul_f64(PROBES))
+            }
             None => Duration::ZERO,
         };
         (self.budget - reserve).mul_f64(sum(self.current + 1) / sum(self.inquiries.len()))
     }
 
     /// The inquiry with the shortest trials that has a zero-loss goal.
-    fn zero_loss(&self) -> Option<&Inquiry> {
+    fn zero_loss(&self) -> Option<&GoalSearch> {
         self.inquiries.iter().find(|inquiry| inquiry.goals().iter().any(is_zero_loss))
     }
 
@@ -191,20 +193,22 @@ impl Credible {
         if self.probe.is_none() {
             self.probe = self.first_probe();
         }
-        self.probe.as_ref().filter(|_| self.spent < self.budget).and_then(Probe::next_trial)
+        self.probe.as_ref().filter(|_| self.spent < self.budget).and_then(LowLoadProbe::next_trial)
     }
 
-    fn first_probe(&self) -> Option<Probe> {
+    fn first_probe(&self) -> Option<LowLoadProbe> {
         let inquiry = self.zero_loss()?;
         let answers = inquiry.goals().iter().zip(inquiry.outcome());
         let lower =
             answers.filter(|(goal, _)| is_zero_loss(goal)).filter_map(|(_, answer)| answer.lower).min()?;
-        Some(Probe::below(lower, inquiry.duration(), self.range.min(), |input| inquiry.loss_expected(input)))
+        Some(LowLoadProbe::below(lower, inquiry.duration(), self.range.min(), |input| {
+            inquiry.loss_expected(input)
+        }))
     }
 
     /// The answer to a zero-loss goal when packets were lost far below it.
     fn lowered(&self, outcome: GoalOutcome, goal: &Goal) -> GoalOutcome {
-        let found = self.probe.as_ref().and_then(Probe::found).filter(|_| is_zero_loss(goal));
+        let found = self.probe.as_ref().and_then(LowLoadProbe::found).filter(|_| is_zero_loss(goal));
         match (found, outcome.result.level()) {
             (Some((lossy, clean)), Some(level)) if outcome.lower.is_some_and(|lower| lossy < lower) => {
                 let lower = clean.unwrap_or(self.range.min());
@@ -217,7 +221,7 @@ impl Credible {
     }
 
     /// Answers of the inquiries in the order of the goals.
-    fn in_order<T: Clone>(&self, of: impl Fn(&Inquiry) -> Vec<T>) -> Vec<T> {
+    fn in_order<T: Clone>(&self, of: impl Fn(&GoalSearch) -> Vec<T>) -> Vec<T> {
         let mut answers: Vec<(usize, T)> = self
             .inquiries
             .iter()
@@ -256,7 +260,7 @@ impl Algorithm for Credible {
     }
 
     fn settle(&mut self) {
-        self.inquiries.iter_mut().for_each(Inquiry::settle);
+        self.inquiries.iter_mut().for_each(GoalSearch::settle);
     }
 
     fn phase(&self) -> String {
@@ -287,14 +291,14 @@ impl Algorithm for Credible {
     /// The curve is that of the inquiry with the longest trials that has one.
     fn belief(&self) -> Option<Belief> {
         let cost = self.spent.checked_div(u32::try_from(self.trials).ok()?)?;
-        let curve = self.inquiries.iter().rev().map(Inquiry::curve).find(|curve| !curve.is_empty())?;
+        let curve = self.inquiries.iter().rev().map(GoalSearch::curve).find(|curve| !curve.is_empty())?;
         let outlooks = self.in_order(|inquiry| inquiry.outlooks(self.spent, cost));
         Some(Belief { curve, outlooks })
     }
 
     fn caveats(&self) -> Vec<Caveat> {
-        let mut caveats: Vec<Caveat> = self.inquiries.iter().flat_map(Inquiry::caveats).collect();
-        caveats.extend(self.probe.as_ref().and_then(Probe::caveat));
+        let mut caveats: Vec<Caveat> = self.inquiries.iter().flat_map(GoalSearch::caveats).collect();
+        caveats.extend(self.probe.as_ref().and_then(LowLoadProbe::caveat));
         caveats
     }
 }

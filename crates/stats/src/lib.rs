@@ -9,7 +9,7 @@ pub mod binned;
 pub mod chance;
 pub mod compare;
 pub mod counted;
-pub mod crossings;
+pub mod delay_injection;
 pub mod drift;
 pub mod families;
 mod grid;
@@ -37,7 +37,7 @@ pub mod tail;
 
 pub use binned::{Binned, Cell};
 pub use counted::{Above, CountError, Counted, Event, Meaning, Rounding};
-pub use crossings::{Between, Crossings, crossings};
+pub use delay_injection::{Between, Crossings, crossings};
 pub use drift::{Course, Drift};
 pub use families::{Family, Fitted};
 pub use histogram::{Histogram, HistogramError};

@@ -6,7 +6,7 @@
 use super::udp::resolve;
 use super::{Kind, Opened, Opening};
 use dropline_aggregator::address::host_and_port;
-use dropline_aggregator::asking::{Answer, ask, connect};
+use dropline_aggregator::client::{Answer, ask, connect};
 use dropline_aggregator::sender::{Sent, offer};
 use dropline_aggregator::wire::{Heartbeat, VARIABLES};
 use dropline_consent::consent;

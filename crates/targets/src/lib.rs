@@ -18,7 +18,7 @@ mod wakeup;
 
 use dropline_failure::Failure;
 use dropline_traffic::{Moving, Targets};
-use dropline_trial::{LoadRange, Measurer, Rate, TrafficProfile, Trial, written};
+use dropline_trial::{LoadRange, Measurer, Rate, TrafficProfile, Trial, quantities};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -375,7 +375,7 @@ pub(crate) fn query(query: &str) -> Result<Parameters<'_>, Failure> {
 }
 
 /// A quantity in a target, with a usage error that names the parameter.
-fn quantity<T>(name: &str, read: Result<T, written::WrittenError>) -> Result<T, Failure> {
+fn quantity<T>(name: &str, read: Result<T, quantities::QuantityError>) -> Result<T, Failure> {
     read.map_err(|why| Failure::usage(format!("{name} in the target: {why}")))
 }
 

@@ -4,7 +4,7 @@ use super::{Opened, Opening, parameters, quantity};
 use dropline_failure::{Failure, nearest};
 use dropline_search::Goal;
 use dropline_sim::{Settings, Simulated, System, default_range};
-use dropline_trial::{LoadRange, Measurer, Packet, Rate, TrafficProfile, Trial, TrialInput, written};
+use dropline_trial::{LoadRange, Measurer, Packet, Rate, TrafficProfile, Trial, TrialInput, quantities};
 use std::time::Duration;
 
 /// A simulated system and its parameters.
@@ -29,11 +29,11 @@ impl Simulation {
         for (name, value) in parameters {
             match name {
                 "capacity" => {
-                    let load = quantity(name, written::load(value))?;
+                    let load = quantity(name, quantities::load(value))?;
                     let packet = Packet::of_payload(64).expect("64 bytes is legal");
                     simulation.capacity = Some(load.with(packet).map_err(Failure::usage)?);
                 }
-                "overhead" => simulation.overhead = quantity(name, written::duration(value))?,
+                "overhead" => simulation.overhead = quantity(name, quantities::duration(value))?,
                 "seed" => {
                     let seed =
                         value.parse().map_err(|_| Failure::usage(format!("seed={value} is no number")))?;

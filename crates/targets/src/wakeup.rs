@@ -2,7 +2,7 @@
 
 use super::{Opened, Opening, parameters, quantity};
 use dropline_failure::{Failure, nearest};
-use dropline_trial::{Arrival, Measurer, TrafficProfile, Trial, TrialInput, written};
+use dropline_trial::{Arrival, Measurer, TrafficProfile, Trial, TrialInput, quantities};
 use dropline_wakeup::{Policy, Settings, WakeupError, WakeupMeasurer};
 use std::sync::Arc;
 
@@ -41,8 +41,8 @@ pub(super) fn parse(word: &str) -> Result<Settings, Failure> {
                 let cpus: Result<Vec<usize>, _> = value.split(',').map(str::parse).collect();
                 settings.cpus = Some(cpus.map_err(|_| wrong("numbers of CPUs, as 0,1"))?);
             }
-            "slack" => settings.timer_slack = quantity(name, written::positive_duration(value))?,
-            "stop" => settings.stop_above = Some(quantity(name, written::positive_duration(value))?),
+            "slack" => settings.timer_slack = quantity(name, quantities::positive_duration(value))?,
+            "stop" => settings.stop_above = Some(quantity(name, quantities::positive_duration(value))?),
             _ => {
                 return Err(Failure::usage(format!(
                     "wakeup: has no parameter {name:?}{}; it has {}",

@@ -1,7 +1,7 @@
 //! The embedded target.
 
-mod desk;
 mod manners;
 pub(crate) mod running;
 pub(crate) mod settings;
 mod tally;
+mod workers;

@@ -1,5 +1,6 @@
 //! Packets leave when they are due.
 
+mod deadline_wait;
 pub(crate) mod lane;
 pub(crate) mod leaving;
 pub(crate) mod pauses;
@@ -7,4 +8,3 @@ pub(crate) mod schedule;
 pub(crate) mod sender;
 pub(crate) mod sent;
 pub(crate) mod spread;
-mod vigil;

@@ -324,7 +324,7 @@ pub enum Caveat {
     },
     /// Only the first events are kept beside the record.
     EventsLeftOut {
-        /// Kept.
+        /// ArrivalFidelity.
         kept: u64,
         /// After them.
         left_out: u64,

@@ -1,7 +1,7 @@
 //! What one kind of target adds to a trial.
 
 use crate::graph::Graph;
-use crate::{Cycles, Passages, Trial, Woken};
+use crate::{Cycles, Passages, Trial, Wakeups};
 
 /// What a trial has that trials of other kinds of targets have not.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,7 +13,7 @@ pub enum Extra {
     /// Pipes of a pipeline.
     Passages(Passages),
     /// Threads and conditions of wake-ups.
-    Woken(Woken),
+    Wakeups(Wakeups),
 }
 
 impl Trial {
@@ -37,7 +37,7 @@ impl Trial {
     }
 
     /// Of a trial of wake-ups.
-    pub fn woken(&self) -> Option<&Woken> {
-        if let Some(Extra::Woken(woken)) = &self.extra { Some(woken) } else { None }
+    pub fn woken(&self) -> Option<&Wakeups> {
+        if let Some(Extra::Wakeups(woken)) = &self.extra { Some(woken) } else { None }
     }
 }

@@ -5,37 +5,39 @@
 //! Start reading at [`trial`], then [`measurer`].
 
 pub mod arrival;
+pub mod arrival_fidelity;
 pub mod caveat;
 pub mod cycles;
 pub mod disturbance;
 pub mod extra;
 pub mod graph;
-pub mod kept;
 pub mod measurer;
 pub mod outage;
 pub mod packets;
 pub mod passages;
 pub mod profile;
+pub mod quantities;
 pub mod rate;
 pub mod ratio;
 pub mod seed;
+pub mod target_activity;
 pub mod trial;
-pub mod watched;
-pub mod woken;
-pub mod written;
+pub mod wakeups;
 
 pub use arrival::{Arrival, ArrivalError, ClosedLoop, Departures, Pace, Think};
+pub use arrival_fidelity::{
+    ArrivalFidelity, Departed, Fidelity, GapLaw, Observed, SampledLateness, Spaced, Thought,
+};
 pub use caveat::Caveat;
 pub use cycles::Cycles;
 pub use disturbance::Disturbance;
 pub use extra::Extra;
-pub use kept::{Departed, Fidelity, GapLaw, Kept, Observed, SampledLateness, Spaced, Thought};
 pub use measurer::Measurer;
 pub use packets::{DepartureTimes, PacketTime, PacketTimes, ReturnTimes};
 pub use passages::Passages;
 pub use profile::{Drain, Packet, Part, TrafficProfile};
 pub use rate::{LoadRange, Rate};
 pub use ratio::Ratio;
+pub use target_activity::{Look, TargetActivity, Throttled};
 pub use trial::{Delay, DelayKind, LostAt, Slice, Stamp, Trial, TrialInput};
-pub use watched::{Look, Throttled, Watched};
-pub use woken::Woken;
+pub use wakeups::Wakeups;

@@ -1,6 +1,6 @@
 //! One trial: what was asked, what was counted.
 
-use crate::{Caveat, Disturbance, Extra, Kept, Rate, Ratio, Watched};
+use crate::{ArrivalFidelity, Caveat, Disturbance, Extra, Rate, Ratio, TargetActivity};
 use dropline_stats::{Histogram, Recorded};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -62,7 +62,7 @@ pub struct Trial {
     /// How much later than due each packet left.
     pub lateness: Delay,
     /// How well the arrivals were kept, where that was measured.
-    pub kept: Option<Kept>,
+    pub kept: Option<ArrivalFidelity>,
     /// What our own side did to the departures, where that was measured.
     pub disturbance: Option<Disturbance>,
     /// Parts of the trial in order, where the measurer gives them.
@@ -70,7 +70,7 @@ pub struct Trial {
     /// Where packets were lost, where that was accounted for.
     pub lost_at: Option<LostAt>,
     /// What the target did meanwhile, where it is on this machine and could be looked at.
-    pub watched: Option<Watched>,
+    pub watched: Option<TargetActivity>,
     /// What its kind of target adds.
     pub extra: Option<Extra>,
     /// Doubts about this trial.

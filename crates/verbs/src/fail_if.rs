@@ -5,7 +5,7 @@ mod key;
 use crate::validity;
 use dropline_failure::{Failure, nearest};
 use dropline_record::{AnswerLine, Purpose, Record, ResultWord, TrialLine};
-use dropline_trial::written;
+use dropline_trial::quantities;
 use key::{KEYS, Key};
 use serde::Serialize;
 use std::fmt;
@@ -101,7 +101,7 @@ impl FailIf {
                     ratio.unwrap_or_default()
                 )));
             }
-            (Some(ratio), _) => Which::OfRatio(written::ratio(ratio).map_err(|why| wrong(&why))?.as_f64()),
+            (Some(ratio), _) => Which::OfRatio(quantities::ratio(ratio).map_err(|why| wrong(&why))?.as_f64()),
             (None, Some(number)) => Which::Numbered(number),
             (None, None) => Which::Each,
         };

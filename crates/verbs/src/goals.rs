@@ -3,7 +3,7 @@
 use crate::plan::AlgorithmPlan;
 use dropline_failure::{Failure, nearest};
 use dropline_search::Goal;
-use dropline_trial::{Ratio, written};
+use dropline_trial::{Ratio, quantities};
 use std::time::Duration;
 
 /// A goal as written: a loss ratio, and any attributes.
@@ -23,22 +23,23 @@ impl WrittenGoal {
     /// Reads `0`, `0.5%,exceed=50%,trial=1s,initial=1s,sum=21s,width=0.5%`.
     ///
     /// # Errors
-    /// If a part is no quantity, or an attribute is unknown.
+    /// If a part is no quantities, or an attribute is unknown.
     pub fn parse(word: &str) -> Result<Self, Failure> {
         let mut parts = word.split(',').map(str::trim);
         let first = parts.next().unwrap_or_default();
-        let wrong =
-            |part: &str, why: written::WrittenError| Failure::usage(format!("goal {word:?}, {part}: {why}"));
+        let wrong = |part: &str, why: quantities::QuantityError| {
+            Failure::usage(format!("goal {word:?}, {part}: {why}"))
+        };
         let mut goal = Self {
-            loss_ratio: Some(written::ratio(first).map_err(|why| wrong("loss ratio", why))?),
+            loss_ratio: Some(quantities::ratio(first).map_err(|why| wrong("loss ratio", why))?),
             ..Self::default()
         };
         for part in parts {
             let (key, value) = part
                 .split_once('=')
                 .ok_or_else(|| Failure::usage(format!("goal {word:?}: {part:?} is no NAME=VALUE")))?;
-            let ratio = || written::ratio(value).map_err(|why| wrong(key, why));
-            let duration = || written::positive_duration(value).map_err(|why| wrong(key, why));
+            let ratio = || quantities::ratio(value).map_err(|why| wrong(key, why));
+            let duration = || quantities::positive_duration(value).map_err(|why| wrong(key, why));
             match key {
                 "exceed" => goal.exceed = Some(ratio()?),
                 "width" => goal.width = Some(ratio()?),

@@ -83,7 +83,7 @@ pub fn inject(
         probe: plan.probe.clone(),
         probes: place.session.probes(),
         delay_us: plan.delay.as_nanos() as f64 / 1000.0,
-        estimator: dropline_stats::crossings::ESTIMATOR.into(),
+        estimator: dropline_stats::delay_injection::ESTIMATOR.into(),
         ..Injected::default()
     };
     let Some(probe) = &plan.probe else { return Ok(found) };
@@ -147,7 +147,7 @@ pub fn stored(before: &Path, after: &Path, delay: Duration) -> Result<Injected, 
     let mut found = Injected {
         target: format!("{} and {}", pair.a.name, pair.b.name),
         delay_us: delay.as_nanos() as f64 / 1000.0,
-        estimator: dropline_stats::crossings::ESTIMATOR.into(),
+        estimator: dropline_stats::delay_injection::ESTIMATOR.into(),
         ..Injected::default()
     };
     let added = [Added::asked(delay), Added::asked(delay * 2)];

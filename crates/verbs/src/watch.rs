@@ -7,7 +7,7 @@ use dropline_archive::{clock, environment};
 use dropline_failure::Failure;
 use dropline_record::{Header, ProfileLine, Purpose, Record, TrialLine, schema};
 use dropline_traffic::{OverhearError, Overheard, Port};
-use dropline_trial::{Caveat, Kept, Packet, Rate, Stamp, TrafficProfile, Trial, TrialInput};
+use dropline_trial::{ArrivalFidelity, Caveat, Packet, Rate, Stamp, TrafficProfile, Trial, TrialInput};
 use std::io::ErrorKind;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -100,7 +100,7 @@ fn trial(heard: &Overheard, caveats: Vec<Caveat>) -> Trial {
         offered,
         forwarded: offered - lost,
         stamp: heard.packets.as_ref().map(|_| Stamp::Kernel),
-        kept: heard.spacing.as_ref().map(|spacing| Kept::overheard(spacing, Stamp::Kernel)),
+        kept: heard.spacing.as_ref().map(|spacing| ArrivalFidelity::overheard(spacing, Stamp::Kernel)),
         lost_at: Some(heard.account.lost_at.clone()),
         watched: Some(heard.watched.clone()),
         caveats,

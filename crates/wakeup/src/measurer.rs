@@ -5,9 +5,9 @@ use crate::settings::{Policy, Settings};
 use crate::sleeper::{Orders, Part, Sleeper};
 use crate::sys;
 use dropline_stats::{Cut, Histogram, Recorder};
-use dropline_trial::woken::{Spike, WokenSlice, WokenThread};
+use dropline_trial::wakeups::{Spike, WakeupSlice, WakeupThread};
 use dropline_trial::{
-    Caveat, Delay, DelayKind, Extra, Measurer, Slice, Stamp, Trial, TrialInput, Woken, seed,
+    Caveat, Delay, DelayKind, Extra, Measurer, Slice, Stamp, Trial, TrialInput, Wakeups, seed,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -233,7 +233,7 @@ fn fill(trial: &mut Trial, orders: &Orders, seen: Vec<Sleeper>, times: &[Option<
         .map(|(slice, part)| {
             let spent = times.get(slice).copied().flatten().zip(times.get(slice + 1).copied().flatten());
             let spent = spent.map(|(before, after)| after.since(before));
-            WokenSlice {
+            WakeupSlice {
                 woken: part.woken,
                 missed: part.due - part.woken,
                 latest_ns: part.latest_ns,
@@ -246,7 +246,7 @@ fn fill(trial: &mut Trial, orders: &Orders, seen: Vec<Sleeper>, times: &[Option<
     let refused = seen.iter().find_map(|sleeper| sleeper.refused.as_ref().map(ToString::to_string));
     let slack = seen.iter().filter_map(|sleeper| sleeper.timer_slack_ns).max();
     let real_time = matches!(setup.policy, Policy::Fifo(_)) && refused.is_none();
-    let woken = Woken {
+    let woken = Wakeups {
         policy: match setup.policy {
             Policy::Fifo(priority) if real_time => format!("SCHED_FIFO {priority}"),
             _ => "SCHED_OTHER".into(),
@@ -260,7 +260,7 @@ fn fill(trial: &mut Trial, orders: &Orders, seen: Vec<Sleeper>, times: &[Option<
         spike: first_spike.map(|(cpu, (number, late_ns))| Spike { cpu: cpu as u32, number, late_ns }),
         threads: seen
             .into_iter()
-            .map(|sleeper| WokenThread {
+            .map(|sleeper| WakeupThread {
                 cpu: sleeper.pinned.then_some(sleeper.cpu as u32),
                 missed: sleeper.due - sleeper.parts.iter().map(|part| part.woken).sum::<u64>(),
                 delay: sleeper.delay,
@@ -269,7 +269,7 @@ fn fill(trial: &mut Trial, orders: &Orders, seen: Vec<Sleeper>, times: &[Option<
         slices,
     };
     trial.caveats.extend(caveats(&woken, refused, real_time));
-    trial.extra = Some(Extra::Woken(woken));
+    trial.extra = Some(Extra::Wakeups(woken));
 }
 
 /// All threads in one slice.
@@ -289,7 +289,7 @@ fn recorded(seen: &[Sleeper], slice: usize) -> Recorder {
     all
 }
 
-fn caveats(woken: &Woken, refused: Option<String>, real_time: bool) -> Vec<Caveat> {
+fn caveats(woken: &Wakeups, refused: Option<String>, real_time: bool) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     if let Some(why) = refused {
         caveats.push(Caveat::NotRealTime { why });

@@ -1,8 +1,8 @@
 //! When a watched process ran, and when it could have run and had no CPU.
 
-use super::watching::pairs;
+use super::server::pairs;
 use crate::Stalls;
-use dropline_trial::{Look, Watched};
+use dropline_trial::{Look, TargetActivity};
 
 /// A process over time, from counters that grow late.
 ///
@@ -27,7 +27,7 @@ pub(super) struct Spent {
 
 impl Activity {
     /// `None` where its counters were not to be seen.
-    pub(super) fn of(watched: &Watched) -> Option<Self> {
+    pub(super) fn of(watched: &TargetActivity) -> Option<Self> {
         watched.samples.iter().find(|look| look.cpu_ns.is_some() && look.waited_ns.is_some())?;
         let (mut ran, mut starved) = (Vec::new(), Vec::new());
         for (before, after) in pairs(watched) {
@@ -91,7 +91,7 @@ mod tests {
         // It ran for 4 ms, had no CPU from 4 to 10 ms, ran for 2 ms and slept.
         let samples = [(0, 0, 0), (2, 0, 0), (4, 4, 0), (6, 4, 0), (10, 4, 6), (12, 6, 6), (20, 6, 6)];
         let samples = samples.map(|(at, cpu, waited)| look(at, cpu, waited)).to_vec();
-        let activity = Activity::of(&Watched { samples, ..Watched::default() }).unwrap();
+        let activity = Activity::of(&TargetActivity { samples, ..TargetActivity::default() }).unwrap();
         let spent = |from: u64, to: u64| {
             let spent = activity.spent(from * MS, to * MS);
             [spent.busy_ns / MS, spent.not_scheduled_ns / MS, spent.paused_ns / MS]
@@ -100,6 +100,9 @@ mod tests {
         assert_eq!(spent(0, 20), [6, 6, 8]);
         let stalls = Stalls::new(vec![(5 * MS, 9 * MS), (13 * MS, 15 * MS)]);
         assert_eq!(activity.starved_in(&stalls).intervals(), [(5 * MS, 9 * MS)]);
-        assert_eq!(Activity::of(&Watched { samples: vec![Look::default()], ..Watched::default() }), None);
+        assert_eq!(
+            Activity::of(&TargetActivity { samples: vec![Look::default()], ..TargetActivity::default() }),
+            None
+        );
     }
 }

@@ -2,9 +2,9 @@
 //! spends that time with.
 
 use super::activity::{Activity, Spent};
-use super::watching::pairs;
+use super::server::pairs;
 use crate::{Arriving, Stalls};
-use dropline_trial::{Look, Watched};
+use dropline_trial::{Look, TargetActivity};
 use serde::Serialize;
 
 /// A target as its queue shows it.
@@ -86,7 +86,7 @@ impl Drained {
     /// `charged` is the memory that a packet is charged, `arrivals` are all that came up to `known_until_ns`. `None` where
     /// too few packets were taken while others waited.
     pub(super) fn of(
-        watched: &Watched,
+        watched: &TargetActivity,
         activity: Option<&Activity>,
         arrivals: &[Arriving],
         charged: u32,
@@ -107,7 +107,7 @@ impl Drained {
     }
 }
 
-fn steps(watched: &Watched, arrivals: &[Arriving], charged: u32, known_until_ns: u64) -> Vec<Step> {
+fn steps(watched: &TargetActivity, arrivals: &[Arriving], charged: u32, known_until_ns: u64) -> Vec<Step> {
     let mut ahead = 0i64;
     let step = |(before, after): (&Look, &Look)| {
         let (from_ns, to_ns) = (u64::try_from(before.at_ns).ok()?, u64::try_from(after.at_ns).ok()?);

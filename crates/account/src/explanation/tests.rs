@@ -77,11 +77,11 @@ struct Habits {
 
 /// A one-way target with a buffer of 256 packets, that gives each place back at once, as looks each millisecond see it
 /// under 3 s of this load; the kernel counts its waiting for a CPU when it gets one.
-fn one_way(gap_ns: u64, habits: Habits) -> (PacketTimes, Watched) {
+fn one_way(gap_ns: u64, habits: Habits) -> (PacketTimes, TargetActivity) {
     let starved = Stalls::new(habits.starved.to_vec());
     let off = Stalls::new([habits.starved, habits.paused].concat());
     let mut packets = PacketTimes::with_room((3_000_000_000 / gap_ns) as usize, false);
-    let mut watched = Watched { buffer_bytes: Some(256 * 832), ..Watched::default() };
+    let mut watched = TargetActivity { buffer_bytes: Some(256 * 832), ..TargetActivity::default() };
     let (mut waiting, mut drops, mut taken, mut free, mut next) = (0u64, 0u64, 0u64, 0u64, 0u64);
     for at_ns in (0..3_100_000_000).step_by(1_000_000) {
         loop {
@@ -123,12 +123,12 @@ fn explained_one_way(gap_ns: u64, habits: Habits) -> Explanation {
 
 fn explained_in_quota(gap_ns: u64, habits: Habits, throttled: Option<Throttled>) -> Explanation {
     let (packets, watched) = one_way(gap_ns, habits);
-    let watched = Watched { throttled, ..watched };
+    let watched = TargetActivity { throttled, ..watched };
     explained_of(&packets, &watched, watched.samples.last().unwrap().drops.unwrap())
 }
 
 /// Where so many of the packets were lost at the target's socket.
-fn explained_of(packets: &PacketTimes, watched: &Watched, lost: u64) -> Explanation {
+fn explained_of(packets: &PacketTimes, watched: &TargetActivity, lost: u64) -> Explanation {
     let lost_at: LostAt = BTreeMap::from([("receive_buffer".to_owned(), lost)]);
     explain(&Evidence {
         packets,
@@ -298,7 +298,7 @@ fn a_loss_that_the_replay_does_not_show_is_not_cured_on_it() {
         }
     }
     let lost_at: LostAt = BTreeMap::from([("receive_buffer".to_owned(), 50)]);
-    let watched = dropline_trial::Watched { buffer_bytes: Some(64 * 832), ..Default::default() };
+    let watched = dropline_trial::TargetActivity { buffer_bytes: Some(64 * 832), ..Default::default() };
     let found = explain(&Evidence {
         packets: &packets,
         payload_bytes: 64,

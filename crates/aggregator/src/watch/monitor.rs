@@ -2,7 +2,7 @@
 
 use super::event::{Event, EventKind};
 use crate::age::Age;
-use crate::asking::Answer;
+use crate::client::Answer;
 use crate::wire::{Checksum, Entry, ReportError, UNSET, VARIABLES};
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -6,7 +6,7 @@ use crate::signals::stop_on_signals;
 use crate::{output as out, plan};
 use dropline_experiments::Effort;
 use dropline_failure::Failure;
-use dropline_trial::written;
+use dropline_trial::quantities;
 
 pub(crate) fn run(args: &ExperimentArgs) -> Result<u8, Failure> {
     let effort = Effort {
@@ -18,7 +18,7 @@ pub(crate) fn run(args: &ExperimentArgs) -> Result<u8, Failure> {
         budget: args
             .budget
             .as_deref()
-            .map(|text| plan::read("--budget", written::positive_duration(text)))
+            .map(|text| plan::read("--budget", quantities::positive_duration(text)))
             .transpose()?,
         keep: args.keep.clone(),
         stop: stop_on_signals()?,

@@ -5,11 +5,11 @@ use crate::args::FitArgs;
 use crate::{output as out, plan};
 use dropline_distributions::fit::{FitPlan, fit};
 use dropline_failure::Failure;
-use dropline_trial::written;
+use dropline_trial::quantities;
 
 pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
     let above =
-        args.above.as_deref().map(|text| plan::read("--above", written::duration(text))).transpose()?;
+        args.above.as_deref().map(|text| plan::read("--above", quantities::duration(text))).transpose()?;
     let plan = FitPlan {
         level: plan::level(&args.level)?,
         above_ns: above.map(|above| above.as_nanos() as f64),

@@ -6,7 +6,7 @@ use crate::signals::stop_on_signals;
 use crate::{output as out, plan};
 use dropline_archive::whole_file;
 use dropline_failure::Failure;
-use dropline_trial::written;
+use dropline_trial::quantities;
 use dropline_verbs::serve::{Seat, Served, Service, serve, take};
 use std::net::ToSocketAddrs as _;
 use std::sync::Arc;
@@ -22,14 +22,14 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
         .and_then(|mut found| found.next())
         .ok_or_else(|| Failure::usage(format!("--listen {:?} is no ADDR:PORT", args.listen)))?;
     let buffer =
-        args.buffer.as_deref().map(|text| plan::read("--buffer", written::bytes(text))).transpose()?;
+        args.buffer.as_deref().map(|text| plan::read("--buffer", quantities::bytes(text))).transpose()?;
     if args.times.is_some() && args.queue > 0 {
         return Err(Failure::usage("--times needs --queue 0: workers that read from the socket themselves"));
     }
     take(Seat { cpu: args.cpu, fifo: args.fifo })?;
     let running = serve(Service {
         listen,
-        service_time: plan::read("--service-time", written::duration(&args.service_time))?,
+        service_time: plan::read("--service-time", quantities::duration(&args.service_time))?,
         sleep: args.sleep,
         queue: args.queue,
         buffer,

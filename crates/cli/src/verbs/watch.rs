@@ -6,7 +6,7 @@ use crate::signals::stop_on_signals;
 use crate::{output as out, plan};
 use console::Term;
 use dropline_failure::{Failure, quoted_path};
-use dropline_trial::written;
+use dropline_trial::quantities;
 use dropline_verbs::search::Finished;
 use dropline_verbs::watch::{Glimpse, WatchPlan, watch};
 use std::time::Duration;
@@ -15,13 +15,13 @@ pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
     let duration = args
         .duration
         .as_deref()
-        .map(|text| plan::read("--duration", written::positive_duration(text)))
+        .map(|text| plan::read("--duration", quantities::positive_duration(text)))
         .transpose()?;
     let plan = WatchPlan {
         port: args.port,
         pid: args.pid,
         duration,
-        every: plan::read("--every", written::positive_duration(&args.every))?,
+        every: plan::read("--every", quantities::positive_duration(&args.every))?,
         command_line: words,
     };
     let output = output_to(args.output.as_deref(), 0, 1);

@@ -2,7 +2,7 @@
 
 use super::{
     Hints, ImportError, Imported, array, cyclictest, cyclictest_json, fio, fio_json, hgrm, hlog, hyperfine,
-    raw, stored, table,
+    own_record, raw, table,
 };
 
 /// A format that is read.
@@ -56,7 +56,7 @@ const FORMATS: [Known; 12] = [
         what: "a record of ours",
         looks: |head| is_object(head) && first_line(head).contains("\"line\":"),
         says_its_unit: true,
-        read: |text, hints| stored::parse(text, hints.trial),
+        read: |text, hints| own_record::parse(text, hints.trial),
     },
     Known {
         format: Format::FioJson,

@@ -41,7 +41,7 @@ pub enum ServerError {
 /// # Errors
 /// If the process cannot be looked at, or the server does not answer.
 pub fn measure(server: SocketAddr, process: u32) -> Result<ServerCost, ServerError> {
-    let socket = dropline_aggregator::asking::connect(server)?;
+    let socket = dropline_aggregator::client::connect(server)?;
     socket.set_read_timeout(Some(PATIENCE))?;
     batch(&socket, server)?;
     let before = cpu_ns(process)?;

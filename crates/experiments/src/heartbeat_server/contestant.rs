@@ -86,7 +86,7 @@ impl Contestant {
             let _ = child.wait();
             return Err(failed(&format!("it says {line:?}")));
         };
-        let socket = dropline_aggregator::asking::connect(address).map_err(|why| failed(&why))?;
+        let socket = dropline_aggregator::client::connect(address).map_err(|why| failed(&why))?;
         socket.set_read_timeout(Some(PATIENCE)).map_err(|why| failed(&why))?;
         Ok(Self { child, output, address, socket, at_socket, sent: 0 })
     }

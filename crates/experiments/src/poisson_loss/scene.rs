@@ -3,7 +3,7 @@
 use super::observed::{Observed, PAYLOAD};
 use super::row::{Layout, Row};
 use dropline_failure::Failure;
-use dropline_traffic::{ClientReply, Crowd, Seat};
+use dropline_traffic::{ClientProcesses, ClientReply, Seat};
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub(super) fn perform(row: &Row, run: u32, fifo: bool, stop: &AtomicBool) -> Res
     };
     let mut server = Server::start(row, server_cpu, priority, &times_file)?;
     let program = dropline_targets::udp::client_program()?;
-    let crowd = Crowd {
+    let crowd = ClientProcesses {
         target: server.address,
         tag: run,
         paces: row.paces(),

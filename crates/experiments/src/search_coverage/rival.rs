@@ -1,7 +1,7 @@
 //! FD.io CSIT's own search, where its package is installed, on the same systems.
 
 use super::searches::{Answer, Contender, Ended, Job, simulated};
-use crate::{Effort, kept};
+use crate::{Effort, run_log};
 use dropline_failure::Failure;
 use dropline_search::{GoalOutcome, GoalResult, Irregular};
 use dropline_sim::System;
@@ -53,7 +53,7 @@ pub(super) fn join(
         }
         progress(&format!("CSIT's library on the same systems, seeds {} to {}", run[0], run[run.len() - 1]));
         let Some(ended) = search(python, run, systems) else { return Ok(false) };
-        effort.keep.as_deref().map(|path| kept::append_together(path, &ended)).transpose()?;
+        effort.keep.as_deref().map(|path| run_log::append_together(path, &ended)).transpose()?;
         all.extend(ended);
     }
     Ok(true)

@@ -1,6 +1,6 @@
 //! What the time slices of a distribution say.
 
-use crate::{Count, CourseLine};
+use crate::{Count, DriftLine};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct SlicesLine {
     /// Independent events that would say as much about the median.
     pub effective_count: Option<f64>,
     /// The course of the median, and of the share of long events; empty of fewer than 20 slices.
-    pub course: Vec<CourseLine>,
+    pub course: Vec<DriftLine>,
     /// In order.
     pub slices: Vec<SliceEvents>,
 }

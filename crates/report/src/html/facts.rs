@@ -1,8 +1,8 @@
 //! How it was measured: load, arrivals, generator, every goal attribute, the machine.
 
-use crate::finding::{self, Finding};
 use crate::number::{self, Loads, percent, seconds};
 use crate::prose::sentence_case;
+use crate::search_summary::{self, SearchSummary};
 use crate::traffic;
 use dropline_record::{Environment, PartLine, Record};
 use maud::{Markup, html};
@@ -13,7 +13,7 @@ pub(super) fn measured(record: &Record) -> Markup {
     html! {
         div {
             dl { @for (name, text) in &facts { dt { (name) } dd { (text) } } }
-            @if let Some(finding) = Finding::of(record) { (attributes(&finding)) }
+            @if let Some(finding) = SearchSummary::of(record) { (attributes(&finding)) }
             @if !record.header.environment.command_line.is_empty() {
                 p.about { "command " code { (record.header.environment.command_line.join(" ")) } }
             }
@@ -70,7 +70,7 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
         ));
         let warm_up = if search.warm_up_s > 0.0 { seconds(search.warm_up_s) } else { "none".into() };
         facts.push(("limits", format!("{}; warm-up {warm_up}", traffic::limits_words(record))));
-        facts.push(("a trial counts", finding::effective_words(search)));
+        facts.push(("a trial counts", search_summary::effective_words(search)));
         facts.push((
             "loss ratio",
             "1 \u{2212} forwarded ÷ intended decides (RFC 9971); lost ÷ offered is the target's".into(),
@@ -129,7 +129,7 @@ fn machine(environment: &Environment) -> String {
 }
 
 /// All attributes of each goal, defaults included (RFC 9971 R33).
-fn attributes(finding: &Finding) -> Markup {
+fn attributes(finding: &SearchSummary) -> Markup {
     html! {
         div.scroll {
             table.attributes {

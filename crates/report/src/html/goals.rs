@@ -1,15 +1,15 @@
 //! The answers as a table, and the doubts about them.
 
-use crate::finding::{Finding, Piece, width};
 use crate::number::{fixed, percent};
 use crate::plot::canvas::{Canvas, Path};
 use crate::plot::scale::Scale;
 use crate::prose::sentence_case;
+use crate::search_summary::{Piece, SearchSummary, width};
 use dropline_record::CaveatLine;
 use maud::{Markup, html};
 
 /// The answer as one sentence, its numbers in the goals' colours.
-pub(super) fn sentence(pieces: &[Piece], finding: Option<&Finding>) -> Markup {
+pub(super) fn sentence(pieces: &[Piece], finding: Option<&SearchSummary>) -> Markup {
     html! {
         h1 {
             @for piece in pieces {
@@ -27,7 +27,7 @@ pub(super) fn sentence(pieces: &[Piece], finding: Option<&Finding>) -> Markup {
 }
 
 /// A row a goal.
-pub(super) fn goals(finding: &Finding) -> Markup {
+pub(super) fn goals(finding: &SearchSummary) -> Markup {
     let loads = finding.loads;
     let range = range(finding);
     let level = finding.answers.iter().find_map(|answer| answer.level);
@@ -81,12 +81,12 @@ pub(super) fn goals(finding: &Finding) -> Markup {
 }
 
 /// `Some` where the interval or the bounds of an answer are stated: a doubted one has none.
-fn answer_stands(finding: &Finding, goal: usize) -> Option<()> {
+fn answer_stands(finding: &SearchSummary, goal: usize) -> Option<()> {
     finding.standings[goal].denied().is_none().then_some(())
 }
 
 /// What a longer search would buy.
-pub(super) fn outlooks(finding: &Finding) -> Markup {
+pub(super) fn outlooks(finding: &SearchSummary) -> Markup {
     html! {
         @for index in 0..finding.answers.len() {
             @if let Some(outlook) = finding.outlook(index) {
@@ -99,7 +99,7 @@ pub(super) fn outlooks(finding: &Finding) -> Markup {
 }
 
 /// What RFC 9971 says of the same goals, where that was asked for.
-pub(super) fn certificates(finding: &Finding) -> Markup {
+pub(super) fn certificates(finding: &SearchSummary) -> Markup {
     html! {
         @for (index, answer) in finding.answers.iter().enumerate() {
             @if let Some(certificate) = finding.certificate(answer) {
@@ -112,7 +112,7 @@ pub(super) fn certificates(finding: &Finding) -> Markup {
 }
 
 /// What each answer that is none still says.
-fn irregular(finding: &Finding) -> Markup {
+fn irregular(finding: &SearchSummary) -> Markup {
     html! {
         @for (index, name) in finding.names.iter().enumerate() {
             @if !finding.standings[index].settled() {
@@ -126,7 +126,7 @@ fn irregular(finding: &Finding) -> Markup {
 }
 
 /// Loads that hold every answer.
-fn range(finding: &Finding) -> Option<(f64, f64)> {
+fn range(finding: &SearchSummary) -> Option<(f64, f64)> {
     let loads = || {
         let of = |goal: usize| [finding.point(goal), finding.ends(goal).0, finding.ends(goal).1];
         (0..finding.answers.len()).flat_map(of).flatten().filter(|load| load.is_finite() && *load >= 0.0)
@@ -136,7 +136,7 @@ fn range(finding: &Finding) -> Option<(f64, f64)> {
     (high > 0.0).then(|| ((low - pad).max(0.0), high + pad))
 }
 
-fn whisker(finding: &Finding, index: usize, range: (f64, f64)) -> Markup {
+fn whisker(finding: &SearchSummary, index: usize, range: (f64, f64)) -> Markup {
     let class = finding.inks[index];
     let mut canvas = Canvas::new(180.0, 16.0);
     let x = Scale::linear(range, (2.0, 178.0));
@@ -159,7 +159,7 @@ fn whisker(finding: &Finding, index: usize, range: (f64, f64)) -> Markup {
 }
 
 /// Each doubt in a box of its own, never below the fold.
-pub(super) fn caveats(caveats: &[CaveatLine], finding: Option<&Finding>) -> Markup {
+pub(super) fn caveats(caveats: &[CaveatLine], finding: Option<&SearchSummary>) -> Markup {
     let irregular = finding.map(irregular);
     html! {
         @if !caveats.is_empty() || irregular.is_some() {

@@ -20,8 +20,8 @@ pub use fit::fit_html;
 pub use moved::compared_searches_html;
 pub use study::{Graph, study_html, study_page, study_with_curves_html};
 
-use crate::finding::Finding;
 use crate::plot::{self, Plot, Room};
+use crate::search_summary::SearchSummary;
 use dropline_record::{Explanation, Record};
 
 /// Records as one page: a search or trial from answer to every trial, several searches side by side on a
@@ -45,7 +45,7 @@ pub fn explained_svgs(found: &Explanation) -> Vec<(String, String)> {
 
 /// Each plot of the records as a file: name and SVG that stands alone.
 pub fn svgs(records: &[Record]) -> Vec<(String, String)> {
-    let findings = Finding::all(records);
+    let findings = SearchSummary::all(records);
     let loads = several::shared_loads(records, &findings);
     let axis = plot::common_view(&findings, loads, 0.0);
     let load_axis = plot::LoadAxis::around(axis, &findings);

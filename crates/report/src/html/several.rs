@@ -7,9 +7,9 @@ use super::shell::shell;
 use super::single::about;
 use super::trials::trials;
 use crate::comparison::{Comparison, Labels, Line, labels};
-use crate::finding::{Finding, Piece};
 use crate::number::{self, Loads};
 use crate::plot::{self, Plot, Room};
+use crate::search_summary::{Piece, SearchSummary};
 use crate::text::{change_words, irregular_words};
 use crate::{prose, traffic};
 use dropline_record::{CaveatLine, Record};
@@ -23,7 +23,7 @@ const ALL_PLOTS: usize = 6;
 const SAME_TIME: f64 = 3.0;
 
 pub(super) fn page(records: &[Record]) -> String {
-    let findings = Finding::all(records);
+    let findings = SearchSummary::all(records);
     let labels = labels(records);
     let comparison = Comparison::of(records);
     let content = html! {
@@ -57,7 +57,10 @@ pub(super) fn page(records: &[Record]) -> String {
 }
 
 /// One unit for all of them.
-pub(super) fn shared_loads<'a>(records: impl IntoIterator<Item = &'a Record>, findings: &[Finding]) -> Loads {
+pub(super) fn shared_loads<'a>(
+    records: impl IntoIterator<Item = &'a Record>,
+    findings: &[SearchSummary],
+) -> Loads {
     let (mut unit, mut highest) = (None, 0.0f64);
     for record in records {
         unit = unit.or(Some(record.header.load_unit.as_str()));
@@ -208,13 +211,13 @@ fn doubts(records: &[Record], labels: &Labels) -> Vec<CaveatLine> {
 }
 
 /// Rows of plots, a kind at a time.
-fn plots(records: &[Record], findings: &[Finding], labels: &Labels, loads: Loads) -> Vec<Vec<Plot>> {
+fn plots(records: &[Record], findings: &[SearchSummary], labels: &Labels, loads: Loads) -> Vec<Vec<Plot>> {
     let spans: Vec<f64> = findings.iter().map(plot::time_span).collect();
     let longest = spans.iter().copied().fold(0.0, f64::max);
     let shortest = spans.iter().copied().fold(f64::INFINITY, f64::min);
     let shared = longest <= shortest * SAME_TIME;
     let axis = plot::common_view(findings, loads, longest);
-    let searches: Vec<(usize, &Finding)> = records
+    let searches: Vec<(usize, &SearchSummary)> = records
         .iter()
         .enumerate()
         .filter(|(_, record)| record.header.search.is_some())
@@ -222,7 +225,7 @@ fn plots(records: &[Record], findings: &[Finding], labels: &Labels, loads: Loads
         .zip(findings)
         .take(DRAWN)
         .collect();
-    let view = |finding: &Finding| plot::View {
+    let view = |finding: &SearchSummary| plot::View {
         until: if shared { longest } else { plot::time_span(finding) },
         ..axis
     };

@@ -8,17 +8,17 @@ use super::graph::ran;
 use super::passages::{over_time, pipes};
 use super::shell::shell;
 use super::trials::trials;
-use crate::finding::{Finding, Piece};
+use crate::load_unit::LoadUnit;
 use crate::number::{self, Loads, percent};
 use crate::plot::{self, Plot, Room};
-use crate::things::Things;
+use crate::search_summary::{Piece, SearchSummary};
 use crate::traffic;
 use dropline_record::{DelayLine, Explanation, Record, TrialLine};
 use maud::{Markup, html};
 
 pub(super) fn page(record: &Record) -> String {
     let title = format!("{} {}", record.header.verb, record.header.target);
-    match Finding::of(record) {
+    match SearchSummary::of(record) {
         Some(finding) => shell(&title, &search(&finding)),
         None => shell(&title, &trial(record, None)),
     }
@@ -42,7 +42,7 @@ pub(super) fn about(record: &Record) -> Markup {
     }
 }
 
-fn search(finding: &Finding) -> Markup {
+fn search(finding: &SearchSummary) -> Markup {
     let record = finding.record;
     let view = plot::common_view(std::slice::from_ref(finding), finding.loads, plot::time_span(finding));
     let delay = plot::delays([(finding, String::new())], finding.loads, Room::Half);
@@ -84,7 +84,7 @@ fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
                 (caveats(&record.caveats(), None))
                 div.beside {
                     section { h2 { "What was counted" } (counted(trial)) }
-                    section { h2 { "Delays" } (delays(trial, Things::delayed(&record.header.load_unit, trial))) }
+                    section { h2 { "Delays" } (delays(trial, LoadUnit::delayed(&record.header.load_unit, trial))) }
                 }
                 @if let Some(found) = found { (why(found)) }
                 @if let Some(passages) = &trial.passages { (pipes(passages)) }
@@ -114,10 +114,10 @@ pub(super) fn trial_plots(record: &Record) -> Vec<Plot> {
     let both = trial.slices.is_empty() || trial.delay_ns.is_none();
     let room = if both { Room::Full } else { Room::Half };
     let unit = record.header.load_unit.as_str();
-    let delayed = Things::delayed(unit, trial);
+    let delayed = LoadUnit::delayed(unit, trial);
     [
         plot::trial_delay(trial, room, delayed),
-        plot::slices(trial, room, Things::of(unit).many),
+        plot::slices(trial, room, LoadUnit::of(unit).many),
         plot::over_time(trial),
     ]
     .into_iter()
@@ -126,7 +126,7 @@ pub(super) fn trial_plots(record: &Record) -> Vec<Plot> {
 }
 
 fn answer(trial: &TrialLine, what: &str) -> Vec<Piece> {
-    let what = Things::of(what).many;
+    let what = LoadUnit::of(what).many;
     let plain = |text: String| Piece { text, goal: None };
     if let (Some(_), Some(delay), 0) = (&trial.passages, &trial.delay_ns, trial.lost.0)
         && let Some(p50) = delay.p50
@@ -204,7 +204,7 @@ fn counted(trial: &TrialLine) -> Markup {
     }
 }
 
-fn delays(trial: &TrialLine, what: Things) -> Markup {
+fn delays(trial: &TrialLine, what: LoadUnit) -> Markup {
     let kinds = [
         (
             if trial.passages.is_some() && trial.intended.is_none() {

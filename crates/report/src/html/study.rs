@@ -4,9 +4,9 @@ use super::figure::figures;
 use super::goals::caveats;
 use super::several::shared_loads;
 use super::shell::shell;
-use crate::finding::Finding;
 use crate::plot::{self, Calibration, Curves, Plot, Room};
 use crate::prose;
+use crate::search_summary::SearchSummary;
 use dropline_record::{Chart, Fit, Record, Study, Table};
 use maud::{Markup, html};
 
@@ -98,11 +98,11 @@ fn charts(study: &Study, which: fn(&Chart) -> bool, room: Room) -> Vec<Plot> {
 }
 
 fn plots(graphs: &[Graph]) -> Vec<Plot> {
-    let findings = Finding::all(graphs.iter().map(|graph| &graph.record));
+    let findings = SearchSummary::all(graphs.iter().map(|graph| &graph.record));
     let loads = shared_loads(graphs.iter().map(|graph| &graph.record), &findings);
     let axis = plot::common_view(&findings, loads, 0.0);
     let drawn = graphs.iter().filter(|graph| graph.record.header.search.is_some());
-    let searches: Vec<(&Graph, &Finding)> = drawn.zip(&findings).collect();
+    let searches: Vec<(&Graph, &SearchSummary)> = drawn.zip(&findings).collect();
     searches
         .iter()
         .map(|(graph, finding)| {

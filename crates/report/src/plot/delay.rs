@@ -4,10 +4,10 @@ use super::axes::{Frame, spread};
 use super::canvas::{Anchor, Canvas, Drawing, Path, text_width};
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
-use crate::finding::Finding;
+use crate::load_unit::LoadUnit;
 use crate::number::{Loads, nanoseconds, percent};
 use crate::prose::labelled;
-use crate::things::Things;
+use crate::search_summary::SearchSummary;
 use dropline_record::{DelayLine, Histogram, Record, TrialLine};
 
 /// Points of a curve.
@@ -28,7 +28,7 @@ struct Curve {
     at: String,
     packets: u64,
     /// What they are called.
-    what: Things,
+    what: LoadUnit,
     /// (1 ÷ (1 − p), nanoseconds), ascending.
     points: Vec<(f64, f64)>,
     /// (p, nanoseconds).
@@ -58,7 +58,7 @@ struct Axes {
 }
 
 /// The graph of a single trial's delays; `None` when none was measured.
-pub(crate) fn trial_delay(trial: &TrialLine, room: Room, what: Things) -> Option<Plot> {
+pub(crate) fn trial_delay(trial: &TrialLine, room: Room, what: LoadUnit) -> Option<Plot> {
     let curves = of_trial(trial, what);
     let title = curves.first()?.title();
     let story = Story { curves, title, caption: String::new() };
@@ -68,7 +68,7 @@ pub(crate) fn trial_delay(trial: &TrialLine, room: Room, what: Things) -> Option
 
 /// The graphs of searches on common axes, of those that measured delays; labels tell them apart.
 pub(crate) fn delays<'a>(
-    searches: impl IntoIterator<Item = (&'a Finding<'a>, String)>,
+    searches: impl IntoIterator<Item = (&'a SearchSummary<'a>, String)>,
     loads: Loads,
     room: Room,
 ) -> Vec<Plot> {
@@ -78,8 +78,8 @@ pub(crate) fn delays<'a>(
     stories.into_iter().map(|story| story.plot(axes, room)).collect()
 }
 
-fn of_search(finding: &Finding, loads: Loads, label: &str) -> Option<Story> {
-    let what = Things::of(&finding.record.header.load_unit);
+fn of_search(finding: &SearchSummary, loads: Loads, label: &str) -> Option<Story> {
+    let what = LoadUnit::of(&finding.record.header.load_unit);
     let (curves, all, each) = if finding.delays().is_empty() {
         let (curves, all) = by_load(finding.record, loads, what);
         (curves, all, "loads")
@@ -112,7 +112,7 @@ impl Story {
             desc: format!("Delay percentiles. {}.", words.join("; ")),
             caption: format!(
                 "A curve ends in a ring where fewer than five {} lie beyond.{}",
-                self.curves.first().map_or(Things::PACKETS, |curve| curve.what).many,
+                self.curves.first().map_or(LoadUnit::PACKETS, |curve| curve.what).many,
                 self.caption
             ),
             wide: draw(&self.curves, axes, room),
@@ -140,7 +140,7 @@ impl Curve {
         }
         let bears = |p: &&f64| (1.0 - **p) * packets as f64 >= BEYOND - 1e-9;
         let stated = STATED.iter().filter(bears).filter_map(|&p| Some((p, histogram.quantile(p)?))).collect();
-        let (at, what) = (String::new(), Things::PACKETS);
+        let (at, what) = (String::new(), LoadUnit::PACKETS);
         Some(Self { name, below, at, packets, what, points, stated, shade: 4, late: false })
     }
 
@@ -166,7 +166,7 @@ impl Curve {
 
     /// The value that a share of the packets reaches, as far out as the count bears.
     fn tail(&self) -> Option<(String, u64)> {
-        let Things { one, many } = self.what;
+        let LoadUnit { one, many } = self.what;
         let at = |p: f64| self.stated.iter().find(|(stated, _)| *stated == p).map(|(_, value)| *value);
         let (takes, take) = if self.late { ("leaves late by", "leave late by") } else { ("takes", "take") };
         at(0.999)
@@ -178,7 +178,7 @@ impl Curve {
 
 /// The delays that were asked for, at shares of the goals' loads, light to heavy; the heaviest of them where there are
 /// many, and how many there are.
-fn asked(finding: &Finding, loads: Loads, what: Things) -> (Vec<Curve>, usize) {
+fn asked(finding: &SearchSummary, loads: Loads, what: LoadUnit) -> (Vec<Curve>, usize) {
     let mut delays = finding.delays();
     let several = delays.iter().any(|delay| delay.0 != delays[0].0);
     delays.sort_by(|a, b| a.2.intended_load_pps.total_cmp(&b.2.intended_load_pps).then(a.0.cmp(&b.0)));
@@ -197,7 +197,7 @@ fn asked(finding: &Finding, loads: Loads, what: Things) -> (Vec<Curve>, usize) {
 }
 
 /// Delays of a search's trials, those at one load together; some of the loads when there are many.
-fn by_load(record: &Record, loads: Loads, what: Things) -> (Vec<Curve>, usize) {
+fn by_load(record: &Record, loads: Loads, what: LoadUnit) -> (Vec<Curve>, usize) {
     let mut measured: Vec<&TrialLine> =
         record.trials.iter().filter(|trial| trial.delay_ns.is_some()).collect();
     measured.sort_by(|a, b| a.intended_load_pps.total_cmp(&b.intended_load_pps));
@@ -226,7 +226,7 @@ fn by_load(record: &Record, loads: Loads, what: Things) -> (Vec<Curve>, usize) {
 }
 
 /// A trial's delay, and how late its packets left.
-fn of_trial(trial: &TrialLine, what: Things) -> Vec<Curve> {
+fn of_trial(trial: &TrialLine, what: LoadUnit) -> Vec<Curve> {
     let free = trial.passages.is_some() && trial.intended.is_none();
     let due = if free { "from source to sink" } else { "from when due" };
     let kinds = [
@@ -339,7 +339,7 @@ fn label(canvas: &mut Canvas, frame: Frame, curves: &[Curve], ends: &[(f64, f64)
 }
 
 fn numbers(curves: &[Curve]) -> Numbers {
-    let what = curves.first().map_or(Things::PACKETS, |curve| curve.what).many;
+    let what = curves.first().map_or(LoadUnit::PACKETS, |curve| curve.what).many;
     let heads = ["at", "", what, "percentile", "delay"].iter().map(|head| (*head).to_owned()).collect();
     let rows = curves
         .iter()

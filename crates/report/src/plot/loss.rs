@@ -5,16 +5,16 @@ use super::canvas::{Anchor, Canvas, Drawing, Path};
 use super::scale::Scale;
 use super::search_time::View;
 use super::{Numbers, Plot, Reading, Room, shown_loss, trial_words};
-use crate::finding::Finding;
 use crate::number::{self, Loads, percent};
 use crate::prose::labelled;
+use crate::search_summary::SearchSummary;
 use dropline_record::TrialLine;
 
 /// Height of the lane for trials without loss.
 const LANE: f64 = 28.0;
 
 /// The graph of one search; `None` without trials. `label` tells it from others beside it.
-pub(crate) fn loss(finding: &Finding, loads: LoadAxis, room: Room, label: &str) -> Option<Plot> {
+pub(crate) fn loss(finding: &SearchSummary, loads: LoadAxis, room: Room, label: &str) -> Option<Plot> {
     finding.record.trials.first()?;
     let LoadAxis { low, high, loads } = loads;
     let (shown, outside): (Vec<&TrialLine>, Vec<&TrialLine>) =
@@ -64,7 +64,7 @@ pub(crate) struct LoadAxis {
 
 impl LoadAxis {
     /// The view of the search-time graphs, half as wide again where trials are; the same for all of them.
-    pub(crate) fn around(view: View, findings: &[Finding]) -> Self {
+    pub(crate) fn around(view: View, findings: &[SearchSummary]) -> Self {
         let half = (view.high - view.low) / 2.0;
         let (low, high) = (view.low - half, view.high + half);
         let trials = findings.iter().flat_map(|finding| &finding.record.trials);
@@ -126,7 +126,7 @@ fn title(shown: &[&TrialLine], outside: &[&TrialLine], loads: Loads) -> String {
 }
 
 fn draw(
-    finding: &Finding,
+    finding: &SearchSummary,
     loads: Loads,
     (low, high): (f64, f64),
     trials: &[&TrialLine],
@@ -163,7 +163,7 @@ fn draw(
 }
 
 /// Whole decades that hold every loss and every goal.
-fn decades(finding: &Finding, trials: &[&TrialLine]) -> (f64, f64) {
+fn decades(finding: &SearchSummary, trials: &[&TrialLine]) -> (f64, f64) {
     let losses = trials.iter().map(|trial| shown_loss(trial)).filter(|loss| *loss > 0.0);
     let goals = finding.answers.iter().map(|answer| answer.goal.loss_ratio).filter(|ratio| *ratio > 0.0);
     let (least, most) = losses
@@ -174,7 +174,7 @@ fn decades(finding: &Finding, trials: &[&TrialLine]) -> (f64, f64) {
 }
 
 /// The loss that was believed at each load, with the band that holds it with 95 % probability.
-fn believed(canvas: &mut Canvas, frame: Frame, x: &Scale, y: &Scale, finding: &Finding) {
+fn believed(canvas: &mut Canvas, frame: Frame, x: &Scale, y: &Scale, finding: &SearchSummary) {
     let curve = finding.record.result.as_ref().map(|result| result.loss_curve.as_slice()).unwrap_or_default();
     let shown: Vec<_> = curve.iter().filter(|point| x.shows(point.load_pps)).collect();
     if shown.len() < 2 {
@@ -210,7 +210,7 @@ fn break_mark(canvas: &mut Canvas, frame: Frame) {
     }
 }
 
-fn goals(canvas: &mut Canvas, frame: Frame, x: &Scale, y: &Scale, finding: &Finding, loads: Loads) {
+fn goals(canvas: &mut Canvas, frame: Frame, x: &Scale, y: &Scale, finding: &SearchSummary, loads: Loads) {
     for (goal, answer) in finding.answers.iter().enumerate() {
         let class = finding.inks[goal];
         let ends = finding.ends(goal);

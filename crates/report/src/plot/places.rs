@@ -5,9 +5,9 @@ use super::canvas::{Anchor, Canvas, Drawing, Path};
 use super::loss::LoadAxis;
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
-use crate::finding::Finding;
 use crate::number::{self, count, percent};
 use crate::prose::labelled;
+use crate::search_summary::SearchSummary;
 use crate::traffic::lost_at;
 use dropline_record::TrialLine;
 
@@ -35,7 +35,7 @@ struct Bar {
 
 /// The graph of one search; `None` where no trial lost packets, or nobody looked where. `label` tells it from others.
 /// Every trial is in it: those off the axis stand in a bar of their own at its end.
-pub(crate) fn places(finding: &Finding, loads: LoadAxis, room: Room, label: &str) -> Option<Plot> {
+pub(crate) fn places(finding: &SearchSummary, loads: LoadAxis, room: Room, label: &str) -> Option<Plot> {
     let (seen, unseen): (Vec<&TrialLine>, Vec<&TrialLine>) = finding
         .record
         .trials

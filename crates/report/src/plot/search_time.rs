@@ -12,9 +12,9 @@ use super::axes::{Frame, load_ticks, widest};
 use super::canvas::{Anchor, Canvas, Drawing};
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room, trial_words};
-use crate::finding::{Finding, relative_width};
 use crate::number::{self, Loads, percent, seconds};
 use crate::prose::{labelled, sentence_case};
+use crate::search_summary::{SearchSummary, relative_width};
 use crate::standing::Standing;
 use steps::{Step, steps};
 
@@ -22,7 +22,7 @@ use steps::{Step, steps};
 const LANE: f64 = 18.0;
 
 /// The graph of one search; `label` tells it from others beside it.
-pub(crate) fn search_time(finding: &Finding, view: View, room: Room, label: &str) -> Plot {
+pub(crate) fn search_time(finding: &SearchSummary, view: View, room: Room, label: &str) -> Plot {
     let outside =
         finding.record.trials.iter().any(|trial| !(view.low..=view.high).contains(&trial.intended_load_pps));
     let invalid = finding.record.trials.iter().flat_map(|trial| &trial.bounds).any(|bounds| {
@@ -58,12 +58,12 @@ pub(crate) fn search_time(finding: &Finding, view: View, room: Room, label: &str
 }
 
 /// Whether the algorithm believes in a middle between its ends.
-fn has_medians(finding: &Finding) -> bool {
+fn has_medians(finding: &SearchSummary) -> bool {
     finding.record.trials.iter().flat_map(|trial| &trial.bounds).any(|bounds| bounds.median_pps.is_some())
 }
 
 /// When each goal was known as well as asked, or why not.
-fn title(finding: &Finding) -> String {
+fn title(finding: &SearchSummary) -> String {
     let knowns: Vec<Option<(f64, f64)>> =
         (0..finding.answers.len()).map(|goal| known(finding, goal)).collect();
     if let [Some(first), Some(_), ..] = knowns.as_slice()
@@ -103,7 +103,7 @@ fn title(finding: &Finding) -> String {
 }
 
 /// The standing of all goals, where they have the same.
-fn same_standing(finding: &Finding) -> Option<Standing> {
+fn same_standing(finding: &SearchSummary) -> Option<Standing> {
     let first = finding.standings.first()?;
     let as_first = |other: &Standing| match (first, other) {
         (Standing::Doubted(_), Standing::Doubted(_)) => true,
@@ -126,7 +126,7 @@ fn missing(why: &Standing, of_none: bool) -> &'static str {
     }
 }
 
-fn goal_phrase(finding: &Finding, goal: usize) -> String {
+fn goal_phrase(finding: &SearchSummary, goal: usize) -> String {
     let ratio = finding.answers[goal].goal.loss_ratio;
     let shared = finding.answers.iter().filter(|other| other.goal.loss_ratio == ratio).count() > 1;
     match ratio {
@@ -138,7 +138,7 @@ fn goal_phrase(finding: &Finding, goal: usize) -> String {
 
 /// The width that the goal ended with (as asked, or wider), and since when it was that narrow; of a doubted one nothing
 /// is known.
-fn known(finding: &Finding, goal: usize) -> Option<(f64, f64)> {
+fn known(finding: &SearchSummary, goal: usize) -> Option<(f64, f64)> {
     let answer = &finding.answers[goal];
     if finding.standings[goal].denied().is_some() {
         return None;
@@ -158,14 +158,14 @@ fn known(finding: &Finding, goal: usize) -> Option<(f64, f64)> {
 
 /// A graph under way.
 struct Drawn<'a> {
-    finding: &'a Finding<'a>,
+    finding: &'a SearchSummary<'a>,
     view: View,
     frame: Frame,
     rate: Scale,
     time: Scale,
 }
 
-fn draw(finding: &Finding, view: View, room: Room) -> Drawing {
+fn draw(finding: &SearchSummary, view: View, room: Room) -> Drawing {
     let narrow = room == Room::Narrow;
     let mut canvas = Canvas::new(room.width(), if room == Room::Full { 424.0 } else { 348.0 });
     let tick_room = Scale::linear((view.low, view.high), (0.0, 1.0));
@@ -207,7 +207,7 @@ fn draw(finding: &Finding, view: View, room: Room) -> Drawing {
     canvas.finish(marks)
 }
 
-fn numbers(finding: &Finding, loads: Loads) -> Numbers {
+fn numbers(finding: &SearchSummary, loads: Loads) -> Numbers {
     let mut heads: Vec<String> = ["trial", "ends at, s", "lost", "of offered", "loss ratio"]
         .iter()
         .map(|head| (*head).into())

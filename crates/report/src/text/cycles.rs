@@ -1,8 +1,8 @@
 //! An audio server's cycles on a terminal: the seed's windows, xruns an hour, the least and the mean delay.
 
 use super::layout::Page;
-use crate::finding::Finding;
 use crate::number::{self, JOIN, three};
+use crate::search_summary::SearchSummary;
 use crate::style::Ink;
 use dropline_record::{BetweenLine, CyclesLine, TrialLine};
 
@@ -62,7 +62,7 @@ pub(crate) fn facts(cycles: &CyclesLine, trial: &TrialLine) -> Vec<(&'static str
 }
 
 /// A load of cycles said as a period, one line a goal.
-pub(super) fn periods(page: &mut Page, finding: &Finding) {
+pub(super) fn periods(page: &mut Page, finding: &SearchSummary) {
     let Some(rate_hz) = finding.record.trials.iter().find_map(|trial| Some(trial.cycles.as_ref()?.rate_hz))
     else {
         return;

@@ -37,7 +37,7 @@ pub fn fit_text(fit: &Fit, style: Style) -> String {
     if !fit.mixture.is_empty() {
         page.fact("mixture", &mixture(fit));
     }
-    for (index, words) in super::course::fit(fit).iter().enumerate() {
+    for (index, words) in super::drift::fit(fit).iter().enumerate() {
         page.fact(if index == 0 { "over time" } else { "" }, words);
     }
     page.gap();

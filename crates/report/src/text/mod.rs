@@ -1,8 +1,8 @@
 //! A record as text for a terminal, the answer first.
 
 mod compared;
-mod course;
 pub(crate) mod cycles;
+mod drift;
 mod explain;
 mod fit;
 mod graph;
@@ -13,11 +13,11 @@ mod passages;
 mod search;
 mod study;
 mod trial;
-mod woken;
+mod wakeups;
 
 pub use compared::compared_text;
 pub(crate) use compared::{first_line, points, spoken, told};
-pub(crate) use course::{fit as course, trial as trial_course};
+pub(crate) use drift::{fit as course, trial as trial_course};
 pub use explain::explain_text;
 pub use fit::fit_text;
 pub(crate) use fit::unit;
@@ -26,7 +26,7 @@ pub(crate) use many::{change_words, irregular_words};
 pub use moved::compared_searches_text;
 pub use study::study_text;
 
-use crate::finding::Finding;
+use crate::search_summary::SearchSummary;
 use crate::style::{Ink, Style};
 use dropline_record::{CaveatLine, Record};
 use layout::Page;
@@ -34,7 +34,7 @@ use layout::Page;
 /// A record as text: what was found, how sure it is, how it was measured. Ends with a newline.
 pub fn text(record: &Record, style: Style) -> String {
     let mut page = Page::new(style);
-    match Finding::of(record) {
+    match SearchSummary::of(record) {
         Some(finding) => search::write(&mut page, &finding),
         None => trial::write(&mut page, record),
     }

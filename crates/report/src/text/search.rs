@@ -1,12 +1,12 @@
 //! A search on a terminal.
 
 use super::layout::{Columns, Page, Row, Side};
-use crate::finding::{self, Finding};
+use crate::search_summary::{self, SearchSummary};
 use crate::style::Ink;
 use crate::{number, traffic};
 use dropline_record::{Record, TrialLine};
 
-pub(super) fn write(page: &mut Page, finding: &Finding) {
+pub(super) fn write(page: &mut Page, finding: &SearchSummary) {
     head(page, finding.record);
     page.gap();
     page.columns(&goals(finding));
@@ -44,7 +44,7 @@ pub(super) fn head(page: &mut Page, record: &Record) {
     }
 }
 
-fn goals(finding: &Finding) -> Columns {
+fn goals(finding: &SearchSummary) -> Columns {
     let left = |word: &str| (word.to_owned(), Side::Left);
     let right = |word: &str| (word.to_owned(), Side::Right);
     let loads = finding.loads;
@@ -61,9 +61,10 @@ fn goals(finding: &Finding) -> Columns {
                 (None, None) => "none".into(),
                 (lower, upper) => format!("{} {}", loads.interval(lower, upper), loads.unit),
             };
-            let width = finding::width(answer).filter(|_| !doubted).map_or_else(String::new, |width| {
-                format!("{} of {}", number::percent(width), number::percent(answer.goal.width))
-            });
+            let width =
+                search_summary::width(answer).filter(|_| !doubted).map_or_else(String::new, |width| {
+                    format!("{} of {}", number::percent(width), number::percent(answer.goal.width))
+                });
             Row {
                 cells: vec![
                     (finding.names[index].clone(), Ink::Goal(index)),
@@ -90,7 +91,7 @@ fn goals(finding: &Finding) -> Columns {
     }
 }
 
-fn delays(page: &mut Page, finding: &Finding) {
+fn delays(page: &mut Page, finding: &SearchSummary) {
     let delays = finding.delays();
     if delays.is_empty() {
         return;
@@ -150,7 +151,7 @@ pub(super) fn places(lost_at: &[(String, u64)]) -> String {
 }
 
 /// What RFC 9971 wants said: every attribute, what a load is, what a trial's time counts as.
-fn measured(page: &mut Page, finding: &Finding) {
+fn measured(page: &mut Page, finding: &SearchSummary) {
     let search = finding.search;
     let preset = search.preset.as_ref().map_or_else(String::new, |preset| format!(", preset {preset}"));
     let unit = &finding.record.header.load_unit;
@@ -166,7 +167,7 @@ fn measured(page: &mut Page, finding: &Finding) {
     );
     let mut attributes: Vec<(String, Vec<String>)> = Vec::new();
     for (name, answer) in finding.names.iter().zip(&finding.answers) {
-        let words = finding::attributes(&answer.goal);
+        let words = search_summary::attributes(&answer.goal);
         match attributes.iter_mut().find(|(known, _)| *known == words) {
             Some((_, names)) => names.push(name.clone()),
             None => attributes.push((words, vec![name.clone()])),
@@ -180,7 +181,7 @@ fn measured(page: &mut Page, finding: &Finding) {
         page.fact("limits", &traffic::limits_words(finding.record));
     }
     page.fact("a load is", &finding.record.header.load_is);
-    page.fact("time is", &finding::effective_words(search));
+    page.fact("time is", &search_summary::effective_words(search));
     if traffic::is_ours(finding.record) {
         page.fact("waits", &traffic::waits_words(finding.record));
     }

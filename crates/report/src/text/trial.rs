@@ -41,7 +41,7 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     }
     if let Some(woken) = &trial.woken {
         page.gap();
-        super::woken::write(page, woken);
+        super::wakeups::write(page, woken);
     }
     page.gap();
     head(page, record);

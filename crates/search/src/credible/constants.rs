@@ -53,7 +53,7 @@ pub(super) mod locate {
     ///
     /// Unit: ratio of loads. Set by: coverage of `breakdown`.
     pub(in super::super) const NEAR_A_STEP: f64 = 1.1;
-    /// First step up.
+    /// FirstLoad step up.
     ///
     /// Unit: share of the load. Set by: coverage of `drift` and `hard`.
     pub(in super::super) const STEP: f64 = 0.01;
@@ -395,7 +395,7 @@ pub(super) mod doubt {
     ///
     /// Unit: probability. Set by: coverage of `cold-start`.
     pub(in super::super) const RARE_AFTER_ALL: f64 = 0.2;
-    /// States last longer than a trial: neighbours count, and others by e less in so many trials.
+    /// TwoStates last longer than a trial: neighbours count, and others by e less in so many trials.
     ///
     /// Unit: trials. Set by: judged.
     pub(in super::super) const MEMORY: f64 = 1.5;

@@ -1,6 +1,6 @@
 //! The loss curve that is believed in, for a reader's eye.
 
-use super::cloud::Cloud;
+use super::particles::Particles;
 use super::view;
 use crate::CurvePoint;
 use dropline_trial::{LoadRange, Rate};
@@ -9,7 +9,7 @@ const POINTS: usize = 49;
 const DRAWS: usize = 400;
 
 /// What is believed of the mean loss between two loads, and as far again to either side; loads are logarithms.
-pub(super) fn around(cloud: &Cloud, lowest: f64, highest: f64, range: LoadRange) -> Vec<CurvePoint> {
+pub(super) fn around(cloud: &Particles, lowest: f64, highest: f64, range: LoadRange) -> Vec<CurvePoint> {
     let draws = cloud.sample(DRAWS);
     let margin = (highest - lowest).max(1e-3);
     let (min, max) = view::logs(range);

@@ -23,7 +23,7 @@ pub(super) enum Place {
 pub(super) struct Locate {
     range: LoadRange,
     seen: Vec<Seen>,
-    /// First load.
+    /// FirstLoad load.
     start: Rate,
 }
 

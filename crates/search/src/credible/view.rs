@@ -1,10 +1,10 @@
 //! What is believed of one goal: an interval, and what it comes to as an answer.
 
 use super::choice::Wish;
-use super::cloud::Cloud;
 use super::constants::view::{FAR_TAIL, MUCH_WIDER};
 use super::model::Shape;
 use super::normal::Normal;
+use super::particles::Particles;
 use crate::{Goal, GoalOutcome, GoalResult, Irregular, Outlook};
 use dropline_trial::{LoadRange, Rate, Ratio};
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub(super) struct Stated {
 
 impl View {
     /// The interval that a cloud believes in.
-    pub(super) fn of(goal: &Goal, cloud: &Cloud, stated: Stated) -> Self {
+    pub(super) fn of(goal: &Goal, cloud: &Particles, stated: Stated) -> Self {
         let mut loads: Vec<(f64, f64)> =
             cloud.weighted().map(|(shape, weight)| (load_of(goal, &shape), weight)).collect();
         loads.sort_by(|one, other| one.0.total_cmp(&other.0));

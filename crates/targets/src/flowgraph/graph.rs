@@ -14,7 +14,7 @@ pub use topology::Topology;
 use dropline_failure::Failure;
 use dropline_passage::correlator::MOST_PIPES;
 use dropline_trace::Shape;
-use dropline_trial::written;
+use dropline_trial::quantities;
 use std::time::Duration;
 
 /// Which graph, and how it is run.
@@ -140,7 +140,7 @@ impl Graph {
     /// Reads a parameter that only graphs have; `false` if there is none of this name.
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<bool, Failure> {
         let wrong = |what: &str| Failure::usage(format!("{name}={value} in the target: {what}"));
-        let quantity = |why: written::WrittenError| wrong(&why.to_string());
+        let quantity = |why: quantities::QuantityError| wrong(&why.to_string());
         match name {
             "pipes" => {
                 self.pipes = number(value, 1, 1024).ok_or_else(|| wrong("1 to 1024 pipes"))?;
@@ -160,7 +160,7 @@ impl Graph {
                 self.scheduler = value.into();
             }
             "buffer" => {
-                let bytes = written::bytes(value).map_err(quantity)?;
+                let bytes = quantities::bytes(value).map_err(quantity)?;
                 let fits = (4096..=1 << 30).contains(&bytes);
                 self.buffer_bytes = Some(bytes).filter(|_| fits).ok_or_else(|| wrong("4KiB to 1GiB"))?;
             }
@@ -172,7 +172,7 @@ impl Graph {
                     number(value, 1, 1 << 50).ok_or_else(|| wrong("samples of each pipe, as 20000000"))?;
                 self.samples = Some(samples);
             }
-            "backlog" => self.backlog = written::positive_duration(value).map_err(quantity)?,
+            "backlog" => self.backlog = quantities::positive_duration(value).map_err(quantity)?,
             "cpus" => {
                 self.cpus = match value {
                     "all" => Cpus::All,
@@ -194,7 +194,7 @@ impl Graph {
             "in-flight" => {
                 self.in_flight_every = match value {
                     "off" => None,
-                    _ => Some(written::positive_duration(value).map_err(quantity)?),
+                    _ => Some(quantities::positive_duration(value).map_err(quantity)?),
                 }
             }
             _ => return Ok(false),

@@ -10,7 +10,7 @@ mod rivals;
 use dropline_lab::{Namespace, Scheduling, Started};
 use dropline_stats::Spacing;
 use dropline_stats::spacing::ideal_distance;
-use dropline_traffic::seat::Seat;
+use dropline_traffic::affinity::Seat;
 use dropline_traffic::tap::{Tap, Tapped};
 use dropline_traffic::{
     Cpus, Means, MeasurerOptions, Priority, ReceiveMeans, Reply, Responder, SendMeans, UdpMeasurer, UdpTarget,

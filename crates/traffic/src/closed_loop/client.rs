@@ -351,7 +351,7 @@ fn sleep(length: Duration) -> Wish {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::placement::seat::Seat;
+    use crate::placement::affinity::Seat;
 
     /// What a client of one packet a millisecond says that sends for so long.
     fn ran(

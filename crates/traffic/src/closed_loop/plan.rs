@@ -1,7 +1,7 @@
 //! What one client shall do, written as words on its command line.
 
 use crate::error::NoLeash;
-use crate::placement::seat::{Seat, SeatError};
+use crate::placement::affinity::{AffinityError, Seat};
 use dropline_trial::{Arrival, Rate, Think};
 use std::collections::BTreeMap;
 use std::io;
@@ -75,7 +75,7 @@ pub enum ClientError {
     Plan(String),
     /// It did not get its CPU or priority.
     #[error(transparent)]
-    Seat(#[from] SeatError),
+    Seat(#[from] AffinityError),
     /// What it would send would leave this machine, or nobody can tell.
     #[error(transparent)]
     NoLeash(#[from] NoLeash),

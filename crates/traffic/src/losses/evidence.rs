@@ -10,7 +10,7 @@ use crate::sockets::connection::connect;
 use crate::target::UdpTarget;
 use dropline_account::{Family, Outcome, Snapshot, TargetCounts, account, truesize};
 use dropline_payload::Counts;
-use dropline_trial::{Packet, Trial, Watched};
+use dropline_trial::{Packet, TargetActivity, Trial};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, Thread};
@@ -62,7 +62,7 @@ impl Default for Watching {
 pub(crate) struct Around {
     before: Snapshot,
     after: Snapshot,
-    watched: Option<Watched>,
+    watched: Option<TargetActivity>,
 }
 
 /// Lets the watcher take its last look, whatever ends the trial.
@@ -126,7 +126,7 @@ impl Evidence {
         progress: Option<&Progress>,
         epoch: Instant,
         work: impl FnOnce() -> T,
-    ) -> (T, Option<Watched>) {
+    ) -> (T, Option<TargetActivity>) {
         let Some(watch) = self.watch.as_mut() else { return (work(), None) };
         let (counters, ended) = (&self.counters, AtomicBool::new(false));
         std::thread::scope(|scope| {
@@ -143,7 +143,7 @@ impl Evidence {
     }
 
     /// As soon as the drain has ended.
-    pub(crate) fn after(&mut self, before: Snapshot, watched: Option<Watched>) -> Around {
+    pub(crate) fn after(&mut self, before: Snapshot, watched: Option<TargetActivity>) -> Around {
         Around { before, after: self.counters.read(), watched }
     }
 
@@ -208,7 +208,7 @@ impl Evidence {
             trial.caveats.extend(self.counters.unseen().iter().cloned());
         }
         trial.lost_at = Some(accounted.lost_at);
-        trial.watched = around.watched.map(|watched| Watched {
+        trial.watched = around.watched.map(|watched| TargetActivity {
             packets: counted.map_or(trial.forwarded, |counts| counts.received),
             ..watched
         });

@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::target::{Reply, UdpTarget};
 use dropline_account::Snapshot;
 use dropline_payload::Counts;
-use dropline_trial::{Caveat, Packet, Trial, Watched};
+use dropline_trial::{Caveat, Packet, TargetActivity, Trial};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -81,7 +81,7 @@ impl Ledger {
         progress: Option<&Progress>,
         epoch: Instant,
         work: impl FnOnce() -> T,
-    ) -> (T, Option<Watched>) {
+    ) -> (T, Option<TargetActivity>) {
         self.evidence().watch_while(progress, epoch, work)
     }
 
@@ -94,7 +94,7 @@ impl Ledger {
         opening: Opening,
         socket: &UdpSocket,
         whose: Whose,
-        watched: Option<Watched>,
+        watched: Option<TargetActivity>,
         trial: &mut Trial,
     ) -> Result<Closing, UdpError> {
         let counted = match &opening.target {

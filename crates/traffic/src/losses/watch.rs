@@ -6,7 +6,7 @@ use crate::kernel::process::Process;
 use crate::kernel::quota::Quotas;
 use crate::kernel::socket_table::AtSocket;
 use crate::progress::Progress;
-use dropline_trial::{Look, Watched};
+use dropline_trial::{Look, TargetActivity};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -73,16 +73,16 @@ impl Watch {
         epoch: Instant,
         done: &AtomicBool,
         progress: Option<&Progress>,
-    ) -> Watched {
-        let mut watched = Watched {
+    ) -> TargetActivity {
+        let mut watched = TargetActivity {
             pid: self.process.as_ref().map(|process| process.pid),
             name: self.process.as_ref().and_then(|process| process.name.clone()),
             every: self.every,
-            ..Watched::default()
+            ..TargetActivity::default()
         };
         let quotas_before = watched_quotas(self.process.as_ref());
         let mut costs = Vec::new();
-        let mut kept = Kept { looks: Vec::new(), last: None, quiet: 0 };
+        let mut kept = ArrivalFidelity { looks: Vec::new(), last: None, quiet: 0 };
         let mut first = Look::default();
         loop {
             let begun = Instant::now();
@@ -153,14 +153,14 @@ fn watched_quotas(process: Option<&Process>) -> Quotas {
 
 /// Looks worth keeping, in order.
 #[derive(Debug)]
-struct Kept {
+struct ArrivalFidelity {
     looks: Vec<Look>,
     /// The latest look, if it was not kept.
     last: Option<Look>,
     quiet: u64,
 }
 
-impl Kept {
+impl ArrivalFidelity {
     /// Keeps a look that says something, the one before it, and now and then one that does not.
     fn add(&mut self, look: Look, every: Duration) {
         let before = self.last.or(self.looks.last().copied());
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn looks_that_say_nothing_are_thinned_and_what_happened_keeps_its_edges() {
-        let mut kept = Kept { looks: Vec::new(), last: None, quiet: 0 };
+        let mut kept = ArrivalFidelity { looks: Vec::new(), last: None, quiet: 0 };
         let every = Duration::from_millis(1);
         (0..100).for_each(|at| kept.add(look(at, 0), every));
         kept.add(look(100, 832), every);

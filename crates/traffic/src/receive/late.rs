@@ -2,7 +2,7 @@
 
 use crate::error::nothing_as_none;
 use crate::packet::attribution::Whose;
-use crate::packet::seen::Seen;
+use crate::packet::received_set::ReceivedSet;
 use crate::sys::ReceiveBatch;
 use dropline_payload::Verdict;
 use std::net::UdpSocket;
@@ -24,7 +24,7 @@ pub(crate) fn take_late(
     sockets: &[UdpSocket],
     batch: &mut ReceiveBatch,
     whose: Whose,
-    seen: &mut Seen,
+    seen: &mut ReceivedSet,
 ) -> Late {
     let mut late = Late::default();
     for socket in sockets {

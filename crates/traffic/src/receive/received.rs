@@ -2,9 +2,9 @@
 
 use crate::packet::clock_join::ClockJoin;
 use crate::packet::content::Difference;
-use crate::packet::flight::Flight;
+use crate::packet::received_set::ReceivedSet;
 use crate::packet::sampling::{Sample, Stamped};
-use crate::packet::seen::Seen;
+use crate::packet::trial_state::TrialState;
 use crate::sys::{Queued, errno_name};
 use dropline_payload::Verdict;
 use dropline_stats::{Cut, Histogram, Slices};
@@ -12,15 +12,15 @@ use std::io;
 
 /// What came back.
 pub(crate) struct Received {
-    pub(crate) seen: Seen,
+    pub(crate) seen: ReceivedSet,
     pub(crate) forwarded: u64,
     pub(crate) duplicated: u64,
     pub(crate) reordered: u64,
     pub(crate) late: u64,
     pub(crate) foreign: u64,
     /// Packets that came back shorter, and those that came back otherwise changed.
-    pub(crate) truncated: Seen,
-    pub(crate) changed: Seen,
+    pub(crate) truncated: ReceivedSet,
+    pub(crate) changed: ReceivedSet,
     /// Replies of which nobody can tell whose they are: cut before that, and changed there.
     pub(crate) unknown: [u64; 2],
     /// All replies that came back otherwise, cut and changed: several of a packet too.
@@ -55,14 +55,14 @@ pub(crate) struct Reports {
 impl Received {
     pub(crate) fn with_room(expected: u64, cut: Cut) -> Self {
         Self {
-            seen: Seen::with_room(expected),
+            seen: ReceivedSet::with_room(expected),
             forwarded: 0,
             duplicated: 0,
             reordered: 0,
             late: 0,
             foreign: 0,
-            truncated: Seen::default(),
-            changed: Seen::default(),
+            truncated: ReceivedSet::default(),
+            changed: ReceivedSet::default(),
             unknown: [0; 2],
             different: [0; 2],
             without_delay: 0,
@@ -103,7 +103,13 @@ impl Received {
     }
 
     /// Takes the kernel's stamp of a departure.
-    pub(crate) fn hear(&mut self, queued: Queued, sender: usize, join: &mut ClockJoin, flight: &Flight<'_>) {
+    pub(crate) fn hear(
+        &mut self,
+        queued: Queued,
+        sender: usize,
+        join: &mut ClockJoin,
+        flight: &TrialState<'_>,
+    ) {
         let Queued::Left { number, stamp_ns } = queued else { return };
         let (now, end) = (flight.now_ns(), flight.next_index(sender));
         // The number is the low half of the index; the packet is one of the latest.

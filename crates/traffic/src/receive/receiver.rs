@@ -7,7 +7,7 @@ use crate::means::ReceiveMeans;
 use crate::packet::attribution::Whose;
 use crate::packet::clock_join::ClockJoin;
 use crate::packet::content::{Content, Difference};
-use crate::packet::flight::Flight;
+use crate::packet::trial_state::TrialState;
 use crate::sys::{BATCH, ReceiveBatch, hear_queued, wait_and_hear};
 use dropline_payload::{Message, Verdict};
 use dropline_stats::{Cut, Spacing};
@@ -112,7 +112,7 @@ impl<'a> Receiver<'a> {
     /// What the network reported of a target that was never there; the trial is halted then.
     pub(crate) fn run(
         mut self,
-        flight: &Flight<'_>,
+        flight: &TrialState<'_>,
         end_ns: u64,
         drain: Option<Drain>,
     ) -> io::Result<Received> {
@@ -144,7 +144,7 @@ impl<'a> Receiver<'a> {
     }
 
     /// Sleeps until something is there.
-    fn wait(&mut self, longest: Duration, flight: &Flight<'_>) -> io::Result<()> {
+    fn wait(&mut self, longest: Duration, flight: &TrialState<'_>) -> io::Result<()> {
         let (join, counts, senders) = (&mut self.join, &mut self.counts, self.senders);
         let ready = wait_and_hear(self.sockets, longest, |socket, queued| {
             counts.hear(queued, senders[socket], join, flight);
@@ -153,7 +153,7 @@ impl<'a> Receiver<'a> {
     }
 
     /// Asks all the time.
-    fn spin(&mut self, flight: &Flight<'_>) -> io::Result<()> {
+    fn spin(&mut self, flight: &TrialState<'_>) -> io::Result<()> {
         for _ in 0..SPINS {
             if !self.take(flight)? {
                 std::hint::spin_loop();
@@ -164,7 +164,7 @@ impl<'a> Receiver<'a> {
     }
 
     /// Takes what waits in the error queues. Errors among it are in the next answer of a socket too.
-    fn hear(&mut self, flight: &Flight<'_>) {
+    fn hear(&mut self, flight: &TrialState<'_>) {
         for (socket, &sender) in self.sockets.iter().zip(self.senders) {
             let (join, counts) = (&mut self.join, &mut self.counts);
             if let Err(error) = hear_queued(socket, |queued| counts.hear(queued, sender, join, flight)) {
@@ -174,7 +174,7 @@ impl<'a> Receiver<'a> {
     }
 
     /// A target that was there and is gone is a result; one that never was there is an error.
-    fn report(&mut self, error: io::Error, flight: &Flight<'_>) -> io::Result<()> {
+    fn report(&mut self, error: io::Error, flight: &TrialState<'_>) -> io::Result<()> {
         let gone = crate::error::ends_trial(&error) && error.raw_os_error() != Some(libc::EMSGSIZE);
         if !gone || !(self.was_there || flight.forwarded() > 0) {
             return Err(error);
@@ -184,7 +184,7 @@ impl<'a> Receiver<'a> {
     }
 
     /// How long the drain may still last.
-    fn drain_left(&self, now: u64, finished: u64, flight: &Flight<'_>, drain: Drain) -> Duration {
+    fn drain_left(&self, now: u64, finished: u64, flight: &TrialState<'_>, drain: Drain) -> Duration {
         let since = |moment: u64| Duration::from_nanos(now.saturating_sub(moment));
         let left = drain.longest.saturating_sub(since(finished));
         match drain.quiet {
@@ -195,7 +195,7 @@ impl<'a> Receiver<'a> {
     }
 
     /// Takes what is there; whether there was anything.
-    fn take(&mut self, flight: &Flight<'_>) -> io::Result<bool> {
+    fn take(&mut self, flight: &TrialState<'_>) -> io::Result<bool> {
         let before = self.counts.forwarded;
         let mut any = false;
         for stream in 0..self.sockets.len() {
@@ -216,7 +216,7 @@ impl<'a> Receiver<'a> {
     }
 
     /// Reads the schedule's clock, and the stamps' with it; not before the trial starts, when the first stands still.
-    fn read_clocks(&mut self, flight: &Flight<'_>) -> u64 {
+    fn read_clocks(&mut self, flight: &TrialState<'_>) -> u64 {
         let now = flight.now_ns();
         if now > 0 {
             self.join.observe(now, flight.real_ns(), flight.now_ns());
@@ -225,7 +225,7 @@ impl<'a> Receiver<'a> {
     }
 
     /// Counts what the last call brought.
-    fn judge(&mut self, stream: usize, count: usize, flight: &Flight<'_>) {
+    fn judge(&mut self, stream: usize, count: usize, flight: &TrialState<'_>) {
         let now = self.read_clocks(flight);
         let sent_below = flight.next_index(self.senders[stream]);
         for at in 0..count {
@@ -253,7 +253,7 @@ impl<'a> Receiver<'a> {
 
     /// Counts `packets` replies, which are those of the last call again and again under new indices: what a receiver
     /// costs without the system. Returns how many were counted.
-    pub(crate) fn judge_again(mut self, packets: u64, flight: &Flight<'_>) -> u64 {
+    pub(crate) fn judge_again(mut self, packets: u64, flight: &TrialState<'_>) -> u64 {
         let Ok(count) = self.batch.receive(&self.sockets[0]) else { return 0 };
         for first in (0..packets).step_by(count) {
             for at in 0..count {
@@ -268,7 +268,7 @@ impl<'a> Receiver<'a> {
         self.counts.forwarded
     }
 
-    fn count_reply(&mut self, stream: usize, index: u64, at: usize, now: u64, flight: &Flight<'_>) {
+    fn count_reply(&mut self, stream: usize, index: u64, at: usize, now: u64, flight: &TrialState<'_>) {
         let counts = &mut self.counts;
         if !counts.seen.insert(index) {
             counts.duplicated += 1;

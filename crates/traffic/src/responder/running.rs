@@ -1,7 +1,7 @@
 //! The embedded target: echoes what it receives, at the pace it is told to have.
 
-use super::desk::{Desk, LOOK_EVERY};
 use super::settings::{Responder, ResponderCounts};
+use super::workers::{LOOK_EVERY, Workers};
 use crate::error::BindError;
 use crate::means::ReceiveMeans;
 use crate::sys::{keep_trains, let_wait, set_receive_buffer};
@@ -32,7 +32,7 @@ impl Responder {
                 .map_err(BindError::system("reading the receive buffer"))?,
         };
         let address = socket.local_addr().map_err(bind)?;
-        let desk = Arc::new(Desk::new(socket, address, self));
+        let desk = Arc::new(Workers::new(socket, address, self));
         let mut running =
             RunningResponder { desk, receive_buffer_bytes: receive_buffer_bytes as u64, threads: Vec::new() };
         let from_socket = self.queue == 0 && !self.service_time.is_zero();
@@ -40,10 +40,10 @@ impl Responder {
             let_wait(running.desk.socket(), LOOK_EVERY).map_err(bind)?;
         }
         if !from_socket {
-            running.start_thread("receiver", Desk::receive_all)?;
+            running.start_thread("receiver", Workers::receive_all)?;
         }
         if !self.service_time.is_zero() {
-            let work = if from_socket { Desk::serve_from_socket } else { Desk::serve_all };
+            let work = if from_socket { Workers::serve_from_socket } else { Workers::serve_all };
             for _ in 0..self.workers {
                 running.start_thread("worker", work)?;
             }
@@ -55,7 +55,7 @@ impl Responder {
 /// A responder at work; dropping it stops it.
 #[derive(Debug)]
 pub struct RunningResponder {
-    desk: Arc<Desk>,
+    desk: Arc<Workers>,
     receive_buffer_bytes: u64,
     threads: Vec<JoinHandle<()>>,
 }
@@ -88,7 +88,7 @@ impl RunningResponder {
         self.desk.counts()
     }
 
-    fn start_thread(&mut self, name: &str, work: fn(&Desk)) -> Result<(), BindError> {
+    fn start_thread(&mut self, name: &str, work: fn(&Workers)) -> Result<(), BindError> {
         let desk = Arc::clone(&self.desk);
         let thread = std::thread::Builder::new()
             .name(name.into())

@@ -1,16 +1,16 @@
 //! A sender of one trial: packets leave when they are due, or as soon after as can be.
 
+use super::deadline_wait::{LONGEST_SLEEP, wait_until};
 use super::lane::Lane;
 use super::pauses::Pauses;
 use super::schedule::Schedule;
 use super::sent::{Mark, Sent};
 use super::spread::Turns;
-use super::vigil::{LONGEST_SLEEP, wait_until};
 use crate::error::ends_trial;
-use crate::packet::flight::Flight;
 use crate::packet::sampling::Sampling;
+use crate::packet::trial_state::TrialState;
 use crate::placement::cpus::Placement;
-use crate::placement::starved::Wait;
+use crate::placement::run_queue_wait::RunQueueWait;
 use crate::sys::{BATCH, Exit, Refused, TRAIN, errno_name, sharpen_sleep};
 use dropline_payload::{Message, Tag};
 use dropline_stats::Cut;
@@ -60,7 +60,7 @@ pub(crate) struct Sender<'a> {
 
 impl Sender<'_> {
     /// Offers the whole schedule, or what there is time for.
-    pub(crate) fn run(mut self, mut schedule: Schedule, flight: &Flight<'_>) -> Sent {
+    pub(crate) fn run(mut self, mut schedule: Schedule, flight: &TrialState<'_>) -> Sent {
         let _guard = HaltOnPanic(flight);
         sharpen_sleep();
         let mut rank = self.task.placement.settle_sender(self.number);
@@ -72,7 +72,7 @@ impl Sender<'_> {
         while !flight.until_start().is_zero() && !flight.is_halted() {
             std::thread::sleep(flight.until_start().min(LONGEST_SLEEP));
         }
-        let wait = Wait::begin();
+        let wait = RunQueueWait::begin();
         let mut index = 0;
         let mut now = flight.now_ns();
         self.task.pauses.step(0, now);
@@ -162,7 +162,7 @@ impl Sender<'_> {
         now: u64,
         slice_end: u64,
         schedule: &mut Schedule,
-        flight: &Flight<'_>,
+        flight: &TrialState<'_>,
     ) -> u64 {
         let most = match self.exits.first() {
             Some(Exit::Train(_)) => TRAIN,
@@ -204,7 +204,7 @@ impl Sender<'_> {
         mut now: u64,
         sent: &mut Sent,
         refused: &mut RefusedBy,
-        flight: &Flight<'_>,
+        flight: &TrialState<'_>,
     ) -> io::Result<u64> {
         for (lane, exit) in self.lanes.iter_mut().zip(&mut self.exits) {
             let mut first = 0;
@@ -314,7 +314,7 @@ fn is_no_train(error: &io::Error) -> bool {
 }
 
 /// The receiver waits for the end of the sending time, which a sender that panicked does not announce.
-struct HaltOnPanic<'a>(&'a Flight<'a>);
+struct HaltOnPanic<'a>(&'a TrialState<'a>);
 
 impl Drop for HaltOnPanic<'_> {
     fn drop(&mut self) {
@@ -338,7 +338,7 @@ mod tests {
     fn a_sender_that_panics_does_not_leave_the_receiver_waiting() {
         let input = TrialInput { load: Rate::from_millipps(1_000_000), duration: Duration::from_secs(1) };
         let (stamps, stop) = (Stamps::new(1), AtomicBool::new(false));
-        let flight = Flight::new(Instant::now(), 1, &stamps, &stop, None, None);
+        let flight = TrialState::new(Instant::now(), 1, &stamps, &stop, None, None);
         let spread = Spread::new(&[Part::whole("1")]).unwrap();
         let sender = Sender {
             number: 0,

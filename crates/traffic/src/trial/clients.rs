@@ -2,16 +2,16 @@
 
 use super::exchange::Exchange;
 use super::setup::Setup;
-use crate::closed_loop::crowd::{ClientProgram, Crowd};
-use crate::closed_loop::gathered::Wanted;
+use crate::closed_loop::client_processes::{ClientProcesses, ClientProgram};
+use crate::closed_loop::outcome::Wanted;
 use crate::closed_loop::plan::{ClientPace, ClientReply};
 use crate::error::UdpError;
 use crate::losses::ledger::Ledger;
 use crate::packet::attribution::Whose;
-use crate::placement::seat::Seat;
+use crate::placement::affinity::Seat;
 use crate::sys::monotonic_ns;
 use crate::target::Reply;
-use dropline_trial::{ClosedLoop, PacketTimes, Trial, Watched};
+use dropline_trial::{ClosedLoop, PacketTimes, TargetActivity, Trial};
 use std::time::{Duration, Instant};
 
 /// Who sends in a closed loop.
@@ -51,14 +51,14 @@ impl<'a> Clients<'a> {
         ledger: &mut Ledger,
         whose: Whose,
         trial: &mut Trial,
-    ) -> Result<(Option<PacketTimes>, Option<Watched>), UdpError> {
+    ) -> Result<(Option<PacketTimes>, Option<TargetActivity>), UdpError> {
         let Setup { target, profile, options, stop, progress } = self.setup;
         let reply = match (target.reply, self.closed.waits) {
             (Reply::None, _) => ClientReply::None,
             (Reply::Echo | Reply::Any, false) => ClientReply::Counted,
             (Reply::Echo | Reply::Any, true) => ClientReply::Awaited,
         };
-        let crowd = Crowd {
+        let crowd = ClientProcesses {
             target: target.address,
             tag: whose.tag().0,
             paces: vec![ClientPace::Think(self.closed.think); self.closed.clients as usize],

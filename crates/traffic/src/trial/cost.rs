@@ -3,10 +3,10 @@
 use crate::means::ReceiveMeans;
 use crate::packet::attribution::Whose;
 use crate::packet::content::Content;
-use crate::packet::flight::Flight;
 use crate::packet::frame::Head;
 use crate::packet::sampling::Sampling;
 use crate::packet::stamps::Stamps;
+use crate::packet::trial_state::TrialState;
 use crate::placement::cpus::{Cpus, Placement, Priority};
 use crate::receive::receiver::{Receiver, Tools};
 use crate::send::lane::Lane;
@@ -59,7 +59,7 @@ pub fn of_sending(packets: u64, keep: bool) -> Duration {
         log: log.as_mut().map(|log| &mut log.departures),
         departed: Some(&mut departed),
     };
-    let flight = Flight::new(Instant::now(), 1, &stamps, &stop, None, None);
+    let flight = TrialState::new(Instant::now(), 1, &stamps, &stop, None, None);
     let begun = Instant::now();
     let sent = sender.run(schedule, &flight);
     let took = begun.elapsed();
@@ -83,7 +83,7 @@ pub fn of_receiving(packets: u64, keep: bool) -> Duration {
         wait_for_stamps();
     }
     let (stamps, stop) = (Stamps::new(1 << 20), AtomicBool::new(false));
-    let flight = Flight::new(Instant::now(), 1, &stamps, &stop, None, None);
+    let flight = TrialState::new(Instant::now(), 1, &stamps, &stop, None, None);
     flight.publish(0, packets);
     let address = sockets[0].local_addr().expect("it is bound");
     for _ in 0..BATCH {

@@ -3,7 +3,7 @@
 use crate::receive::received::Received;
 use crate::send::sent::Sent;
 use dropline_stats::Histogram;
-use dropline_trial::{Caveat, Disturbance, Fidelity, Kept, Throttled, Trial, TrialInput};
+use dropline_trial::{ArrivalFidelity, Caveat, Disturbance, Fidelity, Throttled, Trial, TrialInput};
 use std::time::Duration;
 
 /// Says so in the trial.
@@ -11,7 +11,7 @@ pub(crate) fn doubt(
     trial: &mut Trial,
     sent: &Sent,
     received: &Received,
-    kept: &Kept,
+    kept: &ArrivalFidelity,
     throttled: Option<Throttled>,
 ) {
     let gone = sent.unreachable.as_ref();
@@ -65,7 +65,7 @@ fn kept_from_running(
 
 /// Arrivals were not as asked when their gaps are distributed otherwise, where a send is cheap enough for them
 /// to be right; and when one packet in a hundred left later than is [forgiven](Disturbance::forgiven).
-fn arrivals_not_kept(input: TrialInput, lateness: &Histogram, kept: &Kept) -> Option<Caveat> {
+fn arrivals_not_kept(input: TrialInput, lateness: &Histogram, kept: &ArrivalFidelity) -> Option<Caveat> {
     let intended_idt_ns = 1_000_000_000_000 / input.load.as_millipps();
     let lateness_p99_ns = lateness.quantile(0.99)?;
     let could_be_right = kept.send_cost_ns.is_some_and(|cost| cost.saturating_mul(10) < intended_idt_ns);
@@ -109,7 +109,8 @@ mod tests {
     #[test]
     fn a_rare_pause_of_the_machine_is_no_fault_and_a_common_one_is() {
         let at = |pps| TrialInput { load: Rate::pps(pps).unwrap(), duration: Duration::from_secs(1) };
-        let judged = |pps, lateness: Histogram| arrivals_not_kept(at(pps), &lateness, &Kept::default());
+        let judged =
+            |pps, lateness: Histogram| arrivals_not_kept(at(pps), &lateness, &ArrivalFidelity::default());
         assert_eq!(judged(1e5, lateness(10, 4_000_000)), None, "1 % exactly is not p99");
         assert!(judged(1e5, lateness(11, 4_000_000)).is_some());
         assert_eq!(judged(1e3, lateness(500, 4_000_000)), None, "four packets' time");

@@ -9,10 +9,10 @@ use crate::losses::ledger::Ledger;
 use crate::means::{ReceiveMeans, SendMeans};
 use crate::packet::attribution::Whose;
 use crate::packet::content::Content;
-use crate::packet::flight::Flight;
+use crate::packet::received_set::ReceivedSet;
 use crate::packet::sampling::Sampling;
-use crate::packet::seen::Seen;
 use crate::packet::stamps::Stamps;
+use crate::packet::trial_state::TrialState;
 use crate::placement::cpus::Placement;
 use crate::placement::interruptions::Interruptions;
 use crate::receive::late::{Late, take_late};
@@ -25,7 +25,7 @@ use crate::send::sent::Sent;
 use crate::send::spread::Spread;
 use crate::sys::{ReceiveBatch, allowed_cpus, can_stamp_departures, receive_drops, wait_for_stamps};
 use dropline_stats::{Cut, Spacing};
-use dropline_trial::{Departed, PacketTimes, TrialInput, Watched};
+use dropline_trial::{Departed, PacketTimes, TargetActivity, TrialInput};
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
@@ -59,7 +59,7 @@ pub(crate) struct Exchanged {
     /// Arrivals of replies in their order; as above.
     pub(crate) arrived: Option<Spacing>,
     /// What the target did meanwhile, where it is watched.
-    pub(crate) watched: Option<Watched>,
+    pub(crate) watched: Option<TargetActivity>,
 }
 
 /// From the call to the first departure: the senders' threads start meanwhile.
@@ -125,7 +125,7 @@ impl Exchange {
     }
 
     /// Takes what came back after the drain.
-    pub(crate) fn take_late(&mut self, whose: Whose, seen: &mut Seen) -> Late {
+    pub(crate) fn take_late(&mut self, whose: Whose, seen: &mut ReceivedSet) -> Late {
         take_late(&self.streams.sockets, &mut self.batches[0], whose, seen)
     }
 
@@ -210,7 +210,7 @@ impl Exchange {
         let soon = Instant::now() + LEAD;
         let epoch = self.interruptions.as_ref().map_or(soon, |heard| heard.best_start(soon, input.load));
         let (progress, clock_step) = (setup.progress.as_deref(), setup.options.clock_step);
-        let flight = Flight::new(epoch, sending.len(), &self.stamps, &setup.stop, progress, clock_step);
+        let flight = TrialState::new(epoch, sending.len(), &self.stamps, &setup.stop, progress, clock_step);
         let drain = echo.then_some(setup.profile.drain);
         let move_packets = || threads::run(sending, receiving, &self.placement, &flight, duration_ns, drain);
         let (moved, watched) = ledger.watch_while(progress, epoch, move_packets);

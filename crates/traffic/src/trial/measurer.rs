@@ -6,18 +6,18 @@ use super::exchange::{Exchange, Exchanged};
 use super::options::MeasurerOptions;
 use super::replies::Replies;
 use super::setup::Setup;
-use crate::closed_loop::crowd::ClientProgram;
+use crate::closed_loop::client_processes::ClientProgram;
 use crate::error::UdpError;
 use crate::kernel::quota::Quotas;
 use crate::losses::ledger::{Account, Ledger};
 use crate::packet::attribution::{Numbering, Whose};
-use crate::packet::seen::Seen;
+use crate::packet::received_set::ReceivedSet;
 use crate::progress::Progress;
 use crate::send::sent::Trains;
 use crate::target::{Reply, UdpTarget};
 use dropline_trial::{
-    Caveat, ClosedLoop, Delay, Kept, Measurer, Observed, Pace, PacketTimes, Stamp, TrafficProfile, Trial,
-    TrialInput, Watched,
+    ArrivalFidelity, Caveat, ClosedLoop, Delay, Measurer, Observed, Pace, PacketTimes, Stamp, TargetActivity,
+    TrafficProfile, Trial, TrialInput,
 };
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -180,7 +180,7 @@ impl UdpMeasurer {
         closed: ClosedLoop,
         whose: Whose,
         trial: &mut Trial,
-    ) -> Result<Option<Watched>, UdpError> {
+    ) -> Result<Option<TargetActivity>, UdpError> {
         let program = self.clients.as_ref().ok_or(UdpError::NoClients)?;
         let clients = Clients::of(closed, &self.setup, &self.exchange);
         let (packets, watched) = clients.run(program, &mut self.ledger, whose, trial)?;
@@ -193,7 +193,7 @@ impl UdpMeasurer {
         &mut self,
         whose: Whose,
         trial: &mut Trial,
-    ) -> Result<(Option<Watched>, Seen), UdpError> {
+    ) -> Result<(Option<TargetActivity>, ReceivedSet), UdpError> {
         let (input, seed, arrival) = (trial.input, trial.seed, &self.setup.profile.arrival);
         let drops = self.exchange.drops();
         let quotas = Quotas::of_this_process();
@@ -221,7 +221,8 @@ impl UdpMeasurer {
             send_cost_ns: self.send_cost_ns,
             ..Observed::default()
         };
-        let kept = Kept::of(arrival, TrialInput { duration: trial.duration, ..input }, seed, &observed);
+        let kept =
+            ArrivalFidelity::of(arrival, TrialInput { duration: trial.duration, ..input }, seed, &observed);
         let throttled = Quotas::of_this_process().throttled_since(&quotas);
         doubt(trial, &sent, &received, &kept, throttled);
         trial.kept = Some(kept);
@@ -236,7 +237,7 @@ impl UdpMeasurer {
     }
 
     /// Takes what came back after the drain; returns how many of this trial's packets were among it.
-    fn take_late(&mut self, whose: Whose, seen: &mut Seen) -> u64 {
+    fn take_late(&mut self, whose: Whose, seen: &mut ReceivedSet) -> u64 {
         if !self.setup.is_answered() {
             return 0;
         }

@@ -2,7 +2,7 @@
 
 use super::means::Means;
 use crate::losses::evidence::Watching;
-use crate::packet::flight::ClockStep;
+use crate::packet::trial_state::ClockStep;
 use crate::sockets::connection::{Sources, Targets};
 
 /// What can be set about the measuring, as opposed to the traffic.

@@ -5,7 +5,7 @@ use crate::error::UdpError;
 use crate::means::ReceiveMeans;
 use crate::packet::attribution::Whose;
 use crate::packet::content::Content;
-use crate::packet::flight::Flight;
+use crate::packet::trial_state::TrialState;
 use crate::placement::cpus::Placement;
 use crate::receive::received::Received;
 use crate::receive::receiver::{Receiver, Tools};
@@ -77,7 +77,7 @@ pub(crate) fn run(
     sending: Vec<(Sender<'_>, Schedule)>,
     receiving: Vec<Receiver<'_>>,
     placement: &Placement,
-    flight: &Flight<'_>,
+    flight: &TrialState<'_>,
     end_ns: u64,
     drain: Option<Drain>,
 ) -> Result<(Sent, io::Result<Received>), UdpError> {
@@ -115,7 +115,7 @@ pub(crate) fn run(
 fn start<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &str,
-    flight: &Flight<'_>,
+    flight: &TrialState<'_>,
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Result<ScopedJoinHandle<'scope, T>, UdpError> {
     let started = Builder::new().name(name.into()).spawn_scoped(scope, work);

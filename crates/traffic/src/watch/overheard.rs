@@ -8,7 +8,7 @@ use crate::losses::counters::Counters;
 use crate::losses::watch::Watch;
 use dropline_account::{Account, Family, Outcome, Role, Snapshot, TargetSockets, account, truesize};
 use dropline_stats::Spacing;
-use dropline_trial::{PacketTimes, Watched};
+use dropline_trial::{PacketTimes, TargetActivity};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,7 +50,7 @@ pub struct Overheard {
     /// Copies that found no room at the tap: the arrivals are not all there.
     pub missed: u64,
     /// What the socket and its process did.
-    pub watched: Watched,
+    pub watched: TargetActivity,
     /// How often the clock that stamps was set meanwhile.
     pub clock_steps: u64,
 }
@@ -181,7 +181,7 @@ impl Port {
         let mut kept = |arrivals: Option<&Arrivals>| {
             let grown = meanwhile.read().since(&before);
             if grown.target.is_some() {
-                let far = Watched::default();
+                let far = TargetActivity::default();
                 keep(&so_far(epoch.elapsed(), &grown, arrivals, far, untapped.clone()));
             }
         };
@@ -212,7 +212,7 @@ fn so_far(
     duration: Duration,
     grown: &Snapshot,
     arrivals: Option<&Arrivals>,
-    watched: Watched,
+    watched: TargetActivity,
     untapped: Option<String>,
 ) -> Overheard {
     let arrived = arrivals.map(|arrivals| arrivals.spacing.count());
@@ -229,7 +229,7 @@ fn so_far(
         read_in_namespace,
         account: account(&outcome, grown),
         missed: arrivals.map_or(0, |arrivals| arrivals.missed),
-        watched: Watched { packets: outcome.forwarded, ..watched },
+        watched: TargetActivity { packets: outcome.forwarded, ..watched },
         clock_steps: arrivals.map_or(0, |arrivals| arrivals.join.steps),
     }
 }

@@ -1,7 +1,7 @@
 //! The part of an arrival process behind its colon.
 
 use super::{KINDS, Kind};
-use crate::written;
+use crate::quantities;
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -92,8 +92,8 @@ pub(super) fn count(word: &str) -> Result<u32, String> {
 }
 
 /// A duration above zero.
-pub(super) fn duration(word: &str) -> Result<Duration, written::WrittenError> {
-    written::positive_duration(word)
+pub(super) fn duration(word: &str) -> Result<Duration, quantities::QuantityError> {
+    quantities::positive_duration(word)
 }
 
 /// A positive number.

@@ -19,8 +19,9 @@ pub(super) const KIND: Kind = Kind {
         let period_ns = parameters.need("period", duration)?.as_nanos() as u64;
         let groups = parameters.take("groups", count)?;
         let phase = parameters.take("phase", super::parameters::choice(&[("in", false), ("out", true)]))?;
-        let jitter =
-            parameters.take("jitter", crate::written::duration)?.map_or(0, |jitter| jitter.as_nanos() as u64);
+        let jitter = parameters
+            .take("jitter", crate::quantities::duration)?
+            .map_or(0, |jitter| jitter.as_nanos() as u64);
         if groups.is_some() && phase.is_some() {
             return Err(ArrivalError::new("ticks: groups and phase say the same thing; give one"));
         }

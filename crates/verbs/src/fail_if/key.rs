@@ -3,9 +3,9 @@
 use super::Within;
 use crate::search::load_in;
 use dropline_record::{AnswerLine, Count, DelayLine, TrialLine};
-use dropline_trial::{Rate, written};
+use dropline_trial::{Rate, quantities};
 
-/// A quantity with a name.
+/// A quantities with a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key {
     pub(super) name: &'static str,
@@ -93,17 +93,17 @@ impl Unit {
     pub(super) fn read(self, text: &str) -> Result<f64, String> {
         let text = text.trim();
         match self {
-            Self::Load => match written::load(text).map_err(|why| why.to_string())? {
-                written::WrittenLoad::Packets(rate) => Ok(rate.as_pps()),
-                written::WrittenLoad::Bits(_) => Err("write the load in packets, as 90kpps".into()),
+            Self::Load => match quantities::load(text).map_err(|why| why.to_string())? {
+                quantities::WrittenLoad::Packets(rate) => Ok(rate.as_pps()),
+                quantities::WrittenLoad::Bits(_) => Err("write the load in packets, as 90kpps".into()),
             },
             Self::Packets => match text.parse::<u64>() {
                 Ok(count) => Ok(count as f64),
                 Err(_) => Err(format!("{text:?} is no whole number of packets; write 0 or 1000")),
             },
-            Self::Ratio => written::ratio(text).map(|ratio| ratio.as_f64()).map_err(|why| why.to_string()),
+            Self::Ratio => quantities::ratio(text).map(|ratio| ratio.as_f64()).map_err(|why| why.to_string()),
             Self::Time => {
-                written::duration(text).map(|time| time.as_nanos() as f64).map_err(|why| why.to_string())
+                quantities::duration(text).map(|time| time.as_nanos() as f64).map_err(|why| why.to_string())
             }
         }
     }

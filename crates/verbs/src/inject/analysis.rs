@@ -1,7 +1,7 @@
 //! From rounds to verdicts: what moved by the delay, how surely, and what stands in the way of saying so.
 
 use dropline_record::{BetweenLine, CaveatLine, Count, Injected, InjectedModeLine};
-use dropline_stats::crossings::{Evidence, Path, Why};
+use dropline_stats::delay_injection::{Evidence, Path, Why};
 use dropline_stats::{Between, Binned, Crossings, Mode, Modes, crossings};
 use std::time::Duration;
 

@@ -8,8 +8,8 @@ use dropline_experiments::heartbeat_reliability::chance::Polling;
 use dropline_experiments::heartbeat_reliability::payload::VARIABLES;
 use dropline_experiments::heartbeat_reliability::{Question, Reliability};
 use dropline_failure::Failure;
-use dropline_trial::written;
-use dropline_trial::written::WrittenLoad;
+use dropline_trial::quantities;
+use dropline_trial::quantities::WrittenLoad;
 use std::path::PathBuf;
 
 /// Compute how far a heartbeat can be trusted: random frames, bit errors, swaps, polls.
@@ -76,7 +76,7 @@ pub(super) fn run(args: &HeartbeatReliabilityArgs) -> Result<u8, Failure> {
 }
 
 fn question(args: &HeartbeatReliabilityArgs) -> Result<Question, Failure> {
-    let WrittenLoad::Packets(frame_rate) = plan::read("--frame-rate", written::load(&args.frame_rate))?
+    let WrittenLoad::Packets(frame_rate) = plan::read("--frame-rate", quantities::load(&args.frame_rate))?
     else {
         return Err(Failure::usage(format!(
             "--frame-rate {}: write frames a second, as 4kpps",
@@ -84,10 +84,10 @@ fn question(args: &HeartbeatReliabilityArgs) -> Result<Question, Failure> {
         )));
     };
     let interval = |flag: &str, word: &str| {
-        let time = plan::read(flag, written::duration(word))?;
+        let time = plan::read(flag, quantities::duration(word))?;
         if time.is_zero() { Err(Failure::usage(format!("{flag} 0: a time above 0"))) } else { Ok(time) }
     };
-    let level = plan::read("--level", written::ratio(&args.level))?.as_f64();
+    let level = plan::read("--level", quantities::ratio(&args.level))?.as_f64();
     if level <= 0.0 {
         return Err(Failure::usage("--level: above 0 and below 100%"));
     }

@@ -4,10 +4,10 @@ use crate::verbs::DONE;
 use crate::{output as out, plan};
 use clap::{Args, ValueEnum};
 use dropline_aggregator::age::short;
-use dropline_aggregator::asking::{allowed, ask, clock_is_shared};
+use dropline_aggregator::client::{allowed, ask, clock_is_shared};
 use dropline_aggregator::report::Reading;
 use dropline_failure::Failure;
-use dropline_trial::written;
+use dropline_trial::quantities;
 
 /// Ask an aggregator for its report.
 #[derive(Args, Debug)]
@@ -51,7 +51,7 @@ impl Clock {
 
 pub(crate) fn run(args: &HeartbeatReportArgs) -> Result<u8, Failure> {
     let target = allowed(&args.target)?;
-    let patience = plan::read("--patience", written::positive_duration(&args.patience))?;
+    let patience = plan::read("--patience", quantities::positive_duration(&args.patience))?;
     let answer = ask(target, patience)?;
     let reading = Reading::new(target, &answer, Clock::is_shared(args.clock, target));
     if args.json {

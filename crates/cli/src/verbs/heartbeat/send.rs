@@ -5,10 +5,10 @@ use crate::signals::stop_on_signals;
 use crate::verbs::{DONE, INVALID};
 use crate::{output as out, plan};
 use clap::{Args, ValueEnum};
-use dropline_aggregator::asking::resolve;
+use dropline_aggregator::client::resolve;
 use dropline_aggregator::sender::{Sending, Sent, Spread, Value};
 use dropline_failure::Failure;
-use dropline_trial::{Packet, written};
+use dropline_trial::{Packet, quantities};
 use serde_json::json;
 use std::time::Duration;
 
@@ -80,17 +80,17 @@ pub(crate) fn run(args: &HeartbeatSendArgs) -> Result<u8, Failure> {
 
 fn sending(args: &HeartbeatSendArgs) -> Result<Sending, Failure> {
     let variables = variables(&args.variables)?;
-    let every = plan::read("--every", written::positive_duration(&args.every))?;
+    let every = plan::read("--every", quantities::positive_duration(&args.every))?;
     let period = match &args.rate {
         None => every,
         Some(word) => {
             let packet = Packet::of_payload(Packet::SHORTEST).map_err(Failure::usage)?;
-            let rate = plan::read("--rate", written::load(word))?.with(packet).map_err(Failure::usage)?;
+            let rate = plan::read("--rate", quantities::load(word))?.with(packet).map_err(Failure::usage)?;
             Duration::from_secs_f64(variables.len() as f64 / rate.as_pps())
         }
     };
     let duration =
-        args.duration.as_deref().map(|word| plan::read("--duration", written::positive_duration(word)));
+        args.duration.as_deref().map(|word| plan::read("--duration", quantities::positive_duration(word)));
     Ok(Sending {
         target: resolve(&args.target)?,
         variables,

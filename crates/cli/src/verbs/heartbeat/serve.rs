@@ -4,12 +4,12 @@ use crate::signals::stop_on_signals;
 use crate::verbs::DONE;
 use crate::{output as out, plan};
 use clap::Args;
-use dropline_aggregator::gate::{Bucket, Limits, Network};
+use dropline_aggregator::access::{Bucket, Limits, Network};
 use dropline_aggregator::metrics;
 use dropline_aggregator::server::{Server, ServerCounts};
 use dropline_aggregator::watch::{Answers, Content, Http};
 use dropline_failure::Failure;
-use dropline_trial::written;
+use dropline_trial::quantities;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &HeartbeatServeArgs) -> Result<u8, Failure> {
         .ok()
         .and_then(|mut found| found.next())
         .ok_or_else(|| Failure::usage(format!("--listen {:?} is no ADDR:PORT", args.listen)))?;
-    let buffer = plan::read("--buffer", written::bytes(&args.buffer))?;
+    let buffer = plan::read("--buffer", quantities::bytes(&args.buffer))?;
     let monitors = if args.allow.is_empty() { Network::LOOPBACK.to_vec() } else { args.allow.clone() };
     let server = Server {
         listen,

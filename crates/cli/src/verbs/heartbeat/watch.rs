@@ -8,14 +8,14 @@ use crate::{output as out, plan};
 use clap::Args;
 use console::Term;
 use dropline_aggregator::age::{short, span};
-use dropline_aggregator::asking::{AskError, allowed, ask};
+use dropline_aggregator::client::{AskError, allowed, ask};
 use dropline_aggregator::metrics;
 use dropline_aggregator::watch::{
     AlarmCommand, Answers, Content, Event, Http, Monitor, PAGE, RunningHttp, Watch, WatchState,
 };
 use dropline_archive::clock;
 use dropline_failure::Failure;
-use dropline_trial::written;
+use dropline_trial::quantities;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -72,17 +72,17 @@ const RAREST: Duration = Duration::from_secs(9 * 3600 + 6 * 60);
 pub(crate) fn run(args: &HeartbeatWatchArgs) -> Result<u8, Failure> {
     let stop = stop_on_signals()?;
     let target = allowed(&args.target)?;
-    let every = plan::read("--every", written::positive_duration(&args.every))?;
+    let every = plan::read("--every", quantities::positive_duration(&args.every))?;
     if every > RAREST || every < Duration::from_millis(10) {
         return Err(Failure::usage("--every is between 10ms and 546min: stamps wrap around every 18 h"));
     }
     let watch = Watch {
-        silent_after: plan::read("--silent-after", written::positive_duration(&args.silent_after))?,
+        silent_after: plan::read("--silent-after", quantities::positive_duration(&args.silent_after))?,
         expected: args.variables.as_deref().map(variables).transpose()?,
         clock_shared: Clock::is_shared(args.clock, target),
     };
     let duration =
-        args.duration.as_deref().map(|word| plan::read("--duration", written::positive_duration(word)));
+        args.duration.as_deref().map(|word| plan::read("--duration", quantities::positive_duration(word)));
     let duration = duration.transpose()?;
     let mut command = args.on_alarm.as_deref().map(AlarmCommand::parse).transpose()?;
     let shown = Shown::new(target, Monitor::new(watch));

@@ -1,9 +1,9 @@
 //! What each goal ended with, at the right end of its bounds.
 
 use super::Drawn;
-use crate::finding::Finding;
 use crate::plot::axes::spread;
 use crate::plot::canvas::{Anchor, Canvas, Path, text_width};
+use crate::search_summary::SearchSummary;
 
 /// Whisker, name, value and interval of each goal: no legend.
 pub(super) fn right_labels(canvas: &mut Canvas, drawn: &Drawn, narrow: bool) {
@@ -51,7 +51,7 @@ pub(super) fn right_labels(canvas: &mut Canvas, drawn: &Drawn, narrow: bool) {
 }
 
 /// The value of a goal, and its interval or that it has none.
-fn label_words(finding: &Finding, goal: usize, narrow: bool) -> [String; 2] {
+fn label_words(finding: &SearchSummary, goal: usize, narrow: bool) -> [String; 2] {
     let (standing, answer) = (&finding.standings[goal], &finding.answers[goal]);
     let value = finding.headline(goal, !narrow).unwrap_or_else(|| "unknown".into());
     let none = if standing.denied().is_some() { "doubted" } else { "irregular" };
@@ -62,7 +62,7 @@ fn label_words(finding: &Finding, goal: usize, narrow: bool) -> [String; 2] {
 }
 
 /// Width that the labels at the right need.
-pub(super) fn label_room(finding: &Finding, narrow: bool) -> f64 {
+pub(super) fn label_room(finding: &SearchSummary, narrow: bool) -> f64 {
     let mut room = 60.0f64;
     for (goal, name) in finding.names.iter().enumerate() {
         let [value, below] = label_words(finding, goal, narrow);

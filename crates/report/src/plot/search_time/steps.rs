@@ -1,8 +1,8 @@
 //! What a search knew of a goal, step by step.
 
 use super::time_span;
-use crate::finding::Finding;
 use crate::plot::scale::Scale;
+use crate::search_summary::SearchSummary;
 use dropline_record::{BoundsLine, TrialLine};
 
 /// Steps of a line that are kept at most.
@@ -20,7 +20,7 @@ pub(super) struct Step {
 }
 
 /// All steps of a goal.
-pub(super) fn steps(finding: &Finding, goal: usize) -> Vec<Step> {
+pub(super) fn steps(finding: &SearchSummary, goal: usize) -> Vec<Step> {
     let end = time_span(finding);
     let mut steps: Vec<Step> = Vec::new();
     for trial in &finding.record.trials {

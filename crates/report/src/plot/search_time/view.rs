@@ -1,8 +1,8 @@
 //! Which loads and times a search-time graph shows.
 
 use super::steps::steps;
-use crate::finding::Finding;
 use crate::number::Loads;
+use crate::search_summary::SearchSummary;
 
 /// The axis never zooms in further than to this share of its loads.
 const NARROWEST: f64 = 0.03;
@@ -23,7 +23,7 @@ pub(crate) struct View {
 ///
 /// It holds every final bound and where the bounds were most of the time; the wide first bounds of a search are
 /// cut, with marks at the edge.
-pub(crate) fn common_view(findings: &[Finding], loads: Loads, until: f64) -> View {
+pub(crate) fn common_view(findings: &[SearchSummary], loads: Loads, until: f64) -> View {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     let mut lowers: Vec<(f64, f64)> = Vec::new();
     let mut uppers: Vec<(f64, f64)> = Vec::new();
@@ -63,7 +63,7 @@ pub(crate) fn common_view(findings: &[Finding], loads: Loads, until: f64) -> Vie
 }
 
 /// How long a search took on its own clock.
-pub(crate) fn time_span(finding: &Finding) -> f64 {
+pub(crate) fn time_span(finding: &SearchSummary) -> f64 {
     let ends = finding.record.trials.iter().map(|trial| trial.at_s + trial.elapsed_s);
     ends.filter(|end| end.is_finite()).fold(0.0, f64::max)
 }

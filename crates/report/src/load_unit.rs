@@ -4,12 +4,12 @@ use dropline_record::TrialLine;
 
 /// A word for one of them, and for several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Things {
+pub(crate) struct LoadUnit {
     pub(crate) one: &'static str,
     pub(crate) many: &'static str,
 }
 
-impl Things {
+impl LoadUnit {
     /// `packets`, where a record says nothing else.
     pub(crate) const PACKETS: Self = Self { one: "packet", many: "packets" };
 

@@ -4,15 +4,15 @@ use super::plan::ClientReply;
 use super::report::{ClientPacket, ClientReport};
 use dropline_stats::{Cut, Histogram, Slices, Spacing};
 use dropline_trial::{
-    Arrival, Caveat, ClosedLoop, Delay, DelayKind, Departed, GapLaw, Kept, Observed, Pace, PacketTimes, Rate,
-    SampledLateness, Slice, Stamp, Think, Trial,
+    Arrival, ArrivalFidelity, Caveat, ClosedLoop, Delay, DelayKind, Departed, GapLaw, Observed, Pace,
+    PacketTimes, Rate, SampledLateness, Slice, Stamp, Think, Trial,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What all clients did.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Gathered {
+pub struct ClosedLoopOutcome {
     /// When they began, by the machine's monotonic clock, as all times here.
     from_ns: u64,
     /// How long after that the user stopped them.
@@ -46,7 +46,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) keep_packets: Option<usize>,
 }
 
-impl Gathered {
+impl ClosedLoopOutcome {
     /// Nothing, of clients that begin then and were stopped so long after.
     pub(crate) fn from(from_ns: u64, stopped_ns: Option<u64>) -> Self {
         Self { from_ns, stopped_ns, ..Self::default() }
@@ -175,7 +175,7 @@ impl Gathered {
         counts.into_iter().zip(delays.iter()).enumerate().map(slice).collect()
     }
 
-    fn kept(&self, trial: &Trial, arrival: &Arrival) -> Kept {
+    fn kept(&self, trial: &Trial, arrival: &Arrival) -> ArrivalFidelity {
         let mut departed = Departed::new();
         for left_ns in self.packets.iter().map(|(_, packet)| self.since(packet.left_ns)) {
             departed.packet(left_ns, left_ns);
@@ -202,7 +202,7 @@ impl Gathered {
             thought: asked_of(arrival).map(|law| (law, &slept)),
             ..Observed::default()
         };
-        Kept::of(arrival, trial.input, trial.seed, &observed)
+        ArrivalFidelity::of(arrival, trial.input, trial.seed, &observed)
     }
 
     /// What was ours, what the network reported, what the clocks did.
@@ -276,8 +276,8 @@ mod tests {
     const FROM: u64 = 1_000_000_000_000;
 
     /// Two clients that were to sleep 1 ms and slept 1.5 ms, a packet in turn; every tenth packet is lost.
-    fn two_clients(replies: bool) -> Gathered {
-        let mut gathered = Gathered::from(FROM, None);
+    fn two_clients(replies: bool) -> ClosedLoopOutcome {
+        let mut gathered = ClosedLoopOutcome::from(FROM, None);
         for client in 0..2u64 {
             let packets = (0..100u64)
                 .map(|n| {
@@ -293,7 +293,7 @@ mod tests {
         gathered.in_order()
     }
 
-    fn filled(gathered: Gathered, reply: ClientReply) -> (Trial, Option<PacketTimes>) {
+    fn filled(gathered: ClosedLoopOutcome, reply: ClientReply) -> (Trial, Option<PacketTimes>) {
         let input = TrialInput { load: Rate::from_millipps(1), duration: Duration::from_millis(300) };
         let mut trial = Trial::new(1, input, 7);
         let arrival = "clients:n=2,think=1ms".parse().unwrap();

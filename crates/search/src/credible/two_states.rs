@@ -4,20 +4,20 @@
 //! are slow, half of all may be or not, and the middle of what is believed lies where no trial was.
 
 use super::constants::states::{APART, FAR, GROUP, RARE, SHARE, SHOWS};
-use super::doubt::strange;
+use super::diagnostics::strange;
 use super::model::Evidence;
 use dropline_trial::Caveat;
 
 /// A slow and a fast group of trials; capacities are logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct States {
+pub(super) struct TwoStates {
     slowest: f64,
     fastest: f64,
     /// Share of slow ones among the trials that could tell.
     slow: f64,
 }
 
-impl States {
+impl TwoStates {
     /// Looks at trials in order, and at what others, by their numbers, let through far above the knee: no less than
     /// that was their capacity, and how much more is not known.
     pub(super) fn of(seen: &[Evidence], far: &[(usize, f64)]) -> Option<Self> {
@@ -87,8 +87,8 @@ mod tests {
         of.iter().enumerate().map(trial).collect()
     }
 
-    fn states(of: &[(f64, f64)]) -> Option<States> {
-        States::of(&trials(of), &[])
+    fn states(of: &[(f64, f64)]) -> Option<TwoStates> {
+        TwoStates::of(&trials(of), &[])
     }
 
     #[test]
@@ -113,7 +113,8 @@ mod tests {
         // Numbered from 3 on: the far ones came before.
         let mut near = trials(&[fast, slow].concat());
         near.iter_mut().for_each(|one| one.number += 3);
-        let found = |share: f64| States::of(&near, &[(1, libm::log(9e6 * share)), (2, libm::log(9e6 * 0.8))]);
+        let found =
+            |share: f64| TwoStates::of(&near, &[(1, libm::log(9e6 * share)), (2, libm::log(9e6 * 0.8))]);
         assert_eq!((found(0.9), found(0.94)), (None, None), "two are no group, and overload may droop");
         assert!((found(0.99).unwrap().slow - 8.0 / 11.0).abs() < 1e-9);
     }

@@ -2,15 +2,15 @@
 
 use crate::{Count, DelayLine, NegativeLine};
 use dropline_stats::HistogramError;
-use dropline_trial::woken::{Spike, WokenSlice, WokenThread};
-use dropline_trial::{Delay, Woken};
+use dropline_trial::wakeups::{Spike, WakeupSlice, WakeupThread};
+use dropline_trial::{Delay, Wakeups};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Wake-ups by thread and by slice, and under which conditions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WokenLine {
+pub struct WakeupsLine {
     /// The scheduling policy that the threads had, as `SCHED_FIFO 80`.
     pub policy: String,
     /// Whether all memory stayed in RAM.
@@ -30,9 +30,9 @@ pub struct WokenLine {
     /// The wake-up that ended the trial.
     pub spike: Option<SpikeLine>,
     /// One a thread.
-    pub threads: Vec<WokenThreadLine>,
+    pub threads: Vec<WakeupThreadLine>,
     /// One a slice of the trial.
-    pub slices: Vec<WokenSliceLine>,
+    pub slices: Vec<WakeupSliceLine>,
 }
 
 /// A wake-up that was too late.
@@ -47,7 +47,7 @@ pub struct SpikeLine {
 
 /// One thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WokenThreadLine {
+pub struct WakeupThreadLine {
     /// The CPU that it was pinned to; null where that was refused.
     pub cpu: Option<u32>,
     /// Periods that passed while it was late for an earlier one.
@@ -61,7 +61,7 @@ pub struct WokenThreadLine {
 /// One slice, all threads together; times of their CPUs, null where the kernel does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
-pub struct WokenSliceLine {
+pub struct WakeupSliceLine {
     pub woken: Count,
     pub missed: Count,
     pub latest_ns: Option<i64>,
@@ -70,8 +70,8 @@ pub struct WokenSliceLine {
     pub steal_s: Option<f64>,
 }
 
-impl From<&Woken> for WokenLine {
-    fn from(woken: &Woken) -> Self {
+impl From<&Wakeups> for WakeupsLine {
+    fn from(woken: &Wakeups) -> Self {
         let us = |time: Duration| time.as_micros() as u64;
         let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
         Self {
@@ -87,7 +87,7 @@ impl From<&Woken> for WokenLine {
             threads: woken
                 .threads
                 .iter()
-                .map(|thread| WokenThreadLine {
+                .map(|thread| WakeupThreadLine {
                     cpu: thread.cpu,
                     missed: Count(thread.missed),
                     delay_ns: DelayLine::of(&thread.delay),
@@ -100,7 +100,7 @@ impl From<&Woken> for WokenLine {
             slices: woken
                 .slices
                 .iter()
-                .map(|slice| WokenSliceLine {
+                .map(|slice| WakeupSliceLine {
                     woken: Count(slice.woken),
                     missed: Count(slice.missed),
                     latest_ns: slice.latest_ns,
@@ -113,19 +113,19 @@ impl From<&Woken> for WokenLine {
     }
 }
 
-impl WokenLine {
+impl WakeupsLine {
     /// What was seen again.
     ///
     /// # Errors
     /// If a histogram in it is broken.
-    pub fn woken(&self) -> Result<Woken, HistogramError> {
+    pub fn woken(&self) -> Result<Wakeups, HistogramError> {
         let time = |seconds: Option<f64>| {
             seconds.map(|seconds| Duration::from_nanos((seconds.max(0.0) * 1e9).round() as u64))
         };
         let throttling = self.rt_runtime_us.zip(self.rt_period_us);
         let threads = self.threads.iter().map(|thread| {
             let histogram = thread.delay_ns.as_ref().map(DelayLine::values).transpose()?;
-            Ok(WokenThread {
+            Ok(WakeupThread {
                 cpu: thread.cpu,
                 missed: thread.missed.0,
                 delay: Delay {
@@ -135,7 +135,7 @@ impl WokenLine {
                 },
             })
         });
-        Ok(Woken {
+        Ok(Wakeups {
             policy: self.policy.clone(),
             memory_locked: self.memory_locked,
             cpus_kept_awake: self.cpus_kept_awake,
@@ -149,7 +149,7 @@ impl WokenLine {
             slices: self
                 .slices
                 .iter()
-                .map(|slice| WokenSlice {
+                .map(|slice| WakeupSlice {
                     woken: slice.woken.0,
                     missed: slice.missed.0,
                     latest_ns: slice.latest_ns,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// A set of packet indices: a bit each, grown by 65 536 packets at a time.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct ReceivedSet {
     chunks: Vec<Box<[u64; CHUNK_WORDS]>>,
 }
 
@@ -14,7 +14,7 @@ const CHUNK_BITS: u64 = 64 * CHUNK_WORDS as u64;
 /// Room is made beforehand for at most this many packets: 64 MiB.
 const MOST_EXPECTED: u64 = 1 << 29;
 
-impl Seen {
+impl ReceivedSet {
     /// An empty set with room for indices below `expected`; it grows beyond where it must.
     pub(crate) fn with_room(expected: u64) -> Self {
         let chunks = expected.min(MOST_EXPECTED).div_ceil(CHUNK_BITS) as usize;
@@ -86,16 +86,16 @@ mod tests {
             indices in prop::collection::vec(prop_oneof![0u64..200, 65_400u64..65_700], 0..300),
             start in 0u64..70_000, length in 0u64..70_000,
         ) {
-            let (mut seen, mut twin) = (Seen::default(), BTreeSet::new());
+            let (mut seen, mut twin) = (ReceivedSet::default(), BTreeSet::new());
             for index in indices {
                 prop_assert_eq!(seen.insert(index), twin.insert(index));
             }
-            let mut others = Seen::default();
+            let mut others = ReceivedSet::default();
             let first: BTreeSet<u64> = twin.iter().copied().take(twin.len() / 2).collect();
             first.iter().for_each(|index| { others.insert(*index); });
             prop_assert_eq!(seen.count_without(&others), (twin.len() - first.len()) as u64);
             prop_assert_eq!(others.count_without(&seen), 0);
-            let mut merged = Seen::with_room(start);
+            let mut merged = ReceivedSet::with_room(start);
             merged.merge(seen);
             let seen = merged;
             for range in [start..start + length, 0..64, 0..100_000] {

@@ -6,7 +6,7 @@ use dropline_stats::spacing::ideal_distance;
 
 /// Arrivals as they were, beside what was asked. What was not measured is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Kept {
+pub struct ArrivalFidelity {
     /// Packets a second that left ÷ those the schedule had, − 1; `None` where nothing was intended.
     pub rate_error: Option<f64>,
     /// The schedule itself, of at most [`LOOKED_AT`] packets; `None` for closed loops.
@@ -175,7 +175,7 @@ pub struct Observed<'a> {
 /// Of a schedule, at most this many departures are drawn again to compare with.
 pub const LOOKED_AT: usize = 1 << 20;
 
-impl Kept {
+impl ArrivalFidelity {
     /// Compares what left and arrived with what `arrival` asked for. Draws the trial's departures again,
     /// so it costs some ns a packet: after the trial, not in it.
     pub fn of(arrival: &Arrival, input: TrialInput, seed: u64, observed: &Observed<'_>) -> Self {
@@ -314,7 +314,7 @@ mod tests {
     }
 
     /// What is kept if a packet due at `due` leaves at `left(due)`, and leaves are `cost` ns apart at least.
-    fn kept(arrival: &Arrival, pps: f64, cost: u64, left: impl Fn(u64) -> u64) -> Kept {
+    fn kept(arrival: &Arrival, pps: f64, cost: u64, left: impl Fn(u64) -> u64) -> ArrivalFidelity {
         let mut departed = Departed::new();
         let mut free = 0;
         for due in arrival.departures(input(pps), SEED) {
@@ -330,7 +330,7 @@ mod tests {
             send_cost_ns: Some(cost),
             ..Observed::default()
         };
-        Kept::of(arrival, input(pps), SEED, &observed)
+        ArrivalFidelity::of(arrival, input(pps), SEED, &observed)
     }
 
     #[test]
@@ -400,7 +400,7 @@ mod tests {
         let mut departed = Departed::new();
         (0..100).for_each(|n| departed.packet(0, n * 90_000));
         let observed = Observed { offered: 100, left: Some((&departed, Stamp::App)), ..Observed::default() };
-        let kept = Kept::of(&"yield:n=4".parse().unwrap(), input(1000.0), SEED, &observed);
+        let kept = ArrivalFidelity::of(&"yield:n=4".parse().unwrap(), input(1000.0), SEED, &observed);
         assert_eq!((kept.rate_error, kept.intended.clone(), kept.fidelity()), (None, None, None));
         assert_eq!(kept.left.unwrap().ks, None);
     }

@@ -3,16 +3,16 @@
 //! A steady target is found as well with a fifth of the time a trial. Two whole trials then have to agree with
 //! what the short ones led to expect; where they do not, or trials scatter, the short ones are forgotten.
 
-use super::cloud::Cloud;
 use super::constants::brisk::{AGREEING, DRAWS, FEWEST, SHORT, SURPRISE, WAITS};
-use super::doubt;
+use super::diagnostics;
 use super::model::Evidence;
+use super::particles::Particles;
 use dropline_trial::{LoadRange, Rate};
 use std::time::Duration;
 
 /// Whether trials are short.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Brisk {
+pub(super) enum ShortTrials {
     /// Nothing is known against it; whether one was made.
     Trying { made: bool },
     /// The answer would be narrow; so many whole trials were met, with surprises of this sum.
@@ -21,7 +21,7 @@ pub(super) enum Brisk {
     Over,
 }
 
-impl Brisk {
+impl ShortTrials {
     /// How long the next trial is at a load, when a whole one takes `whole` and the longest waits were these.
     pub(super) fn duration(
         self,
@@ -48,9 +48,9 @@ impl Brisk {
     }
 
     /// What was believed met a whole trial; `false` when they disagree.
-    pub(super) fn meets(&mut self, believed: &Cloud, whole: &Evidence) -> bool {
+    pub(super) fn meets(&mut self, believed: &Particles, whole: &Evidence) -> bool {
         let Self::Agreeing { met, surprises } = self else { return true };
-        let Some(surprise) = doubt::surprise(&believed.sample(DRAWS), whole) else { return true };
+        let Some(surprise) = diagnostics::surprise(&believed.sample(DRAWS), whole) else { return true };
         *met += 1;
         *surprises += surprise;
         surprises.abs() <= SURPRISE * libm::sqrt(*met as f64)
@@ -77,11 +77,11 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn agreeing(met: usize) -> Brisk {
-        Brisk::Agreeing { met, surprises: 0.0 }
+    fn agreeing(met: usize) -> ShortTrials {
+        ShortTrials::Agreeing { met, surprises: 0.0 }
     }
 
-    fn duration(brisk: Brisk, pps: u64, waits: Option<u64>) -> Duration {
+    fn duration(brisk: ShortTrials, pps: u64, waits: Option<u64>) -> Duration {
         let rate = |pps: u64| Rate::from_millipps(pps * 1000);
         let range = LoadRange::new(rate(100), rate(1_000_000)).unwrap();
         brisk.duration(rate(pps), range, SECOND, waits.map(Duration::from_millis))
@@ -89,23 +89,23 @@ mod tests {
 
     #[test]
     fn a_trial_is_short_where_waits_are_known_to_be_short_and_packets_are_enough() {
-        let trying = Brisk::Trying { made: false };
+        let trying = ShortTrials::Trying { made: false };
         assert_eq!(duration(trying, 10_000, Some(20)), Duration::from_millis(200));
         assert_eq!(duration(trying, 10_000, None), SECOND, "waits are not known");
         assert_eq!(duration(trying, 10_000, Some(500)), SECOND, "waits cost more than is saved");
         assert_eq!(duration(trying, 4_000, Some(20)), SECOND, "800 packets");
         assert_eq!(duration(trying, 1_000_000, Some(20)), SECOND, "the highest load");
         assert_eq!(duration(agreeing(0), 10_000, Some(20)), SECOND);
-        assert_eq!(duration(Brisk::Over, 10_000, Some(20)), SECOND);
+        assert_eq!(duration(ShortTrials::Over, 10_000, Some(20)), SECOND);
     }
 
     #[test]
     fn an_answer_rests_on_whole_trials() {
-        let mut brisk = Brisk::Trying { made: false };
+        let mut brisk = ShortTrials::Trying { made: false };
         brisk.note(true);
         assert!(brisk.is_borne_out(), "all were whole");
         brisk.note(false);
         assert!(!brisk.is_borne_out() && !agreeing(1).is_borne_out());
-        assert!(agreeing(2).is_borne_out() && Brisk::Over.is_borne_out());
+        assert!(agreeing(2).is_borne_out() && ShortTrials::Over.is_borne_out());
     }
 }

@@ -3,24 +3,24 @@
 //! Each trial is set against what is expected of it at its load. The trials are then put into random orders:
 //! when few of these look as much like a drift, a warm-up or a chain of states, the true order is no accident.
 
-use super::cloud::Cloud;
 use super::constants::doubt::{
     CERTAIN, DRAWS, LEAST, MEMORY, ORDERS, RARE_AFTER_ALL, RARE_CHAIN, RARE_TREND, STRANGERS, WARMING,
 };
-use super::first::Slowed;
+use super::first_load::Slowed;
 use super::model::{Evidence, Shape};
 use super::normal::Normal;
-use super::states::States;
+use super::particles::Particles;
+use super::two_states::TwoStates;
 use dropline_trial::{Caveat, seed};
 use rand::Rng as _;
 
 /// What is strange about the trials, and about their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Doubt {
+pub(super) struct Diagnostics {
     pub(super) dependent: Option<Strange>,
     pub(super) drift: Option<Strange>,
     pub(super) warm_up: Option<Strange>,
-    pub(super) states: Option<States>,
+    pub(super) states: Option<TwoStates>,
     pub(super) slowed: Option<Slowed>,
 }
 
@@ -31,10 +31,10 @@ pub(super) struct Strange {
     pub(super) by_chance: f64,
 }
 
-impl Doubt {
+impl Diagnostics {
     /// Looks at what a cloud has learned from; `faster` when the first load found a faster target later on. Of trials far
     /// above the knee it is known what each let through.
-    pub(super) fn of(cloud: &Cloud, faster: bool, far: &[(usize, f64)]) -> Self {
+    pub(super) fn of(cloud: &Particles, faster: bool, far: &[(usize, f64)]) -> Self {
         let seen: Vec<Evidence> =
             cloud.seen().iter().filter(|one| !one.is_far() && !one.is_vague()).copied().collect();
         if seen.len() < LEAST {
@@ -43,7 +43,7 @@ impl Doubt {
         let draws = cloud.sample(DRAWS);
         let capacities: Vec<Evidence> =
             seen.iter().filter(|one| one.lost == 0.0 || points(&draws, one)).copied().collect();
-        let states = States::of(&capacities, far);
+        let states = TwoStates::of(&capacities, far);
         let (numbers, surprises) = surprises(&draws, &seen);
         if surprises.len() < LEAST {
             return Self { states, ..Self::default() };

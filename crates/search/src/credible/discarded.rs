@@ -2,27 +2,27 @@
 //! out to be slow now and then.
 
 use super::constants::forgotten::{LEAST_TO_GO_ON, LONGER, LOOKS_BACK, STILL_COLD};
-use super::doubt::Doubt;
+use super::diagnostics::Diagnostics;
 use super::model::Evidence;
 use dropline_trial::Caveat;
 
 /// What was forgotten, and why.
 #[derive(Debug)]
-pub(super) struct Forgotten {
-    doubt: Doubt,
+pub(super) struct Discarded {
+    doubt: Diagnostics,
     trials: Vec<Evidence>,
     /// For the first load, tried again, found a faster target.
     by_first: bool,
 }
 
-impl Forgotten {
+impl Discarded {
     /// Parts what is to be forgotten from the rest, when so many trials have been made; `cold_until` is the number of the
     /// trial that showed that those before it found a slower target.
     pub(super) fn part(
         seen: &[Evidence],
         made: usize,
         cold_until: Option<usize>,
-        doubt: Doubt,
+        doubt: Diagnostics,
     ) -> Option<(Self, Vec<Evidence>)> {
         let last = match cold_until {
             Some(number) if made >= number + LONGER => number + STILL_COLD,
@@ -46,13 +46,13 @@ impl Forgotten {
 
     /// What was said of the first trials when they were forgotten.
     pub(super) fn caveats(&self) -> Vec<Caveat> {
-        Doubt { warm_up: self.doubt.warm_up, ..Doubt::default() }.caveats()
+        Diagnostics { warm_up: self.doubt.warm_up, ..Diagnostics::default() }.caveats()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::doubt::Strange;
+    use super::super::diagnostics::Strange;
     use super::*;
 
     fn seen(trials: usize) -> Vec<Evidence> {
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn what_a_cold_target_did_is_forgotten_nine_trials_later_and_taken_back_whole() {
-        let part = |made: usize| Forgotten::part(&seen(made), made, Some(6), Doubt::default());
+        let part = |made: usize| Discarded::part(&seen(made), made, Some(6), Diagnostics::default());
         assert!(part(14).is_none());
         let (forgotten, rest) = part(15).unwrap();
         assert_eq!(numbers(&rest), (9..=15).collect::<Vec<_>>());
@@ -78,9 +78,9 @@ mod tests {
     #[test]
     fn first_trials_that_look_bad_are_half_of_them_and_the_doubt_is_kept() {
         let strange = Strange { correlation: 0.9, by_chance: 0.002 };
-        let cold = Doubt { warm_up: Some(strange), drift: Some(strange), ..Doubt::default() };
-        let part = |made: usize, doubt: Doubt| Forgotten::part(&seen(made), made, None, doubt);
-        assert!(part(11, cold).is_none() && part(12, Doubt::default()).is_none());
+        let cold = Diagnostics { warm_up: Some(strange), drift: Some(strange), ..Diagnostics::default() };
+        let part = |made: usize, doubt: Diagnostics| Discarded::part(&seen(made), made, None, doubt);
+        assert!(part(11, cold).is_none() && part(12, Diagnostics::default()).is_none());
         let (forgotten, rest) = part(12, cold).unwrap();
         assert_eq!(numbers(&rest), (7..=12).collect::<Vec<_>>());
         assert_eq!(forgotten.caveats(), [Caveat::WarmUp { by_chance: 0.002 }]);
@@ -90,6 +90,6 @@ mod tests {
     #[test]
     fn nothing_is_forgotten_when_too_little_would_be_left() {
         let few: Vec<Evidence> = seen(10);
-        assert!(Forgotten::part(&few, 15, Some(6), Doubt::default()).is_none());
+        assert!(Discarded::part(&few, 15, Some(6), Diagnostics::default()).is_none());
     }
 }

@@ -1,10 +1,10 @@
 //! Many clients that pace themselves, each a process of its own.
 
-use super::gathered::Gathered;
+use super::outcome::ClosedLoopOutcome;
 use super::plan::{ClientPace, ClientPlan, ClientReply};
 use super::report::ClientReport;
 use crate::error::UdpError;
-use crate::placement::seat::Seat;
+use crate::placement::affinity::Seat;
 use crate::sys::{ask_to_end, monotonic_ns};
 use std::ffi::OsString;
 use std::io::{self, Read as _};
@@ -25,7 +25,7 @@ pub struct ClientProgram {
 
 /// What all clients of a trial share.
 #[derive(Clone, Debug)]
-pub struct Crowd {
+pub struct ClientProcesses {
     /// Where they send.
     pub target: SocketAddr,
     /// Tag of the trial.
@@ -67,7 +67,7 @@ const GRACE: Duration = Duration::from_secs(20);
 /// The same of clients that were asked to end; a reply is waited for half a second.
 const STOPPED: Duration = Duration::from_secs(5);
 
-impl Crowd {
+impl ClientProcesses {
     /// Starts all clients. They begin together, when the last one has had time to start.
     ///
     /// # Errors
@@ -113,7 +113,7 @@ impl RunningClients {
     ///
     /// # Errors
     /// If a client did not say what it did.
-    pub fn gather(mut self, stop: &AtomicBool) -> Result<Gathered, UdpError> {
+    pub fn gather(mut self, stop: &AtomicBool) -> Result<ClosedLoopOutcome, UdpError> {
         let mut stopped_ns = None;
         while monotonic_ns() < self.until_ns {
             if stop.load(Ordering::Relaxed) {
@@ -128,7 +128,7 @@ impl RunningClients {
             self.children.iter_mut().filter_map(|child| child.stdout.take()).map(read_all).collect();
         let grace = if stopped_ns.is_some() { STOPPED } else { GRACE };
         let deadline = monotonic_ns() + grace.as_nanos() as u64;
-        let mut gathered = Gathered::from(self.from_ns, stopped_ns);
+        let mut gathered = ClosedLoopOutcome::from(self.from_ns, stopped_ns);
         for (client, reader) in readers.into_iter().enumerate() {
             while !reader.is_finished() {
                 if monotonic_ns() > deadline {
@@ -200,8 +200,8 @@ mod tests {
         assert!(is_unheard(exited(UNHEARD)) && !is_unheard(exited(101)) && !is_unheard(exited(0)));
     }
 
-    fn crowd() -> Crowd {
-        Crowd {
+    fn crowd() -> ClientProcesses {
+        ClientProcesses {
             target: "127.0.0.1:9".parse().unwrap(),
             tag: 1,
             paces: vec![ClientPace::Think(Think::Yield); 2],

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Why a word is not the quantity that was expected.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]
-pub enum WrittenError {
+pub enum QuantityError {
     /// Does not start with a number.
     #[error("{word:?} does not start with a number; write {example}")]
     NoNumber {
@@ -61,10 +61,10 @@ impl WrittenLoad {
 ///
 /// # Errors
 /// If the number or the unit is missing, or the load cannot be.
-pub fn load(word: &str) -> Result<WrittenLoad, WrittenError> {
+pub fn load(word: &str) -> Result<WrittenLoad, QuantityError> {
     const UNITS: &str = "pps, kpps, Mpps, Gpps, Tpps, bit/s, kbit/s, Mbit/s, Gbit/s (sps and Hz too)";
     let (number, unit) = split(word, "100kpps")?;
-    let no_unit = || WrittenError::Unit { word: word.into(), units: UNITS };
+    let no_unit = || QuantityError::Unit { word: word.into(), units: UNITS };
     let (scale, base) = match unit.chars().next() {
         Some('k') => (1e3, &unit[1..]),
         Some('M') => (1e6, &unit[1..]),
@@ -76,10 +76,10 @@ pub fn load(word: &str) -> Result<WrittenLoad, WrittenError> {
     match base {
         "pps" | "sps" | "Hz" => Rate::pps(value)
             .map(WrittenLoad::Packets)
-            .map_err(|why| WrittenError::Range { word: word.into(), why: why.to_string() }),
+            .map_err(|why| QuantityError::Range { word: word.into(), why: why.to_string() }),
         "bit/s" | "bps" if value > 0.0 && value.is_finite() => Ok(WrittenLoad::Bits(value)),
         "bit/s" | "bps" => {
-            Err(WrittenError::Range { word: word.into(), why: "a load must be above 0".into() })
+            Err(QuantityError::Range { word: word.into(), why: "a load must be above 0".into() })
         }
         _ => Err(no_unit()),
     }
@@ -89,7 +89,7 @@ pub fn load(word: &str) -> Result<WrittenLoad, WrittenError> {
 ///
 /// # Errors
 /// If the number or the unit is missing, or it is negative or longer than 30 days.
-pub fn duration(word: &str) -> Result<Duration, WrittenError> {
+pub fn duration(word: &str) -> Result<Duration, QuantityError> {
     const UNITS: &str = "ns, us, ms, s, min, h";
     let (number, unit) = split(word, "10s")?;
     let scale = match unit {
@@ -99,12 +99,12 @@ pub fn duration(word: &str) -> Result<Duration, WrittenError> {
         "s" => 1e9,
         "min" => 60e9,
         "h" => 3600e9,
-        _ => return Err(WrittenError::Unit { word: word.into(), units: UNITS }),
+        _ => return Err(QuantityError::Unit { word: word.into(), units: UNITS }),
     };
     let ns = number * scale;
     if !(0.0..=30.0 * 86_400e9).contains(&ns) {
         let why = "a duration is at least 0 and at most 30 days".into();
-        return Err(WrittenError::Range { word: word.into(), why });
+        return Err(QuantityError::Range { word: word.into(), why });
     }
     Ok(Duration::from_nanos(libm::round(ns) as u64))
 }
@@ -113,9 +113,9 @@ pub fn duration(word: &str) -> Result<Duration, WrittenError> {
 ///
 /// # Errors
 /// As [`duration`], and for zero.
-pub fn positive_duration(word: &str) -> Result<Duration, WrittenError> {
+pub fn positive_duration(word: &str) -> Result<Duration, QuantityError> {
     match duration(word)? {
-        Duration::ZERO => Err(WrittenError::Range { word: word.into(), why: "must be above 0".into() }),
+        Duration::ZERO => Err(QuantityError::Range { word: word.into(), why: "must be above 0".into() }),
         duration => Ok(duration),
     }
 }
@@ -124,7 +124,7 @@ pub fn positive_duration(word: &str) -> Result<Duration, WrittenError> {
 ///
 /// # Errors
 /// If the number or the unit is missing, or it is no whole number of bytes.
-pub fn bytes(word: &str) -> Result<u64, WrittenError> {
+pub fn bytes(word: &str) -> Result<u64, QuantityError> {
     const UNITS: &str = "B, kB, KiB, MB, MiB, GiB";
     let (number, unit) = split(word, "64B")?;
     let scale = match unit {
@@ -134,12 +134,12 @@ pub fn bytes(word: &str) -> Result<u64, WrittenError> {
         "MB" => 1e6,
         "MiB" => 1_048_576.0,
         "GiB" => 1_073_741_824.0,
-        _ => return Err(WrittenError::Unit { word: word.into(), units: UNITS }),
+        _ => return Err(QuantityError::Unit { word: word.into(), units: UNITS }),
     };
     let value = number * scale;
     if !(0.0..1e15).contains(&value) || libm::trunc(value) != value {
         let why = "not a whole number of bytes".into();
-        return Err(WrittenError::Range { word: word.into(), why });
+        return Err(QuantityError::Range { word: word.into(), why });
     }
     Ok(value as u64)
 }
@@ -148,17 +148,17 @@ pub fn bytes(word: &str) -> Result<u64, WrittenError> {
 ///
 /// # Errors
 /// If it is no number, or not in [0, 1).
-pub fn ratio(word: &str) -> Result<Ratio, WrittenError> {
+pub fn ratio(word: &str) -> Result<Ratio, QuantityError> {
     let (number, unit) = split(word, "0.5%")?;
     let fraction = match unit {
         "" => number,
         "%" => number / 100.0,
-        _ => return Err(WrittenError::Unit { word: word.into(), units: "none, or %" }),
+        _ => return Err(QuantityError::Unit { word: word.into(), units: "none, or %" }),
     };
-    Ratio::new(fraction).map_err(|why| WrittenError::Range { word: word.into(), why: why.to_string() })
+    Ratio::new(fraction).map_err(|why| QuantityError::Range { word: word.into(), why: why.to_string() })
 }
 
-fn split<'a>(word: &'a str, example: &'static str) -> Result<(f64, &'a str), WrittenError> {
+fn split<'a>(word: &'a str, example: &'static str) -> Result<(f64, &'a str), QuantityError> {
     let word = word.trim();
     let numeric = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');
     let mut end = word.find(|c| !numeric(c)).unwrap_or(word.len());
@@ -170,7 +170,7 @@ fn split<'a>(word: &'a str, example: &'static str) -> Result<(f64, &'a str), Wri
             end += 1 + digits;
         }
     }
-    let number = word[..end].parse().map_err(|_| WrittenError::NoNumber { word: word.into(), example })?;
+    let number = word[..end].parse().map_err(|_| QuantityError::NoNumber { word: word.into(), example })?;
     Ok((number, word[end..].trim_start()))
 }
 

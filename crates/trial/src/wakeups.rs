@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// Wake-ups by thread and by slice, and under which conditions.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Woken {
+pub struct Wakeups {
     /// The scheduling policy that the threads had, as `SCHED_FIFO 80`.
     pub policy: String,
     /// Whether all memory stayed in RAM.
@@ -23,9 +23,9 @@ pub struct Woken {
     /// The wake-up that ended the trial, where one did.
     pub spike: Option<Spike>,
     /// One a thread.
-    pub threads: Vec<WokenThread>,
+    pub threads: Vec<WakeupThread>,
     /// In order of time.
-    pub slices: Vec<WokenSlice>,
+    pub slices: Vec<WakeupSlice>,
 }
 
 /// A wake-up that was too late.
@@ -41,7 +41,7 @@ pub struct Spike {
 
 /// One thread.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct WokenThread {
+pub struct WakeupThread {
     /// The CPU that it was pinned to; `None` where that was refused.
     pub cpu: Option<u32>,
     /// Periods that passed while it was late for an earlier one.
@@ -52,7 +52,7 @@ pub struct WokenThread {
 
 /// One slice of the trial, all threads together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WokenSlice {
+pub struct WakeupSlice {
     /// Wake-ups.
     pub woken: u64,
     /// Periods missed.

@@ -8,7 +8,7 @@ use dropline_record::{AnswerLine, GoalLine, Purpose, Record, SearchLine, TrialLi
 
 /// A search as it is shown: its answers, or what was known when it was cut off.
 #[derive(Clone, Debug)]
-pub(crate) struct Finding<'a> {
+pub(crate) struct SearchSummary<'a> {
     pub(crate) record: &'a Record,
     pub(crate) search: &'a SearchLine,
     pub(crate) answers: Vec<AnswerLine>,
@@ -28,7 +28,7 @@ pub(crate) struct Piece {
     pub(crate) goal: Option<usize>,
 }
 
-impl<'a> Finding<'a> {
+impl<'a> SearchSummary<'a> {
     /// `None` when the record is no search.
     pub(crate) fn of(record: &'a Record) -> Option<Self> {
         let search = record.header.search.as_ref()?;

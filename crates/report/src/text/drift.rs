@@ -2,7 +2,7 @@
 
 use super::unit;
 use crate::number::{JOIN, count, nanoseconds, percent, three};
-use dropline_record::{CourseLine, Fit, TrialLine};
+use dropline_record::{DriftLine, Fit, TrialLine};
 
 /// What the slices of a distribution say: a sentence each.
 pub(crate) fn fit(fit: &Fit) -> Vec<String> {
@@ -50,7 +50,7 @@ fn outage(trial: &TrialLine) -> Option<String> {
     ))
 }
 
-fn words(line: &CourseLine, value: &dyn Fn(f64) -> String) -> String {
+fn words(line: &DriftLine, value: &dyn Fn(f64) -> String) -> String {
     let long = line.of == "long";
     let name = if long { "share of long events" } else { "median" };
     let say = |at: f64| if long { percent(at) } else { value(at) };
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_course_is_said_with_its_numbers() {
-        let line = CourseLine {
+        let line = DriftLine {
             of: "median".into(),
             course: "step".into(),
             step_at_s: 6.25,
@@ -96,16 +96,16 @@ mod tests {
             step_p: 0.004,
             change: -2.0,
             change_p: 0.02,
-            ..CourseLine::default()
+            ..DriftLine::default()
         };
         let value = |value: f64| format!("{value} us");
         assert_eq!(
             words(&line, &value),
             "median went from 12.1 us to 14 us after 6.25\u{a0}s (p\u{a0}<\u{a0}0.01)"
         );
-        let trend = CourseLine { course: "trend".into(), ..line.clone() };
+        let trend = DriftLine { course: "trend".into(), ..line.clone() };
         assert_eq!(words(&trend, &value), "median fell by 2 us from first to last slice (p\u{a0}0.02)");
-        let long = CourseLine { of: "long".into(), before: 0.05, after: 0.11, ..line };
+        let long = DriftLine { of: "long".into(), before: 0.05, after: 0.11, ..line };
         assert!(words(&long, &value).starts_with("share of long events went from 5\u{a0}% to 11\u{a0}%"));
     }
 }

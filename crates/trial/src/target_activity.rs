@@ -9,7 +9,7 @@ use std::time::Duration;
 /// below zero. Counters count from when they were first read by anyone, so only differences between samples
 /// mean something. What could not be seen is `None`, never 0.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Watched {
+pub struct TargetActivity {
     /// The process that owns the socket; `None` where that may not be seen.
     pub pid: Option<u32>,
     /// Its name, as the kernel has it.
@@ -34,7 +34,7 @@ pub struct Watched {
     pub samples: Vec<Look>,
 }
 
-impl Watched {
+impl TargetActivity {
     /// CPU time a packet, in ns: an upper bound of the service time, as the kernel's share, waking up and
     /// waiting awake are in it. `None` if no packet was taken, or the process was not to be seen.
     pub fn cpu_ns_a_packet(&self) -> Option<f64> {

@@ -5,9 +5,9 @@ use std::io::Read as _;
 use std::time::Duration;
 
 /// From a moment on, the calling thread's time in the run queue.
-pub(crate) struct Wait(Option<Duration>);
+pub(crate) struct RunQueueWait(Option<Duration>);
 
-impl Wait {
+impl RunQueueWait {
     pub(crate) fn begin() -> Self {
         Self(waited())
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// A loss may be one of the bad trials that a goal allows: it must come again, there or elsewhere, before it is
 /// believed.
 #[derive(Debug)]
-pub(super) struct Probe {
+pub(super) struct LowLoadProbe {
     duration: Duration,
     /// Losses at one load before it is believed.
     losses: usize,
@@ -28,7 +28,7 @@ struct Place {
     lossy: Vec<Trial>,
 }
 
-impl Probe {
+impl LowLoadProbe {
     /// Below `lower`, the end found with trials of `duration`; none below `min`. `expected` is how probable a loss is, by
     /// what was seen near the knee, of a trial at a load that is so long.
     pub(super) fn below(
@@ -120,17 +120,17 @@ impl Probe {
 mod tests {
     use super::*;
 
-    fn probe() -> Probe {
+    fn probe() -> LowLoadProbe {
         expecting(0.01)
     }
 
-    fn expecting(loss: f64) -> Probe {
+    fn expecting(loss: f64) -> LowLoadProbe {
         let [lower, min] = [1000.0, 10.0].map(|pps| Rate::pps(pps).unwrap());
-        Probe::below(lower, Duration::from_secs(1), min, |_| loss)
+        LowLoadProbe::below(lower, Duration::from_secs(1), min, |_| loss)
     }
 
     /// Answers each probe with a number of lost packets; gives the loads that were asked.
-    fn answer(probe: &mut Probe, lost: &[u64]) -> Vec<u64> {
+    fn answer(probe: &mut LowLoadProbe, lost: &[u64]) -> Vec<u64> {
         let mut asked = Vec::new();
         for (&lost, number) in lost.iter().zip(1..) {
             let input = probe.next_trial().unwrap();

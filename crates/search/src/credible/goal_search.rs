@@ -1,17 +1,17 @@
 //! Goals with trials of one length: where to look, then what is believed.
 
-use super::brisk::{self, Brisk};
-use super::cloud::Cloud;
 use super::constants::inquiry::{
     FAR_WHILE_LOCATING, LEAST_TRIALS, LEAST_WHERE_THEY_SCATTER, MODERATE, NARROWEST, PRUDENCE,
     PRUDENCE_POWER, REACH, SCATTER, SETTLING, SHOWN_ONE_IN, SHOWN_SCATTER, STEP_DOWN, SURELY,
 };
-use super::doubt::{self, Doubt};
+use super::diagnostics::{self, Diagnostics};
+use super::discarded::Discarded;
 use super::ends::Shown;
-use super::first::First;
-use super::forgotten::Forgotten;
+use super::first_load::FirstLoad;
 use super::locate::{Locate, Place};
 use super::model::Evidence;
+use super::particles::Particles;
+use super::short_trials::{self, ShortTrials};
 use super::view::{self, Stated, UNCERTAIN, View};
 use super::{choice, curve};
 use crate::{CurvePoint, Goal, GoalOutcome, GoalResult, Irregular, Outlook};
@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// A search for goals whose trials are equally long.
 #[derive(Debug)]
-pub(super) struct Inquiry {
+pub(super) struct GoalSearch {
     goals: Vec<Goal>,
     /// Indices of the goals in the answer.
     indices: Vec<usize>,
@@ -34,11 +34,11 @@ pub(super) struct Inquiry {
     /// Whether the highest load is our own limit.
     capped: bool,
     views: Vec<View>,
-    doubt: Doubt,
+    doubt: Diagnostics,
     /// The first trials, once they were forgotten.
-    forgotten: Option<Forgotten>,
-    first: First,
-    brisk: Brisk,
+    forgotten: Option<Discarded>,
+    first: FirstLoad,
+    brisk: ShortTrials,
     /// By how much the longest trial was longer than its traffic.
     waits: Option<Duration>,
 }
@@ -46,12 +46,12 @@ pub(super) struct Inquiry {
 #[derive(Debug)]
 enum Stage {
     Locating(Locate, Vec<Evidence>),
-    Weighing(Box<Cloud>),
+    Weighing(Box<Particles>),
     AtMaximum,
     BelowMinimum,
 }
 
-impl Inquiry {
+impl GoalSearch {
     /// Goals with their indices in the answer; all have the same trial duration.
     pub(super) fn new(
         goals: Vec<(usize, Goal)>,
@@ -74,10 +74,10 @@ impl Inquiry {
             shown,
             capped: false,
             views: Vec::new(),
-            doubt: Doubt::default(),
+            doubt: Diagnostics::default(),
             forgotten: None,
-            first: First::Unknown,
-            brisk: Brisk::Trying { made: false },
+            first: FirstLoad::Unknown,
+            brisk: ShortTrials::Trying { made: false },
             waits: None,
         }
     }
@@ -198,7 +198,7 @@ impl Inquiry {
             return;
         }
         if let Some((forgotten, rest)) =
-            Forgotten::part(cloud.seen(), self.trials, self.cold_until(), self.doubt)
+            Discarded::part(cloud.seen(), self.trials, self.cold_until(), self.doubt)
         {
             self.forgotten = Some(forgotten);
             self.begin_again(rest);
@@ -225,7 +225,7 @@ impl Inquiry {
     pub(super) fn caveats(&self) -> Vec<Caveat> {
         let mut caveats = self.doubt.caveats();
         if self.doubt.warm_up.is_none() {
-            caveats.extend(self.forgotten.iter().flat_map(Forgotten::caveats));
+            caveats.extend(self.forgotten.iter().flat_map(Discarded::caveats));
         }
         caveats
     }
@@ -246,7 +246,7 @@ impl Inquiry {
         let mut seen = std::mem::take(seen);
         // Wherever θ is between them, more than that is lost above.
         seen.retain(|one| !one.is_far() || one.log_load < between.1);
-        let cloud = Cloud::new(between, seen, seed::generator(self.seed));
+        let cloud = Particles::new(between, seen, seed::generator(self.seed));
         self.stage = Stage::Weighing(Box::new(cloud));
         self.look();
     }
@@ -257,9 +257,9 @@ impl Inquiry {
         let left_out = PRUDENCE * libm::pow(1.0 - self.level, PRUDENCE_POWER);
         let tail = 0.5 * left_out.min(1.0 - self.level);
         let cold = self.forgotten.is_none() && self.cold_until().is_some();
-        self.doubt = Doubt {
+        self.doubt = Diagnostics {
             slowed: self.first.slowed(self.between().1, cloud.scatter(0.5)),
-            ..Doubt::of(cloud, cold, &self.first.shown())
+            ..Diagnostics::of(cloud, cold, &self.first.shown())
         };
         let stated = Stated {
             tail,
@@ -282,20 +282,24 @@ impl Inquiry {
     /// Goes on with short trials, or asks whole ones whether they agree, or forgets them.
     fn be_brisk(&mut self, agree: bool) {
         let Stage::Weighing(cloud) = &self.stage else { return };
-        if !matches!(self.brisk, Brisk::Trying { made: true } | Brisk::Agreeing { .. }) {
+        if !matches!(self.brisk, ShortTrials::Trying { made: true } | ShortTrials::Agreeing { .. }) {
             return;
         }
         if agree && self.doubt.is_none() && cloud.scatter(SURELY) <= SCATTER {
             let narrow =
                 self.goals.iter().zip(&self.views).all(|(goal, view)| view.is_believed(goal, self.range));
-            if narrow && matches!(self.brisk, Brisk::Trying { .. }) {
-                self.brisk = Brisk::Agreeing { met: 0, surprises: 0.0 };
+            if narrow && matches!(self.brisk, ShortTrials::Trying { .. }) {
+                self.brisk = ShortTrials::Agreeing { met: 0, surprises: 0.0 };
             }
             return;
         }
-        self.brisk = Brisk::Over;
-        let whole =
-            cloud.seen().iter().copied().filter(|one| !brisk::is_short(one, self.duration())).collect();
+        self.brisk = ShortTrials::Over;
+        let whole = cloud
+            .seen()
+            .iter()
+            .copied()
+            .filter(|one| !short_trials::is_short(one, self.duration()))
+            .collect();
         self.begin_again(whole);
     }
 
@@ -303,7 +307,8 @@ impl Inquiry {
     fn begin_again(&mut self, seen: Vec<Evidence>) {
         let centre = self.views.first().map_or(0.0, |view| view.median);
         let chance = seed::generator(seed::of_trial(self.seed, self.trials as u64));
-        self.stage = Stage::Weighing(Box::new(Cloud::new((centre - REACH, centre + REACH), seen, chance)));
+        self.stage =
+            Stage::Weighing(Box::new(Particles::new((centre - REACH, centre + REACH), seen, chance)));
         self.look();
     }
 
@@ -333,7 +338,7 @@ impl Inquiry {
         (self.lowest(), highest)
     }
 
-    fn best_load(&self, cloud: &Cloud) -> Option<Rate> {
+    fn best_load(&self, cloud: &Particles) -> Option<Rate> {
         if let Some(load) = self.unshown().or_else(|| self.plainly()) {
             return Some(self.range.clamp(load));
         }
@@ -383,7 +388,7 @@ impl Inquiry {
     pub(super) fn loss_expected(&self, input: TrialInput) -> f64 {
         let Stage::Weighing(cloud) = &self.stage else { return 0.0 };
         let (pps, seconds) = (input.load.as_pps(), input.duration.as_secs_f64());
-        doubt::loss_expected(&cloud.sample(choice::draws()), libm::log(pps), pps * seconds)
+        diagnostics::loss_expected(&cloud.sample(choice::draws()), libm::log(pps), pps * seconds)
     }
 
     /// What is believed of the mean loss, from below the lowest interval to above the highest.
@@ -430,7 +435,7 @@ impl Inquiry {
 }
 
 /// Whether the trials' capacities vary: by what is believed, or by what the trials with moderate losses show.
-fn scatters(cloud: &Cloud) -> bool {
+fn scatters(cloud: &Particles) -> bool {
     let shown: Vec<f64> = cloud
         .seen()
         .iter()

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Whether one number of each slice stayed as it was.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CourseLine {
+pub struct DriftLine {
     /// `median`, in the unit of the values; or `long`, the share of events above the whole's 95th percentile.
     pub of: String,
     /// `steady`, `trend`, `step`, `undecided`.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// One trial's packets under way.
-pub(crate) struct Flight<'a> {
+pub(crate) struct TrialState<'a> {
     /// When the trial starts; all times are ns after it.
     epoch: Instant,
     pub(crate) stamps: &'a Stamps,
@@ -46,7 +46,7 @@ pub struct ClockStep {
 
 const RUNNING: u64 = u64::MAX;
 
-impl<'a> Flight<'a> {
+impl<'a> TrialState<'a> {
     pub(crate) fn new(
         epoch: Instant,
         senders: usize,

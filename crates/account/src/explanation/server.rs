@@ -3,9 +3,9 @@
 use super::Evidence;
 use super::activity::Activity;
 use super::drained::{Drained, Serving};
-use crate::served::Served;
+use crate::service_time::Served;
 use crate::{Arriving, Stalls};
-use dropline_trial::{Look, Throttled, Watched};
+use dropline_trial::{Look, TargetActivity, Throttled};
 use serde::Serialize;
 
 /// What the server did.
@@ -176,7 +176,7 @@ pub(super) fn lost_times(evidence: &Evidence<'_>) -> Vec<(u64, usize)> {
 }
 
 /// Times between two looks in which packets waited and the process used less than a tenth of a CPU.
-fn stalls(watched: &Watched, activity: Option<&Activity>) -> Stalls {
+fn stalls(watched: &TargetActivity, activity: Option<&Activity>) -> Stalls {
     let intervals = pairs(watched).filter_map(|(before, after)| {
         let waiting = before.queued_bytes? > 0 && after.queued_bytes? > 0;
         let begin = u64::try_from(before.at_ns).ok()?;
@@ -187,6 +187,6 @@ fn stalls(watched: &Watched, activity: Option<&Activity>) -> Stalls {
     Stalls::new(intervals.collect())
 }
 
-pub(super) fn pairs(watched: &Watched) -> impl Iterator<Item = (&Look, &Look)> {
+pub(super) fn pairs(watched: &TargetActivity) -> impl Iterator<Item = (&Look, &Look)> {
     watched.samples.windows(2).map(|pair| (&pair[0], &pair[1]))
 }

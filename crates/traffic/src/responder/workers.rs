@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// What the threads of a responder share.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct Workers {
     sockets: [UdpSocket; 1],
     pub(crate) address: SocketAddr,
     config: Responder,
@@ -98,7 +98,7 @@ const GATHERING: Duration = Duration::from_micros(10);
 /// Longest UDP payload.
 const LONGEST: usize = 65_535;
 
-impl Desk {
+impl Workers {
     pub(crate) fn new(socket: UdpSocket, address: SocketAddr, config: Responder) -> Self {
         REQUEST.announce();
         QUERY.announce();

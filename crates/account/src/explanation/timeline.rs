@@ -7,7 +7,7 @@ use dropline_trial::PacketTimes;
 
 /// The times of a trial, thinned for pictures.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Course {
+pub struct Timeline {
     /// Equal parts of the trial: when each begins, and what was largest in it.
     pub overview: Vec<Part>,
     /// Around the burst that lost most: each arrival.
@@ -59,7 +59,7 @@ const PARTS: usize = 300;
 const BURST_POINTS: usize = 600;
 const QUANTILES: usize = 60;
 
-impl Course {
+impl Timeline {
     pub(super) fn of(
         evidence: &Evidence<'_>,
         arrivals: &[Arriving],

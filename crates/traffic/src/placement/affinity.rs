@@ -60,7 +60,7 @@ impl DerefMut for Started {
 
 /// Why a process did not get its seat.
 #[derive(Debug, thiserror::Error)]
-pub enum SeatError {
+pub enum AffinityError {
     /// There is no such CPU here, or it is not this process's to use.
     #[error("cannot run on CPU {0}: {1}")]
     Cpu(u32, io::Error),
@@ -74,12 +74,12 @@ impl Seat {
     ///
     /// # Errors
     /// If the system does not allow it.
-    pub fn take(self) -> Result<(), SeatError> {
+    pub fn take(self) -> Result<(), AffinityError> {
         if let Some(cpu) = self.cpu {
-            sys::run_on(&[cpu as usize]).map_err(|why| SeatError::Cpu(cpu, why))?;
+            sys::run_on(&[cpu as usize]).map_err(|why| AffinityError::Cpu(cpu, why))?;
         }
         if let Some(priority) = self.fifo {
-            sys::go_first(priority).map_err(|why| SeatError::Fifo(priority, why))?;
+            sys::go_first(priority).map_err(|why| AffinityError::Fifo(priority, why))?;
         }
         Ok(())
     }

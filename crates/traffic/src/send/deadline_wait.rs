@@ -1,7 +1,7 @@
 //! How a sender waits for a deadline: asleep, then awake and giving way, then awake alone.
 
 use super::schedule::Schedule;
-use crate::packet::flight::Flight;
+use crate::packet::trial_state::TrialState;
 use crate::placement::cpus::Rank;
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub(crate) fn wait_until(
     due: u64,
     mut now: u64,
     schedule: &mut Schedule,
-    flight: &Flight<'_>,
+    flight: &TrialState<'_>,
     rank: &mut Rank,
 ) -> u64 {
     let (begun, mut slept) = (now, 0);

@@ -22,7 +22,7 @@ struct Particle {
 
 /// The posterior of one system.
 #[derive(Debug)]
-pub(super) struct Cloud {
+pub(super) struct Particles {
     particles: Vec<Particle>,
     seen: Vec<Evidence>,
     chance: ChaCha8Rng,
@@ -30,7 +30,7 @@ pub(super) struct Cloud {
     turn: usize,
 }
 
-impl Cloud {
+impl Particles {
     /// What is believed after the first trials, when θ is somewhere between two values.
     ///
     /// Systems are drawn from the prior, each with a θ that one of the trials points to, or that is anywhere,

@@ -8,7 +8,7 @@ use dropline_trial::{Caveat, LoadRange, Rate};
 
 /// What the first load showed; forwarded rates a second are logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum First {
+pub(super) enum FirstLoad {
     /// No trial yet.
     Unknown,
     /// It was no overload, or nothing came through.
@@ -32,7 +32,7 @@ impl Slowed {
     }
 }
 
-impl First {
+impl FirstLoad {
     /// Learns from a trial that was made at a load.
     pub(super) fn note(&mut self, trial: &Evidence, load: Rate) {
         let (number, loss) = (trial.number, trial.loss_ratio());
@@ -122,8 +122,8 @@ mod tests {
     use std::time::Duration;
 
     /// What is known after trials of 10 Mpps, but those behind the second, let so many packets a second through.
-    fn first(forwarded: &[u64]) -> First {
-        let mut first = First::Unknown;
+    fn first(forwarded: &[u64]) -> FirstLoad {
+        let mut first = FirstLoad::Unknown;
         for (&forwarded, number) in forwarded.iter().zip(1..) {
             let load = Rate::from_millipps(if number > 2 { 5_100_000_000 } else { 10_000_000_000 });
             let input = TrialInput { load, duration: Duration::from_secs(1) };
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(tried.again((libm::log(5e6), libm::log(5.1e6)), 12, 0.002, range), None, "once");
         let soon = |forwarded| first(&[forwarded]).again((libm::log(5e6), libm::log(5.1e6)), 6, 0.002, range);
         assert!(soon(4_800_000).is_some() && soon(5_300_000).is_none());
-        assert_eq!(first(&[10_000, 0]), First::Nothing, "and not once more when nothing comes through");
+        assert_eq!(first(&[10_000, 0]), FirstLoad::Nothing, "and not once more when nothing comes through");
     }
 
     #[test]

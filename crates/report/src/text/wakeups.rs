@@ -3,11 +3,11 @@
 use super::layout::{Columns, Page, Row, Side};
 use crate::number::{self, JOIN};
 use crate::style::Ink;
-use dropline_record::WokenLine;
-use dropline_record::woken_line::WokenSliceLine;
+use dropline_record::WakeupsLine;
+use dropline_record::wakeups_line::WakeupSliceLine;
 
 /// Conditions, what took time, the slice with the latest wake-up, a row a thread.
-pub(super) fn write(page: &mut Page, woken: &WokenLine) {
+pub(super) fn write(page: &mut Page, woken: &WakeupsLine) {
     let kernel = match woken.preempt_rt {
         Some(true) => ", PREEMPT_RT kernel",
         Some(false) => ", kernel without PREEMPT_RT",
@@ -46,7 +46,7 @@ pub(super) fn write(page: &mut Page, woken: &WokenLine) {
     page.columns(&table(woken));
 }
 
-fn late(slice: &WokenSliceLine) -> Option<u64> {
+fn late(slice: &WakeupSliceLine) -> Option<u64> {
     u64::try_from(slice.latest_ns?).ok()
 }
 
@@ -57,7 +57,7 @@ fn times(of: [Option<f64>; 3]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-fn table(woken: &WokenLine) -> Columns {
+fn table(woken: &WakeupsLine) -> Columns {
     let heads = ["CPU", "woken", "missed", "min", "p50", "p99", "p99.9", "max"];
     let rows = woken.threads.iter().map(|thread| {
         let delay = thread.delay_ns.as_ref();
