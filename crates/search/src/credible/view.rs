@@ -127,10 +127,11 @@ impl View {
     pub(super) fn ends(&self, range: LoadRange) -> (Option<Rate>, Option<Rate>) {
         let rate = |log: f64| Rate::pps(libm::exp(log)).unwrap_or(range.min());
         let (lower, upper) = self.stated();
-        if rate(upper) <= range.min() {
+        // Where no trial failed, no load bounds it from above.
+        let upper = if upper < logs(range).1 { rate(upper) } else { range.max() };
+        if upper <= range.min() && upper < range.max() {
             return (None, Some(range.min()));
         }
-        let upper = if upper.is_finite() { rate(upper) } else { range.max() };
         (Some(range.clamp(rate(lower))), (upper < range.max()).then_some(upper))
     }
 

@@ -2,10 +2,10 @@
 
 use dropline_search::credible::Config;
 use dropline_search::{
-    Algorithm as _, Certified, Credible, CredibleError, GoalOutcome, GoalResult, Mlr, Preset, mlr,
+    Algorithm as _, Certified, Credible, CredibleError, Goal, GoalOutcome, GoalResult, Mlr, Preset, mlr,
 };
 use dropline_sim::{Settings, Simulated, System, default_range};
-use dropline_trial::{Caveat, LoadRange, Measurer as _, Rate, TrafficProfile, Trial};
+use dropline_trial::{Caveat, LoadRange, Measurer as _, Rate, Ratio, TrafficProfile, Trial};
 use std::time::Duration;
 
 struct Ended {
@@ -25,12 +25,14 @@ fn search(name: &str, seed: u64, budget: Duration) -> Ended {
 }
 
 fn search_with(name: &str, settings: Settings, budget: Duration) -> Ended {
+    search_for(name, settings, Preset::Csit.goals(), default_range(), budget)
+}
+
+fn search_for(name: &str, settings: Settings, goals: Vec<Goal>, range: LoadRange, budget: Duration) -> Ended {
     let seed = settings.seed;
     let profile = TrafficProfile { seed, ..TrafficProfile::default() };
     let mut target = Simulated::new(System::named(name).unwrap(), settings, profile, 1);
-    let goals = Preset::Csit.goals();
-    let mut search =
-        Credible::new(Config { budget, seed, ..Config::new(goals.clone(), default_range()) }).unwrap();
+    let mut search = Credible::new(Config { budget, seed, ..Config::new(goals.clone(), range) }).unwrap();
     let mut spent = Duration::ZERO;
     while let Some(input) = search.next_trial() {
         let Ok(trial) = target.measure(input);
@@ -189,6 +191,37 @@ fn a_system_without_loss_is_at_the_maximum_and_a_dead_one_below_the_minimum() {
     for (outcome, _) in &search("dead", 1, BUDGET).answers {
         assert!(matches!(outcome.result, GoalResult::BelowMinimum { .. }));
         assert_eq!((outcome.lower, outcome.upper), (None, Some(range.min())));
+    }
+}
+
+/// The interval reaches beyond the range then: it is no reason to say that it lies below.
+#[test]
+fn a_target_that_meets_a_goal_at_the_highest_load_is_never_below_the_minimum() {
+    let goal = |percent: f64| {
+        let goals = Preset::Csit.goals();
+        vec![Goal { loss_ratio: Ratio::new(percent / 100.0).unwrap(), ..goals[1] }]
+    };
+    let to = |mpps: f64| LoadRange::new(default_range().min(), Rate::pps(mpps * 1e6).unwrap()).unwrap();
+    let cases = [
+        ("floor", 9.0, goal(0.5), to(5.0)),
+        ("hard", 9.0, goal(60.0), to(14.88)),
+        ("hard", 5.0, goal(5.0), to(5.1)),
+        ("hard", 5.0, Preset::Csit.goals(), to(5.01)),
+        ("consistent", 5.0, Preset::Csit.goals(), to(5.02)),
+        ("soft", 9.0, goal(0.5), to(8.0)),
+        ("random-loss", 9.0, goal(0.5), to(5.0)),
+        ("lossless", 9.0, Preset::Csit.goals(), to(5.0)),
+    ];
+    for (name, capacity, goals, range) in cases {
+        for (seed, budget) in [(1, 5), (2, 20), (3, 36)] {
+            let settings = Settings { seed, capacity: Rate::pps(capacity * 1e6).ok(), ..Settings::default() };
+            let ended = search_for(name, settings, goals.clone(), range, Duration::from_secs(budget));
+            for ((outcome, _), goal) in ended.answers.iter().zip(&goals) {
+                let said = format!("{name} {budget} s, {}: {outcome:?}", goal.loss_ratio);
+                assert!(!matches!(outcome.result, GoalResult::BelowMinimum { .. }), "{said}");
+                assert!(outcome.lower.is_some_and(|lower| lower > range.min()), "{said}");
+            }
+        }
     }
 }
 

@@ -132,6 +132,25 @@ fn search(case: &Case, replayed: &[Trial], most: usize) -> (Credible, Vec<Trial>
     (search, trials)
 }
 
+/// No load is said to be too high where no trial at it or below it failed, or was none that a trial's failure speaks for.
+fn check_that_a_failure_shows_it(
+    case: &Case,
+    search: &Credible,
+    trials: &[Trial],
+) -> Result<(), TestCaseError> {
+    for (outcome, goal) in search.outcome().iter().zip(&case.config.goals) {
+        let lowest = trials
+            .iter()
+            .filter(|trial| trial.exceeds(goal.loss_ratio) && !trial.is_void_at(goal.loss_ratio))
+            .map(|trial| trial.input.load)
+            .min();
+        if let Some(upper) = outcome.upper {
+            prop_assert!(lowest.is_some_and(|lowest| lowest <= upper), "{lowest:?} {outcome:?} {trials:?}");
+        }
+    }
+    Ok(())
+}
+
 fn check_bounds(case: &Case, search: &Credible) -> Result<(), TestCaseError> {
     let range = case.config.range;
     for ((bounds, outcome), goal) in search.bounds().iter().zip(search.outcome()).zip(&case.config.goals) {
@@ -175,6 +194,7 @@ proptest! {
         let before_last: Duration = trials.iter().rev().skip(1).map(|trial| trial.elapsed).sum();
         prop_assert!(before_last <= case.config.budget, "{before_last:?}");
         check_bounds(&case, &ended)?;
+        check_that_a_failure_shows_it(&case, &ended, &trials)?;
     }
 
     #[test]
@@ -188,6 +208,8 @@ proptest! {
 
     #[test]
     fn an_interrupted_search_states_bounds_in_order(case in any_case(), trials in 0..20usize) {
-        check_bounds(&case, &search(&case, &[], trials).0)?;
+        let (interrupted, trials) = search(&case, &[], trials);
+        check_bounds(&case, &interrupted)?;
+        check_that_a_failure_shows_it(&case, &interrupted, &trials)?;
     }
 }
