@@ -25,14 +25,14 @@ fn search(name: &str, seed: u64, budget: Duration) -> Ended {
 }
 
 fn search_with(name: &str, settings: Settings, budget: Duration) -> Ended {
-    search_for(name, settings, Preset::Csit.goals(), default_range(), budget)
+    search_for(name, settings, &Preset::Csit.goals(), default_range(), budget)
 }
 
-fn search_for(name: &str, settings: Settings, goals: Vec<Goal>, range: LoadRange, budget: Duration) -> Ended {
+fn search_for(name: &str, settings: Settings, goals: &[Goal], range: LoadRange, budget: Duration) -> Ended {
     let seed = settings.seed;
     let profile = TrafficProfile { seed, ..TrafficProfile::default() };
     let mut target = Simulated::new(System::named(name).unwrap(), settings, profile, 1);
-    let mut search = Credible::new(Config { budget, seed, ..Config::new(goals.clone(), range) }).unwrap();
+    let mut search = Credible::new(Config { budget, seed, ..Config::new(goals.to_vec(), range) }).unwrap();
     let mut spent = Duration::ZERO;
     while let Some(input) = search.next_trial() {
         let Ok(trial) = target.measure(input);
@@ -215,7 +215,7 @@ fn a_target_that_meets_a_goal_at_the_highest_load_is_never_below_the_minimum() {
     for (name, capacity, goals, range) in cases {
         for (seed, budget) in [(1, 5), (2, 20), (3, 36)] {
             let settings = Settings { seed, capacity: Rate::pps(capacity * 1e6).ok(), ..Settings::default() };
-            let ended = search_for(name, settings, goals.clone(), range, Duration::from_secs(budget));
+            let ended = search_for(name, settings, &goals, range, Duration::from_secs(budget));
             for ((outcome, _), goal) in ended.answers.iter().zip(&goals) {
                 let said = format!("{name} {budget} s, {}: {outcome:?}", goal.loss_ratio);
                 assert!(!matches!(outcome.result, GoalResult::BelowMinimum { .. }), "{said}");
