@@ -1,0 +1,68 @@
+//! Every caveat that the program can say is explained.
+
+mod tree;
+
+use std::collections::BTreeSet;
+use tree::{root, sources};
+
+/// What stands before a code where it is said, and the file in which alone it means that.
+const SAID_BY: [(&str, &str); 9] = [
+    ("code: \"", ".rs"),
+    ("CaveatLine::said(\"", ".rs"),
+    (" said(\"", "verbs/src/search.rs"),
+    ("reported(\"", ".rs"),
+    ("say(\"", "verbs/src/compare.rs"),
+    ("say(found, \"", ".rs"),
+    ("SAME_DATA: &str = \"", ".rs"),
+    ("(\"", "searches/differences.rs"),
+    ("=> \"", "trial/src/caveat.rs"),
+];
+
+/// The codes of all caveats, but of those that studies say of their own runs.
+fn codes() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for path in sources(&root().join("crates")) {
+        let name = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+        if name.contains("/tests") || name.contains("/examples") || name.starts_with("crates/experiments") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+        // As in one line: what is said may begin in the next one.
+        let text = text
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .replace("( \"", "(\"")
+            .replace("( found", "(found");
+        for (begin, _) in SAID_BY.iter().filter(|(_, file)| name.ends_with(file)) {
+            let words = text.split(begin).skip(1).filter_map(|rest| rest.split('"').next());
+            found.extend(words.map(str::to_owned));
+        }
+    }
+    let is_code =
+        |word: &String| !word.is_empty() && word.chars().all(|sign| sign.is_ascii_lowercase() || sign == '_');
+    found.retain(is_code);
+    found
+}
+
+#[test]
+fn every_caveat_has_a_row_that_says_what_to_do() {
+    let page = std::fs::read_to_string(root().join("docs/reference/caveats.md")).unwrap();
+    let rows = page.lines().filter(|line| line.starts_with("| `"));
+    for row in rows.clone() {
+        assert_eq!(
+            row.split(" | ").count(),
+            4,
+            "a row has a code, what was seen, what it means, what to do: {row}"
+        );
+    }
+    let cells = rows.filter_map(|row| row.split(" | ").next());
+    let named: BTreeSet<String> =
+        cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect();
+    let said = codes();
+    assert!(said.len() > 70, "only {} codes were found: the check reads nothing", said.len());
+    let lacking: Vec<_> = said.difference(&named).collect();
+    let surplus: Vec<_> = named.difference(&said).collect();
+    assert!(lacking.is_empty() && surplus.is_empty(), "without a row: {lacking:?}; never said: {surplus:?}");
+}
