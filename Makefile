@@ -1,7 +1,10 @@
-.PHONY: help demo test test-audio test-embedded test-flowgraph test-trace fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
+.PHONY: help book demo test test-audio test-embedded test-flowgraph test-trace fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+book: ## the documents as a site in target/book (installs mdBook if it is absent)
+	cargo xtask book
 
 demo: ## the main job on embedded parts, nothing to configure
 	cargo xtask demo

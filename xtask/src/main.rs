@@ -1,6 +1,7 @@
-//! What a contributor runs: `cargo xtask setup PART`, `audio`, `demo`, `embedded`, `test`.
+//! What a contributor runs: `cargo xtask setup PART`, `audio`, `book`, `demo`, `embedded`, `test`.
 
 mod audio;
+mod book;
 mod demo;
 mod embedded;
 mod flowgraph;
@@ -16,6 +17,7 @@ cargo xtask setup PART   install what a part needs: audio, embedded, flowgraph, 
 cargo xtask demo         the main job on embedded parts, in under three minutes
 cargo xtask test         everything in the default build
 cargo xtask audio        trials and a search of jackd with its dummy driver
+cargo xtask book         the documents as a site in target/book, with mdBook
 cargo xtask embedded     c/heartbeat on its machines: budgets, rules, mutations
 cargo xtask flowgraph    FutureSDR and GNU Radio graphs
 cargo xtask trace        tracepoints with LTTng, babeltrace2, C++ and Python
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["setup", part] => setup::run(part),
         ["audio"] => audio::test(),
+        ["book"] => book::build(),
         ["demo"] => demo::run(),
         ["embedded"] => embedded::run(),
         ["flowgraph"] => flowgraph::test(),
