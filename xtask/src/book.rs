@@ -1,6 +1,6 @@
 //! The documents as a site, in target/book.
 
-use crate::{Done, root, run, target};
+use crate::{Done, root, run};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -19,7 +19,7 @@ const BESIDE: [(&str, &str); 6] = [
 
 /// Installs mdBook if it is not there, and builds.
 pub(crate) fn build() -> Done {
-    let own = target().join("mdbook");
+    let own = root().join("target/mdbook");
     let installed = Command::new("mdbook").arg("--version").output().is_ok();
     let program = if installed { "mdbook".into() } else { own.join("bin/mdbook") };
     if !installed && !program.exists() {
@@ -38,7 +38,7 @@ pub(crate) fn build() -> Done {
             ],
         )?;
     }
-    put_together(&target().join("book-source")).map_err(|why| format!("the book's source: {why}"))?;
+    put_together(&root().join("target/book-source")).map_err(|why| format!("the book's source: {why}"))?;
     run(&program.display().to_string(), &["build"])
 }
 
@@ -52,8 +52,11 @@ fn put_together(source: &Path) -> std::io::Result<()> {
     fs::remove_file(source.join("docs/SUMMARY.md"))?;
     summary += "\n# The project\n\n";
     for (title, name) in BESIDE {
-        fs::copy(root().join(name), source.join(name))?;
+        copy_page(&root().join(name), &source.join(name))?;
         summary += &format!("- [{title}]({name})\n");
+    }
+    for license in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        copy_page(&root().join(license), &source.join(license))?;
     }
     summary += "\n# What was measured\n\n";
     let mut studies: Vec<_> =
@@ -63,7 +66,7 @@ fn put_together(source: &Path) -> std::io::Result<()> {
         let name = study.file_name().unwrap_or_default().to_string_lossy();
         fs::create_dir_all(source.join("experiments").join(&*name))?;
         let page = format!("experiments/{name}/README.md");
-        fs::copy(root().join(&page), source.join(&page))?;
+        copy_page(&root().join(&page), &source.join(&page))?;
         summary += &format!("- [{name}]({page})\n");
     }
     fs::write(source.join("SUMMARY.md"), summary)
@@ -76,8 +79,20 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
         if path.is_dir() {
             copy(&path, &to)?;
         } else {
-            fs::copy(&path, &to)?;
+            copy_page(&path, &to)?;
         }
     }
     Ok(())
+}
+
+/// Copies a file; what a page calls README.md mdBook calls index.
+fn copy_page(from: &Path, to: &Path) -> std::io::Result<()> {
+    if from.extension().is_some_and(|end| end == "md") {
+        fs::write(
+            to,
+            fs::read_to_string(from)?.replace("README.md)", "index.md)").replace("README.md#", "index.md#"),
+        )
+    } else {
+        fs::copy(from, to).map(drop)
+    }
 }

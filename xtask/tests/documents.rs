@@ -16,6 +16,7 @@ fn documents() -> Vec<PathBuf> {
     for directory in ["docs", "experiments", "c", "fuzz"] {
         found.extend(files(&root.join(directory), "md"));
     }
+    found.sort();
     found.iter().map(|path| path.strip_prefix(&root).unwrap().to_owned()).collect()
 }
 
@@ -121,7 +122,6 @@ fn every_link_leads_to_a_file_and_every_anchor_to_a_heading() {
 fn the_summary_names_every_page_once_and_the_index_links_to_it() {
     let mut all: Vec<PathBuf> = documents().into_iter().filter(|path| path.starts_with("docs")).collect();
     all.retain(|path| !path.ends_with("SUMMARY.md"));
-    all.sort();
     let mut summary = pages("docs/SUMMARY.md");
     summary.sort();
     assert_eq!(summary, all, "docs/SUMMARY.md names each page of docs once");
@@ -129,6 +129,23 @@ fn the_summary_names_every_page_once_and_the_index_links_to_it() {
     let index = pages("docs/README.md");
     let lost = all.iter().filter(|page| !page.ends_with("docs/README.md") && !index.contains(page));
     assert_eq!(lost.collect::<Vec<_>>(), [] as [&PathBuf; 0], "docs/README.md does not link to these");
+}
+
+/// Pages with Rust blocks, and what compiles each.
+const COMPILED: [(&str, &str); 2] = [
+    ("docs/how-to/sdr-graphs.md", "crates/trace/src/lib.rs"),
+    ("docs/how-to/trace-a-pipeline.md", "crates/cli/tests/flowgraph.rs"),
+];
+
+#[test]
+fn every_rust_block_of_a_document_is_compiled() {
+    let all = documents();
+    let with_blocks =
+        all.iter().filter(|name| read(name).contains("```rust\n")).map(|name| name.to_string_lossy());
+    assert_eq!(with_blocks.collect::<Vec<_>>(), COMPILED.map(|(page, _)| page));
+    for (page, by) in COMPILED {
+        assert!(read(by).contains(page), "{by} does not compile {page}");
+    }
 }
 
 #[test]

@@ -26,6 +26,10 @@
 //! On, it is one read of the clock and 32 bytes into the thread's own ring.
 #![cfg_attr(not(feature = "std"), no_std)]
 
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/how-to/sdr-graphs.md")]
+mod shown {}
+
 mod event;
 mod granules;
 mod layout;
