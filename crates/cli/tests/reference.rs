@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Sections of a help that have a page of their own; what `--help` of several verbs repeats.
-const ELSEWHERE: [&str; 3] = ["Targets:", "Units:", "Arrival processes"];
+const ELSEWHERE: [&str; 4] = ["Targets:", "Simulated systems:", "Units:", "Arrival processes"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -26,7 +26,8 @@ fn help(verb: &str) -> String {
 
 /// The verbs that a help lists below the one that it is of.
 fn below(verb: &str, help: &str) -> Vec<String> {
-    let list = help.split("Commands:\n").nth(1).unwrap_or_default();
+    let list =
+        ["Commands:\n", "Verbs:\n"].iter().find_map(|head| help.split(head).nth(1)).unwrap_or_default();
     let names = list.lines().take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
     let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
     names.map(|name| format!("{verb} {name}").trim().to_owned()).collect()
@@ -128,7 +129,7 @@ fn made(name: &str) -> String {
     match name {
         "verbs" => verbs(),
         "record" => record(),
-        "targets" => fenced(&sections(&help("search"), &["Targets:", "Units:"])),
+        "targets" => fenced(&sections(&help("search"), &ELSEWHERE[..3])),
         "arrivals" => fenced(&sections(&help("trial"), &["Arrival processes"])),
         "goals" => fenced(&sections(&help("search"), &["A goal is"])),
         "exit codes" => fenced(&sections(&help(""), &["Exit codes:"])),
