@@ -11,7 +11,7 @@ use std::time::Duration;
 /// A goal that is accepted for an algorithm can be searched for with it.
 pub fn check(bytes: &[u8]) {
     let Ok(written) = WrittenGoal::parse(&text(bytes)) else { return };
-    for name in AlgorithmPlan::NAMES {
+    for name in AlgorithmPlan::all().map(AlgorithmPlan::name) {
         let algorithm = AlgorithmPlan::parse(name).expect("a name of an algorithm");
         let Ok(goal) = written.resolve(algorithm) else { continue };
         assert_eq!(goal.checked(), Ok(goal));

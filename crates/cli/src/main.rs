@@ -8,6 +8,7 @@ mod output;
 
 mod args;
 mod block;
+mod help;
 mod live;
 mod plan;
 mod progress;
@@ -28,7 +29,7 @@ use std::process::ExitCode;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    let typed: Vec<OsString> = std::env::args_os().collect();
+    let typed = help::asked_for(std::env::args_os().collect());
     let cli = match signals::end_at_once().map_err(Stop::Failure).and_then(|()| parse(&typed)) {
         Ok(cli) => cli,
         Err(Stop::Clap(why)) => return said(&why),
@@ -126,6 +127,12 @@ const PLAIN: [(&str, &str); 3] = [
 
 /// Help on stdout; what is wrong with the words on stderr.
 fn said(why: &clap::Error) -> ExitCode {
+    use clap::error::ErrorKind::{DisplayHelpOnMissingArgumentOrSubcommand, MissingSubcommand};
+    let bare = matches!(why.kind(), DisplayHelpOnMissingArgumentOrSubcommand | MissingSubcommand);
+    if bare && std::env::args_os().len() == 1 {
+        note!("{}", help::first().trim_end());
+        return ExitCode::from(USAGE);
+    }
     let words = why.render();
     if why.use_stderr() {
         let colored = console::colors_enabled_stderr();
@@ -133,11 +140,12 @@ fn said(why: &clap::Error) -> ExitCode {
         for (of_the_library, plain) in PLAIN {
             words = words.replace(of_the_library, plain);
         }
+        let words = help::printed(&words);
         note!("{}", output::colored(words.trim_end_matches('\n')));
         return ExitCode::from(USAGE);
     }
     let words = if console::colors_enabled() { words.ansi().to_string() } else { words.to_string() };
-    output::print(&words).map_or_else(|failure| end(&failure), |()| ExitCode::SUCCESS)
+    output::print(&help::printed(&words)).map_or_else(|failure| end(&failure), |()| ExitCode::SUCCESS)
 }
 
 fn end(failure: &Failure) -> ExitCode {

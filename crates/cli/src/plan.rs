@@ -2,7 +2,7 @@
 
 use crate::args::{CompareArgs, InjectArgs, SearchArgs, TrafficArgs, TrialArgs};
 use dropline_failure::Failure;
-use dropline_search::{Goal, Limits, Preset, mdr};
+use dropline_search::{Goal, Limits, Preset};
 use dropline_stats::compare::Questions;
 use dropline_targets::Target;
 use dropline_traffic::{Means, Moving, Priority, Sources, Targets};
@@ -40,7 +40,7 @@ pub(crate) fn profiles(
         Err(_) => parts("--streams", &args.streams)?,
     };
     let mut drain = preset.map_or_else(Drain::default, Preset::drain);
-    if let Some(text) = &args.drain {
+    if let Some(text) = &args.measured.drain {
         drain.longest = read("--drain", quantities::duration(text))?;
     }
     let base = TrafficProfile {
@@ -113,7 +113,7 @@ pub(crate) fn searches(
             .advice("measure it with  dropline trial"));
     }
     let replayed = replayed(args);
-    let preset = preset(args, replayed.as_ref())?;
+    let preset = preset(args, replayed.as_ref());
     let (algorithm, goals) = asked(args)?;
     let mut limits = match &replayed {
         Some(record) => record.limits,
@@ -184,13 +184,10 @@ pub(crate) fn replayed(args: &SearchArgs) -> Option<SearchPlan> {
     SearchPlan::of_record(&record).ok().filter(|_| args.preset.is_none())
 }
 
-fn preset(args: &SearchArgs, replayed: Option<&SearchPlan>) -> Result<Option<Preset>, Failure> {
-    match &args.preset {
-        None if replayed.is_some() => Ok(None),
-        Some(word) => word.parse().map(Some).map_err(|why| Failure::usage(format!("--preset: {why}"))),
-        None if args.goal.is_empty() && args.algorithm.as_deref() == Some("mlr") => Ok(Some(Preset::Csit)),
-        None => Ok(None),
-    }
+fn preset(args: &SearchArgs, replayed: Option<&SearchPlan>) -> Option<Preset> {
+    let is_mlr = matches!(args.algorithm, Some(AlgorithmPlan::Mlr { .. }));
+    let csit = replayed.is_none() && args.goal.is_empty() && is_mlr;
+    args.preset.or(csit.then_some(Preset::Csit))
 }
 
 fn algorithm(
@@ -199,14 +196,14 @@ fn algorithm(
     replayed: Option<&SearchPlan>,
 ) -> Result<AlgorithmPlan, Failure> {
     let implied = if args.preset.is_some() { "mlr" } else { "credible" };
-    let name = args.algorithm.as_deref().unwrap_or(implied);
-    if args.preset.is_some() && name != "mlr" {
-        return Err(Failure::usage(format!("--preset implies --algorithm mlr, not {name}")));
-    }
-    let mut algorithm = match replayed {
-        Some(record) if args.algorithm.is_none() => record.algorithm,
-        _ => AlgorithmPlan::parse(name)?,
+    let mut algorithm = match (args.algorithm, replayed) {
+        (Some(named), _) => named,
+        (None, Some(record)) => record.algorithm,
+        (None, None) => AlgorithmPlan::parse(implied)?,
     };
+    if args.preset.is_some() && !matches!(algorithm, AlgorithmPlan::Mlr { .. }) {
+        return Err(Failure::usage(format!("--preset implies --algorithm mlr, not {}", algorithm.name())));
+    }
     match &mut algorithm {
         AlgorithmPlan::Mlr { effective } => {
             if let Some(preset) = preset {
@@ -214,11 +211,7 @@ fn algorithm(
             }
         }
         AlgorithmPlan::Mdr { version, intermediate_phases, doublings } => {
-            if let Some(word) = &args.mdr_version {
-                *version = mdr::Version::named(word).ok_or_else(|| {
-                    Failure::usage(format!("--mdr-version {word:?}: there are current and first"))
-                })?;
-            }
+            *version = args.mdr_version.unwrap_or(*version);
             *intermediate_phases = args.mdr_phases.unwrap_or(*intermediate_phases);
             *doublings = args.mdr_doublings.unwrap_or(*doublings);
         }
@@ -324,8 +317,8 @@ pub(crate) fn moving(traffic: &TrafficArgs) -> Result<Moving, Failure> {
     };
     Ok(Moving {
         means: Means {
-            send: read("--send", args.send.parse())?,
-            receive: read("--receive", args.receive.parse())?,
+            send: args.send,
+            receive: args.receive,
             senders: Some(args.senders),
             receivers: Some(args.receivers),
             cpus: read("--cpus", args.cpus.parse())?,
@@ -336,10 +329,10 @@ pub(crate) fn moving(traffic: &TrafficArgs) -> Result<Moving, Failure> {
             first_port: args.source_port,
         },
         targets: Targets {
-            addresses: addresses("--target-addresses", args.target_addresses.as_deref())?,
-            ports: args.target_ports,
+            addresses: addresses("--target-addresses", traffic.measured.target_addresses.as_deref())?,
+            ports: traffic.measured.target_ports,
         },
-        target_pid: args.pid,
+        target_pid: traffic.measured.pid,
     })
 }
 
@@ -442,14 +435,14 @@ pub(crate) fn smallest_effect(text: Option<&str>) -> Result<Option<f64>, Failure
 pub(crate) fn asked(args: &SearchArgs) -> Result<(AlgorithmPlan, Vec<Goal>), Failure> {
     let replayed = replayed(args);
     let replayed = replayed.as_ref();
-    let preset = preset(args, replayed)?;
+    let preset = preset(args, replayed);
     let algorithm = algorithm(args, preset, replayed)?;
     Ok((algorithm, goals(args, algorithm, preset, replayed)?))
 }
 
 /// How long an exec: program may stay silent.
 pub(crate) fn patience(args: &TrafficArgs) -> Result<Duration, Failure> {
-    read("--patience", quantities::positive_duration(&args.patience))
+    read("--patience", quantities::positive_duration(&args.measured.patience))
 }
 
 /// New limits of a resumed search, where they are given.

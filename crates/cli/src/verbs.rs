@@ -52,7 +52,7 @@ fn conditions(traffic: &TrafficArgs, command_line: Vec<String>) -> Result<Condit
         command_line,
         stop: stop_on_signals()?,
         patience: plan::patience(traffic)?,
-        slices: traffic.slices,
+        slices: traffic.measured.slices,
         generator_limit: None,
         moving: plan::moving(traffic)?,
     })

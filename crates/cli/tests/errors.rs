@@ -55,7 +55,8 @@ fn goals_that_cannot_be_met_are_usage_errors() {
         refused(&["search", "sim:hard", &format!("--goal={goal}")], 2, &[says]);
     }
     refused(&["search", "sim:hard", "--algorithm=mdr", "--goal=0,width=1%", "--goal=1%"], 2, &["width"]);
-    refused(&["search", "sim:hard", "--algorithm=mrd"], 2, &["did you mean \"mdr\"?"]);
+    refused(&["search", "sim:hard", "--algorithm=credibel"], 2, &["similar value", "'credible'"]);
+    refused(&["search", "sim:hard", "--algorithm=x"], 2, &["possible values: credible, mlr, mdr, binary"]);
     refused(&["search", "sim:hard", "--preset=cist"], 2, &["csit"]);
 }
 

@@ -59,11 +59,6 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Whether a line is a command that is shown.
-fn is_command(line: &str) -> bool {
-    line.split([' ', '|']).any(|word| matches!(word, "dropline" | "cargo"))
-}
-
 /// The commands under `Example`s and `Try it`; a long one goes on in the next line.
 fn in_help(help: &str) -> Vec<String> {
     let mut commands: Vec<String> = Vec::new();
@@ -71,11 +66,11 @@ fn in_help(help: &str) -> Vec<String> {
     for line in help.lines() {
         if line.starts_with("Example") || line.starts_with("Try it") {
             inside = true;
-        } else if inside && line.starts_with("  ") && is_command(line) {
-            commands.push(line.trim().into());
-        } else if inside && line.starts_with("  ") {
+        } else if inside && line.starts_with("   ") {
             let last = commands.last_mut().expect("a command to go on with");
-            *last = format!("{last} {}", line.trim());
+            *last = format!("{} {}", last.trim_end_matches([' ', '\\']), line.trim());
+        } else if inside && line.starts_with("  ") {
+            commands.push(line.trim().into());
         } else if !line.ends_with(':') {
             inside = false;
         }
@@ -154,7 +149,7 @@ fn anew(printed: &[String], said: &str) -> Vec<String> {
 fn examples(bench: &Bench) -> Vec<Example> {
     let verbs = |words: &[&str]| {
         let help = bench.done(&[words, &["--help"]].concat()).text;
-        let list = help.split("Commands:\n").nth(1).unwrap_or_default();
+        let list = help.split("Verbs:\n").nth(1).unwrap_or_default();
         let names = list.lines().take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
         let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
         (in_help(&help), names.map(str::to_owned).collect::<Vec<_>>())

@@ -26,8 +26,7 @@ fn help(verb: &str) -> String {
 
 /// The verbs that a help lists below the one that it is of.
 fn below(verb: &str, help: &str) -> Vec<String> {
-    let list =
-        ["Commands:\n", "Verbs:\n"].iter().find_map(|head| help.split(head).nth(1)).unwrap_or_default();
+    let list = help.split("Verbs:\n").nth(1).unwrap_or_default();
     let names = list.lines().take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
     let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
     names.map(|name| format!("{verb} {name}").trim().to_owned()).collect()

@@ -8,7 +8,7 @@ mod oracle;
 mod raw;
 mod series;
 
-use super::{Effort, Found};
+use super::{Effort, Experiment, Found};
 use dropline_failure::Failure;
 use dropline_record::{Study, Table};
 use dropline_stats::compare::{Comparison, Design, Overall, Questions, Verdict};
@@ -53,6 +53,16 @@ struct Cell {
     core_estimates: Vec<f64>,
     tail_estimates: Vec<f64>,
 }
+
+/// Its row in the table of experiments.
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "aa-compare",
+    about: "Does compare see changes that are there, and none that are not, beside Welch and Mann-Whitney?",
+    runs: Some(PAIRS),
+    flags: &["small"],
+    run,
+    distributions: Vec::new,
+};
 
 /// Runs pairs of each cell: 2 000 where nobody says.
 ///

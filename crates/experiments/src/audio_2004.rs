@@ -4,7 +4,7 @@ mod claims;
 mod simulated;
 mod tables;
 
-use super::{Effort, Found};
+use super::{Effort, Experiment, Found};
 use dropline_distributions::fit::{FitPlan, fit};
 use dropline_distributions::import::{Hints, ImportError, Imported, table};
 use dropline_failure::Failure;
@@ -36,6 +36,16 @@ const RUNS: [(&str, &str, &str); 4] = [
 const SLOW: f64 = 42.0;
 /// From where on the thread saw equal chances.
 const FLAT_FROM: f64 = 47.0;
+
+/// Its row in the table of experiments.
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "audio-2004",
+    about: "Delays of a thread measured in 2004: normal, gamma, or several code paths?",
+    runs: None,
+    flags: &["small"],
+    run,
+    distributions,
+};
 
 /// Fits the four histograms and answers each claim.
 ///

@@ -6,7 +6,7 @@ mod ran;
 mod tables;
 mod turns;
 
-use super::{Effort, Found, run_log};
+use super::{Effort, Experiment, Found, run_log};
 use cell::{Cell, Variant, WEIGHED};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
@@ -40,6 +40,16 @@ impl Block {
         }
     }
 }
+
+/// Its row in the table of experiments.
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "flowgraph-latency",
+    about: "How long samples take through FutureSDR and GNU Radio graphs, and what tracepoints cost (needs cargo xtask setup flowgraph)",
+    runs: Some(RUNS),
+    flags: &["small", "full", "only", "keep"],
+    run,
+    distributions: Vec::new,
+};
 
 /// Performs what is not yet in the file of runs, and says what was found.
 ///

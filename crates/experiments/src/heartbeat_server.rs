@@ -9,7 +9,7 @@ mod drain;
 mod flood;
 mod trip;
 
-use super::{Effort, Found};
+use super::{Effort, Experiment, Found};
 use contestant::Workshop;
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study, Table};
@@ -74,6 +74,16 @@ impl Account {
         self.sent == self.stored + self.rejected + self.requests + self.dropped
     }
 }
+
+/// Its row in the table of experiments.
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "heartbeat-server",
+    about: "CPU, loss and round trip of heartbeat serve beside a server with the original's habits",
+    runs: Some(RUNS),
+    flags: &["small"],
+    run,
+    distributions: Vec::new,
+};
 
 /// Runs it.
 ///

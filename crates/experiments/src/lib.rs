@@ -1,7 +1,7 @@
 //! The project's own studies: a question each, with its rival.
 //!
 //! Owns the experiments, what the heartbeat costs and how reliable it is. No verb knows a study.
-//! Start reading at [`run`].
+//! Start reading at [`EXPERIMENTS`].
 
 pub mod aa_compare;
 pub mod audio_2004;
@@ -16,7 +16,7 @@ pub mod search_coverage;
 pub mod search_real;
 pub mod wakeup_cyclictest;
 
-use dropline_failure::{Failure, nearest};
+use dropline_failure::Failure;
 use dropline_record::Study;
 use dropline_report::{Calibration, Graph};
 use std::path::PathBuf;
@@ -56,40 +56,53 @@ pub struct Effort {
     pub stop: Arc<AtomicBool>,
 }
 
-/// Names of the experiments.
-pub const NAMES: [&str; 9] = [
-    "aa-compare",
-    "audio-2004",
-    "flowgraph-latency",
-    "heartbeat-server",
-    "poisson-loss",
-    "search-cost",
-    "search-coverage",
-    "search-real",
-    "wakeup-cyclictest",
-];
-
-/// Runs the experiment of this name; `progress` is told what it is at.
-///
-/// # Errors
-/// If there is none of this name, or the user wants to stop.
-pub fn run(name: &str, effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
-    match name {
-        "audio-2004" => audio_2004::run(effort, progress),
-        "flowgraph-latency" => flowgraph_latency::run(effort, progress),
-        "heartbeat-server" => heartbeat_server::run(effort, progress),
-        "aa-compare" => aa_compare::run(effort, progress),
-        "poisson-loss" => poisson_loss::run(effort, progress),
-        "search-cost" => search_cost::run(effort, progress),
-        "search-coverage" => search_coverage::run(effort, progress),
-        "search-real" => search_real::run(effort, progress),
-        "wakeup-cyclictest" => wakeup_cyclictest::run(effort, progress),
-        _ => Err(Failure::usage(format!("there is no experiment {name:?}{}", nearest(name, &NAMES)))
-            .advice(format!("there are {}", NAMES.join(", ")))),
-    }
+/// An experiment that can be named.
+#[derive(Debug)]
+pub struct Experiment {
+    /// The word that names it.
+    pub name: &'static str,
+    /// What it asks, in a sentence.
+    pub about: &'static str,
+    /// How often it repeats everything when nobody says, where it repeats anything.
+    pub runs: Option<u32>,
+    /// The flags beside `--runs` that it heeds.
+    pub flags: &'static [&'static str],
+    run: Run,
+    distributions: fn() -> Vec<dropline_record::Fit>,
 }
 
-/// Distributions that an experiment is about, for its page.
-pub fn distributions(name: &str) -> Vec<dropline_record::Fit> {
-    if name == "audio-2004" { audio_2004::distributions() } else { Vec::new() }
+/// Performs an experiment, and tells what it is at.
+type Run = fn(&Effort, &mut dyn FnMut(&str)) -> Result<Found, Failure>;
+
+/// Every experiment, in the order of the help. A new one is a file beside this and a line here.
+pub static EXPERIMENTS: [Experiment; 9] = [
+    aa_compare::EXPERIMENT,
+    audio_2004::EXPERIMENT,
+    flowgraph_latency::EXPERIMENT,
+    heartbeat_server::EXPERIMENT,
+    poisson_loss::EXPERIMENT,
+    search_cost::EXPERIMENT,
+    search_coverage::EXPERIMENT,
+    search_real::EXPERIMENT,
+    wakeup_cyclictest::EXPERIMENT,
+];
+
+impl Experiment {
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        EXPERIMENTS.iter().find(|one| one.name == name)
+    }
+
+    /// Runs it; `progress` is told what it is at.
+    ///
+    /// # Errors
+    /// If it cannot run here, or the user wants to stop.
+    pub fn run(&self, effort: &Effort, progress: &mut dyn FnMut(&str)) -> Result<Found, Failure> {
+        (self.run)(effort, progress)
+    }
+
+    /// Distributions that it is about, for its page.
+    pub fn distributions(&self) -> Vec<dropline_record::Fit> {
+        (self.distributions)()
+    }
 }

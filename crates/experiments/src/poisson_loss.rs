@@ -10,7 +10,7 @@ mod row;
 mod scene;
 mod tables;
 
-use super::{Effort, Found, run_log};
+use super::{Effort, Experiment, Found, run_log};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
 use observed::Observed;
@@ -19,6 +19,16 @@ use std::sync::atomic::Ordering;
 
 /// Runs of a row, as the seed had.
 const RUNS: u32 = 5;
+
+/// Its row in the table of experiments.
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "poisson-loss",
+    about: "Why a server lost half as many packets: ticks, closed loops, true Poisson arrivals, and a replay",
+    runs: Some(RUNS),
+    flags: &["small", "full", "only", "keep"],
+    run,
+    distributions: Vec::new,
+};
 
 /// Performs what is not yet in the file of runs, and says what was found.
 ///

@@ -3,7 +3,7 @@
 //! Two simulated systems stand for the two test suites there; time is virtual, and a trial costs half a
 //! second beyond its duration. The widths are those that made MDR comparable with the binary result.
 
-use super::{Effort, Found};
+use super::{Effort, Experiment, Found};
 use dropline_archive::record_file::Output;
 use dropline_failure::Failure;
 use dropline_record::{Record, Study, Table};
@@ -135,6 +135,16 @@ struct Cell {
     column: usize,
     seconds: Vec<f64>,
 }
+
+/// Its row in the table of experiments.
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "search-cost",
+    about: "What MDR costs beside binary search and RFC 9971, as in the tables of 2018",
+    runs: Some(RUNS),
+    flags: &[],
+    run,
+    distributions: Vec::new,
+};
 
 /// Runs the whole matrix.
 ///

@@ -8,7 +8,7 @@ mod rival;
 mod searches;
 mod tables;
 
-use super::{Effort, Found, run_log};
+use super::{Effort, Experiment, Found, run_log};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
 use dropline_report::{Calibration, CalibrationLine};
@@ -29,6 +29,16 @@ const LEVEL: u64 = 950_000_000;
 const TREACHEROUS: [&str; 5] = ["two-state", "drift", "floor", "band", "cold-start"];
 /// Systems on which any level is reached, or that have no truth.
 const EASY: [&str; 4] = ["hard", "lossless", "dead", "bucket"];
+
+/// Its row in the table of experiments.
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "search-coverage",
+    about: "How often each search's answer contains the true limit of simulated systems, how wide it is, and what it costs",
+    runs: Some(RUNS),
+    flags: &["first-seed", "only", "keep"],
+    run,
+    distributions: Vec::new,
+};
 
 /// Runs the whole matrix on all cores, but what is in the file of runs.
 ///

@@ -8,7 +8,7 @@ mod observed;
 mod scene;
 mod tables;
 
-use super::{Effort, Found, run_log};
+use super::{Effort, Experiment, Found, run_log};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
 use observed::Observed;
@@ -24,6 +24,16 @@ const BUDGET: Duration = Duration::from_secs(36);
 const SMALL_BUDGET: Duration = Duration::from_secs(4);
 /// A reference has so many times the time.
 const REFERENCE: u32 = 4;
+
+/// Its row in the table of experiments.
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "search-real",
+    about: "The same of real systems: a token bucket in network namespaces (root), a service that sleeps, a busy neighbour; 40 minutes",
+    runs: Some(RUNS),
+    flags: &["small", "only", "budget", "keep"],
+    run,
+    distributions: Vec::new,
+};
 
 /// Searches what is not yet in the file of runs, in turn: whatever disturbs this machine for a while meets all.
 ///

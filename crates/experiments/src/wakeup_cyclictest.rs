@@ -3,7 +3,7 @@
 mod block;
 mod tables;
 
-use super::{Effort, Found, run_log};
+use super::{Effort, Experiment, Found, run_log};
 use block::{Block, By, Conditions};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Study};
@@ -18,6 +18,16 @@ const LENGTH: Duration = Duration::from_secs(5);
 const SMALL: Duration = Duration::from_millis(500);
 /// The order of the turns.
 const SEED: u64 = 2026;
+
+/// Its row in the table of experiments.
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "wakeup-cyclictest",
+    about: "Does wakeup: measure what cyclictest does? Both in turns, two minutes (root; needs cargo xtask setup rivals)",
+    runs: Some(BLOCKS),
+    flags: &["small", "keep"],
+    run,
+    distributions: Vec::new,
+};
 
 /// Performs what is not yet in the file of blocks, and says what was found.
 ///

@@ -198,7 +198,8 @@ fn tracepoints_that_are_off_or_absent_change_no_count() {
 #[test]
 #[ignore = "needs FutureSDR: make test-flowgraph"]
 fn the_experiment_runs_in_small_and_finds_no_run_inconsistent() {
-    use dropline_experiments::Effort;
+    use dropline_experiments::{Effort, Experiment};
+    let experiment = Experiment::named("flowgraph-latency").unwrap();
     let directory = tempfile::tempdir().unwrap();
     let effort = Effort {
         runs: None,
@@ -211,15 +212,13 @@ fn the_experiment_runs_in_small_and_finds_no_run_inconsistent() {
         stop: Arc::default(),
     };
     let mut said = Vec::new();
-    let found =
-        dropline_experiments::run("flowgraph-latency", &effort, &mut |at| said.push(at.to_owned())).unwrap();
+    let found = experiment.run(&effort, &mut |at| said.push(at.to_owned())).unwrap();
     let doubts: Vec<&str> = found.study.caveats.iter().map(|caveat| caveat.text.as_str()).collect();
     assert_eq!(doubts, [""; 0]);
     assert_eq!((found.study.tables.len(), found.study.charts.len()), (3, 2));
     assert!(!said.is_empty());
     // A second time nothing is left to do.
     said.clear();
-    let again =
-        dropline_experiments::run("flowgraph-latency", &effort, &mut |at| said.push(at.to_owned())).unwrap();
+    let again = experiment.run(&effort, &mut |at| said.push(at.to_owned())).unwrap();
     assert_eq!((said.len(), &again.study.tables[0]), (0, &found.study.tables[0]));
 }

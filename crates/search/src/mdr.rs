@@ -59,9 +59,20 @@ impl Version {
         }
     }
 
+    /// Both, for help texts.
+    pub const ALL: [Self; 2] = [Self::Current, Self::First];
+
+    /// What it is, for help texts.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::First => "the rules of April 2018",
+            Self::Current => "the rules since May 2018",
+        }
+    }
+
     /// The version of this name.
     pub fn named(word: &str) -> Option<Self> {
-        [Self::First, Self::Current].into_iter().find(|version| version.name() == word)
+        Self::ALL.into_iter().find(|version| version.name() == word)
     }
 }
 

@@ -11,8 +11,9 @@ pub use fields::FieldError;
 pub use question::Question;
 pub use wrong::WrongAnswer;
 
-use super::Opening;
 use super::said::Said;
+use super::scheme::command;
+use super::{Kind, Opening, Scheme};
 use dropline_archive::reading::{self, Unread};
 use dropline_failure::Failure;
 use dropline_traffic::{Farewell, Started, start_with_us};
@@ -25,6 +26,13 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// Its row in the table of targets.
+pub(super) const SCHEME: Scheme = Scheme {
+    prefix: "exec:",
+    forms: &[("exec:COMMAND", "another program performs the trials, one JSON object on each line")],
+    parse: |rest| command(rest).map(|command| Kind::Exec { command }),
+};
 
 /// Lines that are read before somebody wants them; a program that says more waits.
 const LINES_AHEAD: usize = 2;

@@ -4,7 +4,7 @@
 //! trial is the check that what reached it was kept.
 
 use super::udp::resolve;
-use super::{Kind, Opened, Opening};
+use super::{Kind, Opened, Opening, Scheme};
 use dropline_aggregator::address::host_and_port;
 use dropline_aggregator::client::{Answer, ask, connect};
 use dropline_aggregator::sender::{Sent, offer};
@@ -18,8 +18,15 @@ use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+/// Its row in the table of targets.
+pub(super) const SCHEME: Scheme = Scheme {
+    prefix: "heartbeat://",
+    forms: &[("heartbeat://HOST:PORT", "a heartbeat aggregator; its report is the check of what it kept")],
+    parse,
+};
+
 /// Reads `HOST:PORT`.
-pub(super) fn parse(word: &str) -> Result<Kind, Failure> {
+fn parse(word: &str) -> Result<Kind, Failure> {
     let wrong =
         || Failure::usage(format!("heartbeat://{word} is no address; write heartbeat://127.0.0.1:9060"));
     let (host, port) = host_and_port(word).ok_or_else(wrong)?;

@@ -1,6 +1,6 @@
 //! `jack:` targets: an audio server's cycle, and how late its client is called.
 
-use super::{Opened, Opening, parameters};
+use super::{Kind, Opened, Opening, Scheme, parameters};
 use dropline_failure::{Failure, nearest};
 use dropline_jack::{JackError, JackMeasurer, Settings, running};
 use dropline_trial::{Arrival, Measurer, Rate, TrafficProfile, Trial, TrialInput};
@@ -20,8 +20,18 @@ pub(super) struct Audio {
     period: u32,
 }
 
+/// Its row in the table of targets.
+pub(super) const SCHEME: Scheme = Scheme {
+    prefix: "jack:",
+    forms: &[
+        ("jack:?period=32", "an audio server's cycles (also rate, priority, realtime)"),
+        ("jack:?server=default", "the same of an audio server that runs already"),
+    ],
+    parse: |rest| parse(rest).map(Kind::Jack),
+};
+
 /// Reads `?period=32&rate=48000&priority=80&realtime=no` or `?server=default`.
-pub(super) fn parse(word: &str) -> Result<Audio, Failure> {
+fn parse(word: &str) -> Result<Audio, Failure> {
     let (rest, parameters) = parameters(word)?;
     if !rest.is_empty() {
         return Err(Failure::usage(format!(

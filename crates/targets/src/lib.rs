@@ -12,6 +12,7 @@ mod heartbeat;
 mod jack;
 pub mod replay;
 mod said;
+mod scheme;
 mod simulated;
 pub mod udp;
 mod wakeup;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+pub use scheme::{KINDS, Scheme};
 pub use simulated::Simulation;
 pub use udp::generator_limit;
 
@@ -101,36 +103,7 @@ impl Target {
     /// # Errors
     /// If the word names no kind of target, or a part of it is wrong.
     pub fn parse(word: &str) -> Result<Self, Failure> {
-        const KINDS: &str = "udp://HOST:PORT, heartbeat://HOST:PORT, sim:NAME, wakeup:, jack:, flowgraph:futuresdr, \
-             flowgraph:gnuradio, flowgraph:exec:COMMAND, exec:COMMAND or \
-             replay:RECORD";
-        let kind = if let Some(rest) = word.strip_prefix("udp://") {
-            udp::parse(rest)?
-        } else if let Some(rest) = word.strip_prefix("sim:") {
-            Kind::Sim(Simulation::parse(rest)?)
-        } else if let Some(rest) = word.strip_prefix("exec:") {
-            let command = shlex::split(rest).filter(|words| !words.is_empty()).ok_or_else(|| {
-                Failure::usage(format!("{rest:?} is no command: a quote is open, or it is empty"))
-            })?;
-            Kind::Exec { command }
-        } else if let Some(rest) = word.strip_prefix("flowgraph:") {
-            Kind::Flowgraph(crate::flowgraph::Settings::parse(rest)?)
-        } else if let Some(rest) = word.strip_prefix("heartbeat://") {
-            heartbeat::parse(rest)?
-        } else if let Some(rest) = word.strip_prefix("wakeup:") {
-            Kind::Wakeup(wakeup::parse(rest)?)
-        } else if let Some(rest) = word.strip_prefix("jack:") {
-            Kind::Jack(jack::parse(rest)?)
-        } else if let Some(rest) = word.strip_prefix("replay:") {
-            Kind::Replay { path: rest.into() }
-        } else if word.is_empty() {
-            return Err(Failure::usage("nothing is named that could be measured")
-                .advice(format!("give a TARGET, or a scenario its target = \"…\": {KINDS}")));
-        } else {
-            return Err(Failure::usage(format!("{word:?} is no target"))
-                .advice(format!("a target is {KINDS}; try sim:consistent")));
-        };
-        Ok(Self { word: word.into(), kind, stored: false })
+        Ok(Self { word: word.into(), kind: scheme::parse(word)?, stored: false })
     }
 
     /// Reads a target that a record names: data, which may come from elsewhere. It starts no program.

@@ -1,11 +1,22 @@
 //! `replay:` targets: stored trials answered again.
 
+use super::{Kind, Scheme};
 use dropline_archive::record_file::read_record;
 use dropline_failure::Failure;
 use dropline_record::Record;
 use dropline_trial::{LoadRange, Measurer, Rate, Trial, TrialInput};
 use std::collections::VecDeque;
 use std::path::Path;
+
+/// Its row in the table of targets.
+pub(super) const SCHEME: Scheme = Scheme {
+    prefix: "replay:",
+    forms: &[(
+        "replay:RECORD",
+        "stored trials answered again; what a search is not told, it takes from the record",
+    )],
+    parse: |rest| Ok(Kind::Replay { path: rest.into() }),
+};
 
 /// A record whose trials are answered again, in their order, each once.
 pub struct Replay {

@@ -1,11 +1,21 @@
 //! `sim:` targets: a simulated system with known truth, in virtual time.
 
-use super::{Opened, Opening, parameters, quantity};
+use super::{Kind, Opened, Opening, Scheme, parameters, quantity};
 use dropline_failure::{Failure, nearest};
 use dropline_search::Goal;
 use dropline_sim::{Settings, Simulated, System, default_range};
 use dropline_trial::{LoadRange, Measurer, Packet, Rate, TrafficProfile, Trial, TrialInput, quantities};
 use std::time::Duration;
+
+/// Its row in the table of targets.
+pub(super) const SCHEME: Scheme = Scheme {
+    prefix: "sim:",
+    forms: &[(
+        "sim:NAME?capacity=9Mpps",
+        "a simulated system with a known true limit, in virtual time (also overhead, seed)",
+    )],
+    parse: |rest| Simulation::parse(rest).map(Kind::Sim),
+};
 
 /// A simulated system and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,8 +27,13 @@ pub struct Simulation {
 }
 
 impl Simulation {
+    /// The names of all systems.
+    pub fn systems() -> Vec<&'static str> {
+        System::names()
+    }
+
     /// Reads `NAME?capacity=9Mpps&overhead=0.5s&seed=7`.
-    pub(super) fn parse(word: &str) -> Result<Self, Failure> {
+    fn parse(word: &str) -> Result<Self, Failure> {
         let (name, parameters) = parameters(word)?;
         let system = System::named(name).map_err(|_| {
             let names = System::names();

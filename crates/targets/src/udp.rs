@@ -1,6 +1,6 @@
 //! `udp://` targets: a UDP service that answers each request, or takes packets one way.
 
-use super::{Kind, Opened, Opening, parameters};
+use super::{Kind, Opened, Opening, Scheme, parameters};
 use dropline_aggregator::address::host_and_port;
 use dropline_consent::{consent, refused};
 use dropline_failure::{Failure, nearest};
@@ -14,8 +14,19 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+/// Its row in the table of targets.
+pub(super) const SCHEME: Scheme = Scheme {
+    prefix: "udp://",
+    forms: &[
+        ("udp://HOST:PORT", "a UDP service that echoes each request"),
+        ("udp://HOST:PORT?reply=any", "the same for a service that echoes only the first 16 bytes"),
+        ("udp://HOST:PORT?reply=none", "a one-way service, counted at its socket"),
+    ],
+    parse,
+};
+
 /// Reads `HOST:PORT` or `HOST:PORT?reply=none`.
-pub(super) fn parse(word: &str) -> Result<Kind, Failure> {
+fn parse(word: &str) -> Result<Kind, Failure> {
     let (address, parameters) = parameters(word)?;
     let wrong = || Failure::usage(format!("udp://{address} is no address; write udp://127.0.0.1:7007"));
     let (host, port) = host_and_port(address).ok_or_else(wrong)?;

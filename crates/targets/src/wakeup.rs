@@ -1,6 +1,6 @@
 //! `wakeup:` targets: a timer, and how late its thread wakes up.
 
-use super::{Opened, Opening, parameters, quantity};
+use super::{Kind, Opened, Opening, Scheme, parameters, quantity};
 use dropline_failure::{Failure, nearest};
 use dropline_trial::{Arrival, Measurer, TrafficProfile, Trial, TrialInput, quantities};
 use dropline_wakeup::{Policy, Settings, WakeupError, WakeupMeasurer};
@@ -10,8 +10,18 @@ const NAMES: [&str; 6] = ["threads", "priority", "policy", "cpus", "slack", "sto
 /// Most threads: beyond, they wait for one another.
 const MOST_THREADS: u32 = 1024;
 
+/// Its row in the table of targets.
+pub(super) const SCHEME: Scheme = Scheme {
+    prefix: "wakeup:",
+    forms: &[(
+        "wakeup:?threads=2",
+        "a timer: how late its threads wake up (also priority, cpus, policy, slack, stop)",
+    )],
+    parse: |rest| parse(rest).map(Kind::Wakeup),
+};
+
 /// Reads `?threads=2&priority=80&cpus=0,1&policy=fifo&slack=1ns&stop=200us`.
-pub(super) fn parse(word: &str) -> Result<Settings, Failure> {
+fn parse(word: &str) -> Result<Settings, Failure> {
     let (rest, parameters) = parameters(word)?;
     if !rest.is_empty() {
         return Err(Failure::usage(format!(

@@ -55,6 +55,17 @@ impl SendMeans {
             Self::Packet => "packet",
         }
     }
+
+    /// What it is, for help texts.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Auto => "as fits the load and the path",
+            Self::Send => "one system call for each packet",
+            Self::Sendmmsg => "one system call for all packets that are due",
+            Self::Gso => "packets that are due as one train, which the kernel splits",
+            Self::Packet => "own Ethernet frames past the queueing discipline (CAP_NET_RAW)",
+        }
+    }
 }
 
 impl ReceiveMeans {
@@ -68,6 +79,16 @@ impl ReceiveMeans {
             Self::Block => "block",
             Self::Spin => "spin",
             Self::Gro => "gro",
+        }
+    }
+
+    /// What it is, for help texts.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Auto => "as fits the number of CPUs",
+            Self::Block => "sleep until packets are there",
+            Self::Spin => "poll all the time, which keeps a CPU busy",
+            Self::Gro => "poll, and take trains of packets whole",
         }
     }
 

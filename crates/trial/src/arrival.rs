@@ -115,6 +115,10 @@ pub const KINDS: [Kind; 12] = [
     yielding::KIND,
 ];
 
+/// How a sum of processes is written, and what it is.
+pub const SUM: (&str, &str) =
+    ("poisson+constant or 64*poisson", "sums of independent processes with equal shares of the load");
+
 /// Gives the departure times of a recording, in ns, by the name a user wrote; or says why it cannot.
 pub type ReadTimes<'a> = dyn FnMut(&str) -> Result<Vec<u64>, String> + 'a;
 

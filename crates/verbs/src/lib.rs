@@ -6,6 +6,7 @@
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod algorithm;
 pub mod arrival_argument;
 pub mod compare;
 pub mod doctor;

@@ -1,6 +1,7 @@
 //! What a search shall do, resolved: nothing is left to guess.
 
-use dropline_failure::{Failure, nearest};
+pub use crate::algorithm::AlgorithmPlan;
+use dropline_failure::Failure;
 use dropline_record::{GoalLine, LimitsLine, MdrLine, ProfileLine, SearchLine};
 use dropline_search::mlr::EffectiveDuration;
 use dropline_search::{
@@ -11,95 +12,7 @@ use dropline_trial::{LoadRange, Ratio, TrafficProfile};
 use std::time::Duration;
 
 /// Time beyond it for bounds that are regular by RFC 9971.
-const CERTIFY_BUDGET: Duration = Duration::from_secs(1200);
-
-/// Which algorithm, with its own settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AlgorithmPlan {
-    /// RFC 2544 bisection.
-    Binary,
-    /// Intervals that hold the truth as often as they say.
-    Credible {
-        /// How often.
-        level: Ratio,
-        /// Whether it goes on until RFC 9971 calls the same goals regular.
-        certify: bool,
-    },
-    /// Multiple drop rate search.
-    Mdr {
-        /// Which of its rules.
-        version: mdr::Version,
-        /// Phases between the initial and the final one.
-        intermediate_phases: u8,
-        /// How often an external step doubles the width.
-        doublings: u8,
-    },
-    /// RFC 9971.
-    Mlr {
-        /// What a trial's time counts as.
-        effective: EffectiveDuration,
-    },
-}
-
-impl AlgorithmPlan {
-    /// The words a user types.
-    pub const NAMES: [&str; 4] = ["credible", "mlr", "mdr", "binary"];
-
-    /// The algorithm of this name with its defaults.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub fn parse(word: &str) -> Result<Self, Failure> {
-        match word {
-            "binary" => Ok(Self::Binary),
-            "credible" => Ok(Self::Credible {
-                level: Ratio::from_billionths(950_000_000).expect("95 %"),
-                certify: false,
-            }),
-            "mdr" => Ok(Self::Mdr { version: mdr::Version::Current, intermediate_phases: 2, doublings: 1 }),
-            "mlr" => Ok(Self::Mlr { effective: EffectiveDuration::Trial }),
-            _ => {
-                Err(Failure::usage(format!("there is no algorithm {word:?}{}", nearest(word, &Self::NAMES)))
-                    .advice(format!("there are {}", Self::NAMES.join(", "))))
-            }
-        }
-    }
-
-    /// The word a user types.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Binary => "binary",
-            Self::Credible { .. } => "credible",
-            Self::Mdr { .. } => "mdr",
-            Self::Mlr { .. } => "mlr",
-        }
-    }
-
-    /// Bound on the search's time when the user gives none.
-    pub fn default_budget(self) -> Option<Duration> {
-        match self {
-            Self::Binary => None,
-            Self::Credible { .. } => Some(credible::BUDGET),
-            Self::Mdr { .. } => Some(Duration::from_secs(600)),
-            Self::Mlr { .. } => Some(Duration::from_secs(1200)),
-        }
-    }
-
-    /// Warm-up when the user asks for none.
-    pub fn default_warm_up(self) -> Duration {
-        match self {
-            Self::Binary => Duration::from_secs(5),
-            Self::Credible { .. } | Self::Mdr { .. } | Self::Mlr { .. } => Duration::ZERO,
-        }
-    }
-
-    fn effective_duration(self) -> &'static str {
-        match self {
-            Self::Mlr { effective: EffectiveDuration::Elapsed } => "elapsed_s",
-            _ => "duration_s",
-        }
-    }
-}
+pub const CERTIFY_BUDGET: Duration = Duration::from_secs(1200);
 
 /// A search, resolved.
 #[derive(Clone, Debug, PartialEq)]

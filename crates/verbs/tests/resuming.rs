@@ -287,7 +287,7 @@ fn a_record_cut_anywhere_is_gone_on_with_as_if_it_had_not_been_cut() {
 
 #[test]
 fn another_budget_is_a_line_of_its_own_and_the_next_resume_knows_it() {
-    for algorithm in AlgorithmPlan::NAMES {
+    for algorithm in AlgorithmPlan::all().map(AlgorithmPlan::name) {
         let (_directory, path) = file();
         let mut plan = plan("sim:noisy?seed=3", algorithm, &["0.5%,trial=1s"], 7);
         plan.limits = seconds(4);
@@ -400,7 +400,7 @@ fn died_in(died: u64, plan: &SearchPlan, path: &Path) {
 
 #[test]
 fn a_trial_in_which_the_target_died_is_made_again_and_the_answer_is_as_if_it_had_not() {
-    for algorithm in AlgorithmPlan::NAMES {
+    for algorithm in AlgorithmPlan::all().map(AlgorithmPlan::name) {
         let plan = plan("sim:hard", algorithm, &["0,trial=1s"], 7);
         for died in [1, 2, 4] {
             let (_directory, path) = file();

@@ -46,7 +46,7 @@ fn bounds(record: &Record) -> Vec<(Option<f64>, Option<f64>)> {
 
 #[test]
 fn every_algorithm_brackets_a_hard_limit() {
-    for algorithm in AlgorithmPlan::NAMES {
+    for algorithm in AlgorithmPlan::all().map(AlgorithmPlan::name) {
         let plan = plan("sim:hard?capacity=9Mpps", algorithm, &["0", "0.5%"]);
         let record = search(&plan, &Output::Nowhere).record;
         let result = record.result.as_ref().unwrap();
@@ -65,7 +65,7 @@ fn every_algorithm_brackets_a_hard_limit() {
 
 #[test]
 fn a_search_cut_short_after_any_trial_ends_the_same_when_resumed() {
-    for algorithm in AlgorithmPlan::NAMES {
+    for algorithm in AlgorithmPlan::all().map(AlgorithmPlan::name) {
         let plan = plan("sim:inconsistent?seed=3", algorithm, &["0", "0.5%"]);
         let (_directory, path) = file("whole.jsonl");
         let whole = search(&plan, &Output::File(path.clone())).record;
@@ -173,7 +173,7 @@ fn resuming_with_other_settings_is_refused_and_changes_nothing() {
 
 #[test]
 fn a_record_makes_the_plan_that_made_it() {
-    for algorithm in AlgorithmPlan::NAMES {
+    for algorithm in AlgorithmPlan::all().map(AlgorithmPlan::name) {
         let mut plan = plan("sim:noisy", algorithm, &["0.1%,width=1%", "0,width=1%"]);
         plan.limits = Limits { budget: Some(Duration::from_secs(100)), max_trials: Some(3) };
         plan.delay_at = vec!["0.5"]
@@ -242,7 +242,7 @@ fn a_number_of_trials_ends_a_search_with_what_a_budget_that_ends_there_would_ans
 fn a_good_record_is_never_refused() {
     let mut read = 0;
     for system in dropline_sim::System::names() {
-        for algorithm in AlgorithmPlan::NAMES {
+        for algorithm in AlgorithmPlan::all().map(AlgorithmPlan::name) {
             for (budget, more) in [(0.3, 1.5), (2.0, 1.0)] {
                 let (_directory, path) = file("record.jsonl");
                 let mut plan =

@@ -1,26 +1,31 @@
 //! Flags of the verbs that read delays, or compare them.
 
 use super::TrafficArgs;
+use super::measuring::smallest_effect;
+use crate::help::one_of;
 use clap::Args;
-use dropline_distributions::import::Format;
+use dropline_distributions::import::{Format, UNITS};
 use std::path::PathBuf;
 
-/// Keep what another program measured as a record: exact values and counts, with what they mean.
+/// Turn another program's measurements into a record: exact values and counts.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  cyclictest -m -p 95 -a -i 1000 -l 100000 -h 400 -q > quiet.hist && dropline import quiet.hist -o quiet.jsonl
+  cyclictest -m -p 95 -a -i 1000 -l 100000 -h 400 -q > \\
+      quiet.hist && dropline import quiet.hist -o quiet.jsonl
   dropline import service.hlog -o service.jsonl
-  dropline import values.txt --from raw --unit us -o values.jsonl
-  dropline import requests.csv --column latency_ms -o requests.jsonl
+  dropline import values.txt -o values.jsonl \\
+      --from raw --unit us
+  dropline import requests.csv -o requests.jsonl \\
+      --column latency_ms
 
-A malformed file is refused with its line; nothing of it is kept.")]
+A malformed file is refused, and the error names its line; nothing of it is kept.")]
 pub(crate) struct ImportArgs {
-    /// What another program wrote; - reads the standard input.
+    /// File that another program wrote; - reads the standard input.
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
-    /// The record.
+    /// New record to write.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 }
@@ -28,27 +33,31 @@ pub(crate) struct ImportArgs {
 /// What a file does not say about itself.
 #[derive(Args, Debug)]
 pub(crate) struct SourceArgs {
-    #[arg(long, value_name = "FORMAT", help = formats())]
-    pub(crate) from: Option<String>,
-    /// The unit of its values, where it names none: ns, us, ms or s. Where it names another, that is an error.
-    #[arg(long, value_name = "UNIT")]
-    pub(crate) unit: Option<String>,
-    /// Of csv and tsv: the column of values by its name or number; a second time, that of their counts.
+    /// Format of the file [default: recognized from its beginning].
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(Format::all(), Format::word, Format::what))]
+    pub(crate) from: Option<Format>,
+    /// Unit of the file's values, if the file names none.
+    #[arg(long, value_name = "UNIT", value_parser = one_of(UNITS, |(word, _)| word, |(_, ns)| in_words(ns)))]
+    pub(crate) unit: Option<(&'static str, u64)>,
+    /// Column of values in a csv or tsv file, by name or number; a second --column is that of their counts.
     #[arg(long, value_name = "NAME")]
     pub(crate) column: Vec<String>,
-    /// Of a record: the trial whose delays are read [default: those at a load that was asked for, else the last].
+    /// Trial of a record whose delays are read [default: those whose load was asked for, else the last].
     #[arg(long, value_name = "N")]
     pub(crate) trial: Option<u64>,
 }
 
-/// The formats, as the program's own table has them.
-fn formats() -> String {
-    let known: Vec<String> =
-        Format::all().map(|format| format!("{} ({})", format.word(), format.what())).collect();
-    format!("Its format [default: looked at]: {}", known.join(", "))
+/// A unit of time.
+fn in_words(ns: u64) -> &'static str {
+    match ns {
+        1 => "nanoseconds",
+        1000 => "microseconds",
+        1_000_000 => "milliseconds",
+        _ => "seconds",
+    }
 }
 
-/// Say what a distribution of delays is: percentiles, modes, families, tail, and how sure each is.
+/// Describe a delay distribution: percentiles, modes, families and tail, each with its confidence interval.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -56,139 +65,144 @@ Examples:
   dropline fit idle.tsv --above 42us --modes
   dropline fit idle.tsv --json
 
-A number is printed with an interval, or not at all.")]
+A number is printed with its interval, or not at all.")]
 pub(crate) struct FitArgs {
-    /// A record, or a file that import reads.
+    /// Record, or a file that dropline import reads.
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
-    /// How often the intervals shall hold the truth.
+    /// Confidence level of the intervals.
     #[arg(long, value_name = "RATIO", default_value = "95%")]
     pub(crate) level: String,
-    /// The slow tail begins above this [default: the highest percentile that the events bear].
+    /// Delay above which the slow tail begins [default: the highest percentile that has enough events].
     #[arg(long, value_name = "TIME")]
     pub(crate) above: Option<String>,
-    /// Take the events apart into a mixture of code paths.
+    /// Also fit a mixture of code paths to the events.
     #[arg(long)]
     pub(crate) modes: bool,
-    /// Write the page with its plots to this file.
+    /// Also write a web page with plots.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Chance of the draws that intervals and tests are simulated with.
+    /// Random seed of the simulations behind intervals and tests.
     #[arg(long, value_name = "N", default_value_t = 7)]
     pub(crate) seed: u64,
     /// Print one JSON object.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
-/// Say which code path a mode is: add a delay at a named place of the program, and see what moves.
+/// Find which delay peaks pass through a probe point, by injecting a known delay there.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  dropline inject udp://127.0.0.1:7007 --start 'dropline serve' --probe request --delay 100us
-  dropline inject udp://127.0.0.1:7007 --start 'dropline serve' --list
-  dropline inject --stored before.tsv after.tsv --delay 3us --json
+  dropline inject udp://127.0.0.1:7007 --delay 100us \\
+      --start 'dropline serve' --probe request
+  dropline inject udp://127.0.0.1:7007 \\
+      --start 'dropline serve' --list
+  dropline inject --stored before.tsv after.tsv \\
+      --delay 3us --json
 
-Rounds of no delay, X, 2X and no delay alternate. A probe is dropline_trace::probe!(\"name\") in Rust and
-dropline_probe in C; it costs a load and a branch while nobody asks for a delay.")]
+Rounds with no delay, X, 2X and no delay alternate. A probe point is dropline_trace::probe!(\"name\") in Rust and \
+dropline_probe in C; it costs a load and a branch while no delay is asked for.")]
 pub(crate) struct InjectArgs {
-    /// What is measured: udp://HOST:PORT with --start, or exec:COMMAND.
+    /// What to measure: udp://HOST:PORT with --start, or exec:COMMAND.
     #[arg(required_unless_present = "stored")]
     pub(crate) target: Option<String>,
-    /// The program that has the probe, started with the measurement and ended with it.
+    /// Program that has the probe point; it is started and stopped with the measurement.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) start: Option<String>,
-    /// Where the delay is added.
+    /// Name of the probe point at which the delay is injected.
     #[arg(long, value_name = "NAME", required_unless_present_any = ["stored", "list"])]
     pub(crate) probe: Option<String>,
-    /// The delay X, longer than a mode is wide.
+    /// Delay X to inject, longer than a peak is wide.
     #[arg(long, value_name = "TIME", required_unless_present = "list")]
     pub(crate) delay: Option<String>,
-    /// Only list the program's probes.
+    /// Only list the program's probe points.
     #[arg(long, conflicts_with_all = ["probe", "delay", "stored"])]
     pub(crate) list: bool,
     /// Two files that were measured without and with the delay, instead of a target.
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["target", "probe", "start"])]
     pub(crate) stored: Vec<PathBuf>,
-    /// Of all turns together.
-    #[arg(long, value_name = "TIME", default_value = "40s")]
+    /// Duration of all rounds together.
+    #[arg(long, value_name = "TIME", default_value = "40s", help_heading = "Load")]
     pub(crate) duration: String,
-    /// Load offered.
-    #[arg(long, value_name = "RATE", default_value = "1kpps")]
+    /// Load to offer, such as 1kpps.
+    #[arg(long, value_name = "RATE", default_value = "1kpps", help_heading = "Load")]
     pub(crate) load: String,
-    /// Load beside the measurement: commands that run while it runs.
-    #[arg(long, value_name = "COMMAND")]
+    /// Command to run during the measurement, without a shell; may be repeated.
+    #[arg(long, value_name = "COMMAND", help_heading = "Target")]
     pub(crate) background: Vec<String>,
     #[command(flatten)]
     pub(crate) traffic: TrafficArgs,
-    /// Write the page to this file.
-    #[arg(long, value_name = "FILE")]
+    /// Also write the result as a web page.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,
-    /// No progress on stderr.
-    #[arg(short, long)]
+    /// Show no progress on stderr.
+    #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
     /// Print one JSON object.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
-/// Say whether B is better or worse than A: in the limits of two searches, or in delays, typically, at a high
-/// percentile, and in how many are long.
+/// Compare two searches or two delay distributions: is B better or worse than A?
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   dropline compare before.jsonl after.jsonl --above 200us
   dropline compare iozone64.tsv iozone32.tsv --above 42us
-  dropline compare idle.hlog loaded.hlog --smallest-effect 5% --json
-  dropline compare --abba udp://127.0.0.1:7007 udp://127.0.0.1:7008 --load 20kpps --duration 10min
-  dropline compare --abba wakeup: 'wakeup:?policy=other' --duration 5min -o turns.jsonl
+  dropline compare idle.hlog loaded.hlog --json \\
+      --smallest-effect 5%
+  dropline compare --abba udp://127.0.0.1:7007 \\
+      udp://127.0.0.1:7008 --load 20kpps --duration 10min
+  dropline compare --abba wakeup: 'wakeup:?policy=other' \\
+      --duration 5min -o turns.jsonl
   dropline compare turns.jsonl
-  dropline compare search-of-main.jsonl search-of-branch.jsonl --smallest-effect 3%
+  dropline compare search-of-main.jsonl \\
+      search-of-branch.jsonl --smallest-effect 3%
 
-Two searches are asked one question a goal: did the load move above which packets drop? Delays are asked three, and
-a fourth where packets were lost: lost packets are longer than any other. Each is
-improved, regressed, equivalent (smaller than the smallest effect that matters) or
-no evidence. Exit code 1: something regressed, or was traded: faster, and more is lost. 3: what was measured says
-more about the generator than about a side.")]
+Two searches are compared goal by goal: did the load above which packets drop move? Delays are compared at the median, \
+at a high percentile and by the share of slow events, and by loss where packets were lost.
+
+Each answer is improved, regressed, equivalent (smaller than the smallest effect that matters) or no evidence. Exit \
+code 1 says that something regressed, or that delays improved while loss grew; 3 that the generator disturbed the \
+measurement more than A and B differ.")]
 pub(crate) struct CompareArgs {
-    /// A and B: records of two searches, or of trials, or files that fit reads; one record of turns; with --abba two
-    /// targets.
+    /// Two records or two files that dropline fit reads; one record of turns; with --abba, two targets.
     #[arg(required = true, num_args = 1..=2, value_names = ["A", "B"])]
     pub(crate) targets: Vec<String>,
-    /// An event longer than this is long [default: A's 99th percentile].
+    /// Delay above which an event counts as slow [default: A's 99th percentile].
     #[arg(long, value_name = "TIME")]
     pub(crate) above: Option<String>,
-    /// Smallest change that matters, as a share of A [default: 2%, and no less than a tick].
-    #[arg(long, value_name = "RATIO")]
+    #[arg(long, value_name = "RATIO", help = smallest_effect("A"))]
     pub(crate) smallest_effect: Option<String>,
-    /// Growth of the loss ratio that does not matter; any that is more than chance is a regression.
+    /// Growth of the loss ratio that does not matter; any larger growth that is significant is a regression.
     #[arg(long, value_name = "RATIO", default_value = "0")]
     pub(crate) more_loss: String,
-    /// The high percentile.
+    /// High percentile that is compared.
     #[arg(long, value_name = "RATIO", default_value = "99%")]
     pub(crate) percentile: String,
-    /// A and B are targets: measure both, in turns A B B A or B A A B, drawn anew each time.
+    /// Measure two targets in turns, A B B A or B A A B at random.
     #[arg(long)]
     pub(crate) abba: bool,
-    /// Of all turns together.
-    #[arg(long, value_name = "TIME", default_value = "10min", help_heading = "Turns")]
+    /// Duration of all turns together.
+    #[arg(long, value_name = "TIME", default_value = "10min", help_heading = "Load")]
     pub(crate) duration: String,
-    /// Load offered to either [default: wakeup: 1kHz].
-    #[arg(long, value_name = "RATE", help_heading = "Turns")]
+    /// Load to offer to each target [default: 1kHz for wakeup:].
+    #[arg(long, value_name = "RATE", help_heading = "Load")]
     pub(crate) load: Option<String>,
-    /// The record of the turns [default: dropline-DATE.jsonl; - keeps none].
-    #[arg(short, long, value_name = "FILE", help_heading = "Turns")]
+    /// Keep the record of the turns in this file; - keeps none [default: dropline-DATE.jsonl].
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// No progress on stderr.
-    #[arg(short, long, help_heading = "Turns")]
+    /// Show no progress on stderr.
+    #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) traffic: TrafficArgs,
-    /// Write the page to this file.
-    #[arg(long, value_name = "FILE")]
+    /// Also write the result as a web page.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,
     /// Print one JSON object.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }

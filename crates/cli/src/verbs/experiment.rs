@@ -23,9 +23,9 @@ pub(crate) fn run(args: &ExperimentArgs) -> Result<u8, Failure> {
         keep: args.keep.clone(),
         stop: stop_on_signals()?,
     };
-    let found = dropline_experiments::run(&args.name, &effort, &mut |at| note!("{at}"))?;
+    let found = args.name.run(&effort, &mut |at| note!("{at}"))?;
     if let Some(path) = &args.html {
-        let fits = dropline_experiments::distributions(&args.name);
+        let fits = args.name.distributions();
         out::draw(
             path,
             &dropline_report::study_page(&found.study, &found.graphs, &fits, &found.calibrations),

@@ -12,8 +12,9 @@ use clap::{Args, Subcommand};
 use dropline_aggregator::wire::VARIABLES;
 use dropline_failure::Failure;
 
-/// Keep the last heartbeat of 64 variables, and say how they are.
+/// Serve, send, read, watch and study heartbeats of 64 variables.
 #[derive(Args, Debug)]
+#[command(disable_help_subcommand = true, subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
 pub(crate) struct HeartbeatArgs {
     #[command(subcommand)]
     verb: HeartbeatVerb,

@@ -2,14 +2,14 @@
 
 use super::DONE;
 use crate::args::{Cli, CompletionsArgs, ManArgs};
-use crate::output as out;
+use crate::{help, output as out};
 use clap::CommandFactory as _;
 use dropline_failure::Failure;
 
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<u8, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "dropline", &mut script);
-    out::print_data(&String::from_utf8_lossy(&script))?;
+    out::print_data(&help::printed(&String::from_utf8_lossy(&script)))?;
     Ok(DONE)
 }
 
@@ -28,6 +28,6 @@ pub(crate) fn man(args: &ManArgs) -> Result<u8, Failure> {
     clap_mangen::Man::new(page)
         .render(&mut text)
         .map_err(|why| Failure::environment(format!("cannot make the man page: {why}")))?;
-    out::print_data(&String::from_utf8_lossy(&text))?;
+    out::print_data(&help::printed(&String::from_utf8_lossy(&text)))?;
     Ok(DONE)
 }

@@ -17,7 +17,7 @@ pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
         first_trial: 1,
         stop: stop_on_signals()?,
         patience: plan::patience(&args.traffic)?,
-        slices: args.traffic.slices,
+        slices: args.traffic.measured.slices,
         keep_packets: 0,
         keep_events: None,
         moving: plan::moving(&args.traffic)?,

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
         buffer,
         workers: args.workers,
         keep_times: if args.times.is_some() { MOST_TIMES } else { 0 },
-        receive: plan::read("--receive", args.receive.parse())?,
+        receive: args.receive,
         answer_all: args.answer_all,
         cpu: None,
     })?;

@@ -53,7 +53,7 @@ const FORMATS: [Known; 12] = [
     Known {
         format: Format::Record,
         word: "record",
-        what: "a record of ours",
+        what: "a record of Dropline",
         looks: |head| is_object(head) && first_line(head).contains("\"line\":"),
         says_its_unit: true,
         read: |text, hints| own_record::parse(text, hints.trial),
@@ -133,7 +133,7 @@ const FORMATS: [Known; 12] = [
     Known {
         format: Format::Csv,
         word: "csv",
-        what: "columns apart by commas or semicolons, one of values",
+        what: "columns separated by commas or semicolons",
         looks: |head| table::looks(head) == Some(table::Apart::Commas),
         says_its_unit: false,
         read: |text, hints| table::parse(text, table::Apart::Commas, hints).map(|imported| vec![imported]),
@@ -141,7 +141,7 @@ const FORMATS: [Known; 12] = [
     Known {
         format: Format::Tsv,
         word: "tsv",
-        what: "columns apart by tabs or blanks, as value and count",
+        what: "columns separated by tabs or blanks, such as value and count",
         looks: |head| table::looks(head) == Some(table::Apart::Blanks),
         says_its_unit: false,
         read: |text, hints| table::parse(text, table::Apart::Blanks, hints).map(|imported| vec![imported]),
@@ -149,7 +149,7 @@ const FORMATS: [Known; 12] = [
     Known {
         format: Format::Raw,
         word: "raw",
-        what: "a value a line",
+        what: "one value on each line",
         looks: |head| !is_object(head),
         says_its_unit: false,
         read: |text, hints| raw::parse(text, hints.unit_ns).map(|imported| vec![imported]),

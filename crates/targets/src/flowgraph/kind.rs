@@ -2,11 +2,30 @@
 
 use crate::flowgraph::graph::Bench;
 use crate::flowgraph::{Names, Program, Settings, Source, recorded, summary};
-use crate::{Opened, Opening};
+use crate::{Kind, Opened, Opening, Scheme};
 use dropline_failure::Failure;
 use dropline_trial::{Arrival, Measurer, TrafficProfile, Trial, TrialInput};
 use std::path::PathBuf;
 use std::time::Instant;
+
+/// Its row in the table of targets.
+pub(crate) const SCHEME: Scheme = Scheme {
+    prefix: "flowgraph:",
+    forms: &[
+        (
+            "flowgraph:futuresdr?stages=6",
+            "a graph of an SDR framework, also flowgraph:gnuradio (also pipes, scheduler, buffer, max-copy, samples, \
+             backlog, cpus, probes, recording, residence, in-flight, granularity, warm-up)",
+        ),
+        ("flowgraph:exec:COMMAND", "a program with tracepoints: how long samples take through it"),
+        (
+            "flowgraph:exec?granularity=32768:COMMAND",
+            "the same with settings (also ratio, warm-up, rings, events, keep, recorder=ring|lttng|both)",
+        ),
+        ("flowgraph:ctf:DIRECTORY", "a trace of such a program, recorded before (also provider, pipe, n)"),
+    ],
+    parse: |rest| Settings::parse(rest).map(Kind::Flowgraph),
+};
 
 pub(crate) fn open(
     settings: &Settings,

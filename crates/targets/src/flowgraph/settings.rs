@@ -62,13 +62,9 @@ impl Settings {
             None => ("", rest.strip_prefix(':').unwrap_or_default()),
         };
         let source = match kind {
-            "exec" => {
-                let command = shlex::split(rest).filter(|words| !words.is_empty()).ok_or_else(|| {
-                    Failure::usage(format!("{rest:?} is no command: a quote is open, or it is empty"))
-                        .advice(format!("write {FORM}"))
-                })?;
-                Source::Program(command)
-            }
+            "exec" => Source::Program(
+                crate::scheme::command(rest).map_err(|why| why.advice(format!("write {FORM}")))?,
+            ),
             "futuresdr" => Source::Graph(Graph::new(Framework::FutureSdr)),
             "gnuradio" => Source::Graph(Graph::new(Framework::GnuRadio)),
             "ctf" if !rest.is_empty() => Source::Trace(rest.into(), Names::default()),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub(super) const KIND: Kind = Kind {
     name: "bursts",
     written: "bursts:size=32[,idle=1ms]",
-    about: "bursts of `size` packets, evenly spread but for `idle` before the next; back to back without it",
+    about: "bursts of `size` packets: back to back, or evenly spread except for `idle` before the next burst",
     read: |parameters| {
         let size = parameters.need("size", count)?;
         let idle_ns = parameters.take("idle", duration)?.map(|idle| idle.as_nanos() as u64);

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 pub(super) const KIND: Kind = Kind {
     name: "clients",
-    written: "clients:n=64,think=10ms|exp(10ms)|tick(20ms)[,wait=reply|none]",
-    about: "n processes that each send, wait for the reply, think (on the system's timers) and begin again; no --load",
+    written: "clients:n=64,think=exp(10ms)[,wait=reply|none]",
+    about: "n processes that each send, wait for the reply, think (10ms, exp(10ms) or tick(20ms)) and begin again; takes no --load",
     read: |parameters| {
         let clients = parameters.need("n", count)?;
         if clients > ClosedLoop::MOST {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(super) const KIND: Kind = Kind {
     name: "gamma",
     written: "gamma:shape=0.5",
-    about: "gamma gaps with variation 1 ÷ √shape: below 1 burstier than Poisson, above 1 more even",
+    about: "gamma-distributed gaps with variation 1 ÷ √shape: below 1 burstier than Poisson, above 1 more even",
     read: |parameters| {
         let shape = parameters.need("shape", |word| {
             let range = || format!("{word} is not from 0.001 to 1000000");

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(super) const KIND: Kind = Kind {
     name: "onoff",
     written: "onoff:on=10ms,off=90ms[,inside=poisson|constant][,periods=exp|fixed]",
-    about: "on and off in turn for these times in the mean; while on, at load · (on + off) ÷ on",
+    about: "on and off in turn for these mean times; while on, at load · (on + off) ÷ on",
     read: |parameters| {
         Ok(Arc::new(OnOff {
             on_ns: parameters.need("on", duration)?.as_nanos() as u64,

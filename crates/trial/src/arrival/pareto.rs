@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(super) const KIND: Kind = Kind {
     name: "pareto",
     written: "pareto:shape=1.5",
-    about: "Pareto gaps, shape above 1; up to 2 their variance is infinite and means settle slowly",
+    about: "Pareto gaps with a heavy tail, shape above 1; up to 2 their variance is infinite and means settle slowly",
     read: |parameters| {
         let shape = parameters.need("shape", |word| {
             let shape = positive(word)?;

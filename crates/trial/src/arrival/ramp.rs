@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub(super) const KIND: Kind = Kind {
     name: "ramp",
     written: "ramp:from=10%[,inside=constant|poisson]",
-    about: "from this share of the load to what makes the mean the load (10 % to 190 %), in a straight line",
+    about: "a load that grows in a straight line from this share; its mean is the load, so 10 % ends at 190 %",
     read: |parameters| {
         let from = parameters.need("from", |word| {
             let from = share(word)?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub(super) const KIND: Kind = Kind {
     name: "replay",
     written: "replay:FILE",
-    about: "departures of a file, ns one a line, or a RECORD.packets; scaled to --load, else at their own rate",
+    about: "recorded departures: a file with one time in ns on each line, or RECORD.packets; scaled to --load, else at their own rate",
     read: |_| Err(ArrivalError::new("replay needs a file: replay:FILE")),
 };
 

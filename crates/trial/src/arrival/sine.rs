@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(super) const KIND: Kind = Kind {
     name: "sine",
     written: "sine:period=1s,depth=50%[,inside=constant|poisson]",
-    about: "load · (1 + depth · sin(2π t ÷ period))",
+    about: "a load that swings: load · (1 + depth · sin(2π t ÷ period))",
     read: |parameters| {
         let period_ns = parameters.need("period", duration)?.as_nanos() as u64;
         let depth = parameters.need("depth", |word| {

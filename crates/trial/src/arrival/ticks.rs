@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(super) const KIND: Kind = Kind {
     name: "ticks",
     written: "ticks:n=128,period=20ms[,groups=1|phase=out][,jitter=0us]",
-    about: "n clients that each send a packet every period, all at one tick, or in groups apart; no --load",
+    about: "n clients that each send one packet every period, all at one tick or in groups; takes no --load",
     read: |parameters| {
         let clients = parameters.need("n", count)?;
         let period_ns = parameters.need("period", duration)?.as_nanos() as u64;

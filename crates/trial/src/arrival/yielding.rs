@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub(super) const KIND: Kind = Kind {
     name: "yield",
     written: "yield:n=64",
-    about: "n processes that each send, let the others run (sleep(0)) and begin again; no --load",
+    about: "n processes that each send, let the others run as sleep(0) does, and begin again; takes no --load",
     read: |parameters| {
         let clients = parameters.need("n", count)?;
         if clients > ClosedLoop::MOST {

@@ -9,38 +9,38 @@ use dropline_failure::Failure;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 
-/// Measure what an aggregator's code costs: bytes, instructions, cycles, nanoseconds.
+/// Measure what an aggregator's code costs: bytes, instructions, cycles and nanoseconds.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   dropline heartbeat cost
-  dropline heartbeat cost c/heartbeat/heartbeat.c ../dumpulse/dumpulse.c --html cost.html
+  dropline heartbeat cost c/heartbeat/heartbeat.c \\
+      ../dumpulse/dumpulse.c --html cost.html
   dropline heartbeat cost mine.o --rounds 0 --json
   dropline heartbeat cost --server 127.0.0.1:9060 --pid 4711
 
-Sizes are of any C source. Operations are counted of one that defines hb_handle or
-dumpulse_process_packet. What is not on this machine (compilers, callgrind, simavr) is named and left
-out; cargo xtask setup embedded installs it. A running server must answer 100 reports a few
-milliseconds apart: start it with --no-limits.")]
+Sizes are measured of any C source; operations are counted of one that defines hb_handle or dumpulse_process_packet. \
+Tools that are not on this machine (compilers, callgrind, simavr) are named and left out; cargo xtask setup embedded \
+installs them. Start a running server with --no-limits: it must answer 100 reports within a few milliseconds each.")]
 pub(super) struct HeartbeatCostArgs {
-    /// C sources, or objects for this machine [default: the repository's c/heartbeat/heartbeat.c].
+    /// C sources, or objects for this machine [default: c/heartbeat/heartbeat.c].
     sources: Vec<PathBuf>,
-    /// Rounds of the loops that are timed in turn; 0 leaves nanoseconds out.
+    /// Number of rounds in which the loops are timed; 0 measures no nanoseconds.
     #[arg(long, value_name = "N", default_value_t = 7)]
     rounds: usize,
-    /// A running aggregator to send heartbeats to, HOST:PORT.
+    /// Running aggregator to send heartbeats to, HOST:PORT.
     #[arg(long, value_name = "HOST:PORT", requires = "pid")]
     server: Option<String>,
-    /// The aggregator's process.
+    /// Process of that aggregator.
     #[arg(long, value_name = "PID", requires = "server")]
     pid: Option<u32>,
-    /// Write the page to this file.
+    /// Also write the result as a web page.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
-    /// No progress on stderr.
+    /// Show no progress on stderr.
     #[arg(short, long)]
     quiet: bool,
 }

@@ -17,19 +17,20 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   dropline heartbeat reliability
-  dropline heartbeat reliability --frame-rate 4kpps --heartbeat 1s --poll 1min --used 12
-  dropline heartbeat reliability --bit-error-rate 1e-5 --json
+  dropline heartbeat reliability --frame-rate 4kpps \\
+      --heartbeat 1s --poll 1min --used 12
+  dropline heartbeat reliability --json \\
+      --bit-error-rate 1e-5
   dropline heartbeat reliability --html reliability.html
 
-Everything is computed from the definition of a heartbeat; the formulas are in
-docs/explanation/heartbeat.md.
-A simulation that disagrees with its formula ends with exit code 3.")]
+Everything is computed from the definition of a heartbeat (docs/explanation/heartbeat.md). Exit code 3 says that a simulation disagrees with its \
+formula.")]
 pub(super) struct HeartbeatReliabilityArgs {
-    /// Frames a second on the bus that are no heartbeats.
+    /// Frames per second on the bus that are not heartbeats.
     #[arg(long, value_name = "RATE", default_value = "4kpps")]
     frame_rate: String,
-    /// Chance that a bit arrives wrong; may be repeated [default: 1e-3 1e-4 1e-5 1e-6].
-    #[arg(long, value_name = "CHANCE")]
+    /// Probability that a bit arrives wrong; may be repeated [default: 1e-3 1e-4 1e-5 1e-6].
+    #[arg(long, value_name = "PROBABILITY")]
     bit_error_rate: Vec<f64>,
     /// Time between two heartbeats of a variable.
     #[arg(long, value_name = "TIME", default_value = "1s")]
@@ -37,23 +38,23 @@ pub(super) struct HeartbeatReliabilityArgs {
     /// Time between two polls of the monitor.
     #[arg(long, value_name = "TIME", default_value = "1min")]
     poll: String,
-    /// Variables in use.
+    /// Number of variables in use.
     #[arg(long, value_name = "N", default_value_t = VARIABLES,
           value_parser = clap::value_parser!(u32).range(0..=i64::from(VARIABLES)))]
     used: u32,
-    /// Random packets that a test tried and saw none accepted.
+    /// Number of random packets that a test tried without seeing one accepted.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     tried: u64,
-    /// Level of the interval for that.
+    /// Confidence level of the interval for that.
     #[arg(long, value_name = "RATIO", default_value = "95%")]
     level: String,
-    /// Draws of each simulation; 0 leaves them out.
+    /// Number of draws of each simulation; 0 leaves simulations out.
     #[arg(long, value_name = "N", default_value_t = 4_000_000)]
     draws: u64,
-    /// Chance of the simulations.
+    /// Random seed of the simulations.
     #[arg(long, value_name = "N", default_value_t = 7)]
     seed: u64,
-    /// Write the page to this file.
+    /// Also write the result as a web page.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Print one JSON object.

@@ -14,18 +14,20 @@ use dropline_trial::quantities;
 #[command(after_help = "\
 Examples:
   dropline heartbeat report 127.0.0.1:9060
-  dropline heartbeat report 127.0.0.1:9060 --clock shared --json
+  dropline heartbeat report 127.0.0.1:9060 \\
+      --clock shared --json
 
-A report does not say what time it is at the aggregator: ages are known only if its clock is ours, and only
-up to multiples of 18 h 12 min 16 s. dropline heartbeat watch knows more, as it remembers.
+A report does not hold the aggregator's time: ages are known only if it uses this machine's clock, and only up to \
+multiples of 18 h 12 min 16 s. dropline heartbeat watch knows more, because it remembers.
+
 Nothing is asked of a host that did not consent: run this on the host of the aggregator.")]
 pub(crate) struct HeartbeatReportArgs {
-    /// The aggregator, HOST:PORT.
+    /// Address of the aggregator, HOST:PORT.
     target: String,
-    /// How long to wait for each of three requests.
+    /// Time to wait for each of three requests.
     #[arg(long, value_name = "TIME", default_value = "500ms")]
     patience: String,
-    /// Whether the aggregator stamps with this machine's clock [default: shared if it is this machine].
+    /// Whose clock the aggregator uses [default: shared if it runs on this machine].
     #[arg(long, value_name = "WHICH")]
     clock: Option<Clock>,
     /// Print one JSON object.
@@ -36,9 +38,9 @@ pub(crate) struct HeartbeatReportArgs {
 /// Whose clock the stamps are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Clock {
-    /// Nobody knows: ages follow from what is seen to change.
+    /// Another clock: ages follow from what is seen to change.
     Apart,
-    /// Seconds since 1970, and both clocks are right to the second.
+    /// This machine's, or one that agrees with it to the second.
     Shared,
 }
 

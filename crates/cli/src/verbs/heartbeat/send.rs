@@ -12,43 +12,46 @@ use dropline_trial::{Packet, quantities};
 use serde_json::json;
 use std::time::Duration;
 
-/// Send heartbeats.
+/// Send heartbeats to an aggregator.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  dropline heartbeat send 127.0.0.1:9060 --variables 3 --value 45 --once
-  dropline heartbeat send 127.0.0.1:9060 --variables 0-63 --every 1s --spread random
-  dropline heartbeat send 127.0.0.1:9060 --rate 4kpps --duration 10s --json
+  dropline heartbeat send 127.0.0.1:9060 --once \\
+      --variables 3 --value 45
+  dropline heartbeat send 127.0.0.1:9060 \\
+      --variables 0-63 --every 1s --spread random
+  dropline heartbeat send 127.0.0.1:9060 \\
+      --rate 4kpps --duration 10s --json
 
 Nothing is sent to a host that did not consent: run this on the host of the aggregator.")]
 pub(crate) struct HeartbeatSendArgs {
-    /// The aggregator, HOST:PORT.
+    /// Address of the aggregator, HOST:PORT.
     target: String,
-    /// Which variables: 0-63, 3, 3,5-7.
+    /// Variables to send, such as 0-63 or 3,5-7.
     #[arg(long, value_name = "LIST", default_value = "0-63")]
     variables: String,
-    /// Each variable is sent once in this time.
+    /// Time in which each variable is sent once.
     #[arg(long, value_name = "TIME", default_value = "1s")]
     every: String,
-    /// Heartbeats a second of all variables together, instead of --every.
+    /// Heartbeats per second of all variables together, instead of --every.
     #[arg(long, value_name = "RATE", conflicts_with = "every")]
     rate: Option<String>,
-    /// When the variables leave within that time.
+    /// How the variables are spread over that time.
     #[arg(long, value_name = "HOW", default_value = "even")]
     spread: SpreadWord,
-    /// Who they are from, 0 to 255.
+    /// Sender that the heartbeats name, 0 to 255.
     #[arg(long, value_name = "N", default_value_t = 1)]
     from: u8,
-    /// What they say: 0 to 255, count (goes up by one each time) or random.
+    /// Value that they carry: 0 to 255, count (one more each time) or random.
     #[arg(long, value_name = "VALUE", default_value = "count")]
     value: String,
     /// How long to send [default: until Ctrl-C].
     #[arg(long, value_name = "TIME")]
     duration: Option<String>,
-    /// Send each variable once, now.
+    /// Send each variable once, at once.
     #[arg(long, conflicts_with_all = ["every", "rate", "spread", "duration"])]
     once: bool,
-    /// Chance of random departures and values.
+    /// Random seed of departures and values.
     #[arg(long, value_name = "N", default_value_t = 7)]
     seed: u64,
     /// Print the counts as one JSON object.
@@ -60,7 +63,7 @@ pub(crate) struct HeartbeatSendArgs {
 enum SpreadWord {
     /// At equal distances.
     Even,
-    /// Each at a moment of chance.
+    /// Each at a random moment.
     Random,
     /// All at once.
     Together,

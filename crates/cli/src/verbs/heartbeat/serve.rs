@@ -14,41 +14,42 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Keep the last heartbeat of each variable and answer requests with a report.
+/// Run an aggregator: it keeps the last heartbeat of each variable and answers with reports.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   dropline heartbeat serve
-  dropline heartbeat serve --listen 0.0.0.0:9060 --allow 10.0.0.0/8 --from 10.0.7.0/24
+  dropline heartbeat serve --listen 0.0.0.0:9060 \\
+      --allow 10.0.0.0/8 --from 10.0.7.0/24
   dropline heartbeat serve --metrics 127.0.0.1:9062
 
-It prints `listening udp ADDR:PORT`, answers valid requests alone, and on Ctrl-C prints what it stored,
-rejected, answered and refused, and why. Heartbeats and reports carry no key: whoever can send to it can
-set every variable. A heartbeat of value 0 from 0 in second 0 of a lap is stamped with second 1, as it would
-look like a variable that was never set.")]
+It prints `listening udp ADDR:PORT`, answers only valid requests, and on Ctrl-C prints what it stored, rejected, \
+answered and refused, and why.
+
+Heartbeats and reports carry no key: whoever can send to it can set every variable.")]
 pub(crate) struct HeartbeatServeArgs {
-    /// Where to listen; another address than loopback lets others send to it.
+    /// Address to listen on; with any other than loopback, other hosts can send to it.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9060")]
     listen: String,
-    /// Networks that may have reports, as 10.0.0.0/8; may be repeated [default: this machine].
+    /// Network that may ask for reports, such as 10.0.0.0/8; may be repeated [default: this machine].
     #[arg(long, value_name = "NETWORK")]
     allow: Vec<Network>,
-    /// Networks whose heartbeats are kept; may be repeated [default: everybody's].
+    /// Network whose heartbeats are kept; may be repeated [default: all].
     #[arg(long, value_name = "NETWORK")]
     from: Vec<Network>,
-    /// Reports a second for one monitor, twice as many at once; ten times that for all.
+    /// Reports per second for one monitor; all monitors together get ten times as many.
     #[arg(long, value_name = "N", default_value_t = 10)]
     reports: u32,
-    /// Answer every request of an allowed monitor; for tests.
+    /// Answer every request of an allowed monitor, for tests.
     #[arg(long, conflicts_with = "reports")]
     no_limits: bool,
-    /// Receive buffer of the socket, which holds what comes while the server is not running.
+    /// Size of the socket's receive buffer, which holds packets while the server is not running.
     #[arg(long, value_name = "SIZE", default_value = "4MiB")]
     buffer: String,
-    /// Packets taken from the socket at a time.
+    /// Number of packets taken from the socket at once.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
     batch: u16,
-    /// Serve counts and values as OpenMetrics text at http://ADDR:PORT/metrics; loopback alone.
+    /// Serve counts and values as OpenMetrics text at http://ADDR:PORT/metrics, on loopback only.
     #[arg(long, value_name = "ADDR:PORT")]
     metrics: Option<SocketAddr>,
     /// Print the counts as one JSON object.

@@ -21,47 +21,52 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Ask again and again, show what is alive, and say what falls silent.
+/// Watch an aggregator: show which variables are alive, and report those that fall silent.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   dropline heartbeat watch 127.0.0.1:9060
-  dropline heartbeat watch 127.0.0.1:9060 --page 127.0.0.1:9061
-  dropline heartbeat watch 127.0.0.1:9060 --variables 0-7 --silent-after 5s --until-alarm
-  dropline heartbeat watch 127.0.0.1:9060 --on-alarm 'logger -t heartbeat {kind} {variable}'
+  dropline heartbeat watch 127.0.0.1:9060 \\
+      --page 127.0.0.1:9061
+  dropline heartbeat watch 127.0.0.1:9060 --until-alarm \\
+      --variables 0-7 --silent-after 5s
+  dropline heartbeat watch 127.0.0.1:9060 \\
+      --on-alarm 'logger -t heartbeat {kind} {variable}'
 
-Exit codes: 0 nothing was wrong, 1 there was an alarm: a variable silent, the aggregator silent or restarted.
-In --on-alarm {kind} is silent, no_report or restarted, {variable} a number or nothing, {text} a sentence;
-no shell is started. With --page it serves / and /state.json for people and /metrics as OpenMetrics text.
+Exit code 1 says that there was an alarm: a variable was silent, or the aggregator was silent or restarted.
+
+In --on-alarm, {kind} becomes silent, no_report or restarted, {variable} a number or nothing, and {text} a sentence. \
+With --page it serves / and /state.json for people and /metrics as OpenMetrics text.
+
 Nothing is asked of a host that did not consent: run this on the host of the aggregator.")]
 pub(crate) struct HeartbeatWatchArgs {
-    /// The aggregator, HOST:PORT.
+    /// Address of the aggregator, HOST:PORT.
     target: String,
     /// Time between two reports.
     #[arg(long, value_name = "TIME", default_value = "1s")]
     every: String,
-    /// A variable without a heartbeat for this long is silent.
+    /// Time without a heartbeat after which a variable is silent.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     silent_after: String,
-    /// Variables that must be alive [default: all that are seen set].
+    /// Variables that must be alive, such as 0-7 [default: all that are set].
     #[arg(long, value_name = "LIST")]
     variables: Option<String>,
-    /// Whether the aggregator stamps with this machine's clock [default: shared if it is this machine].
+    /// Whose clock the aggregator uses [default: shared if it runs on this machine].
     #[arg(long, value_name = "WHICH")]
     clock: Option<Clock>,
-    /// Show a page at this address of loopback; port 0 takes any.
+    /// Show a web page at this loopback address; port 0 takes any free port.
     #[arg(long, value_name = "ADDR:PORT")]
     page: Option<SocketAddr>,
-    /// Run this for every alarm, without a shell.
+    /// Run this command for every alarm, without a shell.
     #[arg(long, value_name = "COMMAND")]
     on_alarm: Option<String>,
-    /// End at the first alarm.
+    /// Stop at the first alarm.
     #[arg(long)]
     until_alarm: bool,
     /// How long to watch [default: until Ctrl-C].
     #[arg(long, value_name = "TIME")]
     duration: Option<String>,
-    /// Print one JSON object at the end instead.
+    /// Print one JSON object at the end instead of the table.
     #[arg(long)]
     json: bool,
 }

@@ -1,0 +1,66 @@
+//! The kinds of target, by the word that begins them: the one table that parsing, errors and help are made from.
+
+use super::{Kind, exec, flowgraph, heartbeat, jack, replay, simulated, udp, wakeup};
+use dropline_failure::Failure;
+
+/// A kind of target that can be named.
+#[derive(Debug)]
+pub struct Scheme {
+    /// What its word begins with.
+    pub(crate) prefix: &'static str,
+    /// Each way to write it, the plainest first, and what is measured then.
+    pub forms: &'static [(&'static str, &'static str)],
+    /// Reads what follows the prefix.
+    pub(crate) parse: fn(&str) -> Result<Kind, Failure>,
+}
+
+/// Every kind, in the order of the help. A new one is a file beside this and a line here.
+pub static KINDS: [Scheme; 8] = [
+    udp::SCHEME,
+    simulated::SCHEME,
+    heartbeat::SCHEME,
+    wakeup::SCHEME,
+    jack::SCHEME,
+    flowgraph::kind::SCHEME,
+    exec::SCHEME,
+    replay::SCHEME,
+];
+
+/// Reads a word.
+pub(crate) fn parse(word: &str) -> Result<Kind, Failure> {
+    if let Some((kind, rest)) = KINDS.iter().find_map(|kind| Some((kind, word.strip_prefix(kind.prefix)?))) {
+        return (kind.parse)(rest);
+    }
+    let plainest: Vec<&str> = KINDS.iter().map(|kind| kind.forms[0].0).collect();
+    let plainest = plainest.join(", ");
+    Err(if word.is_empty() {
+        Failure::usage("nothing is named that could be measured")
+            .advice(format!("give a TARGET, or a scenario its target = \"…\": {plainest}"))
+    } else {
+        Failure::usage(format!("{word:?} is no target"))
+            .advice(format!("a target is one of {plainest}; try sim:consistent"))
+    })
+}
+
+/// A program and its arguments, by POSIX rules.
+pub(crate) fn command(text: &str) -> Result<Vec<String>, Failure> {
+    shlex::split(text)
+        .filter(|words| !words.is_empty())
+        .ok_or_else(|| Failure::usage(format!("{text:?} is no command: a quote is open, or it is empty")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_form_of_a_target_is_one_of_its_kind() {
+        for kind in &KINDS {
+            for (form, about) in kind.forms {
+                assert!(form.starts_with(kind.prefix) && !about.is_empty(), "{form}");
+                let named = form.replace("HOST:PORT", "127.0.0.1:7007").replace("NAME", "consistent");
+                assert!(parse(&named).is_ok(), "{form} is read as {:?}", parse(&named));
+            }
+        }
+    }
+}
