@@ -22,6 +22,8 @@ const SHORTER: &[(&str, &[&str])] = &[
     ("trial 'flowgraph:exec", &["--duration=2s", "-q"]),
     ("watch --port", &["--duration=100ms"]),
     ("compare --abba", &["--duration=4s", "-q"]),
+    // A busy machine answers few of many packets in a short turn.
+    ("compare --abba udp", &["--load=1kpps"]),
     ("--every 1s --spread", &["--duration=100ms"]),
     ("--rate 4kpps --duration", &["--duration=100ms"]),
     ("heartbeat watch", &["--duration=300ms"]),
