@@ -8,6 +8,8 @@ use dropline_trial::{Caveat, Rate, Trial};
 const BORNE_OUT: usize = 3;
 /// What failed is that much below what was borne.
 const FAR: f64 = 1.1;
+/// Loads that differ by less are about the same.
+const ABOUT: f64 = 0.03;
 /// What came through is that much below it.
 const DEEP: f64 = 1.25;
 /// Bad moments are few: so many trials to each are good.
@@ -55,13 +57,19 @@ impl Moments {
         let bad: Vec<&Moment> = self.0.iter().filter(is_bad).collect();
         let lowest = bad.iter().map(|one| one.load).min()?;
         let good = borne.iter().filter(|load| **load >= lowest).count();
+        // Loads at which it was never met since may be bad ones, and no moment was.
+        let about = |one: Rate, other: Rate| (one.as_pps() / other.as_pps() - 1.0).abs() < ABOUT;
+        let is_band = |one: &&Moment| !borne.iter().any(|load| about(*load, one.load));
+        let bands = bad
+            .iter()
+            .any(|one| is_band(one) && bad.iter().filter(|other| about(other.load, one.load)).count() > 1);
         (bad.len() * GOOD_EACH <= good).then(|| Caveat::BadMoments {
             loss_ratio: goal.loss_ratio.as_f64(),
             trials: bad.len() as u64,
             good: good as u64,
             lowest_pps: lowest.as_pps(),
             borne_pps,
-            decide: outcome.upper.is_some_and(|upper| upper.as_pps() * FAR < borne_pps),
+            decide: bands || outcome.upper.is_some_and(|upper| upper.as_pps() * FAR < borne_pps),
         })
     }
 }
@@ -115,6 +123,18 @@ mod tests {
         };
         assert_eq!(said(&trials, 1010), Some(expected(false)));
         assert_eq!(said(&trials, 500), Some(expected(true)), "the bound contradicts three trials above it");
+        let again = |came: u64| {
+            let more = (0..8).map(|_| (1003, 1003)).chain([(500, 499), (505, came)]);
+            match said(&trials.into_iter().chain(more).collect::<Vec<_>>(), 1010) {
+                Some(Caveat::BadMoments { decide, .. }) => decide,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(
+            again(504),
+            "the same loads failed each time that they were tried: a band, for all that is known"
+        );
+        assert!(!again(505), "they were met too");
     }
 
     #[test]

@@ -19,6 +19,35 @@ pub(super) mod credible {
     pub(in super::super) const PROBES: f64 = 0.1;
 }
 
+/// What trials show without a model.
+pub(super) mod ends {
+    /// Trials at or above this share of an end bear it.
+    ///
+    /// Unit: share of the load. Set by: judged.
+    pub(in super::super) const NEAR: f64 = 0.8;
+    /// So many that met the goal bear an end.
+    ///
+    /// Unit: trials. Set by: argued: were half of such trials bad, 6 % of searches would see as many good ones, and half of
+    /// these a loss in a probe below.
+    pub(in super::super) const ENOUGH: u32 = 4;
+    /// And so many more for each that failed it there or below.
+    ///
+    /// Unit: trials. Set by: argued: a third of bad ones is not half.
+    pub(in super::super) const EACH_BAD: u32 = 2;
+    /// What failed is far below an end where the end is so many times as high.
+    ///
+    /// Unit: ratio of loads. Set by: argued: as bad moments are told (`moments.rs`).
+    pub(in super::super) const FAR: f64 = 1.1;
+    /// Loads that differ by less are about the same.
+    ///
+    /// Unit: share of the load. Set by: judged.
+    pub(in super::super) const ABOUT: f64 = 0.03;
+    /// So many failures about a load are no bad moments.
+    ///
+    /// Unit: trials. Set by: argued: as losses below are believed (`LOSSES`).
+    pub(in super::super) const MOMENTS: usize = 3;
+}
+
 /// Looking around.
 pub(super) mod locate {
     /// Loss up to this share is as good as none while looking.
@@ -122,6 +151,14 @@ pub(super) mod model {
     ///
     /// Unit: power of the load. Set by: judged.
     pub(in super::super) const STEEPEST_RISE: f64 = 30.0;
+    /// Below this the unknown of its growth means so many lost packets a second, whatever the load.
+    ///
+    /// Unit: root of the share of the steepest. Set by: argued: a quarter of all floors.
+    pub(in super::super) const IN_TIME: f64 = -0.5;
+    /// A floor is no higher share.
+    ///
+    /// Unit: loss ratio. Set by: argued: some packets come through.
+    pub(in super::super) const MOST_FLOOR: f64 = 0.9;
     /// A trial that lost more than the floor in the mean by so many of its deviations points to a capacity.
     ///
     /// Unit: σ. Set by: judged.
@@ -172,9 +209,9 @@ pub(super) mod prior {
     pub(in super::super) const LOG_FLOOR_MATTERS: f64 = -18.420_681;
     /// That it matters.
     ///
-    /// Unit: probability. Set by: judged.
-    pub(in super::super) const FLOORS: f64 = 0.1;
-    /// How it grows with the load; half of all are flat.
+    /// Unit: probability. Set by: coverage of targets that lose some packets a second; 0.1 held too few.
+    pub(in super::super) const FLOORS: f64 = 0.3;
+    /// How it grows with the load; a quarter of all are flat, a quarter are so many packets a second.
     ///
     /// Unit: root of the share of the steepest. Set by: judged.
     pub(in super::super) const RISE: (f64, f64) = (-1.0, 1.0);

@@ -1,6 +1,7 @@
 //! What trials said of a goal without any model: at the ends of the range, and where they met it and failed it.
 
 use super::bets::Bets;
+use super::constants::ends::{ABOUT, EACH_BAD, ENOUGH, FAR, MOMENTS, NEAR};
 use crate::{Goal, GoalOutcome, GoalResult, Irregular};
 use dropline_trial::{LoadRange, Rate, Ratio, Trial};
 use std::time::Duration;
@@ -15,6 +16,8 @@ pub(super) struct Shown {
     good: Vec<(Rate, Duration)>,
     /// The highest load at and above which the goal was met for as long as a trial of it takes.
     highest_good: Option<Rate>,
+    /// Loads that failed it.
+    bad: Vec<Rate>,
     /// The lowest load that failed it.
     lowest_bad: Option<Rate>,
     bets: Bets,
@@ -31,6 +34,7 @@ impl Shown {
             self.bets.note(libm::log(load.as_pps()), is_bad);
         }
         if is_bad {
+            self.bad.push(load);
             self.lowest_bad = Some(self.lowest_bad.map_or(load, |lowest| lowest.min(load)));
         } else {
             // What loses nothing for a while may lose something later: short trials count together.
@@ -58,6 +62,28 @@ impl Shown {
     pub(super) fn between(&self) -> (f64, f64) {
         let log = |load: Rate| libm::log(load.as_pps());
         (self.highest_good.map_or(f64::NEG_INFINITY, log), self.lowest_bad.map_or(f64::INFINITY, log))
+    }
+
+    /// Whether enough trials met the goal at or little below an end, a logarithm, that it may be called its lower one: some
+    /// more than half of such trials may fail otherwise and a few have been lucky.
+    pub(super) fn bears(&self, goal: &Goal, lower: f64) -> bool {
+        let near = lower + libm::log(NEAR);
+        let good = self.good.iter().take_while(|(load, _)| libm::log(load.as_pps()) >= near);
+        let good: Duration = good.map(|&(_, time)| time.min(goal.trial_duration)).sum();
+        let bad = self.bad.iter().filter(|load| libm::log(load.as_pps()) <= lower).count();
+        good >= goal.trial_duration * (ENOUGH + EACH_BAD * bad as u32)
+    }
+
+    /// A load far below an end, a logarithm, that failed the goal and was not met about there since: a bad moment, or a band
+    /// of bad loads. After three failures it is no moment.
+    pub(super) fn unmet(&self, lower: f64) -> Option<Rate> {
+        let far = lower - libm::log(FAR);
+        let about = |one: Rate, other: Rate| (one.as_pps() / other.as_pps() - 1.0).abs() < ABOUT;
+        let open = |load: &&Rate| {
+            let failed = self.bad.iter().filter(|one| about(**one, **load)).count();
+            failed < MOMENTS && !self.good.iter().any(|&(one, _)| about(one, **load))
+        };
+        self.bad.iter().filter(|load| libm::log(load.as_pps()) < far).find(open).copied()
     }
 
     /// Logarithms of loads that the truth is not below and not above, whatever a model believes, each but for the
@@ -96,5 +122,51 @@ impl Shown {
             (Some(range.max()), GoalResult::AtMaximum { level })
         };
         GoalOutcome { lower, upper: None, conditional_throughput_pps: None, result }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Preset;
+    use dropline_trial::TrialInput;
+
+    #[test]
+    fn an_end_is_borne_by_good_trials_near_it_and_above_and_by_more_where_some_failed() {
+        let goal = Preset::Csit.goals()[0];
+        let range = LoadRange::new(Rate::from_millipps(1_000), Rate::from_millipps(1_000_000)).unwrap();
+        let mut shown = Shown::default();
+        let mut note = |pps: u64, lost: u64, ms: u64| {
+            let input =
+                TrialInput { load: Rate::from_millipps(pps * 1000), duration: Duration::from_millis(ms) };
+            let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
+            shown.note(&trial, &goal, range);
+            shown.bears(&goal, libm::log(100.0))
+        };
+        assert!(!note(50, 0, 9000), "far below it");
+        assert!(!note(100, 0, 1000) && !note(90, 0, 1000) && !note(120, 0, 1000));
+        assert!(!note(100, 0, 400), "a short one counts as much as it is long");
+        assert!(note(100, 0, 600));
+        assert!(note(101, 1, 1000), "what failed above it is no matter");
+        assert!(!note(70, 1, 1000), "what failed below it is");
+        assert!(!note(100, 0, 1000) && note(100, 0, 1000));
+    }
+
+    #[test]
+    fn a_failure_far_below_is_tried_again_until_it_was_met_or_failed_three_times() {
+        let goal = Preset::Csit.goals()[0];
+        let range = LoadRange::new(Rate::from_millipps(1_000), Rate::from_millipps(1_000_000)).unwrap();
+        let mut shown = Shown::default();
+        let mut note = |pps: u64, lost: u64| {
+            let load = Rate::from_millipps(pps * 1000);
+            let input = TrialInput { load, duration: Duration::from_secs(1) };
+            let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
+            shown.note(&trial, &goal, range);
+            shown.unmet(libm::log(100.0)).map(|load| load.as_pps() as u64)
+        };
+        assert_eq!((note(100, 0), note(95, 1)), (None, None), "near it is no band");
+        assert_eq!(note(70, 1), Some(70));
+        assert_eq!(note(71, 0), None, "it was a moment");
+        assert_eq!((note(50, 1), note(50, 1), note(50, 1)), (Some(50), Some(50), None), "it is a band");
     }
 }

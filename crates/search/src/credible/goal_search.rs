@@ -314,6 +314,7 @@ impl GoalSearch {
 
     fn is_narrow(&self) -> bool {
         self.trials >= self.least_trials()
+            && self.unborne().is_none()
             && self.brisk.is_borne_out()
             && self.doubt.is_none()
             && (self.cold_until().is_none() || self.forgotten.is_some())
@@ -339,7 +340,7 @@ impl GoalSearch {
     }
 
     fn best_load(&self, cloud: &Particles) -> Option<Rate> {
-        if let Some(load) = self.unshown().or_else(|| self.plainly()) {
+        if let Some(load) = self.unshown().or_else(|| self.plainly()).or_else(|| self.unborne()) {
             return Some(self.range.clamp(load));
         }
         let draws = cloud.sample(choice::draws());
@@ -373,6 +374,22 @@ impl GoalSearch {
             }),
         };
         Rate::pps(libm::exp(load?)).ok()
+    }
+
+    /// A lower end that is believed but that too few trials bear, or a load far below that failed and may do so again.
+    fn unborne(&self) -> Option<Rate> {
+        if self.unsettled().next().is_some() {
+            return None;
+        }
+        let ends = self.goals.iter().zip(&self.views).zip(&self.shown);
+        let ends = ends
+            .map(|((goal, view), shown)| (goal, view.lower_end(), shown))
+            .filter(|(_, lower, _)| *lower > view::logs(self.range).0);
+        let load = |(goal, lower, shown): (&Goal, f64, &Shown)| match shown.bears(goal, lower) {
+            true => shown.unmet(lower),
+            false => Rate::pps(libm::exp(lower)).ok(),
+        };
+        ends.into_iter().find_map(load)
     }
 
     /// Where the next trial belongs for a goal of which the model knows much less than the trials show.

@@ -5,17 +5,20 @@
 //! y = (e^u − 1) ÷ s: nothing far below the capacity, the excess far above it (steeper where forwarding
 //! droops, b > 1), and s says how gently it sets in. Losses come in clumps of mean size c, and their mean
 //! scatters by τ from trial to trial. Beside what the capacity loses, a share f·e^(r·(ln load − θ)) is lost at
-//! any load, however low: the floor f of a bad cable where r is 0, or a loss that grows with a power of the load.
+//! any load, however low: the floor f of a bad cable where r is 0, a loss that grows with a power of the load, or where
+//! r is −1 as many packets a second at any load: a collector of garbage, a timer.
 
 use super::constants::model::{
-    ANYWHERE, BELIEF, DEEPEST, DEEPEST_FLOOR, FAR, NO_FLOOR, SHOWS, STEEPEST_RISE, UNFORESEEN,
+    ANYWHERE, BELIEF, DEEPEST, DEEPEST_FLOOR, FAR, IN_TIME, MOST_FLOOR, NO_FLOOR, SHOWS, STEEPEST_RISE,
+    UNFORESEEN,
 };
 use super::normal::Normal;
 use dropline_trial::Trial;
 
 /// How many numbers are unknown.
 pub(super) const UNKNOWNS: usize = 9;
-/// θ, ln s, ln σ, logit ε, ln c, ln τ, ln b, ln f, and of r the root of its share of [`STEEPEST_RISE`]: below 0 it is 0.
+/// θ, ln s, ln σ, logit ε, ln c, ln τ, ln b, ln f, and of r the root of its share of [`STEEPEST_RISE`]: below 0 it is 0, below
+/// [`IN_TIME`] −1.
 pub(super) type Unknowns = [f64; UNKNOWNS];
 
 /// ln E for exponential E, as three normals: weight, mean, variance.
@@ -140,7 +143,10 @@ impl Shape {
             tau_squared: libm::exp(2.0 * tau),
             steepness: libm::exp(steepness),
             log_floor,
-            rise: STEEPEST_RISE * rise.max(0.0) * rise.max(0.0),
+            rise: match rise < IN_TIME {
+                true => -1.0,
+                false => STEEPEST_RISE * rise.max(0.0) * rise.max(0.0),
+            },
         }
     }
 
@@ -151,7 +157,7 @@ impl Shape {
 
     /// Share of the packets that is lost so far above θ beside what the capacity loses; there it grows no more.
     fn floor_share(&self, above: f64) -> f64 {
-        libm::exp(self.log_floor + self.rise * above.min(0.0))
+        libm::exp(self.log_floor + self.rise * above.min(0.0)).min(MOST_FLOOR)
     }
 
     /// What is lost of so many packets beside what the capacity loses; `None` where that is nothing.
@@ -364,7 +370,7 @@ impl Shape {
         }
     }
 
-    /// The same below `high`, where the floor matters: found by halving, for P(more is lost) grows with the load.
+    /// The same below `high`, where the floor matters: found by halving, for P(more is lost) falls nowhere with the load.
     fn lowered_by_floor(&self, high: f64, ratio: f64, exceed: f64, seconds: f64, normal: &Normal) -> f64 {
         let is_good = |log_load: f64| {
             let packets = (libm::exp(log_load) * seconds).max(1.0);

@@ -146,6 +146,11 @@ impl View {
         self.is_believed(goal, range) || self.is_settled(goal, range)
     }
 
+    /// The lower end that is stated.
+    pub(super) fn lower_end(&self) -> f64 {
+        self.stated().0
+    }
+
     /// Whether it is within its goal's width, or beyond an end of the range.
     pub(super) fn is_settled(&self, goal: &Goal, range: LoadRange) -> bool {
         match self.ends(range) {

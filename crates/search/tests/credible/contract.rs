@@ -5,7 +5,8 @@ use dropline_search::{
     Algorithm as _, Certified, Credible, CredibleError, Goal, GoalOutcome, GoalResult, Mlr, Preset, mlr,
 };
 use dropline_sim::{Settings, Simulated, System, default_range};
-use dropline_trial::{Caveat, LoadRange, Measurer as _, Rate, Ratio, TrafficProfile, Trial};
+use dropline_trial::{Caveat, LoadRange, Measurer as _, Rate, Ratio, TrafficProfile, Trial, seed};
+use rand::Rng as _;
 use std::time::Duration;
 
 struct Ended {
@@ -58,7 +59,7 @@ fn on_a_steady_system_the_answer_is_narrow_and_quick() {
         let ended = search(name, 3, BUDGET);
         assert!(ended.answers.iter().all(holds), "{name}");
         assert!(ended.answers.iter().all(|(outcome, _)| matches!(outcome.result, GoalResult::Narrow { .. })));
-        assert!(ended.spent < Duration::from_secs(22), "{name}: {:?}", ended.spent);
+        assert!(ended.spent < Duration::from_secs(26), "{name}: {:?}", ended.spent);
     }
 }
 
@@ -73,7 +74,7 @@ fn where_trials_have_no_overhead_a_steady_target_is_answered_in_a_few_seconds() 
     let ended = quick("hard", 30_002);
     assert!(ended.answers.iter().all(holds), "{:?}", ended.answers);
     assert!(ended.answers.iter().all(|(outcome, _)| matches!(outcome.result, GoalResult::Narrow { .. })));
-    assert!(ended.spent < Duration::from_secs(8), "{:?}", ended.spent);
+    assert!(ended.spent < Duration::from_secs(12), "{:?}", ended.spent);
 }
 
 #[test]
@@ -223,6 +224,36 @@ fn a_target_that_meets_a_goal_at_the_highest_load_is_never_below_the_minimum() {
             }
         }
     }
+}
+
+/// Seven trials in ten lose some packets, at the knee and far below it: a few lucky ones show no limit.
+#[test]
+fn a_target_that_loses_packets_in_most_trials_at_any_load_is_never_surely_narrow() {
+    let capacity = 1e6;
+    let mut sure = Vec::new();
+    for seed in 1..=10 {
+        let goals = Preset::Csit.goals()[..1].to_vec();
+        let range = LoadRange::new(Rate::pps(1e3).unwrap(), Rate::pps(2e6).unwrap()).unwrap();
+        let mut search = Credible::new(Config { budget: BUDGET, seed, ..Config::new(goals, range) }).unwrap();
+        let mut chance = seed::generator(seed);
+        let mut number = 0;
+        while let Some(input) = search.next_trial() {
+            number += 1;
+            let seconds = input.duration.as_secs_f64();
+            let offered = input.load.packets_in(input.duration);
+            let excess = ((input.load.as_pps() - capacity) * seconds).max(0.0) as u64;
+            // 1.2 a second.
+            let pauses = (0..1200).filter(|_| chance.random::<f64>() < 1e-3 * seconds).count() as u64;
+            let lost = (excess + 20 * pauses).min(offered);
+            let elapsed = input.duration + Duration::from_millis(500);
+            let counts = Trial { offered, forwarded: offered - lost, ..Trial::new(number, input, seed) };
+            search.record(&Trial { intended: Some(offered), elapsed, ..counts });
+        }
+        if matches!(search.outcome()[0].result, GoalResult::Narrow { .. }) && search.caveats().is_empty() {
+            sure.push((seed, search.outcome()));
+        }
+    }
+    assert!(sure.is_empty(), "{sure:?}");
 }
 
 /// Next to nothing comes through above the knee: neither what does leads there, nor how much is lost.

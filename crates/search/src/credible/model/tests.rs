@@ -92,3 +92,22 @@ fn chances_of_all_counts_sum_to_about_one() {
     }
     assert!((sum - 1.0).abs() < 0.1, "{sum}");
 }
+
+/// As many packets a second at any load: however low it is, as many trials are bad.
+#[test]
+fn of_a_loss_in_time_no_load_but_the_lowest_meets_a_goal() {
+    let normal = Normal::tables();
+    let unknowns = |packets: f64, rise: f64| {
+        let floor = libm::log(packets / 9e6);
+        [libm::log(9e6), -7.0, -7.0, -12.0, 0.0, -3.0, 0.0, floor, rise]
+    };
+    let load = |packets: f64, rise: f64| {
+        Shape::new(&unknowns(packets, rise)).goal_load(0.0, 0.5, 1.0, normal) - libm::log(9e6)
+    };
+    assert!(load(1.5, -0.9) < -10.0, "{}", load(1.5, -0.9));
+    assert!(load(0.2, -0.9) > -0.01, "{}", load(0.2, -0.9));
+    let flat = load(1.5, -0.1);
+    assert!((-1.0..-0.5).contains(&flat), "half as many packets lose half as many: {flat}");
+    let share = |log_load: f64| Shape::new(&unknowns(1.5, -0.9)).mean_loss(libm::log(9e6) + log_load, 0.0);
+    assert!((share(-3.0) / share(-2.0) - std::f64::consts::E).abs() < 0.01);
+}
