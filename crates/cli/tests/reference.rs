@@ -169,3 +169,15 @@ fn the_reference_says_what_the_program_says() {
     }
     assert!(seen >= 5, "only {seen} parts are made: the check reads nothing");
 }
+
+#[test]
+fn the_readme_names_every_kind_of_target() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let table = sections(&help("search"), &["Targets:"]);
+    let forms = table.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let kinds: Vec<&str> = forms.filter_map(|form| form.trim().split(':').next()).collect();
+    assert!(kinds.len() > 8, "only {kinds:?} were found: the check reads nothing");
+    for kind in kinds {
+        assert!(readme.contains(&format!("| `{kind}:")), "README.md has no row for {kind}:");
+    }
+}
