@@ -8,7 +8,7 @@ use std::io::Read as _;
 use std::net::UdpSocket;
 use std::process::{Child, Output, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Answers whatever comes, and counts it.
@@ -106,4 +106,30 @@ fn no_algorithm_has_a_regular_or_narrow_answer_where_the_generator_has_a_tenth_o
             });
         }
     });
+}
+
+/// Ordinary programs that want all CPUs, four to each. The generator goes first where it may; the target does not.
+#[test]
+fn a_target_that_others_keep_from_its_cpu_is_not_judged_by_what_it_loses() {
+    let bench = Bench::new();
+    let target = bench.serve(&["--service-time", "30us", "--queue", "0"]);
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let is_over = AtomicBool::new(false);
+    let ended = std::thread::scope(|scope| {
+        for _ in 0..4 * cpus {
+            scope.spawn(|| while !is_over.load(Ordering::Relaxed) {});
+        }
+        let words = ["trial", &target.target(), "--load", "20kpps", "--duration", "1s", "--json", "-q"];
+        let ended = bench.run(&words);
+        is_over.store(true, Ordering::Relaxed);
+        ended
+    });
+    let trial = ended.json();
+    assert!(trial["lost"].as_u64().unwrap() > 0, "{}", ended.text);
+    assert_eq!(ended.code, Some(3), "{}", ended.errors);
+    let codes: Vec<&str> =
+        trial["caveats"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+    assert!(codes.contains(&"loss_doubted") && codes.contains(&"target_starved"), "{codes:?}");
+    let watched = &trial["watched"];
+    assert!(watched["waited_ns_total"].is_u64() && watched["others_ns_total"].is_u64(), "{watched}");
 }

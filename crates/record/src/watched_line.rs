@@ -26,6 +26,12 @@ pub struct WatchedLine {
     pub largest_queued_bytes: Option<u64>,
     /// CPU time of the process from the first look to the last.
     pub cpu_ns_total: Option<u64>,
+    /// Time that it could have run and had no CPU, from the first look to the last; absent where that was not to be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_ns_total: Option<u64>,
+    /// CPU time that programs used meanwhile which are neither it nor the generator; absent where that is not to be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_ns_total: Option<u64>,
     /// Packets that its program took meanwhile, by its own count, or those forwarded.
     pub packets: Count,
     /// What its CPU quota stopped meanwhile; absent if nothing was stopped, or that was not to be seen.
@@ -85,6 +91,8 @@ impl WatchedLine {
             looks: self.looks,
             largest_queued_bytes: self.largest_queued_bytes,
             cpu_ns: self.cpu_ns_total,
+            waited_ns: self.waited_ns_total,
+            others_ns: self.others_ns_total,
             packets: self.packets.0,
             throttled: self.throttled.map(Throttled::from),
             samples: self
@@ -119,6 +127,8 @@ impl From<&TargetActivity> for WatchedLine {
             looks: watched.looks,
             largest_queued_bytes: watched.largest_queued_bytes,
             cpu_ns_total: watched.cpu_ns,
+            waited_ns_total: watched.waited_ns,
+            others_ns_total: watched.others_ns,
             packets: Count(watched.packets),
             throttled: watched.throttled.map(ThrottledLine::from),
             at_ns: watched.samples.iter().map(|look| look.at_ns).collect(),
@@ -154,7 +164,9 @@ mod tests {
         #[test]
         fn what_was_watched_survives_its_line(samples in prop::collection::vec(look(), 0..40)) {
             let throttled = Some(Throttled { runtime_us: 1, period_us: 2, times: 3, stopped_ns: 4 });
-            let watched = TargetActivity { pid: Some(7), looks: 90, throttled, samples, ..TargetActivity::default() };
+            let (waited_ns, others_ns) = (Some(5), samples.first().and_then(|look: &Look| look.waited_ns));
+            let watched =
+                TargetActivity { pid: Some(7), looks: 90, waited_ns, others_ns, throttled, samples, ..TargetActivity::default() };
             let text = serde_json::to_string(&WatchedLine::from(&watched)).unwrap();
             let line: WatchedLine = serde_json::from_str(&text).unwrap();
             prop_assert_eq!(line.watched(), watched);

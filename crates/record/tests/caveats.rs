@@ -24,6 +24,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         ArrivalsNotKept { lateness_p99_ns, intended_idt_ns }
         GeneratorStarved { waited_ns }
         GeneratorThrottled { stopped_ns, times, runtime_us, period_us }
+        TargetStarved { kept_ns }
         LossDoubted { lost, ours }
         DelaysDoubted { delay_p90_ns, lateness_p90_ns }
         LinkDown { interface }

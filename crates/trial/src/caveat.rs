@@ -53,6 +53,12 @@ pub enum Caveat {
         /// The period, in us.
         period_us: u64,
     },
+    /// The target lost packets, wanted a CPU and did not get one, while programs that are neither it nor the generator had
+    /// them: part of the loss may be this machine's doing.
+    TargetStarved {
+        /// How long it was kept from running, at most, in ns.
+        kept_ns: u64,
+    },
     /// Half of the loss or more may not be the target's: the trial does not say what the target loses.
     LossDoubted {
         /// Lost packets.
@@ -84,7 +90,7 @@ pub enum Caveat {
         /// Reports about packets that had left.
         reports: u64,
     },
-    /// For a while next to nothing came back: the target paused or was restarted, or the way was cut.
+    /// For a while next to nothing came back: the target, this machine, or the way stood still.
     Outage {
         /// When the longest began, in ns after the trial's start.
         at_ns: u64,
@@ -208,7 +214,7 @@ pub enum Caveat {
         /// The highest of the bounds of both, in packets a second.
         high_pps: f64,
     },
-    /// A few trials failed a goal far below what others achieved it at: the target paused, or was restarted.
+    /// A few trials failed a goal far below what others achieved it at.
     BadMoments {
         /// Loss ratio of the goal.
         loss_ratio: f64,
@@ -356,6 +362,7 @@ impl Caveat {
             Self::ArrivalsNotKept { .. } => "arrivals_not_kept",
             Self::GeneratorStarved { .. } => "generator_starved",
             Self::GeneratorThrottled { .. } => "generator_throttled",
+            Self::TargetStarved { .. } => "target_starved",
             Self::LossDoubted { .. } => "loss_doubted",
             Self::DelaysDoubted { .. } => "delays_doubted",
             Self::LinkDown { .. } => "link_down",

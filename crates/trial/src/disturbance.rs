@@ -1,8 +1,8 @@
 //! What our own side did to a trial, and which of its losses may come of that.
 //!
 //! A queue that serves in order loses at most one packet more for each packet that comes at another time than it was
-//! due. So of the packets lost, as many may be our doing as left late in lumps; the others are the target's, whatever
-//! we did.
+//! due. So of the packets lost, as many may be our doing as left late in lumps; and a target that others kept from its
+//! CPU loses no more for that than it was sent in as long. The others are the target's, whatever we did.
 
 use crate::{Caveat, Delay, Ratio, Trial, TrialInput};
 use std::time::Duration;
@@ -36,12 +36,12 @@ impl Disturbance {
     fn gap(input: TrialInput) -> Duration {
         Duration::from_nanos(1_000_000_000_000 / input.load.as_millipps().max(1))
     }
+}
 
-    /// Packets of so many that may be lost for it.
-    fn touches(self, offered: u64, duration: Duration) -> u64 {
-        let kept = u128::from(offered) * self.waited.as_nanos() / duration.as_nanos().max(1);
-        self.displaced.saturating_add(u64::try_from(kept).unwrap_or(u64::MAX))
-    }
+/// Packets of so many that are sent in a part of the time.
+fn sent_in(part: Duration, offered: u64, duration: Duration) -> u64 {
+    let sent = u128::from(offered) * part.as_nanos() / duration.as_nanos().max(1);
+    u64::try_from(sent).unwrap_or(u64::MAX)
 }
 
 /// Places of a loss that is neither the target's nor the load's doing.
@@ -65,9 +65,11 @@ impl Trial {
     }
 
     /// Of the lost packets, how many at most may be lost by what was not the target: they, or those they met, left late
-    /// in a lump; others kept the CPUs busy; a link on the way was down.
+    /// in a lump; others kept the CPUs busy, from us or from the target; a link on the way was down.
     pub fn lost_by_us(&self) -> u64 {
-        let touched = self.disturbance.map_or(0, |one| one.touches(self.offered, self.duration));
+        let Disturbance { displaced, waited } = self.disturbance.unwrap_or_default();
+        let kept = waited.max(self.target_kept_from_running().unwrap_or_default());
+        let touched = displaced.saturating_add(sent_in(kept, self.offered, self.duration));
         let at = |places: [&str; 2]| -> u64 {
             let all = self.lost_at.iter().flatten();
             all.filter(|(place, _)| places.contains(&place.as_str())).map(|(_, packets)| packets).sum()
@@ -78,6 +80,17 @@ impl Trial {
             down => down.saturating_add(at(UNEXPLAINED)),
         };
         self.lost().min(touched.saturating_add(down))
+    }
+
+    /// How long others may have kept the target from its CPU; `None` where nothing shows that they did.
+    fn target_kept_from_running(&self) -> Option<Duration> {
+        self.watched.as_ref()?.kept_from_running(self.duration)
+    }
+
+    /// The doubt about a target that lost packets and was kept from its CPU by others.
+    pub fn starved_target(&self) -> Option<Caveat> {
+        let kept = self.target_kept_from_running().filter(|_| self.lost() > 0)?;
+        Some(Caveat::TargetStarved { kept_ns: u64::try_from(kept.as_nanos()).unwrap_or(u64::MAX) })
     }
 
     /// Of the lost packets, how many at least the target lost.
@@ -145,6 +158,39 @@ mod tests {
         assert_eq!((overload.lost_by_us(), overload.lost_by_target()), (6_000, 3_000));
         assert!(!overload.is_void_at(Ratio::ZERO));
         assert_eq!(trial(5_000, u64::MAX, u64::MAX).lost_by_us(), 5_000);
+    }
+
+    /// As the trial before, of a target that waited for a CPU while others used theirs.
+    fn starved(lost: u64, waited_ms: u64, others_ms: u64) -> Trial {
+        let ns = |ms: u64| Some(ms * 1_000_000);
+        let watched = crate::TargetActivity {
+            waited_ns: ns(waited_ms),
+            others_ns: ns(others_ms),
+            ..crate::TargetActivity::default()
+        };
+        Trial { watched: Some(watched), ..trial(lost, 0, 0) }
+    }
+
+    #[test]
+    fn what_a_target_lost_while_others_had_its_cpu_is_not_its_loss() {
+        let hogs = starved(7_000, 860, 1_700);
+        assert!(hogs.is_void_at(Ratio::ZERO) && !hogs.target_exceeds(Ratio::ZERO));
+        assert_eq!(hogs.doubted_loss(), Some(Caveat::LossDoubted { lost: 7_000, ours: 7_000 }));
+        assert_eq!(hogs.starved_target(), Some(Caveat::TargetStarved { kept_ns: 860_000_000 }));
+        let overload = starved(9_000, 300, 1_700);
+        assert_eq!((overload.lost_by_us(), overload.lost_by_target()), (3_000, 6_000));
+        assert!(!overload.is_void_at(Ratio::ZERO), "it loses more than it was sent meanwhile");
+        assert_eq!(starved(0, 860, 1_700).starved_target(), None, "a lossless trial is evidence");
+        let both = Trial { disturbance: trial(0, 0, 860).disturbance, ..starved(9_000, 860, 1_700) };
+        assert_eq!(both.lost_by_us(), 8_600, "the same time is counted once");
+    }
+
+    #[test]
+    fn an_overload_of_a_single_core_on_a_quiet_machine_is_the_targets_though_it_waits_for_the_generator() {
+        let overload = starved(100, 300, 20);
+        assert_eq!((overload.lost_by_us(), overload.doubted_loss()), (0, None));
+        assert!(overload.target_exceeds(Ratio::ZERO));
+        assert_eq!(overload.starved_target(), None);
     }
 
     #[test]

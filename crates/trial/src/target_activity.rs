@@ -26,6 +26,11 @@ pub struct TargetActivity {
     pub largest_queued_bytes: Option<u64>,
     /// CPU time of the process from the first look to the last, all threads, in ns.
     pub cpu_ns: Option<u64>,
+    /// Time that it could have run and had no CPU, from the first look to the last, all threads, in ns.
+    pub waited_ns: Option<u64>,
+    /// CPU time that programs used meanwhile which are neither it nor the generator, in ns; `None` where that is not to be
+    /// told.
+    pub others_ns: Option<u64>,
     /// Packets that its program took meanwhile, by its own count, or those forwarded.
     pub packets: u64,
     /// What its CPU quota stopped meanwhile; `None` if nothing was stopped, or that was not to be seen.
@@ -40,6 +45,17 @@ impl TargetActivity {
     pub fn cpu_ns_a_packet(&self) -> Option<f64> {
         let cpu_ns = self.cpu_ns.filter(|_| self.packets > 0)?;
         Some(cpu_ns as f64 / self.packets as f64)
+    }
+
+    /// How long others may have kept it from running, in a trial of this length: it could have run and had no CPU, not by
+    /// its own quota, while programs that are neither it nor the generator used as much CPU time. `None` of so little that
+    /// a busy machine always has it, or that clock ticks, by which CPU time is counted, do not show.
+    pub fn kept_from_running(&self, duration: Duration) -> Option<Duration> {
+        let own_ns = self.throttled.map_or(0, |throttled| throttled.stopped_ns);
+        let waited = Duration::from_nanos(self.waited_ns?.saturating_sub(own_ns));
+        let others = Duration::from_nanos(self.others_ns?);
+        let shown = (duration / 20).max(Duration::from_millis(50));
+        (waited > duration / 50 && others > shown).then(|| waited.min(others))
     }
 }
 
@@ -71,4 +87,32 @@ pub struct Look {
     pub waited_ns: Option<u64>,
     /// Context switches so far: it had nothing to do, or had its CPU taken.
     pub switches: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(waited_ms: u64, others_ms: Option<u64>, stopped_ms: u64) -> Option<u64> {
+        let ns = |ms: u64| ms * 1_000_000;
+        let watched = TargetActivity {
+            waited_ns: Some(ns(waited_ms)),
+            others_ns: others_ms.map(ns),
+            throttled: Some(Throttled { stopped_ns: ns(stopped_ms), ..Throttled::default() }),
+            ..TargetActivity::default()
+        };
+        Some(watched.kept_from_running(Duration::from_secs(1))?.as_millis() as u64)
+    }
+
+    #[test]
+    fn a_target_waits_for_others_at_most_as_long_as_they_ran() {
+        assert_eq!(kept(900, Some(1800), 0), Some(900));
+        assert_eq!(kept(900, Some(300), 0), Some(300), "else it waited for the generator");
+        assert_eq!(kept(900, Some(0), 0), None, "a quiet machine: it waited for the generator alone");
+        assert_eq!(kept(900, Some(50), 0), None, "what ticks do not show");
+        assert_eq!(kept(20, Some(1800), 0), None, "others ran beside it");
+        assert_eq!(kept(900, Some(1800), 890), None, "its own quota stopped it");
+        assert_eq!(kept(900, None, 0), None, "nobody can tell");
+        assert_eq!(TargetActivity::default().kept_from_running(Duration::from_secs(1)), None);
+    }
 }

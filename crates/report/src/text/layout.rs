@@ -39,6 +39,11 @@ pub(super) enum Side {
     Right,
 }
 
+/// A fact's name in its column; one that is longer keeps apart from what is said.
+fn named(name: &str) -> String {
+    format!("{name:width$}", width = NAME.max(name.chars().count() + 2))
+}
+
 impl Page {
     pub(super) fn new(style: Style) -> Self {
         Self { style, text: String::new() }
@@ -57,12 +62,12 @@ impl Page {
 
     /// A name in its column, and what is to say about it.
     pub(super) fn fact(&mut self, name: &str, text: &str) {
-        self.hanging(&format!("{name:NAME$}"), Ink::Faint, text);
+        self.hanging(&named(name), Ink::Faint, text);
     }
 
     /// A fact that is painted already; it must fit a line.
     pub(super) fn painted_fact(&mut self, name: &str, painted: &str) {
-        let name = self.style.paint(Ink::Faint, &format!("{name:NAME$}"));
+        let name = self.style.paint(Ink::Faint, &named(name));
         self.text.push_str(&name);
         self.text.push_str(painted);
         self.end_line();

@@ -126,7 +126,7 @@ fn delays(page: &mut Page, trial: &TrialLine) {
         page.fact("delay", &format!("doubted; {from_sent}\u{a0}\u{a0} (from when sent)"));
         if let Some(delay) = &trial.delay_ns {
             page.fact(
-                "with our own",
+                "with ours",
                 &format!("{}\u{a0}\u{a0} (from when due, our lateness in it)", listed(delay)),
             );
         }

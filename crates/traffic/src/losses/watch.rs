@@ -1,6 +1,7 @@
 //! A target on this machine over time: how full its socket is, and whether its process runs.
 
 use super::counters::Counters;
+use crate::kernel::cpu_time::OthersTime;
 use crate::kernel::diag::{Diag, SocketState};
 use crate::kernel::process::Process;
 use crate::kernel::quota::Quotas;
@@ -81,6 +82,7 @@ impl Watch {
             ..TargetActivity::default()
         };
         let quotas_before = watched_quotas(self.process.as_ref());
+        let others = self.process.as_ref().map(|process| OthersTime::begin(process.pid));
         let mut costs = Vec::new();
         let mut kept = ArrivalFidelity { looks: Vec::new(), last: None, quiet: 0 };
         let mut first = Look::default();
@@ -104,8 +106,10 @@ impl Watch {
             }
             // The last look is after the last packet.
             if done.load(Ordering::Acquire) {
-                let grew = look.cpu_ns.zip(first.cpu_ns).map(|(now, then)| now.saturating_sub(then));
-                watched.cpu_ns = grew;
+                let grew = |of: fn(&Look) -> Option<u64>| Some(of(&look)?.saturating_sub(of(&first)?));
+                watched.cpu_ns = grew(|look| look.cpu_ns);
+                watched.waited_ns = grew(|look| look.waited_ns);
+                watched.others_ns = others.and_then(|others| others.so_far());
                 watched.throttled = watched_quotas(self.process.as_ref()).throttled_since(&quotas_before);
                 break;
             }

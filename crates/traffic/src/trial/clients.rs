@@ -83,6 +83,8 @@ impl<'a> Clients<'a> {
         }
         let (slices, keep_packets) = (options.slices, options.keep_packets);
         let wanted = Wanted { arrival: &profile.arrival, reply, same: self.same, slices, keep_packets };
+        // Its clients are programs of their own, and not to be told from others.
+        let watched = watched.map(|watched| TargetActivity { others_ns: None, ..watched });
         Ok((gathered.fill(trial, wanted), watched))
     }
 }

@@ -54,12 +54,18 @@ impl fmt::Display for Caveat {
                 runtime_us / 1000,
                 period_us / 1000
             ),
+            Self::TargetStarved { kept_ns } => write!(
+                f,
+                "other programs kept the target from running for {} ms: it could have run, and they had the CPUs; what it lost \
+                 for that is this machine's doing: stop them, or give the target a CPU of its own",
+                kept_ns / 1_000_000
+            ),
             Self::LossDoubted { lost, ours } => write!(
                 f,
                 "not valid as a judgement of the target: {ours} of {lost} lost packets may not be its doing, for packets \
                  left late in lumps, the CPUs were kept busy by others, or a link was down; free a CPU for the \
-                 generator, raise its CPU quota, let it go first (CAP_SYS_NICE) or lower the load: dropline doctor \
-                 says what disturbs here"
+                 generator and one for the target, raise the generator's CPU quota, let it go first (CAP_SYS_NICE) or \
+                 lower the load: dropline doctor says what disturbs here"
             ),
             Self::DelaysDoubted { delay_p90_ns, lateness_p90_ns } => write!(
                 f,
@@ -90,7 +96,7 @@ impl fmt::Display for Caveat {
                 write!(
                     f,
                     "an outage of {:.2} s began {:.2} s after the start{more}: {missing} of {offered} packets did not come \
-                     back, and of the other time almost all did; the target paused or was restarted, or the way was cut: \
+                     back, and of the other time almost all did; the target, this machine or the way between stood still: \
                      look what happened then, and measure again",
                     seconds(for_ns),
                     seconds(at_ns)
@@ -190,16 +196,16 @@ impl fmt::Display for Caveat {
             }
             Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide } => write!(
                 f,
-                "the target failed {} in {trials} bad {} (the lowest load {}), where {good} other trials at such loads or higher \
-                 achieved it, and up to {}: the target paused, or was restarted, now and then; {}",
-                goal(*loss_ratio),
+                "{trials} {} failed {} (the lowest load {}), though {good} others at such loads or higher achieved it, up to \
+                 {}: the target, this machine or the way was worse for a moment, and nothing seen here says which; {}",
                 if *trials == 1 { "trial" } else { "trials" },
+                goal(*loss_ratio),
                 load(*lowest_pps),
                 load(*borne_pps),
                 if *decide {
                     "the limit rests on these alone and is not a fact: search again"
                 } else {
-                    "the limit is that of the other trials: look what the target did then"
+                    "the limit is that of the other trials: look what happened then"
                 }
             ),
             Self::CountersShared { beyond: 0 } => f.write_str(
