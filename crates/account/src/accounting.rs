@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 /// Frames with which the kernel asks for a hardware address before it gives up, and some.
 const QUESTIONS: u64 = 8;
 
+/// Packets of the longest train (`UDP_MAX_SEGMENTS`): for so many at most stands one tick of a counter that counts trains.
+const LONGEST_TRAIN: u64 = 128;
+
 /// What the measurer knows of a trial's packets without any counter of the kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
@@ -31,7 +34,7 @@ pub struct Outcome {
     pub reply_changed: u64,
     /// Sends that the system refused, whatever for: not lost, but counted by the kernel.
     pub refused: u64,
-    /// Of those, by a full queueing discipline (ENOBUFS).
+    /// Of those, by a full queueing discipline (ENOBUFS); and those that were sent again after it had refused them.
     pub refused_by_queue: u64,
     /// What the target's program counted of this trial; `None` if it cannot be asked.
     pub target: Option<TargetCounts>,
@@ -39,8 +42,8 @@ pub struct Outcome {
     pub unread: u64,
     /// Whether the target's sockets were closed, or others took their place.
     pub closed: bool,
-    /// Whether packets left as trains, which the kernel counts as one until the socket.
-    pub trains: bool,
+    /// Packets that left in a train behind its first: the kernel counts a train as one until the socket.
+    pub in_trains: u64,
 }
 
 /// What a target's program counted of one trial.
@@ -261,15 +264,10 @@ impl Hearing<'_> {
 
     /// What no counter counts, and can be what remains.
     fn remainders(&mut self) {
-        if self.outcome.trains
-            && let Some((&site, _)) = self
-                .ledger
-                .places()
-                .iter()
-                .filter(|(site, _)| site.place.counts_trains())
-                .max_by_key(|(_, packets)| **packets)
-        {
-            self.infer(site, u64::MAX, Inference::Trains);
+        let counted = self.ledger.places().iter().filter(|(site, _)| site.place.counts_trains());
+        if let Some((&site, &ticks)) = counted.max_by_key(|(_, packets)| **packets) {
+            let behind = ticks.saturating_mul(LONGEST_TRAIN - 1).min(self.outcome.in_trains);
+            self.infer(site, behind, Inference::Trains);
         }
         if self.outcome.closed {
             self.infer(Site::out(Place::Unread), u64::MAX, Inference::Closed);
@@ -281,7 +279,7 @@ impl Hearing<'_> {
             // What the IP layer gave away and no interface sent.
             let stuck = space.stack.transmitted.saturating_sub(left).saturating_sub(dropped);
             let way = space.departs().unwrap_or(Way::Out);
-            if space.devices().any(|device| !device.up || device.carrier_changes > 0) {
+            if space.is_cut() {
                 self.infer(Site { way, place: Place::LinkDown }, stuck, Inference::Down);
             } else if space.neighbour_found == Some(false) && stuck > 0 {
                 // The few frames that left are the kernel's own questions.
@@ -295,10 +293,32 @@ impl Hearing<'_> {
         }
     }
 
+    /// Whether packets can vanish at a place, uncounted, on the trial's own way: what the kernel says is of all
+    /// namespaces of the machine.
+    fn is_on_the_way(&self, place: Place) -> bool {
+        let spaces = || self.grown.spaces.iter();
+        match place {
+            Place::Ingress => spaces().any(|space| space.hooked != Some(false)),
+            Place::Netfilter => spaces().any(|space| space.ruled != Some(false)),
+            Place::LinkDown => spaces().any(|space| space.devices.is_none() || space.is_cut()),
+            Place::Neighbour => {
+                spaces().any(|space| space.role != Role::Both && space.neighbour_found != Some(true))
+            }
+            Place::Softnet => spaces().any(|space| {
+                space.devices.is_none() || space.devices().any(|device| device.receive_drops > 0)
+            }),
+            Place::Unread => self.outcome.closed || self.grown.target.is_none(),
+            _ => true,
+        }
+    }
+
     /// What the kernel says it dropped packets for, beyond what was claimed.
     fn reasons(&mut self) {
         let reasons = self.grown.reasons.iter().flatten();
-        for (&place, &packets) in reasons.filter(|(place, _)| !place.is_told_by_generator()) {
+        for (&place, &packets) in reasons {
+            if place.is_told_by_generator() || !self.is_on_the_way(place) {
+                continue;
+            }
             let claimed: u64 = self
                 .ledger
                 .places()
@@ -365,6 +385,11 @@ impl Space {
     /// The interfaces that the trial's packets pass.
     fn devices(&self) -> impl Iterator<Item = &Device> {
         self.devices.iter().flatten().filter(|device| device.on_path)
+    }
+
+    /// Whether an interface on the way is down, or was.
+    fn is_cut(&self) -> bool {
+        self.devices().any(|device| !device.up || device.carrier_changes > 0)
     }
 
     /// Packets that arrived at interfaces and not at the IP layer; ARP and the like are among them.

@@ -30,6 +30,8 @@ pub struct Space {
     /// Whether packets can be dropped before the IP layer by somebody's rule or program; `None` if that is
     /// not to be seen.
     pub hooked: Option<bool>,
+    /// Whether a firewall has rules whose drops leave no trace in the counters here; `None` if that is not to be seen.
+    pub ruled: Option<bool>,
     /// Whether the next hop towards the other side has a hardware address; `None` if none is needed, or
     /// nobody can tell.
     pub neighbour_found: Option<bool>,

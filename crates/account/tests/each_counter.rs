@@ -14,6 +14,7 @@ fn space(role: Role) -> Space {
         stack: Stack::default(),
         devices: Some(vec![device()]),
         hooked: Some(false),
+        ruled: Some(false),
         neighbour_found: Some(true),
     }
 }
@@ -242,13 +243,13 @@ fn a_socket_that_was_closed_takes_what_remains() {
 fn packets_in_trains_are_the_remainder_of_the_largest_place_that_counts_trains() {
     let stack = Stack { no_ports: 3, checksum_errors: 5, in_errors: 5, ..Stack::default() };
     let grown = seen(in_stack(Role::Far, stack));
-    let trains = account(&Outcome { trains: true, ..echo(1000, 900) }, &grown);
+    let trains = account(&Outcome { in_trains: 5_000, ..echo(1000, 900) }, &grown);
     assert_eq!(at(&trains), [("checksum", 97), ("no_listener", 3)]);
     assert!(because(&trains)[0].contains("trains"), "{:?}", because(&trains));
     assert_eq!(at(&account(&echo(1000, 900), &grown)), [("checksum", 5), ("no_listener", 3)]);
     // A socket counts each packet of a train: nothing remains for it.
     let full = Stack { in_errors: 5, receive_buffer_errors: 5, ..Stack::default() };
-    let found = account(&Outcome { trains: true, ..echo(1000, 900) }, &seen(in_stack(Role::Far, full)));
+    let found = account(&Outcome { in_trains: 5_000, ..echo(1000, 900) }, &seen(in_stack(Role::Far, full)));
     assert_eq!(at(&found), [("receive_buffer", 5)]);
 }
 

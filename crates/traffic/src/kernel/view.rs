@@ -179,16 +179,15 @@ impl View {
         links::namespace_number(self.netlink.as_mut()?, u32::try_from(file).ok()?)
     }
 
-    /// Whether a firewall rule, a queueing discipline or a program stands before the IP layer; `None` if the
-    /// firewall's may not be seen.
-    pub(crate) fn hooked(&mut self, links: &[Link], qdiscs: &[Qdisc]) -> Option<bool> {
-        let others =
-            links.iter().any(|link| link.program) || qdiscs.iter().any(|qdisc| qdisc.side == Side::Arriving);
-        if others {
-            return Some(true);
-        }
-        early_chains(self.filter.as_mut()?)
+    /// Chains of its firewall; `None` if they may not be seen.
+    pub(crate) fn chains(&mut self) -> Option<Chains> {
+        Chains::find(self.filter.as_mut()?)
     }
+}
+
+/// Whether a queueing discipline or a program stands before the IP layer.
+pub(crate) fn is_hooked(links: &[Link], qdiscs: &[Qdisc]) -> bool {
+    links.iter().any(|link| link.program) || qdiscs.iter().any(|qdisc| qdisc.side == Side::Arriving)
 }
 
 /// Files that stand for the namespaces of this machine, one each, as far as this user sees them.
@@ -270,29 +269,46 @@ pub(crate) fn whole(file: &File) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Whether a firewall has chains that packets pass before the IP layer; `None` if that may not be seen.
-fn early_chains(netlink: &mut Netlink) -> Option<bool> {
-    /// The subsystem of nftables, and its request for chains.
-    const CHAINS: u16 = (10 << 8) | 4;
-    const OF_DEVICES: u8 = 5;
-    const OF_BOTH_VERSIONS: u8 = 1;
-    const INGRESS: u32 = 5;
-    let mut early = false;
-    let asked = netlink.ask(&Request::all(CHAINS, &[0; 4]), |message| {
-        // The family is the first byte; a chain's hook is its attribute 4, the number of that in 1.
-        let hook = Attributes::find(message.body, 4, 4).and_then(|hook| Attributes::find(hook, 0, 1));
-        let number = hook.and_then(|number| word(number, 0)).map(u32::from_be);
-        early |= match message.body.first() {
-            Some(&OF_DEVICES) => hook.is_some(),
-            Some(&OF_BOTH_VERSIONS) => number == Some(INGRESS),
-            _ => false,
-        };
-    });
-    match asked {
-        Ok(()) => Some(early),
-        // A kernel without nftables has no such chains.
-        Err(why) if matches!(why.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) => Some(false),
-        Err(_) => None,
+/// Which chains a firewall has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Chains {
+    /// Some that packets pass before the IP layer.
+    pub(crate) early: bool,
+    /// Some at interfaces or bridges, whose drops no counter of the IP layer shows.
+    pub(crate) at_devices: bool,
+    /// Any that packets pass.
+    pub(crate) any: bool,
+}
+
+impl Chains {
+    /// `None` if they may not be seen.
+    fn find(netlink: &mut Netlink) -> Option<Self> {
+        /// The subsystem of nftables, and its request for chains.
+        const CHAINS: u16 = (10 << 8) | 4;
+        const OF_DEVICES: u8 = 5;
+        const OF_BRIDGES: u8 = 7;
+        const OF_BOTH_VERSIONS: u8 = 1;
+        const INGRESS: u32 = 5;
+        let mut chains = Self::default();
+        let asked = netlink.ask(&Request::all(CHAINS, &[0; 4]), |message| {
+            // The family is the first byte; a chain's hook is its attribute 4, the number of that in 1.
+            let Some(hook) = Attributes::find(message.body, 4, 4) else { return };
+            let number = Attributes::find(hook, 0, 1).and_then(|number| word(number, 0)).map(u32::from_be);
+            let family = message.body.first();
+            let early =
+                family == Some(&OF_DEVICES) || family == Some(&OF_BOTH_VERSIONS) && number == Some(INGRESS);
+            chains.early |= early;
+            chains.at_devices |= early || family == Some(&OF_BRIDGES);
+            chains.any = true;
+        });
+        match asked {
+            Ok(()) => Some(chains),
+            // A kernel without nftables has no such chains.
+            Err(why) if matches!(why.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) => {
+                Some(Self::default())
+            }
+            Err(_) => None,
+        }
     }
 }
 

@@ -155,14 +155,19 @@ impl Seat {
             Role::Far => Some(source),
             Role::Both | Role::Between => None,
         };
-        let hooked = links.and_then(|links| self.view.hooked(links, known));
+        let chains = self.view.chains();
+        let hooked = links.and_then(|links| {
+            if view::is_hooked(links, known) { Some(true) } else { chains.map(|chains| chains.early) }
+        });
+        // What the IP layer of an end loses to a rule is a difference of its counters; what is only bridged is not.
+        let ruled = chains.map(|chains| chains.at_devices || chains.any && self.role == Role::Between);
         let neighbour_found = towards.and_then(|address| self.view.neighbour_found(address));
         let drops = |side| qdiscs.is_some().then(|| Qdisc::drops(known, side));
         let (leaving, arriving) = (drops(Side::Leaving), drops(Side::Arriving));
         let devices = links.map(|links| {
             links.iter().map(|link| self.device(link, leaving.as_ref(), arriving.as_ref())).collect()
         });
-        Space { id: self.view.id, role: self.role, stack, devices, hooked, neighbour_found }
+        Space { id: self.view.id, role: self.role, stack, devices, hooked, ruled, neighbour_found }
     }
 
     fn device(

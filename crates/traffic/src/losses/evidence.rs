@@ -65,6 +65,17 @@ pub(crate) struct Around {
     watched: Option<TargetActivity>,
 }
 
+/// What the generator knows of a trial's packets beside its counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Known {
+    /// Packets that came back after the drain.
+    pub(crate) late: u64,
+    /// Packets that left in a train behind its first.
+    pub(crate) in_trains: u64,
+    /// Times that a packet was refused and then sent again.
+    pub(crate) resent: u64,
+}
+
 /// Lets the watcher take its last look, whatever ends the trial.
 struct LastLook<'a> {
     ended: &'a AtomicBool,
@@ -171,15 +182,9 @@ impl Evidence {
     }
 
     /// Says in a trial, whose counts are complete, where its packets were lost. `counted` is what the target
-    /// said of it; `late` packets came back after the drain.
-    pub(crate) fn account(
-        &self,
-        around: Around,
-        counted: Option<Counts>,
-        late: u64,
-        trains: bool,
-        trial: &mut Trial,
-    ) {
+    /// said of it.
+    pub(crate) fn account(&self, around: Around, counted: Option<Counts>, known: Known, trial: &mut Trial) {
+        let Known { late, in_trains, resent } = known;
         let refused = |name: &str| trial.refused.get(name).copied().unwrap_or(0);
         let (then, now) = (around.before.target, around.after.target);
         let waiting_bytes = now.map_or(0, |sockets| sockets.waiting_bytes);
@@ -192,7 +197,7 @@ impl Evidence {
             reply_truncated: trial.reply_truncated.unwrap_or(0),
             reply_changed: trial.reply_changed.unwrap_or(0),
             refused: trial.refused.values().sum(),
-            refused_by_queue: refused("ENOBUFS"),
+            refused_by_queue: refused("ENOBUFS") + resent,
             target: counted.map(|counts| TargetCounts {
                 received: counts.received,
                 served: counts.served,
@@ -200,7 +205,7 @@ impl Evidence {
             }),
             unread: waiting_bytes.div_ceil(self.charge().into()),
             closed: then.is_some_and(|then| now.is_none_or(|now| now.identity != then.identity)),
-            trains,
+            in_trains,
         };
         let accounted = account(&outcome, &around.after.since(&around.before));
         trial.caveats.extend(accounted.caveats);

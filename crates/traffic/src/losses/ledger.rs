@@ -1,7 +1,7 @@
 //! What is known of a trial's packets beside its replies: counters before and after, and what the target counted.
 
 use super::counting::{Asker, Before, Counting};
-use super::evidence::{Around, Evidence, Watching};
+use super::evidence::{Around, Evidence, Known, Watching};
 use crate::error::UdpError;
 use crate::packet::attribution::Whose;
 use crate::progress::Progress;
@@ -115,9 +115,9 @@ impl Ledger {
         closing.counted = self.evidence().ask(whose, &NEVER);
     }
 
-    /// Says in a trial, whose counts are complete, where its packets were lost; `late` ones came back after the drain.
-    pub(crate) fn account(&mut self, closing: Closing, late: u64, trains: bool, trial: &mut Trial) {
-        self.evidence().account(closing.around, closing.counted, late, trains, trial);
+    /// Says in a trial, whose counts are complete, where its packets were lost.
+    pub(crate) fn account(&mut self, closing: Closing, known: Known, trial: &mut Trial) {
+        self.evidence().account(closing.around, closing.counted, known, trial);
     }
 
     /// What a one-way target says that it served; `None` if it was looked at from outside, or died meanwhile: then

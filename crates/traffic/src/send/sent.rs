@@ -21,6 +21,8 @@ pub(crate) struct Sent {
     pub(crate) send_cost_ns: Option<u64>,
     /// Trains that were sent, and packets in them.
     pub(crate) trains: Trains,
+    /// Times that a packet was refused and then sent again: it was not the first of its call, which told of none.
+    pub(crate) resent: u64,
     /// How long it waited for a CPU; `None` where that is not known.
     pub(crate) waited: Option<Duration>,
     /// Packets that left late in lumps, behind its pauses.
@@ -51,6 +53,13 @@ pub struct Trains {
     pub packets: u64,
 }
 
+impl Trains {
+    /// Packets behind the first of their train.
+    pub(crate) fn behind(self) -> u64 {
+        self.packets.saturating_sub(self.trains)
+    }
+}
+
 /// A moment between two packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Mark {
@@ -71,6 +80,7 @@ impl Sent {
             marks: Vec::with_capacity(slices + 1),
             send_cost_ns: None,
             trains: Trains::default(),
+            resent: 0,
             waited: None,
             displaced: 0,
             stopped_ns: None,
@@ -114,6 +124,7 @@ impl Sent {
         self.send_cost_ns = self.send_cost_ns.into_iter().chain(other.send_cost_ns).min();
         self.trains.trains += other.trains.trains;
         self.trains.packets += other.trains.packets;
+        self.resent += other.resent;
         self.waited = self.waited.max(other.waited);
         self.displaced += other.displaced;
         self.stopped_ns = self.stopped_ns.max(other.stopped_ns);

@@ -9,6 +9,7 @@ use super::setup::Setup;
 use crate::closed_loop::client_processes::ClientProgram;
 use crate::error::UdpError;
 use crate::kernel::quota::Quotas;
+use crate::losses::evidence::Known;
 use crate::losses::ledger::{Account, Ledger};
 use crate::packet::attribution::{Numbering, Whose};
 use crate::packet::received_set::ReceivedSet;
@@ -42,6 +43,7 @@ pub struct UdpMeasurer {
     /// Of the last trial.
     packets: Option<PacketTimes>,
     trains: Trains,
+    resent: u64,
 }
 
 impl UdpMeasurer {
@@ -84,6 +86,7 @@ impl UdpMeasurer {
             send_cost_ns: None,
             packets: None,
             trains: Trains::default(),
+            resent: 0,
             setup,
         })
     }
@@ -163,11 +166,12 @@ impl UdpMeasurer {
         }
         self.rest();
         match seen {
-            None => self.ledger.account(closing, 0, false, &mut trial),
+            None => self.ledger.account(closing, Known::default(), &mut trial),
             Some(mut seen) => {
                 let late = self.take_late(whose, &mut seen);
-                self.ledger.account(closing, late, self.trains.trains > 0, &mut trial);
-                let doubts = [trial.doubted_loss(), trial.doubted_delays()];
+                let known = Known { late, in_trains: self.trains.behind(), resent: self.resent };
+                self.ledger.account(closing, known, &mut trial);
+                let doubts = [trial.starved_target(), trial.doubted_loss(), trial.doubted_delays()];
                 trial.caveats.extend(doubts.into_iter().flatten());
             }
         }
@@ -208,7 +212,7 @@ impl UdpMeasurer {
         trial.intended = (!arrival.paces_itself()).then_some(sent.intended);
         trial.offered = sent.offered;
         self.send_cost_ns = self.send_cost_ns.into_iter().chain(sent.send_cost_ns).min();
-        self.trains = sent.trains;
+        (self.trains, self.resent) = (sent.trains, sent.resent);
         self.packets = packets;
         let (sampled_lateness, sampled) = received.sample.read();
         let arrivals = if received.unstamped == 0 { Stamp::Kernel } else { Stamp::App };

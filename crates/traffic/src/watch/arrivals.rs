@@ -18,8 +18,8 @@ pub(super) struct Arrivals {
     pub(super) times: PacketTimes,
     pub(super) spacing: Spacing,
     pub(super) join: ClockJoin,
-    /// Whether some came together as one.
-    pub(super) trains: bool,
+    /// Packets that came in a train behind its first.
+    pub(super) in_trains: u64,
     missed_before: u32,
     pub(super) missed: u64,
 }
@@ -36,12 +36,12 @@ impl Arrivals {
         times.departures.stamp = Stamp::Kernel;
         let missed_before = tap.missed().unwrap_or(0);
         let (spacing, join) = (Spacing::new(), ClockJoin::default());
-        Ok(Self { tap, times, spacing, join, trains: false, missed_before, missed: 0 })
+        Ok(Self { tap, times, spacing, join, in_trains: 0, missed_before, missed: 0 })
     }
 
     /// Waits for copies and takes those that are there; whether there were any.
     pub(super) fn take(&mut self, epoch: Instant, longest: Duration) -> io::Result<bool> {
-        let Self { tap, times, spacing, join, trains, .. } = self;
+        let Self { tap, times, spacing, join, in_trains, .. } = self;
         let mut now_ns = None;
         let taken = tap.receive(longest, |tapped| {
             // Read once for all that came together, after the first of them was there.
@@ -55,7 +55,7 @@ impl Arrivals {
             let stamp = tapped.stamp_ns;
             let at_ns = stamp.and_then(|stamp| join.trial_ns(stamp, 0, now_ns)).unwrap_or(now_ns);
             let payload_bytes = u16::try_from(tapped.payload_bytes).unwrap_or(u16::MAX);
-            *trains |= tapped.datagrams > 1;
+            *in_trains += u64::from(tapped.datagrams).saturating_sub(1);
             // Those of a train arrive at once.
             for _ in 0..tapped.datagrams {
                 spacing.event(at_ns);

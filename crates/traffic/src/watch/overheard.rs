@@ -217,7 +217,7 @@ fn so_far(
 ) -> Overheard {
     let arrived = arrivals.map(|arrivals| arrivals.spacing.count());
     let (outcome, read_in_namespace) =
-        outcome(grown, arrived, arrivals.is_some_and(|arrivals| arrivals.trains));
+        outcome(grown, arrived, arrivals.map_or(0, |arrivals| arrivals.in_trains));
     Overheard {
         duration,
         packets: None,
@@ -229,14 +229,15 @@ fn so_far(
         read_in_namespace,
         account: account(&outcome, grown),
         missed: arrivals.map_or(0, |arrivals| arrivals.missed),
-        watched: TargetActivity { packets: outcome.forwarded, ..watched },
+        // Who sends is not known, and not to be told from others.
+        watched: TargetActivity { packets: outcome.forwarded, others_ns: None, ..watched },
         clock_steps: arrivals.map_or(0, |arrivals| arrivals.join.steps),
     }
 }
 
 /// What is known without a place: what arrived, and what programs read of it at most; and what the namespace's
 /// sockets read in all.
-fn outcome(grown: &Snapshot, arrived: Option<u64>, trains: bool) -> (Outcome, u64) {
+fn outcome(grown: &Snapshot, arrived: Option<u64>, in_trains: u64) -> (Outcome, u64) {
     let here = grown.spaces.iter().find(|space| matches!(space.role, Role::Both | Role::Far));
     let read = here.map_or(0, |space| space.stack.udp_read);
     let (dropped, waiting_bytes) =
@@ -245,7 +246,7 @@ fn outcome(grown: &Snapshot, arrived: Option<u64>, trains: bool) -> (Outcome, u6
     let waiting = waiting_bytes.div_ceil(u64::from(truesize(0, Family::V4)));
     let offered = arrived.unwrap_or(read + dropped).max(dropped);
     let forwarded = (offered - dropped).min(read + waiting);
-    (Outcome { offered, forwarded, one_way: true, trains, ..Outcome::default() }, read)
+    (Outcome { offered, forwarded, one_way: true, in_trains, ..Outcome::default() }, read)
 }
 
 /// So many packets in that time, a second. The first glimpse comes at once: what waited at the tap until then did not
@@ -391,13 +392,14 @@ mod tests {
                 stack: Stack { udp_read, ..Stack::default() },
                 devices: None,
                 hooked: None,
+                ruled: None,
                 neighbour_found: None,
             }],
             target: Some(TargetSockets { identity: 1, drops, waiting_bytes }),
             ..Snapshot::default()
         };
         let told = |grown, arrived| {
-            let (outcome, _) = outcome(&grown, arrived, false);
+            let (outcome, _) = outcome(&grown, arrived, 0);
             (outcome.offered, outcome.forwarded)
         };
         assert_eq!(told(grown(900, 40, 10 * 832), Some(1000)), (1000, 910), "40 at the socket, 50 before it");
