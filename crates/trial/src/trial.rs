@@ -41,7 +41,8 @@ pub struct Trial {
     pub late: Option<u64>,
     /// Packets that came back shorter than they were sent: part of the loss, never of `forwarded`.
     pub reply_truncated: Option<u64>,
-    /// Packets that came back longer, or with other bytes, than they were sent: part of the loss too.
+    /// Packets that came back longer, or with other bytes, than they were sent, or to another stream's socket: part of the
+    /// loss too.
     pub reply_changed: Option<u64>,
     /// Replies that our own socket dropped: not the target's loss.
     pub generator_lost: u64,

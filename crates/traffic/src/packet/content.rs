@@ -15,7 +15,7 @@ pub(crate) struct Content {
 pub(crate) enum Difference {
     /// It is shorter.
     Truncated,
-    /// It is longer, or has other bytes.
+    /// It is longer, has other bytes, or came to another stream than its packet's.
     Changed,
 }
 

@@ -8,6 +8,7 @@ use crate::packet::attribution::Whose;
 use crate::packet::clock_join::ClockJoin;
 use crate::packet::content::{Content, Difference};
 use crate::packet::trial_state::TrialState;
+use crate::send::spread::Spread;
 use crate::sys::{BATCH, ReceiveBatch, hear_queued, wait_and_hear};
 use dropline_payload::{Message, Verdict};
 use dropline_stats::{Cut, Spacing};
@@ -25,6 +26,9 @@ pub(crate) struct Receiver<'a> {
     batch: &'a mut ReceiveBatch,
     whose: Whose,
     content: &'a Content,
+    spread: &'a Spread,
+    /// The stream of the first socket.
+    first_stream: usize,
     means: ReceiveMeans,
     /// Whether a target that reports itself gone was there at the start.
     was_there: bool,
@@ -57,6 +61,10 @@ pub(crate) struct Tools<'a> {
     pub(crate) arrived: &'a mut Spacing,
     /// What a reply must be.
     pub(crate) content: &'a Content,
+    /// Which packet has which stream.
+    pub(crate) spread: &'a Spread,
+    /// The stream of the first socket.
+    pub(crate) first_stream: usize,
     /// How the trial is cut.
     pub(crate) cut: Cut,
     /// Room for packets that are expected.
@@ -79,6 +87,8 @@ impl<'a> Receiver<'a> {
             batch: tools.batch,
             whose,
             content: tools.content,
+            spread: tools.spread,
+            first_stream: tools.first_stream,
             means,
             was_there,
             last_reply_ns: 0,
@@ -232,9 +242,14 @@ impl<'a> Receiver<'a> {
             match self.whose.judge(self.batch.packet(at)) {
                 Verdict::Ours { index } if index < sent_below => {
                     self.last_reply_ns = now;
+                    let is_astray = self.spread.stream_of(index) != self.first_stream + stream;
                     match self.content.difference(self.batch.packet(at)) {
-                        None => self.count_reply(stream, index, at, now, flight),
                         Some(difference) => self.counts.count_different(difference, Some(index)),
+                        None if !is_astray => self.count_reply(stream, index, at, now, flight),
+                        None if self.content.compares() => {
+                            self.counts.count_different(Difference::Changed, Some(index));
+                        }
+                        None => self.counts.count_stray(Verdict::Ours { index }),
                     }
                 }
                 Verdict::Cut if self.content.compares() => {

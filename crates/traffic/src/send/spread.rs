@@ -33,6 +33,20 @@ impl Spread {
         Some(Self { ends, step })
     }
 
+    /// The stream of a packet.
+    pub(crate) fn stream_of(&self, index: u64) -> usize {
+        let length = u128::from(self.ends.last().copied().unwrap_or(1));
+        self.stream_at((u128::from(index) * u128::from(self.step) % length) as u64)
+    }
+
+    /// The stream whose share a place on the line is in.
+    fn stream_at(&self, place: u64) -> usize {
+        match self.ends.len() {
+            1 => 0,
+            _ => self.ends.partition_point(|&end| end <= place),
+        }
+    }
+
     /// The streams of all packets in order, from packet 0 on; without a division.
     pub(crate) fn turns(&self) -> Turns<'_> {
         Turns { spread: self, place: 0 }
@@ -49,10 +63,7 @@ pub(crate) struct Turns<'a> {
 impl Turns<'_> {
     /// The stream of the next packet, again and again until [`take`](Self::take).
     pub(crate) fn stream(&self) -> usize {
-        match self.spread.ends.len() {
-            1 => 0,
-            _ => self.spread.ends.partition_point(|&end| end <= self.place),
-        }
+        self.spread.stream_at(self.place)
     }
 
     /// The next packet has its stream.
@@ -102,6 +113,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_packets_stream_is_the_one_that_had_the_turn(shares in prop::collection::vec(1u32..20, 1..8)) {
+            let spread = spread(&shares).unwrap();
+            let turns = first(&spread, 500);
+            prop_assert!((0..).zip(turns).all(|(index, stream)| spread.stream_of(index) == stream));
+        }
+
         #[test]
         fn every_round_gives_each_stream_its_share(
             shares in prop::collection::vec(1u32..20, 1..8), round in 0usize..5,

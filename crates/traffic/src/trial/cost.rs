@@ -91,6 +91,7 @@ pub fn of_receiving(packets: u64, keep: bool) -> Duration {
         target.send_to(&packet, address).expect("loopback is there");
     }
     let content = Content::of(Reply::Echo, PAYLOAD as u32);
+    let spread = Spread::new(&[Part::whole("1")]).expect("one stream is legal");
     let mut batch = ReceiveBatch::with_stamps(content.kept_bytes());
     let mut log = keep.then(|| PacketTimes::with_room(packets as usize, true));
     let mut arrived = Spacing::new();
@@ -99,6 +100,8 @@ pub fn of_receiving(packets: u64, keep: bool) -> Duration {
         log: log.as_mut().and_then(|log| log.returns.as_mut()),
         arrived: &mut arrived,
         content: &content,
+        spread: &spread,
+        first_stream: 0,
         cut: Cut::of(0, None),
         expected: packets,
     };

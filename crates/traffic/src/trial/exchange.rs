@@ -183,6 +183,7 @@ impl Exchange {
         let sender_of: Vec<usize> = (0..sockets.len()).map(|stream| stream / of_sender).collect();
         let receivers = Receivers {
             content: &self.content,
+            spread: &self.spread,
             cut,
             expected: if echo { expected } else { 0 },
             whose,

@@ -42,6 +42,7 @@ pub(crate) fn senders<'a>(
 /// What all receivers of a trial have in common.
 pub(crate) struct Receivers<'a> {
     pub(crate) content: &'a Content,
+    pub(crate) spread: &'a Spread,
     pub(crate) cut: Cut,
     /// Replies that there is room for.
     pub(crate) expected: u64,
@@ -62,9 +63,11 @@ impl<'a> Receivers<'a> {
     ) -> io::Result<Vec<Receiver<'a>>> {
         let each = sockets.len().div_ceil(logs.len());
         let parts = sockets.chunks(each).zip(sender_of.chunks(each));
-        let receiver = |(((sockets, senders), batch), (log, arrived))| {
-            let (content, cut, expected) = (self.content, self.cut, self.expected);
-            let tools = Tools { batch, log, arrived, content, cut, expected };
+        let mut first_stream = 0;
+        let receiver = |(((sockets, senders), batch), (log, arrived)): (((&'a [UdpSocket], _), _), _)| {
+            let Self { content, spread, cut, expected, .. } = *self;
+            let tools = Tools { batch, log, arrived, content, spread, first_stream, cut, expected };
+            first_stream += sockets.len();
             let mut receiver = Receiver::new(sockets, senders, tools, self.whose, self.means, self.one_way);
             receiver.clear_backlog().map(|()| receiver)
         };

@@ -3,7 +3,7 @@
 use crate::odd_target::OddTarget;
 use crate::{echo, input, measurer, profile, undisturbed_trial};
 use dropline_traffic::{Reply, UdpError, UdpTarget, probe};
-use dropline_trial::{Caveat, Drain, Measurer as _, TrafficProfile, Trial};
+use dropline_trial::{Caveat, Drain, Measurer as _, Part, TrafficProfile, Trial};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -40,6 +40,33 @@ fn a_reply_that_was_cut_changed_or_grown_is_lost_and_counted_by_kind() {
     assert_eq!((lost_at["reply_truncated"], lost_at["reply_changed"]), (100, 200));
     assert_eq!(lost_at.values().sum::<u64>(), 300);
     assert_eq!(differ(&trial), Some((100, 200)));
+}
+
+#[test]
+fn a_reply_at_another_streams_socket_is_not_that_packet_coming_back() {
+    let astray = |reply: Reply| {
+        undisturbed_trial(|| {
+            // To the other of two streams, as soon as it is known.
+            let mut streams = Vec::new();
+            let odd = OddTarget::start(move |socket, _, bytes, source| {
+                if !streams.contains(&source) {
+                    streams.push(source);
+                }
+                let other = streams.iter().find(|stream| **stream != source).unwrap_or(&source);
+                let _ = socket.send_to(bytes, other);
+            });
+            let profile = TrafficProfile { streams: Part::equal(2), ..profile() };
+            measurer(UdpTarget { address: odd.address, reply }, profile)?.measure(input(2_000.0, 200))
+        })
+    };
+    let trial = astray(Reply::Echo);
+    assert_eq!((trial.offered, trial.reply_changed), (400, Some(400 - trial.forwarded)));
+    assert!(trial.forwarded < 20, "only those that came before the other stream: {}", trial.forwarded);
+    assert_eq!(trial.lost_at.as_ref().unwrap()["reply_changed"], trial.lost());
+    let trial = astray(Reply::Any);
+    assert_eq!((trial.lost(), trial.reply_changed), (400 - trial.forwarded, None));
+    let foreign = Caveat::ForeignPackets { packets: trial.lost() };
+    assert!(trial.forwarded < 20 && trial.caveats.contains(&foreign), "{:?}", trial.caveats);
 }
 
 #[test]

@@ -131,8 +131,9 @@ impl fmt::Display for Caveat {
             }
             Self::RepliesDiffer { truncated, changed } => write!(
                 f,
-                "{truncated} packets came back shorter than they were sent and {changed} longer or with other bytes: they \
-                 are lost; if the target is to answer with other bytes behind the first 16, say so: ?reply=any"
+                "{truncated} packets came back shorter than they were sent and {changed} longer, with other bytes, or at \
+                 another stream's socket: they are lost; if the target is to answer with other bytes behind the first 16, \
+                 say so: ?reply=any"
             ),
             Self::RepliesBeside { truncated, changed } => write!(
                 f,
