@@ -117,7 +117,11 @@ fn a_target_that_others_keep_from_its_cpu_is_not_judged_by_what_it_loses() {
     let is_over = AtomicBool::new(false);
     let ended = std::thread::scope(|scope| {
         for _ in 0..4 * cpus {
-            scope.spawn(|| while !is_over.load(Ordering::Relaxed) {});
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop()
+                }
+            });
         }
         let words = ["trial", &target.target(), "--load", "20kpps", "--duration", "1s", "--json", "-q"];
         let ended = bench.run(&words);
