@@ -1,10 +1,17 @@
-//! The algorithms by name, each with its settings and defaults: the one table of them.
+//! The algorithms by name, each with its settings, defaults and what a record keeps of it: the one table of them.
 
+use crate::resume::{ratio, unsound};
 use dropline_failure::{Failure, nearest};
+use dropline_record::{MdrLine, SearchLine};
 use dropline_search::mlr::EffectiveDuration;
-use dropline_search::{credible, mdr};
-use dropline_trial::Ratio;
+use dropline_search::{
+    Algorithm, Binary, Certified, Credible, Goal, Limits, Mdr, Mlr, credible, mdr, mlr,
+};
+use dropline_trial::{LoadRange, Ratio};
 use std::time::Duration;
+
+/// Time beyond its budget for bounds that are regular by RFC 9971.
+pub const CERTIFY_BUDGET: Duration = Duration::from_secs(1200);
 
 /// Which algorithm, with its own settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,10 +102,103 @@ impl AlgorithmPlan {
         }
     }
 
-    pub(crate) fn effective_duration(self) -> &'static str {
+    /// Durations of a goal's full and its first trials where nobody says, when one of them may be said already.
+    pub(crate) fn trial_durations(self, said: Option<Duration>) -> (Duration, Duration) {
+        let second = Duration::from_secs(1);
+        let full = said.unwrap_or(match self {
+            Self::Credible { .. } | Self::Mlr { .. } => second,
+            Self::Mdr { .. } | Self::Binary => 30 * second,
+        });
+        (full, if self == Self::Binary { full } else { second.min(full) })
+    }
+
+    /// Ready to search for these goals.
+    ///
+    /// # Errors
+    /// If it cannot search for them.
+    pub(crate) fn search(
+        self,
+        goals: Vec<Goal>,
+        range: LoadRange,
+        budget: Option<Duration>,
+        seed: u64,
+    ) -> Result<Box<dyn Algorithm>, Failure> {
+        let mlr = |goals, effective| {
+            Mlr::new(mlr::Config { goals, range, effective }).map_err(Failure::usage)
+        };
+        Ok(match self {
+            Self::Binary => Box::new(Binary::new(&goals, range).map_err(Failure::usage)?),
+            Self::Credible { level, certify } => {
+                let budget = budget.unwrap_or(credible::BUDGET);
+                let config =
+                    credible::Config { goals: goals.clone(), range, budget, level: level.as_f64(), seed };
+                let interval = Credible::new(config).map_err(Failure::usage)?;
+                if certify {
+                    let proof = mlr(goals, EffectiveDuration::Trial)?;
+                    Box::new(Certified::new(interval, proof, CERTIFY_BUDGET))
+                } else {
+                    Box::new(interval)
+                }
+            }
+            Self::Mdr { version, intermediate_phases, doublings } => {
+                let config = mdr::Config { goals, range, intermediate_phases, doublings, version };
+                Box::new(Mdr::new(config).map_err(Failure::usage)?)
+            }
+            Self::Mlr { effective } => Box::new(mlr(goals, effective)?),
+        })
+    }
+
+    /// Limits with the time that a certificate may cost.
+    pub(crate) fn in_all(self, limits: Limits) -> Limits {
         match self {
-            Self::Mlr { effective: EffectiveDuration::Elapsed } => "elapsed_s",
-            _ => "duration_s",
+            Self::Credible { certify: true, .. } => {
+                Limits { budget: limits.budget.map(|budget| budget.saturating_add(CERTIFY_BUDGET)), ..limits }
+            }
+            _ => limits,
         }
+    }
+
+    /// Writes its settings into the line of a record that names it.
+    pub(crate) fn keep(self, line: &mut SearchLine) {
+        match self {
+            Self::Binary | Self::Mlr { effective: EffectiveDuration::Trial } => {}
+            Self::Mlr { effective: EffectiveDuration::Elapsed } => line.effective_duration = "elapsed_s".into(),
+            Self::Credible { level, certify } => {
+                line.level = Some(level.as_f64());
+                line.certify = certify;
+            }
+            Self::Mdr { version, intermediate_phases, doublings } => {
+                line.mdr = Some(MdrLine {
+                    version: version.name().into(),
+                    intermediate_phases: u32::from(intermediate_phases),
+                    doublings: u32::from(doublings),
+                });
+            }
+        }
+    }
+
+    /// The algorithm that a record keeps so.
+    ///
+    /// # Errors
+    /// If there is none with this name and these settings.
+    pub(crate) fn of_line(stored: &SearchLine) -> Result<Self, Failure> {
+        let mut algorithm = Self::parse(&stored.algorithm)?;
+        match (&mut algorithm, &stored.mdr) {
+            (Self::Credible { level, certify }, _) => {
+                *certify = stored.certify;
+                *level = ratio(stored.level.ok_or_else(|| unsound("no level"))?)?;
+            }
+            (Self::Mlr { effective }, _) if stored.effective_duration == "elapsed_s" => {
+                *effective = EffectiveDuration::Elapsed;
+            }
+            (Self::Mdr { version, intermediate_phases, doublings }, Some(line)) => {
+                *version =
+                    mdr::Version::named(&line.version).ok_or_else(|| unsound("an unknown version of mdr"))?;
+                *intermediate_phases = u8::try_from(line.intermediate_phases).map_err(unsound)?;
+                *doublings = u8::try_from(line.doublings).map_err(unsound)?;
+            }
+            _ => {}
+        }
+        Ok(algorithm)
     }
 }

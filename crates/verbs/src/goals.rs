@@ -64,15 +64,7 @@ impl WrittenGoal {
     /// If it cannot be searched for.
     pub fn resolve(&self, algorithm: AlgorithmPlan) -> Result<Goal, Failure> {
         let second = Duration::from_secs(1);
-        let full = match algorithm {
-            AlgorithmPlan::Credible { .. } | AlgorithmPlan::Mlr { .. } => second,
-            AlgorithmPlan::Mdr { .. } | AlgorithmPlan::Binary => 30 * second,
-        };
-        let trial_duration = self.trial.unwrap_or(full);
-        let initial = match algorithm {
-            AlgorithmPlan::Binary => trial_duration,
-            _ => second.min(trial_duration),
-        };
+        let (trial_duration, initial) = algorithm.trial_durations(self.trial);
         let goal = Goal {
             loss_ratio: self.loss_ratio.unwrap_or(Ratio::ZERO),
             exceed_ratio: self.exceed.unwrap_or_else(|| share(500_000_000)),

@@ -1,18 +1,12 @@
 //! What a search shall do, resolved: nothing is left to guess.
 
-pub use crate::algorithm::AlgorithmPlan;
+pub use crate::algorithm::{AlgorithmPlan, CERTIFY_BUDGET};
 use dropline_failure::Failure;
-use dropline_record::{GoalLine, LimitsLine, MdrLine, ProfileLine, SearchLine};
-use dropline_search::mlr::EffectiveDuration;
-use dropline_search::{
-    Algorithm, Binary, Certified, Credible, Goal, Limits, Mdr, Mlr, Preset, Search, credible, mdr, mlr,
-};
+use dropline_record::{GoalLine, LimitsLine, ProfileLine, SearchLine};
+use dropline_search::{Goal, Limits, Preset, Search};
 use dropline_targets::Target;
 use dropline_trial::{LoadRange, Ratio, TrafficProfile};
 use std::time::Duration;
-
-/// Time beyond it for bounds that are regular by RFC 9971.
-pub const CERTIFY_BUDGET: Duration = Duration::from_secs(1200);
 
 /// A search, resolved.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,37 +56,8 @@ impl SearchPlan {
     /// If the algorithm cannot search for these goals.
     pub fn search(&self) -> Result<Search, Failure> {
         let goals = self.goals.clone();
-        let algorithm: Box<dyn Algorithm> = match self.algorithm {
-            AlgorithmPlan::Binary => Box::new(Binary::new(&goals, self.range).map_err(Failure::usage)?),
-            AlgorithmPlan::Credible { level, certify } => {
-                let config = credible::Config {
-                    goals,
-                    range: self.range,
-                    budget: self.limits.budget.unwrap_or(credible::BUDGET),
-                    level: level.as_f64(),
-                    seed: self.profile.seed,
-                };
-                let (goals, range) = (config.goals.clone(), config.range);
-                let interval = Credible::new(config).map_err(Failure::usage)?;
-                if certify {
-                    let config = mlr::Config { goals, range, effective: EffectiveDuration::Trial };
-                    let proof = Mlr::new(config).map_err(Failure::usage)?;
-                    Box::new(Certified::new(interval, proof, CERTIFY_BUDGET))
-                } else {
-                    Box::new(interval)
-                }
-            }
-            AlgorithmPlan::Mdr { version, intermediate_phases, doublings } => {
-                let config =
-                    mdr::Config { goals, range: self.range, intermediate_phases, doublings, version };
-                Box::new(Mdr::new(config).map_err(Failure::usage)?)
-            }
-            AlgorithmPlan::Mlr { effective } => {
-                let config = mlr::Config { goals, range: self.range, effective };
-                Box::new(Mlr::new(config).map_err(Failure::usage)?)
-            }
-        };
-        Ok(Search::new(algorithm, self.goals.clone(), self.in_all(self.limits)))
+        let algorithm = self.algorithm.search(goals, self.range, self.limits.budget, self.profile.seed)?;
+        Ok(Search::new(algorithm, self.goals.clone(), self.algorithm.in_all(self.limits)))
     }
 
     /// This search as one of several on the same target, numbered from 1: each has a chance of its own.
@@ -109,47 +74,29 @@ impl SearchPlan {
 
     /// The same search, given these limits after the trials it has learned from.
     pub fn limit(&self, search: &mut Search, limits: Limits) {
-        search.limit(self.in_all(limits));
-    }
-
-    /// Limits with the time that a certificate may cost.
-    fn in_all(&self, limits: Limits) -> Limits {
-        match self.algorithm {
-            AlgorithmPlan::Credible { certify: true, .. } => {
-                Limits { budget: limits.budget.map(|budget| budget.saturating_add(CERTIFY_BUDGET)), ..limits }
-            }
-            _ => limits,
-        }
+        search.limit(self.algorithm.in_all(limits));
     }
 
     /// The record's line of this plan.
     pub fn line(&self) -> SearchLine {
-        SearchLine {
+        let mut line = SearchLine {
             algorithm: self.algorithm.name().into(),
+            effective_duration: "duration_s".into(),
             preset: self.preset.map(|preset| preset.name().into()),
             goals: self.goals.iter().map(GoalLine::from).collect(),
             min_load_pps: self.range.min().as_pps(),
             max_load_pps: self.range.max().as_pps(),
             budget_s: self.limits.budget.map(|budget| budget.as_secs_f64()),
             max_trials: self.limits.max_trials,
-            effective_duration: self.algorithm.effective_duration().into(),
             warm_up_s: self.warm_up.as_secs_f64(),
             delay_at: self.delay_at.iter().map(|share| share.as_f64()).collect(),
             repetition: self.repetition,
-            level: match self.algorithm {
-                AlgorithmPlan::Credible { level, .. } => Some(level.as_f64()),
-                _ => None,
-            },
-            certify: matches!(self.algorithm, AlgorithmPlan::Credible { certify: true, .. }),
-            mdr: match self.algorithm {
-                AlgorithmPlan::Mdr { version, intermediate_phases, doublings } => Some(MdrLine {
-                    version: version.name().into(),
-                    intermediate_phases: u32::from(intermediate_phases),
-                    doublings: u32::from(doublings),
-                }),
-                _ => None,
-            },
-        }
+            level: None,
+            certify: false,
+            mdr: None,
+        };
+        self.algorithm.keep(&mut line);
+        line
     }
 
     /// The record's line of its limits, where they are others than before.

@@ -3,9 +3,8 @@
 use crate::goals;
 use crate::plan::{AlgorithmPlan, SearchPlan};
 use dropline_failure::Failure;
-use dropline_record::{GoalLine, PartLine, ProfileLine, Record, SearchLine};
-use dropline_search::mlr::EffectiveDuration;
-use dropline_search::{Goal, Limits, mdr};
+use dropline_record::{GoalLine, PartLine, ProfileLine, Record};
+use dropline_search::{Goal, Limits};
 use dropline_targets::Target;
 use dropline_trial::{Drain, LoadRange, Packet, Part, Rate, Ratio, TrafficProfile};
 use std::fmt;
@@ -21,7 +20,7 @@ impl SearchPlan {
         let stored = record.header.search.as_ref().ok_or_else(|| {
             Failure::usage("that record is of one trial, not of a search: there is nothing to go on with")
         })?;
-        let algorithm = algorithm(stored)?;
+        let algorithm = AlgorithmPlan::of_line(stored)?;
         let preset = stored.preset.as_ref().map(|word| word.parse().map_err(unsound)).transpose()?;
         Ok(Self {
             target: Target::of_record(&record.header.target)?,
@@ -44,27 +43,6 @@ impl SearchPlan {
 /// Limits as they are kept.
 pub(crate) fn limits(budget_s: Option<f64>, max_trials: Option<u64>) -> Result<Limits, Failure> {
     Ok(Limits { budget: budget_s.map(seconds).transpose()?, max_trials })
-}
-
-fn algorithm(stored: &SearchLine) -> Result<AlgorithmPlan, Failure> {
-    let mut algorithm = AlgorithmPlan::parse(&stored.algorithm)?;
-    match (&mut algorithm, &stored.mdr) {
-        (AlgorithmPlan::Credible { level, certify }, _) => {
-            *certify = stored.certify;
-            *level = ratio(stored.level.ok_or_else(|| unsound("no level"))?)?;
-        }
-        (AlgorithmPlan::Mlr { effective }, _) if stored.effective_duration == "elapsed_s" => {
-            *effective = EffectiveDuration::Elapsed;
-        }
-        (AlgorithmPlan::Mdr { version, intermediate_phases, doublings }, Some(line)) => {
-            *version =
-                mdr::Version::named(&line.version).ok_or_else(|| unsound("an unknown version of mdr"))?;
-            *intermediate_phases = u8::try_from(line.intermediate_phases).map_err(unsound)?;
-            *doublings = u8::try_from(line.doublings).map_err(unsound)?;
-        }
-        _ => {}
-    }
-    Ok(algorithm)
 }
 
 fn profile(stored: &ProfileLine) -> Result<TrafficProfile, Failure> {
@@ -104,7 +82,7 @@ fn rate(pps: f64) -> Result<Rate, Failure> {
     Rate::pps(pps).map_err(unsound)
 }
 
-fn ratio(fraction: f64) -> Result<Ratio, Failure> {
+pub(crate) fn ratio(fraction: f64) -> Result<Ratio, Failure> {
     Ratio::new(fraction).map_err(unsound)
 }
 
@@ -115,6 +93,6 @@ fn seconds(value: f64) -> Result<Duration, Failure> {
     (time <= LONGEST).then_some(time).ok_or_else(|| unsound(format!("{value} s is beyond any search")))
 }
 
-fn unsound(why: impl fmt::Display) -> Failure {
+pub(crate) fn unsound(why: impl fmt::Display) -> Failure {
     Failure::environment(format!("the record's header cannot be gone on with: {why}"))
 }
