@@ -1,7 +1,7 @@
 //! One meaning a word: names that the glossary replaces by the field's own must not come back.
 
 mod tree;
-use tree::{root, sources};
+use tree::{files, root, sources};
 
 /// Exact identifiers, flags and JSON keys that must not be used, and the word to use.
 const FORBIDDEN: [(&str, &str); 14] = [
@@ -55,4 +55,54 @@ fn no_crate_module_or_file_is_a_bag() {
         let bags = ["util", "utils", "common", "core", "helper", "helpers", "types", "misc"];
         assert!(!bags.contains(&stem.as_str()), "{} is named after nothing", file.display());
     }
+}
+
+/// The words that a reader must not meet, by the table of GLOSSARY.md.
+fn avoided() -> Vec<String> {
+    let glossary = std::fs::read_to_string(root().join("GLOSSARY.md")).unwrap();
+    let table = glossary.split("| use | avoid |").nth(1).expect("the table of words to avoid");
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let words = rows.flat_map(|row| row.split('|').nth(2).unwrap().split(','));
+    words.map(|word| word.trim().to_owned()).collect()
+}
+
+/// The first of the words that a line has, as words of their own.
+fn met<'a>(line: &str, avoided: &'a [String]) -> Option<&'a String> {
+    let spaced = |text: &str| {
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        format!(" {} ", words.collect::<Vec<_>>().join(" ").to_lowercase())
+    };
+    let line = spaced(line);
+    // There is no Y: a sentence as it should be.
+    let line = line.replace(" there is no ", " ").replace(" there are no ", " ");
+    avoided.iter().find(|word| line.contains(&spaced(word)))
+}
+
+#[test]
+fn help_and_errors_have_none_of_the_words_to_avoid() {
+    let avoided = avoided();
+    assert!(avoided.len() > 6, "only {avoided:?} are avoided: the check reads nothing");
+    let mut seen = 0;
+    let mut wrong = Vec::new();
+    for file in files(&root().join("crates/cli/src/snapshots"), "snap") {
+        for line in std::fs::read_to_string(&file).unwrap().lines() {
+            seen += 1;
+            wrong.extend(met(line, &avoided).map(|word| format!("{}: {word}: {line}", file.display())));
+        }
+    }
+    let said = ["#[error(", "Failure::usage(", "Failure::environment(", ".advice("];
+    for name in ["cli", "distributions", "experiments", "targets", "verbs"] {
+        for file in sources(&root().join("crates").join(name).join("src")) {
+            for line in std::fs::read_to_string(&file).unwrap().lines() {
+                let Some(text) = said.iter().find_map(|call| line.split_once(call)).map(|(_, text)| text)
+                else {
+                    continue;
+                };
+                seen += 1;
+                wrong.extend(met(text, &avoided).map(|word| format!("{}: {word}: {text}", file.display())));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} lines:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(seen > 2000, "only {seen} lines were read");
 }

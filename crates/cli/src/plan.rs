@@ -280,8 +280,9 @@ fn shares(text: &str) -> Result<Vec<Ratio>, Failure> {
 fn parts(flag: &str, text: &str) -> Result<Vec<Part>, Failure> {
     text.split(',')
         .map(|part| {
-            let wrong =
-                || Failure::usage(format!("{flag} {text:?}: {part:?} is no NAME=SHARE with a share above 0"));
+            let wrong = || {
+                Failure::usage(format!("{flag} {text:?}: {part:?} is not NAME=SHARE with a share above 0"))
+            };
             let (name, share) = part.split_once('=').ok_or_else(wrong)?;
             let share = share
                 .parse::<u32>()

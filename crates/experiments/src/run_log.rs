@@ -22,7 +22,7 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> 
     };
     let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
     let no_run = |(line, why): (usize, String)| {
-        Failure::environment(format!("line {line} of {} is no run: {why}", path.display()))
+        Failure::environment(format!("line {line} of {} is not a run: {why}", path.display()))
             .advice("it is left as it is: name another file: --keep FILE")
     };
     let found: Vec<T> = runs(whole).map_err(no_run)?;

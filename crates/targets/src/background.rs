@@ -24,7 +24,7 @@ impl Background {
         let mut started = Self::default();
         for text in commands {
             let words = shlex::split(text).filter(|words| !words.is_empty()).ok_or_else(|| {
-                Failure::usage(format!("{flag} {text:?} is no command: a quote is open, or it is empty"))
+                Failure::usage(format!("{flag} {text:?} is not a command: a quote is open, or it is empty"))
             })?;
             let mut command = Command::new(&words[0]);
             command

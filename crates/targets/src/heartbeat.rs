@@ -28,7 +28,7 @@ pub(super) const SCHEME: Scheme = Scheme {
 /// Reads `HOST:PORT`.
 fn parse(word: &str) -> Result<Kind, Failure> {
     let wrong =
-        || Failure::usage(format!("heartbeat://{word} is no address; write heartbeat://127.0.0.1:9060"));
+        || Failure::usage(format!("heartbeat://{word} is not an address; write heartbeat://127.0.0.1:9060"));
     let (host, port) = host_and_port(word).ok_or_else(wrong)?;
     Ok(Kind::Heartbeat { host: host.into(), port })
 }

@@ -341,7 +341,7 @@ fn parameters(word: &str) -> Result<(&str, Parameters<'_>), Failure> {
 pub(crate) fn query(query: &str) -> Result<Parameters<'_>, Failure> {
     let mut found = Vec::new();
     for part in query.split('&').filter(|part| !part.is_empty()) {
-        let no_value = || Failure::usage(format!("{part:?} is no parameter; write NAME=VALUE"));
+        let no_value = || Failure::usage(format!("{part:?} is not a parameter; write NAME=VALUE"));
         found.push(part.split_once('=').ok_or_else(no_value)?);
     }
     Ok(found)

@@ -37,7 +37,7 @@ pub(crate) fn parse(word: &str) -> Result<Kind, Failure> {
         Failure::usage("nothing is named that could be measured")
             .advice(format!("give a TARGET, or a scenario its target = \"…\": {plainest}"))
     } else {
-        Failure::usage(format!("{word:?} is no target"))
+        Failure::usage(format!("{word:?} is not a target"))
             .advice(format!("a target is one of {plainest}; try sim:consistent"))
     })
 }
@@ -46,7 +46,7 @@ pub(crate) fn parse(word: &str) -> Result<Kind, Failure> {
 pub(crate) fn command(text: &str) -> Result<Vec<String>, Failure> {
     shlex::split(text)
         .filter(|words| !words.is_empty())
-        .ok_or_else(|| Failure::usage(format!("{text:?} is no command: a quote is open, or it is empty")))
+        .ok_or_else(|| Failure::usage(format!("{text:?} is not a command: a quote is open, or it is empty")))
 }
 
 #[cfg(test)]
@@ -61,6 +61,17 @@ mod tests {
                 let named = form.replace("HOST:PORT", "127.0.0.1:7007").replace("NAME", "consistent");
                 assert!(parse(&named).is_ok(), "{form} is read as {:?}", parse(&named));
             }
+        }
+    }
+
+    #[test]
+    fn the_readme_has_every_kind_of_target() {
+        let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+        let readme = std::fs::read_to_string(readme).unwrap();
+        let rows: Vec<&str> = readme.lines().filter(|line| line.starts_with("| `")).collect();
+        for kind in &KINDS {
+            let word = format!("`{}", kind.prefix);
+            assert!(rows.iter().any(|row| row.contains(&word)), "the README has no row for {}", kind.prefix);
         }
     }
 }

@@ -51,7 +51,7 @@ impl Simulation {
                 "overhead" => simulation.overhead = quantity(name, quantities::duration(value))?,
                 "seed" => {
                     let seed =
-                        value.parse().map_err(|_| Failure::usage(format!("seed={value} is no number")))?;
+                        value.parse().map_err(|_| Failure::usage(format!("seed={value} is not a number")))?;
                     simulation.seed = Some(seed);
                 }
                 _ => {

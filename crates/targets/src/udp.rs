@@ -28,7 +28,7 @@ pub(super) const SCHEME: Scheme = Scheme {
 /// Reads `HOST:PORT` or `HOST:PORT?reply=none`.
 fn parse(word: &str) -> Result<Kind, Failure> {
     let (address, parameters) = parameters(word)?;
-    let wrong = || Failure::usage(format!("udp://{address} is no address; write udp://127.0.0.1:7007"));
+    let wrong = || Failure::usage(format!("udp://{address} is not an address; write udp://127.0.0.1:7007"));
     let (host, port) = host_and_port(address).ok_or_else(wrong)?;
     let mut reply = Reply::Echo;
     for (name, value) in parameters {

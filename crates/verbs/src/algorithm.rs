@@ -4,9 +4,7 @@ use crate::resume::{ratio, unsound};
 use dropline_failure::{Failure, nearest};
 use dropline_record::{MdrLine, SearchLine};
 use dropline_search::mlr::EffectiveDuration;
-use dropline_search::{
-    Algorithm, Binary, Certified, Credible, Goal, Limits, Mdr, Mlr, credible, mdr, mlr,
-};
+use dropline_search::{Algorithm, Binary, Certified, Credible, Goal, Limits, Mdr, Mlr, credible, mdr, mlr};
 use dropline_trial::{LoadRange, Ratio};
 use std::time::Duration;
 
@@ -123,9 +121,8 @@ impl AlgorithmPlan {
         budget: Option<Duration>,
         seed: u64,
     ) -> Result<Box<dyn Algorithm>, Failure> {
-        let mlr = |goals, effective| {
-            Mlr::new(mlr::Config { goals, range, effective }).map_err(Failure::usage)
-        };
+        let mlr =
+            |goals, effective| Mlr::new(mlr::Config { goals, range, effective }).map_err(Failure::usage);
         Ok(match self {
             Self::Binary => Box::new(Binary::new(&goals, range).map_err(Failure::usage)?),
             Self::Credible { level, certify } => {
@@ -162,7 +159,9 @@ impl AlgorithmPlan {
     pub(crate) fn keep(self, line: &mut SearchLine) {
         match self {
             Self::Binary | Self::Mlr { effective: EffectiveDuration::Trial } => {}
-            Self::Mlr { effective: EffectiveDuration::Elapsed } => line.effective_duration = "elapsed_s".into(),
+            Self::Mlr { effective: EffectiveDuration::Elapsed } => {
+                line.effective_duration = "elapsed_s".into()
+            }
             Self::Credible { level, certify } => {
                 line.level = Some(level.as_f64());
                 line.certify = certify;

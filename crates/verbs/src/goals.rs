@@ -37,7 +37,7 @@ impl WrittenGoal {
         for part in parts {
             let (key, value) = part
                 .split_once('=')
-                .ok_or_else(|| Failure::usage(format!("goal {word:?}: {part:?} is no NAME=VALUE")))?;
+                .ok_or_else(|| Failure::usage(format!("goal {word:?}: {part:?} is not NAME=VALUE")))?;
             let ratio = || quantities::ratio(value).map_err(|why| wrong(key, why));
             let duration = || quantities::positive_duration(value).map_err(|why| wrong(key, why));
             match key {

@@ -18,7 +18,7 @@ impl SearchPlan {
     /// If the record is of another verb, or its header holds what no plan can.
     pub fn of_record(record: &Record) -> Result<Self, Failure> {
         let stored = record.header.search.as_ref().ok_or_else(|| {
-            Failure::usage("that record is of one trial, not of a search: there is nothing to go on with")
+            Failure::usage("that record is of one trial, not of a search: there is nothing to resume")
         })?;
         let algorithm = AlgorithmPlan::of_line(stored)?;
         let preset = stored.preset.as_ref().map(|word| word.parse().map_err(unsound)).transpose()?;
@@ -94,5 +94,5 @@ fn seconds(value: f64) -> Result<Duration, Failure> {
 }
 
 pub(crate) fn unsound(why: impl fmt::Display) -> Failure {
-    Failure::environment(format!("the record's header cannot be gone on with: {why}"))
+    Failure::environment(format!("the record's header cannot be resumed: {why}"))
 }

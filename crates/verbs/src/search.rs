@@ -173,7 +173,7 @@ fn same_search(plan: &SearchPlan, record: &Record, path: &Path) -> Result<(), Fa
     let other = if record.header.target == plan.target.to_string() { other } else { Some("target".into()) };
     let Some(what) = other else { return Ok(()) };
     Err(Failure::usage(format!("{} is a search with another {what}", path.display()))
-        .advice(format!("to go on with it as it was:  dropline search --resume {}", quoted_path(path))))
+        .advice(format!("to resume it as it was:  dropline search --resume {}", quoted_path(path))))
 }
 
 /// What a measurer is told, no packet's times being kept.

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
         .to_socket_addrs()
         .ok()
         .and_then(|mut found| found.next())
-        .ok_or_else(|| Failure::usage(format!("--listen {:?} is no ADDR:PORT", args.listen)))?;
+        .ok_or_else(|| Failure::usage(format!("--listen {:?} is not an ADDR:PORT", args.listen)))?;
     let buffer =
         args.buffer.as_deref().map(|text| plan::read("--buffer", quantities::bytes(text))).transpose()?;
     if args.times.is_some() && args.queue > 0 {

@@ -55,7 +55,7 @@ fn once(server: &mut Contestant) -> Result<u64, Failure> {
     if length == REPORT_BYTES {
         Ok(took)
     } else {
-        Err(Failure::environment(format!("{length} B are no report")))
+        Err(Failure::environment(format!("{length} B are not a report")))
     }
 }
 

@@ -141,7 +141,7 @@ fn read_times(path: &Path) -> Result<Vec<[u64; 2]>, Failure> {
             Some([read.parse().ok()?, done.parse().ok()?])
         })
         .collect::<Option<_>>()
-        .ok_or_else(|| Failure::environment("the server's times are no numbers"))
+        .ok_or_else(|| Failure::environment("the server's times are not numbers"))
 }
 
 fn failed(doing: &str, why: &std::io::Error) -> Failure {

@@ -69,7 +69,7 @@ impl Settings {
             "gnuradio" => Source::Graph(Graph::new(Framework::GnuRadio)),
             "ctf" if !rest.is_empty() => Source::Trace(rest.into(), Names::default()),
             _ => {
-                return Err(Failure::usage(format!("flowgraph:{kind} is no kind of flowgraph"))
+                return Err(Failure::usage(format!("flowgraph:{kind} is not a kind of flowgraph"))
                     .advice(format!("write {FORM}")));
             }
         };

@@ -52,7 +52,7 @@ impl Searched {
         };
         if record.trials.is_empty() {
             return Err(Failure::usage(format!("{name} is a search without a trial: it knows nothing yet"))
-                .advice(format!("go on with it:  dropline search --resume {name}")));
+                .advice(format!("resume it:  dropline search --resume {name}")));
         }
         Ok(Self { name: name.into(), record, answers })
     }

@@ -79,5 +79,5 @@ fn sources(args: &HeartbeatCostArgs) -> Result<Vec<PathBuf>, Failure> {
 
 fn address(word: &str) -> Result<SocketAddr, Failure> {
     let found = word.to_socket_addrs().ok().and_then(|mut found| found.next());
-    found.ok_or_else(|| Failure::usage(format!("--server {word:?} is no HOST:PORT")))
+    found.ok_or_else(|| Failure::usage(format!("--server {word:?} is not a HOST:PORT")))
 }

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &HeartbeatServeArgs) -> Result<u8, Failure> {
         .to_socket_addrs()
         .ok()
         .and_then(|mut found| found.next())
-        .ok_or_else(|| Failure::usage(format!("--listen {:?} is no ADDR:PORT", args.listen)))?;
+        .ok_or_else(|| Failure::usage(format!("--listen {:?} is not an ADDR:PORT", args.listen)))?;
     let buffer = plan::read("--buffer", quantities::bytes(&args.buffer))?;
     let monitors = if args.allow.is_empty() { Network::LOOPBACK.to_vec() } else { args.allow.clone() };
     let server = Server {

@@ -119,7 +119,7 @@ fn asked(args: &SearchArgs) -> Result<(Asked, String, Vec<GoalLine>), Failure> {
         Some(path) => {
             let header = read_record(path)?.header;
             let search = header.search.ok_or_else(|| {
-                Failure::usage(format!("{} is of one trial: there is nothing to go on with", path.display()))
+                Failure::usage(format!("{} is of one trial: there is nothing to resume", path.display()))
             })?;
             (search.algorithm, search.goals, !search.delay_at.is_empty(), header.load_unit)
         }

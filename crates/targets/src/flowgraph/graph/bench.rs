@@ -111,7 +111,7 @@ impl Bench {
     ) -> Result<Trial, Failure> {
         let name = self.graph.framework.word();
         let Answer { counted, flowgraph } = Answer::read(line).map_err(|why| {
-            Failure::environment(format!("flowgraph:{name} answered what is no trial: {why}"))
+            Failure::environment(format!("flowgraph:{name} answered something that is not a trial: {why}"))
                 .advice("the program is of another version: cargo xtask setup flowgraph")
         })?;
         let input = trial.input;

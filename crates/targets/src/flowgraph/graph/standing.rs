@@ -77,8 +77,9 @@ impl Standing {
             }
         };
         while self.recorders.drain_with(&mut |_, _| {}) > 0 {}
-        let answer = Answer::read(&answer)
-            .map_err(|why| Failure::environment(format!("the graph answered what is no trial: {why}")))?;
+        let answer = Answer::read(&answer).map_err(|why| {
+            Failure::environment(format!("the graph answered something that is not a trial: {why}"))
+        })?;
         let forwarded = answer.counted.forwarded;
         Ok(Turn {
             framework: answer.flowgraph.framework,
