@@ -63,15 +63,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn the_readme_has_every_kind_of_target() {
-        let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
-        let readme = std::fs::read_to_string(readme).unwrap();
-        let rows: Vec<&str> = readme.lines().filter(|line| line.starts_with("| `")).collect();
-        for kind in &KINDS {
-            let word = format!("`{}", kind.prefix);
-            assert!(rows.iter().any(|row| row.contains(&word)), "the README has no row for {}", kind.prefix);
-        }
-    }
 }
