@@ -99,6 +99,32 @@ fn a_scenario_writes_no_file_outside_of_the_directory_in_which_it_is_used() {
         assert!(ended.code == Some(2) && ended.errors.contains("s.toml:2:"), "{}", ended.errors);
         assert!(!file.exists());
     }
+    // Nor by way of a link.
+    std::os::unix::fs::symlink(outside.path(), bench.path("sub")).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("page"), bench.path("page.html")).unwrap();
+    for (key, name) in [("html", "sub/page.html"), ("html", "page.html"), ("output", "sub/new/../x.jsonl")] {
+        bench.write("s.toml", &format!("target = 'sim:hard'\n{key} = '{name}'\n"));
+        let ended = bench.run(&["search", "--scenario", "s.toml", "-q"]);
+        assert!(ended.code == Some(2) && ended.errors.contains("s.toml:2:"), "{}", ended.errors);
+    }
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn nothing_of_a_file_outside_of_its_directory_is_shown_by_a_scenario() {
+    let bench = Bench::new();
+    let outside = tempfile::tempdir().unwrap();
+    let secret = outside.path().join("shadow");
+    fs::write(&secret, "root:$6$secret\n").unwrap();
+    std::os::unix::fs::symlink(&secret, bench.path("seen.ns")).unwrap();
+    for arrival in
+        [format!("replay:{}", secret.display()), "replay:seen.ns".into(), "poisson+replay:./seen.ns".into()]
+    {
+        bench.write("s.toml", &format!("target = 'sim:hard'\narrival = '{arrival}'\n"));
+        let ended = bench.run(&["search", "--scenario", "s.toml", "-q"]);
+        assert!(ended.code == Some(2) && ended.errors.contains("s.toml:2:"), "{}", ended.errors);
+        assert!(!ended.errors.contains("root"), "{}", ended.errors);
+    }
 }
 
 /// One trial against a service of ours, kept with its packets.

@@ -21,7 +21,7 @@ use dropline_failure::Failure;
 use dropline_traffic::{Moving, Targets};
 use dropline_trial::{LoadRange, Measurer, Rate, TrafficProfile, Trial, quantities};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -124,6 +124,20 @@ impl Target {
             | Kind::Sim(_)
             | Kind::Udp { .. }
             | Kind::Wakeup(_) => false,
+        }
+    }
+
+    /// The file or directory that is read for it, where one is.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.kind {
+            Kind::Replay { path } => Some(path),
+            Kind::Flowgraph(settings) => settings.trace(),
+            Kind::Exec { .. }
+            | Kind::Heartbeat { .. }
+            | Kind::Jack(_)
+            | Kind::Sim(_)
+            | Kind::Udp { .. }
+            | Kind::Wakeup(_) => None,
         }
     }
 

@@ -154,7 +154,7 @@ pub fn examine_target(target: &Target, stop: &Arc<AtomicBool>) -> Vec<Finding> {
                 if let Err(why) = opened.measurer.finish() {
                     return vec![broken("target", why.to_string())];
                 }
-                finding.found += "; it was started, and not asked for a trial";
+                finding.found += "; it was not asked for a trial";
                 finding.advice = Some(format!(
                     "to ask it for one:  dropline trial {} --load 100pps --duration 1s",
                     quoted(&target.to_string())

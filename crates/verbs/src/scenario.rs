@@ -3,8 +3,9 @@
 use dropline_archive::reading;
 use dropline_failure::{Failure, nearest};
 use dropline_targets::Target;
+use dropline_trial::Arrival;
 use std::ops::Range;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -74,11 +75,12 @@ pub fn flags_of(text: &str, path: &Path, known: &[Flag]) -> Result<Vec<String>, 
                     format!("it may come from elsewhere. If that program shall run, type {name} on the command line"),
                 ));
             }
-            if flag.kind == Kind::File && !is_plain(&word) {
+            if let Some(outside) = files(flag, &word).iter().find(|name| !is_of_here(name)) {
                 let what =
-                    format!("a scenario names files of the directory in which it is used alone: {word:?}");
+                    format!("a scenario names files of the directory in which it is used alone: {outside:?}");
                 return Err(file.wrong(Some(value.span()), &what).advice(format!(
-                    "it may come from elsewhere. If that file is meant, type --{name} on the command line"
+                    "it may come from elsewhere. If that file is meant, type {} on the command line",
+                    if flag.kind == Kind::Place { name.to_owned() } else { format!("--{name}") }
                 )));
             }
             flags.push(if flag.kind == Kind::Place { word } else { format!("--{name}={word}") });
@@ -87,9 +89,41 @@ pub fn flags_of(text: &str, path: &Path, known: &[Flag]) -> Result<Vec<String>, 
     Ok(flags)
 }
 
-/// Whether a file's name leads down from the current directory.
-fn is_plain(name: &str) -> bool {
-    Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+/// The files that a value names.
+fn files(flag: &Flag, word: &str) -> Vec<String> {
+    match (flag.kind, flag.name.as_str()) {
+        (Kind::File, _) => vec![word.to_owned()],
+        (_, "arrival") => {
+            let mut named = Vec::new();
+            // Whether it is a process at all is said by whoever makes it.
+            let _ = Arrival::parse(word, &mut |name| {
+                named.push(name.to_owned());
+                Ok(vec![0, 1])
+            });
+            named
+        }
+        (_, "target") => {
+            let target = Target::parse(word).ok();
+            target.iter().filter_map(Target::file).map(|path| path.to_string_lossy().into_owned()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a file's name leads down from the current directory, and no link on its way leads out of that.
+fn is_of_here(name: &str) -> bool {
+    let is_down =
+        Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let leads_down = || {
+        let here = Path::new(".").canonicalize().ok()?;
+        Some(really(&Path::new(".").join(name))?.starts_with(here))
+    };
+    is_down && leads_down() == Some(true)
+}
+
+/// Where the part of a path leads that exists; `None` where a link leads nowhere.
+fn really(path: &Path) -> Option<PathBuf> {
+    path.ancestors().find(|part| part.symlink_metadata().is_ok())?.canonicalize().ok()
 }
 
 fn starts_a_program(target: &str) -> bool {
@@ -199,9 +233,13 @@ mod tests {
 
     #[test]
     fn a_scenario_starts_no_program() {
-        for text in
-            ["seed = 1\ntarget = 'exec:touch made'\n", "seed = 1\ntarget = 'flowgraph:exec:touch made'\n"]
-        {
+        for target in [
+            "exec:touch made",
+            "flowgraph:exec:touch made",
+            "flowgraph:gnuradio",
+            "flowgraph:futuresdr?pipes=2",
+        ] {
+            let text = &format!("seed = 1\ntarget = '{target}'\n");
             let error = read(text, &[]).unwrap_err();
             assert!(error.to_string().contains("scenario.toml:2: a scenario starts no program"), "{error}");
             assert_eq!(read(text, &["target"]).unwrap(), ["--seed=1"], "typed, it may");
@@ -219,6 +257,21 @@ mod tests {
         for name in ["page.html", "./pages/page.html", "..html", "-"] {
             assert_eq!(read(&format!("html = '{name}'\n"), &[]).unwrap(), [format!("--html={name}")]);
         }
+    }
+
+    #[test]
+    fn a_recording_that_a_scenario_names_is_of_the_directory_in_which_it_is_used() {
+        for value in [
+            "arrival = 'replay:/etc/shadow'",
+            "arrival = 'poisson+2*replay:../seen.ns'",
+            "target = 'replay:/home/me/other.jsonl'",
+            "target = 'flowgraph:ctf:/home/me/trace'",
+        ] {
+            let error = read(&format!("seed = 1\n{value}\n"), &[]).unwrap_err().to_string();
+            assert!(error.contains("scenario.toml:2: a scenario names files of the directory"), "{error}");
+        }
+        assert_eq!(read("arrival = 'replay:seen.ns'\n", &[]).unwrap(), ["--arrival=replay:seen.ns"]);
+        assert_eq!(read("target = 'replay:seen.jsonl'\n", &[]).unwrap(), ["replay:seen.jsonl"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use dropline_failure::{Failure, nearest};
 use dropline_passage as passage;
 use dropline_passage::Cut;
 use dropline_trace::{Shape, WhenFull};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A `flowgraph:` target.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,9 +106,18 @@ impl Settings {
         }
     }
 
-    /// Whether a program that it names is started: not for a trace, and a graph is run by a program of ours.
+    /// Whether a program is started: not for a trace. What runs a graph is found by the environment and its search
+    /// path.
     pub fn starts_a_program(&self) -> bool {
-        matches!(self.source, Source::Program(_))
+        !matches!(self.source, Source::Trace(..))
+    }
+
+    /// The trace that is read, where it is one.
+    pub fn trace(&self) -> Option<&Path> {
+        match &self.source {
+            Source::Trace(path, _) => Some(path),
+            Source::Program(_) | Source::Graph(_) => None,
+        }
     }
 
     /// Nothing comes due: a graph of ours takes what it can.
