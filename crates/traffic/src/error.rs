@@ -195,6 +195,17 @@ pub enum NoLeash {
         /// By its name.
         interface: String,
     },
+    /// A rule of a firewall on the way copies packets, or hands them on, past what could hold them.
+    #[error(
+        "packets to {address} would not stay on this machine: a rule of a firewall on their way gives them, or copies \
+         of them, to another host ({rule})"
+    )]
+    LedAway {
+        /// Where packets were to go.
+        address: IpAddr,
+        /// What the rule does, and its chain.
+        rule: String,
+    },
     /// The address is of this machine, but not of its loopback interface, where alone packets can be held.
     #[error(
         "{0} is an address of this machine, but nothing behind it answered a packet that cannot leave loopback: \

@@ -9,6 +9,7 @@ pub(crate) mod path;
 pub(crate) mod process;
 pub mod quota;
 pub mod reasons;
+mod rules;
 pub(crate) mod segment;
 pub(crate) mod socket_table;
 pub mod tables;

@@ -106,6 +106,40 @@ fn a_one_way_target_behind_such_a_rule_is_refused_and_not_measured_as_loss() {
 }
 
 #[test]
+fn no_packet_is_sent_where_a_rule_gives_copies_of_it_to_another_host() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let own = Ipv4Addr::LOCALHOST;
+    let _here = serve(&lab.client, own);
+    let _there = serve(&lab.target, lab.target_address);
+    let addresses = [own, lab.target_address];
+    let offered = |address| offer(&lab.client, address);
+    for address in addresses {
+        assert!(offered(address).is_ok(), "{address} without the rule");
+    }
+    let (client, target) = (lab.client_address, lab.target_address);
+    let at_client = format!(
+        "table ip dropline {{\n chain out {{ type filter hook output priority 0; udp dport {PORT} dup to {target} device {:?}; }}\n}}",
+        Pair::NEAR
+    );
+    let at_target = format!(
+        "table ip dropline {{\n chain in {{ type filter hook prerouting priority 0; udp dport {PORT} dup to {client}; }}\n}}"
+    );
+    for (namespace, rules, refused) in
+        [(&lab.target, &at_target, &addresses[1..]), (&lab.client, &at_client, &addresses[..])]
+    {
+        if let Err(why) = namespace.nft(rules) {
+            eprintln!("skipped: this kernel copies no packets: {why}");
+            return;
+        }
+        for &address in refused {
+            let why = offered(address).unwrap_err();
+            let is_refused = matches!(&why, UdpError::NoLeash { why: NoLeash::LedAway { .. }, .. });
+            assert!(is_refused && why.to_string().contains("dup in chain"), "{address}: {why}");
+        }
+    }
+}
+
+#[test]
 fn no_packet_is_passed_on_by_the_namespace_that_has_the_address() {
     let Some(lab) = built(Pair::new()) else { return };
     let Some(world) = built(Namespace::new("world")) else { return };

@@ -15,6 +15,8 @@ pub(crate) enum Gap {
     Unseen(String),
     /// All stations were seen, and none of them has the address.
     Nobody,
+    /// A rule of a station's firewall leads packets elsewhere.
+    LedAway(String),
 }
 
 /// The namespace that has `address` and gets what leaves `here` by interface `through`, however it is
@@ -22,6 +24,9 @@ pub(crate) enum Gap {
 pub(crate) fn holder(here: View, through: u32, address: IpAddr) -> Result<u64, Gap> {
     let mut segment = Segment::of(path::with_all_others(here));
     let stations = segment.stations(through)?;
+    if let Some(rule) = stations.iter().find_map(|&at| segment.views[at].leads_away()) {
+        return Err(Gap::LedAway(rule));
+    }
     let mut has = |&at: &usize| segment.views[at].route(address).is_some_and(|route| route.local);
     let at = stations.into_iter().filter(|&at| at != 0).find(|at| has(at)).ok_or(Gap::Nobody)?;
     Ok(segment.views[at].id)

@@ -3,6 +3,7 @@
 use super::addresses;
 use super::links::{self, Link, Qdisc, Route, Side};
 use super::netlink::{Attributes, Netlink, Request, word};
+use super::rules;
 use super::tables::{Tables, Version};
 use dropline_account::Stack;
 use std::collections::BTreeMap;
@@ -182,6 +183,12 @@ impl View {
     /// Chains of its firewall; `None` if they may not be seen.
     pub(crate) fn chains(&mut self) -> Option<Chains> {
         Chains::find(self.filter.as_mut()?)
+    }
+
+    /// What a rule of its firewall does that leads packets, or copies of them, to another host; `None` where none does,
+    /// or this user may not see its rules.
+    pub(crate) fn leads_away(&mut self) -> Option<String> {
+        rules::leading_away(self.filter.as_mut()?)
     }
 }
 

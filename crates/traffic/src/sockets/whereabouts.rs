@@ -50,13 +50,18 @@ impl Way {
     pub(crate) fn to(address: IpAddr) -> Result<Self, NoLeash> {
         let address = address.to_canonical();
         let elsewhere = || NoLeash::Elsewhere(address);
+        let led_away = |rule| NoLeash::LedAway { address, rule };
+        let mut here = View::here();
+        if let Some(rule) = here.as_mut().ok().and_then(View::leads_away) {
+            return Err(led_away(rule));
+        }
         if address.is_loopback() || address.is_unspecified() {
             return Ok(Self { end: Whereabouts::Here, interface: Some(LOOPBACK) });
         }
         if address.is_multicast() {
             return Err(elsewhere());
         }
-        let mut here = View::here().map_err(|_| elsewhere())?;
+        let mut here = here.map_err(|_| elsewhere())?;
         let route = here.route(address).ok_or_else(elsewhere)?;
         if route.local {
             let interface = here.has_address(LOOPBACK, address).then_some(LOOPBACK);
@@ -67,6 +72,7 @@ impl Way {
         match segment::holder(here, interface, address) {
             Ok(namespace) => Ok(other(process_in(namespace))),
             Err(Gap::Nobody) => Err(elsewhere()),
+            Err(Gap::LedAway(rule)) => Err(led_away(rule)),
             Err(Gap::LeadsOff(interface)) => Err(NoLeash::LeadsOff { address, interface }),
             Err(Gap::Unseen(name)) => match tables_that_show(address, interface) {
                 Some(net) => Ok(other(Some(net))),
