@@ -3,6 +3,7 @@
 //! A number that follows from others is stored beside them. Where it does not follow any more, the file was edited or
 //! damaged, and nobody knows which of them is the one that was measured.
 
+mod answers;
 mod limits;
 mod words;
 
@@ -31,7 +32,8 @@ pub(crate) fn of_header(header: &Header) -> Result<(), String> {
             "itself: its lowest load is {}, and its highest is {}",
             search.min_load_pps, search.max_load_pps
         )),
-        _ => Ok(()),
+        Some(search) => answers::of_level(search),
+        None => Ok(()),
     }
 }
 
@@ -47,6 +49,9 @@ pub(crate) fn of_trial(record: &Record, line: &TrialLine) -> Result<(), String> 
         limits::of_question(&record.header, line)?;
     }
     limits::of_search(record, line)?;
+    for slice in &line.slices {
+        slice.slice().map_err(|why| format!("itself: the histogram of a slice: {why}"))?;
+    }
     for (name, delays) in [
         ("delay_ns", &line.delay_ns),
         ("service_delay_ns", &line.service_delay_ns),
@@ -96,6 +101,7 @@ pub(crate) fn of_result(record: &Record, result: &ResultLine) -> Result<(), Stri
         if matches!(answer.result, ResultWord::Regular | ResultWord::Narrow) && !has_ends {
             return Err(format!("itself: goal {number} is {}, and an end is missing", answer.result.words()));
         }
+        answers::of_width(number, answer)?;
     }
     let sum = |time: fn(&TrialLine) -> f64| Some(record.trials.iter().map(time).sum::<f64>());
     let trials = "the trials before it";
@@ -111,6 +117,7 @@ pub(crate) fn of_result(record: &Record, result: &ResultLine) -> Result<(), Stri
             ));
         }
     }
+    answers::of_curve(search, result)?;
     interrupted(record, result)?;
     follows(record, search, &result.goals)
 }
@@ -146,6 +153,7 @@ fn follows(record: &Record, search: &SearchLine, answers: &[AnswerLine]) -> Resu
         made(search, || record.trials.iter(), &ends).map_err(|end| {
             format!("the trials before it: {end} of goal {number} is a load at which none of them was made")
         })?;
+        answers::of_trials(&record.trials, search, number, answer)?;
     }
     Ok(())
 }

@@ -1,13 +1,13 @@
 //! A record is what was measured, or it is refused: numbers that follow from one another are held against each other.
 
 use dropline_record::{
-    AnswerLine, DelayAtLine, Environment, GoalLine, Header, LimitsLine, ProfileLine, Purpose, Record,
-    ResultLine, SearchLine, TrialLine,
+    AnswerLine, Count, CurveLine, DelayAtLine, Environment, GoalLine, Header, LimitsLine, ProfileLine,
+    Purpose, Record, ResultLine, ResultWord, SearchLine, SliceLine, TrialLine,
 };
 use dropline_search::{Binary, Limits, Preset, Search};
 use dropline_sim::{Settings, Simulated, System, default_range};
 use dropline_stats::Histogram;
-use dropline_trial::{Caveat, Delay, Disturbance, Measurer as _, TrafficProfile, Trial, TrialInput};
+use dropline_trial::{Caveat, Delay, Disturbance, Measurer as _, Slice, TrafficProfile, Trial, TrialInput};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -33,11 +33,15 @@ fn told(mut trial: Trial) -> Trial {
 
 /// A whole search, the delay after it, and another limit between.
 fn searched() -> Record {
+    searched_on("soft")
+}
+
+fn searched_on(system: &str) -> Record {
     let profile = TrafficProfile::default();
     let goals = Preset::Rfc2544.goals();
     let algorithm = Box::new(Binary::new(&goals, default_range()).unwrap());
     let mut search = Search::new(algorithm, goals, Limits::default());
-    let system = System::named("soft").unwrap();
+    let system = System::named(system).unwrap();
     let mut measurer = Simulated::new(system, Settings::default(), profile.clone(), 1);
     let mut record = Record::begin(header(&profile, search.goals()));
     let mut at = Duration::ZERO;
@@ -225,6 +229,95 @@ fn what_is_edited_in_words_limits_or_times_is_refused() {
         let why = Record::read(&with(&lines, index, &edited)).map(|_| ()).unwrap_err().to_string();
         assert!(why.contains(says), "{place}: {why}");
     }
+}
+
+/// What is said against a record that was changed like this.
+fn refused(record: &Record, change: impl FnOnce(&mut Record)) -> String {
+    let mut record = record.clone();
+    change(&mut record);
+    Record::read(&record.to_lines()).map(|_| ()).unwrap_err().to_string()
+}
+
+#[test]
+fn an_answer_that_its_trials_contradict_is_refused() {
+    let good = searched_on("hard");
+    Record::read(&good.to_lines()).unwrap();
+    let answer = &good.result.as_ref().unwrap().goals[0];
+    let (lower, upper) = (answer.lower_pps.unwrap(), answer.upper_pps.unwrap());
+    let most = good.header.search.as_ref().unwrap().max_load_pps;
+    let answered = |result: ResultWord, lower: Option<f64>, upper: Option<f64>| {
+        refused(&good, |record| {
+            let answer = &mut record.result.as_mut().unwrap().goals[0];
+            (answer.result, answer.lower_pps, answer.upper_pps) = (result, lower, upper);
+            answer.why = (result == ResultWord::Irregular).then(|| "unfinished".into());
+        })
+    };
+    for (why, says) in [
+        (answered(ResultWord::Regular, Some(lower), Some(most)), "goal 1 is regular, its width is"),
+        (answered(ResultWord::Irregular, Some(upper), Some(most)), "and none there met it"),
+        (answered(ResultWord::Irregular, None, Some(lower)), "and none there failed it"),
+    ] {
+        assert!(why.contains(says), "{says}: {why}");
+    }
+
+    let credible = |lower: f64, upper: f64| {
+        let mut record = good.clone();
+        let search = record.header.search.as_mut().unwrap();
+        (search.algorithm, search.level) = ("credible".into(), Some(0.95));
+        let answer = &mut record.result.as_mut().unwrap().goals[0];
+        (answer.result, answer.why, answer.level) = (ResultWord::Wide, None, Some(0.95));
+        (answer.lower_pps, answer.upper_pps) = (Some(lower), Some(upper));
+        Record::read(&record.to_lines()).map(|_| ())
+    };
+    credible(lower, upper).unwrap();
+    for factor in [0.7, 1.5] {
+        let why = credible(lower * factor, upper * factor).unwrap_err().to_string();
+        assert!(why.contains("every trial up to"), "{why}");
+    }
+    let why = refused(&good, |record| {
+        let search = record.header.search.as_mut().unwrap();
+        (search.algorithm, search.level) = ("credible".into(), Some(0.9999));
+    });
+    assert!(why.contains("its level is 0.9999"), "{why}");
+    for (load_pps, low, high, says) in [
+        (lower, 0.9, 0.1, "no order of shares"),
+        (lower, -0.1, 0.9, "no order of shares"),
+        (most * 1000.0, 0.1, 0.9, "were asked for"),
+    ] {
+        let line = CurveLine { load_pps, low, median: 0.5, high };
+        let why = refused(&good, |record| record.result.as_mut().unwrap().loss_curve.push(line));
+        assert!(why.contains(says), "{why}");
+    }
+}
+
+#[test]
+fn slices_and_counts_that_contradict_their_trial_are_refused() {
+    let good = searched();
+    let slice = |duration_s: f64, forwarded: u64| SliceLine {
+        duration_s,
+        offered: Count(forwarded),
+        forwarded: Count(forwarded),
+        delay_ns: None,
+    };
+    let trial = |change: &dyn Fn(&mut TrialLine)| refused(&good, |record| change(&mut record.trials[0]));
+    let why = trial(&|line| line.slices.push(slice(50_000.0, 1)));
+    assert!(why.contains("its slices last 50000 s"), "{why}");
+    let why = trial(&|line| line.negative.count = Count(u64::MAX));
+    assert!(why.contains("the count of negative delays"), "{why}");
+    let why = trial(&|line| {
+        let mut recorder = dropline_stats::Recorder::new();
+        recorder.record(17);
+        let whole = Slice {
+            duration: Duration::from_millis(1),
+            offered: 1,
+            forwarded: 1,
+            delay: Some(recorder.recorded()),
+        };
+        let mut broken = SliceLine::from(&whole);
+        broken.delay_ns.as_mut().unwrap().histogram = "AAAA".into();
+        line.slices.push(broken);
+    });
+    assert!(why.contains("the histogram of a slice"), "{why}");
 }
 
 #[test]

@@ -11,6 +11,10 @@ const CERTIFICATE_S: f64 = 1200.0;
 /// A program says how long it really sent.
 const OF_PROGRAMS: RangeInclusive<f64> = 0.5..=2.0;
 const OF_OURS: RangeInclusive<f64> = 0.9..=1.1;
+/// Slices are of the time that was asked for; what a trial lasted is measured.
+const SLICED: f64 = 0.1;
+/// Of our own trials' packets one in so many may be in none of its slices.
+const UNSLICED: u64 = 100;
 
 /// A search looks at its limits before each trial.
 pub(super) fn of_search(record: &Record, line: &TrialLine) -> Result<(), String> {
@@ -94,12 +98,28 @@ pub(super) fn of_counts(line: &TrialLine) -> Result<(), String> {
     for (part, count, whole, of) in [
         ("the count of delay_ns", all(&line.delay_ns), "forwarded", forwarded),
         ("the count of service_delay_ns", all(&line.service_delay_ns), "forwarded", forwarded),
+        ("the count of negative delays", line.negative.count.0, "forwarded", forwarded),
         ("the slices' offered", slices(|slice| slice.offered.0), "offered", offered),
         ("the slices' forwarded", slices(|slice| slice.forwarded.0), "forwarded", forwarded),
     ] {
         if count > of {
             return Err(format!("itself: {part} is {count}, and {whole} is {of}, which is less"));
         }
+    }
+    if line.target.starts_with("udp://") && line.intended.is_some() && !line.slices.is_empty() {
+        for (part, count, whole, of) in [
+            ("the slices' offered", slices(|slice| slice.offered.0), "offered", offered),
+            ("the slices' forwarded", slices(|slice| slice.forwarded.0), "forwarded", forwarded),
+        ] {
+            if count + of / UNSLICED < of {
+                return Err(format!("itself: {part} is {count}, and {whole} is {of}, which is more"));
+            }
+        }
+    }
+    let sliced: f64 = line.slices.iter().map(|slice| slice.duration_s).sum();
+    if sliced > line.duration_s * (1.0 + SLICED) {
+        let lasted = line.duration_s;
+        return Err(format!("itself: its slices last {sliced} s, and duration_s is {lasted}, which is less"));
     }
     Ok(())
 }
