@@ -416,6 +416,23 @@ fn a_pause_of_the_target_is_no_regression_and_never_hides_behind_no_evidence() {
     assert!(goal["doubted"].as_str().unwrap().starts_with("B's answer does not stand"), "{goal}");
     let text = compare(&bench, &[]).text;
     assert!(text.contains("moved is not known, for B's answer does not stand"), "{text}");
+    assert!(text.contains("doubted, ") && goal["open_b"]["low_pps"].is_f64(), "{goal} {text}");
+    // A gate and an exporter know of it what stands, and not the median that does not.
+    let open = |end: &str| goal["open_b"][end].as_f64().unwrap_or(0.0);
+    let gate = |condition: &str| {
+        let resumed = bench.run(&["search", "--resume", "b.jsonl", "-q", "--fail-if", condition, "--json"]);
+        let json = resumed.json();
+        (json["fail_if"][0]["failed"].as_bool().unwrap(), json["fail_if"][0]["value"].is_null())
+    };
+    let of = |key: &str, sign: &str, load: f64| format!("{key}{sign}{load}pps");
+    for key in ["median", "load", "lower", "upper"] {
+        assert_eq!(gate(&of(key, "<", open("high_pps") * 0.99)), (true, true), "{key} may be less");
+        assert_eq!(gate(&of(key, "<", open("low_pps") * 0.99)), (false, true), "{key} is more in any case");
+    }
+    let exported = bench.run(&["export", "b.jsonl", "--to", "openmetrics"]).text;
+    assert!(exported.contains("result=\"doubted\""), "{exported}");
+    let of_goal = |line: &&str| line.starts_with("dropline_goal_median") && line.contains("goal=\"1\"");
+    assert_eq!(exported.lines().find(of_goal), None, "{exported}");
 }
 
 #[test]
@@ -445,8 +462,27 @@ fn one_measurement_is_not_compared_with_itself_in_silence() {
         assert_eq!(codes(&ended.json())[0], "same_data", "{}", ended.text);
     }
     assert!(compare(&bench, &[]).text.starts_with("SAME DATA: A and B are one measurement"));
+    // The same trials, of which one side concludes something else.
+    let concluded = bench.read("a.jsonl");
+    let (trials, result) = concluded.trim_end().rsplit_once('\n').unwrap();
+    let mut result: Value = serde_json::from_str(result).unwrap();
+    for goal in result["goals"].as_array_mut().unwrap() {
+        for load in ["lower_pps", "median_pps", "upper_pps"] {
+            goal[load] = Value::from(goal[load].as_f64().unwrap() * 0.95);
+        }
+    }
+    bench.write("b.jsonl", &format!("{trials}\n{result}\n"));
+    let ended = compare(&bench, &["--json"]);
+    let json = ended.json();
+    assert_eq!((ended.code, &json["verdict"]), (Some(0), &Value::from("no_evidence")), "{json}");
+    for goal in json["goals"].as_array().unwrap() {
+        assert_eq!((&goal["verdict"], &goal["ratio"]), (&Value::from("no_evidence"), &Value::Null), "{goal}");
+    }
+    let text = compare(&bench, &[]).text;
+    assert!(text.starts_with("SAME DATA") && !text.contains("regressed"), "{text}");
     trial_of(&bench, "c.jsonl", 100_000, "[30000,50000],[900000,50000]");
     let ended = bench.run(&["compare", "c.jsonl", "c.jsonl"]);
+    assert_eq!(bench.run(&["compare", "c.jsonl", "c.jsonl", "--json"]).json()["verdict"], "no_evidence");
     assert!(
         ended.text.starts_with("SAME DATA") && ended.text.contains("number for number"),
         "{}",
@@ -480,4 +516,25 @@ fn an_outage_is_told_with_its_time_and_length_and_nothing_is_steady_beside_it() 
         (outage["at_ns"].as_u64(), outage["for_ns"].as_u64()),
         (Some(3_000_000_000), Some(1_000_000_000))
     );
+}
+
+#[test]
+fn a_walk_that_strays_is_no_evidence_that_anything_changed() {
+    let bench = Bench::new();
+    // Both sides are one process, whose events follow the one before: where each happens to be is chance.
+    let (mut state, mut level) = (1u64, 0.0);
+    for name in ["a.txt", "b.txt"] {
+        let values: Vec<String> = (0..20_000)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                level = 0.999 * level + (state >> 40) as f64 / f64::from(1 << 24) - 0.5;
+                format!("{:.2}\n", 1000.0 + 10.0 * level)
+            })
+            .collect();
+        bench.write(name, &values.concat());
+    }
+    let ended = bench.run(&["compare", "a.txt", "b.txt", "--json"]);
+    let json = ended.json();
+    assert_eq!((ended.code, &json["verdict"]), (Some(0), &Value::from("no_evidence")), "{json}");
+    assert!(codes(&json).contains(&"dependent_events"), "{json}");
 }

@@ -179,7 +179,13 @@ mod tests {
     fn part() -> Imported {
         let above = Some(Above { from: 200, count: 2 });
         let counted = Counted::ticks(Meaning::default(), [(6, 3), (7, 1)], above).unwrap();
-        Imported { counted, name: "thread \"0\"".into(), notes: vec!["a note".into()], slices: Vec::new() }
+        Imported {
+            counted,
+            name: "thread \"0\"".into(),
+            notes: vec!["a note".into()],
+            slices: Vec::new(),
+            dependence: None,
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::import::Imported;
 use dropline_record::fit::{CellLine, CensoredLine, MomentsLine, PercentileLine};
 use dropline_record::{CaveatLine, Count, Fit};
 use dropline_stats::{
-    Binned, Counted, Event, Moments, Percentile, Replicates, Rounding, percentiles, replicates,
+    Binned, Cell, Counted, Event, Moments, Percentile, Replicates, Rounding, percentiles, replicates,
 };
 
 /// Percentiles that are stated, or refused with what they need.
@@ -67,7 +67,9 @@ pub fn fit(source: &str, imported: &Imported, plan: &FitPlan) -> Fit {
         distinct: binned.cells().len() as u64,
         estimator: sliced.replicates().map_or(percentiles::ESTIMATOR, |_| replicates::ESTIMATOR).into(),
         level: plan.level,
-        percentiles: PERCENTILES.map(|p| percentile(&binned, sliced.replicates(), p, plan.level)).into(),
+        percentiles: PERCENTILES
+            .map(|p| spanning(&binned, percentile(&binned, sliced.replicates(), p, plan.level)))
+            .into(),
         moments: moments(counted, &binned, sliced.replicates()),
         histogram: binned
             .cells()
@@ -165,7 +167,36 @@ fn percentile(binned: &Binned, replicates: Option<&Replicates>, p: f64, level: f
     }
 }
 
+/// The same with an interval that holds the whole cell that its lower end is in: where in it the events are is not
+/// known.
+fn spanning(binned: &Binned, line: PercentileLine) -> PercentileLine {
+    let within = |low: f64| {
+        let cells = binned.cells();
+        let cell = cells.get(cells.partition_point(|cell| cell.value < low))?;
+        (cell.high - cell.low > binned.quantum() * 1.5).then_some(cell.low.min(low))
+    };
+    PercentileLine { low: line.low.map(|low| within(low).unwrap_or(low)), ..line }
+}
+
+/// Between which values the mean is, where cells are so wide that it may be anywhere in so large a share of itself.
+const OPEN_MEAN: f64 = 0.02;
+
+fn open_mean(counted: &Counted, binned: &Binned) -> Option<(f64, f64)> {
+    if counted.is_exact() || binned.above().is_some() {
+        return None;
+    }
+    let mean = |end: fn(&Cell) -> f64| {
+        let sum: f64 = binned.cells().iter().map(|cell| end(cell) * cell.count as f64).sum();
+        sum / binned.count() as f64
+    };
+    let (low, high) = (mean(|cell| cell.low), mean(|cell| cell.high));
+    (high - low > OPEN_MEAN * high.abs()).then_some((low, high))
+}
+
 fn moments(counted: &Counted, binned: &Binned, replicates: Option<&Replicates>) -> MomentsLine {
+    if let Some((low, high)) = open_mean(counted, binned) {
+        return MomentsLine { mean_low: Some(low), mean_high: Some(high), ..MomentsLine::default() };
+    }
     let found = Moments::of(binned);
     let by_slices = replicates.and_then(Replicates::mean_error);
     let sums = counted.sums();
@@ -173,6 +204,8 @@ fn moments(counted: &Counted, binned: &Binned, replicates: Option<&Replicates>) 
         sum_ticks: sums.map(|(sum, _)| sum.to_string()),
         sum_squared_ticks: sums.map(|(_, squares)| squares.to_string()),
         mean: found.mean,
+        mean_low: None,
+        mean_high: None,
         standard_error: by_slices.or(found.standard_error),
         standard_deviation: found.deviation,
         standard_deviation_sheppard: found.deviation_sheppard,
@@ -193,6 +226,27 @@ mod tests {
     fn fitted(text: &str, format: Format) -> Fit {
         let hints = Hints { unit_ns: Some(1000), ..Hints::default() };
         fit("test", &format.parse(text, &hints).unwrap()[0], &FitPlan::default())
+    }
+
+    #[test]
+    fn what_is_known_to_lie_between_two_printed_percentiles_is_stated_no_closer() {
+        // 1 to 1000, printed at each tenth: the median is 500, and the mean 500.5.
+        let rows: Vec<String> =
+            (1..=9).map(|tenth| format!("{} 0.{tenth} {}\n", tenth * 100 + 40, tenth * 100 + 40)).collect();
+        let text = format!("Value Percentile TotalCount\n1 0.0 1\n{}1000 1.0 1000\n", rows.concat());
+        let found = fitted(&text, Format::Hgrm);
+        let median = found.percentiles.iter().find(|line| line.p == 0.5).unwrap();
+        assert!(median.low.unwrap() < 500.0 && median.high.unwrap() >= 500.0, "{median:?}");
+        for line in found.percentiles.iter().filter(|line| line.value.is_some()) {
+            assert!(
+                line.low.unwrap() <= line.p * 1000.0 && line.high.unwrap() >= line.p * 1000.0,
+                "{line:?}"
+            );
+        }
+        let moments = &found.moments;
+        let (low, high) = (moments.mean_low.unwrap(), moments.mean_high.unwrap());
+        assert!(moments.mean.is_none() && low < 500.5 && high > 500.5 && high - low > 90.0, "{moments:?}");
+        assert_eq!(moments.standard_error, None);
     }
 
     #[test]

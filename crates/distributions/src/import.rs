@@ -4,6 +4,7 @@
 //! is imported whole or not at all.
 
 mod array;
+mod course;
 pub mod cyclictest;
 pub mod cyclictest_json;
 pub mod fio;
@@ -44,12 +45,15 @@ pub struct Imported {
     pub notes: Vec<String>,
     /// The same events by when they were, in order; empty where the file does not say.
     pub slices: Vec<TimeSlice>,
+    /// Correlation of each event with the one before it, where the file has them in the order of time and it is no
+    /// chance.
+    pub dependence: Option<f64>,
 }
 
 impl Imported {
     /// Without time slices.
     fn whole(counted: Counted, name: String, notes: Vec<String>) -> Self {
-        Self { counted, name, notes, slices: Vec::new() }
+        Self { counted, name, notes, slices: Vec::new(), dependence: None }
     }
 }
 

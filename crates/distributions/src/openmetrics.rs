@@ -6,7 +6,7 @@
 use crate::import::{ImportError, Imported, own_record};
 use dropline_archive::clock;
 use dropline_openmetrics::{Exposition, Labels, middle_seconds};
-use dropline_record::{CaveatLine, Purpose, Record, ResultWord, TrialLine};
+use dropline_record::{AnswerLine, CaveatLine, Purpose, Record, ResultWord, TrialLine};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -147,9 +147,11 @@ pub fn of_record(record: &Record) -> Result<String, ImportError> {
 /// What was imported: a histogram, a label for each part.
 pub fn of_imported(imported: &[Imported]) -> String {
     let mut text = Exposition::default();
-    text.begin(DELAYS, "histogram", Some("seconds"), DELAYS_HELP);
+    text.begin(DELAYS, "histogram", Some("seconds"), "Times that were imported, to three digits.");
     for part in imported {
-        let labels = vec![("part", part.name.clone())];
+        // A file of one distribution has no name for it.
+        let labels: Labels =
+            Some(("part", part.name.clone())).filter(|(_, name)| !name.is_empty()).into_iter().collect();
         text.histogram(DELAYS, &labels, &part.counted, middle_seconds(&part.counted));
     }
     text.finish()
@@ -211,8 +213,35 @@ struct Known {
     median: Option<f64>,
     upper: Option<f64>,
     conditional_throughput: Option<f64>,
-    result: ResultWord,
+    result: String,
     why: String,
+}
+
+impl Known {
+    /// An answer; of one that is doubted the loads that are open.
+    fn of(labels: Labels, record: &Record, answer: &AnswerLine) -> Self {
+        let stated = Self {
+            labels,
+            lower: answer.lower_pps,
+            median: answer.median_pps,
+            upper: answer.upper_pps,
+            conditional_throughput: answer.conditional_throughput_pps,
+            result: word(&answer.result),
+            why: answer.why.clone().unwrap_or_default(),
+        };
+        match dropline_report::denied(record, answer) {
+            None => stated,
+            Some(denied) => Self {
+                lower: stated.lower.map(|_| denied.low_pps),
+                median: None,
+                upper: stated.upper.map(|_| denied.high_pps),
+                conditional_throughput: None,
+                result: "doubted".into(),
+                why: denied.why.into(),
+                ..stated
+            },
+        }
+    }
 }
 
 /// Bounds and answers: of the result, else what was known when the search was cut off.
@@ -228,15 +257,7 @@ fn goals(text: &mut Exposition, record: &Record, unit: &str) {
         (Some(result), _) => {
             let answers = result.goals.iter().enumerate();
             answers
-                .map(|(index, answer)| Known {
-                    labels: labels(index, answer.goal.loss_ratio),
-                    lower: answer.lower_pps,
-                    median: answer.median_pps,
-                    upper: answer.upper_pps,
-                    conditional_throughput: answer.conditional_throughput_pps,
-                    result: answer.result,
-                    why: answer.why.clone().unwrap_or_default(),
-                })
+                .map(|(index, answer)| Known::of(labels(index, answer.goal.loss_ratio), record, answer))
                 .collect()
         }
         (None, Some(search)) => {
@@ -250,7 +271,7 @@ fn goals(text: &mut Exposition, record: &Record, unit: &str) {
                     median: bounds.median_pps,
                     upper: bounds.upper_pps,
                     conditional_throughput: None,
-                    result: ResultWord::Irregular,
+                    result: word(&ResultWord::Irregular),
                     why: "unfinished".into(),
                 })
                 .collect()
@@ -274,7 +295,7 @@ fn goals(text: &mut Exposition, record: &Record, unit: &str) {
         );
     }
     let results = known.iter().map(|goal| {
-        let more = [("result", word(&goal.result)), ("why", goal.why.clone())];
+        let more = [("result", goal.result.clone()), ("why", goal.why.clone())];
         (goal.labels.iter().cloned().chain(more).collect(), 1.0)
     });
     text.gauges("dropline_goal_result", "", "1 for the kind of answer that a goal got.", results);

@@ -55,10 +55,25 @@ pub struct MovedLine {
     /// Whose answer does not stand as it is stated, and why; absent where both stand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubted: Option<String>,
+    /// The loads that are open of A's limit where its answer does not stand as it is stated; absent where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_a: Option<OpenLine>,
+    /// The same of B.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_b: Option<OpenLine>,
     /// What A answers.
     pub of_a: AnswerLine,
     /// What B answers.
     pub of_b: AnswerLine,
+}
+
+/// Loads between which a limit may be anywhere, in packets a second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OpenLine {
+    /// The lowest of them; null where nothing bounds them.
+    pub low_pps: Option<f64>,
+    /// The highest; null where nothing bounds them.
+    pub high_pps: Option<f64>,
 }
 
 /// One search.

@@ -109,7 +109,14 @@ pub struct MomentsLine {
     pub sum_ticks: Option<String>,
     /// Sum of their squares, exactly, as digits.
     pub sum_squared_ticks: Option<String>,
+    /// Null where wide cells leave it open: then it is between the next two.
     pub mean: Option<f64>,
+    /// Were every event at the lower end of its cell; null where the mean is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_low: Option<f64>,
+    /// Were every event at the upper end of its cell; null where the mean is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_high: Option<f64>,
     pub standard_error: Option<f64>,
     /// Divisor n − 1.
     pub standard_deviation: Option<f64>,

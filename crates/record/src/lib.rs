@@ -33,7 +33,7 @@ pub use dropline_stats::{Histogram, sample};
 
 pub use arrivals_line::{ArrivalsLine, FidelityWord, SpacedLine, ThoughtLine};
 pub use compared::Compared;
-pub use compared_searches::{ComparedSearches, MovedLine, SearchedLine};
+pub use compared_searches::{ComparedSearches, MovedLine, OpenLine, SearchedLine};
 pub use count::{Count, Sum};
 pub use cycles_line::{BetweenLine, CyclesLine};
 pub use distribution::{DistributionLine, DistributionSlice};

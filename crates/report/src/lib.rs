@@ -36,6 +36,6 @@ pub use html::{
 };
 pub use object::object;
 pub use plot::{Calibration, CalibrationLine, Curve, Curves};
-pub use standing::standing;
+pub use standing::{denied, standing};
 pub use style::{Color, Style};
 pub use text::{compared_searches_text, compared_text, explain_text, fit_text, study_text, text, text_many};

@@ -1,7 +1,7 @@
 //! Whether limits moved between two searches, in words that every front end shares.
 
 use crate::number::{JOIN, Loads, percent, three};
-use dropline_record::{AnswerLine, ComparedSearches, MovedLine, ResultWord, SearchedLine};
+use dropline_record::{AnswerLine, ComparedSearches, MovedLine, OpenLine, ResultWord, SearchedLine};
 
 /// The verdict and what it comes to.
 pub(crate) fn first_line(compared: &ComparedSearches) -> String {
@@ -138,9 +138,14 @@ pub(crate) fn loads(compared: &ComparedSearches) -> Loads {
     Loads::of(&compared.load_unit, answers, 0.0)
 }
 
-/// `8.33 [8.24, 8.42]`; what is beyond the loads that were tried has one end.
-pub(crate) fn limit(answer: &AnswerLine, loads: Loads) -> String {
-    match (answer.lower_pps, answer.upper_pps) {
+/// `8.33 [8.24, 8.42]`; what is beyond the loads that were tried has one end, and of a doubted one there are those
+/// between which it is open.
+pub(crate) fn limit(answer: &AnswerLine, open: Option<OpenLine>, loads: Loads) -> String {
+    let ends = open.map_or((answer.lower_pps, answer.upper_pps), |open| (open.low_pps, open.high_pps));
+    match ends {
+        (Some(low), Some(high)) if open.is_some() => {
+            format!("doubted, {} to {}", loads.bare(low), loads.bare(high))
+        }
         (Some(lower), None) => format!("≥{JOIN}{}", loads.bare(lower)),
         (None, Some(upper)) => format!("≤{JOIN}{}", loads.bare(upper)),
         (None, None) => "unknown".into(),

@@ -9,6 +9,12 @@ pub fn standing(record: &Record, answer: &AnswerLine) -> String {
     Standing::of(record, answer).short()
 }
 
+/// Why an answer of a record does not stand as it is stated, and the loads that are open; `None` where it stands, or is
+/// none anyway.
+pub fn denied(record: &Record, answer: &AnswerLine) -> Option<Denied> {
+    Standing::of(record, answer).denied()
+}
+
 /// Whether an answer is one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Standing {

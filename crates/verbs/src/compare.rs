@@ -101,7 +101,7 @@ pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
     let times = needed.reduce(f64::max);
     let seconds = a.seconds.zip(b.seconds).map(|(a, b)| a + b);
     let not_valid = not_valid(pair);
-    Compared {
+    let mut compared = Compared {
         verdict: overall(if not_valid.is_some() { Overall::NoEvidence } else { found.verdict }).into(),
         not_valid,
         core: question(&found.core),
@@ -139,7 +139,39 @@ pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
         seed: *seed,
         estimator: ESTIMATOR.into(),
         caveats: caveats(pair, &found, questions),
+    };
+    if is_same(pair) || is_dependent(pair, &found) {
+        decide_nothing(&mut compared);
     }
+    compared
+}
+
+/// Whether both sides hold the same events: there is nothing to compare.
+fn is_same(pair: &Pair) -> bool {
+    pair.a.blocks == pair.b.blocks && pair.a.lost == pair.b.lost
+}
+
+/// As how many events of their own a side's dependent ones vary, at most: neighbours alike by r take (1 + r) ÷ (1 − r) of
+/// them for one.
+fn inflation(pair: &Pair) -> Option<f64> {
+    let alike = [&pair.a, &pair.b].into_iter().filter_map(|side| side.dependence).reduce(f64::max)?;
+    Some((1.0 + alike) / (1.0 - alike).max(f64::EPSILON))
+}
+
+/// Whether events are so alike with their neighbours that what was found may be chance.
+fn is_dependent(pair: &Pair, found: &Comparison) -> bool {
+    let room = found.deff_limit.unwrap_or(1.0);
+    found.design == Design::Whole && inflation(pair).is_some_and(|inflation| inflation > room)
+}
+
+fn decide_nothing(compared: &mut Compared) {
+    let nothing = || word(Verdict::NoEvidence).to_owned();
+    let Compared { core, high_percentile, tail_mass, loss, .. } = compared;
+    let loss = loss.as_mut().map(|loss| &mut loss.question);
+    for question in [core, high_percentile, &mut tail_mass.question].into_iter().chain(loss) {
+        (question.verdict, question.needed) = (nothing(), None);
+    }
+    (compared.verdict, compared.more_s) = (nothing(), None);
 }
 
 /// Why nothing can be said of the targets: the trials of a side are about its generator, or the way.
@@ -266,7 +298,7 @@ fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<Caveat
     let mut say = |code: &str, text: String| {
         caveats.push(CaveatLine::said(code, text));
     };
-    if pair.a.blocks == pair.b.blocks && pair.a.lost == pair.b.lost {
+    if is_same(pair) {
         say(
             SAME_DATA,
             format!(
@@ -309,6 +341,20 @@ fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<Caveat
         say(
             "independence_assumed",
             format!("no time slices: intervals take the events as independent{limit}"),
+        );
+    }
+    if let Some(inflation) = inflation(pair).filter(|_| found.design == Design::Whole) {
+        let so = match is_dependent(pair, found) {
+            true => {
+                "nothing can be decided: intervals would be wider by the root of that. Measure in time slices, or in turns"
+            }
+            false => "the verdict stands all the same, and intervals are narrower than they should be",
+        };
+        say(
+            "dependent_events",
+            format!(
+                "each event is like the one before it, so that about {inflation:.3} of them are worth one: {so}"
+            ),
         );
     }
     if let Some(alike) = found.likeness.filter(|alike| *alike > ALIKE) {

@@ -5,6 +5,7 @@ mod key;
 use crate::validity;
 use dropline_failure::{Failure, nearest};
 use dropline_record::{AnswerLine, Purpose, Record, ResultWord, TrialLine};
+use dropline_report::Denied;
 use dropline_trial::quantities;
 use key::{KEYS, Key};
 use serde::Serialize;
@@ -170,6 +171,9 @@ impl FailIf {
             Some((Within { low, high }, whose)) if high.is_infinite() => {
                 (None, format!("{whose} is at least {}", words(low)))
             }
+            Some((Within { low, high }, whose)) if low > 0.0 => {
+                (None, format!("{whose} may be anything from {} to {}", words(low), words(high)))
+            }
             Some((Within { high, .. }, whose)) => (None, format!("{whose} is at most {}", words(high))),
         };
         let text = format!("--fail-if {self}: {is}");
@@ -191,7 +195,16 @@ impl FailIf {
                     Which::OfRatio(ratio) => is_same(answer.goal.loss_ratio, ratio),
                 });
                 let known: Option<Vec<(Within, String)>> = asked
-                    .map(|(_, answer)| Some((of(answer)?, format!("for {} it", answer.goal.words()))))
+                    .map(|(_, answer)| {
+                        let goal = answer.goal.words();
+                        match Denied::of(record, answer) {
+                            Some(denied) => {
+                                let whose = format!("for {goal} the answer is doubted ({}): it", denied.why);
+                                Some((open(answer, denied), whose))
+                            }
+                            None => Some((of(answer)?, format!("for {goal} it"))),
+                        }
+                    })
                     .collect();
                 known?.into_iter().min_by(worse)
             }
@@ -203,6 +216,14 @@ impl FailIf {
                     .min_by(worse)
             }
         }
+    }
+}
+
+/// Where the limit may be of which a caveat denies what was stated: each bound is no better known than that.
+fn open(answer: &AnswerLine, denied: Denied) -> Within {
+    Within {
+        low: answer.lower_pps.map_or(0.0, |_| denied.low_pps),
+        high: key::upper(answer).map_or(f64::INFINITY, |_| denied.high_pps),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Decimal values, counted as they were written.
 
+use super::course::Course;
 use super::{ImportError, Imported, guessed};
 use dropline_stats::counted::LARGEST_TICK;
 use dropline_stats::{CountError, Counted, Meaning};
@@ -95,11 +96,20 @@ pub(super) struct Values {
     /// Whether neighbours were put together.
     merged: bool,
     pub(super) count: u64,
+    /// In the order in which they came; `None` once one came several times over.
+    course: Option<Course>,
 }
 
 impl Default for Values {
     fn default() -> Self {
-        Self { decimals: 0, most_decimals: MOST_DECIMALS, ticks: BTreeMap::new(), merged: false, count: 0 }
+        Self {
+            decimals: 0,
+            most_decimals: MOST_DECIMALS,
+            ticks: BTreeMap::new(),
+            merged: false,
+            count: 0,
+            course: Some(Course::default()),
+        }
     }
 }
 
@@ -122,6 +132,10 @@ impl Values {
             }
         };
         self.count = self.count.checked_add(count).ok_or(CountError::TooMany)?;
+        match &mut self.course {
+            Some(course) if count == 1 => course.add(value.digits as f64 / 10f64.powi(value.decimals as i32)),
+            course => *course = None,
+        }
         *self.ticks.entry(if self.merged { cell(tick) } else { tick }).or_default() += count;
         if self.ticks.len() > MOST_DISTINCT && !self.merged {
             self.merged = true;
@@ -153,7 +167,8 @@ impl Values {
         } else {
             Counted::ticks(meaning, self.ticks, None)?
         };
-        Ok(Imported::whole(counted, String::new(), notes))
+        let dependence = self.course.and_then(|course| course.correlation());
+        Ok(Imported { dependence, ..Imported::whole(counted, String::new(), notes) })
     }
 
     /// Goes over to a finer tick; `false`, and nothing done, where a value is too large for it.

@@ -7,7 +7,7 @@ use crate::number::{Loads, count, percent, seconds};
 use crate::plot::canvas::Canvas;
 use crate::plot::scale::Scale;
 use crate::text::spoken;
-use dropline_record::{AnswerLine, ComparedSearches, MovedLine, SearchedLine};
+use dropline_record::{AnswerLine, ComparedSearches, MovedLine, OpenLine, SearchedLine};
 use maud::{Markup, html};
 
 /// Two searches as one self-contained page.
@@ -48,8 +48,8 @@ fn row(index: usize, line: &MovedLine, compared: &ComparedSearches, loads: Loads
                 @if line.verdict == "regressed" { span.irregular { (line.verdict) } } @else { (spoken(&line.verdict)) }
                 @if let Some(note) = note(line, compared.smallest_effect) { ", " (note) }
             }
-            td { (limit(&line.of_a, loads)) }
-            td { (limit(&line.of_b, loads)) }
+            td { (limit(&line.of_a, line.open_a, loads)) }
+            td { (limit(&line.of_b, line.open_b, loads)) }
             td.l.w { (whiskers(line, index % 2)) }
         }
     }
@@ -57,8 +57,13 @@ fn row(index: usize, line: &MovedLine, compared: &ComparedSearches, loads: Loads
 
 /// Both intervals on one line of loads.
 fn whiskers(line: &MovedLine, ink: usize) -> Markup {
-    let ends = |answer: &AnswerLine| answer.lower_pps.zip(answer.upper_pps);
-    let (Some(of_a), Some(of_b)) = (ends(&line.of_a), ends(&line.of_b)) else { return html! {} };
+    let ends = |answer: &AnswerLine, open: Option<OpenLine>| match open {
+        Some(open) => open.low_pps.zip(open.high_pps),
+        None => answer.lower_pps.zip(answer.upper_pps),
+    };
+    let (Some(of_a), Some(of_b)) = (ends(&line.of_a, line.open_a), ends(&line.of_b, line.open_b)) else {
+        return html! {};
+    };
     let (low, high) = (of_a.0.min(of_b.0), of_a.1.max(of_b.1));
     let pad = ((high - low) * 0.1).max(high * 0.002);
     let mut canvas = Canvas::new(180.0, 28.0);

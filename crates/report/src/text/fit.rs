@@ -88,6 +88,14 @@ fn refused(fit: &Fit) -> String {
 
 fn moments(fit: &Fit) -> Option<String> {
     let moments = &fit.moments;
+    if let (Some(low), Some(high)) = (moments.mean_low, moments.mean_high) {
+        return Some(format!(
+            "between {} and {}{JOIN}{}: where in their cells the events are is not known",
+            three(low),
+            three(high),
+            unit(fit.unit_ns)
+        ));
+    }
     let mut words = three(moments.mean?);
     if let Some(error) = moments.standard_error {
         words.push_str(&format!(" \u{b1}{JOIN}{}", three(error)));

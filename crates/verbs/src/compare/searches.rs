@@ -4,10 +4,11 @@ mod differences;
 
 use super::side::name;
 use super::{overall, word};
+use crate::resume::going_on;
 use dropline_archive::record_file;
 use dropline_failure::Failure;
-use dropline_record::{AnswerLine, ComparedSearches, GoalLine, MovedLine, Record, SearchedLine};
-use dropline_report::{Denied, disputed};
+use dropline_record::{AnswerLine, ComparedSearches, GoalLine, MovedLine, OpenLine, Record, SearchedLine};
+use dropline_report::{Denied, denied, disputed};
 use dropline_stats::compare::{Overall, SMALLEST_EFFECT, Verdict};
 use dropline_stats::limits::{Limit, Moved, moved};
 use std::path::Path;
@@ -52,7 +53,7 @@ impl Searched {
         };
         if record.trials.is_empty() {
             return Err(Failure::usage(format!("{name} is a search without a trial: it knows nothing yet"))
-                .advice(format!("resume it:  dropline search --resume {name}")));
+                .advice(format!("resume it:  {}", going_on(name, &record.header.target))));
         }
         Ok(Self { name: name.into(), record, answers })
     }
@@ -108,9 +109,15 @@ pub fn compare(
     let limits: Vec<(Limit, Limit)> =
         pairs.iter().map(|(of_a, of_b)| (limit(of_a, a), limit(of_b, b))).collect();
     let mut found = moved(&limits, smallest_effect);
+    let is_same = differences::are_same(a, b);
     for (moved, (of_a, of_b)) in found.iter_mut().zip(&pairs) {
         if of_a.is_generators() || of_b.is_generators() {
             *moved = Moved { verdict: Verdict::NoEvidence, needed: None, ..*moved };
+        }
+        if is_same {
+            // Nothing was measured twice, whatever either concludes from it.
+            let verdict = Verdict::NoEvidence;
+            *moved = Moved { ratio: None, low: None, high: None, verdict, needed: None, ..*moved };
         }
     }
     let not_valid = not_valid([a, b], &pairs);
@@ -120,6 +127,8 @@ pub fn compare(
     };
     let line = |(moved, pair): (&Moved, &(&AnswerLine, &AnswerLine))| MovedLine {
         doubted: doubted([a, b], *pair),
+        open_a: open(a, pair.0),
+        open_b: open(b, pair.1),
         ..line(moved, *pair)
     };
     let goals: Vec<MovedLine> = found.iter().zip(&pairs).map(line).collect();
@@ -178,6 +187,15 @@ fn doubted([a, b]: [&Searched; 2], (of_a, of_b): (&AnswerLine, &AnswerLine)) -> 
     (!found.is_empty()).then(|| found.join("; "))
 }
 
+/// The loads that are open of an answer that does not stand as it is stated.
+fn open(side: &Searched, answer: &AnswerLine) -> Option<OpenLine> {
+    let denied = denied(&side.record, answer)?;
+    Some(OpenLine {
+        low_pps: answer.lower_pps.map(|_| denied.low_pps),
+        high_pps: answer.upper_pps.map(|_| denied.high_pps),
+    })
+}
+
 /// Whether both goals ask about the same loss ratio: ratios are whole billionths.
 fn is_of(one: &GoalLine, other: &GoalLine) -> bool {
     (one.loss_ratio - other.loss_ratio).abs() < 0.5e-9
@@ -233,6 +251,8 @@ fn line(moved: &Moved, (of_a, of_b): (&AnswerLine, &AnswerLine)) -> MovedLine {
         level,
         needed,
         doubted: None,
+        open_a: None,
+        open_b: None,
         of_a: of_a.clone(),
         of_b: of_b.clone(),
     }

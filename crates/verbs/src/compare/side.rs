@@ -46,6 +46,8 @@ pub struct Side {
     pub is_invalid: bool,
     /// How long was measured.
     pub seconds: Option<f64>,
+    /// Correlation of each event with the one before it, where the file has their order and no slices.
+    pub dependence: Option<f64>,
     /// Where its meaning was guessed.
     pub notes: Vec<String>,
 }
@@ -134,6 +136,7 @@ fn side(path: &Path) -> Result<Side, Failure> {
                 doubts: Vec::new(),
                 is_invalid: false,
                 seconds: None,
+                dependence: one.dependence,
                 notes: one.notes,
             }
         }
@@ -212,6 +215,7 @@ fn of_trials(name: &str, lines: &[&TrialLine], sliced: bool) -> Result<Side, Fai
         doubts,
         is_invalid,
         seconds: Some(seconds),
+        dependence: None,
         notes: Vec::new(),
     })
 }

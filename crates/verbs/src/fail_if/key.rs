@@ -144,7 +144,7 @@ fn headline(answer: &AnswerLine) -> Option<Within> {
 }
 
 /// A bound that is the generator's is none of the target's.
-fn upper(answer: &AnswerLine) -> Option<f64> {
+pub(super) fn upper(answer: &AnswerLine) -> Option<f64> {
     answer.upper_pps.filter(|_| !answer.is_generators())
 }
 

@@ -2,6 +2,7 @@
 
 use super::super::SAME_DATA;
 use super::{Searched, bound_above, listed};
+use crate::resume::going_on;
 use dropline_record::{AnswerLine, CaveatLine, GoalLine, MovedLine, PartLine, Record};
 
 /// Doubts of a search that are doubts of where its limit is.
@@ -53,11 +54,21 @@ pub(super) fn caveats(
     caveats
 }
 
+/// Trials that both have.
+fn shared(a: &Searched, b: &Searched) -> usize {
+    a.record.trials.len().min(b.record.trials.len())
+}
+
+/// Whether both are one measurement, as far as the shorter one goes: there is nothing to compare.
+pub(super) fn are_same(a: &Searched, b: &Searched) -> bool {
+    let both = shared(a, b);
+    a.record.trials[..both] == b.record.trials[..both]
+}
+
 /// What was measured once, however many files hold it.
 fn same(a: &Searched, b: &Searched) -> Option<CaveatLine> {
-    let (of_a, of_b) = (&a.record.trials, &b.record.trials);
-    let both = of_a.len().min(of_b.len());
-    (of_a[..both] == of_b[..both]).then(|| {
+    are_same(a, b).then(|| {
+        let both = shared(a, b);
         CaveatLine::said(
             SAME_DATA,
             format!(
@@ -82,9 +93,9 @@ fn doubts(side: &Searched) -> Vec<CaveatLine> {
         doubts.push(CaveatLine::said(
             "unfinished",
             format!(
-                "{name}: the search did not finish, and what it knew after {} trials is compared; go on with it:  \
-                 dropline search --resume {name}",
-                record.trials.len()
+                "{name}: the search did not finish, and what it knew after {} trials is compared; go on with it:  {}",
+                record.trials.len(),
+                going_on(name, &record.header.target)
             ),
         ));
     }
