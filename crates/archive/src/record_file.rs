@@ -1,12 +1,13 @@
 //! Keeps a record on disk: a line is written and synced before the next trial begins.
 
 use crate::{reading, whole_file};
-use dropline_failure::{Failure, quoted_path};
+use dropline_failure::{Failure, quoted, quoted_path};
 use dropline_record::record::{header_line, limits_line, result_line, trial_line};
 use dropline_record::{Header, LimitsLine, PacketFile, ReadError, Record, ResultLine, TrialLine};
 use std::borrow::Cow;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -145,9 +146,10 @@ impl Keeper {
     /// Adds the result.
     ///
     /// # Errors
-    /// As [`trial`](Self::trial).
+    /// As [`trial`](Self::trial), or if the file is no longer there by that name.
     pub fn result(&mut self, line: &ResultLine) -> Result<(), Failure> {
-        self.append(&result_line(line))
+        self.append(&result_line(line))?;
+        self.kept.as_ref().map_or(Ok(()), Kept::is_there)
     }
 
     /// Begins a file beside the record for the times of each packet; `None` where no record is kept.
@@ -216,6 +218,21 @@ impl Kept {
         self.end.saturating_add(lines as u64).saturating_add(more) <= MOST_BYTES
     }
 
+    /// Whether what was written is what has the file's name.
+    fn is_there(&self) -> Result<(), Failure> {
+        let of = |found: io::Result<Metadata>| found.map(|found| (found.dev(), found.ino())).ok();
+        if of(self.file.metadata()) == of(std::fs::metadata(&self.path)) {
+            return Ok(());
+        }
+        Err(Failure::environment(format!(
+            "{} is no longer there: the record was removed, or has another name, since the search began",
+            self.path.display()
+        ))
+        .advice(
+            "the answer is printed; where the record was only renamed, it is whole in the file of that name",
+        ))
+    }
+
     fn append(&mut self, line: &str) -> io::Result<()> {
         let text = std::mem::take(&mut self.before) + line;
         match self.put(text.as_bytes()) {
@@ -270,8 +287,9 @@ fn exists_already(path: &Path, header: &Header) -> Failure {
                 .advice("name a new file: -o FILE   or keep no record: -o -")
         }
         _ if search => failure.advice(format!(
-            "go on with it:  dropline search --resume {}   or name another: -o FILE",
-            quoted_path(path)
+            "go on with it:  dropline search --resume {} {}   or name another: -o FILE",
+            quoted_path(path),
+            quoted(&header.target)
         )),
         _ => failure.advice("it is not written over: name another file: -o FILE"),
     }
@@ -461,6 +479,28 @@ mod tests {
             let mut keeper = Keeper { kept: Some(kept(directory.path(), end)) };
             assert_eq!(keeper.trial(trial).is_ok(), fits);
         }
+    }
+
+    #[test]
+    fn a_record_that_is_gone_when_its_search_ends_is_said_to_be() {
+        let directory = tempfile::tempdir().unwrap();
+        let result = ResultLine {
+            goals: Vec::new(),
+            trial_seconds: 0.0,
+            elapsed_s: 0.0,
+            interrupted: false,
+            delay_at: Vec::new(),
+            loss_curve: Vec::new(),
+            caveats: Vec::new(),
+        };
+        let mut keeper = Keeper { kept: Some(kept(directory.path(), 0)) };
+        keeper.result(&result).unwrap();
+        let path = keeper.path().unwrap().to_owned();
+        std::fs::rename(&path, directory.path().join("other.jsonl")).unwrap();
+        let why = keeper.result(&result).unwrap_err().to_string();
+        assert!(why.contains("is no longer there") && why.contains("renamed"), "{why}");
+        std::fs::write(&path, "another file").unwrap();
+        assert!(keeper.result(&result).is_err(), "its name is not enough");
     }
 
     #[test]

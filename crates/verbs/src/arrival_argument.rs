@@ -86,6 +86,15 @@ fn times(name: &str) -> Result<Vec<u64>, String> {
         .map_err(|why| format!("cannot be read: {why}"))?;
     if name.ends_with(PacketFile::SUFFIX) {
         let file = PacketFile::read(&bytes).map_err(|why| why.to_string())?;
+        if file.missing > 0 {
+            let kept = file.times.len();
+            return Err(format!(
+                "the file was cut off or damaged: of {} packets the times of {} are gone, and what is left is another \
+                 process",
+                kept as u64 + file.missing,
+                file.missing
+            ));
+        }
         return Ok(file.times.iter().filter_map(|packet| packet.left_ns).collect());
     }
     let text = String::from_utf8(bytes).map_err(|_| {
@@ -108,6 +117,21 @@ mod tests {
         std::fs::write(&path, "soon\n").unwrap();
         let why = arrival(&format!("replay:{}", path.display())).unwrap_err().to_string();
         assert!(why.contains("line 1 is no whole number of ns"), "{why}");
+    }
+
+    #[test]
+    fn a_recording_that_was_cut_off_is_refused_and_not_replayed_as_what_is_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("seen.jsonl.packets");
+        let mut times = dropline_trial::PacketTimes::with_room(20_000, false);
+        (0..20_000u64).for_each(|n| times.departures.push(n * 1000, Some(n * 1000), 0));
+        let bytes = PacketFile::to_bytes(1, 7, &times);
+        let word = format!("replay:{}", path.display());
+        std::fs::write(&path, &bytes).unwrap();
+        arrival(&word).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+        let why = arrival(&word).unwrap_err().to_string();
+        assert!(why.contains("cut off or damaged: of 20000 packets"), "{why}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub mod inject;
 pub mod observer;
 pub mod plan;
 pub mod replay;
-mod resume;
+pub mod resume;
 pub mod scenario;
 pub mod search;
 pub mod serve;

@@ -2,13 +2,22 @@
 
 use crate::goals;
 use crate::plan::{AlgorithmPlan, SearchPlan};
-use dropline_failure::Failure;
+use dropline_failure::{Failure, quoted};
 use dropline_record::{GoalLine, PartLine, ProfileLine, Record};
 use dropline_search::{Goal, Limits};
 use dropline_targets::Target;
 use dropline_trial::{Drain, LoadRange, Packet, Part, Rate, Ratio, TrafficProfile};
 use std::fmt;
 use std::time::Duration;
+
+/// The command that goes on with a record, to be copied: a target that is a program has to be typed again.
+pub fn going_on(path: &str, target: &str) -> String {
+    let again = match Target::parse(target) {
+        Ok(parsed) if parsed.starts_a_program() => format!(" {}", quoted(target)),
+        _ => String::new(),
+    };
+    format!("dropline search --resume {}{again}", quoted(path))
+}
 
 impl SearchPlan {
     /// The plan that a record was made with, under the limits that hold at its end. Its target is one that a file

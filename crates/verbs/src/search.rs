@@ -3,9 +3,10 @@
 use crate::observer::Watcher;
 use crate::plan::SearchPlan;
 use crate::replay::{Replayed, replay};
+use crate::resume::going_on;
 use dropline_archive::record_file::{Keeper, Output, read_record};
 use dropline_archive::{clock, environment};
-use dropline_failure::{Failure, quoted, quoted_path};
+use dropline_failure::{Failure, quoted};
 use dropline_record::{
     AnswerLine, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, GoalLine, Header, OutlookLine,
     ProfileLine, Purpose, Record, ResultLine, TrialLine, schema, units_of_rate,
@@ -128,14 +129,13 @@ pub fn resume(
     record.reading.extend(spent);
     if goes_on && plan.target.is_refused() {
         let word = quoted(&record.header.target);
+        let again = going_on(&path.to_string_lossy(), &record.header.target);
         return Err(Failure::environment(format!(
             "{}: going on would start a program, {word}",
             path.display()
         ))
         .advice(format!(
-            "a record is data, and may come from elsewhere. If that program shall run, write it yourself:\n  \
-                 dropline search --resume {} {word}",
-            quoted_path(path)
+            "a record is data, and may come from elsewhere. If that program shall run, write it yourself:\n  {again}"
         )));
     }
     let mut run = Run { plan, conditions, search, record, keeper, measurer: None, at, watcher };
@@ -172,8 +172,9 @@ fn same_search(plan: &SearchPlan, record: &Record, path: &Path) -> Result<(), Fa
     };
     let other = if record.header.target == plan.target.to_string() { other } else { Some("target".into()) };
     let Some(what) = other else { return Ok(()) };
+    let as_it_was = going_on(&path.to_string_lossy(), &record.header.target);
     Err(Failure::usage(format!("{} is a search with another {what}", path.display()))
-        .advice(format!("to resume it as it was:  dropline search --resume {}", quoted_path(path))))
+        .advice(format!("to resume it as it was:  {as_it_was}")))
 }
 
 /// What a measurer is told, no packet's times being kept.
@@ -347,6 +348,16 @@ impl Run<'_> {
 
     fn keep(&mut self, line: TrialLine, elapsed: Duration) -> Result<(), Failure> {
         let kept = self.keeper.trial(&line);
+        if kept.is_err() {
+            self.record.reading.push(CaveatLine::said(
+                "not_kept",
+                format!(
+                    "what is shown rests on 1 trial that is not in the record, trial {}: it could not be written; \
+                     --resume makes it again",
+                    line.number
+                ),
+            ));
+        }
         self.at += elapsed;
         let search = (line.purpose == Purpose::Search).then_some(&self.search);
         self.watcher.ended(&line, search);

@@ -8,11 +8,12 @@ use crate::progress::Progress;
 use crate::{output as out, plan};
 use dropline_archive::record_file::{Output, read_record};
 use dropline_failure::{Failure, quoted_path};
-use dropline_record::{Record, Study, Table};
+use dropline_record::{AnswerLine, Record, Study, Table};
 use dropline_targets::Target;
 use dropline_trial::Rate;
 use dropline_verbs::observer::Watcher as _;
 use dropline_verbs::plan::SearchPlan;
+use dropline_verbs::resume::going_on;
 use dropline_verbs::search::{Conditions, Finished};
 use dropline_verbs::validity;
 use gate::{Gate, Held};
@@ -177,10 +178,9 @@ fn frame_table(records: &[Record]) -> Study {
         let profile = &record.header.profile;
         let mut row = vec![profile.frame_bytes.to_string(), profile.packet_bytes.to_string()];
         for answer in record.result.iter().flat_map(|result| &result.goals) {
-            let pps = answer.headline_pps();
-            let bits = pps.map(|pps| pps * f64::from(profile.frame_bytes) * 8.0 / 1e6);
-            row.push(pps.map_or("none".into(), |pps| format!("{pps:.0}")));
-            row.push(bits.map_or("none".into(), |bits| format!("{bits:.1}")));
+            let megabits = |pps: f64| pps * f64::from(profile.frame_bytes) * 8.0 / 1e6;
+            row.push(known(record, answer, |pps| format!("{pps:.0}")));
+            row.push(known(record, answer, |pps| format!("{:.1}", megabits(pps))));
             row.push(dropline_report::standing(record, answer));
         }
         row
@@ -200,12 +200,28 @@ fn frame_table(records: &[Record]) -> Study {
     }
 }
 
+/// What stands of an answer: a load between its ends, or the end that is known; of a doubted one what is open.
+fn known(record: &Record, answer: &AnswerLine, words: impl Fn(f64) -> String) -> String {
+    if let Some(denied) = dropline_report::denied(record, answer) {
+        return format!("{} to {}", words(denied.low_pps), words(denied.high_pps));
+    }
+    match (answer.headline_pps(), answer.lower_pps, answer.upper_pps) {
+        (Some(load), Some(_), None) => format!("\u{2265} {}", words(load)),
+        (Some(load), Some(lower), Some(upper)) => {
+            format!("{} [{}, {}]", words(load), words(lower), words(upper))
+        }
+        (_, _, Some(upper)) => format!("\u{2264} {}", words(upper)),
+        _ => "none".into(),
+    }
+}
+
 fn next_command(path: &Path, records: &[Record]) -> String {
+    let plain = path.to_string_lossy();
     let path = quoted_path(path);
     let unfinished =
         records.iter().any(|record| record.result.as_ref().is_none_or(|result| result.interrupted));
     match records {
-        [_] if unfinished => format!("record  {path}     go on  dropline search --resume {path}"),
+        [one] if unfinished => format!("record  {path}     go on  {}", going_on(&plain, &one.header.target)),
         [_] => format!("record  {path}     page  dropline report {path} --html"),
         _ => format!("records  {path} and {} more", records.len() - 1),
     }
