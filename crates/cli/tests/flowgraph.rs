@@ -264,7 +264,7 @@ fn a_graph_that_stands_still_dies_or_answers_nonsense_is_an_error_that_says_so()
     for (script, words) in [
         ("exec sleep 60", "neither moved a sample nor answered for 0.2 s"),
         ("echo no such scheduler >&2; exit 3", "no such scheduler"),
-        ("read request; echo nonsense", "answered what is no trial"),
+        ("read request; echo nonsense", "answered something that is not a trial"),
     ] {
         let ended = in_the_place_of_a_graph(&bench, script);
         assert_eq!((ended.code, ended.errors.contains(words)), (Some(4), true), "{script}: {}", ended.errors);
