@@ -91,10 +91,20 @@ fn a_search_brackets_a_service_whose_limit_is_known() {
         "-o",
         "r.jsonl",
     ];
-    let json = bench.run(&words).json();
-    let upper = json["goals"][0]["upper_pps"].as_f64().expect("8 kpps cannot be served");
-    let lower = json["goals"][0]["lower_pps"].as_f64().expect("500 pps can be served");
-    assert!(lower < 2100.0 && lower < upper, "[{lower}, {upper}] pps of at most 2000");
+    let ended = bench.run(&words);
+    let json = ended.json();
+    let lower = json["goals"][0]["lower_pps"].as_f64();
+    match json["goals"][0]["upper_pps"].as_f64() {
+        Some(upper) => {
+            let lower = lower.expect("500 pps can be served");
+            assert!(lower < 2100.0 && lower < upper, "[{lower}, {upper}] pps of at most 2000");
+        }
+        // Beside busy neighbours no trial may be fit to say so; that 8 kpps can be served is said in no case.
+        None => {
+            assert_eq!((ended.code, &json["goals"][0]["why"]), (Some(3), &"generator_limited".into()));
+            assert!(lower.is_none_or(|lower| lower < 2100.0), "{lower:?} pps of at most 2000");
+        }
+    }
     assert!(json["target_note"].as_str().unwrap().starts_with("echo, answers in "));
     assert!(json["environment"]["reply_buffer_bytes"].as_u64().unwrap() > 0);
     bench.done(&["report", "r.jsonl", "--html", "page.html"]);
