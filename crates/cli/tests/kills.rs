@@ -47,7 +47,9 @@ fn kill_after(mut child: Child, moment: Duration) -> bool {
 /// What the library says of the record's trials.
 fn answers(record: &Record) -> Vec<AnswerLine> {
     let plan = SearchPlan::of_record(record).unwrap();
-    let search = replay(&plan, record).expect("each trial is the one that the search makes").search;
+    let mut search = replay(&plan, record).expect("each trial is the one that the search makes").search;
+    // A search whose time is over while it looks around makes an answer of what it saw.
+    assert_eq!(search.next_trial(), None, "it had come to its end");
     let outcomes = search.outcome();
     plan.goals
         .iter()
