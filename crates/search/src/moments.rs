@@ -7,13 +7,18 @@ use dropline_trial::{Caveat, Rate, Trial};
 /// So many trials achieve the goal at a load, or above it, before a failure there is a bad moment.
 const BORNE_OUT: usize = 3;
 /// What failed is that much below what was borne.
-const FAR: f64 = 1.1;
+pub(crate) const FAR: f64 = 1.1;
 /// Loads that differ by less are about the same.
 const ABOUT: f64 = 0.03;
 /// What came through is that much below it.
 const DEEP: f64 = 1.25;
 /// Bad moments are few: so many trials to each are good.
 const GOOD_EACH: usize = 3;
+
+/// Whether two loads are about the same.
+pub(crate) fn are_about(one: Rate, other: Rate) -> bool {
+    (one.as_pps() / other.as_pps() - 1.0).abs() < ABOUT
+}
 
 /// What became of each trial that counts.
 #[derive(Clone, Debug, Default)]
@@ -57,19 +62,19 @@ impl Moments {
         let bad: Vec<&Moment> = self.0.iter().filter(is_bad).collect();
         let lowest = bad.iter().map(|one| one.load).min()?;
         let good = borne.iter().filter(|load| **load >= lowest).count();
-        // Loads at which it was never met since may be bad ones, and no moment was.
-        let about = |one: Rate, other: Rate| (one.as_pps() / other.as_pps() - 1.0).abs() < ABOUT;
-        let is_band = |one: &&Moment| !borne.iter().any(|load| about(*load, one.load));
-        let bands = bad
-            .iter()
-            .any(|one| is_band(one) && bad.iter().filter(|other| about(other.load, one.load)).count() > 1);
+        // A load that failed again and was never met is a bad one, and no moment was.
+        let is_band = |one: &&Moment| {
+            !borne.iter().any(|load| are_about(*load, one.load))
+                && bad.iter().filter(|other| are_about(other.load, one.load)).count() > 1
+        };
+        let is_by_these = outcome.upper.is_some_and(|upper| upper.as_pps() * FAR < borne_pps);
         (bad.len() * GOOD_EACH <= good).then(|| Caveat::BadMoments {
             loss_ratio: goal.loss_ratio.as_f64(),
             trials: bad.len() as u64,
             good: good as u64,
             lowest_pps: lowest.as_pps(),
             borne_pps,
-            decide: bands || outcome.upper.is_some_and(|upper| upper.as_pps() * FAR < borne_pps),
+            decide: is_by_these || bad.iter().any(is_band),
         })
     }
 }

@@ -277,7 +277,7 @@ impl Drop for Namespace {
 struct Inside {
     address: SocketAddr,
     process: Child,
-    /// ArrivalFidelity open: it has more to say when it ends.
+    /// Kept open: it has more to say when it ends.
     _said: Lines<BufReader<ChildStdout>>,
 }
 

@@ -226,7 +226,8 @@ pub enum Caveat {
         lowest_pps: f64,
         /// A load that three trials or more achieved the goal at, in packets a second.
         borne_pps: f64,
-        /// Whether the goal's upper bound is theirs, below that load.
+        /// Whether the limit is not known for them: the goal's upper bound is theirs, below that load, or one of their loads
+        /// failed each time.
         decide: bool,
     },
     /// Counters from which places of loss were taken hold other programs' packets too.
@@ -330,7 +331,7 @@ pub enum Caveat {
     },
     /// Only the first events are kept beside the record.
     EventsLeftOut {
-        /// ArrivalFidelity.
+        /// Kept.
         kept: u64,
         /// After them.
         left_out: u64,

@@ -23,7 +23,7 @@ impl WrittenGoal {
     /// Reads `0`, `0.5%,exceed=50%,trial=1s,initial=1s,sum=21s,width=0.5%`.
     ///
     /// # Errors
-    /// If a part is no quantities, or an attribute is unknown.
+    /// If a part is not a quantity, or an attribute is unknown.
     pub fn parse(word: &str) -> Result<Self, Failure> {
         let mut parts = word.split(',').map(str::trim);
         let first = parts.next().unwrap_or_default();

@@ -34,14 +34,6 @@ pub(super) mod ends {
     ///
     /// Unit: trials. Set by: argued: a third of bad ones is not half.
     pub(in super::super) const EACH_BAD: u32 = 2;
-    /// What failed is far below an end where the end is so many times as high.
-    ///
-    /// Unit: ratio of loads. Set by: argued: as bad moments are told (`moments.rs`).
-    pub(in super::super) const FAR: f64 = 1.1;
-    /// Loads that differ by less are about the same.
-    ///
-    /// Unit: share of the load. Set by: judged.
-    pub(in super::super) const ABOUT: f64 = 0.03;
     /// So many failures about a load are no bad moments.
     ///
     /// Unit: trials. Set by: argued: as losses below are believed (`LOSSES`).
@@ -82,7 +74,7 @@ pub(super) mod locate {
     ///
     /// Unit: ratio of loads. Set by: coverage of `breakdown`.
     pub(in super::super) const NEAR_A_STEP: f64 = 1.1;
-    /// FirstLoad step up.
+    /// First step up.
     ///
     /// Unit: share of the load. Set by: coverage of `drift` and `hard`.
     pub(in super::super) const STEP: f64 = 0.01;
@@ -432,7 +424,7 @@ pub(super) mod doubt {
     ///
     /// Unit: probability. Set by: coverage of `cold-start`.
     pub(in super::super) const RARE_AFTER_ALL: f64 = 0.2;
-    /// TwoStates last longer than a trial: neighbours count, and others by e less in so many trials.
+    /// States last longer than a trial: neighbours count, and others by e less in so many trials.
     ///
     /// Unit: trials. Set by: judged.
     pub(in super::super) const MEMORY: f64 = 1.5;

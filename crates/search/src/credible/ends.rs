@@ -1,7 +1,8 @@
 //! What trials said of a goal without any model: at the ends of the range, and where they met it and failed it.
 
 use super::bets::Bets;
-use super::constants::ends::{ABOUT, EACH_BAD, ENOUGH, FAR, MOMENTS, NEAR};
+use super::constants::ends::{EACH_BAD, ENOUGH, MOMENTS, NEAR};
+use crate::moments::{FAR, are_about};
 use crate::{Goal, GoalOutcome, GoalResult, Irregular};
 use dropline_trial::{LoadRange, Rate, Ratio, Trial};
 use std::time::Duration;
@@ -64,8 +65,8 @@ impl Shown {
         (self.highest_good.map_or(f64::NEG_INFINITY, log), self.lowest_bad.map_or(f64::INFINITY, log))
     }
 
-    /// Whether enough trials met the goal at or little below an end, a logarithm, that it may be called its lower one: some
-    /// more than half of such trials may fail otherwise and a few have been lucky.
+    /// Whether enough trials met the goal at an end (a logarithm), little below it or above to call it the lower one.
+    /// Otherwise more than half of such trials may fail, and a few have been lucky.
     pub(super) fn bears(&self, goal: &Goal, lower: f64) -> bool {
         let near = lower + libm::log(NEAR);
         let good = self.good.iter().take_while(|(load, _)| libm::log(load.as_pps()) >= near);
@@ -78,10 +79,9 @@ impl Shown {
     /// of bad loads. After three failures it is no moment.
     pub(super) fn unmet(&self, lower: f64) -> Option<Rate> {
         let far = lower - libm::log(FAR);
-        let about = |one: Rate, other: Rate| (one.as_pps() / other.as_pps() - 1.0).abs() < ABOUT;
         let open = |load: &&Rate| {
-            let failed = self.bad.iter().filter(|one| about(**one, **load)).count();
-            failed < MOMENTS && !self.good.iter().any(|&(one, _)| about(one, **load))
+            let failed = self.bad.iter().filter(|one| are_about(**one, **load)).count();
+            failed < MOMENTS && !self.good.iter().any(|&(one, _)| are_about(one, **load))
         };
         self.bad.iter().filter(|load| libm::log(load.as_pps()) < far).find(open).copied()
     }

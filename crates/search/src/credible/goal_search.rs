@@ -382,14 +382,14 @@ impl GoalSearch {
             return None;
         }
         let ends = self.goals.iter().zip(&self.views).zip(&self.shown);
-        let ends = ends
+        let mut ends = ends
             .map(|((goal, view), shown)| (goal, view.lower_end(), shown))
             .filter(|(_, lower, _)| *lower > view::logs(self.range).0);
         let load = |(goal, lower, shown): (&Goal, f64, &Shown)| match shown.bears(goal, lower) {
             true => shown.unmet(lower),
             false => Rate::pps(libm::exp(lower)).ok(),
         };
-        ends.into_iter().find_map(load)
+        ends.find_map(load)
     }
 
     /// Where the next trial belongs for a goal of which the model knows much less than the trials show.

@@ -23,7 +23,7 @@ pub(super) enum Place {
 pub(super) struct Locate {
     range: LoadRange,
     seen: Vec<Seen>,
-    /// FirstLoad load.
+    /// First load.
     start: Rate,
 }
 

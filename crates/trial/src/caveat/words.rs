@@ -204,7 +204,8 @@ impl fmt::Display for Caveat {
                 load(*lowest_pps),
                 load(*borne_pps),
                 if *decide {
-                    "the limit rests on these alone and is not a fact: search again"
+                    "the limit rests on these alone, or one of these loads failed each time that it was tried, so that it is not \
+                     known: try these loads with dropline trial, and search again"
                 } else {
                     "the limit is that of the other trials: look what happened then"
                 }

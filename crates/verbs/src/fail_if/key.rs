@@ -5,7 +5,7 @@ use crate::search::load_in;
 use dropline_record::{AnswerLine, Count, DelayLine, TrialLine};
 use dropline_trial::{Rate, quantities};
 
-/// A quantities with a name.
+/// A quantity with a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key {
     pub(super) name: &'static str,
