@@ -3,8 +3,9 @@
 use crate::namespace::NAMES;
 use crate::{LabError, program};
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// First part of every name.
 const OURS: &str = "dropline";
@@ -23,9 +24,26 @@ const LOCKS: &str = "/run/dropline-lab";
 /// processes of another container have numbers of their own, and are alive all the same.
 pub(crate) fn lock(name: &str) -> io::Result<File> {
     std::fs::create_dir_all(LOCKS)?;
-    let lock = File::create(Path::new(LOCKS).join(name))?;
+    let mut lock = File::create(Path::new(LOCKS).join(name))?;
     lock.try_lock()?;
+    lock.write_all(numbering()?.as_bytes())?;
     Ok(lock)
+}
+
+/// The namespace in which this process has its number.
+fn numbering() -> io::Result<String> {
+    Ok(std::fs::read_link("/proc/self/ns/pid")?.to_string_lossy().into_owned())
+}
+
+/// The first of them, which sees the processes of all.
+const FIRST_NUMBERING: &str = "pid:[4026531836]";
+
+/// Whether this process sees what runs in a namespace of that name: another container's sees none of it, and would take
+/// the name away from under it.
+fn is_in_sight(name: &str) -> bool {
+    let Ok(own) = numbering() else { return false };
+    let of_maker = std::fs::read_to_string(Path::new(LOCKS).join(name));
+    own == FIRST_NUMBERING || of_maker.is_ok_and(|maker| maker == own)
 }
 
 /// Whether somebody holds the lock of a name.
@@ -41,16 +59,28 @@ pub(crate) fn sweep() {
             && let Some((pid, then)) = maker(name)
             && began(pid) != Some(then)
             && !is_held(name)
+            && is_in_sight(name)
         {
             remove(name);
         }
     }
 }
 
+/// How often what runs in a namespace is ended, as it may have started others meanwhile, and takes a moment to be gone.
+const TRIES: u32 = 50;
+const BETWEEN: Duration = Duration::from_millis(10);
+
 /// Ends what runs in a namespace and removes its name; the kernel removes its interfaces with it.
 pub(crate) fn remove(name: &str) {
-    for pid in processes(name).unwrap_or_default() {
-        let _ = program::run("kill", &["-KILL", &pid.to_string()]);
+    for _ in 0..TRIES {
+        let inside = processes(name).unwrap_or_default();
+        if inside.is_empty() {
+            break;
+        }
+        for pid in inside {
+            let _ = program::run("kill", &["-KILL", &pid.to_string()]);
+        }
+        std::thread::sleep(BETWEEN);
     }
     let _ = program::run("ip", &["netns", "del", name]);
     let _ = std::fs::remove_file(Path::new(LOCKS).join(name));

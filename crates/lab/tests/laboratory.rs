@@ -148,17 +148,35 @@ fn what_a_killed_program_left_is_removed_at_the_next_start() {
 #[test]
 fn a_living_programs_namespace_is_left_alone_also_by_a_program_of_another_container() {
     let Some(lab) = built(Namespace::new("living")) else { return };
-    // There the number of this process is another's, or nobody's.
-    let container = Command::new("unshare")
+    let container = in_a_container();
+    assert!(container.success());
+    assert!(lab.path().exists() && lab.run(|| ()).is_ok(), "it was removed");
+}
+
+#[test]
+fn what_a_killed_program_left_keeps_its_name_until_somebody_comes_who_can_end_what_runs_in_it() {
+    let Some(_) = built(Namespace::new("first")) else { return };
+    let mut other = again("builds_a_laboratory_and_waits", "build");
+    let mut said = BufReader::new(other.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let said = said.find_map(|line| line.split_once("built ").map(|(_, said)| said.to_owned())).unwrap();
+    let (path, pid) = said.split_once(' ').unwrap();
+    other.kill().unwrap();
+    other.wait().unwrap();
+    let inside = format!("/proc/{pid}");
+    assert!(in_a_container().success());
+    assert!(Path::new(path).exists() || !Path::new(&inside).exists(), "its name is gone and it runs on");
+}
+
+/// Starts a program that looks for what is left, where the number of this process is another's, or nobody's.
+fn in_a_container() -> std::process::ExitStatus {
+    Command::new("unshare")
         .args(["--pid", "--fork", "--mount-proc"])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "builds_a_laboratory_and_waits", "--ignored"])
         .env("DROPLINE_LAB", "leave")
         .stdout(Stdio::null())
         .status()
-        .unwrap();
-    assert!(container.success());
-    assert!(lab.path().exists() && lab.run(|| ()).is_ok(), "it was removed");
+        .unwrap()
 }
 
 /// Started by the tests above, as a program that is killed.
