@@ -4,6 +4,7 @@ use crate::block::Block;
 use crate::live::{LiveWords, live_words};
 use crate::output;
 use dropline_failure::Failure;
+use dropline_record::LoadUnit;
 use dropline_record::record::trial_line;
 use dropline_record::{BoundsLine, Purpose, TrialLine};
 use dropline_search::{Outlook, Search};
@@ -32,7 +33,7 @@ pub(crate) struct Progress {
     /// Why a line could not be printed.
     unprinted: Option<Failure>,
     /// What one of a load is.
-    load_unit: &'static str,
+    load_unit: LoadUnit,
     goals: Vec<String>,
     widths: Vec<f64>,
     range: Option<(f64, f64)>,
@@ -54,7 +55,7 @@ impl Progress {
             live: LiveWords::default(),
             jsonl,
             unprinted: None,
-            load_unit: "packets",
+            load_unit: LoadUnit::Packets,
             goals: Vec::new(),
             widths: Vec::new(),
             range: None,
@@ -64,7 +65,7 @@ impl Progress {
     }
 
     /// Tells what one of a load is; else it is a packet.
-    pub(crate) fn counting(mut self, load_unit: &'static str) -> Self {
+    pub(crate) fn counting(mut self, load_unit: LoadUnit) -> Self {
         self.load_unit = load_unit;
         self
     }

@@ -47,7 +47,7 @@ pub fn courses(slices: &[Slice]) -> Vec<DriftLine> {
         let found = Drift::of(&values?, QUESTIONS, SEED)?;
         Some(DriftLine {
             of: of.into(),
-            course: found.course.word().into(),
+            course: found.course.into(),
             likeness: found.likeness,
             change: found.trend,
             change_p: found.trend_p,
@@ -68,6 +68,7 @@ pub fn median(events: &Binned) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dropline_record::CourseWord;
     use dropline_stats::{Counted, Meaning};
 
     fn slices(count: usize, middle: fn(usize) -> i64) -> Vec<Slice> {
@@ -82,7 +83,7 @@ mod tests {
     fn a_step_is_found_where_it_is_and_too_few_slices_have_no_course() {
         let found = courses(&slices(40, |at| if at >= 24 { 140 } else { 100 }));
         assert_eq!(found.iter().map(|line| line.of.as_str()).collect::<Vec<_>>(), ["median", "long"]);
-        assert_eq!((found[0].course.as_str(), found[0].step_at_s), ("step", 6.0));
+        assert_eq!((found[0].course, found[0].step_at_s), (CourseWord::Step, 6.0));
         assert!((found[0].after - found[0].before - 40.0).abs() < 3.0, "{found:?}");
         assert!(courses(&slices(19, |_| 100)).is_empty() && courses(&[]).is_empty());
     }
@@ -90,7 +91,7 @@ mod tests {
     #[test]
     fn more_slices_than_are_asked_are_put_together() {
         let found = courses(&slices(1000, |at| 100 + at as i64 / 10));
-        assert_eq!(found[0].course, "trend");
+        assert_eq!(found[0].course, CourseWord::Trend);
         assert!((found[0].change - 100.0).abs() < 6.0, "{found:?}");
     }
 }

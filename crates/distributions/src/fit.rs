@@ -222,6 +222,7 @@ fn moments(counted: &Counted, binned: &Binned, replicates: Option<&Replicates>) 
 mod tests {
     use super::*;
     use crate::import::{Format, Hints};
+    use dropline_record::{LawWord, ShapeWord};
 
     fn fitted(text: &str, format: Format) -> Fit {
         let hints = Hints { unit_ns: Some(1000), ..Hints::default() };
@@ -253,13 +254,13 @@ mod tests {
     fn the_idle_machine_of_2004_is_no_single_code_path() {
         let idle = fitted(include_str!("../../../experiments/audio-2004/idle.tsv"), Format::Tsv);
         assert_eq!(
-            (idle.best.as_deref(), idle.verdict.as_deref()),
-            (Some("gamma_shifted"), Some("not_one_path"))
+            (idle.best.as_deref(), idle.verdict),
+            (Some("gamma_shifted"), Some(ShapeWord::NotOnePath))
         );
         assert_eq!(idle.modes.iter().map(|mode| mode.mass.0).collect::<Vec<_>>(), [7483, 2917]);
         let tail = idle.tail.unwrap();
         assert_eq!((tail.threshold, tail.count.0, tail.gpd), (42.0, 9, None), "nine events bear no law");
-        assert_eq!(idle.normality.unwrap().verdict, "does_not_fit");
+        assert_eq!(idle.normality.unwrap().verdict, LawWord::DoesNotFit);
     }
 
     #[test]

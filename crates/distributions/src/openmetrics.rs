@@ -113,10 +113,7 @@ const OF_TRIALS: [OfTrial; 14] = [
 /// If a histogram of the record is broken.
 pub fn of_record(record: &Record) -> Result<String, ImportError> {
     let mut text = Exposition::default();
-    let unit = match record.header.load_unit.as_str() {
-        known @ ("samples" | "wakeups" | "cycles") => known,
-        _ => "packets",
-    };
+    let unit = record.header.load_unit.word();
     about(&mut text, record);
     goals(&mut text, record, unit);
     let shown: Vec<&TrialLine> = record

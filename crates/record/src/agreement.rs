@@ -7,6 +7,7 @@ mod answers;
 mod limits;
 mod words;
 
+use crate::LoadUnit;
 use crate::trial_line::seconds;
 use crate::{
     AnswerLine, BoundsLine, CaveatLine, DelayLine, DisturbanceLine, Header, Purpose, Record, ResultLine,
@@ -43,7 +44,7 @@ pub(crate) fn of_trial(record: &Record, line: &TrialLine) -> Result<(), String> 
     let before = record.trials.last().map_or(0.0, |trial| trial.at_s + trial.elapsed_s);
     near("the trials before it", "at_s", Some(line.at_s), "the end of the one before", Some(before))?;
     counts(line)?;
-    if record.header.load_unit == "packets" {
+    if record.header.load_unit == LoadUnit::Packets {
         packets(line)?;
         limits::of_counts(line)?;
         limits::of_question(&record.header, line)?;

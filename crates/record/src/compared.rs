@@ -1,16 +1,15 @@
 //! What changed between two sets of delays: the promised fields of `dropline compare --json`.
 
 use crate::fit::CellLine;
-use crate::{CaveatLine, Count};
+use crate::{CaveatLine, Count, DesignWord, VerdictWord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The answer of `dropline compare`: B against A. Values are in units of `unit_ns`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
-    /// `improved`, `regressed`, `mixed`, `traded` (what came back is faster, and less came back), `equivalent` or
-    /// `no_evidence`.
-    pub verdict: String,
+    /// What it comes to.
+    pub verdict: VerdictWord,
     /// Why nothing can be said of the targets, where trials are about the generator; absent elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_valid: Option<String>,
@@ -35,8 +34,8 @@ pub struct Compared {
     pub modes: Option<ModesLine>,
     /// By how much more the events may vary than is known before the verdict changes: 1 is no room.
     pub deff_limit: Option<f64>,
-    /// What the intervals rest on: `interleaved` blocks, blocks measured `apart`, or `independent` events.
-    pub design: String,
+    /// What the intervals rest on.
+    pub design: DesignWord,
     /// How often each interval holds the truth.
     pub level: f64,
     /// The unit of all values, in nanoseconds.
@@ -58,7 +57,7 @@ pub struct Compared {
 impl Compared {
     /// Whether something became worse, whatever became better.
     pub fn is_worse(&self) -> bool {
-        matches!(self.verdict.as_str(), "regressed" | "mixed" | "traded")
+        self.verdict.is_worse()
     }
 }
 
@@ -75,8 +74,8 @@ pub struct QuestionLine {
     pub relative: Option<f64>,
     /// Smallest effect that matters; of a ratio as a share.
     pub smallest_effect: f64,
-    /// `improved`, `regressed`, `equivalent` or `no_evidence`.
-    pub verdict: String,
+    /// What it comes to: one question is neither `mixed` nor `traded`.
+    pub verdict: VerdictWord,
     /// The effect that as many events as these show in 80 of 100 comparisons.
     pub detectable: Option<f64>,
     /// Of A itself.

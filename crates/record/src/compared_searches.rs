@@ -1,14 +1,14 @@
 //! Whether limits moved between two searches: the promised fields of `dropline compare --json`.
 
-use crate::{AnswerLine, CaveatLine};
+use crate::{AnswerLine, CaveatLine, LoadUnit, VerdictWord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The answer of `dropline compare` to two searches: B against A.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedSearches {
-    /// `improved`, `regressed`, `mixed`, `equivalent` or `no_evidence`.
-    pub verdict: String,
+    /// What it comes to; limits are not `traded`.
+    pub verdict: VerdictWord,
     /// Why nothing can be said of the targets, where an answer is about the generator; absent elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_valid: Option<String>,
@@ -16,8 +16,8 @@ pub struct ComparedSearches {
     pub goals: Vec<MovedLine>,
     /// A change by a smaller share of A does not matter.
     pub smallest_effect: f64,
-    /// What loads count: `packets`, `samples`, `wakeups`, `cycles`.
-    pub load_unit: String,
+    /// What loads count.
+    pub load_unit: LoadUnit,
     /// What was compared with.
     pub a: SearchedLine,
     /// What was compared.
@@ -31,7 +31,7 @@ pub struct ComparedSearches {
 impl ComparedSearches {
     /// Whether a limit regressed.
     pub fn is_worse(&self) -> bool {
-        matches!(self.verdict.as_str(), "regressed" | "mixed")
+        self.verdict.is_worse()
     }
 }
 
@@ -46,8 +46,8 @@ pub struct MovedLine {
     pub low: Option<f64>,
     /// Upper end of its interval; null where nothing bounds it.
     pub high: Option<f64>,
-    /// `improved`, `regressed`, `equivalent` or `no_evidence`.
-    pub verdict: String,
+    /// What it comes to; one limit is neither `mixed` nor `traded`.
+    pub verdict: VerdictWord,
     /// How often such an interval holds the truth, at least; null where a search does not say.
     pub level: Option<f64>,
     /// How many times as long both searches would take to decide; null where it is decided or not known.

@@ -1,5 +1,6 @@
 //! What became of delays over the time of a measurement, from its slices.
 
+use crate::CourseWord;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct DriftLine {
     /// `median`, in the unit of the values; or `long`, the share of events above the whole's 95th percentile.
     pub of: String,
-    /// `steady`, `trend`, `step`, `undecided`.
-    pub course: String,
+    /// What it did.
+    pub course: CourseWord,
     /// Correlation of neighbouring slices.
     pub likeness: f64,
     /// From the first slice to the last, along the median slope.

@@ -6,7 +6,7 @@ mod sliced;
 pub use shape::*;
 pub use sliced::*;
 
-use crate::{CaveatLine, Count};
+use crate::{CaveatLine, Count, ShapeWord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,8 +52,8 @@ pub struct Fit {
     pub normality: Option<NormalityLine>,
     /// How straight the events lie on each family's quantiles.
     pub ppcc: Option<PpccLine>,
-    /// `one_family`, `close`, `not_one_path`, `undecided`; null without events to tell by.
-    pub verdict: Option<String>,
+    /// What kind of distribution it is; null without events to tell by.
+    pub verdict: Option<ShapeWord>,
     /// The verdict in words.
     pub verdict_text: Option<String>,
     /// Peaks from low to high.

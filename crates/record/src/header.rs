@@ -1,6 +1,6 @@
 //! The first line of a record: what is measured, with what, for which goals.
 
-use crate::Environment;
+use crate::{Environment, LoadUnit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +17,8 @@ pub struct Header {
     pub target: String,
     /// In words, what the target is: `echo, answers in 34 us`.
     pub target_note: Option<String>,
-    /// What a packet of `load` is: `packets`, `samples`, `wakeups`, `cycles`.
-    pub load_unit: String,
+    /// What one of a load is.
+    pub load_unit: LoadUnit,
     /// What a load in this record is the sum of (RFC 9971 §4.5.2), in words.
     pub load_is: String,
     /// The traffic profile.
@@ -191,15 +191,5 @@ impl From<&dropline_trial::TrafficProfile> for ProfileLine {
             rest_s: profile.drain.rest.as_secs_f64(),
             seed: profile.seed,
         }
-    }
-}
-
-/// What a rate of these is counted in: in ones, thousands, millions and thousand millions a second.
-pub fn units_of_rate(load_unit: &str) -> [&'static str; 4] {
-    match load_unit {
-        "packets" => ["pps", "kpps", "Mpps", "Gpps"],
-        "samples" => ["sps", "ksps", "Msps", "Gsps"],
-        "cycles" => ["Hz", "kHz", "MHz", "GHz"],
-        _ => ["/s", "k/s", "M/s", "G/s"],
     }
 }

@@ -1,6 +1,6 @@
 //! What delays at a probe did to each mode: the result of `inject`.
 
-use crate::{BetweenLine, CaveatLine, Count};
+use crate::{BetweenLine, CaveatLine, Count, PathWord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,8 +52,8 @@ pub struct InjectedModeLine {
     pub twice: Option<BetweenLine>,
     /// What no delay at all looks like.
     pub floor: Option<f64>,
-    /// `on_path partly not undecided`.
-    pub verdict: String,
+    /// Whether it crosses the probe.
+    pub verdict: PathWord,
     /// How often each event crosses, where it is on the path.
     pub times: Option<u32>,
     /// Why it is undecided.

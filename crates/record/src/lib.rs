@@ -27,6 +27,7 @@ pub mod study;
 pub mod trial_line;
 pub mod wakeups_line;
 pub mod watched_line;
+mod words;
 
 pub use dropline_account::{Explanation, explanation, losses, remedy};
 pub use dropline_stats::{Histogram, sample};
@@ -41,7 +42,7 @@ pub use drift::DriftLine;
 pub use environment::Environment;
 pub use fit::Fit;
 pub use graph_line::GraphLine;
-pub use header::{GoalLine, Header, LimitsLine, MdrLine, PartLine, ProfileLine, SearchLine, units_of_rate};
+pub use header::{GoalLine, Header, LimitsLine, MdrLine, PartLine, ProfileLine, SearchLine};
 pub use injected::{Injected, InjectedModeLine};
 pub use packets::{PacketFile, PacketFileError};
 pub use passages_line::PassagesLine;
@@ -56,3 +57,4 @@ pub use trial_line::{
 };
 pub use wakeups_line::WakeupsLine;
 pub use watched_line::WatchedLine;
+pub use words::{CourseWord, DesignWord, LawWord, LoadUnit, PathWord, ShapeWord, VerdictWord};

@@ -1,7 +1,7 @@
 //! What lines say by themselves: their words, their units, and the numbers that they hold for computing.
 
 use dropline_record::{
-    ArrivalsLine, ComparedSearches, DistributionLine, GoalLine, Header, Purpose, TrialLine, units_of_rate,
+    ArrivalsLine, ComparedSearches, DistributionLine, GoalLine, Header, LoadUnit, Purpose, TrialLine,
 };
 use dropline_stats::{Counted, Event, Meaning, Rounding};
 use dropline_trial::graph::{Graph, Residence};
@@ -61,10 +61,10 @@ fn a_goal_is_said_in_words() {
 
 #[test]
 fn what_a_load_counts_has_its_units() {
-    assert_eq!(units_of_rate("packets"), ["pps", "kpps", "Mpps", "Gpps"]);
-    assert_eq!(units_of_rate("samples"), ["sps", "ksps", "Msps", "Gsps"]);
-    assert_eq!(units_of_rate("cycles"), ["Hz", "kHz", "MHz", "GHz"]);
-    assert_eq!(units_of_rate("wakeups"), ["/s", "k/s", "M/s", "G/s"]);
+    assert_eq!(LoadUnit::Packets.rates(), ["pps", "kpps", "Mpps", "Gpps"]);
+    assert_eq!(LoadUnit::Samples.rates(), ["sps", "ksps", "Msps", "Gsps"]);
+    assert_eq!(LoadUnit::Cycles.rates(), ["Hz", "kHz", "MHz", "GHz"]);
+    assert_eq!(LoadUnit::Wakeups.rates(), ["/s", "k/s", "M/s", "G/s"]);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::number::Loads;
 use crate::search_summary::{SearchSummary, loss_words};
 use crate::standing::Standing;
 use crate::traffic;
+use dropline_record::LoadUnit;
 use dropline_record::{Record, sample};
 
 /// Searches grouped by what differs between them.
@@ -66,7 +67,7 @@ impl Comparison {
             .zip(&findings)
             .collect();
         let highest = records.iter().map(traffic::highest_load).fold(0.0, f64::max);
-        let unit = records.first().map_or("packets", |record| record.header.load_unit.as_str());
+        let unit = records.first().map_or(LoadUnit::Packets, |record| record.header.load_unit);
         let loads = Loads::of(unit, findings.iter().flat_map(|finding| &finding.answers), highest);
         let mut groups: Vec<(&str, Vec<&SearchSummary>)> = Vec::new();
         for (label, finding) in searches {

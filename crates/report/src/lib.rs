@@ -11,7 +11,6 @@ mod denial;
 mod explained;
 mod graph;
 mod html;
-mod load_unit;
 mod moved;
 mod number;
 mod object;

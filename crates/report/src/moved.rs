@@ -1,12 +1,13 @@
 //! Whether limits moved between two searches, in words that every front end shares.
 
 use crate::number::{JOIN, Loads, percent, three};
+use dropline_record::VerdictWord;
 use dropline_record::{AnswerLine, ComparedSearches, MovedLine, OpenLine, ResultWord, SearchedLine};
 
 /// The verdict and what it comes to.
 pub(crate) fn first_line(compared: &ComparedSearches) -> String {
     let ComparedSearches { verdict, not_valid, caveats, .. } = compared;
-    crate::text::told(verdict, not_valid.as_deref(), caveats, ": ", || story(compared))
+    crate::text::told(*verdict, not_valid.as_deref(), caveats, ": ", || story(compared))
 }
 
 /// `B takes 9.1 % less than A for no loss, at least 4 % less than A for 0.5 % loss`: what was found, in one line.
@@ -14,12 +15,14 @@ fn story(compared: &ComparedSearches) -> String {
     let found: Vec<String> = compared
         .goals
         .iter()
-        .filter(|line| matches!(line.verdict.as_str(), "improved" | "regressed"))
+        .filter(|line| matches!(line.verdict, VerdictWord::Improved | VerdictWord::Regressed))
         .map(|line| format!("{} for {}", moved(line), goal(line)))
         .collect();
-    match (found.is_empty(), compared.verdict.as_str()) {
+    match (found.is_empty(), compared.verdict) {
         (false, _) => format!("B takes {}", found.join(", ")),
-        (true, "equivalent") => format!("no limit moved by {} or more", percent(compared.smallest_effect)),
+        (true, VerdictWord::Equivalent) => {
+            format!("no limit moved by {} or more", percent(compared.smallest_effect))
+        }
         (true, _) => undecided(compared),
     }
 }
@@ -41,7 +44,7 @@ fn undecided(compared: &ComparedSearches) -> String {
 
 /// Whether the interval of an undecided goal excludes that nothing changed.
 fn excludes_none(line: &MovedLine) -> bool {
-    line.verdict == "no_evidence"
+    line.verdict == VerdictWord::NoEvidence
         && (line.low.is_some_and(|low| low > 1.0) || line.high.is_some_and(|high| high < 1.0))
 }
 
@@ -88,19 +91,19 @@ pub(crate) fn note(line: &MovedLine, smallest_effect: f64) -> Option<String> {
     let effect = percent(smallest_effect);
     let zone = 1.0 + smallest_effect;
     let beyond = line.low.is_some_and(|low| low > zone) || line.high.is_some_and(|high| high * zone < 1.0);
-    match (line.verdict.as_str(), line.low, line.high) {
+    match (line.verdict, line.low, line.high) {
         _ if line.doubted.is_some() => line.doubted.clone(),
-        ("equivalent", _, _) => Some(format!("within {effect}")),
-        ("no_evidence", _, _) if line.of_a.is_generators() || line.of_b.is_generators() => {
+        (VerdictWord::Equivalent, _, _) => Some(format!("within {effect}")),
+        (VerdictWord::NoEvidence, _, _) if line.of_a.is_generators() || line.of_b.is_generators() => {
             Some("an answer is about its generator, and not about its target".into())
         }
-        ("no_evidence", _, _) if beyond => {
+        (VerdictWord::NoEvidence, _, _) if beyond => {
             Some("by itself it would have moved; of so many goals chance moves one as far".into())
         }
-        ("no_evidence", _, _) if excludes_none(line) => {
+        (VerdictWord::NoEvidence, _, _) if excludes_none(line) => {
             Some(format!("it moved, but perhaps by less than {effect}"))
         }
-        ("no_evidence", Some(low), Some(high)) => {
+        (VerdictWord::NoEvidence, Some(low), Some(high)) => {
             Some(format!("it could be {} to {}", change(Some(low)), change(Some(high))))
         }
         _ => None,
@@ -135,7 +138,7 @@ pub(crate) fn longer(compared: &ComparedSearches) -> Option<String> {
 /// How loads of both sides are written.
 pub(crate) fn loads(compared: &ComparedSearches) -> Loads {
     let answers = compared.goals.iter().flat_map(|line| [&line.of_a, &line.of_b]);
-    Loads::of(&compared.load_unit, answers, 0.0)
+    Loads::of(compared.load_unit, answers, 0.0)
 }
 
 /// `8.33 [8.24, 8.42]`; what is beyond the loads that were tried has one end, and of a doubted one there are those

@@ -1,7 +1,7 @@
 //! Numbers as a person reads them: three significant digits, units behind a no-break space, thousands
 //! apart by a thin one, a true minus.
 
-use dropline_record::{AnswerLine, units_of_rate};
+use dropline_record::{AnswerLine, LoadUnit};
 
 /// Between number and unit.
 pub(crate) const JOIN: char = '\u{a0}';
@@ -87,7 +87,7 @@ pub(crate) struct Loads {
 impl Loads {
     /// The unit of the highest answer, the decimals of the narrowest interval.
     pub(crate) fn of<'a>(
-        load_unit: &str,
+        load_unit: LoadUnit,
         answers: impl IntoIterator<Item = &'a AnswerLine>,
         highest_trial: f64,
     ) -> Self {
@@ -114,7 +114,7 @@ impl Loads {
             _ => 0,
         };
         let scale = [1.0, 1e3, 1e6, 1e9][step];
-        let unit = units_of_rate(load_unit)[step];
+        let unit = load_unit.rates()[step];
         let coarse = decimals_of(highest / scale, 3);
         // Five units of the last digit at least from end to end.
         let fine = if finest.is_finite() { (-(finest / scale / 5.0).log10()).ceil().max(0.0) } else { 0.0 };

@@ -33,7 +33,7 @@ impl<'a> SearchSummary<'a> {
     pub(crate) fn of(record: &'a Record) -> Option<Self> {
         let search = record.header.search.as_ref()?;
         let answers = record.answers()?;
-        let loads = Loads::of(&record.header.load_unit, &answers, highest_load(record));
+        let loads = Loads::of(record.header.load_unit, &answers, highest_load(record));
         let names = names(&answers);
         let inks = (0..answers.len()).map(palette).collect();
         let standings = answers.iter().map(|answer| Standing::of(record, answer)).collect();

@@ -1,6 +1,7 @@
 //! What moved in a record's trials, and how, in words that every front end shares.
 
 use crate::number::{self, JOIN};
+use dropline_record::LoadUnit;
 use dropline_record::{Record, TrialLine};
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ pub(crate) fn is_overheard(record: &Record) -> bool {
 
 /// Whether packets move, which have a size and may come back late; samples, timers and cycles have neither.
 pub(crate) fn is_traffic(record: &Record) -> bool {
-    record.header.load_unit == "packets"
+    record.header.load_unit == LoadUnit::Packets
 }
 
 /// Whether a generator of ours sent packets, and waited for them; a simulation or another program does as it does.

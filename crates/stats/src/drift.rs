@@ -61,18 +61,6 @@ pub enum Course {
     Undecided,
 }
 
-impl Course {
-    /// As in JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Steady => "steady",
-            Self::Trend => "trend",
-            Self::Step => "step",
-            Self::Undecided => "undecided",
-        }
-    }
-}
-
 impl Drift {
     /// Of values at equal distances in time, one of so many `questions` asked of the same slices; `None` of fewer than
     /// 20, or of equal ones.

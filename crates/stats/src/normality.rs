@@ -30,16 +30,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// As in JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Fits => "fits",
-            Self::Close => "close",
-            Self::DoesNotFit => "does_not_fit",
-            Self::Undecided => "undecided",
-        }
-    }
-
     /// From the share of events elsewhere and the chance of that.
     pub fn of(total_variation: f64, p: f64) -> Self {
         match (p > 0.05, total_variation) {

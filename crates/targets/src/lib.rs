@@ -18,6 +18,7 @@ pub mod udp;
 mod wakeup;
 
 use dropline_failure::Failure;
+use dropline_record::LoadUnit;
 use dropline_traffic::{Moving, Targets};
 use dropline_trial::{LoadRange, Measurer, Rate, TrafficProfile, Trial, quantities};
 use std::fmt;
@@ -225,15 +226,14 @@ impl Target {
         }
     }
 
-    /// What one of a load is: `packets`, `samples`, `wakeups`, `cycles`; `granules` where nobody says how many samples
-    /// they have.
-    pub fn load_unit(&self) -> &'static str {
+    /// What one of a load is.
+    pub fn load_unit(&self) -> LoadUnit {
         match &self.kind {
-            Kind::Flowgraph(settings) if settings.meaning.granularity.is_some() => "samples",
-            Kind::Flowgraph(_) => "granules",
-            Kind::Jack(_) => "cycles",
-            Kind::Wakeup(_) => "wakeups",
-            _ => "packets",
+            Kind::Flowgraph(settings) if settings.meaning.granularity.is_some() => LoadUnit::Samples,
+            Kind::Flowgraph(_) => LoadUnit::Granules,
+            Kind::Jack(_) => LoadUnit::Cycles,
+            Kind::Wakeup(_) => LoadUnit::Wakeups,
+            _ => LoadUnit::Packets,
         }
     }
 

@@ -7,6 +7,7 @@
 //! much less or more B has.
 
 use dropline_archive::record_file::Output;
+use dropline_record::VerdictWord;
 use dropline_record::{ComparedSearches, GoalLine};
 use dropline_search::{Limits, Preset};
 use dropline_sim::{Settings, Simulated, System, default_range};
@@ -93,7 +94,7 @@ fn row(system: System, change: f64, effect: f64, compared: &[ComparedSearches]) 
     let goals = goals(AlgorithmPlan::parse("credible").expect("an algorithm"));
     let share = |count: usize, of: usize| 100.0 * count as f64 / of.max(1) as f64;
     let verdict =
-        |word: &str| share(compared.iter().filter(|one| one.verdict == word).count(), compared.len());
+        |word: VerdictWord| share(compared.iter().filter(|one| one.verdict == word).count(), compared.len());
     let (mut holds, mut wrong, mut of, mut widths) = (0, 0, 0, Vec::new());
     for one in compared {
         for line in &one.goals {
@@ -108,7 +109,8 @@ fn row(system: System, change: f64, effect: f64, compared: &[ComparedSearches]) 
                 line.low.is_none_or(|low| low <= truth) && line.high.is_none_or(|high| truth <= high),
             );
             wrong += usize::from(
-                (line.verdict == "regressed" && truth > 1.0) || (line.verdict == "improved" && truth < 1.0),
+                (line.verdict == VerdictWord::Regressed && truth > 1.0)
+                    || (line.verdict == VerdictWord::Improved && truth < 1.0),
             );
             widths.extend(line.low.zip(line.high).map(|(low, high)| 50.0 * (high / low).ln()));
         }
@@ -119,11 +121,11 @@ fn row(system: System, change: f64, effect: f64, compared: &[ComparedSearches]) 
         system.name(),
         100.0 * change,
         100.0 * effect,
-        verdict("regressed"),
-        verdict("improved"),
-        verdict("mixed"),
-        verdict("equivalent"),
-        verdict("no_evidence"),
+        verdict(VerdictWord::Regressed),
+        verdict(VerdictWord::Improved),
+        verdict(VerdictWord::Mixed),
+        verdict(VerdictWord::Equivalent),
+        verdict(VerdictWord::NoEvidence),
         share(holds, of),
         widths.get(widths.len() / 2).copied().unwrap_or(f64::NAN),
         share(wrong, of),

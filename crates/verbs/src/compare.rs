@@ -6,15 +6,14 @@ pub mod turns;
 
 use dropline_archive::reading::Rereadable;
 use dropline_failure::Failure;
+use dropline_record::VerdictWord;
 use dropline_record::compared::{
     BlockLine, LossLine, ModeLine, ModesLine, QuestionLine, ShiftLine, SideLine, SpreadLine, TailLine,
     WidthLine,
 };
 use dropline_record::fit::CellLine;
 use dropline_record::{CaveatLine, Compared, Count};
-use dropline_stats::compare::{
-    Answer, Comparison, Design, Overall, Questions, Shift, Verdict, WidthRatio, shifts,
-};
+use dropline_stats::compare::{Answer, Comparison, Design, Questions, Shift, WidthRatio, shifts};
 use dropline_stats::modes::{Mode, Modes};
 use dropline_stats::{Binned, Meaning};
 use searches::Searched;
@@ -102,7 +101,7 @@ pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
     let seconds = a.seconds.zip(b.seconds).map(|(a, b)| a + b);
     let not_valid = not_valid(pair);
     let mut compared = Compared {
-        verdict: overall(if not_valid.is_some() { Overall::NoEvidence } else { found.verdict }).into(),
+        verdict: if not_valid.is_some() { VerdictWord::NoEvidence } else { found.verdict.into() },
         not_valid,
         core: question(&found.core),
         high_percentile: question(&found.high_percentile),
@@ -126,11 +125,7 @@ pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
             .collect(),
         modes: modes(&of_a, &of_b),
         deff_limit: found.deff_limit,
-        design: match found.design {
-            Design::Whole => "independent".into(),
-            Design::Apart => "apart".into(),
-            Design::Interleaved => "interleaved".into(),
-        },
+        design: found.design.into(),
         level: 0.95,
         unit_ns,
         a: side_line(a, &of_a),
@@ -165,13 +160,12 @@ fn is_dependent(pair: &Pair, found: &Comparison) -> bool {
 }
 
 fn decide_nothing(compared: &mut Compared) {
-    let nothing = || word(Verdict::NoEvidence).to_owned();
     let Compared { core, high_percentile, tail_mass, loss, .. } = compared;
     let loss = loss.as_mut().map(|loss| &mut loss.question);
     for question in [core, high_percentile, &mut tail_mass.question].into_iter().chain(loss) {
-        (question.verdict, question.needed) = (nothing(), None);
+        (question.verdict, question.needed) = (VerdictWord::NoEvidence, None);
     }
-    (compared.verdict, compared.more_s) = (nothing(), None);
+    (compared.verdict, compared.more_s) = (VerdictWord::NoEvidence, None);
 }
 
 /// Why nothing can be said of the targets: the trials of a side are about its generator, or the way.
@@ -207,7 +201,7 @@ fn loss(answer: Option<&Answer>, sides: [&[Binned]; 2]) -> LossLine {
     let neither = || QuestionLine {
         of_a: Some(0.0),
         of_b: Some(0.0),
-        verdict: word(Verdict::Equivalent).into(),
+        verdict: VerdictWord::Equivalent,
         ..QuestionLine::default()
     };
     LossLine { question: answer.map_or_else(neither, question), lost_a, lost_b, offered_a, offered_b }
@@ -220,7 +214,7 @@ fn question(answer: &Answer) -> QuestionLine {
         high: answer.high,
         relative: answer.relative,
         smallest_effect: answer.smallest_effect,
-        verdict: word(answer.verdict).into(),
+        verdict: answer.verdict.into(),
         detectable: answer.detectable,
         of_a: answer.of_a,
         of_b: answer.of_b,
@@ -229,26 +223,6 @@ fn question(answer: &Answer) -> QuestionLine {
         needed: answer.needed,
         lost_of_a: answer.lost.0,
         lost_of_b: answer.lost.1,
-    }
-}
-
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Improved => "improved",
-        Verdict::Regressed => "regressed",
-        Verdict::Equivalent => "equivalent",
-        Verdict::NoEvidence => "no_evidence",
-    }
-}
-
-fn overall(verdict: Overall) -> &'static str {
-    match verdict {
-        Overall::Improved => "improved",
-        Overall::Regressed => "regressed",
-        Overall::Mixed => "mixed",
-        Overall::Traded => "traded",
-        Overall::Equivalent => "equivalent",
-        Overall::NoEvidence => "no_evidence",
     }
 }
 

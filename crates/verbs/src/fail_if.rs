@@ -161,7 +161,7 @@ impl FailIf {
             Some(_) => !validity::is_generators(record),
             None => !judged(record).any(validity::is_invalid),
         };
-        let load_unit = &record.header.load_unit;
+        let load_unit = record.header.load_unit;
         let words = |value: f64| self.key.unit.words(value, load_unit);
         let (value, is) = match found {
             None => (None, "it was not measured".into()),

@@ -8,8 +8,8 @@ use dropline_archive::record_file::{Keeper, Output, read_record};
 use dropline_archive::{clock, environment};
 use dropline_failure::{Failure, quoted};
 use dropline_record::{
-    AnswerLine, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, GoalLine, Header, OutlookLine,
-    ProfileLine, Purpose, Record, ResultLine, TrialLine, schema, units_of_rate,
+    AnswerLine, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, GoalLine, Header, LoadUnit, OutlookLine,
+    ProfileLine, Purpose, Record, ResultLine, TrialLine, schema,
 };
 use dropline_search::Search;
 use dropline_targets::{AnyMeasurer, Opened, Opening, Target};
@@ -211,7 +211,7 @@ fn header(plan: &SearchPlan, conditions: &Conditions, opened: &Opened) -> Header
         started: clock::now_utc(),
         target: plan.target.to_string(),
         target_note: opened.note.clone(),
-        load_unit: plan.target.load_unit().into(),
+        load_unit: plan.target.load_unit(),
         load_is: load_is(&plan.target, &plan.profile),
         profile: ProfileLine::from(&plan.profile),
         search: Some(plan.line()),
@@ -221,14 +221,14 @@ fn header(plan: &SearchPlan, conditions: &Conditions, opened: &Opened) -> Header
     }
 }
 
-/// A load in words, in the unit of what it counts: `packets`, `samples`, `cycles`, …
-pub fn load_in(load: impl std::fmt::Display, load_unit: &str) -> String {
-    load.to_string().replace(units_of_rate("packets")[0], units_of_rate(load_unit)[0])
+/// A load in words, in the unit of what it counts
+pub fn load_in(load: impl std::fmt::Display, load_unit: LoadUnit) -> String {
+    load.to_string().replace(LoadUnit::Packets.rates()[0], load_unit.rates()[0])
 }
 
 /// What a load is the sum of, in words (RFC 9971 §4.5.2).
 pub(crate) fn load_is(target: &Target, profile: &dropline_trial::TrafficProfile) -> String {
-    if target.load_unit() == "samples" {
+    if target.load_unit() == LoadUnit::Samples {
         return "the sum over all pipes".into();
     }
     let total: u64 = profile.directions.iter().map(|part| u64::from(part.share)).sum();
@@ -440,7 +440,7 @@ impl Run<'_> {
             let first = self.record.trials.iter().find(with).expect("the code came from a trial");
             let caveat = first.caveats.iter().find(|caveat| caveat.code == code).expect("as above");
             let load = Rate::from_millipps((first.intended_load_pps * 1000.0) as u64);
-            let load = load_in(load, &self.record.header.load_unit);
+            let load = load_in(load, self.record.header.load_unit);
             let again = if self.record.trials.iter().filter(with).all(|line| line.void) {
                 " (no answer rests on it: the search asks for such a trial again)"
             } else {

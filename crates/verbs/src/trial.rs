@@ -60,7 +60,7 @@ pub fn trial(
         started: clock::now_utc(),
         target: plan.target.to_string(),
         target_note: opened.note,
-        load_unit: plan.target.load_unit().into(),
+        load_unit: plan.target.load_unit(),
         load_is: load_is(&plan.target, &plan.profile),
         profile,
         search: None,

@@ -5,6 +5,7 @@ use crate::trial::keep;
 use dropline_archive::record_file::{Keeper, Output};
 use dropline_archive::{clock, environment};
 use dropline_failure::Failure;
+use dropline_record::LoadUnit;
 use dropline_record::{Header, ProfileLine, Purpose, Record, TrialLine, schema};
 use dropline_traffic::{OverhearError, Overheard, Port};
 use dropline_trial::{ArrivalFidelity, Caveat, Packet, Rate, Stamp, TrafficProfile, Trial, TrialInput};
@@ -54,7 +55,7 @@ pub fn watch(
             started: started.clone(),
             target: format!("watch:{address}"),
             target_note: name.map(|name| format!("traffic of others to {name}")),
-            load_unit: "packets".into(),
+            load_unit: LoadUnit::Packets,
             load_is: "what arrives at the socket, from whomever".into(),
             profile: ProfileLine { arrival: "overheard".into(), ..ProfileLine::from(&profile) },
             search: None,

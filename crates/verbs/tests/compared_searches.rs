@@ -40,7 +40,7 @@ fn verdicts(system: &str, change: f64) -> Vec<ComparedSearches> {
 }
 
 fn count(compared: &[ComparedSearches], verdicts: &[&str]) -> usize {
-    compared.iter().filter(|one| verdicts.contains(&one.verdict.as_str())).count()
+    compared.iter().filter(|one| verdicts.contains(&one.verdict.word())).count()
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Which law, how many peaks, what tail: the second half of `fit`.
 
 use super::FitPlan;
+use dropline_record::ShapeWord;
 use dropline_record::fit::{
     ComponentLine, FamilyLine, GpdLine, HoldsLine, MixtureTriedLine, ModeLine, ModesTriedLine, NormalityLine,
     PpccLine, StabilityLine, StraightLine, TailLine, TailShapeLine,
@@ -77,7 +78,7 @@ fn add_laws(fit: &mut Fit, binned: &Binned, plan: &FitPlan) {
     });
     fit.families = fitted.iter().map(family_line).collect();
     fit.normality = Normality::of(binned, plan.seed).map(|found| NormalityLine {
-        verdict: found.verdict.word().into(),
+        verdict: found.verdict.into(),
         p: found.p,
         total_variation: found.fitted.distance.total_variation,
         skewness_z: found.skewness_z,
@@ -95,29 +96,29 @@ fn add_laws(fit: &mut Fit, binned: &Binned, plan: &FitPlan) {
     let p = goodness(binned, best, plan.seed);
     let verdict = Verdict::of(best.distance.total_variation, p);
     fit.best = Some(best.family.name().into());
-    fit.best_holds = Some(HoldsLine { p, verdict: verdict.word().into() });
+    fit.best_holds = Some(HoldsLine { p, verdict: verdict.into() });
     let (word, words) = verdict_of(fit, best, verdict, fitted.len());
-    fit.verdict = Some(word.into());
+    fit.verdict = Some(word);
     fit.verdict_text = Some(words);
 }
 
-fn verdict_of(fit: &Fit, best: &Fitted, verdict: Verdict, families: usize) -> (&'static str, String) {
+fn verdict_of(fit: &Fit, best: &Fitted, verdict: Verdict, families: usize) -> (ShapeWord, String) {
     let name = words(best.family.name());
     let share = |ratio: f64| format!("{} %", significant(ratio * 100.0));
     let elsewhere = share(best.distance.total_variation);
     match verdict {
         Verdict::Fits => (
-            "one_family",
+            ShapeWord::OneFamily,
             format!("one {name} law: {elsewhere} of the events elsewhere, no more than by chance"),
         ),
         Verdict::Close => (
-            "close",
+            ShapeWord::Close,
             format!(
                 "close to a {name} law, which leaves {elsewhere} of the events elsewhere: more than by chance"
             ),
         ),
         Verdict::Undecided => (
-            "undecided",
+            ShapeWord::Undecided,
             format!(
                 "undecided: the nearest of {families} families ({name}) leaves {elsewhere} of the events elsewhere (so \
                  many would have to move to follow it), as chance does of so few events; more events would decide it"
@@ -137,7 +138,7 @@ fn verdict_of(fit: &Fit, best: &Fitted, verdict: Verdict, families: usize) -> (&
                 (paths, _) => format!("no single family fits, it is {paths} code paths"),
             };
             (
-                "not_one_path",
+                ShapeWord::NotOnePath,
                 format!(
                     "{paths}: the nearest of {families} families ({name}) leaves {elsewhere} of the events elsewhere"
                 ),

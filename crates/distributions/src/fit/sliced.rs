@@ -2,6 +2,7 @@
 
 use crate::drift;
 use crate::import::Imported;
+use dropline_record::CourseWord;
 use dropline_record::fit::{SliceEvents, SlicesLine};
 use dropline_record::{CaveatLine, Count, Fit};
 use dropline_stats::{Binned, Replicates};
@@ -90,7 +91,7 @@ pub(super) fn doubts(fit: &Fit) -> Vec<CaveatLine> {
             ),
         ));
     }
-    if slices.course.iter().any(|line| ["trend", "step"].contains(&line.course.as_str())) {
+    if slices.course.iter().any(|line| matches!(line.course, CourseWord::Trend | CourseWord::Step)) {
         doubts.push(CaveatLine::said(
             "changed_meanwhile",
             "it changed while it was measured: the numbers are of a mixture of before and after",
@@ -136,7 +137,7 @@ mod tests {
         assert!(sliced.slices.unwrap().effective_count.unwrap() < 1000.0);
         assert_eq!(alone.slices, None);
         let course = fit("test", &steady, &FitPlan::default()).slices.unwrap().course;
-        assert_eq!(course[0].course, "steady", "{course:?}");
+        assert_eq!(course[0].course, CourseWord::Steady, "{course:?}");
     }
 
     #[test]

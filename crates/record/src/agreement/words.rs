@@ -1,20 +1,18 @@
 //! Whether the words of a header are ones that this format has.
 
 use super::{SEEDED, same};
-use crate::{Header, SearchLine};
+use crate::{Header, LoadUnit, SearchLine};
 use dropline_search::Preset;
 use dropline_search::mlr::EffectiveDuration;
 
 /// The words of each place that has a closed set of them.
 const VERBS: [&str; 4] = ["search", "trial", "watch", "compare"];
-const LOAD_UNITS: [&str; 5] = ["packets", "samples", "granules", "wakeups", "cycles"];
 const ALGORITHMS: [&str; 4] = ["credible", "mlr", "mdr", "binary"];
 
 pub(super) fn of_header(header: &Header) -> Result<(), String> {
     one_of("verb", &header.verb, &VERBS)?;
-    one_of("load_unit", &header.load_unit, &LOAD_UNITS)?;
     if header.verb != "compare" && SEEDED.iter().any(|kind| header.target.starts_with(kind)) {
-        same("itself", "load_unit", header.load_unit.as_str(), "its target", "packets")?;
+        same("itself", "load_unit", header.load_unit.word(), "its target", LoadUnit::Packets.word())?;
     }
     match &header.search {
         None => Ok(()),

@@ -1,6 +1,6 @@
 //! Which law, how many peaks, what tail.
 
-use crate::Count;
+use crate::{Count, LawWord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,15 +38,15 @@ pub struct FamilyLine {
 pub struct HoldsLine {
     /// Chance of as large a distance where it does.
     pub p: f64,
-    /// `fits`, `close`, `does_not_fit`, `undecided`.
-    pub verdict: String,
+    /// What that comes to.
+    pub verdict: LawWord,
 }
 
 /// Is it normal?
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NormalityLine {
-    /// `fits`, `close`, `does_not_fit`, `undecided`.
-    pub verdict: String,
+    /// What that comes to.
+    pub verdict: LawWord,
     /// Chance of as large a distance from a normal law, rounded alike.
     pub p: f64,
     /// Share of the events that would have to move.

@@ -7,6 +7,7 @@ use crate::number::{count, percent, three};
 use crate::plot;
 use crate::text::{self, unit};
 use dropline_record::Compared;
+use dropline_record::VerdictWord;
 use dropline_record::compared::{QuestionLine, SideLine, WidthLine};
 use maud::{Markup, html};
 
@@ -70,7 +71,7 @@ fn row(name: &str, line: &QuestionLine, of: fn(f64) -> String, change: fn(f64) -
             td { b { (or_dash(line.estimate, change)) } }
             td { "[" (or_dash(line.low, change)) ", " (or_dash(line.high, change)) "]" }
             td.w { (three(line.smallest_effect)) }
-            td.l { @if line.verdict == "regressed" { span.irregular { (line.verdict) } } @else { (line.verdict.replace('_', " ")) } }
+            td.l { @if line.verdict == VerdictWord::Regressed { span.irregular { (line.verdict) } } @else { (line.verdict.words()) } }
         }
     }
 }

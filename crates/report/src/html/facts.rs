@@ -37,7 +37,7 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
             facts.push((name, shares(parts)));
         }
     }
-    let loads = |load: f64| Loads::of(&header.load_unit, [], load).with_unit(load);
+    let loads = |load: f64| Loads::of(header.load_unit, [], load).with_unit(load);
     let limit = header
         .generator_limit_pps
         .map_or_else(String::new, |limit| format!("; its own limit {}", loads(limit)));

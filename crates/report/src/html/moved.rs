@@ -6,7 +6,7 @@ use crate::moved::{change, first_line, goal, interval, interval_words, limit, lo
 use crate::number::{Loads, count, percent, seconds};
 use crate::plot::canvas::Canvas;
 use crate::plot::scale::Scale;
-use crate::text::spoken;
+use dropline_record::VerdictWord;
 use dropline_record::{AnswerLine, ComparedSearches, MovedLine, OpenLine, SearchedLine};
 use maud::{Markup, html};
 
@@ -45,7 +45,7 @@ fn row(index: usize, line: &MovedLine, compared: &ComparedSearches, loads: Loads
             td { b { (change(line.ratio)) } }
             td { (interval(line)) }
             td.l.wrap {
-                @if line.verdict == "regressed" { span.irregular { (line.verdict) } } @else { (spoken(&line.verdict)) }
+                @if line.verdict == VerdictWord::Regressed { span.irregular { (line.verdict) } } @else { (line.verdict.words()) }
                 @if let Some(note) = note(line, compared.smallest_effect) { ", " (note) }
             }
             td { (limit(&line.of_a, line.open_a, loads)) }

@@ -63,10 +63,10 @@ pub(super) fn shared_loads<'a>(
 ) -> Loads {
     let (mut unit, mut highest) = (None, 0.0f64);
     for record in records {
-        unit = unit.or(Some(record.header.load_unit.as_str()));
+        unit = unit.or(Some(record.header.load_unit));
         highest = highest.max(traffic::highest_load(record));
     }
-    Loads::of(unit.unwrap_or("packets"), findings.iter().flat_map(|finding| &finding.answers), highest)
+    Loads::of(unit.unwrap_or_default(), findings.iter().flat_map(|finding| &finding.answers), highest)
 }
 
 fn name(labels: &Labels, index: usize) -> String {

@@ -8,11 +8,11 @@ use super::graph::ran;
 use super::passages::{over_time, pipes};
 use super::shell::shell;
 use super::trials::trials;
-use crate::load_unit::LoadUnit;
 use crate::number::{self, Loads, percent};
 use crate::plot::{self, Plot, Room};
 use crate::search_summary::{Piece, SearchSummary};
 use crate::traffic;
+use dropline_record::LoadUnit;
 use dropline_record::{DelayLine, Explanation, Record, TrialLine};
 use maud::{Markup, html};
 
@@ -72,19 +72,19 @@ fn search(finding: &SearchSummary) -> Markup {
 }
 
 fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
-    let loads = Loads::of(&record.header.load_unit, [], traffic::highest_load(record));
+    let loads = Loads::of(record.header.load_unit, [], traffic::highest_load(record));
     let (wide, plots): (Vec<Plot>, Vec<Plot>) =
         trial_plots(record).into_iter().partition(|plot| plot.name == "over-time");
     html! {
         (about(record))
         @match record.trials.last() {
             Some(trial) => {
-                (sentence(&answer(trial, &record.header.load_unit), None))
+                (sentence(&answer(trial, record.header.load_unit), None))
                 p.lead { (explanation(trial, loads)) }
                 (caveats(&record.caveats(), None))
                 div.beside {
                     section { h2 { "What was counted" } (counted(trial)) }
-                    section { h2 { "Delays" } (delays(trial, LoadUnit::delayed(&record.header.load_unit, trial))) }
+                    section { h2 { "Delays" } (delays(trial, delayed(record, trial))) }
                 }
                 @if let Some(found) = found { (why(found)) }
                 @if let Some(passages) = &trial.passages { (pipes(passages)) }
@@ -113,11 +113,9 @@ pub(super) fn trial_plots(record: &Record) -> Vec<Plot> {
     let Some(trial) = record.trials.last() else { return Vec::new() };
     let both = trial.slices.is_empty() || trial.delay_ns.is_none();
     let room = if both { Room::Full } else { Room::Half };
-    let unit = record.header.load_unit.as_str();
-    let delayed = LoadUnit::delayed(unit, trial);
     [
-        plot::trial_delay(trial, room, delayed),
-        plot::slices(trial, room, LoadUnit::of(unit).many),
+        plot::trial_delay(trial, room, delayed(record, trial)),
+        plot::slices(trial, room, record.header.load_unit.many()),
         plot::over_time(trial),
     ]
     .into_iter()
@@ -125,8 +123,16 @@ pub(super) fn trial_plots(record: &Record) -> Vec<Plot> {
     .collect()
 }
 
-fn answer(trial: &TrialLine, what: &str) -> Vec<Piece> {
-    let what = LoadUnit::of(what).many;
+/// What took the delays of a trial: passages are of granules, whatever unit the load has.
+fn delayed(record: &Record, trial: &TrialLine) -> LoadUnit {
+    match trial.passages {
+        Some(_) => LoadUnit::Granules,
+        None => record.header.load_unit,
+    }
+}
+
+fn answer(trial: &TrialLine, what: LoadUnit) -> Vec<Piece> {
+    let what = what.many();
     let plain = |text: String| Piece { text, goal: None };
     if let (Some(_), Some(delay), 0) = (&trial.passages, &trial.delay_ns, trial.lost.0)
         && let Some(p50) = delay.p50
@@ -226,7 +232,7 @@ fn delays(trial: &TrialLine, what: LoadUnit) -> Markup {
                 thead {
                     tr {
                         th.l scope="col" {}
-                        @for head in [what.many, "min", "p50", "p90", "p99", "p99.9", "max"] { th scope="col" { (head) } }
+                        @for head in [what.many(), "min", "p50", "p90", "p99", "p99.9", "max"] { th scope="col" { (head) } }
                     }
                 }
                 tbody {

@@ -4,10 +4,10 @@ use super::axes::{Frame, spread};
 use super::canvas::{Anchor, Canvas, Drawing, Path, text_width};
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
-use crate::load_unit::LoadUnit;
 use crate::number::{Loads, nanoseconds, percent};
 use crate::prose::labelled;
 use crate::search_summary::SearchSummary;
+use dropline_record::LoadUnit;
 use dropline_record::{DelayLine, Histogram, Record, TrialLine};
 
 /// Points of a curve.
@@ -79,7 +79,7 @@ pub(crate) fn delays<'a>(
 }
 
 fn of_search(finding: &SearchSummary, loads: Loads, label: &str) -> Option<Story> {
-    let what = LoadUnit::of(&finding.record.header.load_unit);
+    let what = finding.record.header.load_unit;
     let (curves, all, each) = if finding.delays().is_empty() {
         let (curves, all) = by_load(finding.record, loads, what);
         (curves, all, "loads")
@@ -112,7 +112,7 @@ impl Story {
             desc: format!("Delay percentiles. {}.", words.join("; ")),
             caption: format!(
                 "A curve ends in a ring where fewer than five {} lie beyond.{}",
-                self.curves.first().map_or(LoadUnit::PACKETS, |curve| curve.what).many,
+                self.curves.first().map_or(LoadUnit::Packets, |curve| curve.what).many(),
                 self.caption
             ),
             wide: draw(&self.curves, axes, room),
@@ -140,7 +140,7 @@ impl Curve {
         }
         let bears = |p: &&f64| (1.0 - **p) * packets as f64 >= BEYOND - 1e-9;
         let stated = STATED.iter().filter(bears).filter_map(|&p| Some((p, histogram.quantile(p)?))).collect();
-        let (at, what) = (String::new(), LoadUnit::PACKETS);
+        let (at, what) = (String::new(), LoadUnit::Packets);
         Some(Self { name, below, at, packets, what, points, stated, shade: 4, late: false })
     }
 
@@ -151,7 +151,7 @@ impl Curve {
                 let said = format!("{} {who} {} or more", self.at, nanoseconds(value));
                 crate::prose::sentence_case(said.trim_start())
             }
-            None => format!("Too few {} came back for percentiles", self.what.many),
+            None => format!("Too few {} came back for percentiles", self.what.many()),
         }
     }
 
@@ -166,7 +166,7 @@ impl Curve {
 
     /// The value that a share of the packets reaches, as far out as the count bears.
     fn tail(&self) -> Option<(String, u64)> {
-        let LoadUnit { one, many } = self.what;
+        let (one, many) = (self.what.one(), self.what.many());
         let at = |p: f64| self.stated.iter().find(|(stated, _)| *stated == p).map(|(_, value)| *value);
         let (takes, take) = if self.late { ("leaves late by", "leave late by") } else { ("takes", "take") };
         at(0.999)
@@ -339,7 +339,7 @@ fn label(canvas: &mut Canvas, frame: Frame, curves: &[Curve], ends: &[(f64, f64)
 }
 
 fn numbers(curves: &[Curve]) -> Numbers {
-    let what = curves.first().map_or(LoadUnit::PACKETS, |curve| curve.what).many;
+    let what = curves.first().map_or(LoadUnit::Packets, |curve| curve.what).many();
     let heads = ["at", "", what, "percentile", "delay"].iter().map(|head| (*head).to_owned()).collect();
     let rows = curves
         .iter()

@@ -4,6 +4,7 @@ use super::fit::unit;
 use super::layout::Page;
 use crate::number::{JOIN, count, percent, three};
 use crate::style::{Ink, Style};
+use dropline_record::VerdictWord;
 use dropline_record::compared::{QuestionLine, WidthLine};
 use dropline_record::{CaveatLine, Compared};
 
@@ -22,13 +23,13 @@ pub fn compared_text(compared: &Compared, style: Style) -> String {
     let (name, change, interval) =
         (width(|row| &row.name), width(|row| &row.change), width(|row| &row.interval));
     for row in &rows {
-        let ink = match row.verdict.as_str() {
-            "regressed" => Ink::Lost,
-            "improved" => Ink::Strong,
+        let ink = match row.verdict {
+            VerdictWord::Regressed => Ink::Lost,
+            VerdictWord::Improved => Ink::Strong,
             _ => Ink::Plain,
         };
         let facts = format!("{:name$}  {:change$}  {:interval$}   ", row.name, row.change, row.interval);
-        let verdict = page.style.paint(ink, &spoken(&row.verdict));
+        let verdict = page.style.paint(ink, &row.verdict.words());
         page.line(&format!("{}{verdict}{}", page.style.plain(&facts), page.style.plain(&row.note)));
     }
     if let Some(words) = spread(compared) {
@@ -77,24 +78,24 @@ struct Row {
     name: String,
     change: String,
     interval: String,
-    verdict: String,
+    verdict: VerdictWord,
     note: String,
 }
 
 /// The verdict in capitals.
-fn headline(verdict: &str) -> String {
-    spoken(verdict).to_uppercase()
+fn headline(verdict: VerdictWord) -> String {
+    verdict.words().to_uppercase()
 }
 
 /// The verdict and what it comes to.
 pub(crate) fn first_line(compared: &Compared, join: &str) -> String {
     let Compared { verdict, not_valid, caveats, .. } = compared;
-    told(verdict, not_valid.as_deref(), caveats, join, || story(compared))
+    told(*verdict, not_valid.as_deref(), caveats, join, || story(compared))
 }
 
 /// The same of any comparison: one that says nothing of its targets says that first.
 pub(crate) fn told(
-    verdict: &str,
+    verdict: VerdictWord,
     not_valid: Option<&str>,
     caveats: &[CaveatLine],
     join: &str,
@@ -108,33 +109,30 @@ pub(crate) fn told(
     }
 }
 
-/// The verdict in words.
-pub(crate) fn spoken(verdict: &str) -> String {
-    verdict.replace('_', " ")
-}
-
 /// `typical faster, slow path more often`.
 fn story(compared: &Compared) -> String {
-    let core = match compared.core.verdict.as_str() {
-        "regressed" if compared.core.lost_of_b => Some("the typical one is lost"),
-        "improved" => Some("typical faster"),
-        "regressed" => Some("typical slower"),
+    let core = match compared.core.verdict {
+        VerdictWord::Regressed if compared.core.lost_of_b => Some("the typical one is lost"),
+        VerdictWord::Improved => Some("typical faster"),
+        VerdictWord::Regressed => Some("typical slower"),
         _ => None,
     };
-    let high = match compared.high_percentile.verdict.as_str() {
-        "improved" => Some(format!("{} lower", percentile(compared))),
-        "regressed" if compared.high_percentile.lost_of_b => Some(format!("{} lost", percentile(compared))),
-        "regressed" => Some(format!("{} higher", percentile(compared))),
+    let high = match compared.high_percentile.verdict {
+        VerdictWord::Improved => Some(format!("{} lower", percentile(compared))),
+        VerdictWord::Regressed if compared.high_percentile.lost_of_b => {
+            Some(format!("{} lost", percentile(compared)))
+        }
+        VerdictWord::Regressed => Some(format!("{} higher", percentile(compared))),
         _ => None,
     };
-    let tail = match compared.tail_mass.question.verdict.as_str() {
-        "improved" => Some("slow path less often"),
-        "regressed" => Some("slow path more often"),
+    let tail = match compared.tail_mass.question.verdict {
+        VerdictWord::Improved => Some("slow path less often"),
+        VerdictWord::Regressed => Some("slow path more often"),
         _ => None,
     };
-    let loss = match compared.loss.as_ref().map(|loss| loss.question.verdict.as_str()) {
-        Some("improved") => Some("less is lost"),
-        Some("regressed") => Some("more is lost"),
+    let loss = match compared.loss.as_ref().map(|loss| loss.question.verdict) {
+        Some(VerdictWord::Improved) => Some("less is lost"),
+        Some(VerdictWord::Regressed) => Some("more is lost"),
         _ => None,
     };
     let found: Vec<String> = core
@@ -143,9 +141,9 @@ fn story(compared: &Compared) -> String {
         .chain(high)
         .chain([tail, loss].into_iter().flatten().map(String::from))
         .collect();
-    match (found.is_empty(), compared.verdict.as_str()) {
+    match (found.is_empty(), compared.verdict) {
         (false, _) => found.join(", "),
-        (true, "equivalent") => "no difference that matters".into(),
+        (true, VerdictWord::Equivalent) => "no difference that matters".into(),
         (true, _) => "these events do not show a difference, and do not rule one out".into(),
     }
 }
@@ -180,7 +178,7 @@ fn difference(line: &QuestionLine, name: &str, what: &str, unit_ns: u64) -> Row 
             None => "too few events".into(),
         },
         interval: interval(line, signed),
-        verdict: line.verdict.clone(),
+        verdict: line.verdict,
         note: note(line, |effect| format!("{}{JOIN}{unit}", three(effect))),
     }
 }
@@ -200,7 +198,7 @@ fn tail(compared: &Compared) -> Row {
         name: tail.threshold.map_or_else(|| "tail".into(), |at| format!("above {}{JOIN}{unit}", three(at))),
         change,
         interval: interval(line, three),
-        verdict: line.verdict.clone(),
+        verdict: line.verdict,
         note: if line.estimate.is_some() {
             note(line, |ratio| format!("x{}", three(ratio)))
         } else {
@@ -227,7 +225,7 @@ fn loss(compared: &Compared) -> Option<Row> {
         name: "lost".into(),
         change: format!("{} → {}", share(line.of_a), share(line.of_b)),
         interval: interval(line, points),
-        verdict: line.verdict.clone(),
+        verdict: line.verdict,
         note: String::new(),
     })
 }
@@ -246,8 +244,8 @@ pub(crate) fn points(difference: f64) -> String {
 
 /// What an undecided question still allows, or why a difference found is none that matters.
 fn note(line: &QuestionLine, words: impl Fn(f64) -> String) -> String {
-    match (line.verdict.as_str(), line.low, line.high) {
-        ("no_evidence", Some(low), Some(high)) if line.estimate.is_some() => {
+    match (line.verdict, line.low, line.high) {
+        (VerdictWord::NoEvidence, Some(low), Some(high)) if line.estimate.is_some() => {
             let ratio = line
                 .of_a
                 .zip(line.of_b)
@@ -268,7 +266,7 @@ fn note(line: &QuestionLine, words: impl Fn(f64) -> String) -> String {
                 format!("   could be {} either way", words(high.abs().max(low.abs())))
             }
         }
-        ("equivalent", _, _) => format!("   within {}", words(line.smallest_effect)),
+        (VerdictWord::Equivalent, _, _) => format!("   within {}", words(line.smallest_effect)),
         _ => String::new(),
     }
 }
@@ -341,7 +339,7 @@ mod tests {
             high: Some(high),
             smallest_effect: 0.977,
             by_chance: Some(0.08),
-            verdict: "no_evidence".into(),
+            verdict: VerdictWord::NoEvidence,
             ..QuestionLine::default()
         };
         let words = |value: f64| format!("{value} us");

@@ -2,6 +2,7 @@
 
 use super::unit;
 use crate::number::{JOIN, count, nanoseconds, percent, three};
+use dropline_record::CourseWord;
 use dropline_record::{DriftLine, Fit, TrialLine};
 
 /// What the slices of a distribution say: a sentence each.
@@ -55,20 +56,20 @@ fn words(line: &DriftLine, value: &dyn Fn(f64) -> String) -> String {
     let name = if long { "share of long events" } else { "median" };
     let say = |at: f64| if long { percent(at) } else { value(at) };
     let sign = if line.change < 0.0 { "fell" } else { "rose" };
-    match line.course.as_str() {
-        "trend" => format!(
+    match line.course {
+        CourseWord::Trend => format!(
             "{name} {sign} by {} from first to last slice (p{JOIN}{})",
             say(line.change.abs()),
             chance(line.change_p)
         ),
-        "step" => format!(
+        CourseWord::Step => format!(
             "{name} went from {} to {} after {}{JOIN}s (p{JOIN}{})",
             say(line.before),
             say(line.after),
             three(line.step_at_s),
             chance(line.step_p)
         ),
-        "undecided" => {
+        CourseWord::Undecided => {
             format!(
                 "{name} wanders: neighbouring slices are too alike to tell a change from that; measure longer"
             )
@@ -89,7 +90,7 @@ mod tests {
     fn a_course_is_said_with_its_numbers() {
         let line = DriftLine {
             of: "median".into(),
-            course: "step".into(),
+            course: CourseWord::Step,
             step_at_s: 6.25,
             before: 12.1,
             after: 14.0,
@@ -103,7 +104,7 @@ mod tests {
             words(&line, &value),
             "median went from 12.1 us to 14 us after 6.25\u{a0}s (p\u{a0}<\u{a0}0.01)"
         );
-        let trend = DriftLine { course: "trend".into(), ..line.clone() };
+        let trend = DriftLine { course: CourseWord::Trend, ..line.clone() };
         assert_eq!(words(&trend, &value), "median fell by 2 us from first to last slice (p\u{a0}0.02)");
         let long = DriftLine { of: "long".into(), before: 0.05, after: 0.11, ..line };
         assert!(words(&long, &value).starts_with("share of long events went from 5\u{a0}% to 11\u{a0}%"));

@@ -4,6 +4,7 @@ use super::layout::{Columns, Page, Row, Side};
 use crate::number::{JOIN, count, fixed, percent, plural, three};
 use crate::style::{Ink, Style};
 use dropline_record::Fit;
+use dropline_record::LawWord;
 use dropline_record::fit::StraightLine;
 
 /// Rows of the histogram.
@@ -150,10 +151,10 @@ fn shape(fit: &Fit) -> Option<String> {
 fn normal(fit: &Fit) -> String {
     match &fit.normality {
         Some(normal) if fit.best.as_deref() != Some("normal") => {
-            let verdict = match normal.verdict.as_str() {
-                "fits" => "; a normal law fits too",
-                "close" => "; a normal law is close",
-                "undecided" => "; so few events could be normal",
+            let verdict = match normal.verdict {
+                LawWord::Fits => "; a normal law fits too",
+                LawWord::Close => "; a normal law is close",
+                LawWord::Undecided => "; so few events could be normal",
                 _ => return format!("; not normal, by{JOIN}{}", percent(normal.total_variation)),
             };
             verdict.into()

@@ -1,10 +1,10 @@
 //! Two searches on a terminal: the verdict first.
 
-use super::compared::spoken;
 use super::layout::{Columns, Page, Row, Side};
 use crate::moved::{change, first_line, goal, interval, interval_words, limit, loads, longer, note, side};
 use crate::style::{Ink, Style};
 use dropline_record::ComparedSearches;
+use dropline_record::VerdictWord;
 
 /// The answer of `compare` to two searches as text. Ends with a newline.
 pub fn compared_searches_text(compared: &ComparedSearches, style: Style) -> String {
@@ -26,16 +26,16 @@ fn goals(compared: &ComparedSearches) -> Columns {
     let loads = loads(compared);
     let left = |word: &str| (word.to_owned(), Side::Left);
     let row = |(index, line): (usize, &dropline_record::MovedLine)| {
-        let ink = match line.verdict.as_str() {
-            "regressed" => Ink::Lost,
-            "improved" => Ink::Strong,
+        let ink = match line.verdict {
+            VerdictWord::Regressed => Ink::Lost,
+            VerdictWord::Improved => Ink::Strong,
             _ => Ink::Plain,
         };
         Row {
             cells: vec![
                 (goal(line), Ink::Goal(index)),
                 (change(line.ratio), Ink::Strong),
-                (spoken(&line.verdict), ink),
+                (line.verdict.words(), ink),
                 (interval(line), Ink::Plain),
                 (limit(&line.of_a, line.open_a, loads), Ink::Plain),
                 (limit(&line.of_b, line.open_b, loads), Ink::Plain),

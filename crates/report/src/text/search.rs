@@ -37,7 +37,7 @@ pub(super) fn head(page: &mut Page, record: &Record) {
     page.fact("load", &traffic::traffic_words(record));
     if let Some(generator) = &header.generator {
         let limit = header.generator_limit_pps.map_or_else(String::new, |limit| {
-            let loads = number::Loads::of(&header.load_unit, [], limit);
+            let loads = number::Loads::of(header.load_unit, [], limit);
             format!(", its own limit {}", loads.with_unit(limit))
         });
         page.fact("generator", &format!("{generator}{limit}"));
@@ -154,7 +154,7 @@ pub(super) fn places(lost_at: &[(String, u64)]) -> String {
 fn measured(page: &mut Page, finding: &SearchSummary) {
     let search = finding.search;
     let preset = search.preset.as_ref().map_or_else(String::new, |preset| format!(", preset {preset}"));
-    let unit = &finding.record.header.load_unit;
+    let unit = finding.record.header.load_unit;
     let load = |load: f64| number::Loads::of(unit, [], load).with_unit(load);
     page.fact(
         "search",

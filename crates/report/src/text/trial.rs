@@ -54,7 +54,7 @@ pub(super) fn write(page: &mut Page, record: &Record) {
 }
 
 fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
-    let loads = Loads::of(&record.header.load_unit, [], trial.intended_load_pps);
+    let loads = Loads::of(record.header.load_unit, [], trial.intended_load_pps);
     let intended = trial
         .intended
         .map_or_else(String::new, |intended| format!(" of {} intended", number::count(intended.0)));

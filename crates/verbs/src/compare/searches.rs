@@ -3,10 +3,10 @@
 mod differences;
 
 use super::side::name;
-use super::{overall, word};
 use crate::resume::going_on;
 use dropline_archive::record_file;
 use dropline_failure::Failure;
+use dropline_record::LoadUnit;
 use dropline_record::{AnswerLine, ComparedSearches, GoalLine, MovedLine, OpenLine, Record, SearchedLine};
 use dropline_report::{Denied, denied, disputed};
 use dropline_stats::compare::{Overall, SMALLEST_EFFECT, Verdict};
@@ -62,8 +62,8 @@ impl Searched {
     ///
     /// # Errors
     /// If no loss ratio is in both, or a load counts something else.
-    pub fn fits(&self, load_unit: &str, goals: &[GoalLine]) -> Result<(), Failure> {
-        let own_unit = &self.record.header.load_unit;
+    pub fn fits(&self, load_unit: LoadUnit, goals: &[GoalLine]) -> Result<(), Failure> {
+        let own_unit = self.record.header.load_unit;
         if own_unit != load_unit {
             return Err(Failure::usage(format!(
                 "the loads of {} are {own_unit} a second, those of the other search {load_unit}: their ratio means nothing",
@@ -103,7 +103,7 @@ pub fn compare(
     smallest_effect: Option<f64>,
 ) -> Result<ComparedSearches, Failure> {
     let smallest_effect = smallest_effect.unwrap_or(SMALLEST_EFFECT);
-    let load_unit = &b.record.header.load_unit;
+    let load_unit = b.record.header.load_unit;
     a.fits(load_unit, &b.goals())?;
     let (pairs, alone) = pairs(&a.answers, &b.answers);
     let limits: Vec<(Limit, Limit)> =
@@ -133,12 +133,12 @@ pub fn compare(
     };
     let goals: Vec<MovedLine> = found.iter().zip(&pairs).map(line).collect();
     Ok(ComparedSearches {
-        verdict: overall(verdict).into(),
+        verdict: verdict.into(),
         not_valid,
         caveats: differences::caveats(a, b, &goals, &alone),
         goals,
         smallest_effect,
-        load_unit: load_unit.clone(),
+        load_unit,
         a: side_line(a),
         b: side_line(b),
         estimator: ESTIMATOR.into(),
@@ -247,7 +247,7 @@ fn line(moved: &Moved, (of_a, of_b): (&AnswerLine, &AnswerLine)) -> MovedLine {
         ratio,
         low,
         high,
-        verdict: word(verdict).into(),
+        verdict: verdict.into(),
         level,
         needed,
         doubted: None,

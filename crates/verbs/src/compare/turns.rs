@@ -175,7 +175,7 @@ impl Turns {
                 note(&opened[1]),
                 length.as_secs_f64()
             )),
-            load_unit: a.load_unit().into(),
+            load_unit: a.load_unit(),
             load_is: load_is(a, &self.profile),
             profile: ProfileLine::from(&self.profile),
             search: None,

@@ -2,6 +2,7 @@
 
 use super::Within;
 use crate::search::load_in;
+use dropline_record::LoadUnit;
 use dropline_record::{AnswerLine, Count, DelayLine, TrialLine};
 use dropline_trial::{Rate, quantities};
 
@@ -109,7 +110,7 @@ impl Unit {
     }
 
     /// A value as it is read.
-    pub(super) fn words(self, value: f64, load_unit: &str) -> String {
+    pub(super) fn words(self, value: f64, load_unit: LoadUnit) -> String {
         match self {
             Self::Load => match Rate::pps(value) {
                 Ok(rate) => load_in(rate, load_unit),

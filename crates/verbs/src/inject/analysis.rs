@@ -1,5 +1,6 @@
 //! From rounds to verdicts: what moved by the delay, how surely, and what stands in the way of saying so.
 
+use dropline_record::PathWord;
 use dropline_record::{BetweenLine, CaveatLine, Count, Injected, InjectedModeLine};
 use dropline_stats::delay_injection::{Evidence, Path, Why};
 use dropline_stats::{Between, Binned, Crossings, Mode, Modes, crossings};
@@ -161,15 +162,17 @@ pub(super) fn fill(found: &mut Injected, rounds: &[Round], added: &[Added; 2]) {
         let alike = confounded.iter().any(|pair| pair.modes.contains(&index));
         let (verdict, times, why) = match evidence.map(|evidence| evidence.path()) {
             Some(Path::OnPath(_) | Path::Partly | Path::Not) if alike => (
-                "undecided",
+                PathWord::Undecided,
                 None,
                 Some("another mode lies where this one would move to: take another delay".into()),
             ),
-            Some(Path::OnPath(times)) => ("on_path", Some(times), None),
-            Some(Path::Partly) => ("partly", None, None),
-            Some(Path::Not) => ("not", None, None),
-            Some(Path::Undecided(why)) => ("undecided", None, Some(words(why, &before, mode))),
-            None => ("undecided", None, Some("fewer than three rounds say how much they differ".into())),
+            Some(Path::OnPath(times)) => (PathWord::OnPath, Some(times), None),
+            Some(Path::Partly) => (PathWord::Partly, None, None),
+            Some(Path::Not) => (PathWord::Not, None, None),
+            Some(Path::Undecided(why)) => (PathWord::Undecided, None, Some(words(why, &before, mode))),
+            None => {
+                (PathWord::Undecided, None, Some("fewer than three rounds say how much they differ".into()))
+            }
         };
         let line =
             |between: Between| BetweenLine { value: between.value, low: between.low, high: between.high };
@@ -184,7 +187,7 @@ pub(super) fn fill(found: &mut Injected, rounds: &[Round], added: &[Added; 2]) {
             once: once.map(line).or_else(|| plain(crossed.mean).filter(|_| rounds.len() < 3)),
             twice: twice.map(line),
             floor: by_itself.and_then(|floor| floor.mean),
-            verdict: verdict.into(),
+            verdict,
             times,
             why,
         });
@@ -330,8 +333,8 @@ mod tests {
     #[test]
     fn the_path_that_moved_is_on_the_probes_path_and_the_other_is_not() {
         let found = injected(&rounds(2.0), 2);
-        let verdicts: Vec<&str> = found.modes.iter().map(|mode| mode.verdict.as_str()).collect();
-        assert_eq!(verdicts, ["on_path", "not"], "{found:#?}");
+        let verdicts: Vec<PathWord> = found.modes.iter().map(|mode| mode.verdict).collect();
+        assert_eq!(verdicts, [PathWord::OnPath, PathWord::Not], "{found:#?}");
         assert_eq!(found.modes[0].times, Some(1));
         assert_eq!(found.events.map(|count| count.0), [48_000, 24_000, 24_000]);
     }
@@ -342,7 +345,7 @@ mod tests {
             |found: &Injected| found.caveats.iter().map(|caveat| caveat.code.clone()).collect::<Vec<_>>();
         let confounded = injected(&rounds(7.0), 7);
         assert!(codes(&confounded).contains(&"confounded".to_owned()));
-        assert!(confounded.modes.iter().all(|mode| mode.verdict == "undecided"), "{confounded:#?}");
+        assert!(confounded.modes.iter().all(|mode| mode.verdict == PathWord::Undecided), "{confounded:#?}");
         assert!(!codes(&injected(&rounds(1.5), 1)).contains(&"no_rounds".to_owned()));
     }
 
@@ -365,7 +368,7 @@ mod tests {
         let pair = [Round { first: events(0.0, 1), once: events(2.0, 2), twice: None, last: None }];
         let found = injected(&pair, 2);
         assert!((found.modes[0].once.unwrap().value - 1.0).abs() < 0.1);
-        assert_eq!((found.modes[0].verdict.as_str(), found.modes[0].twice), ("undecided", None));
+        assert_eq!((found.modes[0].verdict, found.modes[0].twice), (PathWord::Undecided, None));
         assert!(found.caveats.iter().any(|caveat| caveat.code == "no_rounds"));
     }
 

@@ -1,5 +1,6 @@
 //! What delays at a probe did, in words and a table.
 
+use dropline_record::PathWord;
 use dropline_record::{BetweenLine, Injected, InjectedModeLine, Study, Table};
 
 /// For a terminal and a page.
@@ -45,11 +46,12 @@ fn title(found: &Injected, place: &str) -> String {
             probes => format!("{} has the probes {}", found.target, probes.join(", ")),
         };
     }
-    let peaks = |verdict: &str| -> Vec<String> {
+    let peaks = |verdict: PathWord| -> Vec<String> {
         let with = found.modes.iter().filter(|mode| mode.verdict == verdict);
         with.map(|mode| format!("{:.1}", mode.peak)).collect()
     };
-    let (on, partly, undecided) = (peaks("on_path"), peaks("partly"), peaks("undecided"));
+    let (on, partly, undecided) =
+        (peaks(PathWord::OnPath), peaks(PathWord::Partly), peaks(PathWord::Undecided));
     let mut said = Vec::new();
     if !on.is_empty() {
         said.push(format!("{} {place}", modes(&on, "crosses", "cross")));
@@ -88,11 +90,11 @@ fn table(found: &Injected) -> Table {
         Some(BetweenLine { value, low, high }) if low == high => format!("{value:.2}"),
         Some(BetweenLine { value, low, high }) => format!("{value:.2} [{low:.2}, {high:.2}]"),
     };
-    let verdict = |mode: &InjectedModeLine| match (mode.verdict.as_str(), mode.times, &mode.why) {
-        ("on_path", Some(1) | None, _) => "on path".to_owned(),
-        ("on_path", Some(times), _) => format!("on path, {times} times"),
-        (verdict, _, Some(why)) => format!("{verdict}: {why}"),
-        (verdict, _, None) => verdict.to_owned(),
+    let verdict = |mode: &InjectedModeLine| match (mode.verdict, mode.times, &mode.why) {
+        (PathWord::OnPath, Some(1) | None, _) => "on path".to_owned(),
+        (PathWord::OnPath, Some(times), _) => format!("on path, {times} times"),
+        (verdict, _, Some(why)) => format!("{}: {why}", verdict.words()),
+        (verdict, _, None) => verdict.words(),
     };
     let rows = found.modes.iter().map(|mode| {
         vec![
@@ -122,9 +124,9 @@ mod tests {
     use super::*;
 
     /// Modes with a verdict and a peak in microseconds.
-    fn titled(verdicts: &[(&str, f64)]) -> String {
+    fn titled(verdicts: &[(PathWord, f64)]) -> String {
         let modes = verdicts.iter().map(|&(verdict, peak)| InjectedModeLine {
-            verdict: verdict.into(),
+            verdict,
             peak,
             ..InjectedModeLine::default()
         });
@@ -140,25 +142,25 @@ mod tests {
     #[test]
     fn one_mode_does_and_several_do() {
         assert_eq!(
-            titled(&[("on_path", 5.04), ("undecided", 12.0)]),
+            titled(&[(PathWord::OnPath, 5.04), (PathWord::Undecided, 12.0)]),
             "The mode at 5.0 us crosses probe parse; the mode at 12.0 us is undecided"
         );
         assert_eq!(
             titled(&[
-                ("on_path", 5.0),
-                ("on_path", 9.0),
-                ("partly", 12.0),
-                ("partly", 20.0),
-                ("partly", 31.0)
+                (PathWord::OnPath, 5.0),
+                (PathWord::OnPath, 9.0),
+                (PathWord::Partly, 12.0),
+                (PathWord::Partly, 20.0),
+                (PathWord::Partly, 31.0)
             ]),
             "The modes at 5.0 and 9.0 us cross probe parse; a part of the modes at 12.0, 20.0 and 31.0 us crosses probe parse"
         );
-        assert_eq!(titled(&[("not", 5.0)]), "No mode crosses probe parse");
+        assert_eq!(titled(&[(PathWord::Not, 5.0)]), "No mode crosses probe parse");
     }
 
     #[test]
     fn many_undecided_modes_are_counted_and_not_listed() {
-        assert_eq!(titled(&[("undecided", 5.0); 4]), "4 of 4 modes are undecided");
-        assert_eq!(titled(&[("undecided", 5.0); 2]), "The modes at 5.0 and 5.0 us are undecided");
+        assert_eq!(titled(&[(PathWord::Undecided, 5.0); 4]), "4 of 4 modes are undecided");
+        assert_eq!(titled(&[(PathWord::Undecided, 5.0); 2]), "The modes at 5.0 and 5.0 us are undecided");
     }
 }

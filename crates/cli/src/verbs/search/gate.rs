@@ -5,6 +5,7 @@ use crate::args::{Requirement, SearchArgs};
 use crate::plan;
 use dropline_archive::record_file::read_record;
 use dropline_failure::Failure;
+use dropline_record::LoadUnit;
 use dropline_record::{ComparedSearches, GoalLine, Record};
 use dropline_targets::Target;
 use dropline_verbs::compare::searches::{Searched, compare};
@@ -44,7 +45,7 @@ impl Gate {
                 .advice("leave --repeat out and name one frame size"));
             }
             let searched = Searched::read(path)?;
-            searched.fits(&load_unit, &goals)?;
+            searched.fits(load_unit, &goals)?;
             let smallest_effect = plan::smallest_effect(args.smallest_effect.as_deref())?;
             Ok(Baseline { searched, smallest_effect })
         });
@@ -114,7 +115,7 @@ fn doubted(record: &Record) -> Option<String> {
 }
 
 /// What is asked for, what its loads count, and its goals; of a search that goes on as its record says.
-fn asked(args: &SearchArgs) -> Result<(Asked, String, Vec<GoalLine>), Failure> {
+fn asked(args: &SearchArgs) -> Result<(Asked, LoadUnit, Vec<GoalLine>), Failure> {
     let (algorithm, goals, delays, load_unit) = match &args.resume {
         Some(path) => {
             let header = read_record(path)?.header;
@@ -127,12 +128,7 @@ fn asked(args: &SearchArgs) -> Result<(Asked, String, Vec<GoalLine>), Failure> {
             let target = Target::parse(args.target.as_deref().unwrap_or_default())?;
             let (algorithm, goals) = plan::asked(args)?;
             let goals = goals.iter().map(GoalLine::from).collect();
-            (
-                AlgorithmPlan::name(algorithm).to_owned(),
-                goals,
-                args.delay_at.is_some(),
-                target.load_unit().into(),
-            )
+            (AlgorithmPlan::name(algorithm).to_owned(), goals, args.delay_at.is_some(), target.load_unit())
         }
     };
     let loss_ratios = goals.iter().map(|goal| goal.loss_ratio).collect();

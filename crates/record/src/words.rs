@@ -1,0 +1,236 @@
+//! The words that a record may have where there is a closed set of them.
+
+use dropline_stats::compare::{Design, Overall, Verdict};
+use dropline_stats::drift::Course;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// An enum whose variants are the words of the wire: written, read and listed in the schema by one table.
+macro_rules! words {
+    ($(#[$about:meta])* $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        pub enum $name { $($(#[$of])* #[serde(rename = $word)] $variant,)+ }
+
+        impl $name {
+            /// As on the wire.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word,)+ }
+            }
+
+            /// As a person reads it.
+            pub fn words(self) -> String {
+                self.word().replace('_', " ")
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.word())
+            }
+        }
+    };
+}
+
+words! {
+    /// What a comparison, or one of its questions, came to.
+    VerdictWord {
+        /// B is better by more than the smallest effect that matters.
+        Improved = "improved",
+        /// B is worse by more than that.
+        Regressed = "regressed",
+        /// Something is better and something worse.
+        Mixed = "mixed",
+        /// What came back is faster, and less came back.
+        Traded = "traded",
+        /// What difference there may be is smaller than what matters.
+        Equivalent = "equivalent",
+        /// The events do not say.
+        #[default]
+        NoEvidence = "no_evidence",
+    }
+}
+
+impl VerdictWord {
+    /// Whether something became worse, whatever became better.
+    pub fn is_worse(self) -> bool {
+        matches!(self, Self::Regressed | Self::Mixed | Self::Traded)
+    }
+}
+
+words! {
+    /// What the intervals of a comparison rest on.
+    DesignWord {
+        /// Events that are taken as independent.
+        #[default]
+        Independent = "independent",
+        /// Blocks that were measured at different times.
+        Apart = "apart",
+        /// Blocks of A and B in turns.
+        Interleaved = "interleaved",
+    }
+}
+
+words! {
+    /// What one number of each slice did over time.
+    CourseWord {
+        /// No change that chance does not explain.
+        Steady = "steady",
+        /// It goes one way.
+        Trend = "trend",
+        /// It jumps.
+        Step = "step",
+        /// Neighbours are so alike that a change is not told from how it wanders.
+        #[default]
+        Undecided = "undecided",
+    }
+}
+
+words! {
+    /// Whether a law holds.
+    LawWord {
+        /// Its distance from the events is no more than chance.
+        Fits = "fits",
+        /// It is more than chance, and small.
+        Close = "close",
+        /// It is large.
+        DoesNotFit = "does_not_fit",
+        /// The events are too few to say.
+        #[default]
+        Undecided = "undecided",
+    }
+}
+
+words! {
+    /// What kind of distribution delays have.
+    ShapeWord {
+        /// One law holds.
+        OneFamily = "one_family",
+        /// One law nearly holds.
+        Close = "close",
+        /// None does.
+        NotOnePath = "not_one_path",
+        /// The events are too few to say.
+        #[default]
+        Undecided = "undecided",
+    }
+}
+
+words! {
+    /// Whether a mode crosses the place of a delay.
+    PathWord {
+        /// All of it does.
+        OnPath = "on_path",
+        /// A part of it does.
+        Partly = "partly",
+        /// It does not.
+        Not = "not",
+        /// The rounds do not say.
+        #[default]
+        Undecided = "undecided",
+    }
+}
+
+words! {
+    /// What one of a load is; the keys with `_pps` count these.
+    LoadUnit {
+        /// Packets, or whatever another program sends.
+        #[default]
+        Packets = "packets",
+        /// Samples of a pipeline.
+        Samples = "samples",
+        /// Granules, where nobody says how many samples they have.
+        Granules = "granules",
+        /// Wake-ups of a timer.
+        Wakeups = "wakeups",
+        /// Cycles of an audio server.
+        Cycles = "cycles",
+    }
+}
+
+impl LoadUnit {
+    /// As a person says one of them.
+    pub fn one(self) -> &'static str {
+        match self {
+            Self::Packets => "packet",
+            Self::Samples => "sample",
+            Self::Granules => "granule",
+            Self::Wakeups => "wake-up",
+            Self::Cycles => "cycle",
+        }
+    }
+
+    /// As a person says several.
+    pub fn many(self) -> &'static str {
+        match self {
+            Self::Wakeups => "wake-ups",
+            _ => self.word(),
+        }
+    }
+
+    /// What a rate of these is counted in: in ones, thousands, millions and thousand millions a second.
+    pub fn rates(self) -> [&'static str; 4] {
+        match self {
+            Self::Packets => ["pps", "kpps", "Mpps", "Gpps"],
+            Self::Samples => ["sps", "ksps", "Msps", "Gsps"],
+            Self::Cycles => ["Hz", "kHz", "MHz", "GHz"],
+            Self::Granules | Self::Wakeups => ["/s", "k/s", "M/s", "G/s"],
+        }
+    }
+}
+
+impl From<Verdict> for VerdictWord {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Improved => Self::Improved,
+            Verdict::Regressed => Self::Regressed,
+            Verdict::Equivalent => Self::Equivalent,
+            Verdict::NoEvidence => Self::NoEvidence,
+        }
+    }
+}
+
+impl From<Overall> for VerdictWord {
+    fn from(verdict: Overall) -> Self {
+        match verdict {
+            Overall::Improved => Self::Improved,
+            Overall::Regressed => Self::Regressed,
+            Overall::Mixed => Self::Mixed,
+            Overall::Traded => Self::Traded,
+            Overall::Equivalent => Self::Equivalent,
+            Overall::NoEvidence => Self::NoEvidence,
+        }
+    }
+}
+
+impl From<Design> for DesignWord {
+    fn from(design: Design) -> Self {
+        match design {
+            Design::Whole => Self::Independent,
+            Design::Apart => Self::Apart,
+            Design::Interleaved => Self::Interleaved,
+        }
+    }
+}
+
+impl From<Course> for CourseWord {
+    fn from(course: Course) -> Self {
+        match course {
+            Course::Steady => Self::Steady,
+            Course::Trend => Self::Trend,
+            Course::Step => Self::Step,
+            Course::Undecided => Self::Undecided,
+        }
+    }
+}
+
+impl From<dropline_stats::Verdict> for LawWord {
+    fn from(verdict: dropline_stats::Verdict) -> Self {
+        match verdict {
+            dropline_stats::Verdict::Fits => Self::Fits,
+            dropline_stats::Verdict::Close => Self::Close,
+            dropline_stats::Verdict::DoesNotFit => Self::DoesNotFit,
+            dropline_stats::Verdict::Undecided => Self::Undecided,
+        }
+    }
+}
