@@ -45,8 +45,25 @@ fn sent_in(part: Duration, offered: u64, duration: Duration) -> u64 {
 }
 
 /// Places of a loss that is neither the target's nor the load's doing.
-const DOWN: [&str; 2] = ["link_down", "return_link_down"];
-const UNEXPLAINED: [&str; 2] = ["unexplained", "return_unexplained"];
+const DOWN: [&str; 1] = ["link_down"];
+const UNEXPLAINED: [&str; 1] = ["unexplained"];
+
+/// Places that look at each packet by itself: whoever waits for a CPU, and however packets come, they lose the same.
+const EACH_BY_ITSELF: [&str; 9] = [
+    "socket_filter",
+    "checksum",
+    "rp_filter",
+    "other_host",
+    "ttl",
+    "no_route",
+    "fragment",
+    "reply_truncated",
+    "reply_changed",
+];
+
+/// Places of the kernel on the way that may lose more where packets come in a lump, and nothing because the target waits for
+/// a CPU.
+const ON_THE_WAY: [&str; 3] = ["qdisc", "netfilter", "ingress"];
 
 /// Doubts that say that our own side, or the way, disturbed what was offered or counted.
 const OURS: [&str; 6] = [
@@ -69,15 +86,22 @@ impl Trial {
     pub fn lost_by_us(&self) -> u64 {
         let Disturbance { displaced, waited } = self.disturbance.unwrap_or_default();
         let kept = waited.max(self.target_kept_from_running().unwrap_or_default());
-        let touched = displaced.saturating_add(sent_in(kept, self.offered, self.duration));
-        let at = |places: [&str; 2]| -> u64 {
+        let at = |places: &[&str]| -> u64 {
+            let of = |place: &str| {
+                places.contains(&place)
+                    || place.strip_prefix("return_").is_some_and(|it| places.contains(&it))
+            };
             let all = self.lost_at.iter().flatten();
-            all.filter(|(place, _)| places.contains(&place.as_str())).map(|(_, packets)| packets).sum()
+            all.filter(|(place, _)| of(place)).map(|(_, packets)| packets).sum()
         };
+        let by_lumps = self.lost().saturating_sub(at(&EACH_BY_ITSELF));
+        let by_waiting = by_lumps.saturating_sub(at(&ON_THE_WAY));
+        let starved = sent_in(kept, self.offered, self.duration).min(by_waiting);
+        let touched = displaced.saturating_add(starved).min(by_lumps);
         // What was under way when a link went down is counted nowhere.
-        let down = match at(DOWN) {
+        let down = match at(&DOWN) {
             0 => 0,
-            down => down.saturating_add(at(UNEXPLAINED)),
+            down => down.saturating_add(at(&UNEXPLAINED)),
         };
         self.lost().min(touched.saturating_add(down))
     }
@@ -87,9 +111,9 @@ impl Trial {
         self.watched.as_ref()?.kept_from_running(self.duration)
     }
 
-    /// The doubt about a target that lost packets and was kept from its CPU by others.
+    /// The doubt about a target that was kept from its CPU by others, and lost packets where that may be why.
     pub fn starved_target(&self) -> Option<Caveat> {
-        let kept = self.target_kept_from_running().filter(|_| self.lost() > 0)?;
+        let kept = self.target_kept_from_running().filter(|_| self.lost_by_us() > 0)?;
         Some(Caveat::TargetStarved { kept_ns: u64::try_from(kept.as_nanos()).unwrap_or(u64::MAX) })
     }
 
@@ -230,6 +254,20 @@ mod tests {
         assert_eq!(at("unexplained").lost_by_target(), 100);
         let places = [("link_down".to_owned(), 80), ("unexplained".to_owned(), 4)].into();
         assert_eq!(Trial { lost_at: Some(places), ..trial(100, 0, 0) }.lost_by_target(), 16);
+    }
+
+    #[test]
+    fn what_no_want_of_a_cpu_can_lose_is_not_excused_by_one() {
+        let at = |places: &[(&str, u64)]| {
+            let lost_at = places.iter().map(|(place, packets)| ((*place).to_owned(), *packets)).collect();
+            Trial { lost_at: Some(lost_at), ..starved(100, 860, 1_700) }
+        };
+        let changed = at(&[("reply_truncated", 60), ("reply_changed", 30), ("return_netfilter", 10)]);
+        assert_eq!((changed.lost_by_us(), changed.starved_target(), changed.doubted_loss()), (0, None, None));
+        assert_eq!(at(&[("reply_truncated", 60), ("receive_buffer", 40)]).lost_by_us(), 40);
+        let lump = |place: &str| Trial { lost_at: at(&[(place, 100)]).lost_at, ..trial(100, 70, 0) };
+        assert_eq!(lump("qdisc").lost_by_us(), 70, "a queue on the way loses what comes in a lump");
+        assert_eq!(lump("checksum").lost_by_us(), 0);
     }
 
     #[test]
