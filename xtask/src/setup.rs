@@ -4,10 +4,11 @@ use crate::{Done, root};
 use std::path::Path;
 
 /// Debian packages that `make test` needs, and a file of each that tells that it is there.
-const TEST: [(&str, &str); 8] = [
+const TEST: [(&str, &str); 9] = [
     ("chromium", "/usr/bin/chromium"),
     ("default-jre-headless", "/usr/bin/java"),
     ("iproute2", "/sbin/ip"),
+    ("iptables", "/usr/sbin/iptables-legacy"),
     ("libhdrhistogram-java", "/usr/share/java/hdrhistogram.jar"),
     ("nftables", "/usr/sbin/nft"),
     ("prometheus", "/usr/bin/promtool"),

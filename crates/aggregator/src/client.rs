@@ -143,12 +143,15 @@ pub fn connect(target: SocketAddr) -> io::Result<UdpSocket> {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
-    let socket = UdpSocket::bind((any, 0))?;
-    socket.connect(target)?;
+    let any = SocketAddr::new(any, 0);
     // A stranger is only asked; an own address is not to become a stranger's.
-    if let Ok(Some(leash)) = Leash::known(target.ip()) {
-        leash.hold(&socket, target)?;
-    }
+    let Ok(leash) = Leash::towards(target.ip()) else {
+        let socket = UdpSocket::bind(any)?;
+        socket.connect(target)?;
+        return Ok(socket);
+    };
+    let socket = UdpSocket::bind(leash.source(any))?;
+    leash.hold(&socket, target)?;
     Ok(socket)
 }
 

@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 /// # Errors
 /// If packets to that address would leave this machine, or nobody can tell.
 pub fn consent(address: SocketAddr) -> Result<(), Failure> {
-    Leash::towards(address).map(|_| ()).map_err(|why| refused(&address.to_string(), &why))
+    Leash::towards(address.ip()).map(|_| ()).map_err(|why| refused(&address.to_string(), &why))
 }
 
 /// Why no packet goes to a target, with what to do.
@@ -24,8 +24,8 @@ pub fn refused(target: &str, why: &NoLeash) -> Failure {
                 .into()
         }
         NoLeash::Loose(ip) => format!(
-            "no load is sent where a rule of a firewall could lead it to another host; measure the service at \
-             [::1], or let loopback have the address too:  ip address add {ip}/128 dev lo"
+            "others could be led to another host by a rule of a firewall; measure the service at [::1], or let loopback \
+             have the address too:  ip address add {ip}/128 dev lo"
         ),
         NoLeash::LedAway { .. } => "no load is sent to a host that did not consent, and no copy of it; remove that rule \
               (nft list ruleset shows it), or measure in a network namespace without it"

@@ -208,8 +208,8 @@ pub enum NoLeash {
     },
     /// The address is of this machine, but not of its loopback interface, where alone packets can be held.
     #[error(
-        "{0} is an address of this machine, but nothing behind it answered a packet that cannot leave loopback: \
-         a firewall's rule may lead it to another host"
+        "{0} is an IPv6 address of this machine that loopback does not have: packets that are kept from leaving loopback do \
+         not reach it"
     )]
     Loose(IpAddr),
 }

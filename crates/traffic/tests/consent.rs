@@ -5,9 +5,9 @@
 use dropline_lab::{Bridged, End, Namespace, Pair, built_or_skipped as built, connect};
 use dropline_traffic::{
     ClientPace, ClientPlan, ClientReply, Leash, MeasurerOptions, NoLeash, Reply, Responder, RunningResponder,
-    Seat, UdpError, UdpMeasurer, UdpTarget, Whereabouts, probe,
+    Seat, Sources, UdpError, UdpMeasurer, UdpTarget, Whereabouts, probe,
 };
-use dropline_trial::{Drain, Measurer as _, Rate, Think, TrafficProfile, Trial, TrialInput};
+use dropline_trial::{Drain, Measurer as _, Part, Rate, Think, TrafficProfile, Trial, TrialInput};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -80,6 +80,126 @@ fn no_packet_follows_a_rule_that_translates_an_own_address_to_another_hosts() {
             assert_eq!(trial.forwarded, 0, "{address}");
         }
         assert_eq!(away.counts().received, before, "{address}: packets left");
+    }
+}
+
+/// Packets that left by the interface towards the other namespace.
+fn left(namespace: &Namespace) -> u64 {
+    let devices = || std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();
+    let devices = namespace.run(devices).unwrap();
+    let near = devices.lines().find_map(|line| line.trim().strip_prefix("near:")).unwrap();
+    near.split_whitespace().nth(9).unwrap().parse().unwrap()
+}
+
+/// As [`offer`], from eight ports in a row.
+fn offer_from(first_port: u16, namespace: &Namespace, address: Ipv4Addr) -> Result<Trial, UdpError> {
+    let target = UdpTarget { address: (address, PORT).into(), reply: Reply::Echo };
+    let drain = Drain { longest: Duration::from_millis(100), ..Drain::default() };
+    let streams = (0..8).map(|number| Part { name: number.to_string(), share: 1 }).collect();
+    let profile = TrafficProfile { drain, streams, ..TrafficProfile::default() };
+    let input = TrialInput { load: Rate::pps(1_000.0).unwrap(), duration: Duration::from_millis(100) };
+    let sources = Sources { first_port: Some(first_port), ..Sources::default() };
+    let options = MeasurerOptions { sources, ..MeasurerOptions::default() };
+    let measure = || UdpMeasurer::new(target, profile, options, 1, Arc::default(), None)?.measure(input);
+    namespace.run(measure).unwrap()
+}
+
+/// A neighbour that is asked for again.
+const OTHERS: u64 = 4;
+
+#[test]
+fn no_packet_of_a_load_follows_a_rule_that_no_question_meets() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let own = lab.client_address;
+    lab.client.set("net.ipv4.conf.all.route_localnet", "1").unwrap();
+    let _here = serve(&lab.client, Ipv4Addr::UNSPECIFIED);
+    let _there = serve(&lab.target, lab.target_address);
+    let to = lab.target_address;
+    let nat = |of: &str| {
+        format!(
+            "table ip dropline {{\n chain out {{ type nat hook output priority -100; {of} dnat to {to}:{PORT}; }}\n}}"
+        )
+    };
+    // What leaves for the other namespace without the address of it is routed there.
+    lab.client.ip(&["route", "add", "default", "via", &to.to_string(), "table", "100"]).unwrap();
+    lab.client.ip(&["rule", "add", "pref", "10", "lookup", "local"]).unwrap();
+    lab.client.ip(&["rule", "del", "pref", "0"]).unwrap();
+    let of_ports = format!("udp sport 4000-4007 udp dport {PORT}");
+    let one_of_four = format!("udp dport {PORT} numgen inc mod 4 == 3");
+    for (what, nft) in
+        [("ports", Some(nat(&of_ports))), ("one of four", Some(nat(&one_of_four))), ("routes", None)]
+    {
+        let port = PORT.to_string();
+        let route =
+            ["pref", "5", "ipproto", "udp", "sport", "4000-4007", "dport", port.as_str(), "lookup", "100"];
+        match &nft {
+            Some(rules) => lab.client.nft(rules).map(|_| ()),
+            None => lab.client.ip(&[&["rule", "add"], &route[..]].concat()).map(|_| ()),
+        }
+        .unwrap();
+        let before = left(&lab.client);
+        for _ in 0..16 {
+            let socket = lab.client.run(|| UdpSocket::bind("0.0.0.0:4000")).unwrap().unwrap();
+            let _ = socket.send_to(b"?", (own, PORT));
+        }
+        let unheld = left(&lab.client) - before;
+        assert!(unheld > 0, "{what}: a packet of a program that asks nobody stays");
+        let before = left(&lab.client);
+        let _ = offer_from(4000, &lab.client, own);
+        let away = left(&lab.client) - before;
+        assert!(away <= OTHERS, "{what}: {away} packets left");
+        match nft {
+            Some(_) => lab.client.nft("flush ruleset").map(|_| ()),
+            None => lab.client.ip(&[&["rule", "del"], &route[..]].concat()).map(|_| ()),
+        }
+        .unwrap();
+    }
+}
+
+#[test]
+fn an_own_address_is_measured_from_loopback_which_nothing_leaves() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let _here = serve(&lab.client, lab.client_address);
+    let trial = offer(&lab.client, lab.client_address).unwrap();
+    assert_eq!((trial.forwarded, trial.lost()), (trial.offered, 0));
+    lab.client.ip(&["link", "set", "dev", "near", "down"]).unwrap();
+    lab.client.ip(&["addr", "add", "10.9.0.77/24", "dev", "near"]).unwrap();
+    let _there = serve(&lab.client, Ipv4Addr::new(10, 9, 0, 77));
+    let trial = offer(&lab.client, Ipv4Addr::new(10, 9, 0, 77)).unwrap();
+    assert_eq!((trial.forwarded, trial.lost()), (trial.offered, 0), "its interface has no part in it");
+}
+
+#[test]
+fn no_packet_is_sent_where_a_rule_of_the_older_tables_gives_copies_of_it_to_another_host() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let _here = serve(&lab.client, lab.client_address);
+    let to = lab.target_address.to_string();
+    let port = PORT.to_string();
+    let words = [
+        "-t",
+        "mangle",
+        "-A",
+        "OUTPUT",
+        "-p",
+        "udp",
+        "--dport",
+        port.as_str(),
+        "-j",
+        "TEE",
+        "--gateway",
+        to.as_str(),
+    ];
+    let added =
+        lab.client.run(|| std::process::Command::new("iptables-legacy").args(words).status()).unwrap();
+    if !added.as_ref().is_ok_and(std::process::ExitStatus::success) {
+        eprintln!("skipped: this machine has no older tables, or copies no packets: {added:?}");
+        return;
+    }
+    for address in [lab.client_address, Ipv4Addr::LOCALHOST, lab.target_address] {
+        let before = left(&lab.client);
+        let why = offer(&lab.client, address).unwrap_err();
+        assert!(why.to_string().contains("TEE in table mangle of iptables-legacy"), "{address}: {why}");
+        assert!(left(&lab.client) - before <= OTHERS, "{address}");
     }
 }
 
@@ -192,7 +312,7 @@ fn a_bridge_is_on_this_machine_as_long_as_all_its_ports_are() {
     let tunnel = ["type", "vxlan", "id", "213", "dstport", "4789", "local", "127.0.0.1"];
     lab.bridge.ip(&[&["link", "add", "dev", "tunnel"], tunnel.as_slice()].concat()).unwrap();
     lab.bridge.ip(&["link", "set", "dev", "tunnel", "master", "bridge"]).unwrap();
-    let why = lab.client.run(|| Leash::towards((lab.target_address, PORT).into())).unwrap().unwrap_err();
+    let why = lab.client.run(|| Leash::towards(lab.target_address.into())).unwrap().unwrap_err();
     assert!(matches!(&why, NoLeash::LeadsOff { interface, .. } if interface == "tunnel"), "{why}");
 }
 
@@ -200,11 +320,6 @@ fn a_bridge_is_on_this_machine_as_long_as_all_its_ports_are() {
 fn a_client_sends_nothing_to_a_host_that_did_not_consent() {
     let Some(lab) = built(Pair::new()) else { return };
     lab.client.ip(&["route", "add", "default", "via", "10.9.0.2"]).unwrap();
-    let left = || {
-        let devices = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();
-        let near = devices.lines().find_map(|line| line.trim().strip_prefix("near:")).unwrap();
-        near.split_whitespace().nth(9).unwrap().parse::<u64>().unwrap()
-    };
     let plan = ClientPlan {
         target: "203.0.113.5:53".parse().unwrap(),
         tag: 1,
@@ -220,10 +335,10 @@ fn a_client_sends_nothing_to_a_host_that_did_not_consent() {
         until_ns: u64::MAX,
         seat: Seat::default(),
     };
-    let before = lab.client.run(left).unwrap();
+    let before = left(&lab.client);
     let refused = lab.client.run(|| plan.run(&mut Vec::new(), &AtomicBool::new(false))).unwrap().unwrap_err();
     assert!(refused.to_string().contains("203.0.113.5 is not on this machine"), "{refused}");
-    assert_eq!(lab.client.run(left).unwrap(), before);
+    assert_eq!(left(&lab.client), before);
 }
 
 #[test]
@@ -243,7 +358,7 @@ fn an_own_ipv6_address_is_measured_only_where_loopback_has_it() {
         assert!(Instant::now() < until, "the kernel never takes the address for an own one");
         std::thread::sleep(Duration::from_millis(10));
     }
-    let why = own.run(|| Leash::towards((address, PORT).into())).unwrap().unwrap_err();
+    let why = own.run(|| Leash::towards(address)).unwrap().unwrap_err();
     assert_eq!(why, NoLeash::Loose(address));
     own.ip(&["-6", "addr", "add", "fd07::1/128", "dev", "lo", "nodad"]).unwrap();
     assert_eq!(whereabouts(&own, "fd07::1"), Whereabouts::Here, "as the advice says");

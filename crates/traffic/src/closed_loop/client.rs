@@ -6,6 +6,7 @@ use crate::packet::clock_join::ClockJoin;
 use crate::packet::content::{Content, Difference};
 use crate::packet::frame::Head;
 use crate::packet::sampling::Sampling;
+use crate::sockets::connection::Sources;
 use crate::sockets::leash::Leash;
 use crate::sys::{
     Exit, Queued, ReceiveBatch, SendBatch, end_with_parent, errno_name, hear_queued, monotonic_ns,
@@ -77,9 +78,8 @@ struct Wish {
 
 impl<'a> Client<'a> {
     fn new(plan: &'a ClientPlan, stop: &'a AtomicBool) -> Result<Self, ClientError> {
-        let leash = Leash::towards(plan.target)?;
-        let socket = UdpSocket::bind(if plan.target.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" })?;
-        socket.connect(plan.target)?;
+        let leash = Leash::towards(plan.target.ip())?;
+        let socket = UdpSocket::bind(leash.source(Sources::default().of_stream(0, plan.target)))?;
         leash.hold(&socket, plan.target)?;
         socket.set_nonblocking(true)?;
         report_refusals(&socket)?;

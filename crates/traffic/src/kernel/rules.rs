@@ -2,6 +2,7 @@
 //! that neither an interface nor a time to live holds them.
 
 use super::netlink::{Attributes, Netlink, Request, text};
+use crate::sys;
 use std::io;
 
 /// The subsystem of nftables, and its request for rules.
@@ -20,6 +21,41 @@ pub(super) fn leading_away(netlink: &mut Netlink) -> Option<String> {
         found = found.take().or_else(|| of_rule(message.body));
     });
     asked.ok().and(found)
+}
+
+/// Where the kernel lists the older tables of a namespace, which nftables does not show, and where an entry of theirs has
+/// the offsets of its target and of the next entry (ip_tables.h, ip6_tables.h).
+const OLDER: [(&str, sys::IpVersion, usize); 2] = [
+    ("/proc/thread-self/net/ip_tables_names", sys::IpVersion::V4, 88),
+    ("/proc/thread-self/net/ip6_tables_names", sys::IpVersion::V6, 140),
+];
+
+/// A rule in a table of iptables-legacy of the calling thread's namespace that gives copies of packets to another host;
+/// `None` where there is none, or this user may not see.
+pub(super) fn copying_in_older_tables() -> Option<String> {
+    OLDER.iter().find_map(|&(names, version, offsets)| {
+        let names = std::fs::read_to_string(names).unwrap_or_default();
+        names.lines().find_map(|table| {
+            let entries = sys::older_rules(version, table).ok()?;
+            copies(&entries, offsets).then(|| format!("TEE in table {table} of iptables-legacy"))
+        })
+    })
+}
+
+/// Whether an entry of a table has the target TEE: its name stands behind two bytes of length.
+fn copies(entries: &[u8], offsets: usize) -> bool {
+    let mut left = entries;
+    while let Some([a, b, c, d]) = left.get(offsets..offsets + 4) {
+        let (target, next) = (u16::from_ne_bytes([*a, *b]), u16::from_ne_bytes([*c, *d]));
+        if left.get(usize::from(target) + 2..).is_some_and(|name| name.starts_with(b"TEE\0")) {
+            return true;
+        }
+        if next == 0 {
+            return false;
+        }
+        left = left.get(usize::from(next)..).unwrap_or_default();
+    }
+    false
 }
 
 /// Of one rule, as the kernel tells it.
@@ -70,7 +106,31 @@ mod tests {
         assert_eq!((of(&extension(b"LOG\0").concat()), of(&attribute(NAME, b"nat\0"))), (None, None));
     }
 
+    /// An entry as version 4 has it, with that target.
+    fn entry(target: &[u8]) -> Vec<u8> {
+        let mut entry = vec![0; 112];
+        entry[88..90].copy_from_slice(&112u16.to_ne_bytes());
+        entry[90..92].copy_from_slice(&(112u16 + 40).to_ne_bytes());
+        entry.extend(40u16.to_ne_bytes());
+        entry.extend(target);
+        entry.resize(112 + 40, 0);
+        entry
+    }
+
+    #[test]
+    fn a_copying_rule_of_an_older_table_is_found_behind_others_and_nothing_else_is() {
+        let of =
+            |targets: &[&[u8]]| copies(&targets.iter().flat_map(|name| entry(name)).collect::<Vec<_>>(), 88);
+        assert!(of(&[b"", b"LOG", b"TEE"]) && of(&[b"TEE", b""]));
+        assert!(!of(&[]) && !of(&[b"", b"TEEN", b"xTEE", b"LOG"]));
+    }
+
     proptest! {
+        #[test]
+        fn any_bytes_are_entries_of_a_table_or_none(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            let _ = (copies(&bytes, 88), copies(&bytes, 140));
+        }
+
         #[test]
         fn any_bytes_are_a_rule_or_none(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = of_rule(&bytes);

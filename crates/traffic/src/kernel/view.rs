@@ -188,7 +188,8 @@ impl View {
     /// What a rule of its firewall does that leads packets, or copies of them, to another host; `None` where none does,
     /// or this user may not see its rules.
     pub(crate) fn leads_away(&mut self) -> Option<String> {
-        rules::leading_away(self.filter.as_mut()?)
+        let new = self.filter.as_mut().and_then(rules::leading_away);
+        new.or_else(|| self.inside(rules::copying_in_older_tables).ok().flatten())
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::leash::Leash;
 use crate::error::{NoLeash, UdpError};
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 /// Where the streams' packets come from.
@@ -59,38 +58,22 @@ impl Targets {
 
 /// A socket of this machine from which packets go to `target` alone, and that hears of it alone.
 pub(crate) fn connect(target: SocketAddr, payload: u32) -> Result<UdpSocket, UdpError> {
-    let socket = connect_from(Sources::default().of_stream(0, target), target, payload)?;
-    hold(&socket, Leash::towards(target), target, payload)?;
-    Ok(socket)
+    connect_from(Sources::default().of_stream(0, target), Leash::towards(target.ip()), target, payload)
 }
 
-/// No packet leaves through a socket that is not held on this machine.
-pub(crate) fn hold(
-    socket: &UdpSocket,
+/// The same from a source of ours. No packet leaves through a socket that is not held on this machine.
+pub(crate) fn connect_from(
+    source: SocketAddr,
     leash: Result<Leash, NoLeash>,
     target: SocketAddr,
     payload: u32,
-) -> Result<(), UdpError> {
-    let leash = leash.map_err(|why| UdpError::NoLeash { target, why })?;
-    leash.hold(socket, target).map_err(|error| UdpError::of_socket(error, target, 0, payload))
-}
-
-/// A socket from there to there, which is not held yet.
-pub(crate) fn connect_from(
-    source: SocketAddr,
-    target: SocketAddr,
-    payload: u32,
 ) -> Result<UdpSocket, UdpError> {
+    let leash = leash.map_err(|why| UdpError::NoLeash { target, why })?;
+    let source = leash.source(source);
     let socket = UdpSocket::bind(source).map_err(|why| UdpError::Source { address: source, source: why })?;
-    let open = || -> io::Result<UdpSocket> {
-        socket.connect(target)?;
-        socket.set_nonblocking(true)?;
-        Ok(socket)
-    };
-    open().map_err(|error| match UdpError::of_socket(error, target, 0, payload) {
-        UdpError::System { source, .. } => UdpError::System { doing: "opening a socket", source },
-        meaning => meaning,
-    })
+    leash.hold(&socket, target).map_err(|error| UdpError::of_socket(error, target, 0, payload))?;
+    socket.set_nonblocking(true).map_err(UdpError::system("opening a socket"))?;
+    Ok(socket)
 }
 
 #[cfg(test)]

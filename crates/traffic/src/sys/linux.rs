@@ -27,6 +27,8 @@ mod send;
 
 #[path = "linux_stamping.rs"]
 mod stamping;
+#[path = "linux_tables.rs"]
+mod tables;
 
 #[path = "linux_tap.rs"]
 mod tap;
@@ -41,6 +43,7 @@ pub(crate) use netlink::{link_to, neighbour};
 pub(crate) use receive::ReceiveBatch;
 pub(crate) use send::SendBatch;
 pub(crate) use stamping::{can_stamp_departures, stamp_packets, wait_for_stamps};
+pub(crate) use tables::older_rules;
 pub(crate) use tap::open_tap;
 pub(crate) use tracepoint::count_tracepoint;
 

@@ -28,9 +28,9 @@ pub(crate) mod allocations;
 
 pub(crate) use imp::{
     FrameSocket, InBatch, OutBatch, ReceiveBatch, SendBatch, allowed_cpus, can_stamp_departures, coarse_now,
-    count_tracepoint, errno_name, hear_queued, keep_trains, let_wait, link_to, neighbour, open_tap, prefer,
-    real_time, receive_drops, receive_memory, report_refusals, run_on, set_receive_buffer, sharpen_sleep,
-    stamp_packets, wait_and_hear, wait_for_stamps, wait_readable,
+    count_tracepoint, errno_name, hear_queued, keep_trains, let_wait, link_to, neighbour, older_rules,
+    open_tap, prefer, real_time, receive_drops, receive_memory, report_refusals, run_on, set_receive_buffer,
+    sharpen_sleep, stamp_packets, wait_and_hear, wait_for_stamps, wait_readable,
 };
 
 pub(crate) use process::{
@@ -45,6 +45,13 @@ pub(crate) const BATCH: usize = 64;
 
 /// Most packets that leave as one train.
 pub(crate) const TRAIN: usize = 128;
+
+/// Which IP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IpVersion {
+    V4,
+    V6,
+}
 
 /// What waited in a socket's error queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -67,6 +67,11 @@ pub(crate) fn link_to(_: IpAddr) -> io::Result<Link> {
 }
 
 /// Not known.
+pub(crate) fn older_rules(_: super::IpVersion, _: &str) -> io::Result<Vec<u8>> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Not known.
 pub(crate) fn neighbour(_: &Link) -> io::Result<[u8; 6]> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -5,7 +5,7 @@ use crate::means::SendMeans;
 use crate::packet::frame::{Head, Link};
 use crate::send::lane::Lane;
 use crate::send::leaving::{Asked, Leaving};
-use crate::sockets::connection::{Sources, Targets, connect_from, hold};
+use crate::sockets::connection::{Sources, Targets, connect_from};
 use crate::sockets::leash::Leash;
 use crate::sys::{
     Exit, FrameSocket, keep_trains, link_to, neighbour, report_refusals, set_receive_buffer, stamp_packets,
@@ -65,9 +65,9 @@ impl StreamSockets {
         let mut leashes = BTreeMap::new();
         for stream in 0..wanted.streams {
             let target = streams.targets[stream];
-            let socket = connect_from(wanted.sources.of_stream(stream, target), target, wanted.payload)?;
-            let leash = leashes.entry(target).or_insert_with(|| Leash::towards(target));
-            hold(&socket, leash.clone(), target, wanted.payload)?;
+            let leash = leashes.entry(target).or_insert_with(|| Leash::towards(target.ip()));
+            let source = wanted.sources.of_stream(stream, target);
+            let socket = connect_from(source, leash.clone(), target, wanted.payload)?;
             report_refusals(&socket).map_err(UdpError::system("asking to be told of refused packets"))?;
             let asked = usize::try_from(wanted.receive_buffer_bytes).unwrap_or(usize::MAX);
             let reserved =
