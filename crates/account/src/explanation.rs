@@ -174,6 +174,9 @@ pub enum Lack {
     StallsUnexplained,
     /// Packets left when their system call began; the kernel may have been later.
     LeftByApp,
+    /// A server as slow as its replies came would have lost packets where they wait, and lost none: something else on the way
+    /// paced them.
+    PacedElsewhere,
     /// A part of the loss is elsewhere than where packets wait: no model has it.
     ElsewhereLost,
     /// The replay loses another number than was lost: it says neither the cause nor what would help.
@@ -187,11 +190,23 @@ const CAUSE: f64 = 0.8;
 
 /// Explains a trial's loss.
 pub fn explain(evidence: &Evidence<'_>) -> Explanation {
+    let served = Served::of(evidence.packets);
+    let found = explained(evidence, served.as_ref());
+    if !found.is_paced_elsewhere() {
+        return found;
+    }
+    let mut found = explained(evidence, None);
+    found.lacks.retain(|lack| *lack != Lack::ServiceNotKnown);
+    found.lacks.push(Lack::PacedElsewhere);
+    found
+}
+
+/// The same, with what the replies say of the server, where that is to be believed.
+fn explained(evidence: &Evidence<'_>, served: Option<&Served>) -> Explanation {
     let packets = evidence.packets;
     let arrivals = arrivals(evidence);
-    let served = Served::of(packets);
     let charged = truesize(usual_payload(evidence), evidence.family);
-    let server_seen = ServerSeen::of(evidence, served.as_ref(), &arrivals, charged);
+    let server_seen = ServerSeen::of(evidence, served, &arrivals, charged);
     let stalls = server_seen.as_ref().map(|server| &server.intervals);
     let lost_times = server::lost_times(evidence);
     let when = Losses::of(&lost_times, evidence.duration_ns, stalls);
@@ -212,7 +227,7 @@ pub fn explain(evidence: &Evidence<'_>) -> Explanation {
         cause: None,
         remedies: Vec::new(),
         throttled: evidence.watched.and_then(|watched| watched.throttled),
-        lacks: lacks(evidence, served.as_ref(), buffer),
+        lacks: lacks(evidence, served, buffer),
         course: Timeline::default(),
     };
     let replayed = explanation.server.as_ref().zip(buffer).map(|(seen, buffer)| {
@@ -436,6 +451,14 @@ fn lacks(evidence: &Evidence<'_>, served: Option<&Served>, buffer: Option<Buffer
 }
 
 impl Explanation {
+    /// Whether its replies cannot be as far apart for the server's sake: packets would have been lost in front of it.
+    fn is_paced_elsewhere(&self) -> bool {
+        let by_replies =
+            self.server.as_ref().is_some_and(|server| server.service_from == ServiceFrom::Replies);
+        let model = self.model.filter(|model| model.measured == 0 && model.replay.low > 0);
+        by_replies && self.lost > 0 && model.is_some()
+    }
+
     /// Whether a change would spare half of the replayed loss or more.
     pub fn verdict(&self, remedy: &Remedy) -> Verdict {
         let half = |lost: u64| self.model.is_some_and(|model| lost.saturating_mul(2) <= model.replay.lost);

@@ -360,6 +360,10 @@ pub(crate) fn lack_words(lack: Lack) -> &'static str {
             "the replay does not lose what was lost: something is not in it, so it names no cause, and what would help \
              was not tried on it; stalls shorter than the time between two looks are not seen (--every)"
         }
+        Lack::PacedElsewhere => {
+            "replies came as far apart as something else on the way let them, a queueing discipline say: a server as slow as \
+             that would have lost packets in front of it, and none were; how long it takes is not known from them"
+        }
         Lack::ElsewhereLost => "part of the loss is at a place where nothing waits: no queue model has it",
     }
 }

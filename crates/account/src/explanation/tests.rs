@@ -41,10 +41,13 @@ fn trial(times: &[u64], stalls: &Stalls) -> PacketTimes {
 }
 
 fn explained(times: &[u64], stalls: &Stalls) -> Explanation {
+    explained_at("receive_buffer", times, stalls)
+}
+
+fn explained_at(place: &str, times: &[u64], stalls: &Stalls) -> Explanation {
     let packets = trial(times, stalls);
     let lost = packets.iter().filter(|packet| packet.back_ns.is_none()).count() as u64;
-    let lost_at: LostAt =
-        BTreeMap::from([("receive_buffer".to_owned(), lost), ("unexplained".to_owned(), 0)]);
+    let lost_at: LostAt = BTreeMap::from([(place.to_owned(), lost), ("unexplained".to_owned(), 0)]);
     explain(&Evidence {
         packets: &packets,
         payload_bytes: 64,
@@ -147,6 +150,17 @@ const SLEEPER: Habits = Habits { runs_ns: 60_000, sleeps_ns: 2_000_000, starved:
 const SPINNER: Habits = Habits { runs_ns: 100_000, sleeps_ns: 0, ..SLEEPER };
 const THREE_PAUSES: &[(u64, u64)] =
     &[(200_000_000, 500_000_000), (1_200_000_000, 1_500_000_000), (2_200_000_000, 2_500_000_000)];
+
+#[test]
+fn a_server_is_not_as_slow_as_a_queue_on_the_way_lets_its_replies_come() {
+    let times: Vec<u64> = (0..4000).map(|index| index * 30_000).collect();
+    let own = explained(&times, &Stalls::default());
+    assert_eq!((own.cause, own.lacks.contains(&Lack::PacedElsewhere)), (Some(Cause::Load), false));
+    let found = explained_at("return_qdisc", &times, &Stalls::default());
+    assert!(found.lacks.contains(&Lack::PacedElsewhere), "{:?}", found.lacks);
+    assert_eq!((found.server, found.load, found.cause), (None, None, None));
+    assert!(found.model.is_none() && found.remedies.is_empty());
+}
 
 #[test]
 fn a_one_way_target_that_sleeps_over_each_packet_waits_and_is_not_starved() {
