@@ -1,10 +1,13 @@
-//! Results on stdout, words on stderr. A reader that goes away (`| head`) ends neither in a panic.
+//! Results on stdout, words on stderr. A reader that goes away (`| head`, a terminal) ends neither in a panic.
 
 use clap::ArgMatches;
 use dropline_archive::whole_file;
 use dropline_failure::Failure;
 use dropline_printable::{printable, printable_json};
+use std::fs::File;
 use std::io::{ErrorKind, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 /// Says something on stderr, in a line of its own; nobody may be there to hear it.
@@ -40,11 +43,24 @@ fn write_out(text: &str) -> Result<(), Failure> {
         .and_then(|()| out.write_all(end.as_bytes()))
         .and_then(|()| out.flush())
     {
-        Err(why) if why.kind() != ErrorKind::BrokenPipe => {
+        Err(why) if !is_nobody_there(&why) => {
             Err(Failure::environment(format!("cannot write the result: {why}")))
         }
         _ => Ok(()),
     }
+}
+
+/// Whether it could not be written because its reader is gone: the other end of a pipe, or a terminal. What a disk does
+/// not take is lost.
+fn is_nobody_there(why: &std::io::Error) -> bool {
+    /// A terminal that hung up answers so, on each Unix.
+    const EIO: i32 = 5;
+    let is_device = || {
+        let stdout = std::io::stdout().as_fd().try_clone_to_owned().map(File::from);
+        let found = stdout.and_then(|stdout| stdout.metadata());
+        found.is_ok_and(|found| found.file_type().is_char_device())
+    };
+    why.kind() == ErrorKind::BrokenPipe || why.raw_os_error() == Some(EIO) && is_device()
 }
 
 /// Prints lines of JSON.
@@ -82,14 +98,14 @@ pub(crate) struct Heard<W>(pub(crate) W);
 impl<W: std::io::Write> std::io::Write for Heard<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         match self.0.write(bytes) {
-            Err(why) if why.kind() == ErrorKind::BrokenPipe => Ok(bytes.len()),
+            Err(why) if is_nobody_there(&why) => Ok(bytes.len()),
             written => written,
         }
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
         match self.0.flush() {
-            Err(why) if why.kind() == ErrorKind::BrokenPipe => Ok(()),
+            Err(why) if is_nobody_there(&why) => Ok(()),
             flushed => flushed,
         }
     }

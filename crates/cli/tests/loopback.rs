@@ -216,6 +216,88 @@ fn an_interrupted_trial_prints_and_keeps_what_it_counted() {
     }
 }
 
+/// A trial that is sent a signal as soon as it says that it offers something; the words before it are a shell's.
+fn signalled(
+    bench: &Bench,
+    before: &str,
+    target: &str,
+    duration: &str,
+    signal: &str,
+) -> (Option<i32>, Value) {
+    let program = env!("CARGO_BIN_EXE_dropline");
+    // A pipe would have to be read meanwhile.
+    let words =
+        format!("{before} exec {program} trial {target} --load=1kpps --json -o r.jsonl {duration} >out.json");
+    let mut command = Command::new("sh");
+    command.args(["-c", &words]).current_dir(bench.path("")).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let offers = said.find(|line| line.as_ref().is_ok_and(|line| line.contains("offered")));
+    assert!(offers.is_some(), "it never said that it offers something");
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    said.for_each(drop);
+    let code = child.wait().unwrap().code();
+    (code, serde_json::from_str(&bench.read("out.json")).unwrap_or_default())
+}
+
+#[test]
+fn a_terminal_that_is_gone_ends_a_trial_as_sigterm_does() {
+    for signal in ["-TERM", "-HUP", "-QUIT"] {
+        let bench = Bench::new();
+        let service = bench.serve(&[]);
+        let (code, json) = signalled(&bench, "", &service.target(), "--duration=60s", signal);
+        assert_eq!(code, Some(130), "{signal}: {json}");
+        assert!(json["offered"].as_u64().unwrap() > 0, "{signal}: {json}");
+        let kept: Value = serde_json::from_str(bench.read("r.jsonl").lines().nth(1).unwrap()).unwrap();
+        assert_eq!(
+            (&kept["offered"], &kept["forwarded"]),
+            (&json["offered"], &json["forwarded"]),
+            "{signal}"
+        );
+    }
+}
+
+/// Starts a command in a terminal, takes the terminal away when the command says that it offers something, and prints
+/// how it ended.
+const HANGS_UP: &str = "
+import os, pty, sys
+child, terminal = pty.fork()
+if child == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+said = b''
+while b'offered' not in said:
+    said += os.read(terminal, 4096)
+os.close(terminal)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+";
+
+#[test]
+fn a_trial_whose_terminal_hung_up_ends_as_one_that_was_stopped() {
+    let bench = Bench::new();
+    let service = bench.serve(&[]);
+    let (program, target) = (env!("CARGO_BIN_EXE_dropline"), service.target());
+    let words = [program, "trial", &target, "--load=1kpps", "--duration=60s", "-o", "r.jsonl"];
+    let mut python = Command::new("python3");
+    let ended = python.args(["-c", HANGS_UP]).args(words).current_dir(bench.path("")).output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(String::from_utf8_lossy(&ended.stdout).trim(), "130", "{said}");
+    let kept: Value = serde_json::from_str(bench.read("r.jsonl").lines().nth(1).unwrap()).unwrap();
+    assert!(kept["offered"].as_u64().unwrap() > 0, "{kept}");
+}
+
+#[test]
+fn a_trial_that_was_started_to_outlive_its_terminal_does() {
+    for signal in ["-HUP", "-QUIT"] {
+        let bench = Bench::new();
+        let service = bench.serve(&[]);
+        let ignored = format!("trap '' {};", &signal[1..]);
+        let (code, json) = signalled(&bench, &ignored, &service.target(), "--duration=4s", signal);
+        assert_ne!(code, Some(130), "{signal}: {json}");
+        assert_eq!(json["intended"], 4000, "{signal}: {json}");
+    }
+}
+
 #[test]
 fn a_trial_that_cannot_be_kept_is_printed_all_the_same() {
     let bench = Bench::new();
