@@ -13,6 +13,7 @@ mod loss;
 mod resampled;
 pub(crate) mod sides;
 mod tail;
+mod wandering;
 mod width;
 
 pub use judgement::{Answer, Verdict};
@@ -21,10 +22,11 @@ pub use width::WidthRatio;
 use crate::Binned;
 use curve::Curve;
 use difference::Difference;
-use judgement::{answer, judge};
+use judgement::{Pivot, answer, judge};
 use loss::Loss;
 use sides::{Side, Sides, differences, likeness};
 use tail::{Tail, Threshold};
+use wandering::Wandering;
 use width::Width;
 
 /// How the blocks of A and of B were measured.
@@ -120,11 +122,8 @@ impl Comparison {
         let effect = |of_a: Option<f64>| of_a.map_or(least, |value| (share * value.abs()).max(least));
 
         let difference = |p: f64| {
-            let pivot = Difference::of(&sides, p);
-            let (of_a, of_b) = pivot.of_each();
-            let smallest = effect(of_a);
-            let mut found = answer(&pivot, (of_a, of_b), smallest, smallest);
-            found.relative = found.estimate.zip(of_a).filter(|(_, a)| *a > 0.0).map(|(d, a)| d / a);
+            let mut found = of_quantile(&sides, p, effect);
+            found.relative = found.estimate.zip(found.of_a).filter(|(_, a)| *a > 0.0).map(|(d, a)| d / a);
             found.lost = (sides.a.whole.is_lost_at(p), sides.b.whole.is_lost_at(p));
             found
         };
@@ -202,11 +201,20 @@ pub struct Shift {
 pub fn shifts(a: &[Binned], b: &[Binned], design: Design, quantiles: &[f64]) -> Vec<Shift> {
     let sides = Sides::of(a, b, design);
     let shift = |&p: &f64| {
-        let pivot = Difference::of(&sides, p);
-        let found = answer(&pivot, pivot.of_each(), 0.0, 0.0);
+        let found = of_quantile(&sides, p, |_| 0.0);
         Some(Shift { p, estimate: found.estimate?, low: found.low, high: found.high })
     };
     quantiles.iter().filter_map(shift).collect()
+}
+
+/// What is said of a quantile: by the shares of events below it, or where they wander too much by the batches' own.
+fn of_quantile(sides: &Sides, p: f64, effect: impl Fn(Option<f64>) -> f64) -> Answer {
+    let shares = Difference::of(sides, p);
+    let batches = Wandering::instead_of(&shares, sides, p);
+    let of_each = batches.map_or_else(|| shares.of_each(), |batches| batches.of_each());
+    let pivot: &dyn Pivot = batches.as_ref().map_or(&shares, |batches| batches);
+    let smallest = effect(of_each.0);
+    answer(pivot, of_each, smallest, smallest)
 }
 
 /// A given threshold is asked of all events. A's own percentile is read off one half of A and asked of the other half

@@ -4,9 +4,8 @@ use super::fit::unit;
 use super::layout::Page;
 use crate::number::{JOIN, count, percent, three};
 use crate::style::{Ink, Style};
-use dropline_record::VerdictWord;
 use dropline_record::compared::{QuestionLine, WidthLine};
-use dropline_record::{CaveatLine, Compared};
+use dropline_record::{CaveatLine, Compared, DesignWord, VerdictWord};
 
 /// Peaks of a side that are named, the heaviest.
 const SHOWN_MODES: usize = 4;
@@ -144,8 +143,32 @@ fn story(compared: &Compared) -> String {
     match (found.is_empty(), compared.verdict) {
         (false, _) => found.join(", "),
         (true, VerdictWord::Equivalent) => "no difference that matters".into(),
-        (true, _) => "these events do not show a difference, and do not rule one out".into(),
+        (true, _) => {
+            let wanders =
+                |caveat: &CaveatLine| ["alike_slices", "dependent_events"].contains(&caveat.code.as_str());
+            let in_turns = compared.design == DesignWord::Interleaved;
+            undecided(compared.p_b_slower, compared.caveats.iter().any(wanders), in_turns)
+        }
     }
+}
+
+/// From this share of pairs on, what was seen is a difference, though it may be chance.
+const NEARLY_ALL: f64 = 0.95;
+
+/// What was seen and is no evidence: hardly a pair the other way round is told with what keeps it from being any.
+fn undecided(b_slower: Option<f64>, wanders: bool, in_turns: bool) -> String {
+    let nearly_all = b_slower.map(|slower| (slower.max(1.0 - slower), slower > 0.5));
+    let Some((share, longer)) = nearly_all.filter(|(share, _)| *share >= NEARLY_ALL) else {
+        return "these events do not show a difference, and do not rule one out".into();
+    };
+    let how = if longer { "longer" } else { "shorter" };
+    let why =
+        if wanders { "the measurement wanders too much" } else { "there are too few events or time slices" };
+    let cure = if in_turns { "measure longer" } else { "measure in turns (--abba), or longer" };
+    format!(
+        "an event of B is {how} than one of A in {} of pairs, but {why} to rule out chance: {cure}",
+        percent(share)
+    )
 }
 
 fn percentile(compared: &Compared) -> String {
@@ -330,6 +353,27 @@ fn signed(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nearly_every_pair_one_way_round_is_never_called_no_difference() {
+        for slower in [None, Some(0.5), Some(0.94), Some(0.06)] {
+            assert!(undecided(slower, true, false).contains("do not show a difference"), "{slower:?}");
+        }
+        for (slower, seen) in [
+            (1.0, "longer than one of A in 100"),
+            (0.0, "shorter than one of A in 100"),
+            (0.05, "shorter than one of A in 95"),
+        ] {
+            let said = undecided(Some(slower), true, false);
+            assert!(said.contains(seen) && !said.contains("do not show"), "{said}");
+            assert!(
+                said.contains("wanders too much") && said.ends_with("measure in turns (--abba), or longer"),
+                "{said}"
+            );
+        }
+        let few = undecided(Some(1.0), false, true);
+        assert!(few.contains("too few events") && few.ends_with("measure longer"), "{few}");
+    }
 
     #[test]
     fn a_difference_that_is_larger_than_what_matters_is_never_said_to_be_perhaps_less() {

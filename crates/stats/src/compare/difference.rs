@@ -4,7 +4,7 @@ use super::Design;
 use super::judgement::Pivot;
 use super::resampled::Resampled;
 use super::sides::{Side, Sides, Spread};
-use crate::special::{normal_quantile, normal_tails};
+use crate::special::{normal_quantile, normal_tails, student_quantile};
 
 /// A difference of quantiles and how it is distributed, given what each side says of its own.
 ///
@@ -22,7 +22,7 @@ pub(super) struct Difference {
 }
 
 /// Fewer events than this beyond a quantile cannot bear it.
-const BORNE_BY: f64 = 5.0;
+pub(super) const BORNE_BY: f64 = 5.0;
 /// Standard errors that a side is moved by, to either side, and the steps.
 const FARTHEST: f64 = 8.0;
 /// Resampled quantiles are steps themselves: they are looked at more finely.
@@ -84,6 +84,17 @@ impl Difference {
     /// The quantiles themselves.
     pub(super) fn of_each(&self) -> (Option<f64>, Option<f64>) {
         (self.of_a, self.of_b)
+    }
+
+    /// Whether its 95 % interval ends on the side where no change is.
+    pub(super) fn is_bounded_toward_none(&self) -> bool {
+        let (low, high) = self.ends(student_quantile(self.freedom, 0.975));
+        match self.estimate() {
+            Some(estimate) if estimate > 0.0 => low.is_some(),
+            Some(estimate) if estimate < 0.0 => high.is_some(),
+            Some(_) => true,
+            None => false,
+        }
     }
 
     fn at(&self, probability: f64) -> Option<f64> {
