@@ -53,8 +53,17 @@ pub fn parse(text: &str, apart: Apart, hints: &Hints) -> Result<Imported, Import
     let fields = |number: usize, line: &str| {
         apart.fields(line, sign).ok_or_else(|| ImportError::line(number, line, "a quote that ends"))
     };
-    let names = fields(header, first)?;
-    let named = names.iter().all(|name| is_word(name));
+    let next = lines.clone().next();
+    let mut names = fields(header, first)?;
+    if apart == Apart::Blanks
+        && first.starts_with('\t')
+        && next.is_some_and(|(_, row)| !row.starts_with('\t'))
+    {
+        // The tab stands behind a name that is empty, and is no margin.
+        names.insert(0, String::new());
+    }
+    let row_below = next.and_then(|(_, row)| apart.fields(row, sign)).unwrap_or_default();
+    let named = are_names(&names, &row_below);
     let mut rows = (!named).then_some((header, first)).into_iter().chain(lines).peekable();
     let &(number, first) = rows.peek().ok_or(ImportError::Ends { expected: VALUE })?;
     let row = alike(&names, number, first, fields(number, first)?)?;
@@ -172,11 +181,18 @@ impl Columns {
             let mut said = rows.iter().map(|row| &row[at]).filter(|text| !text.is_empty()).peekable();
             said.peek().is_none() || said.any(|text| text.parse::<f64>().is_ok())
         };
-        let numeric: Vec<usize> = (0..names.len()).filter(|&at| is_numeric(at)).collect();
+        let is_empty = |at: usize| names[at].is_empty() && rows.iter().all(|row| row[at].is_empty());
+        let numeric: Vec<usize> =
+            (0..names.len()).filter(|&at| is_numeric(at) && !(named && is_empty(at))).collect();
         let counts = |at: usize| named && COUNTS.contains(&names[at].to_ascii_lowercase().as_str());
         match numeric.as_slice() {
             [] => Err(Unclear::NoNumber),
             &[count] if counts(count) => Err(Unclear::NoNumber),
+            // It numbers the rows, or the first line is none of names.
+            &[value] if named && names[value].is_empty() => Err(Unclear::Said(format!(
+                "the column of numbers has no name: say --column {} if it holds the values",
+                value + 1
+            ))),
             &[value] => {
                 let name = if named { format!("{:?}", names[value]) } else { (value + 1).to_string() };
                 let note = (names.len() > 1).then(|| format!("column {name} was taken"));
@@ -201,7 +217,29 @@ impl Columns {
 }
 
 fn all(names: &[String], named: bool) -> String {
-    if named { names.join(", ") } else { format!("1 to {}", names.len()) }
+    if !named {
+        return format!("1 to {}", names.len());
+    }
+    let told = names.iter().enumerate().map(|(at, name)| match name.as_str() {
+        "" => format!("number {} (it has no name)", at + 1),
+        name => name.to_owned(),
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a first line names the columns of the row below it. The column that numbers the rows may have no name, and one
+/// that is empty; where no column was named, pandas numbers the others from 0.
+fn are_names(names: &[String], below: &[String]) -> bool {
+    let may_lack = |at: usize| at == 0 || below.get(at).is_none_or(String::is_empty);
+    let is_name = |(at, name): (usize, &String)| is_word(name) || (name.is_empty() && may_lack(at));
+    let some_word = names.iter().any(|name| is_word(name));
+    (some_word && names.iter().enumerate().all(is_name)) || are_numbered(names, below)
+}
+
+fn are_numbered(names: &[String], below: &[String]) -> bool {
+    let [first, others @ ..] = names else { return false };
+    let in_order = others.iter().enumerate().all(|(at, name)| *name == at.to_string());
+    first.is_empty() && !others.is_empty() && in_order && below.first().is_some_and(|cell| cell == "0")
 }
 
 impl Apart {
@@ -375,6 +413,41 @@ mod tests {
         let why = csv("latency_ms,code\nNaN,200\n12,200\n", &[]).unwrap_err().to_string();
         assert!(why.contains("--column"), "no column is taken because another one begins with NaN: {why}");
         assert!(tsv("at latency\n1 12\n2 13\n").unwrap_err().to_string().contains("--column"));
+    }
+
+    #[test]
+    fn a_first_line_names_the_columns_though_the_one_of_row_numbers_has_no_name() {
+        for (text, apart) in [
+            (",ts,latency_ms\n0,0.0,12\n1,0.1,13\n", Apart::Commas),
+            ("\"\",\"ts\",\"latency_ms\"\n\"1\",0.0,12\n\"2\",0.1,13\n", Apart::Commas),
+            (";ts;latency_ms\n0;0.0;12\n1;0.1;13\n", Apart::Commas),
+            ("\tts\tlatency_ms\n0\t0.0\t12\n1\t0.1\t13\n", Apart::Blanks),
+        ] {
+            assert_eq!(looks(text), Some(apart), "{text}");
+            let read = |column: &[&str]| {
+                let columns = column.iter().map(|column| (*column).to_owned()).collect();
+                parse(text, apart, &Hints { columns, ..Hints::default() })
+            };
+            for column in ["latency_ms", "3"] {
+                let read = read(&[column]).unwrap();
+                assert_eq!(cells(&read), [(12, 1), (13, 1)], "{text}");
+                assert_eq!(read.counted.meaning().unit_ns, 1_000_000, "{text}");
+            }
+            let why = read(&[]).err().unwrap().to_string();
+            assert!(why.contains("number 1 (it has no name), ts, latency_ms"), "{why}");
+        }
+        // Of a series without a name, and of a table that ends each line with a comma.
+        assert_eq!(cells(&csv(",0\n0,12\n1,13\n", &["2"]).unwrap()), [(12, 1), (13, 1)]);
+        assert_eq!(cells(&csv("path,latency_ms,\n/a,12,\n/b,13,\n", &[]).unwrap()), [(12, 1), (13, 1)]);
+    }
+
+    #[test]
+    fn a_first_row_that_lacks_its_value_is_not_taken_for_names_in_silence() {
+        for text in
+            ["GET,\nPUT,12\n", ",GET\n12,PUT\n13,PUT\n", ",7\n12,3\n", "path,latency_ms\n/a,\n/b,12\n"]
+        {
+            assert!(csv(text, &[]).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -315,10 +315,12 @@ fn rows(fit: &Fit) -> Vec<Span> {
     let mut cells = fit.histogram.iter().peekable();
     while cells.peek().is_some() {
         let width = (low * (ratio - 1.0)).max(step);
-        let high = low + ((width / tick).round().max(1.0)) * tick;
+        let mut high = low + ((width / tick).round().max(1.0)) * tick;
         let mut events = 0;
+        // Where in a wide cell its events lie is not known: the row is as wide as it.
         while let Some(cell) = cells.next_if(|cell| cell.low < high - tick * 1e-6) {
             events += cell.count.0;
+            high = high.max(cell.high);
         }
         rows.push(Span { low, high, events });
         low = high;
@@ -338,5 +340,24 @@ pub(crate) fn unit(unit_ns: u64) -> &'static str {
         1_000_000 => "ms",
         1_000_000_000 => "s",
         _ => "units",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dropline_record::Count;
+    use dropline_record::fit::CellLine;
+
+    #[test]
+    fn a_wide_cell_is_drawn_as_wide_as_it_is() {
+        let cell = |low: f64, high: f64, count: u64| CellLine { low, high, count: Count(count) };
+        let histogram = vec![cell(29.0, 30.0, 1), cell(30.0, 1041.0, 4986), cell(1041.0, 4031.0, 5001)];
+        let fit = Fit { histogram, quantum_ns: 1000.0, unit_ns: 1000, ..Fit::default() };
+        let found: Vec<(f64, f64, u64)> =
+            rows(&fit).iter().map(|row| (row.low, row.high, row.events)).collect();
+        assert!(found.iter().all(|row| row.2 > 0), "{found:?}");
+        assert_eq!(found.last().map(|row| (row.1, row.2)), Some((4031.0, 5001)), "{found:?}");
+        assert_eq!(found.iter().map(|row| row.2).sum::<u64>(), 9988);
     }
 }
