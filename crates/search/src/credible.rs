@@ -211,10 +211,10 @@ impl Credible {
         let found = self.probe.as_ref().and_then(LowLoadProbe::found).filter(|_| is_zero_loss(goal));
         match (found, outcome.result.level()) {
             (Some((lossy, clean)), Some(level)) if outcome.lower.is_some_and(|lower| lossy < lower) => {
-                let lower = clean.unwrap_or(self.range.min());
-                let middle = Rate::pps(libm::sqrt(lower.as_pps() * lossy.as_pps()));
-                let median = middle.map_or(lower, |middle| middle.clamp(lower, lossy));
-                GoalOutcome { lower: Some(lower), result: GoalResult::Wide { median, level }, ..outcome }
+                let lowest = clean.unwrap_or(self.range.min());
+                let middle = Rate::pps(libm::sqrt(lowest.as_pps() * lossy.as_pps()));
+                let median = middle.map_or(lowest, |middle| middle.clamp(lowest, lossy));
+                GoalOutcome { lower: clean, result: GoalResult::Wide { median, level }, ..outcome }
             }
             _ => outcome,
         }

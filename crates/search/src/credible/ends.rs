@@ -98,7 +98,13 @@ impl Shown {
     }
 
     /// The answer of a system that loses much at every load, which a generous goal may allow.
-    pub(super) fn without_knee(&self, range: LoadRange, level: Ratio, capped: bool) -> GoalOutcome {
+    pub(super) fn without_knee(
+        &self,
+        goal: &Goal,
+        range: LoadRange,
+        level: Ratio,
+        capped: bool,
+    ) -> GoalOutcome {
         let (min, max) = (range.min(), range.max());
         let (lower, upper, result) = if self.min < 0 {
             (None, Some(min), GoalResult::BelowMinimum { level })
@@ -107,7 +113,8 @@ impl Shown {
         } else {
             let median =
                 Rate::pps(libm::sqrt(min.as_pps() * max.as_pps())).map_or(min, |load| range.clamp(load));
-            (Some(min), Some(max), GoalResult::Wide { median, level })
+            let lower = self.bears(goal, libm::log(min.as_pps())).then_some(min);
+            (lower, Some(max), GoalResult::Wide { median, level })
         };
         GoalOutcome { lower, upper, conditional_throughput_pps: None, result }
     }

@@ -267,6 +267,7 @@ impl GoalSearch {
             least: if cloud.scatter(0.5) > SCATTER { 0.5 * NARROWEST } else { 0.0 },
             shown: UNCERTAIN,
             certain: UNCERTAIN,
+            borne_minimum: None,
         };
         // Of trials that depend on one another a few tell no more than one.
         let certain = |goal: &Goal, shown: &Shown| match self.doubt.is_none() {
@@ -274,7 +275,10 @@ impl GoalSearch {
             false => UNCERTAIN,
         };
         let view = |(goal, shown): (&Goal, &Shown)| {
-            View::of(goal, cloud, Stated { shown: shown.between(), certain: certain(goal, shown), ..stated })
+            let (min, _) = view::logs(self.range);
+            let borne_minimum = Some(min).filter(|_| shown.bears(goal, min));
+            let (shown, certain) = (shown.between(), certain(goal, shown));
+            View::of(goal, cloud, Stated { shown, certain, borne_minimum, ..stated })
         };
         self.views = self.goals.iter().zip(&self.shown).map(view).collect();
     }
@@ -340,7 +344,8 @@ impl GoalSearch {
     }
 
     fn best_load(&self, cloud: &Particles) -> Option<Rate> {
-        if let Some(load) = self.unshown().or_else(|| self.plainly()).or_else(|| self.unborne()) {
+        let unborne = || self.minimum().or_else(|| self.unborne());
+        if let Some(load) = self.unshown().or_else(|| self.plainly()).or_else(unborne) {
             return Some(self.range.clamp(load));
         }
         let draws = cloud.sample(choice::draws());
@@ -392,6 +397,13 @@ impl GoalSearch {
         ends.find_map(load)
     }
 
+    /// The lowest load of the range, where all that is open is whether trials bear it as a lower end.
+    fn minimum(&self) -> Option<Rate> {
+        let mut open = self.unsettled().peekable();
+        open.peek()?;
+        open.all(|(goal, view)| view.lacks_minimum(goal, self.range)).then_some(self.range.min())
+    }
+
     /// Where the next trial belongs for a goal of which the model knows much less than the trials show.
     fn plainly(&self) -> Option<Rate> {
         let open = self.unsettled().filter(|_| self.trials >= SETTLING);
@@ -437,9 +449,10 @@ impl GoalSearch {
             Stage::AtMaximum => {
                 one_by_one(&|goal| self.shown[goal].at_maximum(self.range, self.level_ratio(), self.capped))
             }
-            Stage::BelowMinimum => {
-                one_by_one(&|goal| self.shown[goal].without_knee(self.range, self.level_ratio(), self.capped))
-            }
+            Stage::BelowMinimum => one_by_one(&|goal| {
+                let (shown, level) = (&self.shown[goal], self.level_ratio());
+                shown.without_knee(&self.goals[goal], self.range, level, self.capped)
+            }),
             Stage::Weighing(_) => one_by_one(&|goal| {
                 self.views[goal].answer(&self.goals[goal], self.range, self.level_ratio(), self.capped)
             }),

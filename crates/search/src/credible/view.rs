@@ -25,6 +25,8 @@ pub(super) struct View {
     shown: (f64, f64),
     /// Loads that the truth is not below and not above, whatever is believed.
     certain: (f64, f64),
+    /// Whether trials bear the lowest load of the range as a lower end; an interval that reaches below it has none otherwise.
+    is_minimum_borne: bool,
 }
 
 /// What an interval is made of beside the belief.
@@ -40,6 +42,8 @@ pub(super) struct Stated {
     pub(super) shown: (f64, f64),
     /// Loads that the truth is not below and not above, whatever is believed.
     pub(super) certain: (f64, f64),
+    /// Logarithm of the lowest load of the range, where trials bear it as a lower end.
+    pub(super) borne_minimum: Option<f64>,
 }
 
 impl View {
@@ -58,6 +62,7 @@ impl View {
             most: (low, high),
             shown: stated.shown,
             certain: stated.certain,
+            is_minimum_borne: stated.borne_minimum.is_some_and(|min| min <= median),
         }
     }
 
@@ -132,13 +137,22 @@ impl View {
         if upper <= range.min() && upper < range.max() {
             return (None, Some(range.min()));
         }
-        (Some(range.clamp(rate(lower))), (upper < range.max()).then_some(upper))
+        // Where trials do not bear the lowest load, no load bounds it from below.
+        let lower = Some(range.clamp(rate(lower)));
+        let lower = lower.filter(|lower| *lower > range.min() || self.is_minimum_borne);
+        (lower, (upper < range.max()).then_some(upper))
+    }
+
+    /// Whether nothing but evidence for a lower end at the lowest load of the range keeps it from being settled.
+    pub(super) fn lacks_minimum(&self, goal: &Goal, range: LoadRange) -> bool {
+        let borne = Self { is_minimum_borne: true, ..*self };
+        !self.is_settled(goal, range) && borne.is_settled(goal, range)
     }
 
     /// Whether the model believes an interval within its goal's width, or beyond an end of the range.
     pub(super) fn is_believed(&self, goal: &Goal, range: LoadRange) -> bool {
         let (shown, certain) = ((f64::INFINITY, f64::NEG_INFINITY), UNCERTAIN);
-        Self { shown, certain, ..*self }.is_settled(goal, range)
+        Self { shown, certain, is_minimum_borne: true, ..*self }.is_settled(goal, range)
     }
 
     /// Whether the model believes it or trials show it: another trial belongs to a goal of which neither is so.
@@ -155,7 +169,7 @@ impl View {
     pub(super) fn is_settled(&self, goal: &Goal, range: LoadRange) -> bool {
         match self.ends(range) {
             (Some(lower), upper) => width(lower, upper.unwrap_or(range.max())) <= goal.width.as_f64(),
-            (None, _) => true,
+            (None, upper) => upper.is_some_and(|upper| upper <= range.min()),
         }
     }
 
@@ -196,8 +210,8 @@ impl View {
         let median = median.clamp(lower.unwrap_or(range.min()), upper.unwrap_or(range.max()));
         let settled = self.is_settled(goal, range);
         let result = match (lower, upper) {
-            (None, _) => GoalResult::BelowMinimum { level },
-            (Some(_), None) if capped => GoalResult::Irregular(Irregular::GeneratorLimited),
+            (None, Some(_)) if settled => GoalResult::BelowMinimum { level },
+            (_, None) if capped => GoalResult::Irregular(Irregular::GeneratorLimited),
             (Some(_), None) if settled => GoalResult::AtMaximum { level },
             _ if settled => GoalResult::Narrow { median, level },
             _ => GoalResult::Wide { median, level },

@@ -195,6 +195,36 @@ fn a_system_without_loss_is_at_the_maximum_and_a_dead_one_below_the_minimum() {
     }
 }
 
+/// Most trials at the lowest load fail then, and a few do not.
+#[test]
+fn a_limit_a_little_below_the_lowest_load_is_never_said_to_be_at_it() {
+    let rate = |mpps: f64| Rate::pps(mpps * 1e6).unwrap();
+    for (capacity, seed) in [(0.98, 1), (0.99, 1), (0.99, 2), (0.99, 3), (0.99, 5), (0.994, 2), (0.994, 4)] {
+        for max in [4.0, 1.02] {
+            let settings = Settings { seed, capacity: Some(rate(capacity)), ..Settings::default() };
+            let range = LoadRange::new(rate(1.0), rate(max)).unwrap();
+            let ended = search_for("noisy", settings, &Preset::Csit.goals(), range, BUDGET);
+            for answer in &ended.answers {
+                assert!(holds(answer), "{capacity} {max} {seed}: {answer:?}");
+                assert!(
+                    !matches!(answer.0.result, GoalResult::Narrow { .. }),
+                    "{capacity} {seed}: {answer:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_limit_a_little_above_the_lowest_load_is_narrow_once_trials_bear_that_load() {
+    let rate = |mpps: f64| Rate::pps(mpps * 1e6).unwrap();
+    let settings = Settings { seed: 1, capacity: Some(rate(1.0005)), ..Settings::default() };
+    let range = LoadRange::new(rate(1.0), rate(4.0)).unwrap();
+    for answer in &search_for("hard", settings, &Preset::Csit.goals(), range, BUDGET).answers {
+        assert!(holds(answer) && matches!(answer.0.result, GoalResult::Narrow { .. }), "{answer:?}");
+    }
+}
+
 /// The interval reaches beyond the range then: it is no reason to say that it lies below.
 #[test]
 fn a_target_that_meets_a_goal_at_the_highest_load_is_never_below_the_minimum() {

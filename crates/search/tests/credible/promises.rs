@@ -78,6 +78,7 @@ fn world() -> impl Strategy<Value = World> {
         Just(World::Anything),
         Just(World::Contrary),
         (-0.1..1.1, 0.0..0.3).prop_map(|(limit, scatter)| World::Knee(limit, scatter)),
+        (-0.01..0.01, 0.0..0.05).prop_map(|(limit, scatter)| World::Knee(limit, scatter)),
     ]
 }
 
@@ -151,6 +152,25 @@ fn check_that_a_failure_shows_it(
     Ok(())
 }
 
+/// The lowest load is said not to be too high only where trials at it and above met the goal, and oftener than trials at it
+/// failed.
+fn check_that_its_trials_bear_the_lowest_load(
+    case: &Case,
+    search: &Credible,
+    trials: &[Trial],
+) -> Result<(), TestCaseError> {
+    let min = case.config.range.min();
+    for (outcome, goal) in search.outcome().iter().zip(&case.config.goals) {
+        let told = trials.iter().filter(|trial| !trial.is_void_at(goal.loss_ratio));
+        let (bad, good): (Vec<&Trial>, Vec<&Trial>) = told.partition(|trial| trial.exceeds(goal.loss_ratio));
+        let bad = bad.iter().filter(|trial| trial.input.load == min).count();
+        if outcome.lower == Some(min) {
+            prop_assert!(good.len() > bad, "{} met it, {bad} failed: {outcome:?}", good.len());
+        }
+    }
+    Ok(())
+}
+
 fn check_bounds(case: &Case, search: &Credible) -> Result<(), TestCaseError> {
     let range = case.config.range;
     for ((bounds, outcome), goal) in search.bounds().iter().zip(search.outcome()).zip(&case.config.goals) {
@@ -195,6 +215,12 @@ proptest! {
         prop_assert!(before_last <= case.config.budget, "{before_last:?}");
         check_bounds(&case, &ended)?;
         check_that_a_failure_shows_it(&case, &ended, &trials)?;
+    }
+
+    #[test]
+    fn no_lower_end_is_at_the_lowest_load_where_its_own_trials_deny_it(case in any_case(), most in 0..60usize) {
+        let (search, trials) = search(&case, &[], most);
+        check_that_its_trials_bear_the_lowest_load(&case, &search, &trials)?;
     }
 
     #[test]
