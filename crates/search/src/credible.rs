@@ -206,6 +206,18 @@ impl Credible {
         }))
     }
 
+    /// A probe is a trial too: where it failed below an end, more good ones have to bear that end. They are made once the
+    /// probes are over, unless these deny the end altogether.
+    fn note_probe(&mut self, trial: &Trial, is_over: bool) {
+        let Some(place) = self.inquiries.iter().position(|one| one.goals().iter().any(is_zero_loss)) else {
+            return;
+        };
+        self.inquiries[place].note_probe(trial);
+        if is_over && self.probe.as_ref().is_some_and(|probe| probe.found().is_none()) {
+            self.current = place;
+        }
+    }
+
     /// The answer to a zero-loss goal when packets were lost far below it.
     fn lowered(&self, outcome: GoalOutcome, goal: &Goal) -> GoalOutcome {
         let found = self.probe.as_ref().and_then(LowLoadProbe::found).filter(|_| is_zero_loss(goal));
@@ -244,7 +256,11 @@ impl Algorithm for Credible {
         self.waits = self.waits.max(trial.elapsed.saturating_sub(trial.input.duration));
         match (self.inquiries.get_mut(self.current), &mut self.probe) {
             (Some(inquiry), _) => inquiry.record(trial),
-            (None, Some(probe)) => probe.record(trial),
+            (None, Some(probe)) => {
+                probe.record(trial);
+                let is_over = probe.next_trial().is_none();
+                self.note_probe(trial, is_over);
+            }
             (None, None) => {}
         }
         self.decide();

@@ -8,6 +8,7 @@ use super::diagnostics::{self, Diagnostics};
 use super::discarded::Discarded;
 use super::ends::Shown;
 use super::first_load::FirstLoad;
+use super::is_zero_loss;
 use super::locate::{Locate, Place};
 use super::model::Evidence;
 use super::particles::Particles;
@@ -168,6 +169,12 @@ impl GoalSearch {
             }
             Stage::AtMaximum | Stage::BelowMinimum => {}
         }
+    }
+
+    /// Learns what a probe far below says of the goals without loss, but for what is believed.
+    pub(super) fn note_probe(&mut self, trial: &Trial) {
+        let zero_loss = self.goals.iter().zip(&mut self.shown).filter(|(goal, _)| is_zero_loss(goal));
+        zero_loss.for_each(|(goal, shown)| shown.note(trial, goal, self.range));
     }
 
     /// The highest load that is worth another trial, where our own side did not bear this one.
