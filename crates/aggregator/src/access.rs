@@ -15,7 +15,7 @@ pub struct Network {
 
 /// A word that names no network.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{0:?} is no network; write 192.168.1.0/24, 192.168.1.7 or fd00::/8")]
+#[error("{0:?} is not a network; write 192.168.1.0/24, 192.168.1.7 or fd00::/8")]
 pub struct NetworkError(String);
 
 impl Network {

@@ -29,7 +29,7 @@ pub enum AskError {
     #[error("nothing listens at {0}")]
     Closed(SocketAddr),
     /// What came is no report.
-    #[error("what {target} answers is no report: {why}")]
+    #[error("what {target} answers is not a report: {why}")]
     NoReport {
         /// Who answered.
         target: SocketAddr,
@@ -171,7 +171,7 @@ pub fn allowed(word: &str) -> Result<SocketAddr, Failure> {
 pub fn resolve(word: &str) -> Result<SocketAddr, Failure> {
     let word = word.strip_prefix("heartbeat://").unwrap_or(word);
     let host_and_port = host_and_port(word)
-        .ok_or_else(|| Failure::usage(format!("{word:?} is no address; write 127.0.0.1:9060")))?;
+        .ok_or_else(|| Failure::usage(format!("{word:?} is not an address; write 127.0.0.1:9060")))?;
     let mut found: Vec<SocketAddr> = host_and_port
         .to_socket_addrs()
         .map_err(|why| Failure::environment(format!("{word} is not known: {why}")))?

@@ -138,7 +138,7 @@ pub(crate) fn junk_doubt(junk: u64) -> Option<Doubt> {
     (junk > 0).then(|| Doubt {
         code: "junk",
         text: format!(
-            "datagrams from the aggregator's address that are no reports, or damaged ones: {junk}; they were passed over"
+            "datagrams from the aggregator's address that are not reports, or are damaged: {junk}; they were passed over"
         ),
     })
 }

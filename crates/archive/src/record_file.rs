@@ -225,7 +225,7 @@ impl Kept {
             return Ok(());
         }
         Err(Failure::environment(format!(
-            "{} is no longer there: the record was removed, or has another name, since the search began",
+            "{} is gone: the record was removed, or has another name, since the search began",
             self.path.display()
         ))
         .advice(
@@ -283,11 +283,11 @@ fn exists_already(path: &Path, header: &Header) -> Failure {
     let search = header.verb == "search";
     match std::fs::metadata(path) {
         Ok(data) if !data.is_file() => {
-            Failure::usage(format!("{} is no file that a record can be kept in", path.display()))
+            Failure::usage(format!("{} is not a file that a record can be kept in", path.display()))
                 .advice("name a new file: -o FILE   or keep no record: -o -")
         }
         _ if search => failure.advice(format!(
-            "go on with it:  dropline search --resume {} {}   or name another: -o FILE",
+            "resume it:  dropline search --resume {} {}   or name another: -o FILE",
             quoted_path(path),
             quoted(&header.target)
         )),
@@ -351,7 +351,7 @@ fn text_of<'a>(bytes: &'a [u8], path: &Path) -> Result<Cow<'a, str>, Failure> {
     match std::str::from_utf8(bytes) {
         Err(why) if bytes[why.valid_up_to()..].contains(&b'\n') => {
             let at = why.valid_up_to();
-            Err(Failure::environment(format!("{} is no record: byte {at} is not text", path.display())))
+            Err(Failure::environment(format!("{} is not a record: byte {at} is not text", path.display())))
         }
         _ => Ok(String::from_utf8_lossy(bytes)),
     }
@@ -433,7 +433,7 @@ fn cannot_write(path: &Path, why: &std::io::Error) -> Failure {
     let failure = Failure::environment(format!("cannot write {}: {why}", path.display()));
     match why.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => failure
-            .advice("what was written before is kept: free some space and go on with a search by --resume, or name a file \
+            .advice("what was written before is kept: free some space and resume a search by --resume, or name a file \
              elsewhere: -o FILE"),
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             failure.advice("name a file elsewhere: -o FILE")

@@ -24,7 +24,7 @@ pub fn may_draw(path: &Path, mark: &str) -> Result<(), Failure> {
     match read {
         Ok(_) if begins || found.len() == 0 => Ok(()),
         _ => Err(Failure::usage(format!(
-            "{} exists already and is no page or plot of dropline's: it is not written over",
+            "{} exists already and is not a page or plot of dropline's: it is not written over",
             path.display()
         ))
         .advice("name another file, or move this one away")),

@@ -238,7 +238,7 @@ fn algorithm(
     Ok(algorithm)
 }
 
-/// How often an interval shall hold the truth.
+/// How often an interval shall hold the true value.
 pub(crate) fn level(text: &str) -> Result<f64, Failure> {
     let level = read("--level", quantities::ratio(text))?.as_f64();
     if level > 0.0 && level < 1.0 {

@@ -92,7 +92,7 @@ fn what_is_no_file_is_no_record_to_go_on_with() {
     refused(
         &["search", "sim:hard", "-q", "-o", "/dev/null"],
         2,
-        &["/dev/null is no file that a record can be kept in", "-o -"],
+        &["/dev/null is not a file that a record can be kept in", "-o -"],
     );
 }
 

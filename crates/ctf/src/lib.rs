@@ -45,7 +45,7 @@ impl fmt::Display for CtfError {
             Self::NoMetadata(path) => {
                 write!(
                     f,
-                    "{} is no trace: it has no file called metadata, nor has a directory in it",
+                    "{} is not a trace: it has no file called metadata, nor has a directory in it",
                     path.display()
                 )
             }

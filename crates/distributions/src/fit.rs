@@ -23,7 +23,7 @@ const COARSE_NS: f64 = 100.0;
 /// How a distribution is looked at.
 #[derive(Clone, Debug)]
 pub struct FitPlan {
-    /// How often intervals hold the truth, were the events independent.
+    /// How often intervals hold the true value, were the events independent.
     pub level: f64,
     /// The tail begins above this, in nanoseconds; `None` takes the highest percentile that the events bear.
     pub above_ns: Option<f64>,

@@ -179,7 +179,7 @@ fn study(same: &[(Memory, Cell)], different: &[(Memory, Cell, Cell)], pairs: u32
         tables: vec![
             Table {
                 title: "False differences".into(),
-                note: "Any of the three questions, after Holm; ± is what chance does to the number of pairs.".into(),
+                note: "Any of the three questions, after Holm; ± is the scatter of so many pairs.".into(),
                 columns: ["memory", "in turns", "apart", "Welch", "Mann-Whitney", "bar"].map(String::from).into(),
                 rows: false_rows.collect(),
             },
@@ -187,7 +187,7 @@ fn study(same: &[(Memory, Cell)], different: &[(Memory, Cell, Cell)], pairs: u32
                 title: "Differences found, measured in turns".into(),
                 note: "B is 5 % slower; or has twice as many events beyond A's 99th percentile. The oracle sees the same \
                        difference and knows how such differences scatter where nothing differs, from the pairs above; \
-                       it asks one question instead of three. It is no bound: a comparison sees where the median is dense \
+                       it asks one question instead of three. It is not a bound: a comparison sees where the median is dense \
                        with events, and what neighbouring blocks have in common."
                     .into(),
                 columns: ["memory", "median +5 %", "oracle", "tail mass x2", "oracle", "bar"].map(String::from).into(),

@@ -58,7 +58,7 @@ pub fn study(name: &str, text: &str) -> Option<Result<Study, Failure>> {
 /// # Errors
 /// If a line is no run, or there is none.
 pub(super) fn some<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, Failure> {
-    let found = runs(text).map_err(|(line, why)| format!("line {line} is no run: {why}"));
+    let found = runs(text).map_err(|(line, why)| format!("line {line} is not a run: {why}"));
     let found = found.and_then(|runs| if runs.is_empty() { Err("no run was kept".into()) } else { Ok(runs) });
     found.map_err(Failure::environment)
 }

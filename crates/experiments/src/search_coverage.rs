@@ -1,4 +1,4 @@
-//! How often does an answer hold the truth? All algorithms on all simulated systems, whose truth is known.
+//! How often does an answer hold the true value? All algorithms on all simulated systems, whose truth is known.
 //!
 //! Time is virtual, a trial costs half a second beyond its duration. Each search is asked for no loss and for
 //! 0.5 % loss; of each goal the truth is the load up to which one more of its trials exceeds its loss ratio with
@@ -165,17 +165,17 @@ fn calibration(ended: &[Ended]) -> Calibration {
     let (held, of) = pooled(ended, LEVEL, &[0, 1]);
     Calibration {
         title: format!(
-            "Of intervals that state 95 %, {:.1} % hold the truth where trials are alike and the knee is not hard",
+            "Of intervals that state 95 %, {:.1} % hold the true value where trials are alike and the knee is not hard",
             100.0 * held as f64 / of.max(1) as f64
         ),
         caption: "Searches of the algorithm credible on systems whose trials are alike, hard knees left out; on the \
-                  diagonal an interval holds the truth exactly as often as it says, above it more often."
+                  diagonal an interval holds the true value exactly as often as it says, above it more often."
             .into(),
         lines: vec![line("no loss", &[0]), line("0.5 % loss", &[1])],
     }
 }
 
-/// How many intervals hold the truth, and of how many.
+/// How many intervals hold the true value, and of how many.
 fn pooled(ended: &[Ended], level: u64, goals: &[usize]) -> (u64, u64) {
     let searches = ended
         .iter()

@@ -97,7 +97,7 @@ pub enum JackError {
         rate: u32,
     },
     /// The trial is too long, or too short for a cycle.
-    #[error("{0} cycles are no trial: there are 1 to 2^26")]
+    #[error("{0} cycles are not a trial: it has 1 to 2^26")]
     Length(u64),
     /// The server ended, or stopped calling, during the trial.
     #[error("the server stopped after {called} of {due} cycles")]

@@ -36,7 +36,7 @@ pub struct Fit {
     pub distinct: u64,
     /// How percentiles and their intervals are estimated.
     pub estimator: String,
-    /// How often the intervals hold the truth, were the events independent.
+    /// How often the intervals hold the true value, were the events independent.
     pub level: f64,
     /// Percentiles.
     pub percentiles: Vec<PercentileLine>,

@@ -99,7 +99,7 @@ pub struct SearchLine {
     /// Which search of `--repeat N` this is, from 1, and N.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repetition: Option<[u32; 2]>,
-    /// How often the intervals shall hold the truth; null where the algorithm states bounds.
+    /// How often the intervals shall hold the true value; null where the algorithm states bounds.
     #[serde(default)]
     pub level: Option<f64>,
     /// Whether it went on until RFC 9971 calls the same goals regular.

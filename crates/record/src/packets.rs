@@ -28,7 +28,7 @@ pub struct PacketFile {
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum PacketFileError {
     /// They begin with something else.
-    #[error("this is no file of packet times")]
+    #[error("this is not a file of packet times")]
     NotPackets,
     /// Written by a version that this one does not know.
     #[error("the packet times have version {0}, and this program reads version {VERSION}{advice}", advice = newer(*.0))]

@@ -34,9 +34,8 @@ fn thought(thought: &ThoughtLine) -> String {
     let kept = match (slept.within_tenth, slept.ks) {
         (Some(within), _) => format!(", {} within 10{JOIN}%", number::percent(within)),
         (None, Some(ks)) => {
-            let chance =
-                slept.ks_ideal.map_or_else(String::new, |ideal| format!(" (chance {})", small(ideal)));
-            format!(", KS {}{chance}", small(ks))
+            let p = slept.ks_ideal.map_or_else(String::new, |ideal| format!(" (p {})", small(ideal)));
+            format!(", KS {}{p}", small(ks))
         }
         (None, None) => String::new(),
     };
@@ -69,7 +68,7 @@ fn distance(arrivals: &ArrivalsLine, seen: &SpacedLine) -> Option<String> {
         (Some(floor), Some(cost), ideal) if ideal.is_none_or(|ideal| ideal < floor) => {
             format!(" (floor {}: a send takes {})", number::fixed(floor, 2), number::nanoseconds(cost))
         }
-        (_, _, Some(ideal)) => format!(" (chance {})", small(ideal)),
+        (_, _, Some(ideal)) => format!(" (p {})", small(ideal)),
         _ => String::new(),
     };
     Some(format!("KS {}{best}", small(ks)))

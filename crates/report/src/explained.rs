@@ -113,7 +113,7 @@ fn when(found: &Explanation) -> Option<String> {
             plural(longest.packets, "packet"),
             span(longest)
         ),
-        Shape::Spread => "spread, as chance would".to_owned(),
+        Shape::Spread => "spread as at random".to_owned(),
     };
     if let Some(stalled) = when.while_stalled.filter(|stalled| *stalled > 0) {
         let share = stalled as f64 / when.lost.max(1) as f64;

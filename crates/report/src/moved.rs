@@ -98,7 +98,7 @@ pub(crate) fn note(line: &MovedLine, smallest_effect: f64) -> Option<String> {
             Some("an answer is about its generator, and not about its target".into())
         }
         (VerdictWord::NoEvidence, _, _) if beyond => {
-            Some("by itself it would have moved; of so many goals chance moves one as far".into())
+            Some("by itself it would have moved; of so many goals one moves as far by chance".into())
         }
         (VerdictWord::NoEvidence, _, _) if excludes_none(line) => {
             Some(format!("it moved, but perhaps by less than {effect}"))
@@ -160,7 +160,7 @@ pub(crate) fn limit(answer: &AnswerLine, open: Option<OpenLine>, loads: Loads) -
     }
 }
 
-/// How often the intervals hold the truth, where they say.
+/// How often the intervals hold the true value, where they say.
 pub(crate) fn interval_words(compared: &ComparedSearches) -> String {
     let level = compared.goals.iter().find_map(|line| line.level);
     level.map_or_else(|| "range".into(), |level| format!("{} interval", percent(level)))

@@ -203,7 +203,7 @@ impl<'a> SearchSummary<'a> {
         }
         let brackets = match self.answers.iter().find_map(|answer| answer.level) {
             Some(level) => format!(
-                "Brackets hold the truth with {} probability, if the target is the same in all trials.",
+                "Brackets hold the true value with {} probability, if the target is the same in all trials.",
                 number::percent(level)
             ),
             None => {

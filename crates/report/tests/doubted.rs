@@ -112,7 +112,7 @@ fn a_doubt_about_one_goal_leaves_the_other_its_interval() {
     assert!(said.contains("between 20.0 and") && said.contains("with at most 0.5 % loss, ["), "{said}");
     assert!(
         html(&[record])
-            .contains("Brackets hold the truth with 95\u{a0}% probability, if the target is the same")
+            .contains("Brackets hold the true value with 95\u{a0}% probability, if the target is the same")
     );
 }
 

@@ -203,7 +203,7 @@ fn later_fields_are_shown_when_they_are_there() {
     record.trials[0].lost_at = Some([("receive_buffer".to_owned(), lost)].into());
     let (page, shown) = (html(std::slice::from_ref(&record)), text(&record, Style::default()));
     assert!(
-        page.contains("Brackets hold the truth with 95\u{a0}% probability")
+        page.contains("Brackets hold the true value with 95\u{a0}% probability")
             && page.contains("95\u{a0}% from")
     );
     assert!(page.contains("drops above") && page.contains("data-headline-pps=\"186500\""));

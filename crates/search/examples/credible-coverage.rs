@@ -1,4 +1,4 @@
-//! How often credible intervals hold the truth on simulated systems, how wide they are, what they cost.
+//! How often credible intervals hold the true value on simulated systems, how wide they are, what they cost.
 //!
 //! `cargo run --release -p dropline-search --example credible-coverage -- [SEEDS] [SYSTEM,…] [BUDGET_S] [LEVEL]`
 //! prints a line a system and goal; `--trace` behind it a line a trial, `--each` a line a search, `--from=SEED` begins

@@ -1,4 +1,4 @@
-//! What `mlr` costs on every simulated system, and how often its bounds hold the truth.
+//! What `mlr` costs on every simulated system, and how often its bounds hold the true value.
 //!
 //! `cargo run --release -p dropline-search --example mlr-cost -- [csit|rfc2544] [SEEDS] [SYSTEMS]` prints a line
 //! a search; with `--table` behind it, a line a system.

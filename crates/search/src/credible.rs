@@ -48,7 +48,7 @@ pub struct Config {
     pub range: LoadRange,
     /// Bound on the sum of the trials' elapsed times, looked at before each trial.
     pub budget: Duration,
-    /// How often the intervals shall hold the truth, in [0.5, 0.999].
+    /// How often the intervals shall hold the true value, in [0.5, 0.999].
     pub level: f64,
     /// Chance of the search's own: the same seed and trials give the same loads.
     pub seed: u64,

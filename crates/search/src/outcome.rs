@@ -71,7 +71,7 @@ pub enum GoalResult {
 }
 
 impl GoalResult {
-    /// Probability that the bounds hold the truth; `None` where the algorithm states none.
+    /// Probability that the bounds hold the true value; `None` where the algorithm states none.
     pub fn level(self) -> Option<Ratio> {
         match self {
             Self::Narrow { level, .. }

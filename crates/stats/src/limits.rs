@@ -1,6 +1,6 @@
 //! Did a limit move? Two numbers that two searches found, each with an interval, to the interval of their ratio.
 //!
-//! Ratios are differences of logarithms. Where both intervals state how often they hold the truth, their half-widths
+//! Ratios are differences of logarithms. Where both intervals state how often they hold the true value, their half-widths
 //! are added in quadrature, each end with the halves that face it (the method of variance estimates recovery, Zou and
 //! Donner 2008): the interval of the ratio holds the truth as often as they do. Bounds without a level are not added
 //! but set against one another, end to end.
@@ -17,7 +17,7 @@ pub struct Limit {
     pub middle: Option<f64>,
     /// Upper end.
     pub upper: Option<f64>,
-    /// How often such ends hold the truth; `None` of bounds that do not say.
+    /// How often such ends hold the true value; `None` of bounds that do not say.
     pub level: Option<f64>,
 }
 

@@ -54,7 +54,7 @@ impl<'a> Ring<'a> {
     /// # Panics
     /// If there is not a power of two of slots.
     pub fn new(counters: &'a Counters, slots: &'a [Slot], when_full: WhenFull) -> Self {
-        assert!(slots.len().is_power_of_two(), "{} slots are no power of two", slots.len());
+        assert!(slots.len().is_power_of_two(), "{} slots are not a power of two", slots.len());
         Self { counters, slots, when_full }
     }
 

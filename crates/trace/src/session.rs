@@ -42,7 +42,7 @@ impl fmt::Display for SessionError {
                 shape.rings, shape.capacity
             ),
             Self::System(error) => write!(f, "the session's file: {error}"),
-            Self::Foreign => f.write_str("the file is no trace session of this version, or was cut short"),
+            Self::Foreign => f.write_str("the file is not a trace session of this version, or was cut short"),
         }
     }
 }

@@ -42,7 +42,7 @@ pub enum UdpError {
         /// Where packets went.
         target: SocketAddr,
     },
-    /// No packet can come from there: it is no address of this machine, or the port is taken.
+    /// No packet can come from there: it is not an address of this machine, or the port is taken.
     #[error("packets cannot be sent from {address}: {source}")]
     Source {
         /// Where packets were to come from.
@@ -225,7 +225,7 @@ pub enum BindError {
     #[error("this user may not listen at {0}")]
     Permission(SocketAddr),
     /// No interface of this machine has the address.
-    #[error("{0} is no address of this machine")]
+    #[error("{0} is not an address of this machine")]
     NotAvailable(SocketAddr),
     /// A queue without a place, or no worker to empty it.
     #[error("the target needs at least one {0}")]

@@ -26,7 +26,7 @@ pub fn arrival(word: &str) -> Result<Arrival, Failure> {
 pub(crate) fn arrival_of_record(word: &str) -> Result<Arrival, Failure> {
     let mut regular = |name: &str| match std::fs::metadata(name) {
         Ok(found) if found.is_file() => times(name).map_err(|_| "it holds no departure times".to_owned()),
-        Ok(_) => Err("it is no file".to_owned()),
+        Ok(_) => Err("it is not a file".to_owned()),
         Err(why) => Err(format!("cannot be read: {why}")),
     };
     Arrival::parse(word, &mut regular).map_err(|why| {
@@ -98,7 +98,7 @@ fn times(name: &str) -> Result<Vec<u64>, String> {
         return Ok(file.times.iter().filter_map(|packet| packet.left_ns).collect());
     }
     let text = String::from_utf8(bytes).map_err(|_| {
-        format!("is no text with a number of ns a line, and not named …{} either", PacketFile::SUFFIX)
+        format!("is not text with a number of ns a line, and not named …{} either", PacketFile::SUFFIX)
     })?;
     read_times(&text).map_err(|why| why.to_string())
 }
@@ -146,7 +146,7 @@ mod tests {
         // A pipe without a writer would be waited for.
         for device in ["/dev/zero", "/dev/tty", "/"] {
             let why = arrival_of_record(&format!("replay:{device}")).unwrap_err().to_string();
-            assert!(why.contains("it is no file"), "{why}");
+            assert!(why.contains("it is not a file"), "{why}");
         }
         std::fs::write(&path, "1000\n1500\n9000\n").unwrap();
         assert_eq!(arrival_of_record(&word).unwrap(), arrival(&word).unwrap());

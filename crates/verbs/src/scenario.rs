@@ -71,9 +71,11 @@ pub fn flags_of(text: &str, path: &Path, known: &[Flag]) -> Result<Vec<String>, 
         }
         for word in file.words(name, value)? {
             if name == "background" || (name == "target" && starts_a_program(&word)) {
-                return Err(file.wrong(Some(value.span()), &format!("a scenario starts no program: {word:?}")).advice(
-                    format!("it may come from elsewhere. If that program shall run, type {name} on the command line"),
-                ));
+                return Err(file
+                    .wrong(Some(value.span()), &format!("a scenario starts no program: {word:?}"))
+                    .advice(format!(
+                        "it may come from elsewhere. To run that program, type {name} on the command line"
+                    )));
             }
             if let Some(outside) = files(flag, &word).iter().find(|name| !is_of_here(name)) {
                 let what =

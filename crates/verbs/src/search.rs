@@ -135,7 +135,7 @@ pub fn resume(
             path.display()
         ))
         .advice(format!(
-            "a record is data, and may come from elsewhere. If that program shall run, write it yourself:\n  {again}"
+            "a record is data, and may come from elsewhere. To run that program, write it yourself:\n  {again}"
         )));
     }
     let mut run = Run { plan, conditions, search, record, keeper, measurer: None, at, watcher };
@@ -419,7 +419,7 @@ impl Run<'_> {
             let text = format!(
                 "what ends the answer for {} is this generator's limit, not the target's: loads were not offered as asked or \
                  when they were due, or lost what may be our own doing, in every trial that could tell, and the target \
-                 may do more; free a CPU for the generator, raise its CPU quota, let it go first (CAP_SYS_NICE) or \
+                 may do more; free a CPU for the generator, raise its CPU quota, give it real-time priority (CAP_SYS_NICE) or \
                  lower the highest load: dropline doctor says what disturbs here",
                 answer.goal.words()
             );

@@ -34,7 +34,7 @@ impl AlarmCommand {
     /// If a quote is open or there is no word.
     pub fn parse(command: &str) -> Result<Self, Failure> {
         let words = shlex::split(command).filter(|words| !words.is_empty()).ok_or_else(|| {
-            Failure::usage(format!("{command:?} is no command: a quote is open, or it is empty"))
+            Failure::usage(format!("{command:?} is not a command: a quote is open, or it is empty"))
         })?;
         Ok(Self { words, running: Vec::new(), counts: CommandCounts::default() })
     }

@@ -134,7 +134,7 @@ impl WatchState {
             ("dropline_heartbeat_watch_reports", "Reports used.", self.reports),
             ("dropline_heartbeat_watch_unanswered", "Requests without a report.", self.unanswered),
             ("dropline_heartbeat_watch_outdated", "Reports older than one before them.", self.outdated),
-            ("dropline_heartbeat_watch_junk", "Datagrams that are no reports.", self.junk),
+            ("dropline_heartbeat_watch_junk", "Datagrams that are not reports.", self.junk),
             ("dropline_heartbeat_watch_restarts", "Times the aggregator lost its table.", self.restarts),
             ("dropline_heartbeat_watch_alarms", "Alarms raised.", self.alarms),
         ] {

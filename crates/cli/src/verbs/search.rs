@@ -57,7 +57,7 @@ type All = (Vec<Finished>, Option<std::path::PathBuf>);
 fn fresh(args: &SearchArgs, conditions: &mut Conditions, progress: &mut Progress) -> Result<All, Failure> {
     if !args.keep.quiet && plan::replayed(args).is_some() {
         note!(
-            "what the command line does not say of goals, algorithm, limits and chance is taken from the record"
+            "what the command line does not say of goals, algorithm, limits and random seed is taken from the record"
         );
     }
     let mut limit: Option<Rate> = None;
@@ -103,13 +103,13 @@ fn can_go_on(args: &SearchArgs, path: &Path) -> Result<(), Failure> {
             path.display()
         ))
         .advice(format!(
-            "leave --output out; to leave that record as it is, go on with a copy:  cp {named} NEW && dropline search \
+            "leave --output out; to leave that record as it is, resume a copy:  cp {named} NEW && dropline search \
              --resume NEW"
         )));
     }
     match std::fs::metadata(path) {
         Ok(found) if !found.is_file() => Err(Failure::usage(format!(
-            "--resume: {} is no file, and a search is gone on with in the file that holds it",
+            "--resume: {} is not a file, and a search is resumed in the file that holds it",
             path.display()
         ))
         .advice("keep the record in a file first")),

@@ -109,7 +109,7 @@ fn verdict_of(fit: &Fit, best: &Fitted, verdict: Verdict, families: usize) -> (S
     match verdict {
         Verdict::Fits => (
             ShapeWord::OneFamily,
-            format!("one {name} law: {elsewhere} of the events elsewhere, no more than by chance"),
+            format!("one {name} law: {elsewhere} of the events elsewhere, no more than random scatter"),
         ),
         Verdict::Close => (
             ShapeWord::Close,
@@ -121,7 +121,7 @@ fn verdict_of(fit: &Fit, best: &Fitted, verdict: Verdict, families: usize) -> (S
             ShapeWord::Undecided,
             format!(
                 "undecided: the nearest of {families} families ({name}) leaves {elsewhere} of the events elsewhere (so \
-                 many would have to move to follow it), as chance does of so few events; more events would decide it"
+                 many would have to move to follow it), as is likely of so few events; more events would decide it"
             ),
         ),
         Verdict::DoesNotFit => {

@@ -303,7 +303,7 @@ fn overhead(weighed: &[Weighed], turns: u32, event_ns: Option<f64>) -> Option<Ta
         title: "What tracepoints cost, in CPU time of the same graph without them".into(),
         note: format!(
             "CPU time (user and system) of the whole program while its graph runs. The programs of a block stand beside one \
-             another and take {turns} turns, each time in an order of chance; a pair is two sums over these. The median \
+             another and take {turns} turns, each time in a random order; a pair is two sums over these. The median \
              and its 95 % interval are order statistics of the pairs, whatever their distribution. {}.",
             costs.join("; ")
         ),

@@ -147,7 +147,7 @@ pub struct CheckLine {
 pub struct ErrorCurves {
     /// Ten a decade from 10^-6 to 10^-2.
     pub bit_error_rates: Vec<f64>,
-    /// A check's name, and the chance that a wrong frame passes at each rate.
+    /// A check's name, and the probability that a wrong frame passes at each rate.
     pub undetected: Vec<(&'static str, Vec<f64>)>,
 }
 

@@ -62,11 +62,12 @@ impl Reliability {
         };
         Curves {
             title,
-            caption: "The chance that a heartbeat arrives as another one and is stored; the formulas are in \
+            caption:
+                "The probability that a heartbeat arrives as another one and is stored; the formulas are in \
                       docs/explanation/heartbeat.md. Lower is better; the three sums lie close together."
-                .into(),
+                    .into(),
             x_name: "bit error rate".into(),
-            y_name: "chance that a wrong frame passes".into(),
+            y_name: "probability that a wrong frame passes".into(),
             x: self.curves.bit_error_rates.clone(),
             curves: self
                 .curves
@@ -110,7 +111,7 @@ impl Reliability {
             title: "Eight random bytes".into(),
             note: format!(
                 "At {} frames a second. At least one stored within a day: {}; within a year: {}. {} packets tried \
-                 and none accepted show a chance below {} at {} %.",
+                 and none accepted show a probability below {} at {} %.",
                 number(waiting.frame_rate_pps),
                 number(waiting.stored_in_a_day),
                 number(waiting.stored_in_a_year),

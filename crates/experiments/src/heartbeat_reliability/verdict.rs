@@ -124,7 +124,7 @@ pub(super) fn sentences(found: &Reliability) -> Vec<Sentence> {
             quoted: "This test could happen upon a valid packet by chance, but so far it hasn’t",
             verdict: Verdict::Holds,
             why: format!(
-                "and it shows little: {} packets without a hit show a chance below {} at {} %; to show 2^-32 takes \
+                "and it shows little: {} packets without a hit show a probability below {} at {} %; to show 2^-32 takes \
                  {} packets, 2^-40 {}",
                 found.trying.tried,
                 found.trying.at_most.map_or("1".into(), number),

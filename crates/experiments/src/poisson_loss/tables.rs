@@ -191,7 +191,7 @@ fn models(groups: &[(Row, Vec<&Observed>)]) -> Table {
     });
     Table {
         title: "What models predict".into(),
-        note: "M/D/1/K: chance at this mean rate. G/D/1/K: this run's arrivals replayed with the measured service and \
+        note: "M/D/1/K: probability at this mean rate. G/D/1/K: this run's arrivals replayed with the measured service and \
                wake-up time. Lumps: the same with the kernel's rule that room comes back in quarters of the buffer. \
                Stalls: the same with each packet's service time, and the times when the server had work and no CPU, from \
                its own times."

@@ -36,7 +36,7 @@ pub(super) fn study(ended: &[Ended], systems: &[System], runs: u32, rival: bool)
         charts: Vec::new(),
         name: "search-coverage".into(),
         title: format!(
-            "Of intervals that state 95 %, {:.1} % hold the truth on {} systems whose trials are alike, easy ones left \
+            "Of intervals that state 95 %, {:.1} % hold the true value on {} systems whose trials are alike, easy ones left \
              out{}; bounds of other \
              searches hold it on quiet ones",
             percent(held as f64 / of.max(1) as f64),
@@ -45,18 +45,18 @@ pub(super) fn study(ended: &[Ended], systems: &[System], runs: u32, rival: bool)
         ),
         paragraphs: vec![
             format!(
-                "How often does an answer hold the truth? {runs} searches each, on simulated systems with a known \
-                 truth; a trial costs 0.5 s beyond its duration, and each binary search {BINARY_WARM_UP_S:.0} s of \
+                "How often does an answer hold the true value? {runs} searches each, on simulated systems with a known \
+                 true value; a trial costs 0.5 s beyond its duration, and each binary search {BINARY_WARM_UP_S:.0} s of \
                  warm-up. Both goals, no loss and 0.5 % loss, width 0.5 %. credible has 36 s and trials of 1 s, \
-                 mlr the goals of CSIT, mdr and binary trials of 30 s; the truth is that of the trials' length."
+                 mlr the goals of CSIT, mdr and binary trials of 30 s; the true value is that of the trials' length."
             ),
-            "RFC 9971 defines its result by the trials that were made and does not promise to estimate a truth. What \
+            "RFC 9971 defines its result by the trials that were made and does not promise to estimate a true value. What \
              a reader does with the number is to treat it as one: hence this table."
                 .into(),
             beside.into(),
         ],
         tables: [
-            others.of(&contenders, "Answers that hold the truth, %", HOLDS, |answers, _| {
+            others.of(&contenders, "Answers that hold the true value, %", HOLDS, |answers, _| {
                 share(answers.iter().filter(|answer| answer.holds).count(), answers.len())
             }),
             others.of(&contenders, "Mean width of the answer, %", "(upper − lower) ÷ upper", |answers, _| {
@@ -80,7 +80,7 @@ pub(super) fn study(ended: &[Ended], systems: &[System], runs: u32, rival: bool)
     }
 }
 
-/// What the number above leaves out: how few of the intervals hold the truth where trials are not alike.
+/// What the number above leaves out: how few of the intervals hold the true value where trials are not alike.
 fn left_out(ended: &[Ended], systems: &[System]) -> String {
     let shares = systems.iter().filter(|system| TREACHEROUS.contains(&system.name())).filter_map(|system| {
         let of = |one: &&Ended| {
@@ -191,7 +191,7 @@ impl Cells<'_> {
         }
     }
 
-    /// How often credible doubted its answer, and how often an answer held the truth or was doubted.
+    /// How often credible doubted its answer, and how often an answer held the true value or was doubted.
     fn doubts(&self, contender: Contender) -> Table {
         let row = |&system: &System| {
             let searches = self.searches(system, contender);

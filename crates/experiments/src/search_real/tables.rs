@@ -17,10 +17,10 @@ pub(super) fn study(scenes: &[Scene], seen: &[Observed], caveats: Vec<CaveatLine
     }
     Study {
         name: "search-real".into(),
-        title: format!("Of {asked} intervals of real systems, {held} hold the truth or the middle of a long search"),
+        title: format!("Of {asked} intervals of real systems, {held} hold the true value or the middle of a long search"),
         paragraphs: vec![
             "Each search starts its system afresh and looks for no loss and for 0.5 % loss with trials of a second. The \
-             truth of the bucket is arithmetic: what it holds, what may wait behind it, and its rate for a second. The \
+             true value of the bucket is arithmetic: what it holds, what may wait behind it, and its rate for a second. The \
              others have a reference, the middle of a search with four times the time, which is itself known only to \
              within its own interval; and what is true of them changes with whatever else this machine does."
                 .into(),
@@ -103,7 +103,7 @@ fn agreement(scenes: &[Scene], seen: &[Observed]) -> Table {
     let heads = [
         "system",
         "goal",
-        "truth or reference, pps",
+        "true value or reference, pps",
         "hold it",
         "meet the reference",
         "meet the one before",

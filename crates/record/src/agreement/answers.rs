@@ -33,7 +33,7 @@ pub(super) fn of_curve(search: &SearchLine, result: &ResultLine) -> Result<(), S
         let is_in_order = low <= median && median <= high && (0.0..=1.0).contains(low) && *high <= 1.0;
         if !is_in_order {
             return Err(format!(
-                "itself: its loss_curve at {load_pps} goes from {low} over {median} to {high}, which is no order of shares"
+                "itself: its loss_curve at {load_pps} goes from {low} over {median} to {high}, and shares of loss do not fall so"
             ));
         }
     }

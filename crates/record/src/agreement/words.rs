@@ -47,7 +47,7 @@ fn of_search(search: &SearchLine) -> Result<(), String> {
             [("loss_ratio", goal.loss_ratio), ("exceed_ratio", goal.exceed_ratio), ("width", goal.width)]
         {
             if !(0.0..=1.0).contains(&ratio) {
-                return Err(format!("itself: {name} of goal {number} is {ratio}, which is no share"));
+                return Err(format!("itself: {name} of goal {number} is {ratio}, which is not a share"));
             }
         }
     }

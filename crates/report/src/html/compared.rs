@@ -32,7 +32,7 @@ pub fn compared_html(compared: &Compared) -> String {
                 thead { tr { th.l scope="col" { "side" } th scope="col" { "events" } th scope="col" { "blocks" } th scope="col" { "seconds" } } }
                 tbody { (side("A", &compared.a)) (side("B", &compared.b)) }
             } }
-            p.about { "Intervals hold the truth at " (percent(compared.level)) "; they rest on " (compared.design) " samples. " (compared.estimator) "." }
+            p.about { "Intervals hold the true value at " (percent(compared.level)) "; they rest on " (compared.design) " samples. " (compared.estimator) "." }
         }
     };
     shell(&format!("compare {} {}", compared.a.source, compared.b.source), &content)

@@ -26,7 +26,7 @@ pub fn study_html(study: &Study, graphs: &[Graph]) -> String {
     study_page(study, graphs, &[], &[])
 }
 
-/// As [`study_html`], with plots of how often intervals held the truth above its tables, and with distributions
+/// As [`study_html`], with plots of how often intervals held the true value above its tables, and with distributions
 /// and their plots at its end.
 pub fn study_page(study: &Study, graphs: &[Graph], fits: &[Fit], calibrations: &[Calibration]) -> String {
     let calibrated: Vec<Plot> = calibrations.iter().filter_map(plot::calibration).collect();

@@ -1,4 +1,4 @@
-//! How often intervals hold the truth, against how often they say so.
+//! How often intervals hold the true value, against how often they say so.
 
 use super::axes::Frame;
 use super::canvas::{Anchor, Canvas, Drawing, Path};
@@ -22,7 +22,7 @@ pub struct Calibration {
 pub struct CalibrationLine {
     /// Of what searches.
     pub name: String,
-    /// Stated level, how many intervals held the truth, and of how many.
+    /// Stated level, how many intervals held the true value, and of how many.
     pub points: Vec<(f64, u64, u64)>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn calibration(calibration: &Calibration) -> Option<Plot> {
         title: calibration.title.clone(),
         caption: calibration.caption.clone(),
         desc: format!(
-            "Achieved share of intervals that hold the truth over the stated level. {}.",
+            "Achieved share of intervals that hold the true value over the stated level. {}.",
             calibration.title
         ),
         wide: draw(calibration, Room::Half),
@@ -53,7 +53,7 @@ fn draw(calibration: &Calibration, room: Room) -> Drawing {
         Scale::linear((low, 1.0), (frame.left, frame.right)),
         Scale::linear((low, 1.0), (frame.bottom, frame.top)),
     );
-    canvas.text("tick", Anchor::Start, 0.0, 12.0, "held the truth, %");
+    canvas.text("tick", Anchor::Start, 0.0, 12.0, "held the true value, %");
     let ticks = |scale: &Scale| -> Vec<(f64, String)> {
         scale.ticks(6).into_iter().map(|value| (value, fixed(value * 100.0, 0))).collect()
     };
@@ -91,7 +91,7 @@ fn share(held: u64, of: u64) -> f64 {
 }
 
 fn numbers(calibration: &Calibration) -> Numbers {
-    let heads = ["searches", "stated, %", "held the truth, %", "held", "of"];
+    let heads = ["searches", "stated, %", "held the true value, %", "held", "of"];
     let rows = calibration.lines.iter().flat_map(|line| {
         line.points.iter().map(|&(level, held, of)| {
             let achieved = fixed(share(held, of) * 100.0, 1);

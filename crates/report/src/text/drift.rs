@@ -74,7 +74,7 @@ fn words(line: &DriftLine, value: &dyn Fn(f64) -> String) -> String {
                 "{name} wanders: neighbouring slices are too alike to tell a change from that; measure longer"
             )
         }
-        _ => format!("{name} is steady: no trend or step that chance does not explain"),
+        _ => format!("{name} is steady: no trend or step beyond random scatter"),
     }
 }
 

@@ -101,7 +101,7 @@ fn on_a_noisy_system_the_answer_is_wide_and_holds_the_truth() {
             );
         }
     }
-    assert!(held >= asked - 1, "{held} of {asked} intervals hold the truth");
+    assert!(held >= asked - 1, "{held} of {asked} intervals hold the true value");
 }
 
 #[test]

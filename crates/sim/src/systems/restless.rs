@@ -36,14 +36,14 @@ pub(super) const TWO_STATE: Restless = Restless {
 /// A leak, a table that fills, a machine that heats up.
 pub(super) const DRIFT: Restless = Restless {
     name: "drift",
-    about: "its limit falls by 0.2 % a trial; the truth is that of the first trial (a leak, heat)",
+    about: "its limit falls by 0.2 % a trial; the true value is that of the first trial (a leak, heat)",
     movement: Movement::Falling,
 };
 
 /// Caches, flow tables, just-in-time compilers.
 pub(super) const COLD_START: Restless = Restless {
     name: "cold-start",
-    about: "the first trials run at 0.8 of its limit, then ever less below it; the truth is that of later ones",
+    about: "the first trials run at 0.8 of its limit, then ever less below it; the true value is that of later ones",
     movement: Movement::Warming,
 };
 

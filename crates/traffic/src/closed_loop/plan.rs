@@ -71,7 +71,7 @@ pub enum ClientReply {
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// Its command line was not written by this program.
-    #[error("{0:?} is no plan of a client")]
+    #[error("{0:?} is not a plan of a client")]
     Plan(String),
     /// It did not get its CPU or priority.
     #[error(transparent)]

@@ -74,7 +74,9 @@ fn route(socket: &OwnedFd, target: IpAddr) -> io::Result<(u32, IpAddr)> {
         .map(u32::from_ne_bytes)
         .ok_or_else(|| io::Error::other("the route has no interface"))?;
     let next_hop = match attribute(&answer, HEADER + ROUTE, libc::RTA_GATEWAY) {
-        Some(bytes) => address(bytes).ok_or_else(|| io::Error::other("the route's gateway is no address"))?,
+        Some(bytes) => {
+            address(bytes).ok_or_else(|| io::Error::other("the route's gateway is not an address"))?
+        }
         None => target,
     };
     Ok((interface, next_hop))

@@ -38,7 +38,7 @@ impl<'a> Parameters<'a> {
         let mut left = Vec::new();
         for part in text.split(',').filter(|part| !part.is_empty()) {
             let wrong = || {
-                ArrivalError(format!("{part:?} is no parameter; write NAME=VALUE, as in {}", kind.written))
+                ArrivalError(format!("{part:?} is not a parameter; write NAME=VALUE, as in {}", kind.written))
             };
             let (name, value) = part.split_once('=').ok_or_else(wrong)?;
             let names = names(kind);
@@ -87,7 +87,7 @@ fn names(kind: &Kind) -> Vec<&'static str> {
 
 /// A count from 1 to a million.
 pub(super) fn count(word: &str) -> Result<u32, String> {
-    let wrong = || format!("{word:?} is no whole number from 1 to 1000000");
+    let wrong = || format!("{word:?} is not a whole number from 1 to 1000000");
     word.parse().ok().filter(|count| (1..=1_000_000).contains(count)).ok_or_else(wrong)
 }
 
@@ -98,13 +98,13 @@ pub(super) fn duration(word: &str) -> Result<Duration, quantities::QuantityError
 
 /// A positive number.
 pub(super) fn positive(word: &str) -> Result<f64, String> {
-    let wrong = || format!("{word:?} is no number above 0");
+    let wrong = || format!("{word:?} is not a number above 0");
     word.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0).ok_or_else(wrong)
 }
 
 /// A share of the load: `0`, `0.5`, `50%`, `190%`.
 pub(super) fn share(word: &str) -> Result<f64, String> {
-    let wrong = || format!("{word:?} is no share of the load; write 50%");
+    let wrong = || format!("{word:?} is not a share of the load; write 50%");
     let (text, scale) = word.strip_suffix('%').map_or((word, 1.0), |text| (text, 100.0));
     let value: f64 = text.parse().map_err(|_| wrong())?;
     if value.is_finite() && value >= 0.0 { Ok(value / scale) } else { Err(wrong()) }

@@ -17,7 +17,7 @@ pub(super) const KIND: Kind = Kind {
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ReplayError {
     /// A line is something else than a whole number of nanoseconds.
-    #[error("line {line} is no whole number of ns: {text:?}")]
+    #[error("line {line} is not a whole number of ns: {text:?}")]
     NoNumber {
         /// From 1.
         line: usize,

@@ -42,7 +42,7 @@ impl fmt::Display for Caveat {
             Self::GeneratorStarved { waited_ns } => write!(
                 f,
                 "the generator waited {} ms for a CPU that others kept busy: its lateness is not the \
-                 target's doing; free a CPU for it, or let it go first (CAP_SYS_NICE)",
+                 target's doing; free a CPU for it, or give it real-time priority (CAP_SYS_NICE)",
                 waited_ns / 1_000_000
             ),
             Self::GeneratorThrottled { stopped_ns, times, runtime_us, period_us } => write!(
@@ -64,14 +64,14 @@ impl fmt::Display for Caveat {
                 f,
                 "not valid as a judgement of the target: {ours} of {lost} lost packets may not be its doing, for packets \
                  left late in lumps, the CPUs were kept busy by others, or a link was down; free a CPU for the \
-                 generator and one for the target, raise the generator's CPU quota, let it go first (CAP_SYS_NICE) or \
+                 generator and one for the target, raise the generator's CPU quota, give it real-time priority (CAP_SYS_NICE) or \
                  lower the load: dropline doctor says what disturbs here"
             ),
             Self::DelaysDoubted { delay_p90_ns, lateness_p90_ns } => write!(
                 f,
                 "not valid as a delay of the target: one packet in ten left {} us late or more, and that is in the {} us \
                  and more that one in ten took; the delay from when packets were sent is the target's, at a load that \
-                 came in lumps; free a CPU for the generator, raise its CPU quota, let it go first (CAP_SYS_NICE) or \
+                 came in lumps; free a CPU for the generator, raise its CPU quota, give it real-time priority (CAP_SYS_NICE) or \
                  lower the load",
                 lateness_p90_ns / 1000,
                 delay_p90_ns / 1000

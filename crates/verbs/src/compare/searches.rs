@@ -47,7 +47,7 @@ impl Searched {
         let Some(answers) = record.answers() else {
             let verb = &record.header.verb;
             return Err(Failure::usage(format!(
-                "{name} was made by dropline {verb} and is no search: it does not say from which load on packets drop"
+                "{name} was made by dropline {verb} and is not a search: it does not say from which load on packets drop"
             ))
             .advice(format!("search:  dropline search {} -o FILE", record.header.target)));
         };

@@ -100,7 +100,7 @@ impl Unit {
             },
             Self::Packets => match text.parse::<u64>() {
                 Ok(count) => Ok(count as f64),
-                Err(_) => Err(format!("{text:?} is no whole number of packets; write 0 or 1000")),
+                Err(_) => Err(format!("{text:?} is not a whole number of packets; write 0 or 1000")),
             },
             Self::Ratio => quantities::ratio(text).map(|ratio| ratio.as_f64()).map_err(|why| why.to_string()),
             Self::Time => {

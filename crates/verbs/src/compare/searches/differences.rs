@@ -72,7 +72,7 @@ fn same(a: &Searched, b: &Searched) -> Option<CaveatLine> {
         CaveatLine::said(
             SAME_DATA,
             format!(
-                "the {both} trials of {} are those of {}, number for number: a file, its copy or what it was gone on with, or \
+                "the {both} trials of {} are those of {}, number for number: a file, its copy or its resumption, or \
                  a simulation repeated with its seed; that says nothing about whether a limit moved: search again",
                 a.name, b.name
             ),
@@ -93,7 +93,7 @@ fn doubts(side: &Searched) -> Vec<CaveatLine> {
         doubts.push(CaveatLine::said(
             "unfinished",
             format!(
-                "{name}: the search did not finish, and what it knew after {} trials is compared; go on with it:  {}",
+                "{name}: the search did not finish, and what it knew after {} trials is compared; resume it:  {}",
                 record.trials.len(),
                 going_on(name, &record.header.target)
             ),
@@ -113,8 +113,8 @@ fn about_goal(line: &MovedLine) -> Vec<CaveatLine> {
         say(
             "not_known_yet",
             format!(
-                "{words}: neither search knows its limit from both sides yet, so their ratio is not known; go on with what \
-                 did not finish, and compare again"
+                "{words}: neither search knows its limit from both sides yet, so their ratio is not known; resume what did \
+                 not finish, and compare again"
             ),
         );
     } else if are_open {
@@ -129,7 +129,7 @@ fn about_goal(line: &MovedLine) -> Vec<CaveatLine> {
         say(
             "bounds_have_no_level",
             format!(
-                "{words}: bounds do not say how often they hold the truth, and those of two searches of one target \
+                "{words}: bounds do not say how often they hold the true value, and those of two searches of one target \
                  that varies need not meet; they were widened for that, and --algorithm credible says more"
             ),
         );
@@ -143,7 +143,7 @@ fn about_goal(line: &MovedLine) -> Vec<CaveatLine> {
         say(
             "goals_differ",
             format!(
-                "{words}: A asks about {of_a}, and B about {of_b}: where loss is a matter of chance these have different limits"
+                "{words}: A asks about {of_a}, and B about {of_b}: where loss is random these have different limits"
             ),
         );
     }
