@@ -7,8 +7,8 @@ pub(crate) use delays::{CompareArgs, FitArgs, ImportArgs, InjectArgs, SourceArgs
 pub(crate) use measuring::{KeepArgs, Requirement, SearchArgs, TrafficArgs, TrialArgs};
 
 use crate::help::{self, one_of};
-use crate::verbs::heartbeat::HeartbeatArgs;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use crate::verbs::Verb;
+use clap::{Args, Parser, ValueEnum};
 use dropline_experiments::{EXPERIMENTS, Experiment};
 use dropline_traffic::ReceiveMeans;
 use dropline_trial::arrival;
@@ -86,29 +86,6 @@ impl Cli {
         }
         help::tied(with_minus(<Self as clap::CommandFactory>::command()))
     }
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Verb {
-    Search(Box<SearchArgs>),
-    Trial(Box<TrialArgs>),
-    Explain(ExplainArgs),
-    Compare(Box<CompareArgs>),
-    Serve(ServeArgs),
-    Watch(WatchArgs),
-    Report(ReportArgs),
-    Fit(FitArgs),
-    Inject(Box<InjectArgs>),
-    Import(ImportArgs),
-    Export(ExportArgs),
-    Measure(Box<MeasureArgs>),
-    Heartbeat(HeartbeatArgs),
-    Experiment(ExperimentArgs),
-    Doctor(DoctorArgs),
-    #[command(hide = true)]
-    Client(ClientArgs),
-    Completions(CompletionsArgs),
-    Man(ManArgs),
 }
 
 /// Run a UDP service to measure: it answers each packet after a service time.

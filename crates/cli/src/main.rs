@@ -15,7 +15,7 @@ mod progress;
 mod signals;
 mod verbs;
 
-use args::{Cli, Verb};
+use args::Cli;
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Command, FromArgMatches as _};
 use dropline_failure::Failure;
@@ -37,26 +37,7 @@ fn main() -> ExitCode {
     };
     // As a record keeps them.
     let words = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let done = match cli.verb {
-        Verb::Search(args) => verbs::search::run(&args, words),
-        Verb::Trial(args) => verbs::trial::run(&args, words),
-        Verb::Serve(args) => verbs::serve::run(&args),
-        Verb::Fit(args) => verbs::fit::run(&args),
-        Verb::Explain(args) => verbs::explain::run(&args),
-        Verb::Watch(args) => verbs::watch::run(&args, words),
-        Verb::Import(args) => verbs::import::run(&args),
-        Verb::Report(args) => verbs::report::run(&args),
-        Verb::Compare(args) => verbs::compare::run(&args, words),
-        Verb::Inject(args) => verbs::inject::run(&args, words),
-        Verb::Export(args) => verbs::export::run(&args),
-        Verb::Measure(args) => verbs::measure::run(&args),
-        Verb::Heartbeat(args) => verbs::heartbeat::run(&args),
-        Verb::Experiment(args) => verbs::experiment::run(&args),
-        Verb::Doctor(args) => verbs::doctor::run(&args),
-        Verb::Client(args) => verbs::client::run(&args),
-        Verb::Completions(args) => verbs::manual::completions(&args),
-        Verb::Man(args) => verbs::manual::man(&args),
-    };
+    let done = cli.verb.run(words);
     match done {
         Ok(code) => ExitCode::from(code),
         Err(failure) => end(&failure),

@@ -18,9 +18,14 @@ pub(crate) mod serve;
 pub(crate) mod trial;
 pub(crate) mod watch;
 
-use crate::args::{KeepArgs, TrafficArgs};
+use crate::args::{
+    ClientArgs, CompareArgs, CompletionsArgs, DoctorArgs, ExperimentArgs, ExplainArgs, ExportArgs, FitArgs,
+    ImportArgs, InjectArgs, KeepArgs, ManArgs, MeasureArgs, ReportArgs, SearchArgs, ServeArgs, TrafficArgs,
+    TrialArgs, WatchArgs,
+};
 use crate::plan;
 use crate::signals::stop_on_signals;
+use clap::Subcommand;
 use dropline_archive::clock;
 use dropline_archive::record_file::Output;
 use dropline_failure::Failure;
@@ -28,8 +33,59 @@ use dropline_record::Record;
 use dropline_report::{Color, Style, object as object_of};
 use dropline_verbs::fail_if::{Asked, Checked, FailIf};
 use dropline_verbs::search::Conditions;
+use heartbeat::HeartbeatArgs;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
+
+/// What can be asked for, in the order in which the help lists it.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Search(Box<SearchArgs>),
+    Trial(Box<TrialArgs>),
+    Explain(ExplainArgs),
+    Compare(Box<CompareArgs>),
+    Serve(ServeArgs),
+    Watch(WatchArgs),
+    Report(ReportArgs),
+    Fit(FitArgs),
+    Inject(Box<InjectArgs>),
+    Import(ImportArgs),
+    Export(ExportArgs),
+    Measure(Box<MeasureArgs>),
+    Heartbeat(HeartbeatArgs),
+    Experiment(ExperimentArgs),
+    Doctor(DoctorArgs),
+    #[command(hide = true)]
+    Client(ClientArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+impl Verb {
+    /// Does it; `words` are the command line as a record keeps it.
+    pub(crate) fn run(self, words: Vec<String>) -> Result<u8, Failure> {
+        match self {
+            Self::Search(args) => search::run(&args, words),
+            Self::Trial(args) => trial::run(&args, words),
+            Self::Serve(args) => serve::run(&args),
+            Self::Fit(args) => fit::run(&args),
+            Self::Explain(args) => explain::run(&args),
+            Self::Watch(args) => watch::run(&args, words),
+            Self::Import(args) => import::run(&args),
+            Self::Report(args) => report::run(&args),
+            Self::Compare(args) => compare::run(&args, words),
+            Self::Inject(args) => inject::run(&args, words),
+            Self::Export(args) => export::run(&args),
+            Self::Measure(args) => measure::run(&args),
+            Self::Heartbeat(args) => heartbeat::run(&args),
+            Self::Experiment(args) => experiment::run(&args),
+            Self::Doctor(args) => doctor::run(&args),
+            Self::Client(args) => client::run(&args),
+            Self::Completions(args) => manual::completions(&args),
+            Self::Man(args) => manual::man(&args),
+        }
+    }
+}
 
 /// Done as asked.
 const DONE: u8 = 0;
