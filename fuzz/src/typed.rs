@@ -4,7 +4,7 @@
 use super::text;
 use dropline_aggregator::access::Network;
 use dropline_aggregator::address::host_and_port;
-use dropline_experiments::run_log;
+use dropline_experiments::of_runs;
 use dropline_record::Record;
 use dropline_traffic::Cpus;
 use dropline_verbs::fail_if::{Asked, FailIf};
@@ -38,8 +38,7 @@ pub fn check(bytes: &[u8]) {
                 assert_eq!(cpus.to_string().parse().ok(), Some(cpus), "CPUs are read as they are printed");
             }
         }
-        experiment => match run_log::study(KEEPING[experiment], word).expect("an experiment that keeps runs")
-        {
+        experiment => match of_runs(KEEPING[experiment], word).expect("an experiment that keeps runs") {
             Ok(study) => assert!(!study.title.is_empty()),
             Err(why) => assert!(!why.to_string().is_empty()),
         },

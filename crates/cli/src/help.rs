@@ -3,7 +3,6 @@
 //! A paragraph is one line of text here, however long: clap wraps it at the terminal's width. What must not be wrapped,
 //! such as a command to copy, is no longer than [`NARROWEST`].
 
-use crate::args::Cli;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command};
 use std::ffi::OsString;
@@ -113,8 +112,7 @@ pub(crate) fn asked_for(mut words: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// What a bare `dropline` shows: where to begin, and how to see the rest.
-pub(crate) fn first() -> String {
-    let all = Cli::as_typed();
+pub(crate) fn first(all: &Command) -> String {
     let verbs = FIRST.map(|verb| all.find_subcommand(verb).expect("a verb").clone());
     let mut short = Command::new("dropline")
         .about(all.get_about().cloned().unwrap_or_default())
@@ -131,6 +129,7 @@ pub(crate) fn first() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command::Cli;
 
     /// Each verb and each verb of a verb, by its words; the program itself is none.
     fn verbs() -> Vec<Vec<String>> {
@@ -242,7 +241,7 @@ mod tests {
             let text = format!("{}\n{:=<80}\n{}", rendered(&verb, false, 80), "", rendered(&verb, true, 80));
             insta::assert_snapshot!(format!("help-{name}"), text);
         }
-        insta::assert_snapshot!("bare", first());
+        insta::assert_snapshot!("bare", first(&Cli::as_typed()));
     }
 
     #[test]

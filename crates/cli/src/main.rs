@@ -8,6 +8,7 @@ mod output;
 
 mod args;
 mod block;
+mod command;
 mod help;
 mod live;
 mod plan;
@@ -15,9 +16,9 @@ mod progress;
 mod signals;
 mod verbs;
 
-use args::Cli;
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Command, FromArgMatches as _};
+use command::Cli;
 use dropline_failure::Failure;
 use dropline_verbs::scenario;
 use dropline_verbs::scenario::{Flag, Kind};
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
     };
     // As a record keeps them.
     let words = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let done = cli.verb.run(words);
+    let done = cli.verb.run(words, Cli::as_typed());
     match done {
         Ok(code) => ExitCode::from(code),
         Err(failure) => end(&failure),
@@ -111,7 +112,7 @@ fn said(why: &clap::Error) -> ExitCode {
     use clap::error::ErrorKind::{DisplayHelpOnMissingArgumentOrSubcommand, MissingSubcommand};
     let bare = matches!(why.kind(), DisplayHelpOnMissingArgumentOrSubcommand | MissingSubcommand);
     if bare && std::env::args_os().len() == 1 {
-        note!("{}", help::first().trim_end());
+        note!("{}", help::first(&Cli::as_typed()).trim_end());
         return ExitCode::from(USAGE);
     }
     let words = why.render();

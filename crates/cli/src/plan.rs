@@ -460,7 +460,7 @@ pub(crate) fn limit(args: &SearchArgs, limits: &mut Limits) -> Result<(), Failur
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Cli;
+    use crate::command::Cli;
     use crate::verbs::Verb;
     use clap::Parser as _;
 

@@ -25,7 +25,7 @@ use crate::args::{
 };
 use crate::plan;
 use crate::signals::stop_on_signals;
-use clap::Subcommand;
+use clap::{Command, Subcommand};
 use dropline_archive::clock;
 use dropline_archive::record_file::Output;
 use dropline_failure::Failure;
@@ -62,8 +62,8 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    /// Does it; `words` are the command line as a record keeps it.
-    pub(crate) fn run(self, words: Vec<String>) -> Result<u8, Failure> {
+    /// Does it; `words` are the command line as a record keeps it, `all` is what it is parsed by.
+    pub(crate) fn run(self, words: Vec<String>, all: Command) -> Result<u8, Failure> {
         match self {
             Self::Search(args) => search::run(&args, words),
             Self::Trial(args) => trial::run(&args, words),
@@ -81,8 +81,8 @@ impl Verb {
             Self::Experiment(args) => experiment::run(&args),
             Self::Doctor(args) => doctor::run(&args),
             Self::Client(args) => client::run(&args),
-            Self::Completions(args) => manual::completions(&args),
-            Self::Man(args) => manual::man(&args),
+            Self::Completions(args) => manual::completions(&args, all),
+            Self::Man(args) => manual::man(&args, all),
         }
     }
 }

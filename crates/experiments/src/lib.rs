@@ -106,3 +106,19 @@ impl Experiment {
         (self.distributions)()
     }
 }
+
+/// What an experiment says of the runs in the text of a file of runs, with nothing measured; `None` for an experiment that
+/// keeps none.
+///
+/// # Errors
+/// If a line is no run of it, or there is none.
+pub fn of_runs(name: &str, text: &str) -> Option<Result<Study, Failure>> {
+    Some(match name {
+        "flowgraph-latency" => flowgraph_latency::of_kept(text),
+        "poisson-loss" => poisson_loss::of_kept(text),
+        "search-coverage" => search_coverage::of_kept(text),
+        "search-real" => search_real::of_kept(text),
+        "wakeup-cyclictest" => wakeup_cyclictest::of_kept(text),
+        _ => return None,
+    })
+}

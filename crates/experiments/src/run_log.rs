@@ -2,7 +2,6 @@
 
 use dropline_archive::reading;
 use dropline_failure::Failure;
-use dropline_record::Study;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -35,22 +34,6 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> 
         cut.map_err(|why| Failure::environment(format!("cannot write {}: {why}", path.display())))?;
     }
     Ok(found)
-}
-
-/// What an experiment says of the runs in the text of such a file, with nothing measured; `None` for an experiment that
-/// keeps none.
-///
-/// # Errors
-/// If a line is no run of it, or there is none.
-pub fn study(name: &str, text: &str) -> Option<Result<Study, Failure>> {
-    Some(match name {
-        "flowgraph-latency" => super::flowgraph_latency::of_kept(text),
-        "poisson-loss" => super::poisson_loss::of_kept(text),
-        "search-coverage" => super::search_coverage::of_kept(text),
-        "search-real" => super::search_real::of_kept(text),
-        "wakeup-cyclictest" => super::wakeup_cyclictest::of_kept(text),
-        _ => return None,
-    })
 }
 
 /// The runs of a text, and at least one.

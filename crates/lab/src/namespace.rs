@@ -21,9 +21,6 @@ pub struct Namespace {
     _lock: File,
 }
 
-/// Where `ip` keeps the names of namespaces.
-pub(crate) const NAMES: &str = "/run/netns";
-
 impl Namespace {
     /// Makes one; `role` is the readable part of its name. The first one of a program also removes what
     /// killed programs left.
@@ -62,7 +59,7 @@ impl Namespace {
 
     /// The file that stands for it; opened, it can be entered.
     pub fn path(&self) -> PathBuf {
-        PathBuf::from(NAMES).join(&self.name)
+        PathBuf::from(stale::NAMES).join(&self.name)
     }
 
     /// Runs `ip` inside and returns what it printed: `["addr", "add", "10.9.0.1/24", "dev", "near"]`.

@@ -1,12 +1,13 @@
 //! What a killed program left behind, known by the name: whose it was, and when that one began.
 
-use crate::namespace::NAMES;
 use crate::{LabError, program};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
+/// Where the names of namespaces are.
+pub(crate) const NAMES: &str = "/run/netns";
 /// First part of every name.
 const OURS: &str = "dropline";
 

@@ -1,6 +1,5 @@
 //! When a watched process ran, and when it could have run and had no CPU.
 
-use super::server::pairs;
 use crate::Stalls;
 use dropline_trial::{Look, TargetActivity};
 
@@ -72,6 +71,11 @@ impl Spent {
             paused_ns: self.paused_ns + other.paused_ns,
         }
     }
+}
+
+/// Each look and the one after it.
+pub(super) fn pairs(watched: &TargetActivity) -> impl Iterator<Item = (&Look, &Look)> {
+    watched.samples.windows(2).map(|pair| (&pair[0], &pair[1]))
 }
 
 #[cfg(test)]

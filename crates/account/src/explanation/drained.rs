@@ -1,8 +1,7 @@
 //! What a watched target took from its socket while packets waited there: how long a packet takes it, whatever it
 //! spends that time with.
 
-use super::activity::{Activity, Spent};
-use super::server::pairs;
+use super::activity::{Activity, Spent, pairs};
 use crate::{Arriving, Stalls};
 use dropline_trial::{Look, TargetActivity};
 use serde::Serialize;

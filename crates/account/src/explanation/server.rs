@@ -1,11 +1,11 @@
 //! What the server did, from its replies and from having been watched.
 
 use super::Evidence;
-use super::activity::Activity;
+use super::activity::{Activity, pairs};
 use super::drained::{Drained, Serving};
 use crate::service_time::Served;
 use crate::{Arriving, Stalls};
-use dropline_trial::{Look, TargetActivity, Throttled};
+use dropline_trial::{TargetActivity, Throttled};
 use serde::Serialize;
 
 /// What the server did.
@@ -185,8 +185,4 @@ fn stalls(watched: &TargetActivity, activity: Option<&Activity>) -> Stalls {
         (waiting && ran * 10 < end.saturating_sub(begin)).then_some((begin, end))
     });
     Stalls::new(intervals.collect())
-}
-
-pub(super) fn pairs(watched: &TargetActivity) -> impl Iterator<Item = (&Look, &Look)> {
-    watched.samples.windows(2).map(|pair| (&pair[0], &pair[1]))
 }

@@ -1,6 +1,7 @@
 //! Checks over the four bytes behind a heartbeat's checksum, each by its definition.
 
-use super::payload::MAGIC;
+/// The fixed byte of a heartbeat.
+pub const MAGIC: u8 = 0xf1;
 
 /// A check that could stand in front of a heartbeat's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,7 @@
 //! The storable payloads, numbered: what a heartbeat can say.
 
-use super::check::Check;
+use super::check::{Check, MAGIC};
 
-/// The fixed byte of a heartbeat.
-pub const MAGIC: u8 = 0xf1;
 /// Variables that a table has.
 pub const VARIABLES: u32 = 64;
 /// Free bits of a storable heartbeat: 6 of the variable, 8 of `from`, 8 of the value.

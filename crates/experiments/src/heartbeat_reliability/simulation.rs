@@ -1,8 +1,9 @@
 //! The arithmetic tried out: chance is aimed where plain random packets would show nothing.
 
 use super::chance::{Polling, RandomPacket, wilson};
+use super::check::MAGIC;
 use super::check::{Check, accepted};
-use super::payload::{MAGIC, STORABLE, payload};
+use super::payload::{STORABLE, payload};
 use super::swap::stored;
 use super::weight::{Weights, choose};
 use dropline_trial::seed;

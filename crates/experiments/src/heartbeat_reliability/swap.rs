@@ -1,7 +1,8 @@
 //! Bytes in another order: every storable heartbeat, every swap, every rotation.
 
 use super::check::Check;
-use super::payload::{MAGIC, STORABLE, VARIABLES, payload};
+use super::check::MAGIC;
+use super::payload::{STORABLE, VARIABLES, payload};
 
 /// What became of reordered heartbeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]

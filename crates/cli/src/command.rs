@@ -1,0 +1,57 @@
+//! The command line as a whole: its verbs, and how its words are taken.
+
+use crate::help;
+use crate::verbs::Verb;
+use clap::Parser;
+
+/// Finds the load above which packets drop, and says how sure that is.
+#[derive(Debug, Parser)]
+#[command(name = "dropline", version, max_term_width = help::WIDEST, propagate_version = true)]
+#[command(disable_help_subcommand = true, subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
+#[command(after_help = "\
+Try it, no network and no root needed:
+  dropline search sim:consistent
+Measure a service of your own:
+  dropline serve --service-time 20us &
+  dropline search udp://127.0.0.1:7007
+
+Exit codes:
+  0    success
+  1    a --fail-if or --require condition, or a regression
+  2    wrong arguments
+  3    measured, but not valid: the caveats say why
+  4    could not run: refused, or broken by the environment
+  130  interrupted: what was measured is kept")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+impl Cli {
+    /// The definition as it is parsed by: a quantity may begin with a minus, and is refused as the quantity that
+    /// it is. To clap `-1%` and `-5s` would be flags that nobody knows.
+    pub(crate) fn as_typed() -> clap::Command {
+        const QUANTITIES: [&str; 10] = [
+            "N",
+            "N|SHARES",
+            "PACKETS",
+            "PRIORITY",
+            "PROBABILITY",
+            "RATE",
+            "RATIO",
+            "SHARES",
+            "SIZE",
+            "TIME",
+        ];
+        fn with_minus(verb: clap::Command) -> clap::Command {
+            let is_quantity = |arg: &clap::Arg| {
+                let name = arg.get_value_names().and_then(|names| names.first()).map(|name| name.as_str());
+                let name = name.and_then(|name| name.split('[').next()).unwrap_or_default();
+                arg.get_long().is_some() && QUANTITIES.contains(&name)
+            };
+            verb.mut_args(|arg| if is_quantity(&arg) { arg.allow_hyphen_values(true) } else { arg })
+                .mut_subcommands(with_minus)
+        }
+        help::tied(with_minus(<Self as clap::CommandFactory>::command()))
+    }
+}
