@@ -3,7 +3,8 @@
 use crate::odd_target::OddTarget;
 use crate::{echo, input, measurer, profile, trial_on, undisturbed};
 use dropline_traffic::{
-    MeasurerOptions, Progress, Reply, Responder, UdpError, UdpMeasurer, UdpTarget, generator_limit, probe,
+    MeasurerOptions, NoLeash, Progress, Reply, Responder, UdpError, UdpMeasurer, UdpTarget, generator_limit,
+    probe,
 };
 use dropline_trial::{Measurer as _, Packet, Part, TrafficProfile};
 use std::net::{SocketAddr, UdpSocket};
@@ -139,6 +140,9 @@ fn traffic_that_a_udp_target_cannot_have_is_refused() {
 
 #[test]
 fn a_place_that_cannot_be_reached_is_an_error() {
-    let broadcast = "255.255.255.255:9".parse().unwrap();
-    assert!(matches!(measurer(echo(broadcast), profile()), Err(UdpError::Permission { .. })));
+    let refused = |address: &str| measurer(echo(address.parse().unwrap()), profile()).err().unwrap();
+    let all = refused("255.255.255.255:9");
+    assert!(matches!(all, UdpError::NoLeash { why: NoLeash::Elsewhere(_), .. }), "{all}");
+    let own = refused("127.255.255.255:9");
+    assert!(matches!(own, UdpError::Permission { .. }), "{own}");
 }
