@@ -73,7 +73,7 @@ impl Sender<'_> {
             std::thread::sleep(flight.until_start().min(LONGEST_SLEEP));
         }
         let wait = RunQueueWait::begin();
-        let mut index = 0;
+        let (mut index, mut gathered_ns) = (0, 0);
         let mut now = flight.now_ns();
         self.task.pauses.step(0, now);
         loop {
@@ -91,6 +91,7 @@ impl Sender<'_> {
                 continue;
             }
             let slice_end = self.mark_slices(due, Mark { index, offered: sent.offered }, &mut sent.marks);
+            gathered_ns = now;
             index = self.gather(index, now, slice_end, &mut schedule, flight);
             flight.publish(self.number, index);
             now = match self.flush(now, &mut sent, &mut refused, flight) {
@@ -113,7 +114,8 @@ impl Sender<'_> {
         sent.marks.push(Mark { index, offered: sent.offered });
         sent.refused = refused.into_values().map(|(error, count)| (errno_name(&error), count)).collect();
         sent.intended = match sent.stopped_ns {
-            Some(stopped) => schedule.intended_before(stopped),
+            // What became due since the last look was cut off, and is no failing.
+            Some(stopped) => schedule.intended_before(stopped.min(gathered_ns + 1)),
             None => schedule.intended(),
         };
         sent

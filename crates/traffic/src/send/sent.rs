@@ -111,7 +111,11 @@ impl Sent {
             (a, b) => a.or(b),
         };
         self.lateness.merge(&other.lateness);
-        self.intended = self.intended.max(other.intended);
+        self.intended = match self.stopped_ns.or(other.stopped_ns) {
+            // Senders do not look at the same time: what the first one did not come to was cut off.
+            Some(_) => self.intended.min(other.intended).max(self.offered),
+            None => self.intended.max(other.intended),
+        };
         let ends = self.marks.last().map_or(0, |end| end.index);
         for (mark, others) in self.marks.iter_mut().zip(&other.marks) {
             // The first packet of a slice is the first of all senders'.
