@@ -1,6 +1,8 @@
 //! Pipelines of a user's: programs with tracepoints, started and measured. Counts are asserted, never durations.
 
 mod command;
+#[path = "../../../tests/part.rs"]
+mod part;
 
 use command::{Bench, Ended};
 use serde_json::Value;
@@ -15,12 +17,18 @@ mod copy;
 #[test]
 #[ignore = "a part that other tests play"]
 fn thirty_lines_of_rust() {
+    if !part::is_asked_for("thirty_lines_of_rust") {
+        return;
+    }
     copy::copy(32_768_000);
 }
 
 #[test]
 #[ignore = "a part that other tests play"]
 fn a_hundred_granules_and_an_abort() {
+    if !part::is_asked_for("a_hundred_granules_and_an_abort") {
+        return;
+    }
     (1..=100).for_each(|n| {
         dropline_trace::tx(4, n);
         dropline_trace::rx(4, n);
@@ -31,6 +39,9 @@ fn a_hundred_granules_and_an_abort() {
 #[test]
 #[ignore = "a part that other tests play"]
 fn a_source_that_traces_every_second_boundary() {
+    if !part::is_asked_for("a_source_that_traces_every_second_boundary") {
+        return;
+    }
     for n in 1..=100 {
         if n % 2 == 0 {
             dropline_trace::tx(0, n);
@@ -41,8 +52,7 @@ fn a_source_that_traces_every_second_boundary() {
 
 /// A target that is this program in a part of its own.
 fn part(parameters: &str, name: &str) -> String {
-    let program = std::env::current_exe().unwrap();
-    format!("flowgraph:exec{parameters}:'{}' --exact {name} --ignored --quiet", program.display())
+    format!("flowgraph:exec{parameters}:{}", part::words(name))
 }
 
 /// The thirty lines of C that the documents show, compiled.

@@ -2,6 +2,8 @@
 //! need and runs them; counts are asserted, never durations.
 
 mod command;
+#[path = "../../../tests/part.rs"]
+mod part;
 
 use command::{Bench, Ended};
 use serde_json::Value;
@@ -91,8 +93,11 @@ fn a_session_that_gets_no_event_is_an_error() {
 }
 
 #[test]
-#[ignore = "a part that another test plays"]
+#[ignore = "a part that other tests play"]
 fn granules_that_take_ten_milliseconds() {
+    if !part::is_asked_for("granules_that_take_ten_milliseconds") {
+        return;
+    }
     dropline_trace::join();
     std::thread::scope(|threads| {
         for pipe in 0..PIPES {
@@ -115,9 +120,7 @@ const PIPES: u32 = 11;
 fn two_recorders_of_one_run_give_the_same_percentiles() {
     let _turn = TURN.lock();
     let bench = Bench::new();
-    let program = std::env::current_exe().unwrap();
-    let part =
-        format!("'{}' --exact granules_that_take_ten_milliseconds --ignored --quiet", program.display());
+    let part = part::words("granules_that_take_ten_milliseconds");
     let ended = trial(&bench, &format!("flowgraph:exec?recorder=both:{part}"));
     assert_eq!(ended.code, Some(0), "{}", ended.errors);
     let ring = ended.json();

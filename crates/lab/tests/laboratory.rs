@@ -1,5 +1,8 @@
 //! Real namespaces: what was built works, and nothing of it is left.
 
+#[path = "../../../tests/part.rs"]
+mod part;
+
 use dropline_lab::{Bottleneck, Bridged, Namespace, Pair, Scheduling, Start, built_or_skipped as built};
 use std::io::{BufRead as _, BufReader};
 use std::net::UdpSocket;
@@ -169,10 +172,9 @@ fn what_a_killed_program_left_keeps_its_name_until_somebody_comes_who_can_end_wh
 
 /// Starts a program that looks for what is left, where the number of this process is another's, or nobody's.
 fn in_a_container() -> std::process::ExitStatus {
-    Command::new("unshare")
-        .args(["--pid", "--fork", "--mount-proc"])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "builds_a_laboratory_and_waits", "--ignored"])
+    let mut container = Command::new("unshare");
+    container.args(["--pid", "--fork", "--mount-proc"]).arg(std::env::current_exe().unwrap());
+    part::ask(&mut container, "builds_a_laboratory_and_waits")
         .env("DROPLINE_LAB", "leave")
         .stdout(Stdio::null())
         .status()
@@ -181,8 +183,11 @@ fn in_a_container() -> std::process::ExitStatus {
 
 /// Started by the tests above, as a program that is killed.
 #[test]
-#[ignore = "started by another test"]
+#[ignore = "a part that other tests play"]
 fn builds_a_laboratory_and_waits() {
+    if !part::is_asked_for("builds_a_laboratory_and_waits") {
+        return;
+    }
     let lab = Namespace::new("killed").unwrap();
     if std::env::var("DROPLINE_LAB").as_deref() == Ok("leave") {
         return;
@@ -193,8 +198,7 @@ fn builds_a_laboratory_and_waits() {
 }
 
 fn again(test: &str, what: &str) -> std::process::Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--ignored", "--nocapture"])
+    part::ask(&mut Command::new(std::env::current_exe().unwrap()), test)
         .env("DROPLINE_LAB", what)
         .stdout(Stdio::piped())
         .spawn()

@@ -1,6 +1,9 @@
 //! Programs that record into a session. A process attaches once, so each rule has a program of its own: this
 //! one, started again with the name of a part to play.
 
+#[path = "../../../tests/part.rs"]
+mod part;
+
 use dropline_trace::{Counts, Event, Kind, Session, SessionError, Shape, WhenFull, event, probe, rx, tx};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
@@ -19,8 +22,7 @@ fn session_of(name: &str, shape: Shape) -> Session {
 /// Starts this program in a part of its own, attached to the session.
 fn start(session: &Session, part: &str) -> Child {
     let (variable, path) = session.variable();
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", part, "--ignored", "--nocapture"])
+    part::ask(&mut Command::new(std::env::current_exe().unwrap()), part)
         .env(variable, path)
         .stdout(std::process::Stdio::null())
         .spawn()
@@ -54,6 +56,9 @@ fn a_collectors_memory_goes_with_its_session() {
 #[test]
 #[ignore = "a part that other tests play"]
 fn a_hundred_granules() {
+    if !part::is_asked_for("a_hundred_granules") {
+        return;
+    }
     for n in 1..=100 {
         tx(3, n);
         rx(3, n);
@@ -110,6 +115,9 @@ fn a_session_that_was_not_started_records_nothing() {
 #[test]
 #[ignore = "a part that other tests play"]
 fn a_thread_after_another() {
+    if !part::is_asked_for("a_thread_after_another") {
+        return;
+    }
     for n in 1..=5 {
         std::thread::spawn(move || tx(1, n)).join().unwrap();
     }
@@ -128,6 +136,9 @@ fn a_thread_that_ended_leaves_its_events_and_its_ring_to_the_next() {
 #[test]
 #[ignore = "a part that other tests play"]
 fn two_threads_at_once() {
+    if !part::is_asked_for("two_threads_at_once") {
+        return;
+    }
     tx(1, 1);
     std::thread::spawn(|| (0..7).for_each(|n| tx(2, n))).join().unwrap();
 }
@@ -143,6 +154,9 @@ fn events_of_a_thread_without_a_ring_are_counted() {
 #[test]
 #[ignore = "a part that other tests play"]
 fn then_it_hangs() {
+    if !part::is_asked_for("then_it_hangs") {
+        return;
+    }
     (1..=10).for_each(|n| tx(1, n));
     std::thread::sleep(std::time::Duration::from_secs(60));
 }
@@ -166,6 +180,9 @@ fn a_killed_program_leaves_what_it_had_written() {
 #[test]
 #[ignore = "a part that other tests play"]
 fn three_crossings() {
+    if !part::is_asked_for("three_crossings") {
+        return;
+    }
     for _ in 0..3 {
         probe!("parse");
         probe!("answer");
@@ -197,8 +214,7 @@ fn a_program_lists_its_probes_and_a_delay_is_added_only_where_it_was_asked_for()
 fn a_file_that_is_no_session_is_refused_and_the_program_runs_on() {
     let path = std::env::temp_dir().join(format!("dropline-trace-foreign-{}", std::process::id()));
     std::fs::write(&path, vec![7; 100_000]).unwrap();
-    let status = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_hundred_granules", "--ignored"])
+    let status = part::ask(&mut Command::new(std::env::current_exe().unwrap()), "a_hundred_granules")
         .env("DROPLINE_TRACE", &path)
         .stdout(std::process::Stdio::null())
         .status()
@@ -236,9 +252,7 @@ fn what_a_killed_program_left_in_memory_is_removed_at_the_next_start_also_of_ano
         if may {
             command.args(unshare).arg(&program);
         }
-        let words = ["--exact", "makes_a_session_and_waits", "--ignored", "--nocapture"];
-        let mut child = command
-            .args(words)
+        let mut child = part::ask(&mut command, "makes_a_session_and_waits")
             .env("DROPLINE_TEST", what)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -268,8 +282,11 @@ fn what_a_killed_program_left_in_memory_is_removed_at_the_next_start_also_of_ano
 
 /// Started by the test above, as a program that is killed.
 #[test]
-#[ignore = "started by another test"]
+#[ignore = "a part that other tests play"]
 fn makes_a_session_and_waits() {
+    if !part::is_asked_for("makes_a_session_and_waits") {
+        return;
+    }
     let session = Session::in_memory(Shape::default()).unwrap();
     println!("made {}", session.variable().1.display());
     if std::env::var("DROPLINE_TEST").as_deref() == Ok("wait") {

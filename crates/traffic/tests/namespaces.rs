@@ -2,6 +2,9 @@
 //! are skipped, and fail where `CI` is `true`.
 #![cfg(all(target_os = "linux", not(feature = "portable")))]
 
+#[path = "../../../tests/part.rs"]
+mod part;
+
 use dropline_traffic::{
     Means, MeasurerOptions, Reply, Responder, SendMeans, UdpMeasurer, UdpTarget, Whereabouts,
 };
@@ -165,8 +168,11 @@ fn loopback_that_is_down_for_a_while_during_a_trial_is_said_and_is_nobodys_loss(
 }
 
 #[test]
-#[ignore = "started in a namespace by the other tests"]
+#[ignore = "a part that other tests play"]
 fn serves_in_a_namespace() {
+    if !part::is_asked_for("serves_in_a_namespace") {
+        return;
+    }
     let listen = listen_address();
     let responder = Responder { listen, ..Responder::default() }.start().unwrap();
     println!("listening at {}", responder.address());
@@ -174,8 +180,11 @@ fn serves_in_a_namespace() {
 }
 
 #[test]
-#[ignore = "started in a namespace by the other tests"]
+#[ignore = "a part that other tests play"]
 fn listens_in_a_namespace() {
+    if !part::is_asked_for("listens_in_a_namespace") {
+        return;
+    }
     let socket = UdpSocket::bind(listen_address()).unwrap();
     println!("listening at {}", socket.local_addr().unwrap());
     std::thread::spawn(move || while socket.recv(&mut [0; 100]).is_ok() {});
@@ -247,10 +256,9 @@ impl Namespace {
     /// Runs one of the ignored tests above inside.
     fn start(&self, test: &str) -> Inside {
         let program = std::env::current_exe().unwrap();
-        let mut process = Command::new("ip")
-            .args(["netns", "exec", &self.name])
-            .arg(program)
-            .args(["--exact", test, "--ignored", "--nocapture"])
+        let mut inside = Command::new("ip");
+        inside.args(["netns", "exec", &self.name]).arg(program);
+        let mut process = part::ask(&mut inside, test)
             .env("DROPLINE_TEST_LISTEN", format!("{}:0", self.inside))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
