@@ -280,6 +280,10 @@ fn an_answer_that_its_trials_contradict_is_refused() {
         assert!(why.contains("every trial up to"), "{why}");
     }
     let why = refused(&good, |record| {
+        record.header.search.as_mut().unwrap().level = Some(0.95);
+    });
+    assert!(why.contains("its level is 0.95, and its algorithm is binary, which has none"), "{why}");
+    let why = refused(&good, |record| {
         let search = record.header.search.as_mut().unwrap();
         (search.algorithm, search.level) = ("credible".into(), Some(0.9999));
     });

@@ -186,12 +186,19 @@ impl Program {
     }
 
     fn unread(&self, trial: u64, why: &Unread) -> Failure {
-        let why = match why {
-            Unread::Endless(most) => format!("it is longer than {} MiB, and so much is not read", most >> 20),
-            other => other.to_string(),
+        let (why, advice) = match why {
+            Unread::Endless(most) => (
+                format!("it is longer than {} MiB, and so much is not read", most >> 20),
+                "an answer is one line of JSON: fewer cells in its histogram make it shorter",
+            ),
+            Unread::NotText(_) => (
+                why.to_string(),
+                "an answer is one line of JSON in UTF-8: let the program print nothing else to stdout",
+            ),
+            Unread::Io(_) | Unread::Again => (why.to_string(), "finished trials are kept; mend the program"),
         };
         Failure::environment(format!("the answer of {:?} to trial {trial} cannot be read: {why}", self.name))
-            .advice("an answer is one line of JSON: fewer cells in its histogram make it shorter")
+            .advice(advice)
     }
 
     fn ended_badly(&self, how: &str) -> Failure {

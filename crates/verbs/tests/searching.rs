@@ -355,7 +355,10 @@ fn a_program_that_fails_in_mid_search_costs_no_finished_trial() {
         // Lines that say nothing, without end.
         ("[print() for _ in iter(int, 1)]", "it is not one JSON object"),
         ("print(chr(32) * (17 << 20))", "it is longer than 16 MiB, and so much is not read"),
-        ("os.write(1, bytes([123, 255, 10]))", "byte 1 is not text"),
+        (
+            "os.write(1, bytes([123, 255, 10]))",
+            "byte 1 is not text\n  an answer is one line of JSON in UTF-8",
+        ),
         ("print(text[:-1] + ', ' + chr(34) + 'x' + chr(34) + ': 1e400}')", "is beyond 1.8e308"),
         (
             "print(json.dumps(dict(answer, caveats=['x' * (10 << 20)])))",

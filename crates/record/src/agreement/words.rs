@@ -36,10 +36,10 @@ fn of_search(search: &SearchLine) -> Result<(), String> {
         _ => "duration_s",
     };
     same("itself", "effective_duration", search.effective_duration.as_str(), "its preset", effective)?;
-    if search.level.is_some_and(|level| search.algorithm != "credible" || level <= 0.0 || level >= 1.0) {
+    if let Some(level) = search.level.filter(|_| search.algorithm != "credible") {
         return Err(format!(
-            "itself: its level is {:?}, and its algorithm is {}",
-            search.level, search.algorithm
+            "itself: its level is {level}, and its algorithm is {}, which has none",
+            search.algorithm
         ));
     }
     for (number, goal) in (1..).zip(&search.goals) {
