@@ -155,6 +155,7 @@ fn follows(record: &Record, search: &SearchLine, answers: &[AnswerLine]) -> Resu
             format!("the trials before it: {end} of goal {number} is a load at which none of them was made")
         })?;
         answers::of_trials(&record.trials, search, number, answer)?;
+        answers::of_wide(&record.trials, search, number, answer)?;
     }
     Ok(())
 }

@@ -279,6 +279,9 @@ fn an_answer_that_its_trials_contradict_is_refused() {
         let why = credible(lower * factor, upper * factor).unwrap_err().to_string();
         assert!(why.contains("every trial up to"), "{why}");
     }
+    // As narrow as was asked for, at a load that no trial was made at.
+    let why = credible((lower + upper) / 2.0, upper).unwrap_err().to_string();
+    assert!(why.contains("goal 1 is wide, its width is"), "{why}");
     let why = refused(&good, |record| {
         record.header.search.as_mut().unwrap().level = Some(0.95);
     });

@@ -57,6 +57,27 @@ pub(super) fn of_width(number: u64, answer: &AnswerLine) -> Result<(), String> {
     ))
 }
 
+/// A credible interval as narrow as was asked for is not called wide. Only where a load far below it lost packets is its
+/// lower end another one, one that was tried or the lowest, and then it is called wide however narrow it is.
+pub(super) fn of_wide(
+    trials: &[TrialLine],
+    search: &SearchLine,
+    number: u64,
+    answer: &AnswerLine,
+) -> Result<(), String> {
+    let (ResultWord::Wide, Some(lower), Some(upper)) = (answer.result, answer.lower_pps, answer.upper_pps)
+    else {
+        return Ok(());
+    };
+    let is_wide = (1.0 - lower / upper) * (1.0 + ROUNDED) + ROUNDED > answer.goal.width;
+    let mut tried = trials.iter().map(|trial| trial.intended_load_pps).chain([search.min_load_pps]);
+    if is_wide || tried.any(|load| is_near(load, lower)) {
+        return Ok(());
+    }
+    let (width, asked) = (1.0 - lower / upper, answer.goal.width);
+    Err(format!("itself: goal {number} is wide, its width is {width}, and one of {asked} was asked for"))
+}
+
 /// A bound is a load that was tried, with the end that makes it a bound; an interval lies where trials do not all
 /// contradict it.
 pub(super) fn of_trials(
