@@ -172,9 +172,23 @@ fn same_search(plan: &SearchPlan, record: &Record, path: &Path) -> Result<(), Fa
     };
     let other = if record.header.target == plan.target.to_string() { other } else { Some("target".into()) };
     let Some(what) = other else { return Ok(()) };
+    if let Some(stored) = &record.header.search
+        && let Some(what) = SearchPlan::of_record(record)?.differs_from(stored, &record.header.profile)
+    {
+        return Err(no_search_of_ours(path, &what));
+    }
     let as_it_was = going_on(&path.to_string_lossy(), &record.header.target);
     Err(Failure::usage(format!("{} is a search with another {what}", path.display()))
         .advice(format!("to resume it as it was:  {as_it_was}")))
+}
+
+/// Not even the plan that is read from the record is that of the record.
+fn no_search_of_ours(path: &Path, what: &str) -> Failure {
+    Failure::environment(format!(
+        "{}: its header contradicts itself: no search has the {what} that it says",
+        path.display()
+    ))
+    .advice("the file was edited or damaged: take a copy that was not, or search anew into another file")
 }
 
 /// What a measurer is told, no packet's times being kept.

@@ -330,6 +330,29 @@ fn another_budget_is_a_line_of_its_own_and_the_next_resume_knows_it() {
 }
 
 #[test]
+fn a_record_whose_own_header_no_search_has_is_said_to_contradict_itself() {
+    let (_directory, path) = file();
+    let mut plan = plan("sim:soft", "mlr", &["0"], 7);
+    plan.limits.max_trials = Some(6);
+    search(&plan, &path);
+    let text = std::fs::read_to_string(&path).unwrap();
+    for (what, from, to) in [
+        ("lowest load", "\"min_load_pps\":10000.0", "\"min_load_pps\":9999.99999"),
+        ("highest load", "\"max_load_pps\":14880952.0", "\"max_load_pps\":14880952.00001"),
+    ] {
+        let edited = text.replacen(from, to, 1);
+        assert_ne!(edited, text, "{what}");
+        std::fs::write(&path, &edited).unwrap();
+        let plan = SearchPlan::of_record(&read_record(&path).unwrap()).unwrap();
+        let error = resume(&plan, &path).unwrap_err();
+        let says = error.to_string();
+        assert!(says.contains("contradicts itself") && says.contains(what), "{says}");
+        assert!(error.exit_code() == 4 && !says.contains("--resume"), "{says}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), edited);
+    }
+}
+
+#[test]
 fn a_refused_resume_leaves_the_file_byte_for_byte() {
     let (_directory, path) = file();
     let mut plan = plan("sim:soft", "mlr", &["0"], 7);
