@@ -292,8 +292,8 @@ fn an_answer_that_its_trials_contradict_is_refused() {
     });
     assert!(why.contains("its level is 0.9999"), "{why}");
     for (load_pps, low, high, says) in [
-        (lower, 0.9, 0.1, "no order of shares"),
-        (lower, -0.1, 0.9, "no order of shares"),
+        (lower, 0.9, 0.1, "shares of loss do not fall so"),
+        (lower, -0.1, 0.9, "shares of loss do not fall so"),
         (most * 1000.0, 0.1, 0.9, "were asked for"),
     ] {
         let line = CurveLine { load_pps, low, median: 0.5, high };
