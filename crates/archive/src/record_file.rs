@@ -498,7 +498,7 @@ mod tests {
         let path = keeper.path().unwrap().to_owned();
         std::fs::rename(&path, directory.path().join("other.jsonl")).unwrap();
         let why = keeper.result(&result).unwrap_err().to_string();
-        assert!(why.contains("is no longer there") && why.contains("renamed"), "{why}");
+        assert!(why.contains("is gone") && why.contains("renamed"), "{why}");
         std::fs::write(&path, "another file").unwrap();
         assert!(keeper.result(&result).is_err(), "its name is not enough");
     }

@@ -202,7 +202,7 @@ fn a_baseline_that_does_not_fit_is_refused_before_the_target_is_touched() {
         ended
     };
     assert_eq!(search(&["--baseline", "missing.jsonl"]).code, Some(4));
-    assert!(search(&["--baseline", "trial.jsonl"]).errors.contains("is no search"));
+    assert!(search(&["--baseline", "trial.jsonl"]).errors.contains("is not a search"));
     assert!(search(&["--baseline", "other.jsonl"]).errors.contains("no goal in common"));
     assert_eq!(search(&["--baseline", "other.jsonl", "--goal=1%", "--repeat=2"]).code, Some(2));
     assert_eq!(search(&["--smallest-effect", "2%"]).code, Some(2), "of what?");

@@ -140,7 +140,7 @@ fn a_responder_that_cannot_listen_says_why() {
     let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     refused(&["serve", "--listen", &address], 4, &[&address, "in use"]);
-    refused(&["serve", "--listen", "192.0.2.1:7007"], 4, &["no address of this machine"]);
+    refused(&["serve", "--listen", "192.0.2.1:7007"], 4, &["not an address of this machine"]);
     refused(&["serve", "--listen", "7007"], 2, &["ADDR:PORT"]);
     refused(&["serve", "--listen", "127.0.0.1:0", "--workers", "0"], 2, &["worker"]);
 }

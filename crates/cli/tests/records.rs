@@ -211,7 +211,7 @@ fn a_search_that_goes_on_is_kept_in_its_own_record() {
     }
     assert!(!bench.path("other.jsonl").exists() && bench.read("good.jsonl") == before);
     let refused = bench.run(&["search", "--resume", "/dev/null"]);
-    assert!(refused.code == Some(2) && refused.errors.contains("is no file"), "{}", refused.errors);
+    assert!(refused.code == Some(2) && refused.errors.contains("is not a file"), "{}", refused.errors);
 }
 
 #[test]

@@ -134,12 +134,8 @@ fn a_namespace_is_gone_when_it_is_dropped() {
 #[test]
 fn what_a_killed_program_left_is_removed_at_the_next_start() {
     let Some(_) = built(Namespace::new("first")) else { return };
-    let mut other = again("builds_a_laboratory_and_waits", "build");
-    let mut said = BufReader::new(other.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let said = said.find_map(|line| line.split_once("built ").map(|(_, said)| said.to_owned())).unwrap();
+    let said = of_a_killed_program();
     let (path, pid) = said.split_once(' ').unwrap();
-    other.kill().unwrap();
-    other.wait().unwrap();
     assert!(Path::new(path).exists(), "a killed program cannot clean up");
     // A program of its own: this one has looked for what is left already.
     assert!(again("builds_a_laboratory_and_waits", "leave").wait().unwrap().success());
@@ -159,15 +155,21 @@ fn a_living_programs_namespace_is_left_alone_also_by_a_program_of_another_contai
 #[test]
 fn what_a_killed_program_left_keeps_its_name_until_somebody_comes_who_can_end_what_runs_in_it() {
     let Some(_) = built(Namespace::new("first")) else { return };
-    let mut other = again("builds_a_laboratory_and_waits", "build");
-    let mut said = BufReader::new(other.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let said = said.find_map(|line| line.split_once("built ").map(|(_, said)| said.to_owned())).unwrap();
+    let said = of_a_killed_program();
     let (path, pid) = said.split_once(' ').unwrap();
-    other.kill().unwrap();
-    other.wait().unwrap();
     let inside = format!("/proc/{pid}");
     assert!(in_a_container().success());
     assert!(Path::new(path).exists() || !Path::new(&inside).exists(), "its name is gone and it runs on");
+}
+
+/// The path of a laboratory that a program made which was then killed, and the number of what runs in it.
+fn of_a_killed_program() -> String {
+    let mut other = again("builds_a_laboratory_and_waits", "build");
+    let mut said = BufReader::new(other.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let said = said.find_map(|line| line.split_once("built ").map(|(_, said)| said.to_owned())).unwrap();
+    other.kill().unwrap();
+    other.wait().unwrap();
+    said
 }
 
 /// Starts a program that looks for what is left, where the number of this process is another's, or nobody's.

@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(load(&read, None).unwrap(), Rate::pps(250_000.0).unwrap());
         std::fs::write(&path, "soon\n").unwrap();
         let why = arrival(&format!("replay:{}", path.display())).unwrap_err().to_string();
-        assert!(why.contains("line 1 is no whole number of ns"), "{why}");
+        assert!(why.contains("line 1 is not a whole number of ns"), "{why}");
     }
 
     #[test]

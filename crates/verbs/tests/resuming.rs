@@ -508,7 +508,7 @@ fn a_record_is_kept_only_in_a_file_of_its_own() {
         let output = Output::File(path.into());
         dropline_verbs::search::search(&plan, &output, &conditions(), &mut Unwatched).unwrap_err().to_string()
     };
-    assert!(taken("/dev/null").contains("no file that a record can be kept in"));
+    assert!(taken("/dev/null").contains("not a file that a record can be kept in"));
     let (directory, _) = file();
     let path = directory.path().join("two words.jsonl");
     std::fs::write(&path, header_line(&search(&plan, &directory.path().join("other")).header)).unwrap();

@@ -58,8 +58,8 @@ pub struct RunningClients {
 
 /// From the start of the first client to its first packet, and more for each further client: a process is
 /// started in about a millisecond, several on a busy machine.
-const LEAD: Duration = Duration::from_millis(100);
-const LEAD_EACH: Duration = Duration::from_millis(4);
+const LEAD: Duration = Duration::from_millis(400);
+const LEAD_EACH: Duration = Duration::from_millis(8);
 /// Exit code of a client that was asked to end before it sent anything; what a signal ends has none.
 const UNHEARD: i32 = 130;
 /// How long after its end a client may take to say what it did.
