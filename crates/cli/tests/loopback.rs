@@ -225,9 +225,12 @@ fn signalled(
     signal: &str,
 ) -> (Option<i32>, Value) {
     let program = env!("CARGO_BIN_EXE_dropline");
+    // What this test ignores, or whoever started it, its child would ignore too.
+    let heard = if before.is_empty() { ",HUP,QUIT" } else { "" };
     // A pipe would have to be read meanwhile.
-    let words =
-        format!("{before} exec {program} trial {target} --load=1kpps --json -o r.jsonl {duration} >out.json");
+    let words = format!(
+        "{before} exec env --default-signal=TERM{heard} {program} trial {target} --load=1kpps --json -o r.jsonl {duration} >out.json"
+    );
     let mut command = Command::new("sh");
     command.args(["-c", &words]).current_dir(bench.path("")).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -261,9 +264,10 @@ fn a_terminal_that_is_gone_ends_a_trial_as_sigterm_does() {
 /// Starts a command in a terminal, takes the terminal away when the command says that it offers something, and prints
 /// how it ended.
 const HANGS_UP: &str = "
-import os, pty, sys
+import os, pty, signal, sys
 child, terminal = pty.fork()
 if child == 0:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.execv(sys.argv[1], sys.argv[1:])
 said = b''
 while b'offered' not in said:

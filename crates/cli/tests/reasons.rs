@@ -24,8 +24,8 @@ fn a_trial_that_lost_packets_is_explained_from_what_it_kept() {
     assert_eq!(explained["lost"], lost, "{explained}");
     assert_eq!(explained["buffer"]["packets"].as_u64(), Some(32), "{explained}");
     let text = bench.done(&["explain", "r.jsonl"]).text;
-    let says = text.contains("what would help") || text.contains("The model does not explain this loss");
-    assert!(text.contains("receive buffer") && says, "{text}");
+    let says = ["what would help", "what would not", "The model does not explain this loss"];
+    assert!(text.contains("receive buffer") && says.iter().any(|said| text.contains(said)), "{text}");
 }
 
 /// Packets that a socket nobody reads holds, of 64 B, and so many sent to it.

@@ -74,12 +74,13 @@ const BETWEEN: Duration = Duration::from_millis(10);
 /// Ends what runs in a namespace and removes its name; the kernel removes its interfaces with it.
 pub(crate) fn remove(name: &str) {
     for _ in 0..TRIES {
-        let inside = processes(name).unwrap_or_default();
-        if inside.is_empty() {
-            break;
-        }
-        for pid in inside {
-            let _ = program::run("kill", &["-KILL", &pid.to_string()]);
+        match processes(name) {
+            Ok(inside) if inside.is_empty() => break,
+            Ok(inside) => inside.iter().for_each(|pid| {
+                let _ = program::run("kill", &["-KILL", &pid.to_string()]);
+            }),
+            // What runs in it is not known: that is not nothing.
+            Err(_) => {}
         }
         std::thread::sleep(BETWEEN);
     }

@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(
             sleepers,
             "clients:n=128,think=exp(200us): dispersion 8.40 / 5.90 / 27, slept 19.8 ms for 200 us asked, KS 0.97 \
-             (chance 0.001)"
+             (p 0.001)"
         );
     }
 }

@@ -170,6 +170,15 @@ fn an_own_address_is_measured_from_loopback_which_nothing_leaves() {
 }
 
 #[test]
+fn a_service_that_is_bound_to_all_addresses_is_measured_at_an_own_one() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let here = serve(&lab.client, Ipv4Addr::UNSPECIFIED);
+    let trial = offer(&lab.client, lab.client_address).unwrap();
+    assert_eq!((trial.forwarded, trial.lost()), (trial.offered, 0));
+    assert!(here.counts().answered >= trial.offered);
+}
+
+#[test]
 fn no_packet_is_sent_where_a_rule_of_the_older_tables_gives_copies_of_it_to_another_host() {
     let Some(lab) = built(Pair::new()) else { return };
     let _here = serve(&lab.client, lab.client_address);

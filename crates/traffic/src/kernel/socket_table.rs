@@ -21,8 +21,14 @@ pub struct AtSocket {
 impl AtSocket {
     /// Reads `udp` and `udp6` in `net`; `None` if no socket takes what is sent to `target`.
     pub(crate) fn read(net: &Path, target: SocketAddr) -> Option<Self> {
-        let table = |name| std::fs::read_to_string(net.join(name)).unwrap_or_default();
-        Self::of_table(&(table("udp") + &table("udp6")), target)
+        Self::of_table(&tables(net), target)
+    }
+
+    /// Whether a socket is bound to that very address and port, and not to all addresses.
+    pub(crate) fn has_address(net: &Path, target: SocketAddr) -> bool {
+        let is_it =
+            |row: Row| row.port == target.port() && row.ip.to_canonical() == target.ip().to_canonical();
+        tables(net).lines().filter_map(Row::read).any(is_it)
     }
 
     /// A socket bound to the address itself is preferred to one bound to all.
@@ -43,6 +49,11 @@ impl AtSocket {
         sum(&|ip| ip.to_canonical() == target_ip)
             .or_else(|| sum(&|ip| ip.is_unspecified() && (ip.is_ipv6() || target_ip.is_ipv4())))
     }
+}
+
+fn tables(net: &Path) -> String {
+    let table = |name| std::fs::read_to_string(net.join(name)).unwrap_or_default();
+    table("udp") + &table("udp6")
 }
 
 /// One socket.

@@ -6,10 +6,12 @@
 
 use super::whereabouts::Way;
 use crate::error::NoLeash;
+use crate::kernel::socket_table::AtSocket;
 use socket2::SockRef;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::num::NonZeroU32;
+use std::path::Path;
 
 /// How a socket is held that sends to a service of this machine.
 #[derive(Clone, Debug)]
@@ -56,7 +58,16 @@ impl Leash {
     /// If the system does not allow it: Linux before 5.7 lets only CAP_NET_RAW bind to an interface.
     pub fn hold(&self, socket: &UdpSocket, target: SocketAddr) -> io::Result<()> {
         self.bind(socket, target)?;
-        socket.connect(target)
+        socket.connect(self.answering(target))
+    }
+
+    /// The address that replies come from. A service that is bound to all addresses answers loopback's from loopback's.
+    fn answering(&self, target: SocketAddr) -> SocketAddr {
+        let is_own = |net: &str| AtSocket::has_address(Path::new(net), target);
+        match self.from {
+            Some(own) if !is_own("/proc/thread-self/net") => SocketAddr::new(own, target.port()),
+            _ => target,
+        }
     }
 
     fn bind(&self, socket: &UdpSocket, target: SocketAddr) -> io::Result<()> {
