@@ -166,7 +166,7 @@ fn undecided(b_slower: Option<f64>, wanders: bool, in_turns: bool) -> String {
         if wanders { "the measurement wanders too much" } else { "there are too few events or time slices" };
     let cure = if in_turns { "measure longer" } else { "measure in turns (--abba), or longer" };
     format!(
-        "an event of B is {how} than one of A in {} of pairs, but {why} to rule out chance: {cure}",
+        "an event of B is {how} than one of A in {} of pairs, but {why} to tell that from random scatter: {cure}",
         percent(share)
     )
 }
