@@ -14,7 +14,7 @@ use dropline_record::{
 use dropline_search::Search;
 use dropline_targets::{AnyMeasurer, Opened, Opening, Target};
 use dropline_traffic::Moving;
-use dropline_trial::{Rate, Trial, TrialInput};
+use dropline_trial::{Caveat, Rate, Trial, TrialInput};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -240,6 +240,12 @@ pub fn load_in(load: impl std::fmt::Display, load_unit: LoadUnit) -> String {
     load.to_string().replace(LoadUnit::Packets.rates()[0], load_unit.rates()[0])
 }
 
+/// A doubt with its loads in the unit of what they count.
+fn said_in(caveat: &Caveat, load_unit: LoadUnit) -> CaveatLine {
+    let line = CaveatLine::from(caveat);
+    CaveatLine { text: load_in(&line.text, load_unit), ..line }
+}
+
 /// What a load is the sum of, in words (RFC 9971 §4.5.2).
 pub(crate) fn load_is(target: &Target, profile: &dropline_trial::TrafficProfile) -> String {
     if target.load_unit() == LoadUnit::Samples {
@@ -422,7 +428,9 @@ impl Run<'_> {
 
     /// Doubts about the whole: each kind of doubt about trials once, with how many trials share it.
     fn caveats(&self, goals: &[AnswerLine], interrupted: bool) -> Vec<CaveatLine> {
-        let mut caveats: Vec<CaveatLine> = self.search.caveats().iter().map(CaveatLine::from).collect();
+        let unit = self.record.header.load_unit;
+        let mut caveats: Vec<CaveatLine> =
+            self.search.caveats().iter().map(|caveat| said_in(caveat, unit)).collect();
         let mut said = |code: &str, text: String| {
             caveats.push(CaveatLine::said(code, text));
         };
@@ -467,5 +475,18 @@ impl Run<'_> {
             said(code, text);
         }
         caveats
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_doubt_counts_loads_in_what_the_target_counts() {
+        let doubt = Caveat::TwoStates { slow_pps: 744e6, fast_pps: 860e6, slow: 0.4 };
+        let said = said_in(&doubt, LoadUnit::Samples);
+        assert!(said.text.contains("744 Msps") && !said.text.contains("pps"), "{}", said.text);
+        assert_eq!(said_in(&doubt, LoadUnit::Packets), CaveatLine::from(&doubt));
     }
 }
