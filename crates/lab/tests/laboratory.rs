@@ -195,6 +195,10 @@ fn builds_a_laboratory_and_waits() {
         return;
     }
     let started = Start::new(["sleep", "60"]).start(Some(&lab)).unwrap();
+    // `ip` is started first, and enters the namespace a moment later: before that nobody can see that it will.
+    while !lab.processes().unwrap().contains(&started.pid()) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     println!("built {} {}", lab.path().display(), started.pid());
     std::thread::sleep(Duration::from_secs(60));
 }
