@@ -75,6 +75,24 @@ impl Shown {
         good >= goal.trial_duration * (ENOUGH + EACH_BAD * bad as u32)
     }
 
+    /// The lowest load at or above an upper end (logarithms) that trials bear as one: were the goal's load above it, trials
+    /// there and below would fail seldom, and what met the goal at it and above would be the rule. Infinite where
+    /// trials bear none.
+    pub(super) fn upper_borne(&self, goal: &Goal, upper: f64) -> f64 {
+        let log = |load: &Rate| libm::log(load.as_pps());
+        let exceed = goal.exceed_at_truth();
+        let bears = |end: &f64| {
+            let near = end - libm::log(NEAR);
+            let bad = self.bad.iter().filter(|load| log(load) <= near).count();
+            let good = self.good.iter().take_while(|(load, _)| log(load) >= *end);
+            let good: Duration = good.map(|&(_, time)| time.min(goal.trial_duration)).sum();
+            let good = good.as_secs_f64() / goal.trial_duration.as_secs_f64();
+            bad as f64 >= f64::from(EACH_BAD) * good * exceed / (1.0 - exceed)
+        };
+        let higher = self.bad.iter().map(log).filter(|load| *load > upper && bears(load));
+        if bears(&upper) { upper } else { higher.fold(f64::INFINITY, f64::min) }
+    }
+
     /// A load far below an end, a logarithm, that failed the goal and was not met about there since: a bad moment, or a band
     /// of bad loads. After three failures it is no moment.
     pub(super) fn unmet(&self, lower: f64) -> Option<Rate> {
@@ -97,6 +115,26 @@ impl Shown {
         self.max = 0;
     }
 
+    /// Whether trials at the lowest load show that the goal's is below it.
+    fn is_below(&self, goal: &Goal, range: LoadRange) -> bool {
+        let min = libm::log(range.min().as_pps());
+        self.min < 0 && self.upper_borne(goal, min) <= min
+    }
+
+    /// Whether trials at the highest load show that it meets the goal.
+    fn is_above(&self, goal: &Goal, range: LoadRange) -> bool {
+        self.max > 0 && self.bears(goal, libm::log(range.max().as_pps()))
+    }
+
+    /// The end of the range where more trials are wanted of a system that loses much at every load.
+    pub(super) fn open_end(&self, goal: &Goal, range: LoadRange) -> Option<Rate> {
+        match (self.min < 0, self.max > 0) {
+            (true, _) => (!self.is_below(goal, range)).then_some(range.min()),
+            (false, true) => (!self.is_above(goal, range)).then_some(range.max()),
+            (false, false) => None,
+        }
+    }
+
     /// The answer of a system that loses much at every load, which a generous goal may allow.
     pub(super) fn without_knee(
         &self,
@@ -106,15 +144,15 @@ impl Shown {
         capped: bool,
     ) -> GoalOutcome {
         let (min, max) = (range.min(), range.max());
-        let (lower, upper, result) = if self.min < 0 {
+        let (lower, upper, result) = if self.is_below(goal, range) {
             (None, Some(min), GoalResult::BelowMinimum { level })
-        } else if self.max > 0 {
+        } else if self.is_above(goal, range) {
             return self.at_maximum(range, level, capped);
         } else {
             let median =
                 Rate::pps(libm::sqrt(min.as_pps() * max.as_pps())).map_or(min, |load| range.clamp(load));
             let lower = self.bears(goal, libm::log(min.as_pps())).then_some(min);
-            (lower, Some(max), GoalResult::Wide { median, level })
+            (lower, (self.max <= 0).then_some(max), GoalResult::Wide { median, level })
         };
         GoalOutcome { lower, upper, conditional_throughput_pps: None, result }
     }
@@ -157,6 +195,26 @@ mod tests {
         assert!(note(101, 1, 1000), "what failed above it is no matter");
         assert!(!note(70, 1, 1000), "what failed below it is");
         assert!(!note(100, 0, 1000) && note(100, 0, 1000));
+    }
+
+    #[test]
+    fn an_upper_end_is_borne_where_twice_as_many_failed_there_and_below_as_met_it_there_and_above() {
+        let goal = Preset::Csit.goals()[1];
+        let range = LoadRange::new(Rate::from_millipps(1_000), Rate::from_millipps(1_000_000)).unwrap();
+        let mut shown = Shown::default();
+        let mut note = |pps: u64, lost: u64| {
+            let input =
+                TrialInput { load: Rate::from_millipps(pps * 1000), duration: Duration::from_secs(1) };
+            let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
+            shown.note(&trial, &goal, range);
+            libm::exp(shown.upper_borne(&goal, libm::log(100.0))).round()
+        };
+        assert_eq!(note(100, 50), 100.0);
+        assert_eq!(note(500, 0), f64::INFINITY, "one failed, one met it far above");
+        assert_eq!(note(900, 500), 900.0, "there and above none met it");
+        assert_eq!(note(110, 50), 100.0, "a little above counts too");
+        assert_eq!(note(200, 0), 900.0);
+        assert_eq!((note(300, 50), note(300, 50)), (300.0, 300.0), "four failed there, and one met it above");
     }
 
     #[test]

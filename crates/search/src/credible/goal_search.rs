@@ -117,7 +117,11 @@ impl GoalSearch {
                     None => self.best_load(cloud)?,
                 }
             }
-            Stage::AtMaximum | Stage::BelowMinimum => return None,
+            Stage::AtMaximum => return None,
+            Stage::BelowMinimum => {
+                let mut goals = self.goals.iter().zip(&self.shown);
+                goals.find_map(|(goal, shown)| shown.open_end(goal, self.range))?
+            }
         };
         Some(TrialInput { load, duration: self.length_at(load) })
     }
@@ -284,8 +288,9 @@ impl GoalSearch {
         let view = |(goal, shown): (&Goal, &Shown)| {
             let (min, _) = view::logs(self.range);
             let borne_minimum = Some(min).filter(|_| shown.bears(goal, min));
-            let (shown, certain) = (shown.between(), certain(goal, shown));
-            View::of(goal, cloud, Stated { shown, certain, borne_minimum, ..stated })
+            let stated =
+                Stated { shown: shown.between(), certain: certain(goal, shown), borne_minimum, ..stated };
+            View::of(goal, cloud, stated).with_upper_borne(|upper| shown.upper_borne(goal, upper))
         };
         self.views = self.goals.iter().zip(&self.shown).map(view).collect();
     }
@@ -316,10 +321,11 @@ impl GoalSearch {
 
     /// Believes what these trials say and no others.
     fn begin_again(&mut self, seen: Vec<Evidence>) {
-        let centre = self.views.first().map_or(0.0, |view| view.median);
+        let Stage::Weighing(cloud) = &self.stage else { return };
+        // Not about a goal's load: a floor may put that far below the knee.
+        let between = (cloud.theta(0.1) - REACH, cloud.theta(0.9) + REACH);
         let chance = seed::generator(seed::of_trial(self.seed, self.trials as u64));
-        self.stage =
-            Stage::Weighing(Box::new(Particles::new((centre - REACH, centre + REACH), seen, chance)));
+        self.stage = Stage::Weighing(Box::new(Particles::new(between, seen, chance)));
         self.look();
     }
 

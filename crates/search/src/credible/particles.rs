@@ -99,15 +99,25 @@ impl Particles {
 
     /// Standard deviation of the logarithm of the trials' capacities, which is less with this probability.
     pub(super) fn scatter(&self, share: f64) -> f64 {
-        let mut scatters: Vec<(f64, f64)> =
-            self.particles.iter().map(|particle| (particle.unknowns[2], particle.weight)).collect();
-        scatters.sort_by(|one, other| one.0.total_cmp(&other.0));
+        self.quantile(2, share).map_or(0.0, libm::exp)
+    }
+
+    /// Logarithm of the capacity in the middle of all trials, which is less with this probability.
+    pub(super) fn theta(&self, share: f64) -> f64 {
+        self.quantile(0, share).unwrap_or(0.0)
+    }
+
+    /// The value of an unknown that it is below with this probability.
+    fn quantile(&self, unknown: usize, share: f64) -> Option<f64> {
+        let mut values: Vec<(f64, f64)> =
+            self.particles.iter().map(|particle| (particle.unknowns[unknown], particle.weight)).collect();
+        values.sort_by(|one, other| one.0.total_cmp(&other.0));
         let mut below = 0.0;
-        let reached = scatters.iter().find(|(_, weight)| {
+        let reached = values.iter().find(|(_, weight)| {
             below += weight;
             below >= share
         });
-        reached.map_or(0.0, |(scatter, _)| libm::exp(*scatter))
+        reached.map(|(value, _)| *value)
     }
 
     /// Particles with their weights, which sum to 1.

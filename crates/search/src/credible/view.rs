@@ -27,6 +27,8 @@ pub(super) struct View {
     certain: (f64, f64),
     /// Whether trials bear the lowest load of the range as a lower end; an interval that reaches below it has none otherwise.
     is_minimum_borne: bool,
+    /// The lowest load at or above the upper end that trials bear as one.
+    borne_upper: f64,
 }
 
 /// What an interval is made of beside the belief.
@@ -63,14 +65,21 @@ impl View {
             shown: stated.shown,
             certain: stated.certain,
             is_minimum_borne: stated.borne_minimum.is_some_and(|min| min <= median),
+            borne_upper: f64::NEG_INFINITY,
         }
+    }
+
+    /// With an upper end where trials bear one.
+    pub(super) fn with_upper_borne(self, borne: impl Fn(f64) -> f64) -> Self {
+        Self { borne_upper: borne(self.upper.max(self.shown.1)), ..self }
     }
 
     /// The ends that are stated: no end without a trial that met the goal at or above the lower one, and one that
     /// failed it at or below the upper one, whatever the model believes; and none beyond what trials alone make
     /// certain.
     fn stated(&self) -> (f64, f64) {
-        let (lower, upper) = (self.lower.min(self.shown.0), self.upper.max(self.shown.1));
+        let lower = self.lower.min(self.shown.0);
+        let upper = self.upper.max(self.shown.1).max(self.borne_upper);
         match self.certain {
             // Trials contradict one another: it is no matter of a load.
             (least, most) if least > most => (lower, upper),
@@ -152,7 +161,8 @@ impl View {
     /// Whether the model believes an interval within its goal's width, or beyond an end of the range.
     pub(super) fn is_believed(&self, goal: &Goal, range: LoadRange) -> bool {
         let (shown, certain) = ((f64::INFINITY, f64::NEG_INFINITY), UNCERTAIN);
-        Self { shown, certain, is_minimum_borne: true, ..*self }.is_settled(goal, range)
+        let borne_upper = f64::NEG_INFINITY;
+        Self { shown, certain, is_minimum_borne: true, borne_upper, ..*self }.is_settled(goal, range)
     }
 
     /// Whether the model believes it or trials show it: another trial belongs to a goal of which neither is so.
