@@ -26,7 +26,13 @@ fn measure(number: u64, input: TrialInput, loss: f64, limit: f64, seed: u64) -> 
     let through = (offered as f64).min(limit * input.duration.as_secs_f64());
     let lost = (offered as f64 - through) as u64 + happen(through * loss, &mut chance);
     let forwarded = offered.saturating_sub(lost);
-    Trial { intended: Some(offered), offered, forwarded, elapsed: input.duration, ..Trial::new(number, input, 7) }
+    Trial {
+        intended: Some(offered),
+        offered,
+        forwarded,
+        elapsed: input.duration,
+        ..Trial::new(number, input, 7)
+    }
 }
 
 /// The goal without loss draws trials to the lowest load; what they say of the other goal there must not outweigh what
