@@ -7,6 +7,7 @@
 pub mod answer;
 pub mod chance;
 pub mod check;
+pub mod found;
 pub mod pattern;
 pub mod payload;
 pub mod simulation;
@@ -15,4 +16,5 @@ mod table;
 pub mod verdict;
 pub mod weight;
 
-pub use answer::{Question, Reliability};
+pub use answer::Question;
+pub use found::Reliability;

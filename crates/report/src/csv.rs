@@ -1,6 +1,6 @@
 //! Trials as comma-separated values: a row a trial, units in the names.
 
-use crate::search_summary::word;
+use crate::json_word::word;
 use dropline_printable::escaped;
 use dropline_record::{Count, DelayLine, Record, TrialLine};
 

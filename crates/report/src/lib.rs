@@ -11,6 +11,7 @@ mod denial;
 mod explained;
 mod graph;
 mod html;
+mod json_word;
 mod moved;
 mod number;
 mod object;

@@ -1,5 +1,6 @@
 //! What a search says, in words that every front end shares.
 
+use crate::json_word::word;
 use crate::number::{self, JOIN, Loads};
 use crate::prose::sentence_case;
 use crate::standing::{Standing, prefix};
@@ -359,14 +360,6 @@ fn round(value: f64) -> f64 {
 fn round_up(value: f64) -> f64 {
     let step = 10f64.powf(value.abs().max(1e-9).log10().floor() - 1.0);
     (value / step - 1e-9).ceil() * step
-}
-
-/// A word of the record as its JSON has it; empty when it is none.
-pub(crate) fn word(value: serde_json::Result<serde_json::Value>) -> String {
-    match value {
-        Ok(serde_json::Value::String(word)) => word,
-        _ => String::new(),
-    }
 }
 
 /// Relative distance of the bounds, (upper − lower) ÷ upper.

@@ -1,7 +1,7 @@
 //! Whether an answer is one, and if not, what it is.
 
 use crate::denial::Denied;
-use crate::search_summary::word;
+use crate::json_word::word;
 use dropline_record::{AnswerLine, Record, ResultWord};
 
 /// In a word or two, whether an answer of a record stands, and as what: `narrow`, `doubted`, `irregular: unfinished`.

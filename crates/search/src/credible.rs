@@ -23,6 +23,7 @@ mod model;
 mod normal;
 mod particles;
 mod prior;
+mod random_orders;
 mod short_trials;
 mod two_states;
 mod view;

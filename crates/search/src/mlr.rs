@@ -10,6 +10,7 @@ mod evidence;
 mod grid;
 mod strict;
 mod view;
+mod wish;
 
 pub use evidence::Class;
 

@@ -6,6 +6,7 @@
 //! Start reading at [`counted`], then [`percentiles`].
 
 pub mod binned;
+mod cells;
 pub mod chance;
 pub mod compare;
 pub mod counted;

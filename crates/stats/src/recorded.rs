@@ -1,8 +1,8 @@
 //! What is kept of a slice: its occupied cells and exact sums.
 
+use crate::cells::{bounds, cell_of};
 use crate::counted::{CountError, Counted, Event, LARGEST_TICK, Meaning, Rounding};
 use crate::histogram::{HistogramError, MOST, v2_deflate_cells};
-use crate::recorder::{bounds, cell_of};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};

@@ -6,6 +6,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod background;
+mod command;
 pub mod exec;
 pub mod flowgraph;
 mod heartbeat;

@@ -42,13 +42,6 @@ pub(crate) fn parse(word: &str) -> Result<Kind, Failure> {
     })
 }
 
-/// A program and its arguments, by POSIX rules.
-pub(crate) fn command(text: &str) -> Result<Vec<String>, Failure> {
-    shlex::split(text)
-        .filter(|words| !words.is_empty())
-        .ok_or_else(|| Failure::usage(format!("{text:?} is not a command: a quote is open, or it is empty")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

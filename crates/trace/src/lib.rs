@@ -40,6 +40,8 @@ mod probe;
 mod ring;
 #[cfg(feature = "std")]
 mod session;
+#[cfg(feature = "std")]
+mod session_error;
 mod sys;
 
 pub use event::{Event, Kind};
@@ -49,7 +51,9 @@ pub use layout::{Head, MAGIC, NAME_BYTES, PROBES, ProbeEntry, Shape};
 pub use probe::Probe;
 pub use ring::{Counters, Reader, Ring, Slot, WhenFull, Writer};
 #[cfg(feature = "std")]
-pub use session::{Calibration, Counts, Session, SessionError};
+pub use session::{Calibration, Counts, Session};
+#[cfg(feature = "std")]
+pub use session_error::SessionError;
 pub use sys::clock::{Clock, Pair};
 
 /// Granule `n` (from 1) leaves the source of `pipe`. Call it before the granule is handed on.

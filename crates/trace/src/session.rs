@@ -2,13 +2,13 @@
 
 use crate::layout::Shape;
 use crate::owned::Owned;
+use crate::session_error::SessionError;
 use crate::sys::clock::{Clock, Pair};
 use crate::sys::local;
 use crate::sys::region::{Mapping, Region};
 use crate::{Event, Reader};
 use core::sync::atomic::Ordering;
 use std::path::Path;
-use std::{fmt, io};
 
 /// The collecting end of a session. Its file goes with it; a program that still writes is not disturbed.
 #[derive(Debug)]
@@ -19,40 +19,6 @@ pub struct Session {
     file: Owned,
     /// Dropped last: what is above looks into it.
     _mapping: Mapping,
-}
-
-/// Why there is no session.
-#[derive(Debug)]
-pub enum SessionError {
-    /// No rings, or a capacity that is no power of two, or more than can be addressed.
-    Shape(Shape),
-    /// The file cannot be made, opened or mapped.
-    System(io::Error),
-    /// The file is no session, one of another version, or cut short.
-    Foreign,
-}
-
-impl fmt::Display for SessionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Shape(shape) => write!(
-                f,
-                "no session has {} rings of {} events: it takes 1 to 4096 rings and a power of two of events \
-                 that fit memory",
-                shape.rings, shape.capacity
-            ),
-            Self::System(error) => write!(f, "the session's file: {error}"),
-            Self::Foreign => f.write_str("the file is not a trace session of this version, or was cut short"),
-        }
-    }
-}
-
-impl std::error::Error for SessionError {}
-
-impl From<io::Error> for SessionError {
-    fn from(error: io::Error) -> Self {
-        Self::System(error)
-    }
 }
 
 /// What a session counted. `recorded` + `discarded` + `homeless` is what tracepoints were asked to record.

@@ -1,6 +1,6 @@
 //! The algorithms by name, each with its settings, defaults and what a record keeps of it: the one table of them.
 
-use crate::resume::{ratio, unsound};
+use crate::unsound::{ratio, unsound};
 use dropline_failure::{Failure, nearest};
 use dropline_record::{MdrLine, SearchLine};
 use dropline_search::mlr::EffectiveDuration;

@@ -1,6 +1,6 @@
 //! Goals as people write them, and what is meant where they say nothing.
 
-use crate::plan::AlgorithmPlan;
+use crate::algorithm::AlgorithmPlan;
 use dropline_failure::{Failure, nearest};
 use dropline_search::Goal;
 use dropline_trial::{Ratio, quantities};

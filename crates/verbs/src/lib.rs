@@ -22,5 +22,6 @@ pub mod scenario;
 pub mod search;
 pub mod serve;
 pub mod trial;
+mod unsound;
 pub mod validity;
 pub mod watch;

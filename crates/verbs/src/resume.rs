@@ -2,12 +2,12 @@
 
 use crate::goals;
 use crate::plan::{AlgorithmPlan, SearchPlan};
+use crate::unsound::{ratio, unsound};
 use dropline_failure::{Failure, quoted};
 use dropline_record::{GoalLine, PartLine, ProfileLine, Record};
 use dropline_search::{Goal, Limits};
 use dropline_targets::Target;
 use dropline_trial::{Drain, LoadRange, Packet, Part, Rate, Ratio, TrafficProfile};
-use std::fmt;
 use std::time::Duration;
 
 /// The command that goes on with a record, to be copied: a target that is a program has to be typed again.
@@ -91,17 +91,9 @@ fn rate(pps: f64) -> Result<Rate, Failure> {
     Rate::pps(pps).map_err(unsound)
 }
 
-pub(crate) fn ratio(fraction: f64) -> Result<Ratio, Failure> {
-    Ratio::new(fraction).map_err(unsound)
-}
-
 fn seconds(value: f64) -> Result<Duration, Failure> {
     // No sum of a few of these is too long for a Duration.
     const LONGEST: Duration = Duration::from_nanos(u64::MAX);
     let time = Duration::try_from_secs_f64(value).map_err(unsound)?;
     (time <= LONGEST).then_some(time).ok_or_else(|| unsound(format!("{value} s is beyond any search")))
-}
-
-pub(crate) fn unsound(why: impl fmt::Display) -> Failure {
-    Failure::environment(format!("the record's header cannot be resumed: {why}"))
 }

@@ -1,8 +1,9 @@
 //! The answer as tables in words and numbers.
 
-use super::answer::{ErrorLine, Question, Reliability};
+use super::answer::Question;
+use super::found::{CheckLine, ErrorLine, Reliability, Sentence};
 use super::simulation::Simulation;
-use super::verdict::{Sentence, number, time};
+use super::verdict::{number, time};
 use dropline_record::{Study, Table};
 use dropline_report::{Curve, Curves};
 
@@ -130,7 +131,7 @@ impl Reliability {
     }
 
     fn checks(&self) -> Table {
-        let row = |line: &super::answer::CheckLine| {
+        let row = |line: &CheckLine| {
             let mut cells = vec![
                 line.name.to_owned(),
                 line.bits.to_string(),

@@ -1,41 +1,6 @@
 //! What the original's notes say in numbers, and what the definition says to it.
 
-use super::answer::Reliability;
-use serde::Serialize;
-
-/// How a sentence stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// It holds.
-    Holds,
-    /// It holds under conditions that it does not name.
-    Depends,
-    /// It does not hold.
-    Wrong,
-}
-
-impl Verdict {
-    /// In one word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::Depends => "depends",
-            Self::Wrong => "wrong",
-        }
-    }
-}
-
-/// A quantitative sentence of the original's `performance.md`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sentence {
-    /// As it stands there.
-    pub quoted: &'static str,
-    /// How it stands.
-    pub verdict: Verdict,
-    /// Why, with the numbers computed here.
-    pub why: String,
-}
+use super::found::{Reliability, Sentence, Verdict};
 
 /// Every quantitative sentence about reliability, judged.
 pub(super) fn sentences(found: &Reliability) -> Vec<Sentence> {

@@ -4,15 +4,15 @@
 //! when few of these look as much like a drift, a warm-up or a chain of states, the true order is no accident.
 
 use super::constants::doubt::{
-    CERTAIN, DRAWS, LEAST, MEMORY, ORDERS, RARE_AFTER_ALL, RARE_CHAIN, RARE_TREND, STRANGERS, WARMING,
+    CERTAIN, DRAWS, LEAST, MEMORY, RARE_AFTER_ALL, RARE_CHAIN, RARE_TREND, STRANGERS, WARMING,
 };
 use super::first_load::Slowed;
 use super::model::{Evidence, Shape};
 use super::normal::Normal;
 use super::particles::Particles;
+use super::random_orders::{Strange, strange};
 use super::two_states::TwoStates;
-use dropline_trial::{Caveat, seed};
-use rand::Rng as _;
+use dropline_trial::Caveat;
 
 /// What is strange about the trials, and about their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -22,13 +22,6 @@ pub(super) struct Diagnostics {
     pub(super) warm_up: Option<Strange>,
     pub(super) states: Option<TwoStates>,
     pub(super) slowed: Option<Slowed>,
-}
-
-/// A correlation, and how often chance has it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Strange {
-    pub(super) correlation: f64,
-    pub(super) by_chance: f64,
 }
 
 impl Diagnostics {
@@ -174,35 +167,11 @@ fn correlation(one: &[f64], other: &[f64]) -> f64 {
     if scale > 1e-9 { both / scale } else { 0.0 }
 }
 
-/// What is rarer than `rare` among random orders; most others are told after a few of them.
-pub(super) fn strange(
-    surprises: &[f64],
-    of: impl Fn(&[f64]) -> f64,
-    either_side: bool,
-    rare: f64,
-) -> Option<Strange> {
-    let correlation = of(surprises);
-    let size = |value: f64| if either_side { value.abs() } else { value };
-    let too_many = (rare * (ORDERS + 1) as f64) as usize;
-    let mut chance = seed::generator(surprises.len() as u64);
-    let mut order = surprises.to_vec();
-    let mut as_strange = 0;
-    for _ in 0..ORDERS {
-        for last in (1..order.len()).rev() {
-            order.swap(last, chance.random_range(0..=last));
-        }
-        as_strange += usize::from(size(of(&order)) >= size(correlation));
-        if as_strange >= too_many {
-            return None;
-        }
-    }
-    let by_chance = (as_strange + 1) as f64 / (ORDERS + 1) as f64;
-    (by_chance < rare).then_some(Strange { correlation, by_chance })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dropline_trial::seed;
+    use rand::Rng as _;
 
     #[test]
     fn a_random_order_is_not_strange_and_a_sorted_one_is() {

@@ -4,8 +4,8 @@
 //! are slow, half of all may be or not, and the middle of what is believed lies where no trial was.
 
 use super::constants::states::{APART, FAR, GROUP, RARE, SHARE, SHOWS};
-use super::diagnostics::strange;
 use super::model::Evidence;
+use super::random_orders::strange;
 use dropline_trial::Caveat;
 
 /// A slow and a fast group of trials; capacities are logarithms.

@@ -3,14 +3,11 @@
 //! Loads are grid indices here. A trial's chance to be bad rises from low to high loads around a crossing;
 //! where that is and how steep the rise is are unknown, and weighed by how well they explain the trials.
 
-use super::choice::Wish;
 use super::evidence::Evidence;
-use super::view::View;
+use super::view::{Sighting, View};
+use super::wish::{SHARED, Wish};
 use super::{Class, close_enough};
 use dropline_trial::Rate;
-
-/// What a trial costs a goal when another goal wants it too.
-pub(super) const SHARED: f64 = 0.2;
 
 /// The two loads that are most cheaply proved to be bounds of a goal that tolerates bad trials.
 pub(super) fn pair(
@@ -79,16 +76,6 @@ const SHAPES: [(f64, f64, f64); 12] = [
 const LEVELS: usize = 40;
 /// The most trials of one kind that are counted on; larger numbers are scaled down to it.
 const MOST: usize = 24;
-
-/// What was seen at one load.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sighting {
-    pub(super) index: usize,
-    pub(super) good: u32,
-    pub(super) bad: u32,
-    /// Bad trials that forwarded far less than was forwarded elsewhere: they happen at any load.
-    pub(super) dips: u32,
-}
 
 /// What a load still needs.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,7 @@
 //! Which trial next: look with short trials where loss counts point, then prove two loads to be bounds.
 
 use super::view::View;
+use super::wish::Wish;
 use super::{Class, Mlr, belief, close_enough, strict};
 use crate::{GoalResult, Irregular};
 use dropline_trial::{Ratio, TrialInput};
@@ -12,17 +13,6 @@ pub(super) struct Choice {
     pub(super) input: TrialInput,
     /// Name of the phase it belongs to.
     pub(super) phase: &'static str,
-}
-
-/// What a goal would do next. Loads are grid indices.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Wish {
-    /// Look at a load; no other goal proves anything before.
-    Look(usize),
-    /// Prove these two loads to be bounds, as far as they are not; each with the chance that it will be.
-    Prove { lower: Option<(usize, f64)>, upper: Option<(usize, f64)> },
-    /// Try this load for so long.
-    Try(usize, Duration),
 }
 
 /// A goal sees the loads so close together that it can choose two of them.

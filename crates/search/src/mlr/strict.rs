@@ -3,9 +3,8 @@
 //! Loss by chance shows the sooner the longer a trial is, so the longest trials are kept for loads that are
 //! likely to pass them, and loads that are likely to fail are tried with as short ones as show it.
 
-use super::belief::SHARED;
-use super::choice::Wish;
-use super::view::{Rung, View};
+use super::view::{Glance, Rung, View};
+use super::wish::{SHARED, Wish};
 use super::{Class, close_enough};
 use std::time::Duration;
 
@@ -150,16 +149,6 @@ impl Shape {
             Self::Knee(rise) => 1.0 / (1.0 + libm::exp((above / rise).min(40.0))),
         }
     }
-}
-
-/// What was seen at one load, in shares of the full duration.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Glance {
-    pub(super) at: f64,
-    pub(super) good: u32,
-    pub(super) good_share: f64,
-    /// Length of its shortest bad trial.
-    pub(super) bad: Option<f64>,
 }
 
 /// What the trials near a load say of where full trials stop to be good.

@@ -1,9 +1,7 @@
 //! All loads that were tried, as one goal sees them, and where its crossing seems to be.
 
-use super::belief::Sighting;
 use super::evidence::Seen;
 use super::grid::STEPS;
-use super::strict::Glance;
 use super::{Class, Mlr};
 use crate::Goal;
 use dropline_trial::{Rate, Ratio};
@@ -32,6 +30,26 @@ pub(super) struct Rung {
     pub(super) glance: Glance,
     /// Missing good and bad trials.
     pub(super) missing: (usize, usize),
+}
+
+/// What was seen at one load.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sighting {
+    pub(super) index: usize,
+    pub(super) good: u32,
+    pub(super) bad: u32,
+    /// Bad trials that forwarded far less than was forwarded elsewhere: they happen at any load.
+    pub(super) dips: u32,
+}
+
+/// What was seen at one load, in shares of the full duration.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Glance {
+    pub(super) at: f64,
+    pub(super) good: u32,
+    pub(super) good_share: f64,
+    /// Length of its shortest bad trial.
+    pub(super) bad: Option<f64>,
 }
 
 /// The loads that were tried, in ascending order, parted into those that seem good and those that seem bad.

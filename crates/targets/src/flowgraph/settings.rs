@@ -63,7 +63,7 @@ impl Settings {
         };
         let source = match kind {
             "exec" => Source::Program(
-                crate::scheme::command(rest).map_err(|why| why.advice(format!("write {FORM}")))?,
+                crate::command::command(rest).map_err(|why| why.advice(format!("write {FORM}")))?,
             ),
             "futuresdr" => Source::Graph(Graph::new(Framework::FutureSdr)),
             "gnuradio" => Source::Graph(Graph::new(Framework::GnuRadio)),

@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use super::lttng::Provider;
-use super::region::Region;
+use super::region::{REGION, Region};
 use crate::layout::Head;
 use crate::{Event, Kind, Writer};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
@@ -20,7 +20,6 @@ static OFF: AtomicU32 = AtomicU32::new(0);
 /// The flag of a process that has LTTng's provider and no session of ours: LTTng itself knows whether it records.
 static ASK_LTTNG: AtomicU32 = AtomicU32::new(1);
 
-static REGION: OnceLock<Region> = OnceLock::new();
 static PROVIDER: OnceLock<Provider> = OnceLock::new();
 
 /// Whether there may be anything to record to: what a tracepoint of a program that nobody measures looks at.
@@ -110,11 +109,6 @@ pub(crate) fn attach(region: Region) {
     // Whoever asks the environment is through with it now, and cannot switch off what is switched on here.
     self::region();
     adopt(region);
-}
-
-/// Whether this process records into the session that is mapped there.
-pub(super) fn records_into(base: std::ptr::NonNull<u8>) -> bool {
-    REGION.get().is_some_and(|region| region.base == base)
 }
 
 fn adopt(region: Region) {

@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use crate::layout::{Head, MAGIC, PAGE, PROBES, ProbeEntry, Shape};
-use crate::session::SessionError;
+use crate::session_error::SessionError;
 use crate::{Counters, Ring, Slot, WhenFull};
 use core::mem::size_of;
 use std::fs::{File, OpenOptions};
@@ -10,6 +10,10 @@ use std::io::{self, Read as _};
 use std::os::fd::AsRawFd as _;
 use std::path::Path;
 use std::ptr::NonNull;
+use std::sync::OnceLock;
+
+/// The session into which this process records, once it does.
+pub(super) static REGION: OnceLock<Region> = OnceLock::new();
 
 /// A mapped session. In a program that records it stays mapped for as long as the process lives: one of its threads may be
 /// writing. A collector's goes with its [`Mapping`].
@@ -114,11 +118,16 @@ pub(crate) struct Mapping(pub(crate) Region);
 impl Drop for Mapping {
     fn drop(&mut self) {
         let Region { base, shape, .. } = self.0;
-        let (false, Some(bytes)) = (super::local::records_into(base), shape.bytes()) else { return };
+        let (false, Some(bytes)) = (records_into(base), shape.bytes()) else { return };
         // SAFETY: it was mapped with this length. Readers and heads of it are a session's own, which drops this last, and
         // no tracepoint of this process writes there.
         unsafe { munmap(base.as_ptr(), bytes) };
     }
+}
+
+/// Whether this process records into the session that is mapped there.
+fn records_into(base: NonNull<u8>) -> bool {
+    REGION.get().is_some_and(|region| region.base == base)
 }
 
 fn map(file: &File, bytes: usize) -> Result<NonNull<u8>, SessionError> {

@@ -1,0 +1,17 @@
+//! What a goal would do next, and what that costs beside another goal's wishes.
+
+use std::time::Duration;
+
+/// What a trial costs a goal when another goal wants it too.
+pub(super) const SHARED: f64 = 0.2;
+
+/// What a goal would do next. Loads are grid indices.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wish {
+    /// Look at a load; no other goal proves anything before.
+    Look(usize),
+    /// Prove these two loads to be bounds, as far as they are not; each with the chance that it will be.
+    Prove { lower: Option<(usize, f64)>, upper: Option<(usize, f64)> },
+    /// Try this load for so long.
+    Try(usize, Duration),
+}
