@@ -3,7 +3,7 @@
 use super::Design;
 use super::curve::Curve;
 use super::judgement::Pivot;
-use super::sides::{KNOWN, Side, Sides, differences, known_reach, spread, spread_apart};
+use super::sides::{KNOWN, Side, Sides, Spread, differences, known_reach, spread, spread_apart};
 use crate::special::{beta_quantile, student_beyond};
 
 /// A ratio of tail masses and what is needed for its interval at any level.
@@ -75,23 +75,25 @@ impl Tail {
         let above = (above_a, above_b);
         let count = (a.whole.count(), b.whole.count());
         let mut tail = Self { above, count, inflation: 1.0, freedom: KNOWN };
-        if sides.design == Design::Whole || above.0 == 0.0 || above.1 == 0.0 {
+        if sides.design == Design::Whole {
             return tail;
         }
         let residuals = |side: &Side, by: &[f64], above: f64, count: f64| -> Vec<f64> {
             side.batches.iter().zip(by).map(|(batch, by)| by / above - batch.count() / count).collect()
         };
         let (of_a, of_b) = (residuals(a, &by_a, above.0, count.0), residuals(b, &by_b, above.1, count.1));
-        let (variance, freedom) = if sides.design == Design::Interleaved {
-            let found = spread(&differences(&of_a, &of_b));
-            (found.variance, found.freedom)
+        let found: Vec<(Spread, f64)> = if sides.design == Design::Interleaved && above.0 * above.1 > 0.0 {
+            let both = 1.0 / (1.0 / above.0 + 1.0 / above.1);
+            vec![(spread(&differences(&of_a, &of_b)), both)]
         } else {
-            let apart = |of: &[f64], above: f64| spread_apart(of, 1.0 / above, sides.memory);
-            let (of_a, of_b) = (apart(&of_a, above.0), apart(&of_b, above.1));
-            (of_a.variance + of_b.variance, of_a.freedom.min(of_b.freedom))
+            // A side without long events does not say how they come: the other's spells are all that is known.
+            let each = [(of_a, above.0), (of_b, above.1)].into_iter().filter(|(_, above)| *above > 0.0);
+            each.map(|(of, above)| (spread_apart(&of, 1.0 / above, sides.memory), above)).collect()
         };
-        tail.inflation = (variance / (1.0 / above.0 + 1.0 / above.1)).max(1.0);
-        tail.freedom = freedom;
+        for (spread, above) in found {
+            tail.inflation = tail.inflation.max(spread.variance * above);
+            tail.freedom = tail.freedom.min(spread.freedom);
+        }
         tail
     }
 
@@ -211,7 +213,10 @@ mod tests {
         let found = of(&even, &spells, Design::Apart);
         assert_eq!(found.above(), (40.0, 10.0));
         let variance = (5.0 * 0.15 * 0.15 + 15.0 * 0.05 * 0.05) * 20.0 / 19.0;
-        close(found.inflation, variance / (1.0 / 40.0 + 1.0 / 10.0));
+        close(found.inflation, variance * 10.0);
+        // Beside a side without any, they are worth no more.
+        let beside_none = of(&blocks(|_| 10), &spells, Design::Apart);
+        close(beside_none.inflation, found.inflation);
         close(found.freedom, 19.0);
         let same = of(&even, &even, Design::Apart);
         assert_eq!(same.inflation, 1.0);

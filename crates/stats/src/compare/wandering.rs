@@ -104,9 +104,13 @@ mod tests {
 
     /// Six events a block of about this level in microseconds, in nanoseconds.
     fn blocks(levels: &[f64], chance: &mut ChaCha8Rng) -> Vec<Binned> {
+        blocks_of(6, levels, chance)
+    }
+
+    fn blocks_of(events: usize, levels: &[f64], chance: &mut ChaCha8Rng) -> Vec<Binned> {
         let block = |level: &f64| {
             let event = |_| (1000.0 * (level + 10.0 * chance.sample::<f64, _>(StandardNormal))) as i64;
-            let mut ticks: Vec<(i64, u64)> = (0..6).map(event).map(|tick| (tick, 1)).collect();
+            let mut ticks: Vec<(i64, u64)> = (0..events).map(event).map(|tick| (tick, 1)).collect();
             ticks.sort_unstable();
             crate::Counted::ticks(crate::Meaning::default(), ticks, None).unwrap().binned()
         };
@@ -149,6 +153,16 @@ mod tests {
     /// How a level goes on from block to block.
     type Law = fn(f64, &mut ChaCha8Rng) -> f64;
 
+    /// So many of a law in a row, far apart beside what events scatter.
+    fn levels(law: Law, count: usize, chance: &mut ChaCha8Rng) -> Vec<f64> {
+        let mut level = chance.sample::<f64, _>(StandardNormal);
+        let mut next = |_| {
+            level = law(level, chance);
+            100_000.0 + 100.0 * level
+        };
+        (0..count).map(&mut next).collect()
+    }
+
     fn remembers(share: f64, level: f64, chance: &mut ChaCha8Rng) -> f64 {
         share * level + (1.0 - share * share).sqrt() * chance.sample::<f64, _>(StandardNormal)
     }
@@ -171,13 +185,7 @@ mod tests {
             let (mut said, mut wrong) = (0, 0);
             for seed in 0..PAIRS {
                 let mut chance = ChaCha8Rng::seed_from_u64(seed);
-                let mut level = chance.sample::<f64, _>(StandardNormal);
-                let levels: Vec<f64> = (0..2 * BLOCKS)
-                    .map(|_| {
-                        level = law(level, &mut chance);
-                        100_000.0 + 100.0 * level
-                    })
-                    .collect();
+                let levels = levels(law, 2 * BLOCKS, &mut chance);
                 let (a, b) = levels.split_at(BLOCKS);
                 let sides = Sides::of(&blocks(a, &mut chance), &blocks(b, &mut chance), Design::Apart);
                 let shares = Difference::of(&sides, 0.5);
@@ -187,6 +195,25 @@ mod tests {
                 wrong += u64::from(found.reach_to(0.0) > reach);
             }
             assert!(20 * wrong <= said && said > 50, "{name}: {wrong} of {said}");
+        }
+    }
+
+    #[test]
+    fn long_events_of_sides_of_one_law_that_wanders_are_more_no_more_often_than_the_level_says() {
+        const PAIRS: u64 = 300;
+        let questions =
+            Questions { percentile: 0.99, above: None, smallest_effect: Some(0.0), more_loss: 0.0 };
+        for (name, law) in LAWS {
+            let mut wrong = 0;
+            for seed in 0..PAIRS {
+                let mut chance = ChaCha8Rng::seed_from_u64(seed);
+                let levels = levels(law, 2 * BLOCKS, &mut chance);
+                let (a, b) = levels.split_at(BLOCKS);
+                let (a, b) = (blocks_of(50, a, &mut chance), blocks_of(50, b, &mut chance));
+                let found = Comparison::of(&a, &b, Design::Apart, &questions).tail_mass.verdict;
+                wrong += u64::from(matches!(found, Verdict::Improved | Verdict::Regressed));
+            }
+            assert!(20 * wrong <= PAIRS, "{name}: {wrong} of {PAIRS}");
         }
     }
 
