@@ -7,7 +7,7 @@ use dropline_failure::{Failure, quoted};
 use dropline_record::{GoalLine, PartLine, ProfileLine, Record};
 use dropline_search::{Goal, Limits};
 use dropline_targets::Target;
-use dropline_trial::{Drain, LoadRange, Packet, Part, Rate, Ratio, TrafficProfile};
+use dropline_trial::{Drain, LoadRange, Packet, Part, Rate, TrafficProfile};
 use std::time::Duration;
 
 /// The command that goes on with a record, to be copied: a target that is a program has to be typed again.

@@ -52,7 +52,7 @@ impl Discarded {
 
 #[cfg(test)]
 mod tests {
-    use super::super::diagnostics::Strange;
+    use super::super::random_orders::Strange;
     use super::*;
 
     fn seen(trials: usize) -> Vec<Evidence> {

@@ -5,7 +5,6 @@ use super::wish::Wish;
 use super::{Class, Mlr, belief, close_enough, strict};
 use crate::{GoalResult, Irregular};
 use dropline_trial::{Ratio, TrialInput};
-use std::time::Duration;
 
 /// A trial worth making, and why.
 #[derive(Clone, Copy, Debug)]

@@ -41,6 +41,7 @@ impl ClientPlan {
         end_with_parent();
         let mut client = Client::new(self, stop)?;
         self.seat.take()?;
+        client.report.late_ns = monotonic_ns().saturating_sub(self.from_ns);
         sleep_until_ns(self.from_ns);
         match &self.pace {
             ClientPace::Schedule(arrival, load) => client.follow(arrival, *load),

@@ -26,6 +26,7 @@ pub struct ClosedLoopOutcome {
     different: [u64; 2],
     dropped: u64,
     stamped: u64,
+    late_ns: u64,
     clock_steps: [u64; 2],
     gone_ns: Option<u64>,
     gone: BTreeMap<String, u64>,
@@ -62,6 +63,7 @@ impl ClosedLoopOutcome {
         self.different = std::array::from_fn(|kind| self.different[kind] + report.different[kind]);
         self.dropped += report.dropped;
         self.stamped += report.stamped;
+        self.late_ns = self.late_ns.max(report.late_ns);
         // All of them saw the same clock.
         for (all, one) in self.clock_steps.iter_mut().zip(report.clock_steps) {
             *all = (*all).max(one);
@@ -208,6 +210,9 @@ impl ClosedLoopOutcome {
     /// What was ours, what the network reported, what the clocks did.
     fn doubt(&self, trial: &mut Trial) {
         let forwarded = self.forwarded();
+        if u128::from(self.late_ns) > trial.input.duration.as_nanos() / 50 {
+            trial.caveats.push(Caveat::GeneratorStarved { waited_ns: self.late_ns });
+        }
         if self.dropped > 0 {
             trial.caveats.push(Caveat::GeneratorLost { dropped: self.dropped });
         }
@@ -347,6 +352,18 @@ mod tests {
         assert_eq!((trial.duration, trial.offered), (Duration::from_millis(150), 200));
         assert_eq!(trial.input.load, Rate::pps(200.0 / 0.15).unwrap());
         assert_eq!((trial.reply_truncated, trial.reply_changed), (Some(0), Some(7)));
+    }
+
+    #[test]
+    fn clients_that_were_ready_when_much_of_the_trial_was_over_are_the_generators_fault() {
+        let starved = |late_ns: u64| {
+            let mut gathered = two_clients(true);
+            gathered.add(2, ClientReport { late_ns, ..ClientReport::default() });
+            let (trial, _) = filled(gathered, ClientReply::Awaited);
+            trial.caveats.contains(&Caveat::GeneratorStarved { waited_ns: late_ns })
+        };
+        // Of a trial of 300 ms.
+        assert_eq!((starved(1_000_000), starved(30_000_000), starved(400_000_000)), (false, true, true));
     }
 
     #[test]

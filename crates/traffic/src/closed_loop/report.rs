@@ -23,6 +23,8 @@ pub struct ClientReport {
     pub dropped: u64,
     /// Replies that the kernel stamped.
     pub stamped: u64,
+    /// How long after all were to begin it was ready to.
+    pub late_ns: u64,
     /// How often the settable clock was set meanwhile, and by how much at most.
     pub clock_steps: [u64; 2],
     /// When the network first reported that the target is gone.
@@ -67,9 +69,16 @@ impl ClientReport {
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(8 * EACH * self.packets.len() + 512);
         let mut number = |value: u64| bytes.extend_from_slice(&value.to_le_bytes());
-        [self.duplicated, self.foreign, self.truncated, self.changed, self.dropped, self.stamped]
-            .into_iter()
-            .for_each(&mut number);
+        let counts = [
+            self.duplicated,
+            self.foreign,
+            self.truncated,
+            self.changed,
+            self.dropped,
+            self.stamped,
+            self.late_ns,
+        ];
+        counts.into_iter().for_each(&mut number);
         let known = |time: Option<u64>| time.unwrap_or(NEVER);
         self.different.into_iter().for_each(&mut number);
         self.clock_steps.into_iter().chain([known(self.gone_ns)]).for_each(&mut number);
@@ -98,7 +107,7 @@ impl ClientReport {
         let number = |bytes: &[u8]| bytes.try_into().ok().map(u64::from_le_bytes);
         let mut next = || number(take(8)?);
         let [duplicated, foreign, truncated, changed] = [next()?, next()?, next()?, next()?];
-        let [dropped, stamped] = [next()?, next()?];
+        let [dropped, stamped, late_ns] = [next()?, next()?, next()?];
         let different = [next()?, next()?];
         let clock_steps = [next()?, next()?];
         let gone_ns = Some(next()?).filter(|&time| time != NEVER);
@@ -127,6 +136,7 @@ impl ClientReport {
             different,
             dropped,
             stamped,
+            late_ns,
             clock_steps,
             gone_ns,
             gone,
@@ -167,6 +177,7 @@ mod tests {
             different: [6, 8],
             dropped: 3,
             stamped: 1,
+            late_ns: 12,
             clock_steps: [1, 60_000],
             gone_ns: Some(8),
             ..ClientReport::default()
