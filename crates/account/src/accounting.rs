@@ -74,6 +74,7 @@ enum Inference {
     Down,
     Neighbour,
     Reason,
+    Refused,
     Trains,
 }
 
@@ -94,6 +95,10 @@ impl Inference {
             }
             Self::Reason => {
                 "the kernel's tracepoint names it, in which the drops of all programs and namespaces are mixed"
+            }
+            Self::Refused => {
+                "the system refused to send them, and the kernel counts what a firewall refused like what a full \
+                 send buffer did once the socket has waited for room: it was the one or the other"
             }
             Self::Trains => {
                 "packets left in trains, and below the socket the kernel counts a train as one packet"
@@ -226,13 +231,8 @@ impl Hearing<'_> {
                 self.take_way(Place::Qdisc, way, drops);
                 self.take_way(Place::Ingress, space.arrives_through(device), device.ingress_drops);
             }
-            let refused = if space.role == Role::Both { self.outcome.refused } else { 0 };
             if matches!(space.role, Role::Far | Role::Both) {
-                let full = space.stack.send_buffer_errors.saturating_sub(dropped).saturating_sub(refused);
-                self.take(Site::back(Place::SendBuffer), full);
-                let forbidden = space.stack.out_discards.saturating_sub(dropped).saturating_sub(full);
-                self.take(Site::back(Place::Netfilter), forbidden.saturating_sub(refused));
-                self.take(Site::back(Place::NoRoute), space.stack.out_no_routes);
+                self.refused_replies(space, dropped);
             }
         }
         let backlog = self.grown.backlog_drops.unwrap_or(0);
@@ -241,6 +241,30 @@ impl Hearing<'_> {
         let arrived: u64 =
             self.grown.spaces.iter().flat_map(Space::devices).map(|device| device.receive_drops).sum();
         self.take_either(Place::Softnet, if seen { backlog.min(arrived) } else { backlog });
+    }
+
+    /// What the system refused to send for the target. A full send buffer and a firewall both raise Ip.OutDiscards. A full
+    /// send buffer raises Udp.SndbufErrors too, and so does whatever else refuses a socket that once waited for room
+    /// (SOCK_NOSPACE): what is in both counters is the one or the other, and only the kernel's reasons can tell.
+    fn refused_replies(&mut self, space: &Space, dropped: u64) {
+        let (refused, refused_by_queue) = match space.role {
+            Role::Both => (self.outcome.refused, self.outcome.refused_by_queue),
+            _ => (0, 0),
+        };
+        self.take(Site::back(Place::NoRoute), space.stack.out_no_routes);
+        let discards = space.stack.out_discards.saturating_sub(dropped).saturating_sub(refused);
+        let errors = space.stack.send_buffer_errors.saturating_sub(dropped).saturating_sub(refused_by_queue);
+        let either = errors.min(discards);
+        self.take(Site::back(Place::Netfilter), discards - either);
+        let reasons = self.grown.reasons.as_ref();
+        let by_firewalls = reasons.and_then(|reasons| reasons.get(&Place::Netfilter));
+        let Some(by_firewalls) = by_firewalls else {
+            return self.infer(Site::back(Place::SendBuffer), either, Inference::Refused);
+        };
+        // Of the whole machine: at most so many are this firewall's, and the others are not.
+        let forbidden = either.min(by_firewalls.saturating_sub(discards - either));
+        self.infer(Site::back(Place::Netfilter), forbidden, Inference::Refused);
+        self.take(Site::back(Place::SendBuffer), either - forbidden);
     }
 
     /// Rules that drop packets leave a difference between two counters. So do a few packets that nobody wanted,

@@ -97,7 +97,7 @@ fn full_buffers_of_the_targets_namespace_are_the_targets_where_its_socket_is_not
 fn a_targets_send_errors_are_on_the_way_back_and_ours_were_told_to_us() {
     let none = Stack::default();
     for (stack, place) in [
-        (Stack { send_buffer_errors: 7, ..none }, "return_send_buffer"),
+        (Stack { send_buffer_errors: 7, out_discards: 7, ..none }, "return_send_buffer"),
         (Stack { out_discards: 7, ..none }, "return_netfilter"),
         (Stack { out_no_routes: 7, ..none }, "return_no_route"),
     ] {
@@ -106,10 +106,42 @@ fn a_targets_send_errors_are_on_the_way_back_and_ours_were_told_to_us() {
     }
     // In one namespace, what our own sends were refused is in the same counters, once in each.
     let stack = Stack { send_buffer_errors: 10, out_discards: 30, ..none };
-    for (role, firewall, buffer) in [(Role::Both, 20, 6), (Role::Far, 20, 10)] {
+    for (role, firewall, buffer) in [(Role::Both, 16, 10), (Role::Far, 20, 10)] {
         let found = account(&Outcome { refused: 4, ..echo(1000, 0) }, &seen(in_stack(role, stack)));
         assert_eq!(at(&found), [("return_netfilter", firewall), ("return_send_buffer", buffer)], "{role:?}");
     }
+}
+
+#[test]
+fn a_refused_send_in_both_counters_is_the_send_buffers_only_as_far_as_no_firewall_can_have_it() {
+    let found = |errors, discards, firewalls: Option<u64>| {
+        let stack = Stack { send_buffer_errors: errors, out_discards: discards, ..Stack::default() };
+        let reasons = firewalls.map(|packets| [(Place::Netfilter, packets)].into());
+        let account = account(&echo(1000, 0), &Snapshot { reasons, ..seen(in_stack(Role::Far, stack)) });
+        (
+            at_of(&account),
+            because(&account).into_iter().filter(|said| said.contains("the one or the other")).count(),
+        )
+    };
+    let at = |places: &[(&str, u64)]| -> Vec<(String, u64)> {
+        places.iter().map(|&(place, packets)| (place.to_owned(), packets)).collect()
+    };
+    // Nobody can tell: one of two, and that is said.
+    assert_eq!(found(60, 60, None), (at(&[("return_send_buffer", 60)]), 1));
+    // No firewall of the machine dropped any; one dropped as many; one dropped some.
+    assert_eq!(found(60, 60, Some(0)), (at(&[("return_send_buffer", 60)]), 0));
+    assert_eq!(found(60, 60, Some(60)), (at(&[("return_netfilter", 60)]), 1));
+    assert_eq!(found(60, 60, Some(20)), (at(&[("return_netfilter", 20), ("return_send_buffer", 40)]), 1));
+    // What is in one counter alone is sure, and uses up the kernel's reasons first.
+    assert_eq!(found(0, 60, None), (at(&[("return_netfilter", 60)]), 0));
+    assert_eq!(found(40, 60, Some(20)), (at(&[("return_netfilter", 20), ("return_send_buffer", 40)]), 0));
+}
+
+#[test]
+fn a_reply_without_a_route_is_not_at_the_send_buffer_that_was_once_full() {
+    let stack = Stack { send_buffer_errors: 7, out_no_routes: 7, ..Stack::default() };
+    let found = account(&echo(7, 0), &seen(in_stack(Role::Far, stack)));
+    assert_eq!((at(&found), because(&found).len()), (vec![("return_no_route", 7)], 0));
 }
 
 #[test]

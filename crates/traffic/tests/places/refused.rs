@@ -77,3 +77,33 @@ fn a_full_send_buffer_is_told_at_once_and_what_left_arrives() {
     assert!(told > 100, "{told}");
     assert_nothing_offered(&account);
 }
+
+#[test]
+fn a_reply_that_a_firewall_refuses_is_not_at_the_send_buffer_that_was_once_full() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let mut scene = Scene::of_pair(&lab);
+    let server = bound(&lab.target, lab.target_address, PORT);
+    socket2::SockRef::from(&server).set_send_buffer_size(8_192).unwrap();
+    let replied = bound(&lab.client, lab.client_address, 0);
+    let client = replied.local_addr().unwrap();
+    let replies = |packets: u64| -> u64 {
+        (0..packets).map(|_| u64::from(server.send_to(&[0; PAYLOAD], client).is_err())).sum()
+    };
+    let lost = |packets| Outcome { offered: packets, ..Outcome::default() };
+    let seen = scene.counters.unseen().iter().all(|unseen| !unseen.to_string().contains("kfree_skb"));
+    Bottleneck { rate: "40kbit", burst_bytes: 1_600, limit_bytes: 100_000 }
+        .at(&lab.target, Pair::FAR)
+        .unwrap();
+    let full = scene.account(None, |_| lost(replies(200)));
+    assert!(full.lost_at["return_send_buffer"] > 100, "{full:?}");
+    let sure = if seen { vec![] } else { vec!["place_inferred"] };
+    assert_eq!((at(&full).len(), codes(&full)), (1, sure));
+    lab.target.tc(&["qdisc", "del", "dev", Pair::FAR, "root"]).unwrap();
+    let rule = format!(
+        "table inet dropline {{ chain out {{ type filter hook output priority 0; udp sport {PORT} drop; }}; }}"
+    );
+    lab.target.nft(&rule).unwrap();
+    let forbidden = scene.account(None, |_| lost(replies(50)));
+    let place = if seen { "return_netfilter" } else { "return_send_buffer" };
+    assert_eq!((at(&forbidden), codes(&forbidden)), (vec![(place, 50)], vec!["place_inferred"]));
+}
