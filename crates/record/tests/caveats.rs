@@ -18,7 +18,7 @@ macro_rules! each {
 
 fn ours() -> Vec<BoxedStrategy<Caveat>> {
     each! {
-        GeneratorLimited { intended, offered }
+        GeneratorLimited { intended, offered, error, interface }
         GeneratorLost { dropped }
         MoreThanOffered { offered, forwarded }
         ArrivalsNotKept { lateness_p99_ns, intended_idt_ns }

@@ -132,7 +132,7 @@ impl Heartbeats {
         trial.offered = sent.offered;
         if sent.offered < sent.intended {
             let (intended, offered) = (sent.intended, sent.offered);
-            trial.caveats.push(Caveat::GeneratorLimited { intended, offered });
+            trial.caveats.push(Caveat::GeneratorLimited { intended, offered, error: None, interface: None });
         }
         let closed = sent.refused.contains_key("ECONNREFUSED");
         trial.refused = sent.refused;

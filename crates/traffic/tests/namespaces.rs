@@ -53,7 +53,9 @@ fn what_the_sending_queue_refuses_was_not_offered() {
     assert!(refused > 0);
     assert!(trial.offered > 0 && Some(trial.offered + refused) <= trial.intended);
     assert_eq!((trial.forwarded, trial.lost()), (trial.offered, 0), "the target lost nothing");
+    let named = format!("tc -s qdisc show dev {near}");
     assert!(matches!(trial.caveats[0], Caveat::GeneratorLimited { .. }));
+    assert!(trial.caveats[0].to_string().contains(&named), "the queue, and not a CPU: {}", trial.caveats[0]);
 }
 
 #[test]

@@ -17,6 +17,12 @@ pub enum Caveat {
         intended: u64,
         /// Packets that left.
         offered: u64,
+        /// The system error with which most of the others were refused; `None` if they were not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// The interface that they were to leave through, where they were refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        interface: Option<String>,
     },
     /// Our own reply socket dropped replies: the target may have answered all.
     GeneratorLost {

@@ -14,11 +14,16 @@ use dropline_record::{
 use dropline_search::Search;
 use dropline_targets::{AnyMeasurer, Opened, Opening, Target};
 use dropline_traffic::Moving;
-use dropline_trial::{Caveat, Rate, Trial, TrialInput};
+use dropline_trial::{Rate, Trial, TrialInput};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+
+mod doubts;
+
+pub use doubts::load_in;
+use doubts::said_in;
 
 /// What a search is given beside its plan.
 #[derive(Clone, Debug)]
@@ -235,17 +240,6 @@ fn header(plan: &SearchPlan, conditions: &Conditions, opened: &Opened) -> Header
     }
 }
 
-/// A load in words, in the unit of what it counts
-pub fn load_in(load: impl std::fmt::Display, load_unit: LoadUnit) -> String {
-    load.to_string().replace(LoadUnit::Packets.rates()[0], load_unit.rates()[0])
-}
-
-/// A doubt with its loads in the unit of what they count.
-fn said_in(caveat: &Caveat, load_unit: LoadUnit) -> CaveatLine {
-    let line = CaveatLine::from(caveat);
-    CaveatLine { text: load_in(&line.text, load_unit), ..line }
-}
-
 /// What a load is the sum of, in words (RFC 9971 §4.5.2).
 pub(crate) fn load_is(target: &Target, profile: &dropline_trial::TrafficProfile) -> String {
     if target.load_unit() == LoadUnit::Samples {
@@ -438,55 +432,21 @@ impl Run<'_> {
             said("interrupted", "the search was stopped early: the bounds are what was known then".into());
         }
         for answer in goals.iter().filter(|answer| answer.is_generators()) {
+            let why = match doubts::refused(&self.record) {
+                Some((line, caveat)) => format!("as trial {} had it, {}", line.number, caveat.text),
+                None => "free a CPU for the generator, raise its CPU quota, give it real-time priority (CAP_SYS_NICE) or \
+                         lower the highest load: dropline doctor says what disturbs here"
+                    .into(),
+            };
             let text = format!(
                 "what ends the answer for {} is this generator's limit, not the target's: loads were not offered as asked or \
                  when they were due, or lost what may be our own doing, in every trial that could tell, and the target \
-                 may do more; free a CPU for the generator, raise its CPU quota, give it real-time priority (CAP_SYS_NICE) or \
-                 lower the highest load: dropline doctor says what disturbs here",
+                 may do more; {why}",
                 answer.goal.words()
             );
             said("generator_limited", text);
         }
-        let mut codes: Vec<&str> = Vec::new();
-        for line in &self.record.trials {
-            for caveat in &line.caveats {
-                if !codes.contains(&caveat.code.as_str()) {
-                    codes.push(&caveat.code);
-                }
-            }
-        }
-        for code in codes {
-            let with = |line: &&TrialLine| line.caveats.iter().any(|caveat| caveat.code == code);
-            let count = self.record.trials.iter().filter(with).count();
-            let all = self.record.trials.len();
-            let first = self.record.trials.iter().find(with).expect("the code came from a trial");
-            let caveat = first.caveats.iter().find(|caveat| caveat.code == code).expect("as above");
-            let load = Rate::from_millipps((first.intended_load_pps * 1000.0) as u64);
-            let load = load_in(load, self.record.header.load_unit);
-            let again = if self.record.trials.iter().filter(with).all(|line| line.void) {
-                " (no answer rests on it: the search asks for such a trial again)"
-            } else {
-                ""
-            };
-            let text = format!(
-                "{count} of {all} trials, first trial {} at {load}: {}{again}",
-                first.number, caveat.text
-            );
-            said(code, text);
-        }
+        caveats.extend(doubts::of_trials(&self.record));
         caveats
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_doubt_counts_loads_in_what_the_target_counts() {
-        let doubt = Caveat::TwoStates { slow_pps: 744e6, fast_pps: 860e6, slow: 0.4 };
-        let said = said_in(&doubt, LoadUnit::Samples);
-        assert!(said.text.contains("744 Msps") && !said.text.contains("pps"), "{}", said.text);
-        assert_eq!(said_in(&doubt, LoadUnit::Packets), CaveatLine::from(&doubt));
     }
 }

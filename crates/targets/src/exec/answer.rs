@@ -120,7 +120,7 @@ impl Answer {
         }
         if self.offered < self.intended {
             let (intended, offered) = (self.intended, self.offered);
-            trial.caveats.push(Caveat::GeneratorLimited { intended, offered });
+            trial.caveats.push(Caveat::GeneratorLimited { intended, offered, error: None, interface: None });
         }
         Ok(trial)
     }

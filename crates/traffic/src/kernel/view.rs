@@ -161,6 +161,12 @@ impl View {
         links::route(self.netlink.as_mut()?, address).ok()?
     }
 
+    /// The name of the interface through which packets to an address leave.
+    pub(crate) fn interface_towards(&mut self, address: IpAddr) -> Option<String> {
+        let through = self.route(address)?.through?;
+        self.links()?.into_iter().find(|link| link.index == through).map(|link| link.name)
+    }
+
     /// Whether interface `index` has this address.
     pub(crate) fn has_address(&mut self, index: u32, address: IpAddr) -> bool {
         self.netlink

@@ -1,9 +1,12 @@
 //! Doubts about a trial: what was ours, what the network reported, what the clocks did.
 
+use crate::kernel::view::View;
 use crate::receive::received::Received;
 use crate::send::sent::Sent;
 use dropline_stats::Histogram;
 use dropline_trial::{ArrivalFidelity, Caveat, Disturbance, Fidelity, Throttled, Trial, TrialInput};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// Says so in the trial.
@@ -13,11 +16,15 @@ pub(crate) fn doubt(
     received: &Received,
     kept: &ArrivalFidelity,
     throttled: Option<Throttled>,
+    target: IpAddr,
 ) {
     let gone = sent.unreachable.as_ref();
-    if sent.offered + gone.map_or(0, |gone| gone.packets) < sent.intended {
+    let missing = sent.intended.saturating_sub(sent.offered + gone.map_or(0, |gone| gone.packets));
+    if missing > 0 {
         let (intended, offered) = (sent.intended, sent.offered);
-        trial.caveats.push(Caveat::GeneratorLimited { intended, offered });
+        let error = refused_most(&sent.refused, missing, gone.map(|gone| gone.error.as_str()));
+        let interface = error.as_ref().and_then(|_| View::here().ok()?.interface_towards(target));
+        trial.caveats.push(Caveat::GeneratorLimited { intended, offered, error, interface });
     }
     trial.caveats.extend(arrivals_not_kept(trial.input, &sent.lateness, kept));
     let is_behind = !trial.caveats.is_empty();
@@ -44,6 +51,14 @@ pub(crate) fn doubt(
         let (steps, largest_ns) = (received.join.steps, received.join.largest_step_ns);
         trial.caveats.push(Caveat::ClockStepped { steps, largest_ns });
     }
+}
+
+/// The error with which the system refused half of the missing packets or more, beside the one that says that the target
+/// was gone.
+fn refused_most(refused: &BTreeMap<String, u64>, missing: u64, gone: Option<&str>) -> Option<String> {
+    let others = refused.iter().filter(|(error, _)| gone != Some(error.as_str()));
+    let (error, packets) = others.max_by_key(|(_, packets)| **packets)?;
+    (2 * packets >= missing).then(|| error.clone())
 }
 
 /// Why the generator did not run when it should have: its quota, where that stopped it for half of what it waited or more,
@@ -84,6 +99,15 @@ mod tests {
         histogram.record_n(1_000, 1000 - late);
         histogram.record_n(lateness_ns, late);
         histogram
+    }
+
+    #[test]
+    fn what_the_system_refused_is_named_where_it_is_most_of_what_is_missing() {
+        let refused = [("ENOBUFS".to_owned(), 60), ("ECONNREFUSED".to_owned(), 90)].into();
+        let most = |missing, gone| refused_most(&refused, missing, gone);
+        assert_eq!(most(100, Some("ECONNREFUSED")).as_deref(), Some("ENOBUFS"));
+        assert_eq!((most(121, Some("ECONNREFUSED")), most(181, None)), (None, None));
+        assert_eq!(refused_most(&BTreeMap::new(), 1, None), None);
     }
 
     #[test]

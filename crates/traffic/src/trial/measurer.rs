@@ -228,7 +228,8 @@ impl UdpMeasurer {
         let kept =
             ArrivalFidelity::of(arrival, TrialInput { duration: trial.duration, ..input }, seed, &observed);
         let throttled = Quotas::of_this_process().throttled_since(&quotas);
-        doubt(trial, &sent, &received, &kept, throttled);
+        let target = self.setup.target.address.ip().to_canonical();
+        doubt(trial, &sent, &received, &kept, throttled, target);
         trial.kept = Some(kept);
         trial.refused = sent.refused;
         trial.lateness = Delay::of(sent.lateness);

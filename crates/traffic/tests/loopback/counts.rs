@@ -195,7 +195,8 @@ fn a_load_beyond_the_generator_is_its_own_failing() {
         let intended = trial.intended.unwrap();
         assert!((4_900_000..=5_100_000).contains(&intended), "{intended}");
         assert!(trial.offered > 0 && trial.offered < intended);
-        let limited = Caveat::GeneratorLimited { intended, offered: trial.offered };
+        let limited =
+            Caveat::GeneratorLimited { intended, offered: trial.offered, error: None, interface: None };
         assert!(trial.caveats.contains(&limited), "{:?}", trial.caveats);
         assert!(trial.forwarded + trial.generator_lost <= trial.offered);
     }

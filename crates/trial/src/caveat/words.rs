@@ -7,7 +7,11 @@ use std::fmt;
 impl fmt::Display for Caveat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::GeneratorLimited { intended, offered } => write!(
+            Self::GeneratorLimited { intended, offered, error: Some(error), interface } => {
+                let (what, advice) = refused(error, interface.as_deref());
+                write!(f, "{what}: {offered} of {intended} intended packets left, which is not the target's doing; {advice}")
+            }
+            Self::GeneratorLimited { intended, offered, .. } => write!(
                 f,
                 "the generator offered {offered} of {intended} intended packets: lower the load, or free a \
                  CPU for it, before judging the target"
@@ -314,4 +318,55 @@ fn load(pps: f64) -> Rate {
 /// `no loss`, `0.5 % loss`.
 fn goal(loss_ratio: f64) -> String {
     if loss_ratio == 0.0 { "no loss".into() } else { format!("{} % loss", (loss_ratio * 1e8).round() / 1e6) }
+}
+
+/// What refused packets that were to leave, and what to do about it.
+fn refused(error: &str, interface: Option<&str>) -> (String, String) {
+    match error {
+        "ENOBUFS" => {
+            let (of, device) = match interface {
+                Some(name) => (format!("interface {name}"), format!(" dev {name}")),
+                None => ("an interface on the way".into(), String::new()),
+            };
+            (
+                format!("the queue of {of} was full and refused packets (ENOBUFS)"),
+                format!(
+                    "tc -s qdisc show{device} has its rate and its limit: raise them, take it away, or lower the load, before \
+                     judging the target"
+                ),
+            )
+        }
+        "EPERM" => (
+            "a firewall on this machine refused packets (EPERM)".into(),
+            "look for its rule about packets that leave (nft list ruleset, iptables-save) before judging the target".into(),
+        ),
+        other => (
+            format!("this machine refused to send packets ({other})"),
+            "find out why before judging the target".into(),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_that_were_refused_are_not_said_to_want_a_cpu() {
+        let said = |error: Option<&str>, interface: Option<&str>| {
+            let (error, interface) = (error.map(String::from), interface.map(String::from));
+            Caveat::GeneratorLimited { intended: 10, offered: 4, error, interface }.to_string()
+        };
+        assert!(said(None, None).contains("free a CPU"));
+        let queue = said(Some("ENOBUFS"), Some("veA"));
+        assert!(
+            queue.contains("queue of interface veA") && queue.contains("tc -s qdisc show dev veA"),
+            "{queue}"
+        );
+        assert!(said(Some("EPERM"), None).contains("firewall"));
+        for error in ["ENOBUFS", "EPERM", "EINVAL"] {
+            let said = said(Some(error), None);
+            assert!(said.contains(error) && said.contains("4 of 10") && !said.contains("CPU"), "{said}");
+        }
+    }
 }

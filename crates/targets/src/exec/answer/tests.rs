@@ -33,7 +33,8 @@ fn optional_fields_enter_the_trial() {
     let trial = trial(line).unwrap();
     assert_eq!(trial.delay.histogram.unwrap().count(), 8);
     assert_eq!((trial.slices.len(), trial.caveats.len()), (1, 3));
-    assert!(trial.caveats.contains(&Caveat::GeneratorLimited { intended: 10, offered: 9 }));
+    let limited = Caveat::GeneratorLimited { intended: 10, offered: 9, error: None, interface: None };
+    assert!(trial.caveats.contains(&limited));
 }
 
 #[test]

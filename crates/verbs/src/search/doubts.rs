@@ -1,0 +1,107 @@
+//! Doubts about the trials of a search, as its answer says them: each kind once.
+
+use dropline_record::{CaveatLine, LoadUnit, Record, TrialLine};
+use dropline_trial::{Caveat, Rate};
+
+/// A load in words, in the unit of what it counts
+pub fn load_in(load: impl std::fmt::Display, load_unit: LoadUnit) -> String {
+    load.to_string().replace(LoadUnit::Packets.rates()[0], load_unit.rates()[0])
+}
+
+/// A doubt with its loads in the unit of what they count.
+pub(super) fn said_in(caveat: &Caveat, load_unit: LoadUnit) -> CaveatLine {
+    let line = CaveatLine::from(caveat);
+    CaveatLine { text: load_in(&line.text, load_unit), ..line }
+}
+
+/// Each kind of doubt about trials once, with how many trials share it.
+pub(super) fn of_trials(record: &Record) -> Vec<CaveatLine> {
+    let unit = record.header.load_unit;
+    let mut codes: Vec<&str> = Vec::new();
+    for caveat in record.trials.iter().flat_map(|line| &line.caveats) {
+        if !codes.contains(&caveat.code.as_str()) {
+            codes.push(&caveat.code);
+        }
+    }
+    let said = |code: &str| {
+        let with = || all_with(record, code);
+        let (count, all) = (with().count(), record.trials.len());
+        // What the system refused is the cause, of whichever of them.
+        let named = refused(record).filter(|_| code == GENERATOR_LIMITED);
+        let (which, (line, caveat)) = match named {
+            Some(named) => ("as in", named),
+            None => ("first", with().next()?),
+        };
+        let load = load_in(Rate::from_millipps((line.intended_load_pps * 1000.0) as u64), unit);
+        let again = if with().all(|(line, _)| line.void) {
+            " (no answer rests on it: the search asks for such a trial again)"
+        } else {
+            ""
+        };
+        let text = format!(
+            "{count} of {all} trials, {which} trial {} at {load}: {}{again}",
+            line.number, caveat.text
+        );
+        Some(CaveatLine::said(code, text))
+    };
+    codes.into_iter().filter_map(said).collect()
+}
+
+/// A trial of which the system refused most of what did not leave, where that is so of half of those that were not offered
+/// in full.
+pub(super) fn refused(record: &Record) -> Option<(&TrialLine, &CaveatLine)> {
+    let refused =
+        || all_with(record, GENERATOR_LIMITED).filter(|(_, caveat)| caveat.numbers.contains_key("error"));
+    let limited = all_with(record, GENERATOR_LIMITED).count();
+    refused().next().filter(|_| 2 * refused().count() >= limited)
+}
+
+const GENERATOR_LIMITED: &str = "generator_limited";
+
+/// The trials with a doubt, and the doubt.
+fn all_with<'a>(record: &'a Record, code: &str) -> impl Iterator<Item = (&'a TrialLine, &'a CaveatLine)> {
+    let with =
+        move |line: &'a TrialLine| Some((line, line.caveats.iter().find(|caveat| caveat.code == code)?));
+    record.trials.iter().filter_map(with)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_doubt_counts_loads_in_what_the_target_counts() {
+        let doubt = Caveat::TwoStates { slow_pps: 744e6, fast_pps: 860e6, slow: 0.4 };
+        let said = said_in(&doubt, LoadUnit::Samples);
+        assert!(said.text.contains("744 Msps") && !said.text.contains("pps"), "{}", said.text);
+        assert_eq!(said_in(&doubt, LoadUnit::Packets), CaveatLine::from(&doubt));
+    }
+
+    #[test]
+    fn a_search_whose_sends_were_refused_names_what_refused_them_and_no_cpu() {
+        let text = include_str!("../../../record/tests/records/dropline-1.jsonl");
+        let (trials, _) = text.trim_end().rsplit_once('\n').unwrap();
+        let mut record = Record::read(trials).unwrap();
+        let limited = |error: Option<&str>| {
+            let (error, interface) = (error.map(String::from), error.map(|_| "veA".into()));
+            vec![CaveatLine::from(&Caveat::GeneratorLimited { intended: 10, offered: 4, error, interface })]
+        };
+        for line in &mut record.trials {
+            line.caveats = Vec::new();
+        }
+        record.trials[0].caveats = limited(None);
+        assert_eq!(refused(&record), None);
+        record.trials[1].caveats = limited(Some("ENOBUFS"));
+        assert_eq!(refused(&record).unwrap().0.number, record.trials[1].number);
+        let [said] = of_trials(&record).try_into().unwrap();
+        let which = format!("2 of 4 trials, as in trial {} at", record.trials[1].number);
+        assert!(said.text.starts_with(&which), "{}", said.text);
+        assert!(
+            said.text.contains("tc -s qdisc show dev veA") && !said.text.contains("CPU"),
+            "{}",
+            said.text
+        );
+        record.trials[2].caveats = limited(None);
+        assert_eq!(refused(&record), None, "most were short for other reasons");
+    }
+}
