@@ -15,6 +15,9 @@ pub(crate) struct Comparison {
     /// A line a group and goal.
     pub(crate) lines: Vec<Line>,
     pub(crate) loads: Loads,
+    /// Searches, and those of them that were cut off: no number of theirs is in a spread.
+    pub(crate) searches: usize,
+    pub(crate) cut_off: usize,
 }
 
 /// One goal of searches that differ in nothing but chance.
@@ -32,7 +35,7 @@ pub(crate) struct Line {
     pub(crate) searches: usize,
     pub(crate) headline: Spread,
     pub(crate) elapsed: Spread,
-    /// Of the first search.
+    /// Of the first search, of those that came to their end if one did.
     pub(crate) lower_pps: Option<f64>,
     pub(crate) upper_pps: Option<f64>,
     /// Relative to the same goal of the first group.
@@ -93,7 +96,22 @@ impl Comparison {
                 lines.push(line);
             }
         }
-        Self { shared: labels.shared, lines, loads }
+        let cut_off = findings.iter().filter(|finding| !finding.record.is_finished()).count();
+        Self { shared: labels.shared, lines, loads, searches: findings.len(), cut_off }
+    }
+
+    /// How many searches are left out, and how to go on with them; `None` where all came to their end.
+    pub(crate) fn left_out(&self) -> Option<String> {
+        let (were, are) = match self.cut_off {
+            0 => return None,
+            1 => ("was cut off before its end and is", "it"),
+            _ => ("were cut off before their end and are", "each"),
+        };
+        Some(format!(
+            "{} of {} searches {were} left out of what was found, for it was not sure yet; to go on with {are}:  dropline \
+             search --resume RECORD",
+            self.cut_off, self.searches
+        ))
     }
 
     /// Whether groups have names.
@@ -111,30 +129,32 @@ impl Line {
     /// `None` when the group has no such goal.
     fn of(label: &str, goal: &str, group: &[&SearchSummary]) -> Option<Self> {
         let place = |finding: &SearchSummary| finding.names.iter().position(|name| name == goal);
+        let ended: Vec<&SearchSummary> =
+            group.iter().copied().filter(|finding| finding.record.is_finished()).collect();
+        // Of searches that were all cut off, what was known is shown, and no number is found.
+        let shown = if ended.is_empty() { group } else { &ended };
         let answers: Vec<_> =
-            group.iter().filter_map(|finding| finding.answers.get(place(finding)?)).collect();
+            shown.iter().filter_map(|finding| finding.answers.get(place(finding)?)).collect();
         let first = answers.first()?;
         let standings: Vec<&Standing> =
-            group.iter().filter_map(|finding| finding.standings.get(place(finding)?)).collect();
-        let headlines: Vec<f64> = answers
-            .iter()
-            .filter_map(|answer| answer.headline_pps())
-            .filter(|load| load.is_finite())
-            .collect();
-        let times: Vec<f64> = group.iter().map(|finding| finding.elapsed_s()).collect();
+            shown.iter().filter_map(|finding| finding.standings.get(place(finding)?)).collect();
+        let found: &[_] = if ended.is_empty() { &[] } else { &answers };
+        let headlines: Vec<f64> =
+            found.iter().filter_map(|answer| answer.headline_pps()).filter(|load| load.is_finite()).collect();
+        let times: Vec<f64> = ended.iter().map(|finding| finding.elapsed_s()).collect();
         Some(Self {
             label: label.into(),
             goal: goal.into(),
             loss: loss_words(&first.goal),
             forwarded: first.median_pps.is_none() && first.conditional_throughput_pps.is_some(),
-            ink: place(group[0]).map_or(0, |place| group[0].inks[place]),
-            searches: answers.len(),
+            ink: place(shown[0]).map_or(0, |place| shown[0].inks[place]),
+            searches: found.len(),
             headline: Spread::of(&headlines),
             elapsed: Spread::of(&times),
             lower_pps: first.lower_pps,
             upper_pps: first.upper_pps,
             change: None,
-            trials: group[0].record.trials.len() as u64,
+            trials: shown[0].record.trials.len() as u64,
             result: standings.first()?.short(),
             irregular: standings.into_iter().filter(|standing| !standing.settled()).cloned().collect(),
         })
@@ -145,7 +165,7 @@ impl Spread {
     fn of(numbers: &[f64]) -> Self {
         let quantile = |q| sample::quantile(numbers, q);
         Self {
-            median: quantile(0.5),
+            median: sample::median(numbers),
             min: quantile(0.0),
             max: quantile(1.0),
             half_range: if numbers.len() > 1 { sample::half_range_16_84(numbers) } else { None },
@@ -234,5 +254,6 @@ mod tests {
         assert_eq!(Spread::of(&[3.0]).half_range, None);
         assert_eq!(Spread::of(&[]).median, None);
         assert_eq!(Spread::of(&[1.0, 2.0, 9.0]).median, Some(2.0));
+        assert_eq!(Spread::of(&[9.0, 1.0]).median, Some(5.0), "of an even number the mean of the middle two");
     }
 }

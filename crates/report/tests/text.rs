@@ -97,6 +97,31 @@ fn searches_for_different_goals_are_compared_goal_by_goal() {
 }
 
 #[test]
+fn a_search_that_was_cut_off_is_left_out_of_the_median_and_that_is_said() {
+    let whole = [1, 2, 3].map(|seed| Made::mdr("inconsistent", seed, 30).search());
+    let style = Style { width: 400, ..Style::default() };
+    let row = |records: &[Record]| {
+        let shown = text_many(records, style);
+        let row = shown.lines().find(|line| line.contains("no loss")).unwrap().to_owned();
+        (row, shown)
+    };
+    let (of_two, _) = row(&whole[..2]);
+    let mut interrupted = whole[2].clone();
+    interrupted.result.as_mut().unwrap().interrupted = true;
+    let killed = Record { result: None, ..whole[2].clone() };
+    for cut_off in [interrupted, killed] {
+        let (with_it, shown) = row(&[whole[0].clone(), whole[1].clone(), cut_off.clone()]);
+        assert_eq!(with_it, of_two);
+        assert!(shown.contains("1 of 3 searches was cut off before its end and is left out"), "{shown}");
+        assert!(shown.contains("dropline search --resume RECORD"), "{shown}");
+        assert!(html(&[whole[0].clone(), cut_off.clone()]).contains("1 of 2 searches was cut off"));
+        let (nothing, shown) = row(&[cut_off.clone(), cut_off]);
+        assert!(nothing.contains('\u{2013}'), "{nothing}");
+        assert!(shown.contains("2 of 2 searches were cut off"), "{shown}");
+    }
+}
+
+#[test]
 fn an_experiment_shows_its_tables() {
     insta::assert_snapshot!(study_text(&made::study(), Style { width: 100, ..Style::default() }));
 }

@@ -29,6 +29,14 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     sorted.get(rank.max(1) - 1).copied()
 }
 
+/// The value in the middle, of an even number the mean of the middle two; `None` of an empty sample.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let above = sorted.get(sorted.len() / 2)?;
+    Some(if sorted.len() % 2 == 1 { *above } else { f64::midpoint(sorted[sorted.len() / 2 - 1], *above) })
+}
+
 /// Half the range from the 16 % to the 84 % quantile: a standard deviation for a normal sample, and
 /// still a width for any other.
 pub fn half_range_16_84(values: &[f64]) -> Option<f64> {
@@ -48,6 +56,12 @@ mod tests {
     #[test]
     fn too_few_values_have_no_statistic() {
         assert_eq!((mean(&[]), deviation(&[1.0]), quantile(&[], 0.5)), (None, None, None));
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_is_the_mean_of_the_middle_two() {
+        assert_eq!((median(&[3.0]), median(&[9.0, 1.0, 2.0]), median(&[])), (Some(3.0), Some(2.0), None));
+        assert_eq!((median(&[9.0, 1.0]), median(&[4.0, 8.0, 1.0, 2.0])), (Some(5.0), Some(3.0)));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use dropline_verbs::search::{Conditions, Finished};
 use dropline_verbs::validity;
 use gate::{Gate, Held};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> {
     if let Some(path) = &args.resume {
@@ -27,8 +27,8 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
     let gate = Gate::of(args)?;
     let mut progress = Progress::new(args.keep.quiet, args.jsonl);
     let mut conditions = conditions(&args.traffic, words)?;
-    let (finished, path) = match &args.resume {
-        Some(path) => (vec![resume(args, path, &mut conditions, &mut progress)?], Some(path.clone())),
+    let (finished, paths) = match &args.resume {
+        Some(path) => (vec![resume(args, path, &mut conditions, &mut progress)?], vec![path.clone()]),
         None => fresh(args, &mut conditions, &mut progress)?,
     };
     progress.clear();
@@ -37,8 +37,8 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
     let held: Vec<Held> = records.iter().map(|record| gate.hold(record)).collect::<Result<_, _>>()?;
     show(args, &records, &held)?;
     progress.printed()?;
-    if let Some(path) = path.filter(|_| !args.json_or_lines()) {
-        out::print(&next_command(&path, &records))?;
+    if !paths.is_empty() && !args.json_or_lines() {
+        out::print(&next_command(&paths, &records))?;
     }
     if let Some(failure) = failures.into_iter().flatten().next() {
         return Err(failure);
@@ -52,7 +52,8 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
     })
 }
 
-type All = (Vec<Finished>, Option<std::path::PathBuf>);
+/// The searches, and the file that each is kept in; no file where nothing is kept.
+type All = (Vec<Finished>, Vec<PathBuf>);
 
 fn fresh(args: &SearchArgs, conditions: &mut Conditions, progress: &mut Progress) -> Result<All, Failure> {
     if !args.keep.quiet && plan::replayed(args).is_some() {
@@ -75,15 +76,15 @@ fn fresh(args: &SearchArgs, conditions: &mut Conditions, progress: &mut Progress
     let repeat = args.repeat.max(1);
     let count = u32::try_from(plans.len()).unwrap_or(u32::MAX) * repeat;
     let mut finished = Vec::new();
-    let mut path = None;
+    let mut paths = Vec::new();
     let searches = plans.iter().flat_map(|plan| (1..=repeat).map(move |number| (plan, number)));
     for (index, (plan, number)) in (0..).zip(searches) {
         let plan = plan.repetition(number, repeat);
         let output = output(&args.keep, index, count);
         progress.searching(&plan);
         let one = dropline_verbs::search::search(&plan, &output, conditions, progress)?;
-        if let (Output::File(file), None) = (output, &path) {
-            path = Some(file);
+        if let Output::File(file) = output {
+            paths.push(file);
         }
         let stop = one.failure.is_some();
         finished.push(one);
@@ -91,7 +92,7 @@ fn fresh(args: &SearchArgs, conditions: &mut Conditions, progress: &mut Progress
             break;
         }
     }
-    Ok((finished, path))
+    Ok((finished, paths))
 }
 
 /// A search is gone on with in the file that holds it, and nowhere else.
@@ -215,15 +216,17 @@ fn known(record: &Record, answer: &AnswerLine, words: impl Fn(f64) -> String) ->
     }
 }
 
-fn next_command(path: &Path, records: &[Record]) -> String {
-    let plain = path.to_string_lossy();
-    let path = quoted_path(path);
-    let unfinished =
-        records.iter().any(|record| record.result.as_ref().is_none_or(|result| result.interrupted));
-    match records {
-        [one] if unfinished => format!("record  {path}     go on  {}", going_on(&plain, &one.header.target)),
-        [_] => format!("record  {path}     page  dropline report {path} --html"),
-        _ => format!("records  {path} and {} more", records.len() - 1),
+fn next_command(paths: &[PathBuf], records: &[Record]) -> String {
+    let path = quoted_path(&paths[0]);
+    let cut_off = paths.iter().zip(records).find(|(_, record)| !record.is_finished());
+    let go_on = cut_off.map(|(path, record)| going_on(&path.to_string_lossy(), &record.header.target));
+    match (records, go_on) {
+        ([_], Some(command)) => format!("record  {path}     go on  {command}"),
+        ([_], None) => format!("record  {path}     page  dropline report {path} --html"),
+        (_, Some(command)) => {
+            format!("records  {path} and {} more     go on with the last  {command}", records.len() - 1)
+        }
+        (_, None) => format!("records  {path} and {} more", records.len() - 1),
     }
 }
 

@@ -31,6 +31,7 @@ pub(super) fn page(records: &[Record]) -> String {
         (sentence(&answer(&comparison), None))
         @if !labels.shared.is_empty() { p.lead { "All with " (labels.shared) "." } }
         @if !comparison.lines.is_empty() { (table(&comparison)) }
+        @if let Some(words) = comparison.left_out() { p.about { (words) } }
         (caveats(&doubts(records, &labels), None))
         @for plots in plots(records, &findings, &labels, comparison.loads) { (figures(&plots, true)) }
         @if findings.len() > DRAWN { p.about { "Drawn: the first " (DRAWN) " of " (findings.len()) " searches." } }

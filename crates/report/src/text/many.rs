@@ -24,6 +24,9 @@ pub fn text_many(records: &[Record], style: Style) -> String {
         return page.into_text();
     }
     page.columns(&columns(&comparison));
+    if let Some(words) = comparison.left_out() {
+        page.hanging("  ", Ink::Plain, &words);
+    }
     if comparison.repeated() {
         page.hanging(
             "  ",
