@@ -15,6 +15,7 @@ use serde::Serialize;
 
 mod activity;
 mod drained;
+mod pace;
 mod server;
 mod timeline;
 
@@ -177,7 +178,14 @@ pub enum Lack {
     /// A server as slow as its replies came would have lost packets where they wait, and lost none: something else on the way
     /// paced them.
     PacedElsewhere,
-    /// A part of the loss is elsewhere than where packets wait: no model has it.
+    /// Packets were lost in a queue on the way to the target, which let the others through at its own pace.
+    PacedByQueue,
+    /// The same on the way back.
+    PacedByReturnQueue,
+    /// The target spent far less CPU time on a packet than its replies were apart, and what was on its way did not wait at its
+    /// socket: its pace may be a queue's on the way.
+    PaceNotKnown,
+    /// A part of the loss is elsewhere than where packets wait for the server: no model has it.
     ElsewhereLost,
     /// The replay loses another number than was lost: it says neither the cause nor what would help.
     NotReplayed,
@@ -192,12 +200,11 @@ const CAUSE: f64 = 0.8;
 pub fn explain(evidence: &Evidence<'_>) -> Explanation {
     let served = Served::of(evidence.packets);
     let found = explained(evidence, served.as_ref());
-    if !found.is_paced_elsewhere() {
-        return found;
-    }
+    let charged = truesize(usual_payload(evidence), evidence.family);
+    let Some(doubt) = pace::doubt(&found, evidence, charged) else { return found };
     let mut found = explained(evidence, None);
     found.lacks.retain(|lack| *lack != Lack::ServiceNotKnown);
-    found.lacks.push(Lack::PacedElsewhere);
+    found.lacks.push(doubt);
     found
 }
 
@@ -451,14 +458,6 @@ fn lacks(evidence: &Evidence<'_>, served: Option<&Served>, buffer: Option<Buffer
 }
 
 impl Explanation {
-    /// Whether its replies cannot be as far apart for the server's sake: packets would have been lost in front of it.
-    fn is_paced_elsewhere(&self) -> bool {
-        let by_replies =
-            self.server.as_ref().is_some_and(|server| server.service_from == ServiceFrom::Replies);
-        let model = self.model.filter(|model| model.measured == 0 && model.replay.low > 0);
-        by_replies && self.lost > 0 && model.is_some()
-    }
-
     /// Whether a change would spare half of the replayed loss or more.
     pub fn verdict(&self, remedy: &Remedy) -> Verdict {
         let half = |lost: u64| self.model.is_some_and(|model| lost.saturating_mul(2) <= model.replay.lost);

@@ -364,7 +364,23 @@ pub(crate) fn lack_words(lack: Lack) -> &'static str {
             "replies came as far apart as something else on the way let them, a queueing discipline say: a server as slow as \
              that would have lost packets in front of it, and none were; how long it takes is not known from them"
         }
-        Lack::ElsewhereLost => "part of the loss is at a place where nothing waits: no queue model has it",
+        Lack::PacedByQueue => {
+            "a queue on the way to the target was full, and replies came as far apart as it let packets through: how long \
+             the target takes is not known from them (tc -s qdisc show has the queues of an interface)"
+        }
+        Lack::PacedByReturnQueue => {
+            "a queue on the way back was full, and replies came as far apart as it let them through: how long the target \
+             takes is not known from them (tc -s qdisc show has the queues of an interface)"
+        }
+        Lack::PaceNotKnown => {
+            "replies came far further apart than the CPU time that the target spent on a packet, and next to nothing waited \
+             at its socket: a queue on the way there or back may have paced them, or one inside the target; how long it \
+             takes is not known from them (tc -s qdisc show has the queues of an interface)"
+        }
+        Lack::ElsewhereLost => {
+            "part of the loss is not where packets wait for the target, at its socket and in its own queue: the models are \
+             of these alone"
+        }
     }
 }
 

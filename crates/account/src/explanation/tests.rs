@@ -156,10 +156,59 @@ fn a_server_is_not_as_slow_as_a_queue_on_the_way_lets_its_replies_come() {
     let times: Vec<u64> = (0..4000).map(|index| index * 30_000).collect();
     let own = explained(&times, &Stalls::default());
     assert_eq!((own.cause, own.lacks.contains(&Lack::PacedElsewhere)), (Some(Cause::Load), false));
-    let found = explained_at("return_qdisc", &times, &Stalls::default());
-    assert!(found.lacks.contains(&Lack::PacedElsewhere), "{:?}", found.lacks);
-    assert_eq!((found.server, found.load, found.cause), (None, None, None));
-    assert!(found.model.is_none() && found.remedies.is_empty());
+    let named = [
+        ("return_qdisc", Lack::PacedByReturnQueue),
+        ("return_send_buffer", Lack::PacedByReturnQueue),
+        ("qdisc", Lack::PacedByQueue),
+        ("return_softnet", Lack::PacedElsewhere),
+    ];
+    for (place, lack) in named {
+        let found = explained_at(place, &times, &Stalls::default());
+        assert!(found.lacks.contains(&lack), "{place}: {:?}", found.lacks);
+        assert_eq!((found.server, found.load, found.cause), (None, None, None));
+        assert!(found.model.is_none() && found.remedies.is_empty());
+    }
+}
+
+/// Bursts that the buffer holds, at a target that was watched: none is lost.
+fn watched_without_loss(cpu_us: u64, queued: u64) -> Explanation {
+    let times: Vec<u64> = (0..4000).map(|index| index / 56 * 4_000_000 + index % 56 * 10_000).collect();
+    let packets = trial(&times, &Stalls::default());
+    let watched = TargetActivity {
+        buffer_bytes: Some(256 * 832),
+        every: std::time::Duration::from_micros(100),
+        looks: 4_000,
+        largest_queued_bytes: Some(queued * 832),
+        cpu_ns: Some(4_000 * cpu_us * 1_000),
+        packets: 4_000,
+        ..TargetActivity::default()
+    };
+    explain(&Evidence {
+        packets: &packets,
+        payload_bytes: 64,
+        family: Family::V4,
+        offered: 4_000,
+        lost: 0,
+        lost_at: None,
+        watched: Some(&watched),
+        duration_ns: times.last().unwrap() + 1,
+        seed: 7,
+    })
+}
+
+#[test]
+fn a_pace_far_above_the_cpu_time_is_not_the_servers_where_nothing_waited_at_its_socket() {
+    let of = |cpu_us, queued| {
+        let found = watched_without_loss(cpu_us, queued);
+        (found.server.unwrap().service_from, found.lacks.contains(&Lack::PaceNotKnown))
+    };
+    assert_eq!(of(8, 1), (ServiceFrom::Cpu, true));
+    assert_eq!(
+        of(8, 30),
+        (ServiceFrom::Replies, false),
+        "they waited at its socket: it is that slow, and sleeps"
+    );
+    assert_eq!(of(35, 1), (ServiceFrom::Replies, false), "it ran all the time");
 }
 
 #[test]
