@@ -3,6 +3,7 @@
 use super::text;
 use dropline_distributions::export;
 use dropline_distributions::import::{Format, Hints};
+use dropline_stats::counted::MOST_EVENTS;
 
 /// What is read has all of its events, and is stored and read again as it is.
 pub fn check(bytes: &[u8]) {
@@ -15,6 +16,10 @@ pub fn check(bytes: &[u8]) {
             let cells: u64 = part.counted.cells().map(|(_, _, count)| count).sum();
             assert_eq!(cells + part.counted.above().map_or(0, |above| above.count), part.counted.count());
             assert_eq!(part.counted.binned().count(), part.counted.count());
+            assert!(part.counted.count() <= MOST_EVENTS);
+            let ends: Vec<i64> = part.counted.cells().flat_map(|(low, high, _)| [low, high]).collect();
+            assert!(ends.chunks(2).all(|cell| cell[0] <= cell[1]), "a cell ends before it begins");
+            assert!(ends[1.min(ends.len())..].chunks_exact(2).all(|gap| gap[0] < gap[1]), "cells overlap");
         }
         let stored = export::lines("fuzz", looked_at, &imported);
         assert_eq!(Format::Record.parse(&stored, &Hints::default()).as_ref(), Ok(&imported));

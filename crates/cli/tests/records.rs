@@ -200,6 +200,34 @@ fn a_record_that_contradicts_itself_is_refused_by_whoever_reads_it() {
 }
 
 #[test]
+fn a_distribution_that_contradicts_itself_is_refused_by_whoever_reads_it() {
+    let bench = Bench::new();
+    bench.write("values.txt", &"10\n20\n30\n".repeat(40));
+    bench.done(&["import", "values.txt", "--from=raw", "--unit=us", "-o", "good.jsonl"]);
+    let good = bench.read("good.jsonl");
+    for (from, to, says) in [
+        ("[10,10,40]", "[10,10,41]", "count is 120, and its cells make it 121"),
+        ("[30,30,40]", "[1099511627776,30,40]", "a cell begins at 1099511627776 and ends at 30"),
+        ("[10,10,40]", "[10,10,\"4611686018427387904\"]", "more than 2^53 events"),
+        ("\"quantum_ns\":1000.0", "\"quantum_ns\":0.0", "quantum_ns is 0e0"),
+    ] {
+        assert!(good.contains(from), "{from} in {good}");
+        bench.write("edited.jsonl", &(good.clone() + &good.replacen(from, to, 1)));
+        for words in [
+            &["fit", "edited.jsonl"][..],
+            &["compare", "good.jsonl", "edited.jsonl"],
+            &["import", "edited.jsonl", "--from=record", "-o", "again.jsonl"],
+            &["export", "edited.jsonl", "--to=csv"],
+        ] {
+            let ended = bench.run(words);
+            assert_eq!(ended.code, Some(4), "{words:?}: {}", ended.errors);
+            let named = ended.errors.contains("line 2: it contradicts itself");
+            assert!(named && ended.errors.contains(says), "{words:?}: {}", ended.errors);
+        }
+    }
+}
+
+#[test]
 fn a_search_that_goes_on_is_kept_in_its_own_record() {
     let bench = Bench::new();
     searched(&bench, "good.jsonl");

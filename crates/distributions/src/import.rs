@@ -22,6 +22,7 @@ mod values;
 use dropline_archive::reading;
 use dropline_archive::reading::{Source, Unread};
 use dropline_failure::Failure;
+use dropline_record::below_zero;
 use dropline_stats::{CountError, Counted, HistogramError};
 pub use format::Format;
 use raw::Extent;
@@ -51,8 +52,10 @@ pub struct Imported {
 }
 
 impl Imported {
-    /// Without time slices.
-    fn whole(counted: Counted, name: String, notes: Vec<String>) -> Self {
+    /// Without time slices; values below zero are told.
+    fn whole(counted: Counted, name: String, mut notes: Vec<String>) -> Self {
+        let below = below_zero(&counted).filter(|note| !notes.contains(note));
+        notes.extend(below);
         Self { counted, name, notes, slices: Vec::new(), dependence: None }
     }
 }

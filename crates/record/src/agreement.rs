@@ -60,6 +60,7 @@ pub(crate) fn of_trial(record: &Record, line: &TrialLine) -> Result<(), String> 
     ] {
         delays.as_ref().map_or(Ok(()), |delays| histogram(name, delays))?;
     }
+    histograms_of_parts(line)?;
     line.bounds.iter().try_for_each(|bounds| {
         let BoundsLine { lower_pps, lower_valid, upper_pps, upper_valid, median_pps } = *bounds;
         in_order(lower_pps.filter(|_| lower_valid), median_pps, upper_pps.filter(|_| upper_valid))?;
@@ -276,6 +277,20 @@ fn histogram(name: &str, line: &DelayLine) -> Result<(), String> {
         same("itself", &format!("{what} of {name}"), stored, "its histogram", again)?;
     }
     Ok(())
+}
+
+/// What follows from the delays of a part of the target: a thread, a pipe, a block.
+fn histograms_of_parts(line: &TrialLine) -> Result<(), String> {
+    let threads = line.woken.iter().flat_map(|woken| &woken.threads).map(|thread| &thread.delay_ns);
+    let pipes = line.passages.iter().flat_map(|passages| &passages.pipes).map(|pipe| &pipe.delay_ns);
+    let blocks = line.graph.iter().flat_map(|graph| &graph.residence).map(|block| &block.delay_ns);
+    let threads = (0..).zip(threads).map(|(number, delays)| (format!("thread {number}"), delays));
+    let pipes = (0..).zip(pipes).map(|(number, delays)| (format!("pipe {number}"), delays));
+    let blocks = (0..).zip(blocks).map(|(number, delays)| (format!("block {number} of the graph"), delays));
+    let mut parts = threads.chain(pipes).chain(blocks);
+    parts.try_for_each(|(part, delays)| {
+        delays.as_ref().map_or(Ok(()), |delays| histogram(&format!("delay_ns of {part}"), delays))
+    })
 }
 
 /// A lower bound is below an upper one, and what lies between them does.

@@ -1,7 +1,7 @@
 //! A line of a record of import: one distribution, exactly as it was counted.
 
 use crate::Count;
-use dropline_stats::{Above, CountError, Counted, Event, Meaning, Rounding};
+use dropline_stats::{Above, Counted, Event, Meaning, Rounding};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -89,44 +89,116 @@ impl DistributionLine {
     /// The counted events again.
     ///
     /// # Errors
-    /// If the counts are no distribution.
-    pub fn counted(&self) -> Result<Counted, CountError> {
-        let above = self.above_from.zip(self.above_count).map(|(from, count)| Above { from, count: count.0 });
-        counted(self.meaning(), &self.cells, above)
+    /// What the line says against itself.
+    pub fn counted(&self) -> Result<Counted, String> {
+        if self.schema != crate::schema::CURRENT {
+            return Err(format!("schema is {:?}, and {:?} is read", self.schema, crate::schema::CURRENT));
+        }
+        let above = match (self.above_from, self.above_count) {
+            (None, None) => None,
+            (Some(from), Some(Count(count))) if count > 0 => Some(Above { from, count }),
+            _ => {
+                return Err(
+                    "above_from is told without how many events in above_count, or the reverse".into()
+                );
+            }
+        };
+        let counted = counted(self.meaning()?, &self.cells, above)?;
+        if counted.count() != self.count.0 {
+            return Err(format!("count is {}, and its cells make it {}", self.count.0, counted.count()));
+        }
+        if let (Some(above), Some((_, high, _))) = (above, counted.cells().last())
+            && above.from <= high
+        {
+            return Err(format!("above_from is {}, and a cell goes up to {high}", above.from));
+        }
+        match below_zero(&counted) {
+            Some(note) if !self.notes.contains(&note) => {
+                Err(format!("by its cells {note}, and none of its notes says so"))
+            }
+            _ => Ok(counted),
+        }
     }
 
-    /// Those of one of its slices.
+    /// Those of its slices, in order: when one began, its length, and its events.
     ///
     /// # Errors
-    /// If the counts are no distribution.
-    pub fn slice(&self, slice: &DistributionSlice) -> Result<Counted, CountError> {
-        counted(self.meaning(), &slice.cells, None)
+    /// What a slice says against itself, the one before it or the whole.
+    pub fn counted_slices(&self) -> Result<Vec<(f64, f64, Counted)>, String> {
+        let (meaning, mut left, mut since) = (self.meaning()?, self.count.0, f64::NEG_INFINITY);
+        let read = |(number, slice): (u32, &DistributionSlice)| {
+            let DistributionSlice { begin_s, duration_s, cells } = slice;
+            let wrong = |what: String| format!("slice {number}: {what}");
+            if *begin_s < since || *duration_s < 0.0 {
+                return Err(wrong(format!(
+                    "it begins at {begin_s} s and lasts {duration_s} s, which is not the order of time"
+                )));
+            }
+            since = *begin_s;
+            let counted = counted(meaning, cells, None).map_err(wrong)?;
+            left = left.checked_sub(counted.count()).ok_or_else(|| {
+                wrong(format!("with it the slices have more events than count, which is {}", self.count.0))
+            })?;
+            Ok((*begin_s, *duration_s, counted))
+        };
+        (1..).zip(&self.slices).map(read).collect()
     }
 
-    fn meaning(&self) -> Meaning {
-        Meaning {
-            unit_ns: self.unit_ns.max(1),
-            quantum_ns: if self.quantum_ns > 0.0 && self.quantum_ns.is_finite() {
-                self.quantum_ns
-            } else {
-                1.0
-            },
-            rounding: if self.rounding == "floor" { Rounding::Floor } else { Rounding::Round },
-            event: match (self.event.as_str(), self.event_of) {
-                ("each", _) => Event::Each,
-                ("maximum", Some(k)) => Event::MaximumOf(k.0),
-                _ => Event::Unknown,
-            },
+    fn meaning(&self) -> Result<Meaning, String> {
+        let unit_ns = self.unit_ns;
+        if !UNITS_NS.contains(&unit_ns) {
+            return Err(format!("unit_ns is {unit_ns}, and a unit is one of {UNITS_NS:?}"));
         }
+        let quantum_ns = self.quantum_ns;
+        let is_of_unit = |decimals| (unit_ns as f64 / 10f64.powi(decimals) / quantum_ns - 1.0).abs() < 1e-9;
+        if !(0..=MOST_DECIMALS).any(is_of_unit) {
+            return Err(format!(
+                "quantum_ns is {quantum_ns:e}, and it must be unit_ns, {unit_ns}, divided by 1, 10, 100 … or 10^9"
+            ));
+        }
+        let rounding = match self.rounding.as_str() {
+            "floor" => Rounding::Floor,
+            "round" => Rounding::Round,
+            other => return Err(format!("rounding is {other:?}, and there are round, floor")),
+        };
+        let event = match (self.event.as_str(), self.event_of) {
+            ("each", None) => Event::Each,
+            ("unknown", None) => Event::Unknown,
+            ("maximum", Some(Count(k))) if k > 0 => Event::MaximumOf(k),
+            (event, of) => {
+                return Err(format!(
+                    "event is {event:?} and event_of is {}, and there are each, unknown, and maximum of a number",
+                    of.map_or("null".into(), |of| of.0.to_string())
+                ));
+            }
+        };
+        Ok(Meaning { unit_ns, quantum_ns, rounding, event })
     }
 }
 
-fn counted(
-    meaning: Meaning,
-    cells: &[(i64, i64, Count)],
-    above: Option<Above>,
-) -> Result<Counted, CountError> {
-    Counted::ranges(meaning, cells.iter().map(|&(low, high, count)| (low, high, count.0)), above)
+/// What is said of values below zero, which a delay cannot have; `None` where there are none.
+pub fn below_zero(counted: &Counted) -> Option<String> {
+    let below: u64 = counted.cells().filter(|(low, ..)| *low < 0).map(|(.., count)| count).sum();
+    (below > 0).then(|| format!("{below} values are below zero"))
+}
+
+/// A nanosecond to a second.
+const UNITS_NS: [u64; 4] = [1, 1000, 1_000_000, 1_000_000_000];
+/// No value that is read keeps more.
+const MOST_DECIMALS: i32 = 9;
+
+/// The events of cells that are stored as they are kept: occupied, ascending, and none in another.
+fn counted(meaning: Meaning, cells: &[(i64, i64, Count)], above: Option<Above>) -> Result<Counted, String> {
+    let stored = || cells.iter().map(|&(low, high, count)| (low, high, count.0));
+    let counted = Counted::ranges(meaning, stored(), above).map_err(|why| why.to_string())?;
+    let mut kept = counted.cells();
+    let other = stored().find(|cell| kept.next().as_ref() != Some(cell));
+    drop(kept);
+    other.map_or(Ok(counted), |(low, high, _)| {
+        Err(format!(
+            "the cell from {low} to {high} is empty, stands there twice, overlaps another or is not in order"
+        ))
+    })
 }
 
 #[cfg(test)]
@@ -139,20 +211,20 @@ mod tests {
         let meaning =
             Meaning { rounding: Rounding::Floor, event: Event::MaximumOf(48), ..Meaning::default() };
         let above = Some(Above { from: 200, count: 34 });
-        let counted = Counted::ranges(meaning, [(-3, -3, 1), (7, 9, (1 << 60) + 1)], above).unwrap();
-        let mut line = DistributionLine::new("a.hist", "cyclictest", "thread 0", &counted, &[]);
-        line.push_slice(0.5, 2.0, &counted);
+        let counted = Counted::ranges(meaning, [(-3, -3, 1), (7, 9, (1 << 53) - 40)], above).unwrap();
+        let notes = [below_zero(&counted).unwrap()];
+        let mut line = DistributionLine::new("a.hist", "cyclictest", "thread 0", &counted, &notes);
+        let part = Counted::ticks(meaning, [(-3, 1), (8, 2)], None).unwrap();
+        line.push_slice(0.5, 2.0, &part);
         let text = serde_json::to_string(&Line::Distribution(Box::new(line))).unwrap();
         assert!(
-            text.contains(r#""line":"distribution""#) && text.contains(r#"[7,9,"1152921504606846977"]"#),
+            text.contains(r#""line":"distribution""#) && text.contains(r#"[7,9,9007199254740952]"#),
             "{text}"
         );
         let Line::Distribution(back) = serde_json::from_str(&text).unwrap() else {
             panic!("another line: {text}")
         };
-        let of_slice = back.slice(&back.slices[0]).unwrap();
-        assert_eq!((of_slice.meaning(), of_slice.above()), (meaning, None));
-        assert!(of_slice.cells().eq(counted.cells()));
+        assert_eq!(back.counted_slices(), Ok(vec![(0.5, 2.0, part)]));
         assert_eq!(back.counted(), Ok(counted));
     }
 }

@@ -37,7 +37,7 @@ pub use compared::Compared;
 pub use compared_searches::{ComparedSearches, MovedLine, OpenLine, SearchedLine};
 pub use count::{Count, Sum};
 pub use cycles_line::{BetweenLine, CyclesLine};
-pub use distribution::{DistributionLine, DistributionSlice};
+pub use distribution::{DistributionLine, DistributionSlice, below_zero};
 pub use drift::DriftLine;
 pub use environment::Environment;
 pub use fit::Fit;

@@ -7,7 +7,12 @@ use dropline_record::{
 use dropline_search::{Binary, Limits, Preset, Search};
 use dropline_sim::{Settings, Simulated, System, default_range};
 use dropline_stats::Histogram;
-use dropline_trial::{Caveat, Delay, Disturbance, Measurer as _, Slice, TrafficProfile, Trial, TrialInput};
+use dropline_trial::graph::{Graph, Residence};
+use dropline_trial::passages::Pipe;
+use dropline_trial::wakeups::WakeupThread;
+use dropline_trial::{
+    Caveat, Delay, Disturbance, Measurer as _, Passages, Slice, TrafficProfile, Trial, TrialInput, Wakeups,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -330,6 +335,39 @@ fn slices_and_counts_that_contradict_their_trial_are_refused() {
         line.slices.push(broken);
     });
     assert!(why.contains("the histogram of a slice"), "{why}");
+}
+
+#[test]
+fn the_delays_of_a_part_are_those_of_the_histogram_beside_them() {
+    let mut values = Histogram::new();
+    values.record_n(34_000, 990);
+    let delay = Delay { histogram: Some(values), ..Delay::default() };
+    let woken = Wakeups {
+        threads: vec![WakeupThread { delay: delay.clone(), ..WakeupThread::default() }],
+        ..Wakeups::default()
+    };
+    let pipe = Pipe { delay: delay.clone(), ..Pipe::default() };
+    let passages = Passages { pipes: vec![pipe], ..Passages::default() };
+    let graph = Graph { residence: vec![Residence { block: 1, delay }], ..Graph::default() };
+    let mut record = searched();
+    let line = &mut record.trials[0];
+    (line.woken, line.passages) = (Some((&woken).into()), Some((&passages).into()));
+    line.graph = Some((&graph).into());
+    let text = record.to_lines();
+    Record::read(&text).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for (part, name) in [
+        ("woken/threads", "thread 0"),
+        ("passages/pipes", "pipe 0"),
+        ("graph/residence", "block 0 of the graph"),
+    ] {
+        for number in ["count", "min", "p50", "p90", "p99", "max"] {
+            let mut edited = lines[1].clone();
+            *edited.pointer_mut(&format!("/{part}/0/delay_ns/{number}")).unwrap() = json!(7);
+            let why = Record::read(&with(&lines, 1, &edited)).map(|_| ()).unwrap_err().to_string();
+            assert!(why.contains(&format!("{number} of delay_ns of {name} is 7")), "{part} {number}: {why}");
+        }
+    }
 }
 
 #[test]

@@ -105,19 +105,13 @@ fn a_limit_that_regressed_is_worse_and_nothing_else_is() {
 fn each_meaning_of_an_event_comes_back() {
     for event in [Event::Each, Event::MaximumOf(48), Event::Unknown] {
         for rounding in [Rounding::Floor, Rounding::Round] {
-            for quantum_ns in [1.0, 0.5] {
+            for quantum_ns in [1.0, 0.1] {
                 let meaning = Meaning { unit_ns: 1000, quantum_ns, rounding, event };
                 let counted = Counted::ranges(meaning, [(1, 2, 3)], None).unwrap();
                 let line = DistributionLine::new("file", "raw", "part", &counted, &[]);
                 assert_eq!(line.counted().unwrap().meaning(), meaning);
             }
         }
-    }
-    let counted = Counted::ranges(Meaning::default(), [(1, 2, 3)], None).unwrap();
-    for wrong in [0.0, -1.0, f64::INFINITY, f64::NAN] {
-        let line =
-            DistributionLine { quantum_ns: wrong, ..DistributionLine::new("f", "raw", "p", &counted, &[]) };
-        assert_eq!(line.counted().unwrap().meaning().quantum_ns, 1.0, "{wrong}");
     }
 }
 

@@ -4,6 +4,8 @@ use crate::binned::{Binned, Cell};
 
 /// Values beyond this are no delays: doubles no longer hold the edges of a tick.
 pub const LARGEST_TICK: i64 = 1 << 52;
+/// More events are none that anybody counted: doubles no longer hold their number.
+pub const MOST_EVENTS: u64 = 1 << 53;
 
 /// Values and how often each was seen, with what a value stands for.
 ///
@@ -66,12 +68,15 @@ pub struct Above {
 /// Why counts are no distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CountError {
-    /// The counts add up to more than 64 bits.
-    #[error("the counts add up to more than 2^64")]
+    /// The counts add up to more than [`MOST_EVENTS`].
+    #[error("the counts add up to more than 2^53 events, which is the most that are read")]
     TooMany,
     /// A value is too large to be told from its neighbours.
     #[error("the value {0} is beyond 2^52 ticks")]
     TooLarge(i64),
+    /// The lowest value of a cell is above its highest.
+    #[error("a cell begins at {0} and ends at {1}, which is below it")]
+    Reversed(i64, i64),
 }
 
 impl Default for Meaning {
@@ -103,37 +108,48 @@ impl Counted {
         Self::ranges(meaning, ticks.into_iter().map(|(tick, count)| (tick, tick, count)), above)
     }
 
-    /// Cells of a histogram: lowest tick, highest tick, count.
+    /// Cells of a histogram: lowest tick, highest tick, count. Cells that overlap are put together: an event of either
+    /// lies somewhere in both.
     ///
     /// # Errors
-    /// As [`ticks`](Self::ticks).
+    /// As [`ticks`](Self::ticks), and if a cell ends below its beginning.
     pub fn ranges(
         meaning: Meaning,
         ranges: impl IntoIterator<Item = (i64, i64, u64)>,
         above: Option<Above>,
     ) -> Result<Self, CountError> {
+        let above = above.filter(|above| above.count > 0);
         let mut cells: Vec<(Range, u64)> = Vec::new();
-        let mut total = above.map_or(0, |above| above.count);
-        for (low, high, count) in ranges {
-            for tick in [low, high] {
-                if tick.unsigned_abs() > LARGEST_TICK.unsigned_abs() {
-                    return Err(CountError::TooLarge(tick));
-                }
+        let mut total = 0;
+        let mut add = |ticks: [i64; 2], count: u64| {
+            if let Some(tick) =
+                ticks.into_iter().find(|tick| tick.unsigned_abs() > LARGEST_TICK.unsigned_abs())
+            {
+                return Err(CountError::TooLarge(tick));
             }
-            total = total.checked_add(count).ok_or(CountError::TooMany)?;
+            total =
+                count.checked_add(total).filter(|total| *total <= MOST_EVENTS).ok_or(CountError::TooMany)?;
+            Ok(())
+        };
+        above.map_or(Ok(()), |above| add([above.from; 2], above.count))?;
+        for (low, high, count) in ranges {
+            add([low, high], count)?;
+            if low > high {
+                return Err(CountError::Reversed(low, high));
+            }
             if count > 0 {
                 cells.push(((low, high), count));
             }
         }
         cells.sort_unstable();
         cells.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
-            if same {
+            let overlaps = next.0.0 <= kept.0.1;
+            if overlaps {
+                kept.0.1 = kept.0.1.max(next.0.1);
                 kept.1 += next.1;
             }
-            same
+            overlaps
         });
-        let above = above.filter(|above| above.count > 0);
         Ok(Self { meaning, cells, above, count: total })
     }
 
@@ -217,9 +233,23 @@ mod tests {
     fn counts_and_values_that_do_not_fit_are_errors() {
         let counted = |ticks: [(i64, u64); 2]| Counted::ticks(Meaning::default(), ticks, None);
         assert_eq!(counted([(1, u64::MAX), (2, 1)]), Err(CountError::TooMany));
+        assert_eq!(counted([(1, MOST_EVENTS), (2, 1)]), Err(CountError::TooMany));
         assert_eq!(counted([(1, 1), (i64::MIN, 1)]), Err(CountError::TooLarge(i64::MIN)));
-        let huge = counted([(LARGEST_TICK, 1 << 60), (-LARGEST_TICK, 1 << 60)]).unwrap();
-        assert_eq!((huge.count(), huge.sums()), (1 << 61, None), "squares need more than 128 bits");
+        let huge = counted([(LARGEST_TICK, 1 << 52), (-LARGEST_TICK, 1 << 52)]).unwrap();
+        assert_eq!((huge.count(), huge.sums()), (MOST_EVENTS, None), "squares need more than 128 bits");
+    }
+
+    #[test]
+    fn a_length_is_in_one_cell_and_no_cell_ends_before_it_begins() {
+        let ranges = |ranges: &[(i64, i64, u64)], above| {
+            Counted::ranges(Meaning::default(), ranges.iter().copied(), above)
+        };
+        let overlapping = ranges(&[(8, 9, 1), (3, 5, 10), (5, 5, 2), (4, 6, 1)], None).unwrap();
+        assert_eq!(overlapping.cells().collect::<Vec<_>>(), [(3, 6, 13), (8, 9, 1)]);
+        assert_eq!(ranges(&[(9, 7, 1)], None), Err(CountError::Reversed(9, 7)));
+        let above = |from, count| ranges(&[(1, 1, 1)], Some(Above { from, count }));
+        assert_eq!(above(i64::MAX, 1), Err(CountError::TooLarge(i64::MAX)));
+        assert_eq!(above(9, u64::MAX), Err(CountError::TooMany));
     }
 
     #[test]

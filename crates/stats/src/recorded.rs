@@ -87,11 +87,21 @@ impl Recorded {
             }
             cells.push((cell as u32, count));
         }
+        let is_in = |value: Option<u64>, cell: Option<&(u32, u64)>| match (value, cell) {
+            (Some(value), Some(&(cell, _))) => cell_of(value) == cell as usize,
+            (value, cell) => value.is_none() && cell.is_none(),
+        };
         let count = cells.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count));
-        match count == Some(self.count) {
-            true => Ok(Self { cells, ..self }),
-            false => Err(HistogramError::NotV2Deflate("it has another count than the slice")),
+        if count != Some(self.count) {
+            return Err(HistogramError::NotV2Deflate("it has another count than the slice"));
         }
+        let in_order = self.min_ns <= self.max_ns;
+        if !in_order || !is_in(self.min_ns, cells.first()) || !is_in(self.max_ns, cells.last()) {
+            return Err(HistogramError::NotV2Deflate(
+                "it has another smallest or largest delay than the slice",
+            ));
+        }
+        Ok(Self { cells, ..self })
     }
 }
 
@@ -117,6 +127,17 @@ mod tests {
         let text = kept.cells_to_v2_deflate();
         let twice = Recorded { count: 2, ..kept.clone() };
         assert!(twice.with_cells_of_v2_deflate(&text).is_err());
+        recorder.record(1001);
+        let two = recorder.recorded();
+        for (min_ns, max_ns) in
+            [(Some(1001), Some(1000)), (Some(1), two.max_ns), (two.min_ns, Some(9999)), (None, None)]
+        {
+            let other = Recorded { min_ns, max_ns, ..two.clone() };
+            assert!(
+                other.with_cells_of_v2_deflate(&two.cells_to_v2_deflate()).is_err(),
+                "{min_ns:?} {max_ns:?}"
+            );
+        }
         let mut fine = crate::Histogram::new();
         fine.record(1000);
         assert!(

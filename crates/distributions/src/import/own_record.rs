@@ -22,13 +22,16 @@ pub fn parse(text: &str, number: Option<u64>) -> Result<Vec<Imported>, ImportErr
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         match serde_json::from_str::<Line>(line) {
             Ok(Line::Distribution(line)) => {
-                let slices = line.slices.iter().map(|slice| {
-                    let (begin_s, length_s) = (slice.begin_s, slice.duration_s);
-                    Ok(TimeSlice { begin_s, length_s, counted: line.slice(slice)? })
-                });
+                let against_itself = |what| ImportError::Disagrees {
+                    line: index + 1,
+                    what: format!("it contradicts itself: {what}"),
+                };
+                let slices = line.counted_slices().map_err(against_itself)?.into_iter();
+                let slices =
+                    slices.map(|(begin_s, length_s, counted)| TimeSlice { begin_s, length_s, counted });
                 imported.push(Imported {
-                    slices: slices.collect::<Result<_, ImportError>>()?,
-                    ..Imported::whole(line.counted()?, line.name.clone(), line.notes.clone())
+                    slices: slices.collect(),
+                    ..Imported::whole(line.counted().map_err(against_itself)?, line.name, line.notes)
                 });
             }
             Ok(Line::Trial(trial)) => trials.push(*trial),

@@ -156,10 +156,6 @@ impl Values {
         if self.most_decimals < MOST_DECIMALS {
             notes.push(format!("values are kept to {} decimals: more do not fit", self.most_decimals));
         }
-        let negative: u64 = self.ticks.range(..0).map(|(_, count)| *count).sum();
-        if negative > 0 {
-            notes.push(format!("{negative} values are below zero"));
-        }
         let counted = if self.merged {
             notes.push("more than 100 000 different values: they are kept to a 1024th".into());
             let ranges = self.ticks.into_iter().map(|(low, count)| (low, low + width(low) - 1, count));

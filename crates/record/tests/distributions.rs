@@ -1,0 +1,80 @@
+//! A stored distribution is what was counted, or it is refused with what disagrees.
+
+use dropline_record::DistributionLine;
+use dropline_record::schema::Line;
+use dropline_stats::{Above, Counted, Meaning};
+use serde_json::{Value, json};
+
+/// 6 us, 7 us and 9 to 11 us, events beyond 200 us, in two slices of time.
+fn stored() -> Value {
+    let counted =
+        |ranges: [(i64, i64, u64); 3], above| Counted::ranges(Meaning::default(), ranges, above).unwrap();
+    let above = Some(Above { from: 200, count: 4 });
+    let whole = counted([(6, 6, 20), (7, 7, 10), (9, 11, 2)], above);
+    let mut line = DistributionLine::new("a.txt", "raw", "", &whole, &[]);
+    let part = counted([(6, 6, 10), (7, 7, 5), (9, 11, 1)], None);
+    [0.0, 1.0].into_iter().for_each(|begin_s| line.push_slice(begin_s, 1.0, &part));
+    serde_json::to_value(Line::Distribution(Box::new(line))).unwrap()
+}
+
+/// What is said against it.
+fn against(line: &Value) -> Option<String> {
+    let Line::Distribution(line) = serde_json::from_value(line.clone()).unwrap() else { panic!("{line}") };
+    line.counted().err().or_else(|| line.counted_slices().err())
+}
+
+#[test]
+fn a_distribution_that_contradicts_itself_is_refused_with_what_disagrees() {
+    let good = stored();
+    assert_eq!(against(&good), None);
+    for (place, other, says) in [
+        ("/schema", json!("dropline/99"), "schema is \"dropline/99\""),
+        ("/cells/1/2", json!(11), "count is 36, and its cells make it 37"),
+        ("/count", json!(1), "count is 1, and its cells make it 36"),
+        ("/above_count", json!(5), "count is 36, and its cells make it 37"),
+        ("/above_count", json!(10_000_000_000_000_000_000u64), "more than 2^53 events"),
+        ("/cells/0/2", json!("4611686018427387904"), "more than 2^53 events"),
+        ("/cells/0/2", json!("9223372036854775808"), "more than 2^53 events"),
+        ("/cells/0/2", json!(0), "cell from 6 to 6 is empty"),
+        ("/above_count", json!(0), "above_from is told without how many"),
+        ("/above_count", Value::Null, "above_from is told without how many"),
+        ("/above_from", Value::Null, "or the reverse"),
+        ("/above_from", json!(11), "above_from is 11, and a cell goes up to 11"),
+        ("/above_from", json!(i64::MAX), "beyond 2^52 ticks"),
+        ("/cells/2", json!([11, 9, 2]), "a cell begins at 11 and ends at 9"),
+        ("/cells/2", json!([7, 11, 2]), "cell from 7 to 7 is empty, stands there twice, overlaps"),
+        ("/cells/1", json!([6, 6, 10]), "stands there twice"),
+        ("/cells/0", json!([8, 8, 20]), "is not in order"),
+        ("/cells/0", json!([-6, -6, 20]), "20 values are below zero, and none of its notes says so"),
+        ("/unit_ns", json!(0), "unit_ns is 0"),
+        ("/unit_ns", json!(1_000_000_000_000_000u64), "unit_ns is 1000000000000000"),
+        ("/quantum_ns", json!(0.0), "quantum_ns is 0e0"),
+        ("/quantum_ns", json!(-1000.0), "quantum_ns is -1e3"),
+        ("/quantum_ns", json!(1e300), "quantum_ns is 1e300"),
+        ("/quantum_ns", json!(300.0), "quantum_ns is 3e2"),
+        ("/rounding", json!("up"), "rounding is \"up\""),
+        ("/event", json!("some"), "event is \"some\""),
+        ("/event", json!("maximum"), "event_of is null"),
+        ("/event_of", json!(3), "event_of is 3"),
+        ("/slices/1/begin_s", json!(-1.0), "slice 2: it begins at -1 s"),
+        ("/slices/0/duration_s", json!(-1.0), "slice 1: it begins at 0 s and lasts -1 s"),
+        ("/slices/1/cells/0", json!([6, 5, 1]), "slice 2: a cell begins at 6"),
+        ("/slices/1/cells/0/2", json!(31), "slice 2: with it the slices have more events"),
+        ("/slices/0/cells/0/2", json!("9223372036854775808"), "slice 1: the counts add up to more"),
+    ] {
+        let mut edited = good.clone();
+        *edited.pointer_mut(place).unwrap_or_else(|| panic!("{place} is there")) = other.clone();
+        let why = against(&edited).unwrap_or_else(|| panic!("{place} = {other} is taken"));
+        assert!(why.contains(says), "{place} = {other}: {why}");
+    }
+}
+
+#[test]
+fn values_below_zero_are_taken_where_a_note_says_how_many() {
+    let mut line = stored();
+    line["cells"][0] = json!([-6, -6, 20]);
+    line["notes"] = json!(["20 values are below zero"]);
+    assert_eq!(against(&line), None);
+    line["notes"] = json!(["19 values are below zero"]);
+    assert!(against(&line).is_some());
+}
