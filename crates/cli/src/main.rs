@@ -123,14 +123,14 @@ fn said(why: &clap::Error) -> ExitCode {
             words = words.replace(of_the_library, plain);
         }
         let words = help::printed(&words);
-        note!("{}", output::colored(words.trim_end_matches('\n')));
+        output::say(&output::colored(words.trim_end_matches('\n')));
         return ExitCode::from(USAGE);
     }
     let words = if console::colors_enabled() { words.ansi().to_string() } else { words.to_string() };
-    output::print(&help::printed(&words)).map_or_else(|failure| end(&failure), |()| ExitCode::SUCCESS)
+    output::print_painted(&help::printed(&words)).map_or_else(|failure| end(&failure), |()| ExitCode::SUCCESS)
 }
 
 fn end(failure: &Failure) -> ExitCode {
-    note!("error: {}", dropline_printable::printable(&failure.to_string()));
+    note!("error: {failure}");
     ExitCode::from(failure.exit_code())
 }

@@ -10,18 +10,33 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
-/// Says something on stderr, in a line of its own; nobody may be there to hear it.
+/// Says something on stderr, in a line of its own; nobody may be there to hear it. What would steer a terminal is
+/// replaced.
 macro_rules! note {
-    ($($words:tt)*) => {{
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), (format!($($words)*) + "\n").as_bytes());
-    }};
+    ($($words:tt)*) => {
+        $crate::output::say(&dropline_printable::printable(&format!($($words)*)))
+    };
 }
 
-/// Prints a result, with a newline at its end. What would steer a terminal is replaced; colours stay.
+/// Says it on stderr as it is, in a line of its own.
+pub(crate) fn say(text: &str) {
+    let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
+}
+
+/// Prints words, with a newline at their end. What would steer a terminal is replaced, colours too: whatever a file's
+/// name is, it is only shown.
 ///
 /// # Errors
 /// If stdout cannot be written, other than by being closed.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    write_out(&printable(text))
+}
+
+/// Prints what [`report`](dropline_report) made, with the colours that it gave.
+///
+/// # Errors
+/// As [`print`].
+pub(crate) fn print_painted(text: &str) -> Result<(), Failure> {
     write_out(&colored(text))
 }
 

@@ -199,3 +199,32 @@ fn turns_that_end_early_are_compared_as_far_as_they_came_and_nothing_more_is_pro
         assert!(matches!(again.code, Some(0 | 1)), "{}", again.errors);
     }
 }
+
+#[test]
+fn a_files_name_does_not_steer_the_terminal() {
+    let bench = Bench::new();
+    let name = "\u{1b}[31mRED";
+    let file = |end: &str| format!("{name}{end}");
+    let [record, imported, values, page] = [".jsonl", "-i.jsonl", ".txt", ".html"].map(file);
+    bench.write(&values, &"10\n20\n30\n".repeat(40));
+    let search = ["search", "sim:hard", "--algorithm=mlr", "--goal=0,trial=1s", "-q"];
+    for words in [
+        &[&search[..], &["-o", &record]].concat()[..],
+        &[&search[..], &["-o", &record]].concat(),
+        &["report", &record],
+        &["report", &record, "--html"],
+        &["report", &record, "--svg", name],
+        &["import", &values, "--from=raw", "--unit=us", "-o", &imported],
+        &["fit", &imported, &values],
+        &["compare", &imported, &values, "--html", &page],
+        &["compare", &record, &record],
+        &["report", &values],
+        &["import", &record, "-o", &page],
+        &["trial", "sim:hard", "--load=1kpps", "-q", "-o", &file("-t.jsonl")],
+        &["search", &format!("replay:{values}"), "-q", "-o", "-"],
+    ] {
+        let ended = bench.run(words);
+        let shown = ended.text + &ended.errors;
+        assert!(!shown.is_empty() && !shown.contains('\u{1b}'), "{words:?}: {shown:?}");
+    }
+}

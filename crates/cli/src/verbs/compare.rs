@@ -32,7 +32,7 @@ pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure>
     if args.json {
         out::print_json(&compared)?;
     } else {
-        out::print(&dropline_report::compared_text(&compared, style()))?;
+        out::print_painted(&dropline_report::compared_text(&compared, style()))?;
     }
     if let Some(failure) = failure {
         return Err(failure);
@@ -57,7 +57,7 @@ fn limits(args: &CompareArgs, [a, b]: &[Searched; 2]) -> Result<u8, Failure> {
     if args.json {
         out::print_json(&compared)?;
     } else {
-        out::print(&dropline_report::compared_searches_text(&compared, style()))?;
+        out::print_painted(&dropline_report::compared_searches_text(&compared, style()))?;
     }
     Ok(match compared.is_worse() {
         _ if compared.not_valid.is_some() => not_valid(),

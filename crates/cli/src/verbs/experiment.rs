@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ExperimentArgs) -> Result<u8, Failure> {
     if args.json {
         out::print_json(&found.study)?
     } else {
-        out::print(&dropline_report::study_text(&found.study, style()))?
+        out::print_painted(&dropline_report::study_text(&found.study, style()))?
     }
     Ok(DONE)
 }

@@ -14,7 +14,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Failure> {
         object["caveats"] = serde_json::to_value(record.caveats()).expect("caveats are JSON");
         out::print_json(&object)?;
     } else {
-        out::print(&dropline_report::explain_text(&record, &explanation, style()))?;
+        out::print_painted(&dropline_report::explain_text(&record, &explanation, style()))?;
     }
     Ok(DONE)
 }

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
         ExportFormat::Csv => Held::read(&args.record)?.csv(),
         ExportFormat::Hlog => {
             let (log, notes) = Held::read(&args.record)?.hdr_log(args.slices, args.trial)?;
-            notes.iter().for_each(|note| note!("! {}", dropline_printable::printable(note)));
+            notes.iter().for_each(|note| note!("! {note}"));
             log
         }
         ExportFormat::Openmetrics => Held::read(&args.record)?.openmetrics()?,

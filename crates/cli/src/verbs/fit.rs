@@ -33,7 +33,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
                 if several.len() > 1 {
                     out::print(&format!("\n{}", fit.source))?;
                 }
-                out::print(&dropline_report::fit_text(fit, style()))?;
+                out::print_painted(&dropline_report::fit_text(fit, style()))?;
             }
         }
     }

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8, Failure> {
             format!("{}: ", printable(&part.name).replace('\n', " "))
         };
         out::print(&format!("{what}{} events  {}", part.counted.count(), args.output.display()))?;
-        part.notes.iter().for_each(|note| note!("! {}", printable(note)));
+        part.notes.iter().for_each(|note| note!("! {note}"));
     }
     Ok(DONE)
 }

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &InjectArgs, words: Vec<String>) -> Result<u8, Failure> 
     if args.json {
         out::print_json(&found)?;
     } else {
-        out::print(&dropline_report::study_text(&study, style()))?;
+        out::print_painted(&dropline_report::study_text(&study, style()))?;
     }
     Ok(DONE)
 }

@@ -142,7 +142,7 @@ fn show(args: &SearchArgs, records: &[Record], held: &[Held]) -> Result<(), Fail
     match records {
         _ if args.jsonl => {
             if !texts.is_empty() {
-                note!("{}", texts.trim_end());
+                out::say(&out::colored(texts.trim_end()));
             }
             Ok(())
         }
@@ -154,11 +154,11 @@ fn show(args: &SearchArgs, records: &[Record], held: &[Held]) -> Result<(), Fail
                 _ => out::print_json(&objects),
             }
         }
-        [record] => out::print(&(dropline_report::text(record, style()) + &texts)),
+        [record] => out::print_painted(&(dropline_report::text(record, style()) + &texts)),
         records if differs_in_frame(records) => {
-            out::print(&dropline_report::study_text(&frame_table(records), style()))
+            out::print_painted(&dropline_report::study_text(&frame_table(records), style()))
         }
-        records => out::print(&dropline_report::text_many(records, style())),
+        records => out::print_painted(&dropline_report::text_many(records, style())),
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
     if args.keep.json {
         out::print_json(&object(&record, &checked))?;
     } else {
-        out::print(&dropline_report::text(&record, style()))?;
+        out::print_painted(&dropline_report::text(&record, style()))?;
     }
     let met: Vec<&Checked> = checked.iter().filter(|checked| checked.failed).collect();
     met.iter().for_each(|checked| note!("{}", checked.text));

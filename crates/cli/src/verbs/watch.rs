@@ -36,7 +36,7 @@ pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
     if args.json {
         out::print_json(&dropline_report::object(&record))?;
     } else {
-        out::print(&dropline_report::text(&record, style()))?;
+        out::print_painted(&dropline_report::text(&record, style()))?;
         if let Some(path) = output.path().filter(|path| path.is_file()) {
             out::print(&format!("record     {0}\nwhy        dropline explain {0}", quoted_path(path)))?;
         }

@@ -34,7 +34,7 @@ impl<T: Serialize> Findings<'_, T> {
         if json {
             out::print_json(self.data)?
         } else {
-            out::print(&text())?
+            out::print_painted(&text())?
         }
         if let Some(path) = page {
             let mut whole = self.study;
