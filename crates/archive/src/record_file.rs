@@ -435,6 +435,8 @@ fn cannot_write(path: &Path, why: &std::io::Error) -> Failure {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => failure
             .advice("what was written before is kept: free some space and resume a search by --resume, or name a file \
              elsewhere: -o FILE"),
+        ErrorKind::FileTooLarge => failure
+            .advice("what was written before is kept: let files grow (ulimit -f unlimited) and resume a search by --resume"),
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             failure.advice("name a file elsewhere: -o FILE")
         }

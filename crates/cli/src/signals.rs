@@ -3,7 +3,7 @@
 
 use dropline_archive::reading;
 use dropline_failure::Failure;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -30,8 +30,11 @@ static WISHES: LazyLock<Vec<i32>> = LazyLock::new(|| {
 /// Whether a signal ends the program as it comes.
 static AT_ONCE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
 
-/// From now on a signal ends the program with its exit code, also where it waits for what has no end.
+/// From now on a signal ends the program with its exit code, also where it waits for what has no end. A file that may
+/// not grow is no reason to end: who writes it is told so, as of a full disk. That signal is caught and not ignored, so
+/// that programs which this one starts have it as ever.
 pub(crate) fn end_at_once() -> Result<(), Failure> {
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(|why| cannot_listen(&why))?;
     for &signal in WISHES.iter() {
         let code = INTERRUPTED.into();
         signal_hook::flag::register_conditional_shutdown(signal, code, Arc::clone(&AT_ONCE))

@@ -212,6 +212,21 @@ fn a_full_disk_keeps_the_trials_that_fitted() {
 }
 
 #[test]
+fn a_limit_of_a_files_size_is_told_as_a_full_disk_is() {
+    let bench = Bench::new();
+    let limited = format!(
+        "ulimit -f 8; exec {} search sim:soft --algorithm=mlr --max-trials=60 -q -o r.jsonl",
+        env!("CARGO_BIN_EXE_dropline")
+    );
+    let root = bench.command(&[]).get_current_dir().unwrap().to_owned();
+    let ended = Command::new("sh").args(["-c", &limited]).current_dir(root).output().unwrap();
+    let (text, errors) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert_eq!(ended.status.code(), Some(4), "{:?} {errors}", ended.status);
+    assert!(errors.contains("cannot write r.jsonl") && errors.contains("ulimit -f"), "{errors}");
+    assert!(text.contains("sim:soft"), "what was found is told: {text}");
+}
+
+#[test]
 fn missing_permissions_are_named_with_a_way_out() {
     refused(
         &["search", "sim:hard", "-q", "-o", "/sys/r.jsonl"],
