@@ -87,8 +87,9 @@ impl Keeper {
     /// # Errors
     /// If it is being written by another search, or cannot be read or written.
     pub fn resume(path: &Path) -> Result<(Self, Record), Failure> {
-        let file =
-            OpenOptions::new().read(true).write(true).open(path).map_err(|why| cannot_read(path, &why))?;
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(|why| {
+            if File::open(path).is_ok() { cannot_go_on(path, &why) } else { cannot_read(path, &why) }
+        })?;
         lock(&file, path)?;
         let bytes = read_bytes(path)?;
         let text = text_of(&bytes, path)?;
@@ -427,6 +428,15 @@ fn full(path: &Path) -> Failure {
 
 fn cannot_read(path: &Path, why: &std::io::Error) -> Failure {
     Failure::environment(format!("cannot read {}: {why}", path.display()))
+}
+
+/// A search is resumed in the file that holds it.
+fn cannot_go_on(path: &Path, why: &std::io::Error) -> Failure {
+    let named = quoted_path(path);
+    Failure::environment(format!("cannot write {}: {why}", path.display())).advice(format!(
+        "a search that is resumed adds its trials to its record: let it be written to, or resume a copy:  cp {named} \
+         NEW && dropline search --resume NEW"
+    ))
 }
 
 fn cannot_write(path: &Path, why: &std::io::Error) -> Failure {

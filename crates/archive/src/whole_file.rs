@@ -54,7 +54,7 @@ pub fn draw(path: &Path, bytes: &[u8], mark: &str) -> Result<(), Failure> {
 /// Whether a new file may be made there: asked before anything is measured for it.
 ///
 /// # Errors
-/// If there is one, or no directory for it.
+/// If there is one, or none can be made in its directory.
 pub fn may_create(path: &Path) -> Result<(), Failure> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_file() || found.is_dir() => Err(exists_already(path)),
@@ -68,15 +68,19 @@ const DOCTYPE: &[u8] = b"<!DOCTYPE html>";
 /// No doctype and mark together are longer.
 const LONGEST_MARK: u64 = 128;
 
+/// Whether a file can be made in its directory, by making one.
 fn has_place(path: &Path) -> Result<(), Failure> {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") && !parent.is_dir() => Err(Failure::environment(format!(
-            "cannot write {}: there is no directory {}",
-            path.display(),
-            parent.display()
-        ))),
-        _ => Ok(()),
-    }
+    let tried = beside(path);
+    let made = File::create_new(&tried).and_then(|_| std::fs::remove_file(&tried));
+    made.map_err(|why| {
+        let why = match (why.kind(), path.parent()) {
+            (io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, Some(parent)) if !parent.is_dir() => {
+                format!("there is no directory {}", parent.display())
+            }
+            _ => why.to_string(),
+        };
+        Failure::environment(format!("cannot write {}: {why}", path.display()))
+    })
 }
 
 fn exists_already(path: &Path) -> Failure {
@@ -167,7 +171,8 @@ mod tests {
             (std::fs::read(&page).unwrap(), names(directory.path())),
             (b"new".to_vec(), vec!["page.html".into()])
         );
-        assert!(draw(&directory.path().join("nowhere/page.html"), b"x", MARK).is_err());
+        let nowhere = directory.path().join("nowhere/page.html");
+        assert!(draw(&nowhere, b"x", MARK).unwrap_err().to_string().contains("there is no directory"));
     }
 
     #[test]

@@ -227,6 +227,37 @@ fn a_limit_of_a_files_size_is_told_as_a_full_disk_is() {
 }
 
 #[test]
+fn a_record_that_cannot_be_written_is_not_said_to_be_unreadable() {
+    if needs_root() {
+        return;
+    }
+    let bench = Bench::new();
+    let program = env!("CARGO_BIN_EXE_dropline");
+    let script = format!(
+        "mkdir fixed && mount -t tmpfs tmpfs fixed && \
+         {program} search sim:hard --max-trials=2 -q -o fixed/r.jsonl >/dev/null; \
+         mount -o remount,ro fixed && exec {program} search --resume fixed/r.jsonl -q --max-trials=9"
+    );
+    let root = bench.command(&[]).get_current_dir().unwrap().to_owned();
+    let ended =
+        Command::new("unshare").args(["--mount", "sh", "-c", &script]).current_dir(root).output().unwrap();
+    let errors = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(4), "{errors}");
+    assert!(
+        errors.contains("cannot write fixed/r.jsonl: Read-only") && errors.contains("--resume NEW"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn what_cannot_be_written_at_the_end_is_refused_at_the_beginning() {
+    let times = ["serve", "--listen=127.0.0.1:0", "--until-eof", "--queue=0", "--times=/sys/times.txt"];
+    let ended = Bench::new().run(&times);
+    assert_eq!((ended.code, ended.text.as_str()), (Some(4), ""), "{}", ended.errors);
+    assert!(ended.errors.contains("cannot write /sys/times.txt"), "{}", ended.errors);
+}
+
+#[test]
 fn missing_permissions_are_named_with_a_way_out() {
     refused(
         &["search", "sim:hard", "-q", "-o", "/sys/r.jsonl"],
