@@ -170,9 +170,9 @@ fn range(
         (Some(max), _) | (None, Some(max)) => max,
         (None, None) if target.is_udp() => generator_limit(profile)?,
         (None, None) => {
-            return Err(Failure::usage(
-                "--max-load is needed: only you know what this target's tester can send",
-            ));
+            return Err(target.unreadable().unwrap_or_else(|| {
+                Failure::usage("--max-load is needed: only you know what this target's tester can send")
+            }));
         }
     };
     LoadRange::new(min, max).map_err(|why| Failure::usage(format!("--min-load, --max-load: {why}")))

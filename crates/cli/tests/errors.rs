@@ -258,6 +258,17 @@ fn what_cannot_be_written_at_the_end_is_refused_at_the_beginning() {
 }
 
 #[test]
+fn a_record_that_cannot_be_replayed_is_named_with_what_is_wrong_with_it() {
+    refused(&["search", "replay:/dev/zero", "-q", "-o", "-"], 4, &["cannot read /dev/zero", "256 MiB"]);
+    refused(
+        &["search", "replay:/etc/passwd", "-q", "-o", "-"],
+        4,
+        &["/etc/passwd: line 1 is not the header"],
+    );
+    refused(&["search", "replay:missing", "-q", "-o", "-"], 4, &["cannot read missing: No such file"]);
+}
+
+#[test]
 fn missing_permissions_are_named_with_a_way_out() {
     refused(
         &["search", "sim:hard", "-q", "-o", "/sys/r.jsonl"],

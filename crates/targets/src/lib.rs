@@ -227,6 +227,14 @@ impl Target {
         }
     }
 
+    /// Why the record whose trials would be answered again cannot be read.
+    pub fn unreadable(&self) -> Option<Failure> {
+        match &self.kind {
+            Kind::Replay { path } => replay::Replay::unreadable(path),
+            _ => None,
+        }
+    }
+
     /// What one of a load is.
     pub fn load_unit(&self) -> LoadUnit {
         match &self.kind {

@@ -1,11 +1,13 @@
 //! `replay:` targets: stored trials answered again.
 
 use super::{Kind, Scheme};
+use dropline_archive::reading::STDIN;
 use dropline_archive::record_file::read_record;
 use dropline_failure::Failure;
 use dropline_record::Record;
 use dropline_trial::{LoadRange, Measurer, Rate, Trial, TrialInput};
 use std::collections::VecDeque;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 /// Its row in the table of targets.
@@ -41,6 +43,13 @@ impl Replay {
     pub(super) fn record(path: &Path) -> Option<Record> {
         let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
         is_file.then(|| read_record(path).ok()).flatten()
+    }
+
+    /// Why there is no such record; a pipe is not read to learn it.
+    pub(super) fn unreadable(path: &Path) -> Option<Failure> {
+        let is_pipe = path.as_os_str() == STDIN
+            || std::fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo());
+        if is_pipe { None } else { read_record(path).err() }
     }
 
     /// The loads that the record's search was to use.
