@@ -194,6 +194,10 @@ fn turns_that_end_early_are_compared_as_far_as_they_came_and_nothing_more_is_pro
             "{json}"
         );
         assert!(!ended.errors.contains("--resume"), "{}", ended.errors);
+        if json["a"]["blocks"].as_u64() < Some(4) {
+            assert_eq!(json["verdict"], "no_evidence", "so few turns say nothing of one another: {json}");
+            assert!(caveats.iter().any(|caveat| caveat["code"] == "few_turns"), "{json}");
+        }
         // Of one that died, what is left is a regression.
         let again = bench.run(&["compare", "turns.jsonl"]);
         assert!(matches!(again.code, Some(0 | 1)), "{}", again.errors);

@@ -32,7 +32,7 @@ use width::Width;
 /// How the blocks of A and of B were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
-    /// There are none, or too few: events are taken as independent.
+    /// There is one of a side, or fewer than four pairs of turns: events are taken as independent. Of turns that says nothing.
     Whole,
     /// A's one after another, B's at another time.
     Apart,

@@ -1,12 +1,15 @@
 //! Time slices as replicates of a whole: how many of its events are worth one that is independent.
 
-use crate::compare::sides::{BATCHES, FEWEST, Side, Spread, likeness, spread_apart};
+use crate::compare::sides::{BATCHES, Side, Spread, likeness, spread_apart};
 use crate::special::{normal_tails, student_quantile};
 use crate::{Binned, Percentile};
 
 /// Name of the estimator.
 pub const ESTIMATOR: &str = "type-1 percentile; interval of order statistics from binomial ranks, on as many events as the \
      spread of the share below it between at most 20 batches of time slices says, with Student's t";
+
+/// Fewer slices say nothing about their spread, and the events are taken as independent.
+const FEWEST: usize = 4;
 
 /// The slices of one distribution, in batches.
 #[derive(Clone, Debug)]

@@ -135,7 +135,7 @@ pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
         estimator: ESTIMATOR.into(),
         caveats: caveats(pair, &found, questions),
     };
-    if is_same(pair) || is_dependent(pair, &found) {
+    if is_same(pair) || is_dependent(pair, &found) || is_of_few_turns(pair, &found) {
         decide_nothing(&mut compared);
     }
     compared
@@ -157,6 +157,11 @@ fn inflation(pair: &Pair) -> Option<f64> {
 fn is_dependent(pair: &Pair, found: &Comparison) -> bool {
     let room = found.deff_limit.unwrap_or(1.0);
     found.design == Design::Whole && inflation(pair).is_some_and(|inflation| inflation > room)
+}
+
+/// Whether two targets were measured in too few turns to know how turns of one of them differ.
+fn is_of_few_turns(pair: &Pair, found: &Comparison) -> bool {
+    pair.interleaved && found.design == Design::Whole
 }
 
 fn decide_nothing(compared: &mut Compared) {
@@ -308,7 +313,16 @@ fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<Caveat
                 .into(),
         );
     }
-    if found.design == Design::Whole {
+    if is_of_few_turns(pair, found) {
+        say(
+            "few_turns",
+            format!(
+                "there are {} turns of each side: how much turns of one side differ is not known from so few, and nothing can \
+                 be decided; measure longer, for ten of each",
+                pair.a.blocks.len()
+            ),
+        );
+    } else if found.design == Design::Whole {
         let limit = found.deff_limit.map_or(String::new(), |limit| {
             format!(": the verdict stands as long as they vary less than {limit:.1} times as much")
         });

@@ -7,8 +7,11 @@ use crate::special::normal_quantile;
 
 /// Batches of each side: fewer say little about their own spread, more are not independent.
 pub(crate) const BATCHES: usize = 20;
-/// Below this, blocks say nothing about their spread and the events are taken as independent.
-pub(crate) const FEWEST: usize = 4;
+/// One block says nothing about how blocks differ, and the events are taken as independent. Two say little: Student's t of
+/// one degree of freedom says how little.
+const FEWEST: usize = 2;
+/// Of so few pairs the sides go up and down together by chance, and seem to share it.
+const FEWEST_PAIRS: usize = 4;
 /// Neighbouring batches of measurements in turns that are more alike than this are put together.
 const ALIKE: f64 = 0.3;
 /// Beyond this, batches of a measurement by itself are taken for ones that remember.
@@ -33,6 +36,9 @@ pub(super) struct Sides {
     /// How much a batch has in common with the one before, of sides measured apart: where medians wander, so does the
     /// tail, whose few events do not show it.
     pub(super) memory: f64,
+    /// How much the medians of neighbouring turns have in common: the few events of a tail are alike by chance, and share no
+    /// more than these.
+    pub(super) together: f64,
 }
 
 /// One side.
@@ -52,8 +58,12 @@ pub(crate) struct Spread {
 
 impl Sides {
     pub(super) fn of(a: &[Binned], b: &[Binned], design: Design) -> Self {
-        let few = a.len().min(b.len()) < FEWEST || (design == Design::Interleaved && a.len() != b.len());
-        let design = if few { Design::Whole } else { design };
+        let design = match design {
+            _ if a.len().min(b.len()) < FEWEST => Design::Whole,
+            Design::Interleaved if a.len().min(b.len()) < FEWEST_PAIRS => Design::Whole,
+            Design::Interleaved if a.len() != b.len() => Design::Apart,
+            design => design,
+        };
         let (of_a, of_b) = match design {
             Design::Whole => (0, 0),
             Design::Apart => (a.len().min(BATCHES), b.len().min(BATCHES)),
@@ -64,7 +74,13 @@ impl Sides {
             Design::Apart => a.memory().max(b.memory()),
             Design::Interleaved | Design::Whole => 0.0,
         };
-        Self { a, b, design, memory }
+        let together = match (design, a.whole.quantile(0.5), b.whole.quantile(0.5)) {
+            (Design::Interleaved, Some(of_a), Some(of_b)) => {
+                correlation(&a.residuals(of_a), &b.residuals(of_b))
+            }
+            _ => 0.0,
+        };
+        Self { a, b, design, memory, together }
     }
 
     /// How uncertain the shares of each side's events below its own value are, about `p`, and how they correlate.
@@ -80,12 +96,17 @@ impl Sides {
         let variance = |residuals: &[f64], least: f64| around_zero(residuals).max(least);
         let (of_a, of_b) = (variance(&a, least(&self.a)), variance(&b, least(&self.b)));
         let found = spread(&differences(&a, &b));
-        let apart = found.variance.max(least(&self.a) + least(&self.b));
         let both = (of_a * of_b).sqrt();
+        let apart = self.not_shared(found.variance, of_a, of_b).max(least(&self.a) + least(&self.b));
         let together = ((of_a + of_b - apart) / (2.0 * both)).clamp(-MOST_TOGETHER, MOST_TOGETHER);
         let scale = apart / (of_a + of_b - 2.0 * together * both);
         let scaled = |variance: f64| Spread { variance: scale * variance, freedom: found.freedom };
         (scaled(of_a), scaled(of_b), together)
+    }
+
+    /// What is left of two variances where turns share what their medians do, or less.
+    pub(super) fn not_shared(&self, seen: f64, of_a: f64, of_b: f64) -> f64 {
+        seen.max(of_a + of_b - 2.0 * self.together.max(0.0) * (of_a * of_b).sqrt())
     }
 
     /// How uncertain the share of a side's events below `x` is, about `p`.
@@ -203,6 +224,13 @@ fn around_zero(residuals: &[f64]) -> f64 {
     residuals.iter().map(|residual| residual * residual).sum::<f64>() * count / (count - 1.0)
 }
 
+/// Pearson's, of residuals around 0; 0 where one side does not vary.
+fn correlation(one: &[f64], other: &[f64]) -> f64 {
+    let product = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
+    let scale = (product(one, one) * product(other, other)).sqrt();
+    if scale > 0.0 { product(one, other) / scale } else { 0.0 }
+}
+
 /// Lag-1 correlation, without the −1/K that residuals of a common mean have.
 pub(crate) fn likeness(residuals: &[f64]) -> f64 {
     let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
@@ -280,8 +308,10 @@ mod tests {
         };
         assert_eq!(of(25, 7, Design::Apart), (Design::Apart, 20, 7));
         assert_eq!(of(4, 4, Design::Apart), (Design::Apart, 4, 4));
-        assert_eq!(of(3, 25, Design::Apart), (Design::Whole, 0, 0));
-        assert_eq!(of(8, 9, Design::Interleaved), (Design::Whole, 0, 0));
+        assert_eq!(of(2, 25, Design::Apart), (Design::Apart, 2, 20));
+        assert_eq!(of(1, 25, Design::Apart), (Design::Whole, 0, 0));
+        assert_eq!(of(8, 9, Design::Interleaved), (Design::Apart, 8, 9));
+        assert_eq!(of(3, 3, Design::Interleaved), (Design::Whole, 0, 0));
         assert_eq!(of(20, 20, Design::Interleaved), (Design::Interleaved, 10, 10));
         assert_eq!(of(25, 25, Design::Whole), (Design::Whole, 0, 0));
     }

@@ -94,7 +94,7 @@ impl Pivot for Wandering {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Answer, Binned, Comparison, Questions, Verdict};
+    use super::super::{Answer, Binned, Comparison, Overall, Questions, Verdict};
     use super::*;
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
@@ -214,6 +214,30 @@ mod tests {
                 wrong += u64::from(matches!(found, Verdict::Improved | Verdict::Regressed));
             }
             assert!(20 * wrong <= PAIRS, "{name}: {wrong} of {PAIRS}");
+        }
+    }
+
+    /// Each block has a level of its own, and its events scatter less.
+    #[test]
+    fn few_blocks_are_not_taken_for_their_events() {
+        const PAIRS: u64 = 400;
+        let questions = Questions { percentile: 0.99, above: None, smallest_effect: None, more_loss: 0.0 };
+        for (design, fewest) in [(Design::Apart, 2), (Design::Interleaved, 4)] {
+            for turns in [fewest, 5, 10] {
+                let mut wrong = 0;
+                for seed in 0..PAIRS {
+                    let mut chance = ChaCha8Rng::seed_from_u64(seed);
+                    let mut side = || {
+                        let mut level = |_| 300.0 + 60.0 * chance.sample::<f64, _>(StandardNormal);
+                        let levels: Vec<f64> = (0..turns).map(&mut level).collect();
+                        blocks_of(500, &levels, &mut chance)
+                    };
+                    let (a, b) = (side(), side());
+                    let found = Comparison::of(&a, &b, design, &questions).verdict;
+                    wrong += u64::from(!matches!(found, Overall::NoEvidence | Overall::Equivalent));
+                }
+                assert!(20 * wrong <= PAIRS, "{design:?} {turns}: {wrong} of {PAIRS}");
+            }
         }
     }
 
