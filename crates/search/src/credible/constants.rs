@@ -34,6 +34,10 @@ pub(super) mod ends {
     ///
     /// Unit: trials. Set by: argued: a third of bad ones is not half.
     pub(in super::super) const EACH_BAD: u32 = 2;
+    /// An upper end that none of so many trials showed is tried once more: the target may have become faster.
+    ///
+    /// Unit: trials. Set by: argued: about as many bear a lower end, and they show no upper one.
+    pub(in super::super) const FRESH: usize = 3;
     /// So many failures about a load are no bad moments.
     ///
     /// Unit: trials. Set by: argued: as losses below are believed (`LOSSES`).

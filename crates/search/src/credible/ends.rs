@@ -1,7 +1,7 @@
 //! What trials said of a goal without any model: at the ends of the range, and where they met it and failed it.
 
 use super::bets::Bets;
-use super::constants::ends::{EACH_BAD, ENOUGH, MOMENTS, NEAR};
+use super::constants::ends::{EACH_BAD, ENOUGH, FRESH, MOMENTS, NEAR};
 use crate::moments::{FAR, are_about};
 use crate::{Goal, GoalOutcome, GoalResult, Irregular};
 use dropline_trial::{LoadRange, Rate, Ratio, Trial};
@@ -13,14 +13,16 @@ pub(super) struct Shown {
     /// Trials at the ends of the range, good ones less bad ones.
     min: i32,
     max: i32,
-    /// Loads that met the goal, from the highest down, and for how long.
-    good: Vec<(Rate, Duration)>,
+    /// Loads that met the goal, from the highest down, for how long that counts, and for how long they were tried.
+    good: Vec<(Rate, Duration, Duration)>,
     /// The highest load at and above which the goal was met for as long as a trial of it takes.
     highest_good: Option<Rate>,
     /// Loads that failed it.
     bad: Vec<Rate>,
     /// The lowest load that failed it.
     lowest_bad: Option<Rate>,
+    /// Of each trial, in order, the load that failed it.
+    failed: Vec<Option<Rate>>,
     bets: Bets,
 }
 
@@ -34,20 +36,16 @@ impl Shown {
         if is_whole {
             self.bets.note(libm::log(load.as_pps()), is_bad);
         }
+        self.failed.push(is_bad.then_some(load));
         if is_bad {
             self.bad.push(load);
             self.lowest_bad = Some(self.lowest_bad.map_or(load, |lowest| lowest.min(load)));
         } else {
             // What loses nothing for a while may lose something later: short trials count together.
             let time = if goal.loss_ratio > Ratio::ZERO { goal.trial_duration } else { trial.input.duration };
-            self.good.push((load, time));
-            self.good.sort_by_key(|&(load, _)| std::cmp::Reverse(load));
-            let mut sum = Duration::ZERO;
-            let whole = self.good.iter().find(|(_, time)| {
-                sum += *time;
-                sum >= goal.trial_duration
-            });
-            self.highest_good = whole.map(|&(load, _)| load);
+            self.good.push((load, time, trial.input.duration));
+            self.good.sort_by_key(|&(load, ..)| std::cmp::Reverse(load));
+            self.find_highest_good(goal.trial_duration);
         }
         let vote = if is_bad { -1 } else { 1 };
         if trial.input.load == range.min() {
@@ -56,6 +54,21 @@ impl Shown {
         if trial.input.load == range.max() {
             self.max += vote;
         }
+    }
+
+    fn find_highest_good(&mut self, whole: Duration) {
+        let mut sum = Duration::ZERO;
+        let found = self.good.iter().find(|(_, time, _)| {
+            sum += *time;
+            sum >= whole
+        });
+        self.highest_good = found.map(|&(load, ..)| load);
+    }
+
+    /// Trials that were shorter than whole ones met the goal, and whole ones do not agree with them.
+    pub(super) fn forget_short(&mut self, whole: Duration) {
+        self.good.retain(|&(.., tried)| tried >= whole);
+        self.find_highest_good(whole);
     }
 
     /// Logarithms of the highest load that met the goal and of the lowest that failed it, infinite where there is none:
@@ -69,8 +82,8 @@ impl Shown {
     /// Otherwise more than half of such trials may fail, and a few have been lucky.
     pub(super) fn bears(&self, goal: &Goal, lower: f64) -> bool {
         let near = lower + libm::log(NEAR);
-        let good = self.good.iter().take_while(|(load, _)| libm::log(load.as_pps()) >= near);
-        let good: Duration = good.map(|&(_, time)| time.min(goal.trial_duration)).sum();
+        let good = self.good.iter().take_while(|(load, ..)| libm::log(load.as_pps()) >= near);
+        let good: Duration = good.map(|&(_, time, _)| time.min(goal.trial_duration)).sum();
         let bad = self.bad.iter().filter(|load| libm::log(load.as_pps()) <= lower).count();
         good >= goal.trial_duration * (ENOUGH + EACH_BAD * bad as u32)
     }
@@ -84,13 +97,21 @@ impl Shown {
         let bears = |end: &f64| {
             let near = end - libm::log(NEAR);
             let bad = self.bad.iter().filter(|load| log(load) <= near).count();
-            let good = self.good.iter().take_while(|(load, _)| log(load) >= *end);
-            let good: Duration = good.map(|&(_, time)| time.min(goal.trial_duration)).sum();
+            let good = self.good.iter().take_while(|(load, ..)| log(load) >= *end);
+            let good: Duration = good.map(|&(_, time, _)| time.min(goal.trial_duration)).sum();
             let good = good.as_secs_f64() / goal.trial_duration.as_secs_f64();
             bad as f64 >= f64::from(EACH_BAD) * good * exceed / (1.0 - exceed)
         };
         let higher = self.bad.iter().map(log).filter(|load| *load > upper && bears(load));
         if bears(&upper) { upper } else { higher.fold(f64::INFINITY, f64::min) }
+    }
+
+    /// Whether no trial failed the goal at an upper end (a logarithm), about there or below for so long that the target may
+    /// have become faster since.
+    pub(super) fn is_stale(&self, upper: f64) -> bool {
+        let near = upper - libm::log(NEAR);
+        let failed = |load: &Option<Rate>| load.is_some_and(|load| libm::log(load.as_pps()) <= near);
+        !self.failed.iter().rev().take(FRESH).any(failed)
     }
 
     /// A load far below an end, a logarithm, that failed the goal and was not met about there since: a bad moment, or a band
@@ -99,7 +120,7 @@ impl Shown {
         let far = lower - libm::log(FAR);
         let open = |load: &&Rate| {
             let failed = self.bad.iter().filter(|one| are_about(**one, **load)).count();
-            failed < MOMENTS && !self.good.iter().any(|&(one, _)| are_about(one, **load))
+            failed < MOMENTS && !self.good.iter().any(|&(one, ..)| are_about(one, **load))
         };
         self.bad.iter().filter(|load| libm::log(load.as_pps()) < far).find(open).copied()
     }

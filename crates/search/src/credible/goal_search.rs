@@ -145,7 +145,6 @@ impl GoalSearch {
             self.cap(ceiling);
             return;
         }
-        let tells = |one: &Evidence| !one.is_far() && !one.is_vague();
         if let Some(evidence) = evidence.filter(|one| !one.is_vague()) {
             self.first.note(&evidence, trial.input.load);
         }
@@ -163,7 +162,7 @@ impl GoalSearch {
             }
             Stage::Weighing(cloud) => {
                 if let Some(evidence) = evidence {
-                    let agree = !whole || !tells(&evidence) || self.brisk.meets(cloud, &evidence);
+                    let agree = !whole || evidence.is_vague() || self.brisk.meets(cloud, &evidence);
                     cloud.learn(evidence);
                     self.look();
                     self.be_brisk(agree);
@@ -310,12 +309,10 @@ impl GoalSearch {
             return;
         }
         self.brisk = ShortTrials::Over;
-        let whole = cloud
-            .seen()
-            .iter()
-            .copied()
-            .filter(|one| !short_trials::is_short(one, self.duration()))
-            .collect();
+        let duration = self.duration();
+        let whole: Vec<Evidence> =
+            cloud.seen().iter().copied().filter(|one| !short_trials::is_short(one, duration)).collect();
+        self.shown.iter_mut().for_each(|shown| shown.forget_short(duration));
         self.begin_again(whole);
     }
 
@@ -323,7 +320,11 @@ impl GoalSearch {
     fn begin_again(&mut self, seen: Vec<Evidence>) {
         let Stage::Weighing(cloud) = &self.stage else { return };
         // Not about a goal's load: a floor may put that far below the knee.
-        let between = (cloud.theta(0.1) - REACH, cloud.theta(0.9) + REACH);
+        // Nor only about what was believed: short trials may have found a buffer, which whole ones fill.
+        let through =
+            |from: f64, of: fn(f64, f64) -> f64| seen.iter().map(Evidence::log_forwarded).fold(from, of);
+        let (low, high) = (through(cloud.theta(0.1), f64::min), through(cloud.theta(0.9), f64::max));
+        let between = (low - REACH, high + REACH);
         let chance = seed::generator(seed::of_trial(self.seed, self.trials as u64));
         self.stage = Stage::Weighing(Box::new(Particles::new(between, seen, chance)));
         self.look();
@@ -331,7 +332,7 @@ impl GoalSearch {
 
     fn is_narrow(&self) -> bool {
         self.trials >= self.least_trials()
-            && self.unborne().is_none()
+            && self.unborne().or_else(|| self.stale()).is_none()
             && self.brisk.is_borne_out()
             && self.doubt.is_none()
             && (self.cold_until().is_none() || self.forgotten.is_some())
@@ -357,7 +358,7 @@ impl GoalSearch {
     }
 
     fn best_load(&self, cloud: &Particles) -> Option<Rate> {
-        let unborne = || self.minimum().or_else(|| self.unborne());
+        let unborne = || self.minimum().or_else(|| self.unborne()).or_else(|| self.stale());
         if let Some(load) = self.unshown().or_else(|| self.plainly()).or_else(unborne) {
             return Some(self.range.clamp(load));
         }
@@ -408,6 +409,17 @@ impl GoalSearch {
             false => Rate::pps(libm::exp(lower)).ok(),
         };
         ends.find_map(load)
+    }
+
+    /// The highest upper end, where the last trials did not show it.
+    fn stale(&self) -> Option<Rate> {
+        if self.unsettled().next().is_some() {
+            return None;
+        }
+        let ends = self.views.iter().zip(&self.shown).map(|(view, shown)| (view.upper_end(), shown));
+        let (upper, shown) = ends.max_by(|one, other| one.0.total_cmp(&other.0))?;
+        let is_within = upper < view::logs(self.range).1;
+        Rate::pps(libm::exp(upper)).ok().filter(|_| is_within && shown.is_stale(upper))
     }
 
     /// The lowest load of the range, where all that is open is whether trials bear it as a lower end.

@@ -175,6 +175,11 @@ impl View {
         self.stated().0
     }
 
+    /// The upper end that is stated.
+    pub(super) fn upper_end(&self) -> f64 {
+        self.stated().1
+    }
+
     /// Whether it is within its goal's width, or beyond an end of the range.
     pub(super) fn is_settled(&self, goal: &Goal, range: LoadRange) -> bool {
         match self.ends(range) {

@@ -2,4 +2,5 @@
 
 mod at_the_minimum;
 mod contract;
+mod not_of_the_model;
 mod promises;
