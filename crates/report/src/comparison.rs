@@ -108,7 +108,7 @@ impl Comparison {
             _ => ("were cut off before their end and are", "each"),
         };
         Some(format!(
-            "{} of {} searches {were} left out of what was found, for it was not sure yet; to go on with {are}:  dropline \
+            "{} of {} searches {were} left out of what was found, for it was not sure yet; to resume {are}:  dropline \
              search --resume RECORD",
             self.cut_off, self.searches
         ))

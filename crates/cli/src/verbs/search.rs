@@ -224,7 +224,7 @@ fn next_command(paths: &[PathBuf], records: &[Record]) -> String {
         ([_], Some(command)) => format!("record  {path}     go on  {command}"),
         ([_], None) => format!("record  {path}     page  dropline report {path} --html"),
         (_, Some(command)) => {
-            format!("records  {path} and {} more     go on with the last  {command}", records.len() - 1)
+            format!("records  {path} and {} more     resume the last  {command}", records.len() - 1)
         }
         (_, None) => format!("records  {path} and {} more", records.len() - 1),
     }
