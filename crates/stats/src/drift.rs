@@ -6,6 +6,7 @@
 //! differences say, which neither a step nor a slow trend moves much.
 
 use crate::chance::{p_value, seeded};
+use crate::sample::median;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution as _, StandardNormal};
 
@@ -96,11 +97,11 @@ impl Drift {
         };
         Some(Self {
             likeness,
-            trend: slope(values) * (values.len() - 1) as f64,
+            trend: slope(values)? * (values.len() - 1) as f64,
             trend_p,
             step_at,
-            before: median(values[..step_at].to_vec()),
-            after: median(values[step_at..].to_vec()),
+            before: median(&values[..step_at])?,
+            after: median(&values[step_at..])?,
             step_p,
             course,
         })
@@ -191,18 +192,12 @@ fn left_by_step(ranks: &[f64], cut: usize) -> f64 {
     left(&ranks[..cut]) + left(&ranks[cut..])
 }
 
-fn slope(values: &[f64]) -> f64 {
+fn slope(values: &[f64]) -> Option<f64> {
     let slopes = (0..values.len()).flat_map(|first| {
         (first + 1..values.len())
             .map(move |second| (values[second] - values[first]) / (second - first) as f64)
     });
-    median(slopes.collect())
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
+    median(&slopes.collect::<Vec<_>>())
 }
 
 /// An autoregression.

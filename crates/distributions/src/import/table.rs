@@ -8,6 +8,7 @@ use super::{Hints, ImportError, Imported, unit_word};
 use dropline_stats::CountError;
 
 const COUNT: &str = "a count, a whole number";
+const COMMA: &str = "a comma: decimals are written with a point here, and thousands without a sign";
 /// What a column of counts is called.
 const COUNTS: [&str; 9] =
     ["count", "counts", "n", "freq", "frequency", "events", "hits", "occurrences", "samples"];
@@ -118,9 +119,7 @@ fn alike(names: &[String], number: usize, line: &str, row: Vec<String>) -> Resul
 /// What is no value, and why.
 fn no_value(line: usize, found: &str) -> ImportError {
     if has_decimal_comma(found) {
-        let what = format!(
-            "{found:?} has a comma: decimals are written with a point here, and thousands without a sign"
-        );
+        let what = format!("{found:?} has {COMMA}");
         return ImportError::Disagrees { line, what };
     }
     ImportError::line(line, found, VALUE)
@@ -199,7 +198,7 @@ impl Columns {
         let hidden = (0..names.len()).filter(|&at| !numeric.contains(&at));
         for (at, cell) in hidden.flat_map(|at| rows.iter().map(move |row| (at, &row[at]))) {
             let why = if has_decimal_comma(cell) {
-                "a comma: decimals are written with a point here, and thousands without a sign"
+                COMMA
             } else if has_unit(cell) {
                 "a unit: take it out of the cells, and say it with --unit"
             } else {

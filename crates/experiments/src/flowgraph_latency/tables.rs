@@ -4,6 +4,7 @@ use super::ALL_PAIRS;
 use super::cell::{Cell, Part, SYSTEMS, System, VARIANTS, Variant, WEIGHED};
 use super::ran::Ran;
 use dropline_record::{CaveatLine, Chart, Series, Study, Table};
+use dropline_stats::sample::median;
 use dropline_stats::special::binomial_quantile;
 
 /// CPU time that the tracepoints may add, with our ring: at the median, and at the upper end of its interval.
@@ -93,7 +94,9 @@ struct Summary {
 impl Summary {
     fn of(cell: &Cell, seen: &[Ran]) -> Option<Self> {
         let runs: Vec<&Ran> = seen.iter().filter(|ran| ran.is_of(cell)).collect();
-        let over = |of: &dyn Fn(&Ran) -> Option<f64>| median(runs.iter().filter_map(|ran| of(ran)).collect());
+        let over = |of: &dyn Fn(&Ran) -> Option<f64>| {
+            median(&runs.iter().filter_map(|ran| of(ran)).collect::<Vec<_>>())
+        };
         let delay = |at: usize| over(&|ran| Some(ran.delay_ns?[at] as f64));
         Some(Self {
             runs: runs.len(),
@@ -101,7 +104,7 @@ impl Summary {
             passages: runs.iter().map(|ran| ran.passages).sum(),
             delay_ns: [delay(0)?, delay(1)?, delay(2)?, delay(3)?],
             p99_9_ns: over(&|ran| ran.p99_9_ns.map(|ns| ns as f64)),
-            little: median(runs.iter().flat_map(|ran| ran.little.iter().copied()).collect()),
+            little: median(&runs.iter().flat_map(|ran| ran.little.iter().copied()).collect::<Vec<_>>()),
         })
     }
 }
@@ -219,7 +222,7 @@ impl Weighed {
         let all = VARIANTS.map(runs);
         let cpu = |index: usize, run: u32| all[index].iter().find(|ran| ran.run == run).map(|ran| ran.cpu_s);
         let blocks: Vec<_> = all[0].iter().map(|ran| [0, 1, 2, 3].map(|index| cpu(index, ran.run))).collect();
-        let cpu_s = median(all[0].iter().map(|ran| ran.cpu_s).collect())?;
+        let cpu_s = median(&all[0].iter().map(|ran| ran.cpu_s).collect::<Vec<_>>())?;
         let events = all[2].iter().map(|ran| ran.events).max().unwrap_or(0);
         Some(Self { system, blocks, events, cpu_s })
     }
@@ -232,7 +235,7 @@ impl Weighed {
             self.blocks.iter().filter_map(|block| Some((block[a]? - block[b]?) / block[0]?)).collect();
         differences.sort_by(f64::total_cmp);
         Some(Paired {
-            median: median(differences.clone())?,
+            median: median(&differences)?,
             interval: interval(&differences),
             pairs: differences.len(),
         })
@@ -312,16 +315,6 @@ fn overhead(weighed: &[Weighed], turns: u32, event_ns: Option<f64>) -> Option<Ta
     })
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(values[middle]),
-        _ => Some((values[middle - 1] + values[middle]) / 2.0),
-    }
-}
-
 /// The interval of a median by order statistics, whatever the distribution; `None` with too few values.
 fn interval(sorted: &[f64]) -> Option<(f64, f64)> {
     let n = sorted.len();
@@ -361,8 +354,7 @@ mod tests {
         // Of 60 tosses fewer than 22 are heads once in forty times: the 22nd from either end.
         assert_eq!(interval(&values), Some((22.0, 39.0)));
         assert_eq!(interval(&values[..5]), None);
-        assert_eq!(median(values), Some(30.5));
-        assert_eq!(median(Vec::new()), None);
+        assert_eq!(median(&values), Some(30.5));
     }
 
     #[test]

@@ -17,11 +17,9 @@ pub(super) struct Shown {
     good: Vec<(Rate, Duration, Duration)>,
     /// The highest load at and above which the goal was met for as long as a trial of it takes.
     highest_good: Option<Rate>,
-    /// Loads that failed it.
-    bad: Vec<Rate>,
     /// The lowest load that failed it.
     lowest_bad: Option<Rate>,
-    /// Of each trial, in order, the load that failed it.
+    /// Of each trial, in order, its load if it failed the goal.
     failed: Vec<Option<Rate>>,
     bets: Bets,
 }
@@ -38,7 +36,6 @@ impl Shown {
         }
         self.failed.push(is_bad.then_some(load));
         if is_bad {
-            self.bad.push(load);
             self.lowest_bad = Some(self.lowest_bad.map_or(load, |lowest| lowest.min(load)));
         } else {
             // What loses nothing for a while may lose something later: short trials count together.
@@ -54,6 +51,11 @@ impl Shown {
         if trial.input.load == range.max() {
             self.max += vote;
         }
+    }
+
+    /// Loads that failed it.
+    fn bad(&self) -> impl Iterator<Item = &Rate> {
+        self.failed.iter().flatten()
     }
 
     fn find_highest_good(&mut self, whole: Duration) {
@@ -84,7 +86,7 @@ impl Shown {
         let near = lower + libm::log(NEAR);
         let good = self.good.iter().take_while(|(load, ..)| libm::log(load.as_pps()) >= near);
         let good: Duration = good.map(|&(_, time, _)| time.min(goal.trial_duration)).sum();
-        let bad = self.bad.iter().filter(|load| libm::log(load.as_pps()) <= lower).count();
+        let bad = self.bad().filter(|load| libm::log(load.as_pps()) <= lower).count();
         good >= goal.trial_duration * (ENOUGH + EACH_BAD * bad as u32)
     }
 
@@ -96,13 +98,13 @@ impl Shown {
         let exceed = goal.exceed_at_truth();
         let bears = |end: &f64| {
             let near = end - libm::log(NEAR);
-            let bad = self.bad.iter().filter(|load| log(load) <= near).count();
+            let bad = self.bad().filter(|load| log(load) <= near).count();
             let good = self.good.iter().take_while(|(load, ..)| log(load) >= *end);
             let good: Duration = good.map(|&(_, time, _)| time.min(goal.trial_duration)).sum();
             let good = good.as_secs_f64() / goal.trial_duration.as_secs_f64();
             bad as f64 >= f64::from(EACH_BAD) * good * exceed / (1.0 - exceed)
         };
-        let higher = self.bad.iter().map(log).filter(|load| *load > upper && bears(load));
+        let higher = self.bad().map(log).filter(|load| *load > upper && bears(load));
         if bears(&upper) { upper } else { higher.fold(f64::INFINITY, f64::min) }
     }
 
@@ -119,10 +121,10 @@ impl Shown {
     pub(super) fn unmet(&self, lower: f64) -> Option<Rate> {
         let far = lower - libm::log(FAR);
         let open = |load: &&Rate| {
-            let failed = self.bad.iter().filter(|one| are_about(**one, **load)).count();
+            let failed = self.bad().filter(|one| are_about(**one, **load)).count();
             failed < MOMENTS && !self.good.iter().any(|&(one, ..)| are_about(one, **load))
         };
-        self.bad.iter().filter(|load| libm::log(load.as_pps()) < far).find(open).copied()
+        self.bad().filter(|load| libm::log(load.as_pps()) < far).find(open).copied()
     }
 
     /// Logarithms of loads that the truth is not below and not above, whatever a model believes, each but for the
