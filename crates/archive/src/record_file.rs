@@ -281,7 +281,8 @@ fn sync_directory_of(path: &Path) -> io::Result<()> {
 
 fn exists_already(path: &Path, header: &Header) -> Failure {
     let failure = Failure::usage(format!("{} exists already", path.display()));
-    let search = header.verb == "search";
+    let search =
+        header.verb == "search" && read_record(path).is_ok_and(|there| there.header.search.is_some());
     match std::fs::metadata(path) {
         Ok(data) if !data.is_file() => {
             Failure::usage(format!("{} is not a file that a record can be kept in", path.display()))

@@ -227,6 +227,9 @@ fn features(record: &Record) -> Vec<String> {
         .iter()
         .flat_map(|search| &search.goals)
         .map(|goal| goal.trial_duration_s)
+        .chain(
+            record.trials.iter().filter(|_| header.search.is_none()).map(|trial| trial.intended_duration_s),
+        )
         .filter(|seconds| seconds.is_finite())
         .fold(0.0, f64::max);
     vec![

@@ -34,6 +34,12 @@ pub(crate) fn traffic_words(record: &Record) -> String {
     if !is_traffic(record) {
         return format!("{} arrivals of {}", arrival_words(&profile.arrival), record.header.load_unit);
     }
+    if is_overheard(record) && record.trials.iter().all(|trial| trial.offered.0 == 0) {
+        return format!(
+            "{} arrivals, none seen: of what size they are is not known",
+            arrival_words(&profile.arrival)
+        );
+    }
     let mut words = format!(
         "{} arrivals, {} payload ({} frames)",
         arrival_words(&profile.arrival),

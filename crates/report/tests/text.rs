@@ -122,6 +122,32 @@ fn a_search_that_was_cut_off_is_left_out_of_the_median_and_that_is_said() {
 }
 
 #[test]
+fn a_trial_beside_a_search_is_shown_with_its_counts() {
+    let (trial, search) = (made::trial(139_000.0, 10), Made::mdr("hard", 1, 10).search());
+    let style = Style { width: 400, ..Style::default() };
+    for records in [&[trial.clone(), search.clone()][..], &[search, trial.clone()], &[trial.clone(), trial]] {
+        let shown = text_many(records, style);
+        let trials = records.iter().filter(|record| record.header.search.is_none());
+        for line in trials.map(|record| &record.trials[0]) {
+            let bare = shown.replace(['\u{202f}', '\u{a0}', '\u{2009}', ' '], "");
+            let counts = [line.offered, line.forwarded, line.lost].map(|count| count.0.to_string());
+            assert!(counts.iter().all(|count| bare.contains(count)), "{counts:?} in {shown}");
+        }
+        assert!(!shown.contains(" 0 s trials"), "{shown}");
+    }
+}
+
+#[test]
+fn of_what_nobody_sent_no_size_is_known() {
+    let mut record = made::trial(139_000.0, 10);
+    record.header.verb = "watch".into();
+    assert!(text(&record, Style::default()).contains("payload"));
+    record.trials[0].offered = Count(0);
+    let shown = text(&record, Style::default());
+    assert!(!shown.contains("payload") && shown.contains("none seen"), "{shown}");
+}
+
+#[test]
 fn an_experiment_shows_its_tables() {
     insta::assert_snapshot!(study_text(&made::study(), Style { width: 100, ..Style::default() }));
 }

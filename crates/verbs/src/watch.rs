@@ -186,7 +186,7 @@ fn failure(why: &OverhearError) -> Failure {
              dropline watch --port {port} --pid PID"
         )),
         OverhearError::System(source) if source.kind() == ErrorKind::PermissionDenied => failure
-            .advice("to enter the process's network namespace takes root, or CAP_SYS_ADMIN and CAP_SYS_PTRACE"),
+            .advice("to enter the process's network namespace takes CAP_SYS_ADMIN and CAP_SYS_PTRACE there (root outside of containers)"),
         _ => failure,
     }
 }

@@ -1,10 +1,11 @@
-//! Several searches side by side on a terminal.
+//! Several searches and trials side by side on a terminal.
 
 use super::layout::{Columns, Page, Row, Side};
-use crate::comparison::{Comparison, Line};
-use crate::number::{self, JOIN};
+use crate::comparison::{Comparison, Line, labels};
+use crate::number::{self, JOIN, Loads};
 use crate::standing::Standing;
 use crate::style::{Ink, Style};
+use crate::traffic;
 use dropline_record::{CaveatLine, Record};
 
 /// Several records as one table of goals: searches that were repeated with their spread, others beside one
@@ -19,11 +20,9 @@ pub fn text_many(records: &[Record], style: Style) -> String {
         page.fact("all with", &comparison.shared);
         page.gap();
     }
-    if comparison.lines.is_empty() {
-        page.paragraph(Ink::Plain, "None of the records is a search.");
-        return page.into_text();
+    if !comparison.lines.is_empty() {
+        page.columns(&columns(&comparison));
     }
-    page.columns(&columns(&comparison));
     if let Some(words) = comparison.left_out() {
         page.hanging("  ", Ink::Plain, &words);
     }
@@ -32,6 +31,24 @@ pub fn text_many(records: &[Record], style: Style) -> String {
             "  ",
             Ink::Faint,
             "half 16\u{2013}84: half the range from the 16 % to the 84 % quantile (nearest rank)",
+        );
+    }
+    let singles = singles(records);
+    if !singles.rows.is_empty() {
+        if !comparison.lines.is_empty() {
+            page.gap();
+        }
+        page.columns(&singles);
+    }
+    let others = records.iter().filter(|record| record.header.search.is_none() && record.trials.is_empty());
+    if records.is_empty() {
+        page.paragraph(Ink::Plain, "There is no record to show.");
+    }
+    if let others @ 1.. = others.count() as u64 {
+        let records = number::plural(others, "record");
+        page.paragraph(
+            Ink::Plain,
+            &format!("{records} without a trial: show each with  dropline report FILE"),
         );
     }
     page.caveats(&doubts(records));
@@ -52,6 +69,32 @@ fn columns(comparison: &Comparison) -> Columns {
     heads.extend(numbers.iter().map(|head| ((*head).to_owned(), Side::Right)));
     let rows = comparison.lines.iter().map(|line| row(comparison, line)).collect();
     Columns { heads, rows, keep }
+}
+
+/// The trials that no search offered.
+fn singles(records: &[Record]) -> Columns {
+    let labels = labels(records).each;
+    let heads = ["trial", "load", "offered", "forwarded", "lost", "ratio"];
+    let side = |at: usize| if at == 0 { Side::Left } else { Side::Right };
+    let rows = records.iter().zip(&labels).filter(|(record, _)| record.header.search.is_none());
+    let rows = rows.enumerate().flat_map(|(at, (record, label))| {
+        let loads = Loads::of(record.header.load_unit, [], traffic::highest_load(record));
+        record.trials.iter().map(move |trial| {
+            let ratio = trial.loss_ratio.map_or_else(|| "\u{2013}".into(), number::percent);
+            let cells = [
+                if label.is_empty() { format!("trial {}", at + 1) } else { label.clone() },
+                loads.with_unit(trial.intended_load_pps),
+                number::count(trial.offered.0),
+                number::count(trial.forwarded.0),
+                number::count(trial.lost.0),
+                ratio,
+            ];
+            Row { cells: cells.map(|cell| (cell, Ink::Plain)).into(), note: None, said: None }
+        })
+    });
+    let rows = rows.collect();
+    let heads = heads.into_iter().enumerate().map(|(at, head)| (head.to_owned(), side(at))).collect();
+    Columns { heads, rows, keep: 2 }
 }
 
 fn row(comparison: &Comparison, line: &Line) -> Row {

@@ -136,8 +136,8 @@ impl fmt::Display for Caveat {
             Self::RepliesDiffer { truncated, changed } => write!(
                 f,
                 "{truncated} packets came back shorter than they were sent and {changed} longer, with other bytes, or at \
-                 another stream's socket: they are lost; if the target is to answer with other bytes behind the first 16, \
-                 say so: ?reply=any"
+                 another stream's socket: they are lost; a target that may answer with other bytes behind the first 16 is \
+                 udp://HOST:PORT?reply=any"
             ),
             Self::RepliesBeside { truncated, changed } => write!(
                 f,
