@@ -164,7 +164,7 @@ impl AnswerLine {
             goal,
             lower_pps: outcome.lower.map(dropline_trial::Rate::as_pps),
             upper_pps: outcome.upper.map(dropline_trial::Rate::as_pps),
-            median_pps: outcome.result.median().map(dropline_trial::Rate::as_pps),
+            median_pps: outcome.median().map(dropline_trial::Rate::as_pps),
             level: outcome.result.level().map(dropline_trial::Ratio::as_f64),
             conditional_throughput_pps: outcome.conditional_throughput_pps,
             result,
@@ -179,9 +179,14 @@ impl AnswerLine {
         self.why.as_deref() == Some("generator_limited")
     }
 
-    /// The number to compare: median, else conditional throughput, else lower bound.
+    /// The number to compare: median, else conditional throughput, else lower bound. `None` of an interval that has
+    /// one end only, or none: what is believed beyond is a guess.
     pub fn headline_pps(&self) -> Option<f64> {
-        self.median_pps.or(self.conditional_throughput_pps).or(self.lower_pps)
+        let is_open = self.lower_pps.is_none() || self.upper_pps.is_none();
+        match self.result {
+            ResultWord::Wide if is_open => None,
+            _ => self.median_pps.or(self.conditional_throughput_pps).or(self.lower_pps),
+        }
     }
 }
 

@@ -244,13 +244,19 @@ impl<'a> SearchSummary<'a> {
         }
     }
 
-    /// The headline number with its unit or without; `≥` before it where the target does more, two where it is doubted.
+    /// The headline number with its unit or without; `≥` before it where the target does more, `<` where less, two where it
+    /// is doubted.
     pub(crate) fn headline(&self, goal: usize, unit: bool) -> Option<String> {
         let with = |load: f64| if unit { self.loads.with_unit(load) } else { self.loads.bare(load) };
         if let Some(denied) = self.standings[goal].denied() {
             return Some(format!("{} to {}", self.loads.bare(denied.low_pps), with(denied.high_pps)));
         }
-        let load = self.answers[goal].headline_pps()?;
+        let answer = &self.answers[goal];
+        if let (Standing::Wide, None) = (&self.standings[goal], answer.headline_pps()) {
+            let below = || answer.upper_pps.map(|upper| format!("<{JOIN}{}", with(upper)));
+            return answer.lower_pps.map(|lower| format!("≥{JOIN}{}", with(lower))).or_else(below);
+        }
+        let load = answer.headline_pps()?;
         let more = matches!(self.standings[goal], Standing::AtMaximum { .. } | Standing::GeneratorLimited);
         Some(if more { format!("≥{JOIN}{}", with(load)) } else { with(load) })
     }

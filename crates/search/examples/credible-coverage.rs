@@ -49,7 +49,7 @@ impl Ended {
             };
             let (lower, upper) = (share(answer.outcome.lower), share(answer.outcome.upper));
             let verdict = if answer.holds() { "holds" } else { "MISSES" };
-            let median = share(answer.outcome.result.median());
+            let median = share(answer.outcome.median());
             let _ = write!(line, "; {verdict} {lower:.5} {median:.5} {upper:.5}");
         }
         line
@@ -75,7 +75,7 @@ impl Answer {
     }
 
     fn error(&self) -> f64 {
-        let median = self.outcome.result.median();
+        let median = self.outcome.median();
         median
             .zip(self.truth)
             .map_or(f64::NAN, |(median, truth)| 100.0 * (median.as_pps() / truth.as_pps() - 1.0))

@@ -293,7 +293,7 @@ impl Algorithm for Credible {
         let bounds = |outcome: &GoalOutcome| Bounds {
             lower: bound(outcome.lower),
             upper: bound(outcome.upper),
-            median: outcome.result.median(),
+            median: outcome.median(),
         };
         self.outcome().iter().map(bounds).collect()
     }

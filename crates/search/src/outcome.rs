@@ -81,11 +81,15 @@ impl GoalResult {
             Self::Regular | Self::Irregular(_) => None,
         }
     }
+}
 
-    /// The middle of what is believed; `None` where there is no interval.
-    pub fn median(self) -> Option<Rate> {
-        match self {
-            Self::Narrow { median, .. } | Self::Wide { median, .. } => Some(median),
+impl GoalOutcome {
+    /// The middle of what is believed; `None` where one of the interval's ends is not known, for then it is a guess.
+    pub fn median(&self) -> Option<Rate> {
+        match (self.result, self.lower, self.upper) {
+            (GoalResult::Narrow { median, .. } | GoalResult::Wide { median, .. }, Some(_), Some(_)) => {
+                Some(median)
+            }
             _ => None,
         }
     }
@@ -102,4 +106,25 @@ pub enum Irregular {
     GeneratorLimited,
     /// The search ended before the bounds were close enough.
     Unfinished,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_without_one_of_its_ends_has_no_median() {
+        let rate = |pps: u64| Rate::from_millipps(pps * 1000);
+        let level = Ratio::new(0.95).unwrap();
+        for (lower, upper) in [(None, None), (Some(1), None), (None, Some(3)), (Some(1), Some(3))] {
+            let outcome = GoalOutcome {
+                lower: lower.map(rate),
+                upper: upper.map(rate),
+                conditional_throughput_pps: None,
+                result: GoalResult::Wide { median: rate(2), level },
+            };
+            let both = lower.and(upper).is_some();
+            assert_eq!(outcome.median(), both.then(|| rate(2)), "{outcome:?}");
+        }
+    }
 }

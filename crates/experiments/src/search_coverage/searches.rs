@@ -165,7 +165,6 @@ impl Answer {
             None => is_at_an_end(outcome),
         };
         let headline = outcome
-            .result
             .median()
             .map(Rate::as_pps)
             .or(outcome.conditional_throughput_pps)

@@ -141,7 +141,8 @@ fn load(line: &TrialLine) -> Option<f64> {
 /// The number to compare; of a limit beyond the highest load that is no more than its lower bound.
 fn headline(answer: &AnswerLine) -> Option<Within> {
     let known = answer.headline_pps();
-    within(known.filter(|_| upper(answer).is_some()), known, upper(answer).filter(|_| known.is_none()))
+    let (exact, above) = (known.filter(|_| upper(answer).is_some()), known.or(answer.lower_pps));
+    within(exact, above, upper(answer).filter(|_| known.is_none()))
 }
 
 /// A bound that is the generator's is none of the target's.
