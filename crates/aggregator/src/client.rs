@@ -138,18 +138,17 @@ fn once(target: SocketAddr, patience: Duration, junk: &mut Junk) -> io::Result<A
 }
 
 /// A socket on a fresh port that speaks with the target alone.
+///
+/// # Errors
+/// If its packets cannot be kept on this machine, or the system gives no socket.
 pub fn connect(target: SocketAddr) -> io::Result<UdpSocket> {
     let any: IpAddr = match target {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
     let any = SocketAddr::new(any, 0);
-    // A stranger is only asked; an own address is not to become a stranger's.
-    let Ok(leash) = Leash::towards(target.ip()) else {
-        let socket = UdpSocket::bind(any)?;
-        socket.connect(target)?;
-        return Ok(socket);
-    };
+    // Its user may have consented before a rule came that leads packets away: each socket is held, or is none.
+    let leash = Leash::towards(target.ip()).map_err(io::Error::other)?;
     let socket = UdpSocket::bind(leash.source(any))?;
     leash.hold(&socket, target)?;
     Ok(socket)

@@ -5,7 +5,7 @@
 mod command;
 
 use command::Bench;
-use dropline_lab::{Namespace, Pair, built_or_skipped};
+use dropline_lab::{End, Namespace, Pair, built_or_skipped, connect};
 
 /// A host that is on the way out and nobody's: its packets would leave by `near`.
 const ELSEWHERE: &str = "203.0.113.5";
@@ -57,5 +57,44 @@ fn no_verb_sends_a_packet_to_a_host_that_did_not_consent() {
         assert_eq!(left(&lab.client), before, "{words:?} sent something");
         let is_option = words.contains(&"--target-addresses");
         assert_eq!(errors.contains("--target-addresses"), is_option, "{words:?}: {errors}");
+    }
+}
+
+#[test]
+fn no_verb_sends_a_packet_where_a_rule_lets_routers_pass_it_on_to_another_host() {
+    let Some(lab) = built_or_skipped(Pair::new()) else { return };
+    let Some(world) = built_or_skipped(Namespace::new("world")) else { return };
+    connect(
+        End { namespace: &lab.target, device: "near", address: Some("10.9.3.1/24") },
+        End { namespace: &world, device: "in", address: Some("10.9.3.2/24") },
+    )
+    .unwrap();
+    lab.target.set("net.ipv4.ip_forward", "1").unwrap();
+    lab.target
+        .nft("table ip dropline {\n chain in { type nat hook prerouting priority -100; udp dport 9060 dnat to 10.9.3.2; }\n}")
+        .unwrap();
+    lab.target
+        .nft(
+            "table inet held {\n chain held { type filter hook prerouting priority -300; ip ttl set 64; }\n}",
+        )
+        .unwrap();
+    let bench = Bench::new();
+    let address = format!("{}:9060", lab.target_address);
+    let [udp, heartbeat] = ["udp", "heartbeat"].map(|kind| format!("{kind}://{address}"));
+    let none = format!("{udp}?reply=none");
+    for words in [
+        &["heartbeat", "send", &address, "--rate=1kpps", "--duration=100ms"][..],
+        &["heartbeat", "send", &address, "--once"],
+        &["heartbeat", "report", &address],
+        &["trial", &heartbeat, "--load=1kpps", "--duration=100ms", "-o", "-"],
+        &["trial", &udp, "--load=1kpps", "--duration=100ms", "-o", "-"],
+        &["trial", &none, "--load=1kpps", "--duration=100ms", "-o", "-"],
+    ] {
+        let before = left(&lab.target);
+        let output = lab.client.run(|| bench.command(words).output()).unwrap().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{words:?}: {errors}");
+        assert!(errors.contains("lets routers pass them on (a time to live"), "{words:?}: {errors}");
+        assert_eq!(left(&lab.target), before, "{words:?} sent something");
     }
 }

@@ -28,7 +28,7 @@ pub fn refused(target: &str, why: &NoLeash) -> Failure {
              have the address too:  ip address add {ip}/128 dev lo"
         ),
         NoLeash::LedAway { .. } => "no load is sent to a host that did not consent, and no copy of it; remove that rule \
-              (nft list ruleset shows it), or measure in a network namespace without it"
+              (nft list ruleset or iptables-save shows it), or measure in a network namespace without it"
             .into(),
         _ => "no load is sent to a host that did not consent; run dropline on that host, against its own \
               address"

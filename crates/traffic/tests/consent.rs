@@ -34,10 +34,11 @@ fn offer(namespace: &Namespace, address: Ipv4Addr) -> Result<Trial, UdpError> {
 /// A packet of a program that asks nobody must arrive: else the rule that leads it away does not work.
 fn assert_leads_away(namespace: &Namespace, address: Ipv4Addr, to: &RunningResponder) {
     let before = to.counts().received;
-    let socket = namespace.run(|| UdpSocket::bind("0.0.0.0:0")).unwrap().unwrap();
     let until = Instant::now() + Duration::from_secs(10);
     while to.counts().received == before {
         assert!(Instant::now() < until, "what is sent to {address} is not led away");
+        // A rule may be of some ports, or of one in three.
+        let socket = namespace.run(|| UdpSocket::bind("0.0.0.0:0")).unwrap().unwrap();
         let _ = socket.send_to(b"?", (address, PORT));
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -270,10 +271,9 @@ fn no_packet_is_sent_where_a_rule_gives_copies_of_it_to_another_host() {
     }
 }
 
-#[test]
-fn no_packet_is_passed_on_by_the_namespace_that_has_the_address() {
-    let Some(lab) = built(Pair::new()) else { return };
-    let Some(world) = built(Namespace::new("world")) else { return };
+/// Another host behind the target, whose namespace passes packets on, and a way back from there.
+fn world_behind(lab: &Pair) -> Option<(Namespace, RunningResponder)> {
+    let world = built(Namespace::new("world"))?;
     let (inner, outer) = (Some("10.9.3.1/24"), Some("10.9.3.2/24"));
     connect(
         End { namespace: &lab.target, device: "out", address: inner },
@@ -283,19 +283,102 @@ fn no_packet_is_passed_on_by_the_namespace_that_has_the_address() {
     world.ip(&["route", "add", "default", "via", "10.9.3.1"]).unwrap();
     lab.target.set("net.ipv4.ip_forward", "1").unwrap();
     let away = serve(&world, Ipv4Addr::new(10, 9, 3, 2));
+    Some((world, away))
+}
+
+/// A table of the target's that translates what arrives and matches.
+fn translated(of: &str) -> String {
+    format!(
+        "table ip dropline {{\n chain in {{ type nat hook prerouting priority -100; {of} udp dport {PORT} dnat to 10.9.3.2:{PORT}; }}\n}}"
+    )
+}
+
+#[test]
+fn no_packet_is_passed_on_by_the_namespace_that_has_the_address() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let Some((_world, away)) = world_behind(&lab) else { return };
     let inside = lab.target_address.to_string();
     assert!(whereabouts(&lab.client, &inside).is_this_machine());
-    lab.target
-        .nft(&format!(
-            "table ip dropline {{\n chain in {{ type nat hook prerouting priority -100; udp dport {PORT} dnat to 10.9.3.2:{PORT}; }}\n}}"
-        ))
-        .unwrap();
+    lab.target.nft(&translated("")).unwrap();
     assert_leads_away(&lab.client, lab.target_address, &away);
     let before = away.counts().received;
     if let Ok(trial) = offer(&lab.client, lab.target_address) {
         assert_eq!(trial.forwarded, 0);
     }
     assert_eq!(away.counts().received, before, "packets were passed on");
+}
+
+#[test]
+fn no_packet_is_sent_where_a_rule_sets_the_time_to_live_that_keeps_it_from_being_passed_on() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let Some((_world, away)) = world_behind(&lab) else { return };
+    let _there = serve(&lab.target, lab.target_address);
+    lab.target.nft(&translated("numgen inc mod 3 == 2")).unwrap();
+    assert_leads_away(&lab.client, lab.target_address, &away);
+    let base = |family: &str, hook: &str, sets: &str| {
+        format!(
+            "table {family} held {{\n chain held {{ type filter hook {hook} priority -300; {sets} set 64; }}\n}}"
+        )
+    };
+    let [near, far] = [Pair::NEAR, Pair::FAR].map(|device| format!("device {device:?}"));
+    let of = [
+        (&lab.client, base("ip", "output", "ip ttl")),
+        (&lab.client, base("inet", "postrouting", "ip ttl")),
+        (&lab.client, base("netdev", &format!("egress {near}"), "ip ttl")),
+        (&lab.client, base("ip6", "output", "ip6 hoplimit")),
+        (&lab.target, base("ip", "prerouting", "ip ttl")),
+        (&lab.target, base("inet", "prerouting", "ip ttl")),
+        (&lab.target, base("netdev", &format!("ingress {far}"), "ip ttl")),
+        (&lab.target, base("netdev", &format!("ingress {far}"), "@ll,176,8")),
+        (&lab.target, base("bridge", "prerouting", "ip ttl")),
+        (&lab.target, base("inet", "prerouting", "ip6 hoplimit")),
+    ];
+    let (before, mut refused) = (away.counts().received, 0);
+    for (namespace, rules) in of {
+        if let Err(why) = namespace.nft(&rules) {
+            eprintln!("skipped: this kernel has no such rule: {why}");
+            continue;
+        }
+        let why = offer_from(4000, &lab.client, lab.target_address).unwrap_err();
+        let is_refused = matches!(&why, UdpError::NoLeash { why: NoLeash::LedAway { .. }, .. });
+        assert!(is_refused && why.to_string().contains("time to live"), "{rules}: {why}");
+        refused += 1;
+        namespace.nft(&format!("delete table {} held", rules.split_whitespace().nth(1).unwrap())).unwrap();
+    }
+    assert_eq!(away.counts().received, before, "packets were passed on");
+    assert!(refused >= 5, "every kernel with nftables has those of ip, ip6 and inet");
+    // A rule that writes beside it is none of these.
+    lab.client.nft(&base("ip", "output", "ip dscp").replace("set 64", "set 8")).unwrap();
+    let trial = offer_from(4000, &lab.client, lab.target_address).unwrap();
+    assert!(trial.forwarded > 0 && away.counts().received == before);
+}
+
+/// The portable build asks the kernel for no older table.
+#[test]
+#[cfg(not(feature = "portable"))]
+fn no_packet_is_sent_where_an_extension_of_iptables_sets_the_time_to_live() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let _there = serve(&lab.target, lab.target_address);
+    for (program, extension, sets) in [
+        ("iptables-nft", "TTL", "--ttl-set"),
+        ("iptables-legacy", "TTL", "--ttl-set"),
+        ("ip6tables-nft", "HL", "--hl-set"),
+        ("ip6tables-legacy", "HL", "--hl-set"),
+    ] {
+        let said = |what: &str| {
+            let words = ["-t", "mangle", what, "PREROUTING", "-p", "udp", "-j", extension, sets, "64"];
+            lab.target.run(|| std::process::Command::new(program).args(words).status()).unwrap()
+        };
+        let added = said("-A");
+        if !added.as_ref().is_ok_and(std::process::ExitStatus::success) {
+            eprintln!("skipped: this machine has no {program} with {extension}: {added:?}");
+            continue;
+        }
+        let why = offer(&lab.client, lab.target_address).unwrap_err();
+        assert!(why.to_string().contains(&format!("({extension} in ")), "{program}: {why}");
+        said("-D").unwrap();
+    }
+    assert!(offer(&lab.client, lab.target_address).is_ok(), "without them");
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! Rules of a firewall that give packets, or copies of them, to another host: by the side of routes and of addresses, so
-//! that neither an interface nor a time to live holds them.
+//! Rules of a firewall that nothing holds packets against: they give them, or copies of them, to another host by the side of
+//! routes and of addresses, or set the time to live that keeps routers from passing them on.
 
-use super::netlink::{Attributes, Netlink, Request, text};
+use super::netlink::{Attributes, Netlink, Request, text, word};
 use crate::sys;
 use std::io;
 
@@ -12,15 +12,36 @@ const CHAIN: u16 = 2;
 const PARTS: u16 = 4;
 const NAME: u16 = 1;
 const SETTINGS: u16 = 2;
+/// Settings of a part that reads or writes bytes of a packet: from which header on, where, how many, and from which
+/// register, which only one that writes has.
+const BASE: u16 = 2;
+const OFFSET: u16 = 3;
+const LENGTH: u16 = 4;
+const SOURCE: u16 = 5;
+/// Headers that such a part counts from.
+const OF_LINK: u32 = 0;
+const OF_NETWORK: u32 = 1;
+/// Families of rules that see one version alone.
+const IPV4: u8 = 2;
+const IPV6: u8 = 10;
+/// Where the two versions have the time to live, from the network header on; that of Ethernet before it may be longer by
+/// tags.
+const IN_IPV4: u32 = 8;
+const IN_IPV6: u32 = 7;
+const ETHERNET: u32 = 14;
 
-/// What a rule does that leads packets away, and the chain that it is in; `None` where there is none, or this user may
-/// not see.
+/// Targets of iptables that copy packets, and that set their time to live.
+const EXTENSIONS: [&str; 3] = ["TEE", "TTL", "HL"];
+
+/// What a rule does that leads packets away or sets their time to live, and the chain that it is in; `None` where there is
+/// none, or this user may not see.
 pub(super) fn leading_away(netlink: &mut Netlink) -> Option<String> {
     let mut found = None;
-    let asked: io::Result<()> = netlink.ask(&Request::all(RULES, &[0; 4]), |message| {
+    // An error is of what was not told; what was told is so.
+    let _: io::Result<()> = netlink.ask(&Request::all(RULES, &[0; 4]), |message| {
         found = found.take().or_else(|| of_rule(message.body));
     });
-    asked.ok().and(found)
+    found
 }
 
 /// Where the kernel lists the older tables of a namespace, which nftables does not show, and where an entry of theirs has
@@ -30,32 +51,33 @@ const OLDER: [(&str, sys::IpVersion, usize); 2] = [
     ("/proc/thread-self/net/ip6_tables_names", sys::IpVersion::V6, 140),
 ];
 
-/// A rule in a table of iptables-legacy of the calling thread's namespace that gives copies of packets to another host;
-/// `None` where there is none, or this user may not see.
-pub(super) fn copying_in_older_tables() -> Option<String> {
+/// A rule in a table of iptables-legacy of the calling thread's namespace that does as [`leading_away`]; `None` where there
+/// is none, or this user may not see.
+pub(super) fn leading_away_in_older_tables() -> Option<String> {
     OLDER.iter().find_map(|&(names, version, offsets)| {
         let names = std::fs::read_to_string(names).unwrap_or_default();
         names.lines().find_map(|table| {
-            let entries = sys::older_rules(version, table).ok()?;
-            copies(&entries, offsets).then(|| format!("TEE in table {table} of iptables-legacy"))
+            let extension = extension_in(&sys::older_rules(version, table).ok()?, offsets)?;
+            Some(format!("{extension} in table {table} of iptables-legacy"))
         })
     })
 }
 
-/// Whether an entry of a table has the target TEE: its name stands behind two bytes of length.
-fn copies(entries: &[u8], offsets: usize) -> bool {
+/// Which of the [`EXTENSIONS`] an entry of a table has as its target: its name stands behind two bytes of length.
+fn extension_in(entries: &[u8], offsets: usize) -> Option<&'static str> {
     let mut left = entries;
     while let Some([a, b, c, d]) = left.get(offsets..offsets + 4) {
         let (target, next) = (u16::from_ne_bytes([*a, *b]), u16::from_ne_bytes([*c, *d]));
-        if left.get(usize::from(target) + 2..).is_some_and(|name| name.starts_with(b"TEE\0")) {
-            return true;
+        let name = left.get(usize::from(target) + 2..).map(text);
+        if let Some(found) = EXTENSIONS.into_iter().find(|known| name.as_deref() == Some(known)) {
+            return Some(found);
         }
         if next == 0 {
-            return false;
+            return None;
         }
         left = left.get(usize::from(next)..).unwrap_or_default();
     }
-    false
+    None
 }
 
 /// Of one rule, as the kernel tells it.
@@ -64,16 +86,38 @@ fn of_rule(rule: &[u8]) -> Option<String> {
     let parts = Attributes::find(rule, 4, PARTS)?;
     let does = Attributes::behind(parts, 0).find_map(|(_, part)| {
         let name = text(Attributes::find(part, 0, NAME)?);
+        let settings = || Attributes::find(part, 0, SETTINGS);
         match name.as_str() {
             "dup" | "fwd" => Some(name),
-            "target" => {
-                let settings = Attributes::find(part, 0, SETTINGS)?;
-                Some(text(Attributes::find(settings, 0, NAME)?)).filter(|name| name == "TEE")
+            "payload" => {
+                sets_time_to_live(*rule.first()?, settings()?).then(|| "a time to live that is set".into())
             }
+            "target" => Some(text(Attributes::find(settings()?, 0, NAME)?))
+                .filter(|name| EXTENSIONS.contains(&name.as_str())),
             _ => None,
         }
     })?;
     Some(format!("{does} in chain {chain}"))
+}
+
+/// Whether a part of a rule of this family writes the byte that the time to live has, of either version where the rule sees
+/// both.
+fn sets_time_to_live(family: u8, settings: &[u8]) -> bool {
+    let number =
+        |kind| Attributes::find(settings, 0, kind).and_then(|value| word(value, 0)).map(u32::from_be);
+    let (Some(base), Some(first), Some(length), Some(_)) =
+        (number(BASE), number(OFFSET), number(LENGTH), number(SOURCE))
+    else {
+        return false;
+    };
+    let bytes = first..first.saturating_add(length);
+    match (base, family) {
+        (OF_NETWORK, IPV4) => bytes.contains(&IN_IPV4),
+        (OF_NETWORK, IPV6) => bytes.contains(&IN_IPV6),
+        (OF_NETWORK, _) => bytes.contains(&IN_IPV4) || bytes.contains(&IN_IPV6),
+        (OF_LINK, _) => bytes.end > ETHERNET + IN_IPV6,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -90,9 +134,48 @@ mod tests {
     }
 
     fn rule(part: &[u8]) -> Vec<u8> {
+        rule_of(IPV4, part)
+    }
+
+    fn rule_of(family: u8, part: &[u8]) -> Vec<u8> {
         let counter = attribute(1, &attribute(NAME, b"counter\0"));
         let parts = [counter, attribute(1, part)].concat();
-        [vec![2, 0, 0, 0], attribute(CHAIN, b"out\0"), attribute(PARTS, &parts)].concat()
+        [vec![family, 0, 0, 0], attribute(CHAIN, b"out\0"), attribute(PARTS, &parts)].concat()
+    }
+
+    /// Moves bytes between a packet and the register that `register` names.
+    fn payload(register: u16, base: u32, offset: u32, length: u32) -> Vec<u8> {
+        let number = |kind, number: u32| attribute(kind, &number.to_be_bytes());
+        let numbers =
+            [number(BASE, base), number(OFFSET, offset), number(LENGTH, length), number(register, 9)];
+        [attribute(NAME, b"payload\0"), attribute(SETTINGS, &numbers.concat())].concat()
+    }
+
+    #[test]
+    fn a_rule_that_writes_the_time_to_live_is_told_from_one_that_reads_it_or_writes_beside_it() {
+        /// A register that is read into.
+        const INTO: u16 = 1;
+        let [both, device, bridge] = [1, 5, 7];
+        let sets = |family, part: &[u8]| of_rule(&rule_of(family, part)).is_some();
+        for family in [both, IPV4, device, bridge] {
+            assert!(sets(family, &payload(SOURCE, OF_NETWORK, 8, 1)), "{family}");
+            assert!(sets(family, &payload(SOURCE, OF_NETWORK, 8, 2)), "with its neighbour, {family}");
+            assert!(sets(family, &payload(SOURCE, OF_NETWORK, 0, 20)), "{family}");
+            assert!(!sets(family, &payload(INTO, OF_NETWORK, 8, 1)), "{family}");
+            assert!(!sets(family, &payload(SOURCE, OF_NETWORK, 0, 2)), "{family}");
+            assert!(!sets(family, &payload(SOURCE, OF_NETWORK, 16, 4)), "an address, {family}");
+            assert!(!sets(family, &payload(SOURCE, 2, 8, 1)), "of the transport, {family}");
+        }
+        for family in [both, IPV6, device, bridge] {
+            assert!(sets(family, &payload(SOURCE, OF_NETWORK, 6, 2)), "{family}");
+        }
+        assert!(
+            !sets(IPV4, &payload(SOURCE, OF_NETWORK, 6, 2))
+                && !sets(IPV6, &payload(SOURCE, OF_NETWORK, 8, 16))
+        );
+        assert!(
+            sets(device, &payload(SOURCE, OF_LINK, 22, 1)) && !sets(device, &payload(SOURCE, OF_LINK, 0, 12))
+        );
     }
 
     #[test]
@@ -102,7 +185,10 @@ mod tests {
         assert_eq!(of(&attribute(NAME, b"fwd\0")).as_deref(), Some("fwd in chain out"));
         let extension =
             |name: &[u8]| [attribute(NAME, b"target\0"), attribute(SETTINGS, &attribute(NAME, name))];
-        assert_eq!(of(&extension(b"TEE\0").concat()).as_deref(), Some("TEE in chain out"));
+        for name in EXTENSIONS {
+            let said = of(&extension(format!("{name}\0").as_bytes()).concat());
+            assert_eq!(said, Some(format!("{name} in chain out")));
+        }
         assert_eq!((of(&extension(b"LOG\0").concat()), of(&attribute(NAME, b"nat\0"))), (None, None));
     }
 
@@ -118,17 +204,18 @@ mod tests {
     }
 
     #[test]
-    fn a_copying_rule_of_an_older_table_is_found_behind_others_and_nothing_else_is() {
-        let of =
-            |targets: &[&[u8]]| copies(&targets.iter().flat_map(|name| entry(name)).collect::<Vec<_>>(), 88);
-        assert!(of(&[b"", b"LOG", b"TEE"]) && of(&[b"TEE", b""]));
-        assert!(!of(&[]) && !of(&[b"", b"TEEN", b"xTEE", b"LOG"]));
+    fn a_rule_of_an_older_table_is_found_behind_others_and_nothing_else_is() {
+        let of = |targets: &[&[u8]]| {
+            extension_in(&targets.iter().flat_map(|name| entry(name)).collect::<Vec<_>>(), 88)
+        };
+        assert_eq!((of(&[b"", b"LOG", b"TEE"]), of(&[b"TTL", b""])), (Some("TEE"), Some("TTL")));
+        assert_eq!((of(&[]), of(&[b"", b"TEEN", b"xTEE", b"LOG", b"HLX"])), (None, None));
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_entries_of_a_table_or_none(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-            let _ = (copies(&bytes, 88), copies(&bytes, 140));
+            let _ = (extension_in(&bytes, 88), extension_in(&bytes, 140));
         }
 
         #[test]

@@ -191,11 +191,11 @@ impl View {
         Chains::find(self.filter.as_mut()?)
     }
 
-    /// What a rule of its firewall does that leads packets, or copies of them, to another host; `None` where none does,
-    /// or this user may not see its rules.
+    /// What a rule of its firewall does that leads packets, or copies of them, to another host or lets routers pass them on;
+    /// `None` where none does, or this user may not see its rules.
     pub(crate) fn leads_away(&mut self) -> Option<String> {
         let new = self.filter.as_mut().and_then(rules::leading_away);
-        new.or_else(|| self.inside(rules::copying_in_older_tables).ok().flatten())
+        new.or_else(|| self.inside(rules::leading_away_in_older_tables).ok().flatten())
     }
 }
 
