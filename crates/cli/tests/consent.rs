@@ -98,3 +98,75 @@ fn no_verb_sends_a_packet_where_a_rule_lets_routers_pass_it_on_to_another_host()
         assert_eq!(left(&lab.target), before, "{words:?} sent something");
     }
 }
+
+/// A socket in a namespace that sends back what comes, until it is dropped; `quiet` sends nothing back.
+fn service(namespace: &Namespace, address: &str, quiet: bool) -> std::sync::Arc<()> {
+    let socket = namespace.run(|| std::net::UdpSocket::bind(address)).unwrap().unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_millis(20))).unwrap();
+    let alive = std::sync::Arc::new(());
+    let seen = std::sync::Arc::downgrade(&alive);
+    std::thread::spawn(move || {
+        let mut bytes = [0; 2048];
+        while seen.upgrade().is_some() {
+            if let Ok((length, source)) = socket.recv_from(&mut bytes)
+                && !quiet
+            {
+                let _ = socket.send_to(&bytes[..length], source);
+            }
+        }
+    });
+    alive
+}
+
+#[test]
+fn a_rule_that_leads_some_streams_elsewhere_is_refused_and_is_not_the_targets_loss() {
+    let Some(lab) = built_or_skipped(Pair::new()) else { return };
+    let chain = |hook: &str, of: &str| {
+        format!(
+            "table ip dropline {{\n chain o {{ type nat hook {hook} priority -100; udp dport 7000-7001 {of} dnat to 10.9.1.2; }}\n}}"
+        )
+    };
+    let bench = Bench::new();
+    let _services = [("127.0.0.1:7000", false), ("127.0.0.1:7001", true)]
+        .map(|(address, quiet)| service(&lab.client, address, quiet));
+    let _far = [("10.9.0.2:7000", false), ("10.9.0.2:7001", true)]
+        .map(|(address, quiet)| service(&lab.target, address, quiet));
+    lab.client.set("net.ipv4.conf.all.route_localnet", "1").unwrap();
+    let [own, other] = ["127.0.0.1", "10.9.0.2"].map(|host| format!("udp://{host}:7000"));
+    let one_way = "udp://127.0.0.1:7001?reply=none";
+    let words = ["--streams=16", "--source-port=4000", "--load=2kpps", "--duration=1s", "-o", "-"];
+    let trial = |target: &str, means: &str| {
+        let words = [&["trial", target, means][..], &words].concat();
+        let output = lab.client.run(|| bench.command(&words).output()).unwrap().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for target in [own.as_str(), &other, one_way] {
+        let (code, errors) = trial(target, "--send=auto");
+        assert_ne!(code, Some(4), "{target} without the rule: {errors}");
+    }
+    let refused = |target: &str| {
+        let said = ["auto", "send", "gso"].map(|means| {
+            let (code, errors) = trial(target, &format!("--send={means}"));
+            assert_eq!(code, Some(4), "{target} {means}: {errors}");
+            assert!(
+                errors.contains("firewall") && !errors.contains("no listener"),
+                "{target} {means}: {errors}"
+            );
+            errors
+        });
+        assert!(said.iter().any(|errors| errors.contains("of 16 streams send to ")), "{target}: {said:?}");
+    };
+    // The second may take the first socket that asks: then all seems to be led elsewhere.
+    for (at, hook, of, target) in [
+        (&lab.client, "output", "udp sport 4000-4004", own.as_str()),
+        (&lab.client, "output", "numgen inc mod 3 == 2", own.as_str()),
+        (&lab.target, "prerouting", "udp sport 4000-4004", other.as_str()),
+    ] {
+        at.nft(&chain(hook, of)).unwrap();
+        refused(target);
+        at.nft("flush ruleset").unwrap();
+    }
+    lab.client.nft(&chain("output", "udp sport 4000-4004")).unwrap();
+    let (code, errors) = trial(one_way, "--send=auto");
+    assert!(code == Some(4) && errors.contains("firewall"), "{errors}");
+}

@@ -85,6 +85,7 @@ pub(super) fn open(
         UdpMeasurer::new(target, profile, options, opening.first_trial, opening.stop, opening.live)
             .map_err(|why| failure(&why))?
             .with_clients(client_program()?);
+    measurer.reach(Duration::from_nanos(round_trip_ns.unwrap_or(0))).map_err(|why| failure(&why))?;
     let note = match round_trip_ns {
         Some(ns) if reply == Reply::Any => {
             format!("answers in {} us, each with its packet's first 16 bytes", ns.div_ceil(1000))
@@ -167,6 +168,10 @@ pub fn failure(why: &UdpError) -> Failure {
             "a rule of a firewall leads packets to that address elsewhere, or drops them, and none is let follow: \
              name what is behind the rule, or take it away",
         ),
+        UdpError::SomeStreams { .. } => failure.advice(
+            "a rule of a firewall leads packets of these streams elsewhere, or drops them, and none is let follow: name what \
+             is behind the rule, or take it away; of several --target-addresses or --target-ports, each must answer",
+        ),
         UdpError::Source { .. } => failure.advice(
             "--source-addresses are addresses of this machine, and --source-port is the first of as many free ports as \
              there are --streams",
@@ -177,7 +182,10 @@ pub fn failure(why: &UdpError) -> Failure {
         UdpError::Permission { .. } => {
             failure.advice("a firewall rule of this machine forbids it, or the address is a broadcast one")
         }
-        UdpError::Unreachable { .. } => failure.advice("there is no route to it: check the address and  ip route"),
+        UdpError::Unreachable { .. } => failure.advice(
+            "there is no route to it, or a rule of a firewall leads packets to it elsewhere and none is let follow: check \
+             the address,  ip route  and  nft list ruleset",
+        ),
         _ => failure,
     }
 }

@@ -42,6 +42,21 @@ pub enum UdpError {
         /// Where packets went.
         target: SocketAddr,
     },
+    /// What some streams send does not come to the target, and what others send does: a rule on the way leads some flows
+    /// elsewhere, or drops them.
+    #[error(
+        "what {led_away} of {streams} streams send to {target} {}, unlike what the others send", unlike(error.as_ref())
+    )]
+    SomeStreams {
+        /// Where the first of them sends.
+        target: SocketAddr,
+        /// Streams whose packets do not come there.
+        led_away: usize,
+        /// All of them.
+        streams: usize,
+        /// What the system or the network said of the first; `None` if nobody answered.
+        error: Option<io::Error>,
+    },
     /// No packet can come from there: it is not an address of this machine, or the port is taken.
     #[error("packets cannot be sent from {address}: {source}")]
     Source {
@@ -267,6 +282,14 @@ fn what_came(others: u64) -> String {
         0 => "none was answered".into(),
         1 => "1 reply came, but it is none of them".into(),
         _ => format!("{} replies came, but none of them is one of these packets", grouped(others)),
+    }
+}
+
+/// What became of packets that others of the same load did not share.
+fn unlike(error: Option<&io::Error>) -> String {
+    match error {
+        None => "gets no answer, however often it is sent".into(),
+        Some(error) => format!("is refused on its way ({error})"),
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod means;
 pub(crate) mod measurer;
 pub(crate) mod options;
 pub(crate) mod probe;
+mod reach;
 mod replies;
 pub mod round_trips;
 mod setup;

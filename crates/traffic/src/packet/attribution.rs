@@ -13,7 +13,13 @@ pub(crate) struct Numbering {
 impl Numbering {
     /// The next trial is this one.
     pub(crate) fn from(first: u64, seed: u64) -> Self {
-        Self { tags: Tags::new(seed, salt()), first, next: first }
+        // What answers a packet of before the first is late, as any of an earlier trial.
+        Self { tags: Tags::new(seed, salt()), first: first.saturating_sub(1), next: first }
+    }
+
+    /// What belongs to no trial.
+    pub(crate) fn before_the_first(&self) -> Whose {
+        Whose { tags: self.tags, first: self.first, number: self.first }
     }
 
     /// The next trial.
@@ -28,7 +34,7 @@ impl Numbering {
 #[derive(Clone, Copy)]
 pub(crate) struct Whose {
     pub(crate) tags: Tags,
-    /// The first trial of this program.
+    /// The first trial of this program, or what was before it.
     pub(crate) first: u64,
     /// This trial.
     pub(crate) number: u64,

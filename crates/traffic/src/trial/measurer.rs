@@ -4,6 +4,7 @@ use super::clients::Clients;
 use super::doubts::doubt;
 use super::exchange::{Exchange, Exchanged};
 use super::options::MeasurerOptions;
+use super::reach::reach;
 use super::replies::Replies;
 use super::setup::Setup;
 use crate::closed_loop::client_processes::ClientProgram;
@@ -104,6 +105,18 @@ impl UdpMeasurer {
     /// Where the packets come from, a port for each stream.
     pub fn sources(&self) -> Vec<SocketAddr> {
         self.exchange.streams.sockets.iter().filter_map(|socket| socket.local_addr().ok()).collect()
+    }
+
+    /// Before the first trial: whether what every stream sends comes to the target, each by its own port. An answer takes
+    /// about `round_trip`. The clients of a closed loop have ports of their own, and are not asked for.
+    ///
+    /// # Errors
+    /// If what some of them send does not, or the user wants to stop.
+    pub fn reach(&self, round_trip: Duration) -> Result<(), UdpError> {
+        match self.setup.profile.arrival.pace() {
+            Pace::Closed(_) => Ok(()),
+            _ => reach(&self.setup, &self.exchange.streams, self.numbering.before_the_first(), round_trip),
+        }
     }
 
     /// In words: how packets are sent and received, by whom, and why so.

@@ -83,6 +83,11 @@ impl StreamSockets {
         Ok(streams)
     }
 
+    /// Where the packets of a stream go.
+    pub(crate) fn target(&self, stream: usize) -> SocketAddr {
+        self.targets[stream]
+    }
+
     /// Chooses how the packets of a trial leave, and prepares it.
     ///
     /// # Errors

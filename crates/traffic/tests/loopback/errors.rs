@@ -1,7 +1,7 @@
 //! Trials that cannot be performed.
 
 use crate::odd_target::OddTarget;
-use crate::{echo, input, measurer, profile, trial_on, undisturbed};
+use crate::{echo, input, measurer, profile, sink, trial_on, undisturbed};
 use dropline_traffic::{
     MeasurerOptions, NoLeash, Progress, Reply, Responder, UdpError, UdpMeasurer, UdpTarget, generator_limit,
     probe,
@@ -172,4 +172,61 @@ fn a_place_that_cannot_be_reached_is_an_error() {
     assert!(is_refused, "{all}");
     let own = refused("127.255.255.255:9");
     assert!(matches!(own, UdpError::Permission { .. }), "{own}");
+}
+
+/// A measurer of sixteen streams, asked whether what each of them sends comes to the target.
+fn reached(target: UdpTarget) -> Result<(), UdpError> {
+    let streams = (0..16).map(|number| Part { name: number.to_string(), share: 1 }).collect();
+    let profile = TrafficProfile { streams, ..profile() };
+    measurer(target, profile)?.reach(Duration::from_millis(1))
+}
+
+#[test]
+fn streams_that_are_never_answered_while_others_are_refuse_the_target_and_are_counted() {
+    let mut deaf: Vec<SocketAddr> = Vec::new();
+    let mut heard: Vec<SocketAddr> = Vec::new();
+    let odd = OddTarget::start(move |socket, _, bytes, source| {
+        if !deaf.contains(&source) && !heard.contains(&source) {
+            if (deaf.len() + heard.len()) % 3 == 2 { deaf.push(source) } else { heard.push(source) }
+        }
+        if heard.contains(&source) {
+            let _ = socket.send_to(bytes, source);
+        }
+    });
+    let begun = Instant::now();
+    let refused = reached(echo(odd.address)).unwrap_err();
+    assert!(matches!(refused, UdpError::SomeStreams { led_away: 5, streams: 16, .. }), "{refused:?}");
+    assert!(refused.to_string().contains("what 5 of 16 streams send to"), "{refused}");
+    assert!(begun.elapsed() < Duration::from_secs(10), "they wait together");
+}
+
+#[test]
+fn a_target_that_loses_every_second_packet_is_not_refused_for_streams_that_were_unlucky() {
+    for _ in 0..3 {
+        let mut chance = 7_u64;
+        let odd = OddTarget::start(move |socket, _, bytes, source| {
+            chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            if chance >> 63 == 0 {
+                let _ = socket.send_to(bytes, source);
+            }
+        });
+        reached(echo(odd.address)).unwrap();
+    }
+}
+
+#[test]
+fn streams_are_asked_of_every_kind_of_target_and_leave_nothing_to_the_first_trial() {
+    let (mut trials, ()) = undisturbed(|| {
+        let responder = Responder::default().start().unwrap();
+        reached(sink(responder.address()))?;
+        let mut measurer = measurer(echo(responder.address()), profile())?;
+        measurer.reach(Duration::ZERO)?;
+        Ok((vec![measurer.measure(input(1_000.0, 100))?], ()))
+    });
+    let trial = trials.remove(0);
+    assert_eq!((trial.offered, trial.forwarded, trial.late), (100, 100, Some(0)));
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    reached(sink(silent.local_addr().unwrap())).unwrap();
+    assert!(matches!(reached(sink(closed_port())), Err(UdpError::Closed { .. })));
+    assert!(matches!(reached(echo(closed_port())), Err(UdpError::Closed { .. })));
 }
