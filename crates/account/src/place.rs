@@ -13,6 +13,8 @@ pub enum Place {
     Checksum,
     /// No socket took packets at that port, or its socket was connected to another peer.
     NoListener,
+    /// No socket took it, while packets of other streams were taken all the time: a rule led it elsewhere.
+    LedAway,
     /// A queueing discipline had no room.
     Qdisc,
     /// A firewall rule.
@@ -73,11 +75,12 @@ pub struct Site {
 
 impl Place {
     /// All of them, in the order in which a record lists them.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::ReceiveBuffer,
         Self::SocketFilter,
         Self::Checksum,
         Self::NoListener,
+        Self::LedAway,
         Self::Qdisc,
         Self::Netfilter,
         Self::Ingress,
@@ -106,6 +109,7 @@ impl Place {
             Self::SocketFilter => "socket_filter",
             Self::Checksum => "checksum",
             Self::NoListener => "no_listener",
+            Self::LedAway => "led_away",
             Self::Qdisc => "qdisc",
             Self::Netfilter => "netfilter",
             Self::Ingress => "ingress",
@@ -192,7 +196,7 @@ mod tests {
 
     #[test]
     fn keys_are_those_that_are_promised() {
-        let promised = "receive_buffer socket_filter checksum no_listener qdisc netfilter ingress rp_filter \
+        let promised = "receive_buffer socket_filter checksum no_listener led_away qdisc netfilter ingress rp_filter \
                         other_host neighbour link_down ttl no_route fragment softnet udp_memory \
                         service_queue unread late reply_truncated reply_changed unexplained";
         for key in promised.split_whitespace() {

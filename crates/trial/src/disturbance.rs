@@ -46,10 +46,12 @@ fn sent_in(part: Duration, offered: u64, duration: Duration) -> u64 {
 
 /// Places of a loss that is neither the target's nor the load's doing.
 const DOWN: [&str; 1] = ["link_down"];
+const LED_AWAY: [&str; 1] = ["led_away"];
 const UNEXPLAINED: [&str; 1] = ["unexplained"];
 
 /// Places that look at each packet by itself: whoever waits for a CPU, and however packets come, they lose the same.
-const EACH_BY_ITSELF: [&str; 9] = [
+const EACH_BY_ITSELF: [&str; 10] = [
+    "led_away",
     "socket_filter",
     "checksum",
     "rp_filter",
@@ -82,7 +84,7 @@ impl Trial {
     }
 
     /// Of the lost packets, how many at most may be lost by what was not the target: they, or those they met, left late
-    /// in a lump; others kept the CPUs busy, from us or from the target; a link on the way was down.
+    /// in a lump; others kept the CPUs busy, from us or from the target; a link on the way was down; a rule led some streams elsewhere.
     pub fn lost_by_us(&self) -> u64 {
         let Disturbance { displaced, waited } = self.disturbance.unwrap_or_default();
         let kept = waited.max(self.target_kept_from_running().unwrap_or_default());
@@ -103,7 +105,7 @@ impl Trial {
             0 => 0,
             down => down.saturating_add(at(&UNEXPLAINED)),
         };
-        self.lost().min(touched.saturating_add(down))
+        self.lost().min(touched.saturating_add(down).saturating_add(at(&LED_AWAY)))
     }
 
     /// How long others may have kept the target from its CPU; `None` where nothing shows that they did.
@@ -254,6 +256,18 @@ mod tests {
         assert_eq!(at("unexplained").lost_by_target(), 100);
         let places = [("link_down".to_owned(), 80), ("unexplained".to_owned(), 4)].into();
         assert_eq!(Trial { lost_at: Some(places), ..trial(100, 0, 0) }.lost_by_target(), 16);
+    }
+
+    #[test]
+    fn what_a_rule_led_elsewhere_is_not_the_targets_loss() {
+        let at = |place: &str| Trial {
+            lost_at: Some([(place.to_owned(), 625), ("receive_buffer".to_owned(), 10)].into()),
+            ..trial(635, 0, 0)
+        };
+        let away = at("led_away");
+        assert_eq!((away.lost_by_target(), at("no_listener").lost_by_target()), (10, 635));
+        assert_eq!(away.doubted_loss(), Some(Caveat::LossDoubted { lost: 635, ours: 625 }));
+        assert!(!away.target_exceeds(Ratio::new(0.01).unwrap()));
     }
 
     #[test]

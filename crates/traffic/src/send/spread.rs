@@ -33,6 +33,11 @@ impl Spread {
         Some(Self { ends, step })
     }
 
+    /// How many streams there are.
+    pub(crate) fn streams(&self) -> usize {
+        self.ends.len()
+    }
+
     /// The stream of a packet.
     pub(crate) fn stream_of(&self, index: u64) -> usize {
         let length = u128::from(self.ends.last().copied().unwrap_or(1));

@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 /// What one measurer moves packets with: its sockets, and what its threads work with.
 pub(crate) struct Exchange {
-    spread: Spread,
+    pub(crate) spread: Spread,
     pub(crate) streams: StreamSockets,
     /// What a reply must be.
     pub(crate) content: Content,

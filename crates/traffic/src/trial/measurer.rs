@@ -11,6 +11,7 @@ use crate::closed_loop::client_processes::ClientProgram;
 use crate::error::UdpError;
 use crate::kernel::quota::Quotas;
 use crate::losses::evidence::Known;
+use crate::losses::led_away;
 use crate::losses::ledger::{Account, Ledger};
 use crate::packet::attribution::{Numbering, Whose};
 use crate::packet::received_set::ReceivedSet;
@@ -166,8 +167,8 @@ impl UdpMeasurer {
         let (watched, seen) = match self.setup.profile.arrival.pace() {
             Pace::Closed(closed) => (self.move_by_clients(closed, whose, &mut trial)?, None),
             _ => {
-                let (watched, seen) = self.move_by_schedule(whose, &mut trial)?;
-                (watched, Some(seen))
+                let (watched, intended, seen) = self.move_by_schedule(whose, &mut trial)?;
+                (watched, Some((intended, seen)))
             }
         };
         let mut closing = self.ledger.close(opening, self.exchange.socket(), whose, watched, &mut trial)?;
@@ -180,10 +181,14 @@ impl UdpMeasurer {
         self.rest();
         match seen {
             None => self.ledger.account(closing, Known::default(), &mut trial),
-            Some(mut seen) => {
+            Some((intended, mut seen)) => {
                 let late = self.take_late(whose, &mut seen);
                 let known = Known { late, in_trains: self.trains.behind(), resent: self.resent };
                 self.ledger.account(closing, known, &mut trial);
+                // Of several targets, one may be gone and the others not.
+                if self.setup.is_answered() && self.setup.options.targets.count() == 1 {
+                    led_away::find(&mut trial, intended, &seen, &self.exchange.spread);
+                }
                 let doubts = [trial.starved_target(), trial.doubted_loss(), trial.doubted_delays()];
                 trial.caveats.extend(doubts.into_iter().flatten());
             }
@@ -205,12 +210,12 @@ impl UdpMeasurer {
         Ok(watched)
     }
 
-    /// The packets of a schedule; what the target did meanwhile, and which of them came back.
+    /// The packets of a schedule; what the target did meanwhile, how many had their turn, and which of them came back.
     fn move_by_schedule(
         &mut self,
         whose: Whose,
         trial: &mut Trial,
-    ) -> Result<(Option<TargetActivity>, ReceivedSet), UdpError> {
+    ) -> Result<(Option<TargetActivity>, u64, ReceivedSet), UdpError> {
         let (input, seed, arrival) = (trial.input, trial.seed, &self.setup.profile.arrival);
         let drops = self.exchange.drops();
         let quotas = Quotas::of_this_process();
@@ -245,13 +250,14 @@ impl UdpMeasurer {
         doubt(trial, &sent, &received, &kept, throttled, target);
         trial.kept = Some(kept);
         trial.refused = sent.refused;
+        let intended = sent.intended;
         trial.lateness = Delay::of(sent.lateness);
         if self.setup.is_answered() {
             let now = self.exchange.drops();
             let lost = now.iter().zip(&drops).map(|(now, then)| u64::from(now.wrapping_sub(*then))).sum();
             self.replies.count(self.setup.target.reply, &mut received, &sent.marks, lost, trial);
         }
-        Ok((watched, received.seen))
+        Ok((watched, intended, received.seen))
     }
 
     /// Takes what came back after the drain; returns how many of this trial's packets were among it.

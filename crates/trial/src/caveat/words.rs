@@ -67,8 +67,8 @@ impl fmt::Display for Caveat {
             Self::LossDoubted { lost, ours } => write!(
                 f,
                 "not valid as a judgement of the target: {ours} of {lost} lost packets may not be its doing, for packets \
-                 left late in lumps, the CPUs were kept busy by others, or a link was down; free a CPU for the \
-                 generator and one for the target, raise the generator's CPU quota, give it real-time priority (CAP_SYS_NICE) or \
+                 left late in lumps, the CPUs were kept busy by others, a link was down, or a rule of a firewall led \
+                 some streams elsewhere (led away); take such a rule away, free a CPU for the generator and one for the target, raise the generator's CPU quota, give it real-time priority (CAP_SYS_NICE) or \
                  lower the load: dropline doctor says what disturbs here"
             ),
             Self::DelaysDoubted { delay_p90_ns, lateness_p90_ns } => write!(
