@@ -391,6 +391,10 @@ pub(super) mod brisk {
     ///
     /// Unit: share of a trial. Set by: judged.
     pub(in super::super) const WAITS: f64 = 0.2;
+    /// After so many, whole ones are asked though the answer is not narrow: short ones do not show what keeps it wide.
+    ///
+    /// Unit: trials. Set by: argued: steady targets take fewer.
+    pub(in super::super) const MOST: usize = 40;
     /// Whole trials that must agree.
     ///
     /// Unit: trials. Set by: coverage of quiet targets.

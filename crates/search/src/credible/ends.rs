@@ -29,18 +29,23 @@ impl Shown {
         if trial.is_void_at(goal.loss_ratio) {
             return;
         }
-        let (load, is_bad) = (trial.input.load, trial.exceeds(goal.loss_ratio));
-        let is_whole = trial.input.duration >= goal.trial_duration;
+        let (load, exceeds) = (trial.input.load, trial.exceeds(goal.loss_ratio));
+        let (time, whole) = (trial.input.duration, goal.trial_duration);
+        let is_whole = time >= whole;
         if is_whole {
-            self.bets.note(libm::log(load.as_pps()), is_bad);
+            self.bets.note(libm::log(load.as_pps()), exceeds);
         }
+        // A short trial failed the goal only if it lost what a whole one may not, though nothing be lost after it.
+        let share = (time.as_secs_f64() / whole.as_secs_f64()).min(1.0);
+        let of_whole = Ratio::new((goal.loss_ratio.as_f64() / share).min(1.0)).unwrap_or(goal.loss_ratio);
+        let is_bad = exceeds && (is_whole || trial.exceeds(of_whole));
         self.failed.push(is_bad.then_some(load));
         if is_bad {
             self.lowest_bad = Some(self.lowest_bad.map_or(load, |lowest| lowest.min(load)));
-        } else {
+        } else if !exceeds {
             // What loses nothing for a while may lose something later: short trials count together.
-            let time = if goal.loss_ratio > Ratio::ZERO { goal.trial_duration } else { trial.input.duration };
-            self.good.push((load, time, trial.input.duration));
+            let counts = if goal.loss_ratio > Ratio::ZERO { whole } else { time };
+            self.good.push((load, counts, time));
             self.good.sort_by_key(|&(load, ..)| std::cmp::Reverse(load));
             self.find_highest_good(goal.trial_duration);
         }

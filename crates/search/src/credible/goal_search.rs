@@ -78,7 +78,7 @@ impl GoalSearch {
             doubt: Diagnostics::default(),
             forgotten: None,
             first: FirstLoad::Unknown,
-            brisk: ShortTrials::Trying { made: false },
+            brisk: ShortTrials::Trying { made: 0 },
             waits: None,
         }
     }
@@ -297,15 +297,13 @@ impl GoalSearch {
     /// Goes on with short trials, or asks whole ones whether they agree, or forgets them.
     fn be_brisk(&mut self, agree: bool) {
         let Stage::Weighing(cloud) = &self.stage else { return };
-        if !matches!(self.brisk, ShortTrials::Trying { made: true } | ShortTrials::Agreeing { .. }) {
+        if !matches!(self.brisk, ShortTrials::Trying { made: 1.. } | ShortTrials::Agreeing { .. }) {
             return;
         }
         if agree && self.doubt.is_none() && cloud.scatter(SURELY) <= SCATTER {
             let narrow =
                 self.goals.iter().zip(&self.views).all(|(goal, view)| view.is_believed(goal, self.range));
-            if narrow && matches!(self.brisk, ShortTrials::Trying { .. }) {
-                self.brisk = ShortTrials::Agreeing { met: 0, surprises: 0.0 };
-            }
+            self.brisk.ask_whole_ones(narrow);
             return;
         }
         self.brisk = ShortTrials::Over;
@@ -321,8 +319,10 @@ impl GoalSearch {
         let Stage::Weighing(cloud) = &self.stage else { return };
         // Not about a goal's load: a floor may put that far below the knee.
         // Nor only about what was believed: short trials may have found a buffer, which whole ones fill.
-        let through =
-            |from: f64, of: fn(f64, f64) -> f64| seen.iter().map(Evidence::log_forwarded).fold(from, of);
+        // Where nothing came through, it is anywhere below.
+        let least = view::logs(self.range).0;
+        let forwarded = || seen.iter().map(|one| one.log_forwarded().max(least));
+        let through = |from: f64, of: fn(f64, f64) -> f64| forwarded().fold(from, of);
         let (low, high) = (through(cloud.theta(0.1), f64::min), through(cloud.theta(0.9), f64::max));
         let between = (low - REACH, high + REACH);
         let chance = seed::generator(seed::of_trial(self.seed, self.trials as u64));

@@ -3,7 +3,7 @@
 //! A steady target is found as well with a fifth of the time a trial. Two whole trials then have to agree with
 //! what the short ones led to expect; where they do not, or trials scatter, the short ones are forgotten.
 
-use super::constants::brisk::{AGREEING, DRAWS, FEWEST, SHORT, SURPRISE, WAITS};
+use super::constants::brisk::{AGREEING, DRAWS, FEWEST, MOST, SHORT, SURPRISE, WAITS};
 use super::diagnostics;
 use super::model::Evidence;
 use super::particles::Particles;
@@ -13,8 +13,8 @@ use std::time::Duration;
 /// Whether trials are short.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ShortTrials {
-    /// Nothing is known against it; whether one was made.
-    Trying { made: bool },
+    /// Nothing is known against it; so many were made.
+    Trying { made: usize },
     /// The answer would be narrow; so many whole trials were met, with surprises of this sum.
     Agreeing { met: usize, surprises: f64 },
     /// Whole trials only.
@@ -43,7 +43,15 @@ impl ShortTrials {
     /// A trial was made.
     pub(super) fn note(&mut self, whole: bool) {
         if let (Self::Trying { made }, false) = (&mut *self, whole) {
-            *made = true;
+            *made += 1;
+        }
+    }
+
+    /// Whether whole ones are to be asked, when what is believed would be narrow or not.
+    pub(super) fn ask_whole_ones(&mut self, narrow: bool) {
+        // Where so many do not make it narrow, something is not as they make believe.
+        if matches!(self, Self::Trying { made } if narrow || *made >= MOST) {
+            *self = Self::Agreeing { met: 0, surprises: 0.0 };
         }
     }
 
@@ -59,7 +67,7 @@ impl ShortTrials {
     /// Whether an answer may rest on what was measured so far.
     pub(super) fn is_borne_out(self) -> bool {
         match self {
-            Self::Trying { made } => !made,
+            Self::Trying { made } => made == 0,
             Self::Agreeing { met, .. } => met >= AGREEING,
             Self::Over => true,
         }
@@ -89,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_trial_is_short_where_waits_are_known_to_be_short_and_packets_are_enough() {
-        let trying = ShortTrials::Trying { made: false };
+        let trying = ShortTrials::Trying { made: 0 };
         assert_eq!(duration(trying, 10_000, Some(20)), Duration::from_millis(200));
         assert_eq!(duration(trying, 10_000, None), SECOND, "waits are not known");
         assert_eq!(duration(trying, 10_000, Some(500)), SECOND, "waits cost more than is saved");
@@ -101,7 +109,7 @@ mod tests {
 
     #[test]
     fn an_answer_rests_on_whole_trials() {
-        let mut brisk = ShortTrials::Trying { made: false };
+        let mut brisk = ShortTrials::Trying { made: 0 };
         brisk.note(true);
         assert!(brisk.is_borne_out(), "all were whole");
         brisk.note(false);

@@ -1,4 +1,5 @@
-//! Targets that the model does not know: a buffer that only whole trials fill, and a slow start of some seconds.
+//! Targets that the model does not know: a buffer that only whole trials fill, a slow start of some seconds or of each
+//! trial, and answers that no target gives.
 
 use dropline_search::credible::Config;
 use dropline_search::{Algorithm as _, Credible, GoalOutcome, GoalResult, Preset};
@@ -11,9 +12,21 @@ const SEEDS: u64 = 4;
 
 /// A search of a target that loses so many packets of a load for so long from a moment on. A trial costs some time beside
 /// its own, of which the target knows nothing.
-fn search(overhead: f64, seed: u64, lost: impl Fn(f64, f64, f64) -> f64) -> (Vec<GoalOutcome>, Vec<Caveat>) {
+fn search(
+    overhead: f64,
+    seed: u64,
+    lost: impl FnMut(f64, f64, f64) -> f64,
+) -> (Vec<GoalOutcome>, Vec<Caveat>) {
+    search_within(Duration::from_secs(36), overhead, seed, lost)
+}
+
+fn search_within(
+    budget: Duration,
+    overhead: f64,
+    seed: u64,
+    mut lost: impl FnMut(f64, f64, f64) -> f64,
+) -> (Vec<GoalOutcome>, Vec<Caveat>) {
     let range = LoadRange::new(Rate::pps(1e3).unwrap(), Rate::pps(1e7).unwrap()).unwrap();
-    let budget = Duration::from_secs(36);
     let config =
         Config { goals: Preset::Csit.goals(), range, budget, level: 0.95, seed: seed::of_trial(77, seed) };
     let mut search = Credible::new(config).unwrap();
@@ -86,6 +99,63 @@ fn a_target_that_is_slow_for_its_first_seconds_is_not_said_to_stay_so() {
                     "{slow} s, {overhead}, {seed}: {outcome:?} {caveats:?}"
                 );
             }
+        }
+    }
+}
+
+/// What is lost at the start of a trial is a larger share of a short one: that it lost more than the goal allows does not
+/// show that a whole one would.
+#[test]
+fn what_each_trial_loses_at_its_start_is_not_taken_for_what_a_whole_one_loses() {
+    for slow in [0.003_f64, 0.005, 0.02] {
+        for seed in 0..SEEDS {
+            let lost = |pps: f64, seconds: f64, _| {
+                let at_half = slow.min(seconds);
+                (pps - 0.5 * LIMIT).max(0.0) * at_half + (pps - LIMIT).max(0.0) * (seconds - at_half)
+            };
+            let (outcome, caveats) = search(0.0, seed, lost);
+            // Half a per cent of a second's packets, whether what is lost at the start comes to that or not.
+            let start = |pps: f64| (pps - 0.5 * LIMIT) * slow;
+            let all = |pps: f64| start(pps) + (pps - LIMIT).max(0.0) * (1.0 - slow);
+            let truth = (500..1100).map(|mille| f64::from(mille) / 1000.0 * LIMIT);
+            let truth = truth.filter(|pps| all(*pps) <= 0.005 * pps).fold(0.0, f64::max);
+            let half_a_per_cent = &outcome[1];
+            let (lower, upper) =
+                (half_a_per_cent.lower.map(Rate::as_pps), half_a_per_cent.upper.map(Rate::as_pps));
+            let holds = lower.is_none_or(|lower| lower <= 1.002 * truth)
+                && upper.is_none_or(|upper| upper >= 0.998 * truth);
+            assert!(holds, "{slow} s, {seed}: {truth} {outcome:?} {caveats:?}");
+        }
+    }
+}
+
+/// All lost, none lost, or anything between, whatever the load: a search ends, with an answer that says what it says.
+#[test]
+fn no_answers_of_a_target_make_a_search_fail() {
+    for seed in 0..60 {
+        let mut state = seed;
+        let lost = |pps: f64, seconds: f64, _| {
+            state = seed::of_trial(state, 1);
+            let all = (pps * seconds).floor();
+            match (seed % 4, state % 5) {
+                (_, 0) => all,
+                (0, _) | (_, 1) => 0.0,
+                (1, _) => all * (state % 1000) as f64 / 1000.0,
+                // Short trials meet what whole ones lose altogether.
+                (2, _) => {
+                    if seconds < 0.9 {
+                        (pps - LIMIT).max(0.0) * seconds
+                    } else {
+                        all
+                    }
+                }
+                _ => (pps - LIMIT).max(0.0) * seconds,
+            }
+        };
+        let (outcome, _) = search_within(Duration::from_secs(12), 0.0, seed, lost);
+        for one in outcome {
+            let (lower, upper) = (one.lower.map(Rate::as_pps), one.upper.map(Rate::as_pps));
+            assert!(lower.zip(upper).is_none_or(|(lower, upper)| lower <= upper), "{seed}: {one:?}");
         }
     }
 }
