@@ -118,7 +118,7 @@ impl Server {
                 // A broken socket shows in the counts: they say how often reading it failed.
                 let _ = listening.serve(&stopped);
             })
-            .map_err(|why| Failure::environment(format!("cannot start a thread: {why}")))?;
+            .map_err(|why| Failure::thread(&why))?;
         Ok(RunningServer { view, stop, thread: Some(thread) })
     }
 

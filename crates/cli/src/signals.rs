@@ -62,7 +62,7 @@ pub(crate) fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
             thread::sleep(LOOKS_EVERY);
         }
     };
-    thread::Builder::new().name("signals".into()).spawn(listen).map_err(|why| cannot_listen(&why))?;
+    thread::Builder::new().name("signals".into()).spawn(listen).map_err(|why| Failure::thread(&why))?;
     Ok(stop)
 }
 

@@ -1,6 +1,6 @@
 //! Why a verb could not do what was asked, and the exit code that says so.
 
-use std::fmt;
+use std::{fmt, io};
 
 /// A verb's error: what happened, what to do, how the program ends.
 #[derive(Debug)]
@@ -31,6 +31,16 @@ impl Failure {
     /// The environment refused or broke.
     pub fn environment(what: impl fmt::Display) -> Self {
         Self::new(Kind::Environment, what)
+    }
+
+    /// The system did not start a thread.
+    pub fn thread(why: &io::Error) -> Self {
+        let what = format!("a thread could not be started ({why})");
+        if why.kind() != io::ErrorKind::WouldBlock {
+            return Self::environment(what);
+        }
+        Self::environment(format!("{what}: the limit of processes is reached"))
+            .advice("raise it with  ulimit -u  or the container's pids limit")
     }
 
     /// The user stopped it.

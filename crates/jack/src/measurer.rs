@@ -68,6 +68,9 @@ pub enum JackError {
     /// jackd is not installed.
     #[error("jackd cannot be started: {0}")]
     NotStarted(std::io::Error),
+    /// The system did not start a thread.
+    #[error("a thread could not be started: {0}")]
+    Thread(std::io::Error),
     /// It ended by itself.
     #[error("jackd ended before it answered, with periods of {period} frames: {said}")]
     Ended {
@@ -165,6 +168,7 @@ impl JackMeasurer {
                 match Server::start(driver, room) {
                     Ok((server, client)) => return Ok((Some(server), refused, client)),
                     Err(Refused::NotStarted(why)) => return Err(JackError::NotStarted(why)),
+                    Err(Refused::NoThread(why)) => return Err(JackError::Thread(why)),
                     Err(Refused::Ended(why)) => said = why,
                 }
                 if priority.is_none() {

@@ -34,6 +34,8 @@ pub(crate) struct Server {
 pub(crate) enum Refused {
     /// jackd is not installed.
     NotStarted(io::Error),
+    /// The system did not start a thread for what it says.
+    NoThread(io::Error),
     /// It ended, or never answered: how, and what it said.
     Ended(String),
 }
@@ -86,8 +88,11 @@ impl Server {
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
         let mut child = sys::start_with_us(&mut command).map_err(Refused::NotStarted)?;
-        let said = child.stderr.take().map(|stderr| thread::spawn(|| complaint(BufReader::new(stderr))));
-        Ok(Self { child, name, said })
+        let stderr = child.stderr.take();
+        let mut server = Self { child, name, said: None };
+        let listen = |stderr| thread::Builder::new().spawn(|| complaint(BufReader::new(stderr)));
+        server.said = stderr.map(listen).transpose().map_err(Refused::NoThread)?;
+        Ok(server)
     }
 
     /// Its name, for clients.

@@ -95,9 +95,11 @@ impl Program {
         })?;
         let requests = child.stdin.take();
         let output = child.stdout.take().expect("stdout is a pipe");
-        let said = Said::shown(child.stderr.take().expect("stderr is a pipe"));
+        let errors = child.stderr.take().expect("stderr is a pipe");
         let (send, answers) = sync_channel(LINES_AHEAD);
-        thread::spawn(move || read_lines(output, &send));
+        let listening = thread::Builder::new().spawn(move || read_lines(output, &send));
+        let said = listening.map_err(|why| Failure::thread(&why)).and_then(|_| Said::shown(errors));
+        let said = said.inspect_err(|_| child.end())?;
         let next_trial = opening.first_trial;
         Ok(Self { name, child, requests, answers, said, profile: profile.clone(), opening, next_trial })
     }

@@ -129,6 +129,7 @@ pub(super) fn open(audio: &Audio, profile: &TrafficProfile, opening: &Opening) -
 fn failure(why: JackError) -> Failure {
     match why {
         JackError::Interrupted => Failure::interrupted(),
+        JackError::Thread(why) => Failure::thread(&why),
         JackError::Period { .. } | JackError::Length(_) => Failure::usage(why),
         JackError::OtherPeriod { .. } => {
             Failure::usage(why).advice("leave --load out; a search needs a server that it may start: jack:")

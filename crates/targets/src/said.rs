@@ -1,5 +1,6 @@
 //! What a program that we started says for people: shown on our stderr, a line at a time.
 
+use dropline_failure::Failure;
 use dropline_printable::lines;
 use std::io::{self, BufReader, Read, Write as _};
 use std::thread::{self, JoinHandle};
@@ -13,9 +14,13 @@ pub(crate) struct Said(JoinHandle<()>);
 
 impl Said {
     /// From now on. Nobody may be there to read it, and the program is not stopped for that.
-    pub(crate) fn shown(source: impl Read + Send + 'static) -> Self {
+    ///
+    /// # Errors
+    /// If no thread can be started for it.
+    pub(crate) fn shown(source: impl Read + Send + 'static) -> Result<Self, Failure> {
         let show = |line: String| drop(io::stderr().write_all((line + "\n").as_bytes()));
-        Self(thread::spawn(move || lines(BufReader::new(source)).for_each(show)))
+        let listen = move || lines(BufReader::new(source)).for_each(show);
+        thread::Builder::new().spawn(listen).map(Self).map_err(|why| Failure::thread(&why))
     }
 
     /// All that it said before its end stands before what is said next.

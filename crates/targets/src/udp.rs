@@ -143,6 +143,7 @@ pub(super) fn consent_of_all(address: SocketAddr, targets: &Targets) -> Result<(
 pub fn failure(why: &UdpError) -> Failure {
     let failure = match why {
         UdpError::Interrupted => return Failure::interrupted(),
+        UdpError::Thread(why) => return Failure::thread(why),
         UdpError::NoLeash { target, why } => return refused(&target.to_string(), why),
         UdpError::Directions(_)
         | UdpError::OneWayTargets

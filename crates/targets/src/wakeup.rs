@@ -93,6 +93,7 @@ fn failure(why: WakeupError) -> Failure {
     match why {
         WakeupError::Interrupted => Failure::interrupted(),
         WakeupError::NoCpu { .. } | WakeupError::NoWakeup(_) => Failure::usage(why),
+        WakeupError::Thread(why) => Failure::thread(&why),
         WakeupError::System(_) => Failure::environment(why),
     }
 }

@@ -124,6 +124,9 @@ pub enum UdpError {
     /// The user wants to stop.
     #[error("interrupted")]
     Interrupted,
+    /// The system did not start a thread.
+    #[error("a thread could not be started: {0}")]
+    Thread(io::Error),
     /// The system refused something else.
     #[error("{doing} failed: {source}")]
     System {
@@ -246,6 +249,9 @@ pub enum BindError {
     /// A queue without a place, or no worker to empty it.
     #[error("the target needs at least one {0}")]
     Zero(&'static str),
+    /// The system did not start a thread.
+    #[error("a thread could not be started: {0}")]
+    Thread(io::Error),
     /// The system refused something else.
     #[error("{doing} failed: {source}")]
     System {

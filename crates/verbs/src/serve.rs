@@ -12,6 +12,7 @@ pub use dropline_traffic::{Responder as Service, Seat};
 /// If it cannot listen there.
 pub fn serve(service: Responder) -> Result<RunningResponder, Failure> {
     service.start().map_err(|why| match &why {
+        BindError::Thread(why) => Failure::thread(why),
         BindError::Zero(_) => Failure::usage(&why),
         BindError::InUse(_) => Failure::environment(&why)
             .advice("another responder may still run there; or name another port: --listen"),

@@ -73,7 +73,7 @@ pub fn watch(
         let header = header_of(Some(heard));
         let _ = keeper.anew(&header, &line(&trial(heard, vec![unfinished(heard)]), &header));
     });
-    let mut heard = heard.map_err(|why| failure(&why))?;
+    let mut heard = heard.inspect_err(|_| keeper.abandon()).map_err(|why| failure(&why))?;
     let ended = heard.ended.take();
     let mut caveats = doubts(&heard);
     caveats.extend(ended.as_ref().map(|why| ended_early(why, heard.duration)));
@@ -181,6 +181,7 @@ fn untapped(why: &String) -> Caveat {
 fn failure(why: &OverhearError) -> Failure {
     let failure = Failure::environment(why);
     match why {
+        OverhearError::Thread(why) => Failure::thread(why),
         OverhearError::NoSocket(port) => failure.advice(format!(
             "is the service running, and in this network namespace?  ss -lunp 'sport = :{port}'; in another one:  \
              dropline watch --port {port} --pid PID"

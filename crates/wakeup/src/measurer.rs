@@ -48,7 +48,10 @@ pub enum WakeupError {
     /// Not one wake-up is due in the time.
     #[error("not one wake-up is due in {0:?}: ask for a higher load or a longer trial")]
     NoWakeup(Duration),
-    /// The system gives no threads, or does not say which CPUs there are.
+    /// The system did not start a thread.
+    #[error("a thread could not be started: {0}")]
+    Thread(std::io::Error),
+    /// The system does not say which CPUs there are.
     #[error("the system refused: {0}")]
     System(#[from] std::io::Error),
 }
@@ -130,12 +133,16 @@ impl Measurer for WakeupMeasurer {
                         .name("wakeup".into())
                         .spawn_scoped(scope, move || sleeper.sleep(orders, stop, spiked))
                 })
-                .collect::<Result<_, _>>()?;
+                .collect::<Result<_, _>>()
+                // Those that did start end.
+                .inspect_err(|_| spiked.store(true, Ordering::Relaxed))
+                .map_err(WakeupError::Thread)?;
             let times = look(&orders[0], &used, &self.stop, &spiked);
             let seen =
                 threads.into_iter().map(|thread| thread.join().expect("a sleeper does not panic")).collect();
             Ok::<(Vec<Sleeper>, _), WakeupError>((seen, times))
-        })?;
+        })
+        .inspect_err(|_| sys::unlock_memory())?;
         sys::unlock_memory();
         let stopped = self.stop.load(Ordering::Relaxed);
         let woken = seen.iter().map(|sleeper| sleeper.due).max().unwrap_or(0);

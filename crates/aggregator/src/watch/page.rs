@@ -46,7 +46,7 @@ impl Http {
             std::thread::Builder::new()
                 .name("pages".into())
                 .spawn(move || accept_all(&listener, &answers, &stop))
-                .map_err(failed)?
+                .map_err(|why| Failure::thread(&why))?
         };
         Ok(RunningHttp { address, stop, thread: Some(thread) })
     }

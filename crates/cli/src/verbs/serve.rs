@@ -45,10 +45,11 @@ pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
     }
     if args.until_eof {
         let stop = Arc::clone(&stop);
-        std::thread::spawn(move || {
+        let read = move || {
             let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
             stop.store(true, Ordering::Relaxed);
-        });
+        };
+        std::thread::Builder::new().spawn(read).map_err(|why| Failure::thread(&why))?;
     }
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(50));

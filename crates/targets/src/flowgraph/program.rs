@@ -46,12 +46,13 @@ impl Program {
         let mut command = Command::new(name);
         command.args(&self.command[1..]).envs(recorders.environment()).stdin(Stdio::null());
         command.stdout(output).stderr(errors);
-        let child = start_with_us(&mut command, Farewell::Killed).map_err(|why| {
+        let mut child = start_with_us(&mut command, Farewell::Killed).map_err(|why| {
             Failure::environment(format!("cannot start {name:?}: {why}")).advice(
                 "a flowgraph:exec: command is a program with its arguments; it is run without a shell",
             )
         })?;
-        Ok(Running { child, ended: None, said: Said::shown(words) })
+        let said = Said::shown(words).inspect_err(|_| child.end())?;
+        Ok(Running { child, ended: None, said })
     }
 
     fn recorded_nothing(&self, recorder: &Recorder, status: Option<ExitStatus>) -> Failure {

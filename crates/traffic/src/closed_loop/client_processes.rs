@@ -124,8 +124,8 @@ impl RunningClients {
             let left = Duration::from_nanos(self.until_ns.saturating_sub(monotonic_ns()));
             std::thread::sleep(left.min(Duration::from_millis(50)));
         }
-        let readers: Vec<_> =
-            self.children.iter_mut().filter_map(|child| child.stdout.take()).map(read_all).collect();
+        let pipes = self.children.iter_mut().filter_map(|child| child.stdout.take());
+        let readers: Vec<_> = pipes.map(read_all).collect::<Result<_, _>>().map_err(UdpError::Thread)?;
         let grace = if stopped_ns.is_some() { STOPPED } else { GRACE };
         let deadline = monotonic_ns() + grace.as_nanos() as u64;
         let mut gathered = ClosedLoopOutcome::from(self.from_ns, stopped_ns);
@@ -164,8 +164,8 @@ fn is_unheard(status: ExitStatus) -> bool {
     matches!(status.code(), None | Some(UNHEARD))
 }
 
-fn read_all(mut pipe: std::process::ChildStdout) -> std::thread::JoinHandle<Vec<u8>> {
-    std::thread::spawn(move || {
+fn read_all(mut pipe: std::process::ChildStdout) -> io::Result<std::thread::JoinHandle<Vec<u8>>> {
+    std::thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         // What was cut is seen when it is read.
         let _ = pipe.read_to_end(&mut bytes);

@@ -13,6 +13,7 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::thread::Builder;
 
 /// The network namespace of a process that is not in ours.
 #[derive(Debug)]
@@ -80,10 +81,11 @@ impl View {
     pub(crate) fn of_file(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         std::thread::scope(|scope| {
-            let inside = scope.spawn(|| {
+            let look = || {
                 enter(&file)?;
                 Self::here()
-            });
+            };
+            let inside = Builder::new().spawn_scoped(scope, look)?;
             inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
@@ -263,7 +265,7 @@ fn entries(directory: &str) -> impl Iterator<Item = std::ffi::OsString> {
 /// Does `work` on a thread inside a namespace.
 fn inside<T: Send>(namespace: &File, work: impl FnOnce() -> T + Send) -> io::Result<T> {
     std::thread::scope(|scope| {
-        let inside = scope.spawn(|| enter(namespace).map(|()| work()));
+        let inside = Builder::new().spawn_scoped(scope, || enter(namespace).map(|()| work()))?;
         inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }

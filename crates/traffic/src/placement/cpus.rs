@@ -5,6 +5,7 @@ use crate::kernel::quota::no_real_time_here;
 use crate::sys::{allowed_cpus, prefer, real_time, run_on};
 use std::fmt;
 use std::str::FromStr;
+use std::thread::Builder;
 
 /// Where the threads of a measurer run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -169,7 +170,7 @@ impl Placement {
             settle(self.of_sender(0));
             Interruptions::listen(Interruptions::LISTENING)
         };
-        std::thread::scope(|scope| scope.spawn(listen).join().ok())
+        std::thread::scope(|scope| Builder::new().spawn_scoped(scope, listen).ok()?.join().ok())
     }
 
     /// Puts the calling thread where receiver `number` belongs.
@@ -222,7 +223,8 @@ fn one_of(cpus: &[usize], number: usize) -> &[usize] {
 
 /// Whether this user may have real time, found by asking for it in a thread that ends.
 fn may_go_first() -> bool {
-    std::thread::spawn(|| real_time(true).is_ok()).join().unwrap_or(false)
+    let asking = Builder::new().spawn(|| real_time(true).is_ok());
+    asking.ok().and_then(|asking| asking.join().ok()).unwrap_or(false)
 }
 
 /// Whether a sender goes first, given its pauses.

@@ -93,7 +93,7 @@ impl RunningResponder {
         let thread = std::thread::Builder::new()
             .name(name.into())
             .spawn(move || work(&desk))
-            .map_err(BindError::system("starting a thread"))?;
+            .map_err(BindError::Thread)?;
         self.threads.push(thread);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::exchange::grace;
 use super::measurer::UdpMeasurer;
 use super::options::MeasurerOptions;
-use crate::error::UdpError;
+use crate::error::{BindError, UdpError};
 use crate::responder::settings::Responder;
 use crate::target::{Reply, UdpTarget};
 use dropline_trial::{Arrival, Drain, Measurer as _, Packet, Part, Rate, TrafficProfile, TrialInput};
@@ -18,9 +18,11 @@ use std::time::Duration;
 /// # Errors
 /// If that trial cannot be performed, or the user wants to stop.
 pub fn generator_limit(packet: Packet, streams: u32, stop: &Arc<AtomicBool>) -> Result<Rate, UdpError> {
-    let responder = Responder::default().start().map_err(|error| UdpError::System {
-        doing: "starting a responder on loopback",
-        source: io::Error::other(error),
+    let responder = Responder::default().start().map_err(|error| match error {
+        BindError::Thread(why) => UdpError::Thread(why),
+        error => {
+            UdpError::System { doing: "starting a responder on loopback", source: io::Error::other(error) }
+        }
     })?;
     let target = UdpTarget { address: responder.address(), reply: Reply::Echo };
     let profile = TrafficProfile {

@@ -122,7 +122,7 @@ fn start<'scope, T: Send + 'scope>(
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Result<ScopedJoinHandle<'scope, T>, UdpError> {
     let started = Builder::new().name(name.into()).spawn_scoped(scope, work);
-    started.inspect_err(|_| flight.halt()).map_err(UdpError::system("starting a thread"))
+    started.inspect_err(|_| flight.halt()).map_err(UdpError::Thread)
 }
 
 fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {

@@ -12,6 +12,7 @@ use dropline_trial::{PacketTimes, TargetActivity};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 /// A port of this machine that is listened in on.
@@ -85,6 +86,9 @@ pub enum OverhearError {
     /// The socket went away.
     #[error("the socket at port {0} was closed: its service ended, or closed it")]
     Closed(u16),
+    /// The system did not start a thread.
+    #[error("a thread could not be started: {0}")]
+    Thread(io::Error),
     /// The system did not let us.
     #[error("cannot listen in on the packets: {0}")]
     System(#[from] io::Error),
@@ -186,12 +190,16 @@ impl Port {
             }
         };
         let (watched, ended) = std::thread::scope(|scope| {
-            let watching = scope.spawn(|| watch.run(counters, epoch, &done, None));
+            let look = || watch.run(counters, epoch, &done, None);
+            let watching = Builder::new().spawn_scoped(scope, look).map_err(OverhearError::Thread)?;
             let ended = hearing.hear(arrivals.as_mut(), counters, stop, &mut see, &mut kept);
             done.store(true, Ordering::Release);
             watching.thread().unpark();
-            (watching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), ended)
-        });
+            Ok::<_, OverhearError>((
+                watching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                ended,
+            ))
+        })?;
         let duration = epoch.elapsed();
         let mut after = self.counters.read();
         let closed = after.target.is_none();

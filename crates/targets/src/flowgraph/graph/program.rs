@@ -125,15 +125,15 @@ impl Running {
             .map_err(|why| Failure::environment(format!("cannot start {}: {why}", path.display())))?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (send, answers) = channel();
-        thread::spawn(move || {
+        let hand_on = move || {
             let mut stdout = BufReader::new(stdout.expect("stdout is a pipe"));
             let mut lines = std::iter::from_fn(move || reading::line(&mut stdout).ok().flatten());
             // Nobody listens any more once the trial is over.
             let _ = lines.try_for_each(|line| send.send(line));
-        });
+        };
         let words: Arc<Mutex<VecDeque<String>>> = Arc::default();
         let kept = Arc::clone(&words);
-        let listening = thread::spawn(move || {
+        let keep = move || {
             for line in lines(BufReader::new(stderr.expect("stderr is a pipe"))) {
                 let mut kept = kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 kept.push_back(line);
@@ -141,7 +141,13 @@ impl Running {
                     kept.pop_front();
                 }
             }
-        });
+        };
+        let answering = thread::Builder::new().spawn(hand_on);
+        let listening = answering.and_then(|_| thread::Builder::new().spawn(keep));
+        let listening = listening.map_err(|why| {
+            child.end();
+            Failure::thread(&why)
+        })?;
         Ok(Self { child, stdin, answers, words, listening, name: graph.framework.program(), answered: false })
     }
 
