@@ -55,8 +55,6 @@ struct Kept {
     tail: Vec<u8>,
     /// What is written before it, in one piece with it.
     before: String,
-    /// It was begun here, and nothing is in it yet but its header.
-    is_header: bool,
 }
 
 impl Keeper {
@@ -76,17 +74,9 @@ impl Keeper {
                 _ => cannot_write(path, &why),
             })?;
         lock(&file, path)?;
-        let kept = Kept {
-            file,
-            path: path.clone(),
-            end: 0,
-            tail: Vec::new(),
-            before: String::new(),
-            is_header: false,
-        };
+        let kept = Kept { file, path: path.clone(), end: 0, tail: Vec::new(), before: String::new() };
         let mut keeper = Self { kept: Some(kept) };
         keeper.append(&header_line(header))?;
-        keeper.kept.iter_mut().for_each(|kept| kept.is_header = true);
         sync_directory_of(path).map_err(|why| cannot_write(path, &why))?;
         Ok(keeper)
     }
@@ -119,16 +109,8 @@ impl Keeper {
             end: end as u64,
             tail: bytes[end..].to_vec(),
             before: if whole { String::new() } else { "\n".into() },
-            is_header: false,
         };
         Ok((Self { kept: Some(kept) }, record))
-    }
-
-    /// Nothing was measured: a record that this keeper began, and that is its header alone, does not stay.
-    pub fn abandon(&self) {
-        if let Some(kept) = self.kept.as_ref().filter(|kept| kept.is_header && kept.is_there().is_ok()) {
-            let _ = std::fs::remove_file(&kept.path);
-        }
     }
 
     /// Other limits hold from the next line on, and are written with it.
@@ -256,7 +238,6 @@ impl Kept {
         let text = std::mem::take(&mut self.before) + line;
         match self.put(text.as_bytes()) {
             Ok(()) => {
-                self.is_header = false;
                 self.end += text.len() as u64;
                 self.tail.clear();
                 Ok(())
@@ -280,7 +261,6 @@ impl Kept {
         whole_file::replace(&self.path, (header.to_owned() + &trial).as_bytes())?;
         self.file = OpenOptions::new().read(true).write(true).open(&self.path)?;
         (self.end, self.tail) = (header.len() as u64, trial.into_bytes());
-        self.is_header = false;
         Ok(())
     }
 
@@ -483,7 +463,7 @@ mod tests {
     fn kept(directory: &Path, end: u64) -> Kept {
         let path = directory.join("record.jsonl");
         let file = File::create(&path).unwrap();
-        Kept { file, path, end, tail: Vec::new(), before: String::new(), is_header: false }
+        Kept { file, path, end, tail: Vec::new(), before: String::new() }
     }
 
     #[test]

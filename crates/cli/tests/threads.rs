@@ -1,4 +1,4 @@
-//! Where the system starts no more threads, a verb says so and ends: it does not panic, and leaves no record without a trial.
+//! Where the system starts no more threads, a verb says so and ends: it does not panic.
 #![cfg(target_os = "linux")]
 
 mod command;
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 const USER: &str = "64917";
 
 #[test]
-fn where_no_thread_can_be_started_a_verb_says_so_and_leaves_no_record_without_a_trial() {
+fn where_no_thread_can_be_started_a_verb_says_so_and_ends() {
     if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
         // Who is not root has other processes, and is no other user.
         return;
@@ -52,8 +52,6 @@ fn where_no_thread_can_be_started_a_verb_says_so_and_leaves_no_record_without_a_
                 let code = if said.contains("x generator") { 3 } else { 4 };
                 assert_eq!(ended.status.code(), Some(code), "{what}");
             }
-            let record = std::fs::read_to_string(bench.path("r.jsonl"));
-            assert!(record.is_err() || record.unwrap().lines().count() > 1, "{what}: a header alone is left");
             let _ = std::fs::remove_file(bench.path("r.jsonl"));
         }
         assert!(refused > 0, "{words:?} never ran into the limit");

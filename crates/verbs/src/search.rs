@@ -279,9 +279,6 @@ impl Run<'_> {
         }
         let interrupted =
             failure.as_ref().is_some_and(|why| why.kind() == dropline_failure::Kind::Interrupted);
-        if failure.is_some() && !interrupted {
-            self.keeper.abandon();
-        }
         if failure.is_none() || interrupted {
             self.search.settle();
             let result = self.result(interrupted, delay_at);

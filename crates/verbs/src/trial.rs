@@ -71,7 +71,7 @@ pub fn trial(
     watcher.opened(&header.target, header.target_note.as_deref());
     let mut keeper = Keeper::begin(output, &header)?;
     watcher.begins(1, plan.input, "trial");
-    let mut trial = opened.measurer.measure(plan.input).inspect_err(|_| keeper.abandon())?;
+    let mut trial = opened.measurer.measure(plan.input)?;
     let arrival = header.profile.arrival.clone();
     let times = opened.measurer.take_packets().filter(|_| plan.keep_packets > 0);
     let (line, kept) = keep(&mut keeper, &mut trial, times.as_ref(), |trial| TrialLine {

@@ -73,7 +73,7 @@ pub fn watch(
         let header = header_of(Some(heard));
         let _ = keeper.anew(&header, &line(&trial(heard, vec![unfinished(heard)]), &header));
     });
-    let mut heard = heard.inspect_err(|_| keeper.abandon()).map_err(|why| failure(&why))?;
+    let mut heard = heard.map_err(|why| failure(&why))?;
     let ended = heard.ended.take();
     let mut caveats = doubts(&heard);
     caveats.extend(ended.as_ref().map(|why| ended_early(why, heard.duration)));

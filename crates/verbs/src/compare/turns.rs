@@ -132,10 +132,7 @@ impl Turns {
             watcher.begins(index as u64 + 1, input, name);
             let trial = match opened[side].measurer.measure(input) {
                 Ok(trial) => trial,
-                Err(failure) => {
-                    keeper.abandon();
-                    return Ok(Taken { record, failure: Some(failure), wanted });
-                }
+                Err(failure) => return Ok(Taken { record, failure: Some(failure), wanted }),
             };
             // A turn that the user stopped is a shorter one.
             let stopped = trial.is_interrupted();
