@@ -38,7 +38,7 @@ pub struct AnswerLine {
     pub lower_pps: Option<f64>,
     /// Upper bound; null when there is none.
     pub upper_pps: Option<f64>,
-    /// Median of an interval; null where the algorithm states bounds.
+    /// Median of an interval; null where an end of it is not known, or the algorithm states bounds.
     pub median_pps: Option<f64>,
     /// Probability that the interval holds the truth; null where the algorithm states bounds.
     pub level: Option<f64>,

@@ -230,7 +230,7 @@ pub struct BoundsLine {
     pub upper_pps: Option<f64>,
     /// Whether the trials bear the upper bound out.
     pub upper_valid: bool,
-    /// Middle of what is believed; absent where the algorithm states bounds, or there is no interval yet.
+    /// Middle of what is believed; absent where an end of the interval is not known, or the algorithm states bounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_pps: Option<f64>,
 }
