@@ -33,8 +33,7 @@ const TIED: usize = 48;
 
 /// A heading, and each word in a line of its own with what it means below.
 pub(crate) fn table<'a>(heading: &str, rows: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
-    let rows =
-        rows.into_iter().map(|(word, about)| format!("\n  {}\n      {about}", word.replace("[,", " [,")));
+    let rows = rows.into_iter().map(|(word, about)| format!("\n  {word}\n      {about}"));
     format!("{heading}:{}", rows.collect::<String>())
 }
 
@@ -242,6 +241,20 @@ mod tests {
             insta::assert_snapshot!(format!("help-{name}"), text);
         }
         insta::assert_snapshot!("bare", first(&Cli::as_typed()));
+    }
+
+    #[test]
+    fn help_before_a_verb_is_the_flag_after_it() {
+        let words = |typed: &str| typed.split(' ').map(OsString::from).collect::<Vec<_>>();
+        for verb in verbs().into_iter().filter(|verb| !verb.is_empty()) {
+            let flag = words(&format!("dropline {} --help", verb.join(" ")));
+            assert_eq!(asked_for(words(&format!("dropline help {}", verb.join(" ")))), flag);
+            if let [first, second] = &verb[..] {
+                assert_eq!(asked_for(words(&format!("dropline {first} help {second}"))), flag);
+            }
+        }
+        let target = words("dropline trial udp://help:7");
+        assert_eq!(asked_for(target.clone()), target, "no word but `help` alone");
     }
 
     #[test]

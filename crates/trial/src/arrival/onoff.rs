@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 pub(super) const KIND: Kind = Kind {
     name: "onoff",
-    written: "onoff:on=10ms,off=90ms[,inside=poisson|constant][,periods=exp|fixed]",
-    about: "on and off in turn for these mean times; while on, at load · (on + off) ÷ on",
+    written: "onoff:on=10ms,off=90ms[,inside=constant][,periods=fixed]",
+    about: "on and off in turn for times of these means, exponential unless `periods=fixed`; while on, poisson at load · (on + off) ÷ on, unless `inside=constant`",
     read: |parameters| {
         Ok(Arc::new(OnOff {
             on_ns: parameters.need("on", duration)?.as_nanos() as u64,
