@@ -99,6 +99,33 @@ fn no_verb_sends_a_packet_where_a_rule_lets_routers_pass_it_on_to_another_host()
     }
 }
 
+#[test]
+fn no_packet_is_sent_where_the_system_has_nothing_left_to_look_for_such_a_rule_with() {
+    let Some(lab) = built_or_skipped(Pair::new()) else { return };
+    let here = lab.client.run(|| std::net::UdpSocket::bind("127.0.0.1:9060")).unwrap().unwrap();
+    here.set_nonblocking(true).unwrap();
+    let bench = Bench::new();
+    let send = |files: u32| {
+        let mut limited = std::process::Command::new("prlimit");
+        limited.arg(format!("--nofile={files}")).arg(env!("CARGO_BIN_EXE_dropline"));
+        limited.args(["heartbeat", "send", "127.0.0.1:9060", "--once"]).current_dir(bench.path("."));
+        let ended = lab.client.run(|| limited.output()).unwrap().unwrap();
+        (ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned())
+    };
+    assert_eq!(send(64).0, Some(0), "without the rule");
+    while here.recv(&mut [0; 64]).is_ok() {}
+    lab.client
+        .nft("table ip held {\n chain held { type filter hook output priority -300; ip ttl set 64; }\n}")
+        .unwrap();
+    let mut not_looked = 0;
+    for files in 3..=24 {
+        let (code, errors) = send(files);
+        assert!(code != Some(0) && here.recv(&mut [0; 64]).is_err(), "{files} files: {errors}");
+        not_looked += u32::from(errors.contains("could not be found out") && errors.contains("ulimit -n"));
+    }
+    assert!(not_looked > 0, "it never ran into the limit where it looks");
+}
+
 /// A socket in a namespace that sends back what comes, until it is dropped; `quiet` sends nothing back.
 fn service(namespace: &Namespace, address: &str, quiet: bool) -> std::sync::Arc<()> {
     let socket = namespace.run(|| std::net::UdpSocket::bind(address)).unwrap().unwrap();

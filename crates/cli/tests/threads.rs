@@ -23,7 +23,8 @@ fn where_no_thread_can_be_started_a_verb_says_so_and_ends() {
     std::fs::set_permissions(bench.path("."), std::fs::Permissions::from_mode(0o777)).unwrap();
     let service = bench.serve(&[]);
     let target = service.target();
-    let words: [&[&str]; 6] = [
+    let words: [&[&str]; 7] = [
+        &["heartbeat", "send", &service.address, "--once"],
         &["serve", "--listen=127.0.0.1:0", "--until-eof"],
         &["doctor", &target],
         &["search", &target, "--max-trials=1", "--max-load=2kpps", "-q", "-o", "r.jsonl"],
@@ -31,6 +32,7 @@ fn where_no_thread_can_be_started_a_verb_says_so_and_ends() {
         &["trial", "wakeup:?threads=3", "--duration=10ms", "-q", "-o", "r.jsonl"],
         &["trial", "exec:cat", "--load=1kpps", "--duration=10ms", "-q", "-o", "r.jsonl"],
     ];
+    let mut not_looked = 0;
     for words in words {
         let mut refused = 0;
         for limit in 1..=8 {
@@ -52,8 +54,10 @@ fn where_no_thread_can_be_started_a_verb_says_so_and_ends() {
                 let code = if said.contains("x generator") { 3 } else { 4 };
                 assert_eq!(ended.status.code(), Some(code), "{what}");
             }
+            not_looked += u32::from(said.contains("stay on this machine could not be found out"));
             let _ = std::fs::remove_file(bench.path("r.jsonl"));
         }
         assert!(refused > 0, "{words:?} never ran into the limit");
     }
+    assert!(not_looked > 0, "whoever cannot look at the way takes it for one that stays here");
 }

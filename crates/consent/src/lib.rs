@@ -23,6 +23,11 @@ pub fn refused(target: &str, why: &NoLeash) -> Failure {
              namespace takes CAP_SYS_ADMIN and CAP_SYS_PTRACE"
                 .into()
         }
+        NoLeash::NotLooked { .. } => {
+            "no load is sent where nobody can tell who gets it; raise the limit of processes ( ulimit -u  or the \
+             container's pids limit) or of open files ( ulimit -n ), and try again"
+                .into()
+        }
         NoLeash::Loose(ip) => format!(
             "others could be led to another host by a rule of a firewall; measure the service at [::1], or let loopback \
              have the address too:  ip address add {ip}/128 dev lo"

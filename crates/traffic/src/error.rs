@@ -225,6 +225,14 @@ pub enum NoLeash {
         /// What the rule does, and its chain.
         rule: String,
     },
+    /// The system had no thread, no file or no memory left to look with.
+    #[error("whether packets to {address} stay on this machine could not be found out: {why}")]
+    NotLooked {
+        /// Where packets were to go.
+        address: IpAddr,
+        /// In the system's words.
+        why: String,
+    },
     /// The address is of this machine, but not of its loopback interface, where alone packets can be held.
     #[error(
         "{0} is an IPv6 address of this machine that loopback does not have: packets that are kept from leaving loopback do \

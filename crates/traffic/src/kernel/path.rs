@@ -1,8 +1,9 @@
 //! The namespaces between two programs: pairs of interfaces lead from one to the next.
 
-use super::view::View;
+use super::view::{View, seen};
 use dropline_account::Way;
 use std::collections::{BTreeMap, VecDeque};
+use std::io;
 use std::net::IpAddr;
 
 /// The way from the first namespace to the last.
@@ -28,9 +29,12 @@ const MOST: usize = 256;
 
 impl Path {
     /// The shortest way from `here` to a namespace of this machine that has `address`; gives `here` back if
-    /// there is none that this user may see.
+    /// there is none that this user may see, or nothing is left to look with.
     pub(crate) fn find(here: View, address: IpAddr) -> Result<Self, Box<View>> {
-        let mut views = with_all_others(here);
+        let mut views = vec![here];
+        if add_all_others(&mut views).is_err() {
+            return Err(Box::new(views.swap_remove(0)));
+        }
         let edges = edges(&mut views);
         let has = |view: &mut View| view.route(address).is_some_and(|route| route.local);
         let way = shortest(views.len(), &edges, |at| at > 0 && has(&mut views[at]));
@@ -48,17 +52,19 @@ impl Path {
     }
 }
 
-/// The namespace that is looked from, and all others that this user may enter.
-pub(crate) fn with_all_others(here: View) -> Vec<View> {
-    let mut views = vec![here];
+/// Puts all other namespaces that this user may enter behind the one that is looked from.
+///
+/// # Errors
+/// If the system has nothing left to look with.
+pub(crate) fn add_all_others(views: &mut Vec<View>) -> io::Result<()> {
     for file in super::view::namespaces().into_iter().take(MOST) {
-        if let Ok(view) = View::of_file(&file)
+        if let Some(view) = seen(View::of_file(&file))?
             && views.iter().all(|known| known.id != view.id)
         {
             views.push(view);
         }
     }
-    views
+    Ok(())
 }
 
 /// The number that one of them has in another.

@@ -2,6 +2,7 @@
 //! routes and of addresses, or set the time to live that keeps routers from passing them on.
 
 use super::netlink::{Attributes, Netlink, Request, text, word};
+use super::view::seen;
 use crate::sys;
 use std::io;
 
@@ -35,13 +36,19 @@ const EXTENSIONS: [&str; 3] = ["TEE", "TTL", "HL"];
 
 /// What a rule does that leads packets away or sets their time to live, and the chain that it is in; `None` where there is
 /// none, or this user may not see.
-pub(super) fn leading_away(netlink: &mut Netlink) -> Option<String> {
+///
+/// # Errors
+/// If the kernel did not tell all, and what it told has none.
+pub(super) fn leading_away(netlink: &mut Netlink) -> io::Result<Option<String>> {
     let mut found = None;
-    // An error is of what was not told; what was told is so.
-    let _: io::Result<()> = netlink.ask(&Request::all(RULES, &[0; 4]), |message| {
+    let told = netlink.ask(&Request::all(RULES, &[0; 4]), |message| {
         found = found.take().or_else(|| of_rule(message.body));
     });
-    found
+    // An error is of what was not told; what was told is so.
+    if found.is_none() {
+        seen(told)?;
+    }
+    Ok(found)
 }
 
 /// Where the kernel lists the older tables of a namespace, which nftables does not show, and where an entry of theirs has
@@ -53,14 +60,20 @@ const OLDER: [(&str, sys::IpVersion, usize); 2] = [
 
 /// A rule in a table of iptables-legacy of the calling thread's namespace that does as [`leading_away`]; `None` where there
 /// is none, or this user may not see.
-pub(super) fn leading_away_in_older_tables() -> Option<String> {
-    OLDER.iter().find_map(|&(names, version, offsets)| {
-        let names = std::fs::read_to_string(names).unwrap_or_default();
-        names.lines().find_map(|table| {
-            let extension = extension_in(&sys::older_rules(version, table).ok()?, offsets)?;
-            Some(format!("{extension} in table {table} of iptables-legacy"))
-        })
-    })
+///
+/// # Errors
+/// If a table could not be read.
+pub(super) fn leading_away_in_older_tables() -> io::Result<Option<String>> {
+    for (names, version, offsets) in OLDER {
+        let names = seen(std::fs::read_to_string(names))?.unwrap_or_default();
+        for table in names.lines() {
+            let entries = seen(sys::older_rules(version, table))?.unwrap_or_default();
+            if let Some(extension) = extension_in(&entries, offsets) {
+                return Ok(Some(format!("{extension} in table {table} of iptables-legacy")));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Which of the [`EXTENSIONS`] an entry of a table has as its target: its name stands behind two bytes of length.

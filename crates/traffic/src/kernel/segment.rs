@@ -4,6 +4,7 @@ use super::links::Link;
 use super::path;
 use super::view::View;
 use std::collections::BTreeSet;
+use std::io;
 use std::net::IpAddr;
 
 /// Why nobody on a segment is known to hold an address.
@@ -17,15 +18,27 @@ pub(crate) enum Gap {
     Nobody,
     /// A rule of a station's firewall leads packets elsewhere.
     LedAway(String),
+    /// The system had nothing left to look with.
+    NotLooked(String),
+}
+
+impl From<io::Error> for Gap {
+    fn from(why: io::Error) -> Self {
+        Self::NotLooked(why.to_string())
+    }
 }
 
 /// The namespace that has `address` and gets what leaves `here` by interface `through`, however it is
 /// addressed: a number that its files share. Every other that could get it is on this machine too.
 pub(crate) fn holder(here: View, through: u32, address: IpAddr) -> Result<u64, Gap> {
-    let mut segment = Segment::of(path::with_all_others(here));
+    let mut views = vec![here];
+    path::add_all_others(&mut views)?;
+    let mut segment = Segment::of(views);
     let stations = segment.stations(through)?;
-    if let Some(rule) = stations.iter().find_map(|&at| segment.views[at].leads_away()) {
-        return Err(Gap::LedAway(rule));
+    for &at in &stations {
+        if let Some(rule) = segment.views[at].leads_away()? {
+            return Err(Gap::LedAway(rule));
+        }
     }
     let mut has = |&at: &usize| segment.views[at].route(address).is_some_and(|route| route.local);
     let at = stations.into_iter().filter(|&at| at != 0).find(|at| has(at)).ok_or(Gap::Nobody)?;

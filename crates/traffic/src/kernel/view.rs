@@ -62,14 +62,14 @@ impl View {
     /// The namespace of the calling thread.
     ///
     /// # Errors
-    /// If there is no `/proc`.
+    /// If there is no `/proc`, or the system has nothing left to look with.
     pub(crate) fn here() -> io::Result<Self> {
         let file = File::open("/proc/thread-self/ns/net")?;
         let id = file.metadata()?.ino();
         let mut view = Self::tables_in(Path::new("/proc/thread-self/net"), id);
         view.file = Some(file);
-        view.netlink = Netlink::open(libc::NETLINK_ROUTE).ok();
-        view.filter = Netlink::open(libc::NETLINK_NETFILTER).ok();
+        view.netlink = seen(Netlink::open(libc::NETLINK_ROUTE))?;
+        view.filter = seen(Netlink::open(libc::NETLINK_NETFILTER))?;
         view.told = links::told().ok();
         Ok(view)
     }
@@ -80,14 +80,7 @@ impl View {
     /// If this user may not enter it, or it is none.
     pub(crate) fn of_file(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
-        std::thread::scope(|scope| {
-            let look = || {
-                enter(&file)?;
-                Self::here()
-            };
-            let inside = Builder::new().spawn_scoped(scope, look)?;
-            inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
+        inside(&file, Self::here)?
     }
 
     /// The tables of a process's namespace, `/proc/…/net`: all that a user may read who may not enter it.
@@ -195,10 +188,29 @@ impl View {
 
     /// What a rule of its firewall does that leads packets, or copies of them, to another host or lets routers pass them on;
     /// `None` where none does, or this user may not see its rules.
-    pub(crate) fn leads_away(&mut self) -> Option<String> {
-        let new = self.filter.as_mut().and_then(rules::leading_away);
-        new.or_else(|| self.inside(rules::leading_away_in_older_tables).ok().flatten())
+    ///
+    /// # Errors
+    /// If they could not be looked at.
+    pub(crate) fn leads_away(&mut self) -> io::Result<Option<String>> {
+        let new = self.filter.as_mut().map_or(Ok(None), rules::leading_away)?;
+        if new.is_some() {
+            return Ok(new);
+        }
+        seen(self.inside(rules::leading_away_in_older_tables))?.transpose().map(Option::flatten)
     }
+}
+
+/// What was looked at; `None` where this user may not see it, or this kernel does not have it. Any other error says nothing
+/// of what is there: no thread, no file and no memory to look with.
+pub(crate) fn seen<T>(looked: io::Result<T>) -> io::Result<Option<T>> {
+    use io::ErrorKind::{InvalidInput, NotADirectory, NotFound, PermissionDenied, Unsupported};
+    const NOT_THERE: [i32; 4] = [libc::ESRCH, libc::EPROTONOSUPPORT, libc::EAFNOSUPPORT, libc::ENOPROTOOPT];
+    looked.map(Some).or_else(|why| {
+        let hidden =
+            matches!(why.kind(), InvalidInput | NotADirectory | NotFound | PermissionDenied | Unsupported)
+                || why.raw_os_error().is_some_and(|code| NOT_THERE.contains(&code));
+        if hidden { Ok(None) } else { Err(why) }
+    })
 }
 
 /// Whether a queueing discipline or a program stands before the IP layer.
@@ -265,7 +277,9 @@ fn entries(directory: &str) -> impl Iterator<Item = std::ffi::OsString> {
 /// Does `work` on a thread inside a namespace.
 fn inside<T: Send>(namespace: &File, work: impl FnOnce() -> T + Send) -> io::Result<T> {
     std::thread::scope(|scope| {
-        let inside = Builder::new().spawn_scoped(scope, || enter(namespace).map(|()| work()))?;
+        let inside = Builder::new()
+            .spawn_scoped(scope, || enter(namespace).map(|()| work()))
+            .map_err(|why| io::Error::new(why.kind(), format!("a thread could not be started ({why})")))?;
         inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
@@ -331,6 +345,19 @@ impl Chains {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_hidden_or_not_there_is_seen_as_none_and_what_could_not_be_looked_at_is_an_error() {
+        let looked = |code| seen::<()>(Err(io::Error::from_raw_os_error(code)));
+        for code in
+            [libc::EPERM, libc::EACCES, libc::ENOENT, libc::EINVAL, libc::EPROTONOSUPPORT, libc::ESRCH]
+        {
+            assert!(looked(code).unwrap().is_none(), "{code}");
+        }
+        for code in [libc::EAGAIN, libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::ENOBUFS] {
+            assert_eq!(looked(code).unwrap_err().raw_os_error(), Some(code));
+        }
+    }
 
     #[test]
     fn a_table_is_read_whole_and_again() {

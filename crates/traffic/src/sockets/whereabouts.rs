@@ -3,7 +3,8 @@
 use crate::error::NoLeash;
 use crate::kernel::segment;
 use crate::kernel::segment::Gap;
-use crate::kernel::view::{View, process_in, tables_that_show};
+use crate::kernel::view::{View, process_in, seen, tables_that_show};
+use std::io;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -51,8 +52,10 @@ impl Way {
         let address = address.to_canonical();
         let elsewhere = || NoLeash::Elsewhere(address);
         let led_away = |rule| NoLeash::LedAway { address, rule };
-        let mut here = View::here();
-        if let Some(rule) = here.as_mut().ok().and_then(View::leads_away) {
+        let not_looked = |why: String| NoLeash::NotLooked { address, why };
+        let unknown = |why: io::Error| not_looked(why.to_string());
+        let mut here = seen(View::here()).map_err(unknown)?;
+        if let Some(rule) = here.as_mut().map_or(Ok(None), View::leads_away).map_err(unknown)? {
             return Err(led_away(rule));
         }
         if address.is_loopback() || address.is_unspecified() {
@@ -61,7 +64,7 @@ impl Way {
         if address.is_multicast() {
             return Err(elsewhere());
         }
-        let mut here = here.map_err(|_| elsewhere())?;
+        let mut here = here.ok_or_else(elsewhere)?;
         let route = here.route(address).ok_or_else(elsewhere)?;
         if route.local {
             let interface = here.has_address(LOOPBACK, address).then_some(LOOPBACK);
@@ -73,6 +76,7 @@ impl Way {
             Ok(namespace) => Ok(other(process_in(namespace))),
             Err(Gap::Nobody) => Err(elsewhere()),
             Err(Gap::LedAway(rule)) => Err(led_away(rule)),
+            Err(Gap::NotLooked(why)) => Err(not_looked(why)),
             Err(Gap::LeadsOff(interface)) => Err(NoLeash::LeadsOff { address, interface }),
             Err(Gap::Unseen(name)) => match tables_that_show(address, interface) {
                 Some(net) => Ok(other(Some(net))),
