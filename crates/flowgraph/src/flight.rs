@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 /// Counters of a pipe: its source writes one, its sink the other, each on cache lines of its own.
@@ -73,10 +73,13 @@ pub struct Sampler {
 
 impl Sampler {
     /// Looks each `period`, until it is dropped.
-    pub fn start(pipes: Vec<Arc<Flight>>, period: Duration) -> Self {
+    ///
+    /// # Errors
+    /// If the system starts no thread.
+    pub fn start(pipes: Vec<Arc<Flight>>, period: Duration) -> std::io::Result<Self> {
         let over = Arc::new(AtomicBool::new(false));
         let end = Arc::clone(&over);
-        let thread = std::thread::spawn(move || {
+        let look = move || {
             while !end.load(Ordering::Acquire) {
                 std::thread::sleep(period);
                 for (number, pipe) in (0..).zip(&pipes) {
@@ -85,8 +88,8 @@ impl Sampler {
                     }
                 }
             }
-        });
-        Self { over, thread: Some(thread) }
+        };
+        Ok(Self { over, thread: Some(Builder::new().spawn(look)?) })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::scheduler::{Choice, Runner, runner};
 use crate::settings::Settings;
 use dropline_trace::Clock;
 use futuresdr::prelude::*;
-use futuresdr::runtime::BlockRef;
+use futuresdr::runtime::{BlockRef, Error};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,6 +60,9 @@ impl Bench {
         let intended: Vec<u64> = offers.iter().map(|offer| self.intended(offer)).collect();
         let graph = self.build::<Ends, Stages>(offers, request.seed, &flights)?;
         let sampler = self.settings.in_flight_every.map(|period| Sampler::start(flights.clone(), period));
+        let sampler = sampler
+            .transpose()
+            .map_err(|why| Error::RuntimeError(format!("a thread could not be started ({why})")))?;
         let (started_ns, cpu_before) = (now_ns(), cpu_ns());
         (self.runner)(graph)?;
         let (ended_ns, cpu_after) = (now_ns(), cpu_ns());

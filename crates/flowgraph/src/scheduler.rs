@@ -3,10 +3,11 @@
 use async_executor::Executor;
 use futuresdr::runtime::dev::{Block, MaybeSend};
 use futuresdr::runtime::scheduler::{FlowScheduler, Scheduler, SmolScheduler, Task};
-use futuresdr::runtime::{BlockId, Flowgraph, FlowgraphMessage, Runtime, channel::mpsc::Sender};
+use futuresdr::runtime::{BlockId, Error, Flowgraph, FlowgraphMessage, Runtime, channel::mpsc::Sender};
 use std::future::Future;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::Builder;
 
 /// Which scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl FromStr for Choice {
 }
 
 /// Runs graphs, one after another, on threads that live as long as it does.
-pub type Runner = Box<dyn Fn(Flowgraph) -> Result<Flowgraph, futuresdr::runtime::Error>>;
+pub type Runner = Box<dyn Fn(Flowgraph) -> Result<Flowgraph, Error>>;
 
 /// A runtime with this scheduler. CPUs that the process may not use are not used.
 pub fn runner(choice: Choice) -> Runner {
@@ -48,7 +49,18 @@ pub fn runner(choice: Choice) -> Runner {
         Choice::Flow => run_on(FlowScheduler::new()),
         Choice::Smol(None) => run_on(SmolScheduler::default()),
         Choice::Smol(Some(threads)) => run_on(SmolScheduler::new(threads, false)),
-        Choice::ThreadPerBlock => run_on(ThreadPerBlock { control: SmolScheduler::new(1, false) }),
+        Choice::ThreadPerBlock => {
+            let not_started = Arc::default();
+            let scheduler = ThreadPerBlock {
+                control: SmolScheduler::new(1, false),
+                not_started: Arc::clone(&not_started),
+            };
+            let run = run_on(scheduler);
+            Box::new(move |graph| {
+                let ran = run(graph);
+                not_started.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(ran, Err)
+            })
+        }
     }
 }
 
@@ -62,6 +74,8 @@ fn run_on<S: Scheduler + Sync>(scheduler: S) -> Runner {
 struct ThreadPerBlock {
     /// Runs what is no block.
     control: SmolScheduler,
+    /// Why a block got no thread, until the graph's run is over.
+    not_started: Arc<Mutex<Option<Error>>>,
 }
 
 impl Scheduler for ThreadPerBlock {
@@ -73,16 +87,31 @@ impl Scheduler for ThreadPerBlock {
         let each = |mut block: Box<dyn Block>| {
             let main_channel = main_channel.clone();
             let executor = Arc::new(Executor::new());
+            let (begin, begun) = mpsc::channel::<()>();
+            let ticking = Arc::clone(&executor);
+            // The thread ends with the block's task.
+            let run = move || {
+                if begun.recv().is_ok() {
+                    while !ticking.is_empty() {
+                        async_io::block_on(ticking.tick());
+                    }
+                }
+            };
+            if let Err(why) = Builder::new().spawn(run) {
+                let why = Error::RuntimeError(format!("a thread could not be started ({why})"));
+                self.not_started.lock().unwrap_or_else(PoisonError::into_inner).replace(why);
+                return self.control.spawn(async move {
+                    // It ends the graph. Who does not hear it has ended.
+                    let _ = main_channel.send(FlowgraphMessage::BlockError { block_id: block.id() }).await;
+                    (block.id(), block)
+                });
+            }
             let task = executor.spawn(async move {
                 block.run(main_channel).await;
                 (block.id(), block)
             });
-            // The thread ends with the block's task.
-            std::thread::spawn(move || {
-                while !executor.is_empty() {
-                    async_io::block_on(executor.tick());
-                }
-            });
+            // The thread waits for it.
+            let _ = begin.send(());
             task
         };
         blocks.into_iter().map(each).collect()
