@@ -185,6 +185,7 @@ pub fn clock_is_shared(target: SocketAddr) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
     use dropline_heartbeat::{Outcome, Table};

@@ -1,5 +1,6 @@
 //! Whichever verb is told to: nothing is sent to a host that did not consent. Needs root and iproute2: without them
 //! the test is skipped, and fails where `CI` is `true`.
+#![allow(clippy::disallowed_methods)]
 #![cfg(target_os = "linux")]
 
 mod command;

@@ -1,6 +1,8 @@
 //! LTTng as the recorder, babeltrace2 as a reader, C++ and Python as languages. `make test-trace` installs what these
 //! need and runs them; counts are asserted, never durations.
 
+#![allow(clippy::disallowed_methods)]
+
 mod command;
 #[path = "../../../tests/part.rs"]
 mod part;

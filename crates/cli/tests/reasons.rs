@@ -1,5 +1,7 @@
 //! Why packets were lost, in a trial of ours and in traffic of others. Counts are asserted, never durations.
 
+#![allow(clippy::disallowed_methods)]
+
 mod command;
 
 use command::Bench;

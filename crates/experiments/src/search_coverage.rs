@@ -134,7 +134,9 @@ fn on_all_cores(
         Ok(())
     };
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, work);
+        let workers: Vec<_> =
+            (0..cores).map(start).collect::<Result<_, _>>().map_err(|why| Failure::thread(&why))?;
         let mut told = 0;
         while workers.iter().any(|worker| !worker.is_finished()) {
             std::thread::sleep(Duration::from_millis(200));

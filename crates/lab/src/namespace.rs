@@ -110,12 +110,14 @@ impl Namespace {
         let doing = || format!("entering the namespace {}", self.name);
         let file = File::open(self.path()).map_err(LabError::system(doing()))?;
         std::thread::scope(|scope| {
-            let inside = scope.spawn(|| {
+            let look = || {
                 let kind = rustix::thread::LinkNameSpaceType::Network;
                 rustix::thread::move_into_link_name_space(file.as_fd(), Some(kind))
                     .map_err(|why| LabError::System { doing: doing(), source: why.into() })?;
                 Ok(work())
-            });
+            };
+            let inside =
+                std::thread::Builder::new().spawn_scoped(scope, look).map_err(LabError::system(doing()))?;
             inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }

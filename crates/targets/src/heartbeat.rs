@@ -216,6 +216,7 @@ impl Expected {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
     use dropline_aggregator::server::Server;

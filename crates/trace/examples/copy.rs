@@ -1,5 +1,7 @@
 //! Samples through a channel, from a source's thread to a sink's: how long are they on their way?
 
+#![allow(clippy::disallowed_methods)]
+
 use dropline_trace::Granules;
 use std::sync::mpsc::sync_channel;
 

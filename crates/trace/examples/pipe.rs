@@ -2,6 +2,8 @@
 //!
 //! `DROPLINE_TRACE` names the session's file; without it the tracepoints cost next to nothing.
 
+#![allow(clippy::disallowed_methods)]
+
 use dropline_trace::{event, probe, rx, tx};
 use std::hint::black_box;
 

@@ -207,6 +207,7 @@ impl Reader<'_> {
 }
 
 #[cfg(all(test, not(loom)))]
+#[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
     use crate::Kind;

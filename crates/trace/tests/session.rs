@@ -1,6 +1,8 @@
 //! Programs that record into a session. A process attaches once, so each rule has a program of its own: this
 //! one, started again with the name of a part to play.
 
+#![allow(clippy::disallowed_methods)]
+
 #[path = "../../../tests/part.rs"]
 mod part;
 

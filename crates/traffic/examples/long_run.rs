@@ -4,6 +4,8 @@
 //! `cargo run --release --package dropline-traffic --example long_run -- 600`: seconds; then, if it is known, the
 //! load in packets a second. Ends with an error where anything disagrees.
 
+#![allow(clippy::disallowed_methods)]
+
 use dropline_traffic::{MeasurerOptions, Reply, Responder, UdpMeasurer, UdpTarget, generator_limit};
 use dropline_trial::{Measurer as _, Rate, TrafficProfile, Trial, TrialInput};
 use std::error::Error;

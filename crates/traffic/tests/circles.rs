@@ -1,5 +1,6 @@
 //! One datagram with a forged source sets no two services at each other for good. Sent in a namespace that the
 //! test made; needs root: without it the tests are skipped, and fail where `CI` is `true`.
+#![allow(clippy::disallowed_methods)]
 #![cfg(target_os = "linux")]
 
 use dropline_lab::{Namespace, built_or_skipped};

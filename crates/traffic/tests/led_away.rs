@@ -1,5 +1,6 @@
 //! A rule that leads some streams elsewhere from mid-trial on is not the target's loss. Needs root, iproute2 and nftables:
 //! without them the test is skipped, and fails where `CI` is `true`.
+#![allow(clippy::disallowed_methods)]
 #![cfg(all(target_os = "linux", not(feature = "portable")))]
 
 use dropline_lab::{Namespace, built_or_skipped as built};

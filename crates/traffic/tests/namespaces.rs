@@ -1,5 +1,6 @@
 //! Targets in another network namespace of this machine. Needs root and iproute2: without them the tests
 //! are skipped, and fail where `CI` is `true`.
+#![allow(clippy::disallowed_methods)]
 #![cfg(all(target_os = "linux", not(feature = "portable")))]
 
 #[path = "../../../tests/part.rs"]

@@ -1,6 +1,8 @@
 //! Where packets vanish, made one place at a time in networks of our own. Which test is of which place, and in which
 //! class, is a table of docs/explanation/loss.md.
 
+#![allow(clippy::disallowed_methods)]
+
 use dropline_account::{Account, Outcome, account};
 use dropline_lab::{Bottleneck, Bridged, End, LabError, Namespace, Pair, built_or_skipped as built, connect};
 use dropline_traffic::{

@@ -326,6 +326,7 @@ fn caveats(woken: &Wakeups, refused: Option<String>, real_time: bool) -> Vec<Cav
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
     use dropline_trial::Rate;

@@ -1,6 +1,7 @@
 //! The wire of heartbeats, written from its description alone, and a server that does what the original
 //! does wrong.
 
+#![allow(clippy::disallowed_methods)]
 // Each test file is a crate of its own and uses its part of this.
 #![allow(dead_code)]
 

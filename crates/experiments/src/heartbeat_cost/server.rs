@@ -91,6 +91,7 @@ pub(crate) fn cpu_ns(process: u32) -> Result<u64, ServerError> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
 

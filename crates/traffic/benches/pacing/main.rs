@@ -4,6 +4,8 @@
 //! Every sender goes first on its CPU (SCHED_FIFO) where that is allowed, so that only its design shows. Packets
 //! go to one and the same receiver of ours, which spins, except where a rival brings its own (iperf3, D-ITG).
 
+#![allow(clippy::disallowed_methods)]
+
 #[path = "../rivals/mod.rs"]
 mod rivals;
 

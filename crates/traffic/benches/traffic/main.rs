@@ -5,6 +5,8 @@
 //! of their own. What counts is what the kernel says that programs have read (Udp InDatagrams), not what a
 //! contender says of itself. Ours sends and counts as in any trial: tag, index, lateness, gaps, drops.
 
+#![allow(clippy::disallowed_methods)]
+
 #[path = "../rivals/mod.rs"]
 mod rivals;
 

@@ -333,6 +333,7 @@ impl Drop for HaltOnPanic<'_> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
     use crate::packet::stamps::Stamps;

@@ -336,6 +336,7 @@ impl Hearing {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
     use std::net::UdpSocket;
