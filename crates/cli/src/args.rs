@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// The units of quantities, as flags take them.
 const UNITS: &str = "\
 Units:
-  load      100kpps 1.5Mpps 80Mbit/s
+  load      100kpps 1.5Mpps 80Mbit/s 1kHz
   time      250ms 10s 5min
   size      64B 4KiB
   ratio     0.005 0.5%";

@@ -65,8 +65,25 @@ pub(crate) fn profiles(
 /// The target that is named, if it may be measured: asked before anything is sent, measured or started.
 fn allowed(word: Option<&str>, traffic: &TrafficArgs) -> Result<Target, Failure> {
     let target = Target::parse(word.unwrap_or_default())?;
+    if let Some(flag) = of_packets(traffic).filter(|_| !target.is_udp()) {
+        let why =
+            format!("{flag} is for udp:// targets: {} is sent no packets of ours", word.unwrap_or_default());
+        return Err(Failure::usage(why));
+    }
     target.consent(&moving(traffic)?.targets)?;
     Ok(target)
+}
+
+/// A flag that was given and means something only where packets are sent.
+fn of_packets(traffic: &TrafficArgs) -> Option<&'static str> {
+    let given = [
+        ("--pid", traffic.measured.pid.is_some()),
+        ("--target-ports", traffic.measured.target_ports > 1),
+        ("--target-addresses", traffic.measured.target_addresses.is_some()),
+        ("--source-addresses", traffic.moving.source_addresses.is_some()),
+        ("--source-port", traffic.moving.source_port.is_some()),
+    ];
+    given.into_iter().find_map(|(flag, given)| given.then_some(flag))
 }
 
 /// One trial.

@@ -42,6 +42,20 @@ fn rates_that_cannot_be_offered_are_usage_errors() {
 }
 
 #[test]
+fn a_flag_that_means_nothing_for_a_target_is_no_silent_one() {
+    for flag in [
+        "--pid=1",
+        "--target-ports=2",
+        "--target-addresses=127.0.0.1",
+        "--source-addresses=127.0.0.1",
+        "--source-port=9",
+    ] {
+        let name = flag.split('=').next().unwrap();
+        refused(&["search", "sim:hard", flag], 2, &[name, "sim:hard", "udp://"]);
+    }
+}
+
+#[test]
 fn goals_that_cannot_be_met_are_usage_errors() {
     for (goal, says) in [
         ("1", "below 1"),

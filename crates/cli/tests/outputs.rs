@@ -5,7 +5,7 @@ mod command;
 
 use command::{Bench, Ended};
 use std::fs;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 /// Two records, a file of values, a link to a record, and a page of somebody else's beside the first record.
 fn filled() -> Bench {
@@ -242,5 +242,24 @@ fn a_files_name_does_not_steer_the_terminal() {
         let ended = bench.run(words);
         let shown = ended.text + &ended.errors;
         assert!(!shown.is_empty() && !shown.contains('\u{1b}'), "{words:?}: {shown:?}");
+    }
+}
+
+#[test]
+fn what_is_painted_for_a_terminal_arrives_as_it_was_painted() {
+    let bench = filled();
+    let program = env!("CARGO_BIN_EXE_dropline");
+    for verb in
+        ["report a.jsonl", "report a.jsonl b.jsonl", "compare a.jsonl b.jsonl", "trial sim:hard --load=1kpps"]
+    {
+        let on_a_terminal = Command::new("script")
+            .args(["-qec", &format!("{program} {verb}"), "/dev/null"])
+            .current_dir(bench.path("."))
+            .env_remove("NO_COLOR")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let shown = String::from_utf8_lossy(&on_a_terminal.stdout);
+        assert!(shown.contains("\u{1b}[") && !shown.contains('\u{fffd}'), "{verb}: {shown:?}");
     }
 }

@@ -20,7 +20,7 @@ pub mod preset;
 pub mod search;
 mod undisturbed;
 
-pub use algorithm::Algorithm;
+pub use algorithm::{ALGORITHMS, Algorithm};
 pub use belief::{Belief, CurvePoint, Outlook};
 pub use binary::{Binary, BinaryError};
 pub use certified::Certified;

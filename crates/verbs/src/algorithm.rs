@@ -82,6 +82,18 @@ impl AlgorithmPlan {
         }
     }
 
+    /// By what share a bound without a level may be off: a standard deviation and a half to two of what `search-coverage`
+    /// saw bounds scatter by from search to search, on the worst simulated system whose trials are alike.
+    pub fn scatter(self) -> f64 {
+        match self {
+            Self::Binary => 0.07,
+            // Its interval has a level.
+            Self::Credible { .. } => 0.0,
+            Self::Mdr { .. } => 0.035,
+            Self::Mlr { .. } => 0.006,
+        }
+    }
+
     /// Bound on the search's time when the user gives none.
     pub fn default_budget(self) -> Option<Duration> {
         match self {
@@ -199,5 +211,24 @@ impl AlgorithmPlan {
             _ => {}
         }
         Ok(algorithm)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dropline_search::ALGORITHMS;
+
+    #[test]
+    fn what_users_type_is_what_a_record_may_name() {
+        assert_eq!(AlgorithmPlan::all().map(AlgorithmPlan::name), ALGORITHMS);
+    }
+
+    #[test]
+    fn every_bound_without_a_level_scatters() {
+        for algorithm in AlgorithmPlan::all() {
+            let has_a_level = matches!(algorithm, AlgorithmPlan::Credible { .. });
+            assert_eq!(algorithm.scatter() > 0.0, !has_a_level, "{}", algorithm.name());
+        }
     }
 }

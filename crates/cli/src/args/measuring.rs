@@ -98,7 +98,7 @@ pub(crate) struct SearchArgs {
     /// Lowest load to try [default: 1kpps, or what fits the target].
     #[arg(long, value_name = "RATE", help_heading = "Search")]
     pub(crate) min_load: Option<String>,
-    /// Highest load to try [default: what this machine can send, which is measured first].
+    /// Highest load to try [default: what fits the target, for udp:// what this machine can send, which is measured first].
     #[arg(long, value_name = "RATE", help_heading = "Search")]
     pub(crate) max_load: Option<String>,
     /// Stop after this many trials.
@@ -206,7 +206,7 @@ pub(crate) struct TrialArgs {
     /// What to measure, such as udp://HOST:PORT or sim:consistent.
     #[arg(required_unless_present = "scenario")]
     pub(crate) target: Option<String>,
-    /// Load to offer, such as 100kpps or 80Mbit/s; arrival processes with their own clocks take none.
+    /// Load to offer, such as 100kpps or 80Mbit/s; wakeup: has 1kHz and jack: its own rate unless it is given, arrival processes with their own clocks take none.
     #[arg(long, value_name = "RATE", help_heading = "Load")]
     pub(crate) load: Option<String>,
     /// How long packets are sent.
@@ -236,9 +236,9 @@ pub(crate) struct TrafficArgs {
     pub(crate) arrival: String,
     #[arg(long, value_name = "SIZE", conflicts_with = "frame", help = payload())]
     pub(crate) packet: Option<String>,
-    /// Size of the Ethernet frame with its checksum, instead of --packet; a search makes one search for each of
-    /// several sizes, such as 64B,512B.
-    #[arg(long, value_name = "SIZE[,…]")]
+    /// Size of the Ethernet frame with its checksum, instead of --packet; `search` takes several, such as 64B,512B, and
+    /// makes one search for each.
+    #[arg(long, value_name = "SIZE")]
     pub(crate) frame: Option<String>,
     /// Number of streams (source ports), or their shares of the load, such as voice=1,bulk=3.
     #[arg(long, value_name = "N|SHARES", default_value = "1")]

@@ -42,8 +42,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
             out::print_json(&records.iter().map(dropline_report::object).collect::<Vec<_>>())?
         }
         _ if written => {}
-        [record] => out::print(&dropline_report::text(record, style()))?,
-        records => out::print(&dropline_report::text_many(records, style()))?,
+        [record] => out::print_painted(&dropline_report::text(record, style()))?,
+        records => out::print_painted(&dropline_report::text_many(records, style()))?,
     }
     Ok(DONE)
 }

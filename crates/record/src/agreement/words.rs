@@ -2,12 +2,11 @@
 
 use super::{SEEDED, same};
 use crate::{Header, LoadUnit, SearchLine};
-use dropline_search::Preset;
 use dropline_search::mlr::EffectiveDuration;
+use dropline_search::{ALGORITHMS, Preset};
 
-/// The words of each place that has a closed set of them.
+/// The verbs that keep a record.
 const VERBS: [&str; 4] = ["search", "trial", "watch", "compare"];
-const ALGORITHMS: [&str; 4] = ["credible", "mlr", "mdr", "binary"];
 
 pub(super) fn of_header(header: &Header) -> Result<(), String> {
     one_of("verb", &header.verb, &VERBS)?;

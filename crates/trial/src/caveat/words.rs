@@ -31,22 +31,22 @@ impl fmt::Display for Caveat {
                 write!(
                     f,
                     "the arrivals were not as asked: gaps between packets are distributed otherwise, though 99 in 100 \
-                     left within {} us of when they were due, where packets are {} us apart",
-                    lateness_p99_ns.div_ceil(1000),
-                    intended_idt_ns / 1000
+                     left within {} of when they were due, where packets are {} apart",
+                    time(*lateness_p99_ns),
+                    time(*intended_idt_ns)
                 )
             }
             Self::ArrivalsNotKept { lateness_p99_ns, intended_idt_ns } => write!(
                 f,
-                "the arrivals were not as asked: one packet in 100 left {} us late or more, where packets \
-                 are {} us apart",
-                lateness_p99_ns / 1000,
-                intended_idt_ns / 1000
+                "the arrivals were not as asked: one packet in 100 left {} late or more, where packets \
+                 are {} apart",
+                time(*lateness_p99_ns),
+                time(*intended_idt_ns)
             ),
             Self::GeneratorStarved { waited_ns } => write!(
                 f,
                 "the generator waited {} ms for a CPU that others kept busy: its lateness is not the \
-                 target's doing; free a CPU for it, or give it real-time priority (CAP_SYS_NICE)",
+                 target's doing; free a CPU for it, or give it real-time priority where it has none (CAP_SYS_NICE)",
                 waited_ns / 1_000_000
             ),
             Self::GeneratorThrottled { stopped_ns, times, runtime_us, period_us } => write!(
@@ -68,17 +68,17 @@ impl fmt::Display for Caveat {
                 f,
                 "not valid as a judgement of the target: {ours} of {lost} lost packets may not be its doing, for packets \
                  left late in lumps, the CPUs were kept busy by others, a link was down, or a rule of a firewall led \
-                 some streams elsewhere (led away); take such a rule away, free a CPU for the generator and one for the target, raise the generator's CPU quota, give it real-time priority (CAP_SYS_NICE) or \
+                 some streams elsewhere (led away); take such a rule away, free a CPU for the generator and one for the target, raise the generator's CPU quota, give it real-time priority where it has none (CAP_SYS_NICE) or \
                  lower the load: dropline doctor says what disturbs here"
             ),
             Self::DelaysDoubted { delay_p90_ns, lateness_p90_ns } => write!(
                 f,
-                "not valid as a delay of the target: one packet in ten left {} us late or more, and that is in the {} us \
+                "not valid as a delay of the target: one packet in ten left {} late or more, and that is in the {} \
                  and more that one in ten took; the delay from when packets were sent is the target's, at a load that \
-                 came in lumps; free a CPU for the generator, raise its CPU quota, give it real-time priority (CAP_SYS_NICE) or \
+                 came in lumps; free a CPU for the generator, raise its CPU quota, give it real-time priority where it has none (CAP_SYS_NICE) or \
                  lower the load",
-                lateness_p90_ns / 1000,
-                delay_p90_ns / 1000
+                time(*lateness_p90_ns),
+                time(*delay_p90_ns)
             ),
             Self::LinkDown { interface } => write!(
                 f,
@@ -347,9 +347,32 @@ fn refused(error: &str, interface: Option<&str>) -> (String, String) {
     }
 }
 
+/// A time in three digits.
+fn time(ns: u64) -> String {
+    let (scale, unit) = match ns {
+        0..1_000 => return format!("{ns} ns"),
+        1_000..1_000_000 => (1e3, "us"),
+        1_000_000..1_000_000_000 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    };
+    let value = ns as f64 / scale;
+    let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    format!("{value:.digits$} {unit}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_time_is_rounded_to_none_of_a_larger_unit() {
+        let said = Caveat::ArrivalsNotKept { lateness_p99_ns: 137_494_123, intended_idt_ns: 877 }.to_string();
+        assert!(said.contains("left 137 ms late or more, where packets are 877 ns apart"), "{said}");
+        assert_eq!(
+            [0, 999, 1_000, 12_345, 1_500_000_000].map(time),
+            ["0 ns", "999 ns", "1.00 us", "12.3 us", "1.50 s"]
+        );
+    }
 
     #[test]
     fn packets_that_were_refused_are_not_said_to_want_a_cpu() {

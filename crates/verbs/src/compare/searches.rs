@@ -3,6 +3,7 @@
 mod differences;
 
 use super::side::name;
+use crate::algorithm::AlgorithmPlan;
 use crate::resume::going_on;
 use dropline_archive::record_file;
 use dropline_failure::Failure;
@@ -17,10 +18,6 @@ use std::path::Path;
 const ESTIMATOR: &str = "B's limit as a multiple of A's; on logarithms the facing halves of both intervals are added in \
      quadrature (variance estimates recovery, Zou and Donner 2008), bounds without a level are widened by what they were \
      seen to scatter and set end to end; Holm over the goals";
-
-/// By what share bounds without a level may be off: a standard deviation and a half to two of what `search-coverage`
-/// saw them scatter by from search to search, on the worst simulated system whose trials are alike.
-const SCATTER: [(&str, f64); 3] = [("mlr", 0.006), ("mdr", 0.035), ("binary", 0.07)];
 
 /// A search to compare.
 #[derive(Clone, Debug)]
@@ -211,9 +208,7 @@ fn listed(goals: &[GoalLine]) -> String {
 fn limit(answer: &AnswerLine, side: &Searched) -> Limit {
     let scatter = match answer.level {
         Some(_) => 0.0,
-        None => {
-            SCATTER.iter().find(|(name, _)| *name == side.algorithm()).map_or(0.0, |(_, scatter)| *scatter)
-        }
+        None => AlgorithmPlan::parse(side.algorithm()).map_or(0.0, AlgorithmPlan::scatter),
     };
     let denied = Denied::of(&side.record, answer);
     // Another search may find as much more again, either way.

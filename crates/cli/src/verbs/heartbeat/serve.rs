@@ -92,7 +92,9 @@ pub(crate) fn run(args: &HeartbeatServeArgs) -> Result<u8, Failure> {
         note!("metrics at http://{}/metrics", metrics.address());
     }
     let reserved = server.view().counts().receive_buffer_bytes;
-    note!("receive buffer {reserved} B of {} asked for, about {} heartbeats", 2 * buffer, reserved / CHARGE);
+    // The kernel doubles what is asked for, and counts its own overhead against it.
+    let less = if reserved < 2 * buffer { ", less than was asked for (net.core.rmem_max)" } else { "" };
+    note!("receive buffer {} B{less}, room for about {} heartbeats", reserved / 2, reserved / CHARGE);
     if !listen.ip().is_loopback() {
         note!(
             "whoever can send to {} can set its variables: heartbeats carry no key (--from NETWORK)",
