@@ -1,12 +1,15 @@
 //! Keeps a record on disk: a line is written and synced before the next trial begins.
 
+mod refused;
+
 use crate::{reading, whole_file};
-use dropline_failure::{Failure, quoted, quoted_path};
+use dropline_failure::{Failure, quoted_path};
 use dropline_record::record::{header_line, limits_line, result_line, trial_line};
 use dropline_record::{Header, LimitsLine, PacketFile, ReadError, Record, ResultLine, TrialLine};
+use refused::{cannot_go_on, cannot_read, cannot_write, exists_already, full, of_another_record};
 use std::borrow::Cow;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufReader, ErrorKind, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -70,7 +73,11 @@ impl Keeper {
         }
         let file =
             OpenOptions::new().append(true).create_new(true).open(path).map_err(|why| match why.kind() {
-                ErrorKind::AlreadyExists => exists_already(path, header),
+                ErrorKind::AlreadyExists => {
+                    let is_search = |there: Header| there.search.is_some();
+                    let resumable = header.verb == "search" && read_header(path).is_some_and(is_search);
+                    exists_already(path, header, resumable)
+                }
                 _ => cannot_write(path, &why),
             })?;
         lock(&file, path)?;
@@ -279,36 +286,19 @@ fn sync_directory_of(path: &Path) -> io::Result<()> {
     File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }
 
-fn exists_already(path: &Path, header: &Header) -> Failure {
-    let failure = Failure::usage(format!("{} exists already", path.display()));
-    let search =
-        header.verb == "search" && read_record(path).is_ok_and(|there| there.header.search.is_some());
-    match std::fs::metadata(path) {
-        Ok(data) if !data.is_file() => {
-            Failure::usage(format!("{} is not a file that a record can be kept in", path.display()))
-                .advice("name a new file: -o FILE   or keep no record: -o -")
-        }
-        _ if search => failure.advice(format!(
-            "resume it:  dropline search --resume {} {}   or name another: -o FILE",
-            quoted_path(path),
-            quoted(&header.target)
-        )),
-        _ => failure.advice("it is not written over: name another file: -o FILE"),
-    }
-}
-
-/// Times of packets stand where those of a new record would.
-fn of_another_record(packets: &Path) -> Failure {
-    Failure::usage(format!("{} exists already", packets.display()))
-        .advice("it holds the packets of another record: move it away, or name another record: -o FILE")
-}
-
 /// Reads a record from a file.
 ///
 /// # Errors
 /// If it cannot be read, or is no record.
 pub fn read_record(path: &Path) -> Result<Record, Failure> {
     parse(&read_text(path)?, path)
+}
+
+/// The header of a record: nothing that follows it is read. `None` of what is no file, or begins otherwise.
+pub fn read_header(path: &Path) -> Option<Header> {
+    let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
+    let mut file = BufReader::new(is_file.then(|| File::open(path).ok())??);
+    Some(Record::read(&reading::line(&mut file).ok()??).ok()?.header)
 }
 
 /// Writes a record that is whole already into a new file.
@@ -414,47 +404,6 @@ fn lock(file: &File, path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Nothing more can be added.
-fn full(path: &Path) -> Failure {
-    Failure::environment(format!(
-        "{} would become longer than {} MiB, and a longer record is not read: this line was not added",
-        path.display(),
-        MOST_BYTES >> 20
-    ))
-    .advice(
-        "all that stands in it can be read. What fills it are histograms, slices and caveats of trials: let there be \
-         fewer, or search anew into another file: -o FILE",
-    )
-}
-
-fn cannot_read(path: &Path, why: &std::io::Error) -> Failure {
-    Failure::environment(format!("cannot read {}: {why}", path.display()))
-}
-
-/// A search is resumed in the file that holds it.
-fn cannot_go_on(path: &Path, why: &std::io::Error) -> Failure {
-    let named = quoted_path(path);
-    Failure::environment(format!("cannot write {}: {why}", path.display())).advice(format!(
-        "a search that is resumed adds its trials to its record: let it be written to, or resume a copy:  cp {named} \
-         NEW && dropline search --resume NEW"
-    ))
-}
-
-fn cannot_write(path: &Path, why: &std::io::Error) -> Failure {
-    let failure = Failure::environment(format!("cannot write {}: {why}", path.display()));
-    match why.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => failure
-            .advice("what was written before is kept: free some space and resume a search by --resume, or name a file \
-             elsewhere: -o FILE"),
-        ErrorKind::FileTooLarge => failure
-            .advice("what was written before is kept: let files grow (ulimit -f unlimited) and resume a search by --resume"),
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            failure.advice("name a file elsewhere: -o FILE")
-        }
-        _ => failure,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -477,6 +426,23 @@ mod tests {
         keeper.append("ten bytes\n").unwrap();
         assert_eq!(std::fs::metadata(keeper.path().unwrap()).unwrap().len(), MOST_BYTES);
         assert!(keeper.append("\n").is_err());
+    }
+
+    #[test]
+    fn whether_a_search_is_there_to_be_resumed_is_known_by_its_header_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("search.jsonl");
+        let text = include_str!("../../record/tests/records/dropline-1.jsonl");
+        let header = Record::read(text.lines().next().unwrap()).unwrap().header;
+        let begin = || Keeper::begin(&Output::File(path.clone()), &header).unwrap_err().to_string();
+        std::fs::write(&path, header_line(&header)).unwrap();
+        // More than a record may have: whoever reads on learns that, and not what this is.
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(MOST_BYTES + 1).unwrap();
+        let why = begin();
+        assert!(why.contains("exists already") && why.contains("--resume"), "{why}");
+        std::fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert!(begin().contains("is not a file that a record can be kept in"), "a pipe is not waited for");
     }
 
     #[test]

@@ -1,0 +1,71 @@
+//! Why a record is not read or written, and what to do.
+
+use crate::reading;
+use dropline_failure::{Failure, quoted, quoted_path};
+use dropline_record::Header;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// `resumable`: a search is to be kept where another one is.
+pub(super) fn exists_already(path: &Path, header: &Header, resumable: bool) -> Failure {
+    let failure = Failure::usage(format!("{} exists already", path.display()));
+    match std::fs::metadata(path) {
+        Ok(data) if !data.is_file() => {
+            Failure::usage(format!("{} is not a file that a record can be kept in", path.display()))
+                .advice("name a new file: -o FILE   or keep no record: -o -")
+        }
+        _ if resumable => failure.advice(format!(
+            "resume it:  dropline search --resume {} {}   or name another: -o FILE",
+            quoted_path(path),
+            quoted(&header.target)
+        )),
+        _ => failure.advice("it is not written over: name another file: -o FILE"),
+    }
+}
+
+/// Times of packets stand where those of a new record would.
+pub(super) fn of_another_record(packets: &Path) -> Failure {
+    Failure::usage(format!("{} exists already", packets.display()))
+        .advice("it holds the packets of another record: move it away, or name another record: -o FILE")
+}
+
+/// Nothing more can be added.
+pub(super) fn full(path: &Path) -> Failure {
+    Failure::environment(format!(
+        "{} would become longer than {} MiB, and a longer record is not read: this line was not added",
+        path.display(),
+        reading::MOST_BYTES >> 20
+    ))
+    .advice(
+        "all that stands in it can be read. What fills it are histograms, slices and caveats of trials: let there be \
+         fewer, or search anew into another file: -o FILE",
+    )
+}
+
+pub(super) fn cannot_read(path: &Path, why: &io::Error) -> Failure {
+    Failure::environment(format!("cannot read {}: {why}", path.display()))
+}
+
+/// A search is resumed in the file that holds it.
+pub(super) fn cannot_go_on(path: &Path, why: &io::Error) -> Failure {
+    let named = quoted_path(path);
+    Failure::environment(format!("cannot write {}: {why}", path.display())).advice(format!(
+        "a search that is resumed adds its trials to its record: let it be written to, or resume a copy:  cp {named} \
+         NEW && dropline search --resume NEW"
+    ))
+}
+
+pub(super) fn cannot_write(path: &Path, why: &io::Error) -> Failure {
+    let failure = Failure::environment(format!("cannot write {}: {why}", path.display()));
+    match why.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => failure
+            .advice("what was written before is kept: free some space and resume a search by --resume, or name a file \
+             elsewhere: -o FILE"),
+        ErrorKind::FileTooLarge => failure
+            .advice("what was written before is kept: let files grow (ulimit -f unlimited) and resume a search by --resume"),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            failure.advice("name a file elsewhere: -o FILE")
+        }
+        _ => failure,
+    }
+}
