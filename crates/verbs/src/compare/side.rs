@@ -8,11 +8,8 @@ use dropline_record::{CaveatLine, Purpose, Record, TrialLine};
 use dropline_stats::{CountError, Counted, Event, Meaning, Rounding};
 use dropline_trial::{Slice, Trial};
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::Read as _;
 use std::path::Path;
-
-/// A header is a few kilobytes.
-const LONGEST_HEADER: u64 = 1 << 20;
 
 /// Two sides, and how they stand to one another.
 #[derive(Clone, Debug)]
@@ -102,7 +99,11 @@ pub fn turns(record: &Record, name: &str) -> Result<Pair, Failure> {
     Ok(Pair { a: of(&a)?, b: of(&b)?, interleaved: true, seed, doubts: Vec::new() })
 }
 
-fn side(path: &Path) -> Result<Side, Failure> {
+/// One of them.
+///
+/// # Errors
+/// If it cannot be read, or holds no delays.
+pub(super) fn side(path: &Path) -> Result<Side, Failure> {
     let name = name(path);
     let record = looks_like_a_record(path).then(|| record_file::read_record(path)).transpose()?;
     let side = match record {
@@ -160,17 +161,6 @@ fn looks_like_a_record(path: &Path) -> bool {
     // Other writers of JSON put blanks between its words.
     let first: String = String::from_utf8_lossy(&first).split_whitespace().collect();
     read.is_ok() && first.starts_with("{\"line\":\"header\"")
-}
-
-/// The verb that made a record; `None` of another file.
-pub(super) fn verb(path: &Path) -> Option<String> {
-    if !looks_like_a_record(path) {
-        return None;
-    }
-    let mut header = String::new();
-    BufReader::new(File::open(path).ok()?.take(LONGEST_HEADER)).read_line(&mut header).ok()?;
-    let header: serde_json::Value = serde_json::from_str(&header).ok()?;
-    Some(header.get("verb")?.as_str()?.to_owned())
 }
 
 /// Each trial is a block, or each of its time slices where they are wanted and all trials have them.
