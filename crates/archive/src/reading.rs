@@ -34,6 +34,9 @@ pub enum Unread {
     /// It goes on beyond what is read.
     #[error("it has more than {} MiB, and so much is not read: a device or an endless pipe?", .0 >> 20)]
     Endless(u64),
+    /// It is read only as a file, so that nobody waits for what may never come.
+    #[error("it is not a file")]
+    NoFile,
     /// It is read as text.
     #[error("byte {0} is not text")]
     NotText(usize),
@@ -165,6 +168,14 @@ pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
     rest(Vec::new(), &mut Source::open(path)?, most)
 }
 
+/// The bytes of what nobody meant to be a pipe: a file that lies beside another, or that another names.
+///
+/// # Errors
+/// As [`bytes`], and if it is no file: then it is not opened.
+pub fn file_bytes(path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
+    if std::fs::metadata(path)?.is_file() { bytes(path, most) } else { Err(Unread::NoFile) }
+}
+
 /// A file's text.
 ///
 /// # Errors
@@ -224,6 +235,21 @@ mod tests {
         for (head, source) in [(&b"ab"[..], &b"cdef"[..]), (b"abcdef", b""), (b"", b"abcdefgh")] {
             assert!(matches!(read(head, source), Err(Unread::Endless(5))));
         }
+    }
+
+    #[test]
+    fn what_nobody_meant_to_be_a_pipe_is_read_only_where_it_is_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for other in [pipe.as_path(), directory.path(), Path::new("/dev/zero")] {
+            let why = file_bytes(other, 10).unwrap_err();
+            assert!(matches!(why, Unread::NoFile), "{}: {why}", other.display());
+        }
+        let file = directory.path().join("file");
+        assert!(file_bytes(&file, 10).unwrap_err().is_missing());
+        std::fs::write(&file, "0123456789").unwrap();
+        assert_eq!(file_bytes(&file, 10).unwrap(), b"0123456789");
     }
 
     #[test]

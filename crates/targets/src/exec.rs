@@ -197,7 +197,9 @@ impl Program {
                 why.to_string(),
                 "an answer is one line of JSON in UTF-8: let the program print nothing else to stdout",
             ),
-            Unread::Io(_) | Unread::Again => (why.to_string(), "finished trials are kept; mend the program"),
+            Unread::Io(_) | Unread::Again | Unread::NoFile => {
+                (why.to_string(), "finished trials are kept; mend the program")
+            }
         };
         Failure::environment(format!("the answer of {:?} to trial {trial} cannot be read: {why}", self.name))
             .advice(advice)

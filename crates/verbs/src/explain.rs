@@ -46,19 +46,31 @@ pub fn explain(path: &Path) -> Result<Explained, Failure> {
     Ok(Explained { record, explanation })
 }
 
-/// The explanation of a record whose packets were kept; `None` where there is nothing to explain from.
-pub fn explanation_of(path: &Path, record: &Record) -> Option<Explanation> {
+/// The explanation of a record whose packets were kept; `None` where there is nothing to explain from. Why what was kept
+/// cannot be read becomes a doubt of the record.
+pub fn explanation_of(path: &Path, record: &mut Record) -> Option<Explanation> {
     record.trials.last()?.packets.as_ref()?;
-    explain(path).ok().map(|explained| explained.explanation)
+    let beside = packets_beside(path);
+    match explain(path) {
+        Ok(explained) => Some(explained.explanation),
+        Err(why) => {
+            if beside.exists() {
+                let text = format!("the trial's loss is not explained: {}", why);
+                record.reading.push(CaveatLine::said("packets_unread", text));
+            }
+            None
+        }
+    }
 }
 
 fn packets(path: &Path, record: &Record, trial: &TrialLine) -> Result<PacketFile, Failure> {
     let Some(kept) = &trial.packets else { return Err(not_kept(path, record, trial)) };
     let beside = packets_beside(path);
-    let bytes = reading::bytes(&beside, reading::MOST_PACKETS).map_err(|why| match why.is_missing() {
-        true => not_kept(path, record, trial),
-        false => why.of(&beside),
-    })?;
+    let bytes =
+        reading::file_bytes(&beside, reading::MOST_PACKETS).map_err(|why| match why.is_missing() {
+            true => not_kept(path, record, trial),
+            false => why.of(&beside),
+        })?;
     let file = PacketFile::read(&bytes)
         .map_err(|why| Failure::environment(format!("{}: {why}", beside.display())))?;
     let same = match &kept.identity {

@@ -9,8 +9,9 @@ use dropline_record::Record;
 use dropline_verbs::explain::explanation_of;
 
 pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
-    let records: Vec<Record> = args.files.iter().map(|path| read_record(path)).collect::<Result<_, _>>()?;
-    let explanation = match records.as_slice() {
+    let mut records: Vec<Record> =
+        args.files.iter().map(|path| read_record(path)).collect::<Result<_, _>>()?;
+    let explanation = match records.as_mut_slice() {
         [record] => explanation_of(&args.files[0], record),
         _ => None,
     };
