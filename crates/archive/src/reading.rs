@@ -18,7 +18,7 @@ pub const STDIN: &str = "-";
 
 /// The longest record, imported file or recording: some thousand searches.
 pub const MOST_BYTES: u64 = 256 << 20;
-/// The longest file with the times of each packet.
+/// The longest file with the times of each packet, which dropline wrote itself.
 pub const MOST_PACKETS: u64 = 1 << 30;
 /// The longest file of settings.
 pub const MOST_SETTINGS: u64 = 1 << 20;
@@ -163,9 +163,16 @@ impl Rereadable {
 /// A file's bytes; those of standard input where `-` is named.
 ///
 /// # Errors
-/// If it cannot be read, or has more than `most`.
+/// If it cannot be read, or has more than `most`: a file is not begun then. What is no file is read up to [`MOST_BYTES`]
+/// at most.
 pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
-    rest(Vec::new(), &mut Source::open(path)?, most)
+    let mut source = Source::open(path)?;
+    let found = source.metadata()?;
+    if found.is_file() && found.len() > most {
+        return Err(Unread::Endless(most));
+    }
+    let most = if found.is_file() { most } else { most.min(MOST_BYTES) };
+    rest(Vec::new(), &mut source, most)
 }
 
 /// The bytes of what nobody meant to be a pipe: a file that lies beside another, or that another names.
@@ -235,6 +242,16 @@ mod tests {
         for (head, source) in [(&b"ab"[..], &b"cdef"[..]), (b"abcdef", b""), (b"", b"abcdefgh")] {
             assert!(matches!(read(head, source), Err(Unread::Endless(5))));
         }
+    }
+
+    #[test]
+    fn what_is_no_file_is_read_up_to_the_bound_of_all_readers_and_a_longer_file_is_not_begun() {
+        let why = bytes(Path::new("/dev/zero"), MOST_PACKETS).unwrap_err();
+        assert!(matches!(why, Unread::Endless(MOST_BYTES)), "{why}");
+        let directory = tempfile::tempdir().unwrap();
+        let long = directory.path().join("long");
+        File::create(&long).unwrap().set_len(MOST_PACKETS << 10).unwrap();
+        assert!(matches!(bytes(&long, MOST_PACKETS), Err(Unread::Endless(MOST_PACKETS))));
     }
 
     #[test]

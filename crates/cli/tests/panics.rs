@@ -178,7 +178,7 @@ fn what_has_no_end_is_refused_with_the_bound_that_it_passed() {
         (&["import", zero, "-o", "i.jsonl", "--from=hlog"], "more than 256 MiB"),
         (&["fit", zero], "line 1"),
         (&["compare", zero, zero], "line 1"),
-        (&["trial", "sim:hard", "--arrival=replay:/dev/zero", "-o-"], "more than 1024 MiB"),
+        (&["trial", "sim:hard", "--arrival=replay:/dev/zero", "-o-"], "more than 256 MiB"),
         (&["trial", "flowgraph:ctf:trace", "-o-"], "more than 64 MiB"),
         (&["experiment", "search-coverage", "--runs=1", "--keep=/dev/zero"], "more than 256 MiB"),
     ];

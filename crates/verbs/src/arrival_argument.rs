@@ -1,6 +1,6 @@
 //! Arrival processes as users write them; files are read here.
 
-use dropline_archive::reading;
+use dropline_archive::reading::{self, Unread};
 use dropline_failure::Failure;
 use dropline_record::PacketFile;
 use dropline_trial::arrival::{KINDS, read_times};
@@ -82,9 +82,10 @@ pub fn scheduled(arrival: &Arrival) -> Result<(), Failure> {
 
 /// Departure times of a `RECORD.packets`, or of a text with a number of nanoseconds a line.
 fn times(name: &str) -> Result<Vec<u64>, String> {
-    let bytes = reading::bytes(Path::new(name), reading::MOST_PACKETS)
-        .map_err(|why| format!("cannot be read: {why}"))?;
+    let path = Path::new(name);
+    let unread = |why: Unread| format!("cannot be read: {why}");
     if name.ends_with(PacketFile::SUFFIX) {
+        let bytes = reading::bytes(path, reading::MOST_PACKETS).map_err(unread)?;
         let file = PacketFile::read(&bytes).map_err(|why| why.to_string())?;
         if file.missing > 0 {
             let kept = file.times.len();
@@ -97,8 +98,11 @@ fn times(name: &str) -> Result<Vec<u64>, String> {
         }
         return Ok(file.times.iter().filter_map(|packet| packet.left_ns).collect());
     }
-    let text = String::from_utf8(bytes).map_err(|_| {
-        format!("is not text with a number of ns a line, and not named …{} either", PacketFile::SUFFIX)
+    let text = reading::text(path, reading::MOST_BYTES).map_err(|why| match why {
+        Unread::NotText(_) => {
+            format!("is not text with a number of ns a line, and not named …{} either", PacketFile::SUFFIX)
+        }
+        why => unread(why),
     })?;
     read_times(&text).map_err(|why| why.to_string())
 }
