@@ -137,6 +137,11 @@ impl Events {
         })
     }
 
+    /// No path is where no event was.
+    fn seen(&self, mu: f64) -> f64 {
+        mu.clamp(self.cells[0].0, self.cells[self.cells.len() - 1].1)
+    }
+
     /// Centres drawn from the events, half of them evenly over the range so that rare paths are found.
     fn random(&self, k: usize, rng: &mut rand_chacha::ChaCha8Rng) -> Vec<Component> {
         let middle =
@@ -208,7 +213,7 @@ impl Events {
             .chunks(3)
             .map(|c| Component {
                 weight: c[0].exp() / total,
-                mu: c[1],
+                mu: self.seen(c[1]),
                 sigma: c[2].exp().max(self.narrowest),
             })
             .collect();
@@ -247,10 +252,12 @@ impl Events {
                 }
                 // In deviations from the old centre: what is subtracted is small.
                 let shift = mean / weight;
-                let variance = (square / weight - shift * shift).max(0.0);
+                let mu = self.seen(component.mu + component.sigma * shift);
+                let moved = (mu - component.mu) / component.sigma;
+                let variance = (square / weight - 2.0 * moved * shift + moved * moved).max(0.0);
                 Component {
                     weight: weight / self.n,
-                    mu: component.mu + component.sigma * shift,
+                    mu,
                     sigma: (component.sigma * variance.sqrt()).max(self.narrowest),
                 }
             })

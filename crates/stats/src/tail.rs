@@ -6,6 +6,7 @@ use crate::simplex::{EXACT, golden, minimum};
 use crate::special::{Tails, beta_quantile, normal_tails};
 use crate::{Binned, Cell, Law};
 use rand::Rng as _;
+use std::ops::RangeInclusive;
 
 /// Name of the estimator.
 pub const ESTIMATOR: &str = "share beyond the threshold with Clopper and Pearson's interval; generalised Pareto law of \
@@ -200,7 +201,8 @@ impl TailShape {
         let mean = cells.iter().map(|cell| cell.count as f64 * steps(cell)).sum::<f64>() / n;
         let stop = 1.0 / (1.0 + mean);
         let geometric = n * (stop.ln() + mean * (-stop).ln_1p());
-        let (bump, at) = bump(&cells, from - tick / 2.0);
+        let lowest = binned.cells()[0].low;
+        let (bump, at) = bump(&cells, from - tick / 2.0, lowest..=last.high);
         let seen = cells.iter().map(|cell| (steps(cell), cell.count));
         let uniform_distance = flat_distance(seen, k, ticks);
         let mut rng = seeded(seed);
@@ -257,20 +259,19 @@ fn flat_distance(events: impl Iterator<Item = (f64, u64)>, count: u64, ticks: f6
     distance
 }
 
-/// The most likely normal law cut off below `start`: log likelihood, mean and deviation.
-fn bump(cells: &[&Cell], start: f64) -> (f64, (f64, f64)) {
+/// The most likely normal law cut off below `start` with its centre where there are events: log likelihood, mean and
+/// deviation.
+fn bump(cells: &[&Cell], start: f64, seen: RangeInclusive<f64>) -> (f64, (f64, f64)) {
     let n: f64 = cells.iter().map(|cell| cell.count as f64).sum();
     let mean = cells.iter().map(|cell| cell.count as f64 * cell.value).sum::<f64>() / n;
     let spread = (cells.iter().map(|cell| cell.count as f64 * (cell.value - mean).powi(2)).sum::<f64>() / n)
         .sqrt()
         .max(cells[0].high - cells[0].low);
+    // A slope that never ends is geometric: no peak is where nothing was seen.
+    let law = |at: &[f64]| ((mean + spread * at[0]).clamp(*seen.start(), *seen.end()), at[1].exp());
     let mut loss = |at: &[f64]| {
-        let (mu, sigma) = (mean + spread * at[0], at[1].exp());
+        let (mu, sigma) = law(at);
         let tails = |x: f64| -> Tails { normal_tails((x - mu) / sigma) };
-        // A slope that never ends is geometric: the law's centre stays near what was seen.
-        if at[0] < -50.0 {
-            return f64::INFINITY;
-        }
         let beyond = tails(start).above;
         cells
             .iter()
@@ -278,7 +279,7 @@ fn bump(cells: &[&Cell], start: f64) -> (f64, (f64, f64)) {
             .sum()
     };
     let found = minimum(&mut loss, &[0.0, spread.ln()], &[0.3, 0.3], EXACT);
-    (-found.value, (mean + spread * found.at[0], found.at[1].exp()))
+    (-found.value, law(&found.at))
 }
 
 #[cfg(test)]
@@ -336,6 +337,29 @@ mod tests {
         }
         let (gain, p) = Excess::of(&binned(IOZONE64), 42.0).unwrap().against_exponential();
         assert!((gain - 6.100).abs() < 5e-3 && (p - 0.0135).abs() < 2e-4, "{gain} {p}");
+    }
+
+    #[test]
+    fn no_bump_is_where_nothing_was_seen() {
+        // As delays fall: the most likely centre of a normal law would be far below zero.
+        let falling: Vec<(i64, u64)> =
+            (0..60).map(|at| (100 + at, (4000.0 * (-0.1 * at as f64).exp()) as u64)).collect();
+        let rising: Vec<(i64, u64)> = falling.iter().map(|(at, count)| (300 - at, *count)).collect();
+        for events in [falling, rising] {
+            let counted = crate::Counted::ticks(crate::Meaning::default(), events, None).unwrap();
+            let binned = counted.binned();
+            let cells = binned.cells();
+            let (lowest, highest) = (cells[0].low, cells[cells.len() - 1].high);
+            let found = TailShape::of(&binned, lowest.ceil(), 7).unwrap();
+            assert!((lowest..=highest).contains(&found.bump_at.0), "{found:?}");
+            for kind in [crate::mixture::Kind::Normal, crate::mixture::Kind::Lognormal] {
+                for component in
+                    crate::mixture::mixtures(&binned, kind, 7).iter().flat_map(|found| &found.components)
+                {
+                    assert!((lowest..=highest).contains(&component.median(kind)), "{component:?}");
+                }
+            }
+        }
     }
 
     #[test]
