@@ -161,6 +161,10 @@ pub fn failure(why: &UdpError) -> Failure {
              and then what it likes is udp://{target}?reply=any; one whose answers begin otherwise is measured by what \
              comes to its socket, udp://{target}?reply=none"
         )),
+        UdpError::NoAnswer { from: Some(_), .. } => failure.advice(
+            "the service answers from another socket than the one that it was asked at, or from another address of its \
+             host: let it answer from the socket that heard the request, or bind that to the address that is named here",
+        ),
         UdpError::NoAnswer { target, .. } => failure.advice(format!(
             "a service that echoes each packet is needed; one that sends nothing back is udp://{target}?reply=none; \
              where a rule of a firewall leads that address elsewhere, packets are not let follow: name what is behind it"

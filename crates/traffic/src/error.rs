@@ -17,7 +17,7 @@ pub enum UdpError {
         sent: u64,
     },
     /// Packets leave and nothing ever came back: not an echo service, or something in between drops all.
-    #[error("{} sent to {target} and {}", packets_were(*sent), what_came(*others))]
+    #[error("{} sent to {target} and {}", packets_were(*sent), what_came(*others, *from))]
     NoAnswer {
         /// Where packets went.
         target: SocketAddr,
@@ -25,6 +25,8 @@ pub enum UdpError {
         sent: u64,
         /// What the target sent back instead: no packet's answer, as far as can be told.
         others: u64,
+        /// Where an answer came from that no socket hears which asked the target alone.
+        from: Option<SocketAddr>,
         /// How long an answer was waited for after the last of them.
         waited: Duration,
     },
@@ -291,10 +293,11 @@ fn packets_were(number: u64) -> String {
 }
 
 /// What came of packets that nobody answered.
-fn what_came(others: u64) -> String {
-    match others {
-        0 => "none was answered".into(),
-        1 => "1 reply came, but it is none of them".into(),
+fn what_came(others: u64, from: Option<SocketAddr>) -> String {
+    match (others, from) {
+        (_, Some(from)) => format!("none was answered from there: an answer comes from {from}"),
+        (0, None) => "none was answered".into(),
+        (1, None) => "1 reply came, but it is none of them".into(),
         _ => format!("{} replies came, but none of them is one of these packets", grouped(others)),
     }
 }

@@ -61,6 +61,15 @@ pub(crate) fn connect(target: SocketAddr, payload: u32) -> Result<UdpSocket, Udp
     connect_from(Sources::default().of_stream(0, target), Leash::towards(target.ip()), target, payload)
 }
 
+/// A socket that packets go from to a target as from [`connect`]'s, and that hears of every address.
+pub(crate) fn unconnected(target: SocketAddr) -> Result<UdpSocket, UdpError> {
+    let leash = Leash::towards(target.ip()).map_err(|why| UdpError::NoLeash { target, why })?;
+    let socket = UdpSocket::bind(leash.source(Sources::default().of_stream(0, target)))
+        .map_err(UdpError::system("opening a socket"))?;
+    leash.bind(&socket, target).map_err(UdpError::system("opening a socket"))?;
+    Ok(socket)
+}
+
 /// The same from a source of ours. No packet leaves through a socket that is not held on this machine.
 pub(crate) fn connect_from(
     source: SocketAddr,

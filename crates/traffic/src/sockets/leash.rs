@@ -70,7 +70,8 @@ impl Leash {
         }
     }
 
-    fn bind(&self, socket: &UdpSocket, target: SocketAddr) -> io::Result<()> {
+    /// The same without connecting it: for a packet that names its target.
+    pub(super) fn bind(&self, socket: &UdpSocket, target: SocketAddr) -> io::Result<()> {
         let socket = SockRef::from(socket);
         socket.bind_device_by_index_v4(Some(self.interface))?;
         if target.is_ipv6() {

@@ -4,12 +4,12 @@ use crate::error::{UdpError, nothing_as_none};
 use crate::losses::counting::Counting;
 use crate::packet::attribution::{Whose, salt};
 use crate::packet::frame::Head;
-use crate::sockets::connection::connect;
+use crate::sockets::connection::{connect, unconnected};
 use crate::sys::{Exit, ReceiveBatch, SendBatch, report_refusals, wait_readable};
 use crate::target::{Reply, UdpTarget};
 use dropline_payload::{Message, Tags, Verdict};
 use dropline_trial::TrafficProfile;
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -68,9 +68,24 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
         Some(&median) => Ok(Probe { round_trip_ns: Some(median) }),
         None => {
             let (target, sent, others) = (target.address, sent.len() as u64, hearing.others);
-            Err(UdpError::NoAnswer { target, sent, others, waited: begun.elapsed() })
+            let waited = begun.elapsed();
+            let from = if others == 0 { answers_from(target, whose, payload) } else { None };
+            Err(UdpError::NoAnswer { target, sent, others, from, waited })
         }
     }
+}
+
+/// Where else the answer to a packet comes from, where one does: a socket is asked by that hears of every address.
+fn answers_from(target: SocketAddr, whose: Whose, payload: u32) -> Option<SocketAddr> {
+    let socket = unconnected(target).ok()?;
+    socket.set_read_timeout(Some(ANSWER_WITHIN)).ok()?;
+    let packet = Message::Packet { tag: whose.tag(), index: PROBES, reply_wanted: true };
+    let mut bytes = vec![0; payload as usize];
+    let header = packet.header();
+    bytes[..header.len()].copy_from_slice(&header);
+    socket.send_to(&bytes, target).ok()?;
+    let (_, from) = socket.recv_from(&mut bytes).ok()?;
+    (from != target).then_some(from)
 }
 
 /// What comes back.

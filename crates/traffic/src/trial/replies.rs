@@ -81,8 +81,8 @@ impl Replies {
                 self.has_answered = true;
                 Ok(())
             }
-            Err(UdpError::NoAnswer { target, waited, others, .. }) => {
-                Err(UdpError::NoAnswer { target, sent: trial.offered, others, waited })
+            Err(UdpError::NoAnswer { target, waited, others, from, .. }) => {
+                Err(UdpError::NoAnswer { target, sent: trial.offered, others, from, waited })
             }
             Err(other) => Err(other),
         }

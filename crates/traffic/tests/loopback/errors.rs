@@ -33,9 +33,21 @@ fn a_probe_tells_a_closed_port_from_a_silent_target_and_from_one_that_answers() 
     assert!(matches!(asked(closed_port()), Err(UdpError::Closed { .. })));
     let silent = OddTarget::start(|_, _, _, _| {});
     let Err(UdpError::NoAnswer { sent, .. }) = asked(silent.address) else { panic!("it is silent") };
-    assert_eq!(silent.stop(), sent);
+    // One more asked whether an answer comes from elsewhere.
+    assert_eq!(silent.stop(), sent + 1);
     let responder = Responder::default().start().unwrap();
     assert!(asked(responder.address()).unwrap().round_trip_ns.is_some());
+}
+
+#[test]
+fn an_answer_from_another_socket_is_named_with_its_address_and_is_no_silence() {
+    let other = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let from = other.local_addr().unwrap();
+    let target = OddTarget::start(move |_, _, bytes, source| drop(other.send_to(bytes, source)));
+    let refused = probe(echo(target.address), &profile(), &AtomicBool::new(false)).unwrap_err();
+    let UdpError::NoAnswer { from: found, others: 0, .. } = refused else { panic!("{refused}") };
+    assert_eq!(found, Some(from));
+    assert!(refused.to_string().contains(&format!("an answer comes from {from}")), "{refused}");
 }
 
 #[test]
