@@ -62,7 +62,7 @@ pub struct Sent {
     pub intended: u64,
     /// Heartbeats that left.
     pub offered: u64,
-    /// Heartbeats that the system did not take, by errno.
+    /// Heartbeats that the system did not take, by errno; and what was reported of the last that left.
     pub refused: BTreeMap<String, u64>,
     /// How much later than due each left.
     pub lateness: Histogram,
@@ -79,8 +79,14 @@ impl Sending {
             .map_err(|why| Failure::environment(format!("cannot send to {}: {why}", self.target)))?;
         socket.set_nonblocking(true).map_err(Failure::environment)?;
         let departures = Departures::new(self);
-        offer(&socket, departures, None, stop, |_, _| {})
-            .map_err(|why| Failure::environment(format!("cannot send to {}: {why}", self.target)))
+        let mut sent = offer(&socket, departures, None, stop, |_, _| {})
+            .map_err(|why| Failure::environment(format!("cannot send to {}: {why}", self.target)))?;
+        // What comes about the last of them is told to no heartbeat after it.
+        std::thread::sleep(REPORTS_WITHIN);
+        if let Ok(Some(why)) = socket.take_error() {
+            *sent.refused.entry(errno_name(&why)).or_default() += 1;
+        }
+        Ok(sent)
     }
 }
 
@@ -152,6 +158,8 @@ fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// A host of this machine or its namespaces has reported by then that nothing listens.
+const REPORTS_WITHIN: Duration = Duration::from_millis(20);
 /// How long before a deadline sleep ends and waiting awake begins.
 const AWAKE: Duration = Duration::from_micros(60);
 /// The longest sleep without a look at whether the user wants to stop.
@@ -295,6 +303,16 @@ mod tests {
     }
 
     #[test]
+    fn where_nobody_listens_even_the_only_heartbeat_is_said_to_be_refused() {
+        let mut sending = sending(Spread::Together, Value::Count);
+        sending.target = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        (sending.variables, sending.duration) = (vec![3], Some(Duration::from_nanos(1)));
+        let sent = sending.run(&AtomicBool::new(false)).unwrap();
+        assert_eq!((sent.intended, sent.offered), (1, 1), "it left");
+        assert_eq!(sent.refused, BTreeMap::from([("ECONNREFUSED".to_owned(), 1)]));
+    }
+
+    #[test]
     fn what_left_is_what_arrives_on_loopback() {
         let inside = UdpSocket::bind("127.0.0.1:0").unwrap();
         let mut sending = sending(Spread::Even, Value::Count);
@@ -303,6 +321,7 @@ mod tests {
         sending.duration = Some(Duration::from_millis(40));
         let sent = sending.run(&AtomicBool::new(false)).unwrap();
         assert_eq!((sent.intended, sent.offered, sent.lateness.count()), (40, 40, 40));
+        assert!(sent.refused.is_empty());
         let mut bytes = [0; 16];
         for (_, expected) in Departures::new(&sending) {
             let length = inside.recv(&mut bytes).unwrap();

@@ -78,7 +78,7 @@ pub(crate) fn run(args: &HeartbeatSendArgs) -> Result<u8, Failure> {
     } else {
         out::print(&text(&sent))?;
     }
-    Ok(if sent.offered == sent.intended { DONE } else { INVALID })
+    Ok(if sent.offered == sent.intended && sent.refused.is_empty() { DONE } else { INVALID })
 }
 
 fn sending(args: &HeartbeatSendArgs) -> Result<Sending, Failure> {
