@@ -251,6 +251,7 @@ impl Scene {
         for (from, to) in [
             ("cargo run --release -p dropline -- ", "dropline "),
             // What another program wrote is there already.
+            ("fio --name=read --rw=randread --size=16m --output-format=json+ --output=fio.json && ", ""),
             ("cyclictest -m -p 95 -a -i 1000 -l 100000 -h 400 -q > quiet.hist && ", ""),
             ("127.0.0.1:7007", &self.services[0].address),
             ("127.0.0.1:7008", &self.services[1].address),
