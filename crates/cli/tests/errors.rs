@@ -322,3 +322,13 @@ fn what_cannot_be_explained_says_how_it_could() {
         error.errors
     );
 }
+
+#[test]
+fn a_search_is_repeated_so_often_as_can_be_held_and_the_error_names_that_bound() {
+    let often = "4294967295";
+    refused(&["search", "sim:hard", "--repeat", often, "-q", "-o-"], 2, &["1..=1000"]);
+    let directory = tempfile::tempdir().unwrap();
+    let scenario = directory.path().join("often.toml");
+    std::fs::write(&scenario, format!("target = \"sim:hard\"\nrepeat = {often}\n")).unwrap();
+    refused(&["search", "--scenario", scenario.to_str().unwrap(), "-q", "-o-"], 2, &["1..=1000"]);
+}

@@ -105,7 +105,8 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "N", help_heading = "Search", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_trials: Option<u64>,
     /// Repeat the search this often, and show how much the answers differ.
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search", value_parser = clap::value_parser!(u32).range(1..))]
+    // All of them are shown together, so all are held.
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
     /// Afterwards, measure delay percentiles at these shares of each goal's load, such as 90%,50%,10%.
     #[arg(long, value_name = "SHARES", help_heading = "Search")]

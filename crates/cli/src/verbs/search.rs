@@ -73,8 +73,8 @@ fn fresh(args: &SearchArgs, conditions: &mut Conditions, progress: &mut Progress
         }
     })?;
     conditions.generator_limit = limit;
-    let repeat = args.repeat.max(1);
-    let count = u32::try_from(plans.len()).unwrap_or(u32::MAX) * repeat;
+    let repeat = args.repeat;
+    let count = u32::try_from(plans.len()).unwrap_or(u32::MAX).saturating_mul(repeat);
     let mut finished = Vec::new();
     let mut paths = Vec::new();
     let searches = plans.iter().flat_map(|plan| (1..=repeat).map(move |number| (plan, number)));
