@@ -263,3 +263,23 @@ fn what_is_painted_for_a_terminal_arrives_as_it_was_painted() {
         assert!(shown.contains("\u{1b}[") && !shown.contains('\u{fffd}'), "{verb}: {shown:?}");
     }
 }
+
+#[test]
+fn a_directory_for_plots_is_not_left_behind_where_none_could_be_written() {
+    let bench = filled();
+    for directory in ["new/deep", "plots"] {
+        let line = format!(
+            "trap '' XFSZ; ulimit -f 1; exec {} report a.jsonl --svg {directory}",
+            env!("CARGO_BIN_EXE_dropline")
+        );
+        let ended = std::process::Command::new("sh")
+            .args(["-c", &line])
+            .current_dir(bench.path("."))
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.code() == Some(4) && errors.contains("cannot write"), "{errors}");
+    }
+    assert!(!bench.path("new").exists());
+    assert!(bench.path("plots").is_dir(), "one that was there stays");
+}

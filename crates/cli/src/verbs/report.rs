@@ -7,6 +7,7 @@ use dropline_archive::record_file::read_record;
 use dropline_failure::Failure;
 use dropline_record::Record;
 use dropline_verbs::explain::explanation_of;
+use std::path::Path;
 
 pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
     let mut records: Vec<Record> =
@@ -27,14 +28,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
         written = true;
     }
     if let Some(directory) = &args.svg {
-        std::fs::create_dir_all(directory)
-            .map_err(|why| Failure::environment(format!("cannot create {}: {why}", directory.display())))?;
         let explained = explanation.iter().flat_map(dropline_report::explained_svgs);
-        for (name, svg) in dropline_report::svgs(&records).into_iter().chain(explained) {
-            let path = directory.join(name);
-            out::draw(&path, &svg)?;
-            out::print(&format!("plot  {}", path.display()))?;
-        }
+        draw_svgs(directory, dropline_report::svgs(&records).into_iter().chain(explained))?;
         written = true;
     }
     match records.as_slice() {
@@ -47,4 +42,23 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
         records => out::print_painted(&dropline_report::text_many(records, style()))?,
     }
     Ok(DONE)
+}
+
+/// Draws plots into a directory, which is made where it is missing, and is not left behind without one.
+fn draw_svgs(directory: &Path, svgs: impl Iterator<Item = (String, String)>) -> Result<(), Failure> {
+    let missing: Vec<&Path> = directory.ancestors().take_while(|path| !path.exists()).collect();
+    let made = std::fs::create_dir_all(directory)
+        .map_err(|why| Failure::environment(format!("cannot create {}: {why}", directory.display())));
+    let drawn = made.and_then(|()| {
+        for (name, svg) in svgs {
+            let path = directory.join(name);
+            out::draw(&path, &svg)?;
+            out::print(&format!("plot  {}", path.display()))?;
+        }
+        Ok(())
+    });
+    drawn.inspect_err(|_| {
+        // One in which a plot is stays.
+        missing.iter().for_each(|path| drop(std::fs::remove_dir(path)));
+    })
 }
