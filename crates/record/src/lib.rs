@@ -46,7 +46,7 @@ pub use header::{GoalLine, Header, LimitsLine, MdrLine, PartLine, ProfileLine, S
 pub use injected::{Injected, InjectedModeLine};
 pub use packets::{PacketFile, PacketFileError};
 pub use passages_line::PassagesLine;
-pub use record::{ReadError, Record};
+pub use record::{BROKEN, ReadError, Record};
 pub use result_line::{
     AnswerLine, CertifiedLine, CurveLine, DelayAtLine, OutlookLine, ResultLine, ResultWord,
 };

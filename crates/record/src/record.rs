@@ -298,6 +298,9 @@ fn header(line: &str) -> Result<Header, ReadError> {
     }
 }
 
+/// Code of the doubt that says what ended a search before its time. It is about this run alone, and not kept.
+pub const BROKEN: &str = "search_broken";
+
 /// What a search that was cut off knew after its last trial.
 fn cut_off(search: &SearchLine, trials: &[TrialLine]) -> Vec<AnswerLine> {
     let known = trials.iter().rev().find(|trial| !trial.bounds.is_empty());

@@ -2,7 +2,7 @@
 
 use crate::denial::Denied;
 use crate::json_word::word;
-use dropline_record::{AnswerLine, Record, ResultWord};
+use dropline_record::{AnswerLine, BROKEN, Record, ResultWord};
 
 /// In a word or two, whether an answer of a record stands, and as what: `narrow`, `doubted`, `irregular: unfinished`.
 pub fn standing(record: &Record, answer: &AnswerLine) -> String {
@@ -43,6 +43,11 @@ impl Standing {
     /// By the words of the record, so that later ones are shown too; a doubt goes before an answer.
     pub(crate) fn of(record: &Record, answer: &AnswerLine) -> Self {
         let standing = Self::stated(answer);
+        if let (Self::Unfinished, Some(broken)) =
+            (&standing, record.reading.iter().find(|doubt| doubt.code == BROKEN))
+        {
+            return Self::Other(format!("unfinished, {}", broken.text));
+        }
         let deniable = standing.settled() || matches!(standing, Self::AtMaximum { .. });
         match Denied::of(record, answer) {
             Some(denied) if deniable => Self::Doubted(denied),

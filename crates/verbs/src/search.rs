@@ -8,7 +8,7 @@ use dropline_archive::record_file::{Keeper, Output, read_record};
 use dropline_archive::{clock, environment};
 use dropline_failure::{Failure, quoted};
 use dropline_record::{
-    AnswerLine, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, GoalLine, Header, LoadUnit, OutlookLine,
+    AnswerLine, BROKEN, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, GoalLine, Header, LoadUnit, OutlookLine,
     ProfileLine, Purpose, Record, ResultLine, TrialLine, schema,
 };
 use dropline_search::Search;
@@ -286,6 +286,9 @@ impl Run<'_> {
                 failure = failure.or(Some(why));
             }
             self.record.result = Some(result);
+        } else if let Some(why) = &failure {
+            let what = why.to_string();
+            self.record.reading.push(CaveatLine::said(BROKEN, what.lines().next().unwrap_or_default()));
         }
         Finished { record: self.record, failure }
     }

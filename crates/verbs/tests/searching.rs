@@ -447,3 +447,17 @@ fn a_program_that_cannot_be_started_is_named() {
         dropline_verbs::search::search(&plan, &Output::Nowhere, &conditions(), &mut Unwatched).unwrap_err();
     assert!(error.exit_code() == 4 && error.to_string().contains("/nonexistent/tester"), "{error}");
 }
+
+#[test]
+fn a_search_whose_program_ended_says_with_which_status_or_signal_where_its_answer_would_stand() {
+    for (ends, says) in [("exit 3", "exit status: 3"), ("kill -9 $$", "signal: 9")] {
+        let plan = plan(&format!("exec:sh -c 'read line; {ends}'"), "mlr", &["0"]);
+        let finished =
+            dropline_verbs::search::search(&plan, &Output::Nowhere, &conditions(), &mut Unwatched).unwrap();
+        assert_eq!(finished.failure.unwrap().exit_code(), 4);
+        let answers = finished.record.answers().unwrap();
+        let row = dropline_report::standing(&finished.record, &answers[0]);
+        assert!(row.starts_with("irregular: unfinished, ") && row.contains(says), "{row}");
+        assert!(dropline_report::text(&finished.record, dropline_report::Style::default()).contains(says));
+    }
+}
