@@ -55,7 +55,7 @@ pub fn explanation_of(path: &Path, record: &mut Record) -> Option<Explanation> {
         Ok(explained) => Some(explained.explanation),
         Err(why) => {
             if beside.exists() {
-                let text = format!("the trial's loss is not explained: {}", why);
+                let text = format!("the trial's loss is not explained: {why}");
                 record.reading.push(CaveatLine::said("packets_unread", text));
             }
             None

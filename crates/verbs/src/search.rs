@@ -8,8 +8,8 @@ use dropline_archive::record_file::{Keeper, Output, read_record};
 use dropline_archive::{clock, environment};
 use dropline_failure::{Failure, quoted};
 use dropline_record::{
-    AnswerLine, BROKEN, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, GoalLine, Header, LoadUnit, OutlookLine,
-    ProfileLine, Purpose, Record, ResultLine, TrialLine, schema,
+    AnswerLine, BROKEN, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, GoalLine, Header, LoadUnit,
+    OutlookLine, ProfileLine, Purpose, Record, ResultLine, TrialLine, schema,
 };
 use dropline_search::Search;
 use dropline_targets::{AnyMeasurer, Opened, Opening, Target};

@@ -66,10 +66,11 @@ impl fmt::Display for Caveat {
             ),
             Self::LossDoubted { lost, ours } => write!(
                 f,
-                "not valid as a judgement of the target: {ours} of {lost} lost packets may not be its doing, for packets \
-                 left late in lumps, the CPUs were kept busy by others, a link was down, or a rule of a firewall led \
-                 some streams elsewhere (led away); take such a rule away, free a CPU for the generator and one for the target, raise the generator's CPU quota, give it real-time priority where it has none (CAP_SYS_NICE) or \
-                 lower the load: dropline doctor says what disturbs here"
+                "not valid as a judgement of the target: of {lost} lost packets up to {ours} may not be its doing, and how many \
+                 were not is not known; that is the most that packets that left late in lumps, CPUs that others kept busy, a \
+                 link that was down, or a rule of a firewall that led some streams elsewhere (led away) can have cost; take \
+                 such a rule away, free a CPU for the generator and one for the target, raise the generator's CPU quota, \
+                 give it real-time priority where it has none (CAP_SYS_NICE) or lower the load: dropline doctor says what disturbs here"
             ),
             Self::DelaysDoubted { delay_p90_ns, lateness_p90_ns } => write!(
                 f,
@@ -372,6 +373,14 @@ mod tests {
             [0, 999, 1_000, 12_345, 1_500_000_000].map(time),
             ["0 ns", "999 ns", "1.00 us", "12.3 us", "1.50 s"]
         );
+    }
+
+    #[test]
+    fn a_doubted_loss_is_told_as_the_most_that_it_can_be_and_not_as_what_it_is() {
+        let said = Caveat::LossDoubted { lost: 7_312, ours: 7_040 }.to_string();
+        let bound =
+            "of 7312 lost packets up to 7040 may not be its doing, and how many were not is not known";
+        assert!(said.contains(bound) && said.contains("the most that"), "{said}");
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub struct Pair {
     pub interleaved: bool,
     /// Chance of the order of the turns.
     pub seed: Option<u64>,
+    /// Whether both are one file, or one record and its copy.
+    pub is_one_file: bool,
     /// Doubts about both together.
     pub doubts: Vec<CaveatLine>,
 }
@@ -54,6 +56,7 @@ pub struct Side {
 /// # Errors
 /// If one cannot be read, holds no delays, or both count different things.
 pub fn read(a: &Path, b: &Path) -> Result<Pair, Failure> {
+    let is_one_file = is_one_file(a, b);
     let (a, b) = (side(a)?, side(b)?);
     if a.meaning.event != b.meaning.event {
         return Err(Failure::usage(format!(
@@ -65,7 +68,7 @@ pub fn read(a: &Path, b: &Path) -> Result<Pair, Failure> {
         ))
         .advice("a maximum of several events is longer than an event: measure both alike"));
     }
-    Ok(Pair { a, b, interleaved: false, seed: None, doubts: Vec::new() })
+    Ok(Pair { a, b, interleaved: false, seed: None, is_one_file, doubts: Vec::new() })
 }
 
 /// What two turns measured: a record whose trials are of two targets.
@@ -96,7 +99,15 @@ pub fn turns(record: &Record, name: &str) -> Result<Pair, Failure> {
     }
     let of = |trials: &[&TrialLine]| of_trials(&trials[0].target, &trials[..turns], false);
     let seed = Some(record.header.profile.seed);
-    Ok(Pair { a: of(&a)?, b: of(&b)?, interleaved: true, seed, doubts: Vec::new() })
+    Ok(Pair { a: of(&a)?, b: of(&b)?, interleaved: true, seed, is_one_file: false, doubts: Vec::new() })
+}
+
+/// Whether both paths lead to one file, or to one record and its copy: a record says when it was measured, and other files
+/// may be alike by chance.
+fn is_one_file(a: &Path, b: &Path) -> bool {
+    let path = |path: &Path| std::fs::canonicalize(path).ok();
+    let bytes = |path: &Path| std::fs::read(path).ok().filter(|_| looks_like_a_record(path));
+    path(a).is_some_and(|a| path(b) == Some(a)) || bytes(a).is_some_and(|a| bytes(b) == Some(a))
 }
 
 /// One of them.
