@@ -1,6 +1,7 @@
 //! The namespaces between two programs: pairs of interfaces lead from one to the next.
 
-use super::view::{View, seen};
+use super::seen::seen;
+use super::view::View;
 use dropline_account::Way;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;

@@ -2,7 +2,7 @@
 //! routes and of addresses, or set the time to live that keeps routers from passing them on.
 
 use super::netlink::{Attributes, Netlink, Request, text, word};
-use super::view::seen;
+use super::seen::seen;
 use crate::sys;
 use std::io;
 

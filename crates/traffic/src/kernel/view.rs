@@ -4,6 +4,7 @@ use super::addresses;
 use super::links::{self, Link, Qdisc, Route, Side};
 use super::netlink::{Attributes, Netlink, Request, word};
 use super::rules;
+use super::seen::seen;
 use super::tables::{Tables, Version};
 use dropline_account::Stack;
 use std::collections::BTreeMap;
@@ -198,19 +199,6 @@ impl View {
         }
         seen(self.inside(rules::leading_away_in_older_tables))?.transpose().map(Option::flatten)
     }
-}
-
-/// What was looked at; `None` where this user may not see it, or this kernel does not have it. Any other error says nothing
-/// of what is there: no thread, no file and no memory to look with.
-pub(crate) fn seen<T>(looked: io::Result<T>) -> io::Result<Option<T>> {
-    use io::ErrorKind::{InvalidInput, NotADirectory, NotFound, PermissionDenied, Unsupported};
-    const NOT_THERE: [i32; 4] = [libc::ESRCH, libc::EPROTONOSUPPORT, libc::EAFNOSUPPORT, libc::ENOPROTOOPT];
-    looked.map(Some).or_else(|why| {
-        let hidden =
-            matches!(why.kind(), InvalidInput | NotADirectory | NotFound | PermissionDenied | Unsupported)
-                || why.raw_os_error().is_some_and(|code| NOT_THERE.contains(&code));
-        if hidden { Ok(None) } else { Err(why) }
-    })
 }
 
 /// Whether a queueing discipline or a program stands before the IP layer.

@@ -1,9 +1,10 @@
 //! Is the target on this machine? Without consent, traffic never leaves it.
 
 use crate::error::NoLeash;
+use crate::kernel::seen::seen;
 use crate::kernel::segment;
 use crate::kernel::segment::Gap;
-use crate::kernel::view::{View, process_in, seen, tables_that_show};
+use crate::kernel::view::{View, process_in, tables_that_show};
 use std::io;
 use std::net::IpAddr;
 use std::path::PathBuf;
