@@ -207,7 +207,8 @@ pub(crate) struct TrialArgs {
     /// What to measure, such as udp://HOST:PORT or sim:consistent.
     #[arg(required_unless_present = "scenario")]
     pub(crate) target: Option<String>,
-    /// Load to offer, such as 100kpps or 80Mbit/s; wakeup: has 1kHz and jack: its own rate unless it is given, arrival processes with their own clocks take none.
+    /// Load to offer, such as 100kpps or 80Mbit/s; arrival processes with their own clocks take none [default: of wakeup: 1kHz, of
+    /// jack: its periods].
     #[arg(long, value_name = "RATE", help_heading = "Load")]
     pub(crate) load: Option<String>,
     /// How long packets are sent.

@@ -81,7 +81,7 @@ fn name(labels: &Labels, index: usize) -> String {
 fn answer(comparison: &Comparison) -> Vec<Piece> {
     let plain = |text: String| Piece { text, goal: None };
     let Some(first) = comparison.lines.first() else {
-        return vec![plain("None of these records is a search, which says from which load on packets drop: what each trial counted is below.".into())];
+        return vec![plain("None of these records is a search, so the load above which packets drop is not known; what each trial counted is below.".into())];
     };
     let loads = comparison.loads;
     let verb = if first.forwarded { "it forwards" } else { "it takes" };

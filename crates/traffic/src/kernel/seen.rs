@@ -1,4 +1,4 @@
-//! Whether an error of looking says that there is nothing, or nothing at all.
+//! What an error of looking at the kernel says: that nothing is there to be seen, or that what is there is not known.
 
 use std::io;
 

@@ -45,24 +45,24 @@ impl fmt::Display for Caveat {
             ),
             Self::GeneratorStarved { waited_ns } => write!(
                 f,
-                "the generator waited {} ms for a CPU that others kept busy: its lateness is not the \
+                "the generator waited {} for a CPU that others kept busy: its lateness is not the \
                  target's doing; free a CPU for it, or give it real-time priority where it has none (CAP_SYS_NICE)",
-                waited_ns / 1_000_000
+                time(*waited_ns)
             ),
             Self::GeneratorThrottled { stopped_ns, times, runtime_us, period_us } => write!(
                 f,
-                "the generator was stopped {times} times, for {} ms in all, because its control group may use the CPU for {} \
+                "the generator was stopped {times} times, for {} in all, because its control group may use the CPU for {} \
                  of each {} ms: its lateness is not the target's doing; raise the CPU quota (cpu.max, cpu.cfs_quota_us, \
                  docker --cpus), or lower the load",
-                stopped_ns / 1_000_000,
+                time(*stopped_ns),
                 runtime_us / 1000,
                 period_us / 1000
             ),
             Self::TargetStarved { kept_ns } => write!(
                 f,
-                "other programs kept the target from running for {} ms: it could have run, and they had the CPUs; what it lost \
+                "other programs kept the target from running for {}: it could have run, and they had the CPUs; what it lost \
                  for that is this machine's doing: stop them, or give the target a CPU of its own",
-                kept_ns / 1_000_000
+                time(*kept_ns)
             ),
             Self::LossDoubted { lost, ours } => write!(
                 f,

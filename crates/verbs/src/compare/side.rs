@@ -1,7 +1,7 @@
 //! One side of a comparison, read from a file.
 
 use crate::validity;
-use dropline_archive::record_file;
+use dropline_archive::{reading, record_file};
 use dropline_distributions::import;
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Purpose, Record, TrialLine};
@@ -106,8 +106,10 @@ pub fn turns(record: &Record, name: &str) -> Result<Pair, Failure> {
 /// may be alike by chance.
 fn is_one_file(a: &Path, b: &Path) -> bool {
     let path = |path: &Path| std::fs::canonicalize(path).ok();
-    let bytes = |path: &Path| std::fs::read(path).ok().filter(|_| looks_like_a_record(path));
-    path(a).is_some_and(|a| path(b) == Some(a)) || bytes(a).is_some_and(|a| bytes(b) == Some(a))
+    let record = |path: &Path| {
+        record_file::read_header(path).and_then(|_| reading::file_bytes(path, reading::MOST_BYTES).ok())
+    };
+    path(a).is_some_and(|a| path(b) == Some(a)) || record(a).is_some_and(|a| record(b) == Some(a))
 }
 
 /// One of them.
@@ -270,5 +272,22 @@ fn words(event: Event) -> String {
         Event::Each => "each event".into(),
         Event::MaximumOf(k) => format!("the largest of {k} events"),
         Event::Unknown => "events that the file does not explain".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whether_two_paths_are_one_file_is_found_without_waiting_for_a_pipe_or_reading_a_device() {
+        let directory = tempfile::tempdir().unwrap();
+        let [pipe, file] = ["pipe", "file"].map(|name| directory.path().join(name));
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        std::fs::write(&file, "10\n20\n").unwrap();
+        for other in [pipe.as_path(), Path::new("/dev/zero")] {
+            assert!(!is_one_file(other, &file) && !is_one_file(&file, other));
+        }
+        assert!(is_one_file(&file, &directory.path().join(".").join("file")));
     }
 }
