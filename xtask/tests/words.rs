@@ -144,6 +144,17 @@ fn help_and_errors_have_none_of_the_words_to_avoid() {
             wrong.extend(met(line, &avoided).map(|word| format!("{}: {word}: {line}", file.display())));
         }
     }
+    for (file, said) in all_said() {
+        seen += 1;
+        wrong.extend(met(&said, &avoided).map(|word| format!("{}: {word}: {said}", file.display())));
+    }
+    assert!(wrong.is_empty(), "{} lines:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(seen > 4000, "only {seen} lines were read");
+}
+
+/// Every string literal of the program with a blank in it, with its file.
+fn all_said() -> Vec<(std::path::PathBuf, String)> {
+    let mut all = Vec::new();
     for file in sources(&root().join("crates")) {
         // What somebody else wrote is quoted as it stands.
         let quotes = file.ends_with("heartbeat_reliability/verdict.rs");
@@ -152,11 +163,54 @@ fn help_and_errors_have_none_of_the_words_to_avoid() {
         }
         let text = std::fs::read_to_string(&file).unwrap();
         let text = text.split("#[cfg(test)]").next().unwrap_or_default();
-        for said in literals(text).filter(|said| said.contains(' ')) {
-            seen += 1;
-            wrong.extend(met(&said, &avoided).map(|word| format!("{}: {word}: {said}", file.display())));
+        all.extend(literals(text).filter(|said| said.contains(' ')).map(|said| (file.clone(), said)));
+    }
+    all
+}
+
+#[test]
+fn a_number_has_its_noun_from_number_of_so_that_one_of_a_thing_is_no_plural() {
+    const NOUNS: [&str; 10] = [
+        "packets",
+        "replies",
+        "values",
+        "trials",
+        "samples",
+        "records",
+        "granules",
+        "heartbeats",
+        "datagrams",
+        "turns",
+    ];
+    // What is said where it was seen that there are several, and what is only seen by who wrote it.
+    const SEVERAL: [&str; 11] = [
+        "{number} {stem}plies",
+        "{} packets were",
+        "{below} values are below zero",
+        "a batch holds {",
+        "{} replies came, but",
+        "buffer for \\u{d7}{times} packets",
+        // A range, and a unit: `10 to 20 packets`, `2 s trials`, `1 packets a second`.
+        "{} to {} packets",
+        "{} trials",
+        " for {duration_s} s {} packets",
+        "{0} packets a second",
+        "{} turns in {} s are of",
+    ];
+    let mut wrong = Vec::new();
+    for (file, said) in all_said() {
+        let experiments = file.components().any(|part| part.as_os_str() == "experiments");
+        let meets = |noun: &&str| {
+            said.split("} ")
+                .skip(1)
+                .any(|behind| behind.strip_prefix(*noun).is_some_and(|rest| !rest.starts_with('-')))
+        };
+        if !experiments
+            && NOUNS.iter().any(|noun| meets(&noun))
+            && !SEVERAL.iter().any(|known| said.contains(known))
+        {
+            wrong.push(format!("{}: {said}", file.display()));
         }
     }
-    assert!(wrong.is_empty(), "{} lines:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(seen > 4000, "only {seen} lines were read");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -234,8 +234,8 @@ fn of_several_trials_with_delays_it_is_said_which_are_read_and_any_can_be_named(
     let intervals = |text: &str| text.lines().filter(|line| line.contains("HISTFAAA")).count();
     for (file, read, says) in [
         ("one.jsonl", 1, None),
-        ("search.jsonl", 1, Some("of 3 trials that measured delays, the last one (--trial N names another)")),
-        ("asked.jsonl", 2, Some("of 3 trials that measured delays, those at a load that was asked for")),
+        ("search.jsonl", 1, Some("of 3 trials with delays, the last one (--trial N names another)")),
+        ("asked.jsonl", 2, Some("of 3 trials with delays, those at a load that was asked for")),
     ] {
         let log = export(&[file]);
         assert_eq!(intervals(&log.text), read, "{file}: {}", log.text);

@@ -7,6 +7,7 @@ use dropline_failure::Failure;
 use dropline_printable::{escaped, printable_json};
 use dropline_record::schema::Line;
 use dropline_record::{DistributionLine, Record, TrialLine};
+use dropline_trial::number_of;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -107,7 +108,8 @@ impl Held {
         let (log, left_out) = hlog::write(start.unwrap_or(0), &intervals);
         if left_out > 0 {
             notes.push(format!(
-                "{left_out} events below zero or of unknown length have no place in such a log"
+                "such a log has no place for {} below zero or of unknown length",
+                number_of(left_out, "event")
             ));
         }
         Ok((log, notes))
@@ -199,6 +201,8 @@ mod tests {
     fn csv_keeps_what_is_known_only_to_be_long() {
         assert_eq!(cells_csv(&[part()]).lines().last(), Some(r#""thread ""0""",200000,,2"#));
         let (_, notes) = Held::Imported(vec![part()]).hdr_log(false, None).unwrap();
-        assert!(notes.iter().any(|note| note.starts_with("2 events below zero or of unknown length")));
+        assert!(
+            notes.iter().any(|note| note.contains("no place for 2 events below zero or of unknown length"))
+        );
     }
 }

@@ -9,6 +9,7 @@ use dropline_record::{CaveatLine, Count, Fit};
 use dropline_stats::{
     Binned, Cell, Counted, Event, Moments, Percentile, Replicates, Rounding, percentiles, replicates,
 };
+use dropline_trial::number_of;
 
 /// Percentiles that are stated, or refused with what they need.
 const PERCENTILES: [f64; 11] = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
@@ -143,9 +144,9 @@ fn doubts(fit: &Fit, counted: &Counted, binned: &Binned) -> Vec<CaveatLine> {
         doubts.push(CaveatLine::said(
             "censored",
             format!(
-                "{} events are known only to be {} ns or longer: laws take that into account; moments, modes, PPCC \
+                "of {} it is only known that each took {} ns or longer: laws take that into account; moments, modes, PPCC \
                  and the tail's shape cannot",
-                above.count.0,
+                number_of(above.count.0, "event"),
                 above.from * fit.unit_ns as f64
             ),
         ));

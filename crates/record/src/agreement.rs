@@ -13,6 +13,7 @@ use crate::{
     AnswerLine, BoundsLine, CaveatLine, DelayLine, DisturbanceLine, Header, Purpose, Record, ResultLine,
     ResultWord, SearchLine, TrialLine,
 };
+use dropline_trial::number_of;
 use dropline_trial::{Packet, Trial, seed};
 use serde::Serialize;
 
@@ -239,7 +240,8 @@ fn counts(line: &TrialLine) -> Result<(), String> {
     let replies = replies.fold(0u64, |sum, packets| sum.saturating_add(packets.0));
     if replies > line.lost.0 {
         return Err(format!(
-            "itself: {replies} replies were shortened or changed, which are part of lost, and \"lost\" is {}",
+            "itself: {} came shortened or changed, which is part of lost, and \"lost\" is {}",
+            number_of(replies, "reply"),
             line.lost.0
         ));
     }

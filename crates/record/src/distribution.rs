@@ -113,7 +113,10 @@ impl DistributionLine {
             return Err(format!("above_from is {}, and a cell goes up to {high}", above.from));
         }
         match below_zero(&counted) {
-            Some(note) if !self.notes.contains(&note) => {
+            // Older records say `1 values are below zero`.
+            Some(note)
+                if !self.notes.iter().any(|said| said.replace("1 values are", "1 value is") == note) =>
+            {
                 Err(format!("by its cells {note}, and none of its notes says so"))
             }
             _ => Ok(counted),
@@ -179,7 +182,11 @@ impl DistributionLine {
 /// What is said of values below zero, which a delay cannot have; `None` where there are none.
 pub fn below_zero(counted: &Counted) -> Option<String> {
     let below: u64 = counted.cells().filter(|(low, ..)| *low < 0).map(|(.., count)| count).sum();
-    (below > 0).then(|| format!("{below} values are below zero"))
+    match below {
+        0 => None,
+        1 => Some("1 value is below zero".into()),
+        _ => Some(format!("{below} values are below zero")),
+    }
 }
 
 /// A nanosecond to a second.

@@ -210,10 +210,10 @@ fn what_is_edited_in_words_limits_or_times_is_refused() {
         (0, "/search/effective_duration", json!("elapsed_s"), "its preset makes it \"duration_s\""),
         (0, "/search/level", json!(0.99), "its level is"),
         (0, "/search/max_load_pps", json!(20_000.0), "loads from 10000 to 20000 were asked for"),
-        (0, "/search/max_trials", json!(1), "1 trials were made before it, and 1 were allowed"),
+        (0, "/search/max_trials", json!(1), "before it came 1 trial, and 1 were allowed"),
         (0, "/search/budget_s", json!(1.5), "s were spent before it, and 1.5 s were allowed"),
         (0, "/search/goals/0/width", json!(7.0), "which is not a share"),
-        (limits, "/max_trials", json!(3), "3 trials were made before it, and 3 were allowed"),
+        (limits, "/max_trials", json!(3), "before it came 3 trials, and 3 were allowed"),
         (limits, "/budget_s", json!(0.5), "s were spent before it, and 0.5 s were allowed"),
         (trial, "/intended_duration_s", json!(30.0), "and intended_duration_s is 30"),
         (

@@ -12,9 +12,9 @@ pub(crate) type Fact = (&'static str, String);
 
 /// The answer in a sentence.
 pub(crate) fn sentence(found: &Explanation) -> String {
-    let offered = count(found.offered);
+    let offered = plural(found.offered, "packet");
     if found.lost == 0 {
-        return format!("None of {offered} packets was lost: there is nothing to explain.");
+        return format!("None of {offered} was lost: there is nothing to explain.");
     }
     let mut words = place_sentence(found, &offered);
     if found.cause == Some(Cause::Quota) {
@@ -33,7 +33,8 @@ pub(crate) fn sentence(found: &Explanation) -> String {
 
 /// How many were lost, and where most of them.
 fn place_sentence(found: &Explanation, offered: &str) -> String {
-    let lost = format!("{} of {offered} packets were lost", count(found.lost));
+    let were = if found.lost == 1 { "was" } else { "were" };
+    let lost = format!("{} of {offered} {were} lost", count(found.lost));
     let places: Vec<(&String, u64)> = found
         .lost_at
         .iter()
@@ -318,10 +319,13 @@ pub(crate) fn change_words(found: &Explanation, change: Change) -> (String, &'st
         Change::Buffer { times, rcvbuf_bytes } => {
             (format!("buffer for \u{d7}{times} packets (SO_RCVBUF {rcvbuf_bytes})"), room)
         }
-        Change::Queue { times, packets } => (format!("queue \u{d7}{times} ({packets} packets)"), room),
-        Change::Batch { packets } => {
-            (format!("batch: up to {packets} packets a read"), "if a system call costs 1 us of each packet")
+        Change::Queue { times, packets } => {
+            (format!("queue \u{d7}{times} ({})", plural(packets.into(), "packet")), room)
         }
+        Change::Batch { packets } => (
+            format!("batch: up to {} a read", plural(packets.into(), "packet")),
+            "if a system call costs 1 us of each packet",
+        ),
         Change::Worker => (
             "one worker more".into(),
             "reading the same socket, with a CPU, and not waiting for the same thing",

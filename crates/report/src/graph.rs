@@ -10,13 +10,13 @@ pub(crate) fn facts(graph: &GraphLine, duration_s: f64) -> Vec<(&'static str, St
         (
             "graph",
             format!(
-                "{}, scheduler {}: {} of {}, buffers of {}, copies of at most {} samples",
+                "{}, scheduler {}: {} of {}, buffers of {}, copies of at most {}",
                 graph.framework,
                 graph.scheduler,
                 number::plural(graph.pipes.into(), "pipe"),
                 number::plural(graph.stages.into(), "stage"),
                 number::bytes(graph.buffer_bytes.0),
-                number::count(graph.max_copy.0)
+                number::plural(graph.max_copy.0, "sample")
             ),
         ),
         ("ran on", cpus(graph)),

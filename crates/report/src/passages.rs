@@ -23,14 +23,19 @@ pub(crate) fn recorder(recorder: &RecorderLine) -> String {
         .map(|(what, count)| format!("{} {what}", number::count(count.0)))
         .collect();
     let missing = if missing.is_empty() { "none missing".into() } else { missing.join(", ") };
-    format!("{}, {}: {} events, {missing}", recorder.name, recorder.clock, number::count(recorder.recorded.0))
+    format!(
+        "{}, {}: {}, {missing}",
+        recorder.name,
+        recorder.clock,
+        number::plural(recorder.recorded.0, "event")
+    )
 }
 
 /// `32 768 samples; at a sink 1 for 4 at its source`.
 pub(crate) fn granule(passages: &PassagesLine) -> String {
     let size = passages.granularity.map_or_else(
         || "of unknown size: granularity= in the target says it".into(),
-        |samples| format!("{} samples", number::count(samples.0)),
+        |samples| number::plural(samples.0, "sample"),
     );
     match passages.ratio {
         [sink, source] if sink == source => size,

@@ -13,6 +13,7 @@ use dropline_consent::consent;
 use dropline_failure::Failure;
 use dropline_traffic::TargetSocket;
 use dropline_traffic::datagrams::MOST;
+use dropline_trial::number_of;
 use dropline_trial::{Caveat, Delay, Measurer, TrafficProfile, Trial, TrialInput};
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -145,16 +146,18 @@ impl Heartbeats {
         trial.caveats.push(Caveat::Reported {
             code: "counted_at_socket".into(),
             text: format!(
-                "the aggregator's socket dropped {dropped} heartbeats and {waiting} still wait there; of the last \
-                 of each variable the report misses {missing}; what others sent to it is in these numbers too"
+                "the aggregator's socket dropped {} and {waiting} still wait there; of the last \
+                 of each variable the report misses {missing}; what others sent to it is in these numbers too",
+                number_of(dropped, "heartbeat")
             ),
         });
         if missing > dropped + waiting || closed {
             trial.caveats.push(Caveat::Reported {
                 code: "not_stored".into(),
                 text: format!(
-                    "{missing} heartbeats that reached the aggregator's socket are not in its report: it \
-                     rejects them, or another sender sets the same variables"
+                    "{} reached the aggregator's socket and is not in its report: it rejects that, or another sender \
+                     sets the same variables",
+                    number_of(missing, "heartbeat")
                 ),
             });
         }

@@ -4,6 +4,7 @@ use dropline_archive::reading::{self, Unread};
 use dropline_failure::Failure;
 use dropline_record::PacketFile;
 use dropline_trial::arrival::{KINDS, read_times};
+use dropline_trial::number_of;
 use dropline_trial::{Arrival, Pace, Rate};
 use std::path::Path;
 
@@ -90,9 +91,8 @@ fn times(name: &str) -> Result<Vec<u64>, String> {
         if file.missing > 0 {
             let kept = file.times.len();
             return Err(format!(
-                "the file was cut off or damaged: of {} packets the times of {} are gone, and what is left is another \
-                 process",
-                kept as u64 + file.missing,
+                "the file was cut off or damaged: of {} the times of {} are gone, and what is left is another process",
+                number_of(kept as u64 + file.missing, "packet"),
                 file.missing
             ));
         }

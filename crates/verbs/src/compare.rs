@@ -17,6 +17,7 @@ use dropline_record::{CaveatLine, Compared, Count};
 use dropline_stats::compare::{Answer, Comparison, Design, Questions, Shift, WidthRatio, shifts};
 use dropline_stats::modes::{Mode, Modes};
 use dropline_stats::{Binned, Counted, Meaning};
+use dropline_trial::number_of;
 use searches::Searched;
 use side::{Pair, Side};
 use std::path::Path;
@@ -336,9 +337,9 @@ fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<Caveat
         say(
             "few_turns",
             format!(
-                "there are {} turns of each side: how much turns of one side differ is not known from so few, and nothing can \
+                "{} of each side: how much turns of one side differ is not known from so few, and nothing can \
                  be decided; measure longer, for ten of each",
-                pair.a.blocks.len()
+                number_of(pair.a.blocks.len(), "turn")
             ),
         );
     } else if found.design == Design::Whole {

@@ -5,6 +5,7 @@ use dropline_archive::reading;
 use dropline_archive::record_file::{packets_beside, read_record};
 use dropline_failure::{Failure, quoted};
 use dropline_record::{CaveatLine, Explanation, PacketFile, PacketsLine, Record, TrialLine};
+use dropline_trial::number_of;
 use std::path::Path;
 
 /// A record with the explanation of its trial's loss.
@@ -132,8 +133,9 @@ fn torn(path: &Path, file: &PacketFile) -> CaveatLine {
     CaveatLine {
         code: "packets_torn".into(),
         text: format!(
-            "{} was cut off or damaged: the first {kept} packets are explained, {missing} are missing",
-            packets_beside(path).display()
+            "{} was cut off or damaged: the first {} are explained, {missing} are missing",
+            packets_beside(path).display(),
+            number_of(kept, "packet")
         ),
         numbers: serde_json::Map::new(),
     }

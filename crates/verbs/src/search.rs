@@ -14,6 +14,7 @@ use dropline_record::{
 use dropline_search::Search;
 use dropline_targets::{AnyMeasurer, Opened, Opening, Target};
 use dropline_traffic::Moving;
+use dropline_trial::number_of;
 use dropline_trial::{Rate, Trial, TrialInput};
 use std::path::Path;
 use std::sync::Arc;
@@ -162,8 +163,9 @@ fn spent_before(plan: &SearchPlan, search: &Search) -> Option<CaveatLine> {
         (None, None) => return None,
     };
     let text = format!(
-        "{limit} was spent before this --resume: the {trials} trials of this record took {:.3} s, so none is added; \
+        "{limit} was spent before this --resume: {} of this record took {:.3} s, so none is added; \
          to go on, allow more than that",
+        number_of(trials, "trial"),
         spent.as_secs_f64()
     );
     Some(CaveatLine::said("limit_spent_before", text))

@@ -1,6 +1,7 @@
 //! Whether a measurement is one of its target: what our own side, or the way, did to it comes before any verdict.
 
 use dropline_record::{AnswerLine, CaveatLine, Record, TrialLine};
+use dropline_trial::number_of;
 
 /// Doubts about a trial after which it says more about us, or the way, than about the target.
 const INVALIDATING: [&str; 6] = [
@@ -40,7 +41,7 @@ pub(crate) fn doubts(lines: &[&TrialLine]) -> Vec<CaveatLine> {
     let said = |(caveat, trials): (CaveatLine, usize)| match lines.len() {
         1 => caveat,
         all => {
-            let text = format!("in {trials} of {all} trials, as this: {}", caveat.text);
+            let text = format!("in {trials} of {}, as this: {}", number_of(all, "trial"), caveat.text);
             CaveatLine { text, ..caveat }
         }
     };

@@ -8,6 +8,7 @@ use dropline_failure::Failure;
 use dropline_record::LoadUnit;
 use dropline_record::{Header, ProfileLine, Purpose, Record, TrialLine, schema};
 use dropline_traffic::{OverhearError, Overheard, Port};
+use dropline_trial::number_of;
 use dropline_trial::{ArrivalFidelity, Caveat, Packet, Rate, Stamp, TrafficProfile, Trial, TrialInput};
 use std::io::ErrorKind;
 use std::sync::atomic::AtomicBool;
@@ -125,7 +126,7 @@ fn doubts(heard: &Overheard) -> Vec<Caveat> {
     if heard.missed > 0 {
         doubts.push(reported(
             "arrivals_missed",
-            format!("{} packets arrived faster than they could be listened in on", heard.missed),
+            format!("{} arrived faster than this program could listen in", number_of(heard.missed, "packet")),
         ));
     }
     if heard.clock_steps > 0 {

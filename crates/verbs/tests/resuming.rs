@@ -482,7 +482,7 @@ fn limits_that_were_spent_before_a_resume_are_said_and_add_no_trial() {
             "mlr",
             Limits { budget: None, max_trials: Some(9) },
             Limits { budget: None, max_trials: Some(2) },
-            "--max-trials 2 was spent before this --resume: the 9 trials of this record",
+            "--max-trials 2 was spent before this --resume: 9 trials of this record",
         ),
     ] {
         let (_directory, path) = file();

@@ -121,7 +121,9 @@ impl Monitor {
                     let silence = format!("the aggregator has sent no report for {} s", since.as_secs());
                     let text = match self.junk_since {
                         (junk @ 1.., Some(why)) => {
-                            format!("{silence}, and {junk} datagrams that are none: of the last, {why}")
+                            format!(
+                                "{silence}; what came instead (datagrams: {junk}) is none: of the last, {why}"
+                            )
                         }
                         _ => silence,
                     };
@@ -143,7 +145,7 @@ impl Monitor {
                 if lost > 0 {
                     self.restarts += 1;
                     let text = format!(
-                        "{lost} variables that were set are not: the aggregator restarted, or lost its table"
+                        "variables that the aggregator no longer knows: {lost}; it restarted, or lost its table"
                     );
                     tell(EventKind::Restarted, None, text);
                 }
@@ -426,7 +428,9 @@ mod tests {
         let events = monitor.learn(None, s(12), NOW + 12);
         assert_eq!(events[0].kind, EventKind::NoReport);
         assert!(
-            events[0].text.contains("3 datagrams that are none: of the last, it has 261 bytes"),
+            events[0]
+                .text
+                .contains("what came instead (datagrams: 3) is none: of the last, it has 261 bytes"),
             "{events:?}"
         );
         assert!(monitor.is_garbled());

@@ -8,6 +8,7 @@ use dropline_distributions::import::{Format, Hints, Imported};
 use dropline_distributions::{export, import};
 use dropline_failure::Failure;
 use dropline_printable::printable;
+use dropline_trial::number_of;
 use std::path::Path;
 
 pub(crate) fn run(args: &ImportArgs) -> Result<u8, Failure> {
@@ -20,7 +21,11 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8, Failure> {
         } else {
             format!("{}: ", printable(&part.name).replace('\n', " "))
         };
-        out::print(&format!("{what}{} events  {}", part.counted.count(), args.output.display()))?;
+        out::print(&format!(
+            "{what}{}  {}",
+            number_of(part.counted.count(), "event"),
+            args.output.display()
+        ))?;
         part.notes.iter().for_each(|note| note!("! {note}"));
     }
     Ok(DONE)

@@ -98,7 +98,7 @@ impl Spectrum {
         }
         Err(ImportError::Disagrees {
             line: number,
-            what: format!("the last line has {counted} events and the total count is {total}"),
+            what: format!("the last line has a count of {counted} and the total count is {total}"),
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::{ImportError, Imported};
 use dropline_stats::{Counted, Event, Meaning, Rounding};
+use dropline_trial::number_of;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -44,7 +45,10 @@ fn imported(benchmark: Benchmark) -> Result<Imported, ImportError> {
     let failed = exit_codes.iter().filter(|code| **code != Some(0)).count();
     let notes = match failed {
         0 => Vec::new(),
-        _ => vec![format!("{failed} of {} runs failed, and are among the events", times.len())],
+        _ => vec![format!(
+            "{failed} of {} failed; their times are among the events",
+            number_of(times.len(), "run")
+        )],
     };
     Ok(Imported::whole(counted, command, notes))
 }
@@ -72,6 +76,6 @@ mod tests {
         assert!(broken("0.004348907", "null").starts_with("line 13"));
         assert!(broken("\"times\"", "\"time\"").contains("--export-json"));
         let failed = parse(&JSON.replacen("        0,\n", "        1,\n", 1)).unwrap();
-        assert_eq!(failed[0].notes, ["1 of 20 runs failed, and are among the events"]);
+        assert_eq!(failed[0].notes, ["1 of 20 runs failed; their times are among the events"]);
     }
 }

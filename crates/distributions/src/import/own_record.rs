@@ -5,6 +5,7 @@ use dropline_record::schema::Line;
 use dropline_record::{DelayLine, Purpose, ReadError, Record, TrialLine};
 use dropline_stats::histogram::v2_deflate_cells;
 use dropline_stats::{Counted, Event, Meaning, Rounding};
+use dropline_trial::number_of;
 
 const LINE: &str = "a line of a record with a distribution or the delays of a trial";
 
@@ -76,7 +77,10 @@ pub(crate) fn chosen(
             let chosen =
                 if asked.is_empty() { measured.last().copied().into_iter().collect() } else { asked };
             let of_several = || {
-                format!("of {} trials that measured delays, {what} (--trial N names another)", measured.len())
+                format!(
+                    "of {} with delays, {what} (--trial N names another)",
+                    number_of(measured.len(), "trial")
+                )
             };
             let note = (chosen.len() < measured.len()).then(of_several);
             (chosen, note)

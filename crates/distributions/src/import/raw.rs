@@ -4,6 +4,7 @@ use super::values::{Decimal, VALUE, Values};
 use super::{ImportError, Imported};
 use dropline_archive::reading::Unread;
 use dropline_stats::CountError;
+use dropline_trial::number_of;
 use std::io::BufRead;
 
 /// A longer line is none of numbers.
@@ -85,7 +86,7 @@ pub fn read(
                 Extent::Known(size) => format!(" of {}", size >> 20),
                 Extent::AtMost(_) => String::new(),
             };
-            progress(&format!("read {}{of} MB, {} values", bytes >> 20, values.count));
+            progress(&format!("read {}{of} MB, {}", bytes >> 20, number_of(values.count, "value")));
         }
     }
     if values.count == 0 {

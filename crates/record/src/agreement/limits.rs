@@ -3,6 +3,7 @@
 use super::{SEEDED, is_near};
 use crate::trial_line::seconds;
 use crate::{Header, LimitsLine, Purpose, Record, SearchLine, TrialLine};
+use dropline_trial::number_of;
 use dropline_trial::{Arrival, Rate};
 use std::ops::RangeInclusive;
 
@@ -31,7 +32,10 @@ pub(super) fn of_search(record: &Record, line: &TrialLine) -> Result<(), String>
     let before = || record.trials.iter().filter(|trial| trial.purpose == Purpose::Search);
     let made = before().count() as u64;
     if let Some(most) = max_trials.filter(|most| made >= *most) {
-        return Err(format!("the limits: {made} trials were made before it, and {most} were allowed"));
+        return Err(format!(
+            "the limits: before it came {}, and {most} were allowed",
+            number_of(made, "trial")
+        ));
     }
     let more = if search.certify { CERTIFICATE_S } else { 0.0 };
     let spent = before().map(|trial| trial.elapsed_s).sum::<f64>();

@@ -54,7 +54,7 @@ pub(super) fn page(records: &[Record]) -> String {
             }
         }
     };
-    shell(&format!("{} records", records.len()), &content)
+    shell(&number::plural(records.len() as u64, "record"), &content)
 }
 
 /// One unit for all of them.

@@ -4,7 +4,7 @@ use super::axes::{Frame, widest};
 use super::canvas::{Anchor, Canvas, Drawing, Path};
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
-use crate::number::{count, fixed, percent, three};
+use crate::number::{count, fixed, percent, plural, three};
 use dropline_record::fit::CellLine;
 use dropline_record::{Count, Fit};
 
@@ -113,7 +113,12 @@ fn histogram(fit: &Fit, unit: &str) -> Option<Plot> {
         marks: cells.iter().map(|cell| (middle(cell), density(cell))).collect(),
     };
     let rows = cells.iter().map(|cell| Reading {
-        words: format!("{} to {} {unit}: {} events", three(cell.low), three(cell.high), count(cell.count.0)),
+        words: format!(
+            "{} to {} {unit}: {}",
+            three(cell.low),
+            three(cell.high),
+            plural(cell.count.0, "event")
+        ),
         cells: vec![three(cell.low), three(cell.high), count(cell.count.0)],
     });
     let numbers = Numbers { heads: heads(&["from", "to", "events"]), rows: rows.collect() };

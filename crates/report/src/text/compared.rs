@@ -2,7 +2,7 @@
 
 use super::fit::unit;
 use super::layout::Page;
-use crate::number::{JOIN, count, percent, three};
+use crate::number::{JOIN, percent, plural, three};
 use crate::style::{Ink, Style};
 use dropline_record::compared::{QuestionLine, WidthLine};
 use dropline_record::{CaveatLine, Compared, DesignWord, VerdictWord};
@@ -326,7 +326,7 @@ fn side(side: &dropline_record::compared::SideLine) -> String {
     let blocks = if side.blocks > 1 { format!(" in {} blocks", side.blocks) } else { String::new() };
     let time =
         side.duration_s.map_or(String::new(), |seconds| format!(", {}", crate::number::seconds(seconds)));
-    format!("{}   {} events{blocks}{time}", side.source, count(side.count.0))
+    format!("{}   {}{blocks}{time}", side.source, plural(side.count.0, "event"))
 }
 
 /// What to do about an undecided question.

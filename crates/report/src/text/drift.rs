@@ -1,7 +1,7 @@
 //! Whether anything changed over time, in words.
 
 use super::unit;
-use crate::number::{JOIN, count, nanoseconds, percent, three};
+use crate::number::{JOIN, count, nanoseconds, percent, plural, three};
 use dropline_record::CourseWord;
 use dropline_record::{DriftLine, Fit, TrialLine};
 
@@ -14,9 +14,9 @@ pub(crate) fn fit(fit: &Fit) -> Vec<String> {
     if let Some(effective) = slices.effective_count.filter(|effective| *effective < 0.9 * fit.count.0 as f64)
     {
         said.push(format!(
-            "the median is as uncertain as that of {} independent events ({} slices)",
-            count(effective.round() as u64),
-            slices.slices.len()
+            "the median is as uncertain as that of {} ({})",
+            plural(effective.round() as u64, "independent event"),
+            plural(slices.slices.len() as u64, "slice")
         ));
     }
     said
@@ -43,11 +43,11 @@ fn outage(trial: &TrialLine) -> Option<String> {
         all => format!(", the longest of {all}"),
     };
     Some(format!(
-        "an outage of {} after {}{more}: {} of {} packets did not come back",
+        "an outage of {} after {}{more}: {} of {} did not come back",
         nanoseconds(number("for_ns")?),
         nanoseconds(number("at_ns")?),
         count(number("missing")?),
-        count(number("offered")?)
+        plural(number("offered")?, "packet")
     ))
 }
 

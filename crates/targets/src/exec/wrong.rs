@@ -64,7 +64,7 @@ pub enum WrongAnswer {
     },
     /// Packets that came back before they were sent.
     #[error(
-        "by the end of slices[{slice}], {forwarded} packets were \"forwarded\" and {offered} \"offered\": they came back before they left"
+        "by the end of slices[{slice}], \"forwarded\" is {forwarded} and \"offered\" {offered}: packets came back before they left"
     )]
     BeforeSent {
         /// From 0.

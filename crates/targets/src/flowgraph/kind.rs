@@ -4,6 +4,7 @@ use crate::flowgraph::graph::Bench;
 use crate::flowgraph::{Names, Program, Settings, Source, recorded, summary};
 use crate::{Kind, Opened, Opening, Scheme};
 use dropline_failure::Failure;
+use dropline_trial::number_of;
 use dropline_trial::{Arrival, Measurer, TrafficProfile, Trial, TrialInput};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -77,9 +78,9 @@ impl Measurer for Reading {
         if found.collected.passages.pipes.is_empty() {
             let Names { provider, pipe, n } = &self.names;
             return Err(Failure::environment(format!(
-                "{}: {} events, none of them {provider}:tx or {provider}:rx with fields {pipe} and {n}",
+                "{}: {}, none of them {provider}:tx or {provider}:rx with fields {pipe} and {n}",
                 self.path.display(),
-                found.counts.others
+                number_of(found.counts.others, "event")
             ))
             .advice("say how the trace calls them: flowgraph:ctf?provider=NAME&pipe=FIELD&n=FIELD:DIR"));
         }

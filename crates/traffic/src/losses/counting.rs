@@ -7,6 +7,7 @@ use crate::sys::{ReceiveBatch, receive_memory, wait_readable};
 use crate::target::UdpTarget;
 use dropline_account::{Snapshot, TargetSockets};
 use dropline_payload::{Counts, Message, QUERY_BYTES, Verdict};
+use dropline_trial::number_of;
 use dropline_trial::{Caveat, Packet, Trial};
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -112,9 +113,10 @@ impl Asker<'_> {
                 trial.caveats.push(Caveat::Reported {
                     code: "counted_at_socket".into(),
                     text: format!(
-                        "the target was counted from outside: its socket dropped {dropped} packets and {waiting} \
+                        "the target was counted from outside: its socket dropped {} and {waiting} \
                          still wait there; what others sent to it is in these numbers too, and what was \
-                         lost before it came there is not"
+                         lost before it came there is not",
+                        number_of(dropped, "packet")
                     ),
                 });
             }

@@ -1,7 +1,7 @@
 //! Caveats, as a person reads them.
 
 use super::Caveat;
-use crate::Rate;
+use crate::{Rate, number_of};
 use std::fmt;
 
 impl fmt::Display for Caveat {
@@ -9,21 +9,22 @@ impl fmt::Display for Caveat {
         match self {
             Self::GeneratorLimited { intended, offered, error: Some(error), interface } => {
                 let (what, advice) = refused(error, interface.as_deref());
-                write!(f, "{what}: {offered} of {intended} intended packets left, which is not the target's doing; {advice}")
+                write!(f, "{what}: {offered} of {} left, which is not the target's doing; {advice}", number_of(*intended, "intended packet"))
             }
             Self::GeneratorLimited { intended, offered, .. } => write!(
                 f,
-                "the generator offered {offered} of {intended} intended packets: lower the load, or free a \
-                 CPU for it, before judging the target"
+                "the generator offered {offered} of {}: lower the load, or free a CPU for it, before judging the target",
+                number_of(*intended, "intended packet")
             ),
             Self::GeneratorLost { dropped } => write!(
                 f,
-                "our own reply socket dropped {dropped} replies: they are not counted as the target's loss"
+                "our own reply socket dropped {}: that is not counted as the target's loss",
+                number_of(*dropped, "reply")
             ),
             Self::MoreThanOffered { offered, forwarded } => write!(
                 f,
-                "{forwarded} packets came back of {offered} sent: something duplicates them, or foreign \
-                 packets were counted"
+                "{} came back of {offered} sent: something duplicates them, or foreign packets were counted",
+                number_of(*forwarded, "packet")
             ),
             Self::ArrivalsNotKept { lateness_p99_ns, intended_idt_ns }
                 if lateness_p99_ns < intended_idt_ns =>
@@ -51,9 +52,10 @@ impl fmt::Display for Caveat {
             ),
             Self::GeneratorThrottled { stopped_ns, times, runtime_us, period_us } => write!(
                 f,
-                "the generator was stopped {times} times, for {} in all, because its control group may use the CPU for {} \
+                "the generator was stopped {}, for {} in all, because its control group may use the CPU for {} \
                  of each {} ms: its lateness is not the target's doing; raise the CPU quota (cpu.max, cpu.cfs_quota_us, \
                  docker --cpus), or lower the load",
+                number_of(*times, "time"),
                 time(*stopped_ns),
                 runtime_us / 1000,
                 period_us / 1000
@@ -88,9 +90,12 @@ impl fmt::Display for Caveat {
             ),
             Self::TargetUnreachable { error, at_ns, refused, reports } => write!(
                 f,
-                "{:.1} s after the start the target, or the way to it, was gone ({error}): {refused} packets \
-                 were refused for it and not offered, {reports} reports came about packets that had left",
-                *at_ns as f64 / 1e9
+                "{:.1} s after the start the target, or the way to it, was gone ({error}): {}",
+                *at_ns as f64 / 1e9,
+                listed(&[
+                    (*refused, "packet", "refused for it and not offered"),
+                    (*reports, "report", "about packets that had left")
+                ])
             ),
             Self::Outage { at_ns, for_ns, missing, offered, outages } => {
                 let seconds = |ns: &u64| *ns as f64 / 1e9;
@@ -100,50 +105,59 @@ impl fmt::Display for Caveat {
                 };
                 write!(
                     f,
-                    "an outage of {:.2} s began {:.2} s after the start{more}: {missing} of {offered} packets did not come \
+                    "an outage of {:.2} s began {:.2} s after the start{more}: {missing} of {} did not come \
                      back, and of the other time almost all did; the target, this machine or the way between stood still: \
                      look what happened then, and measure again",
                     seconds(for_ns),
-                    seconds(at_ns)
+                    seconds(at_ns),
+                    number_of(*offered, "packet")
                 )
             }
             Self::ClockStepped { steps, largest_ns } => write!(
                 f,
-                "the clock was set during the trial ({steps} {}), by up to {} us: packets stamped just then have the \
+                "the clock was set during the trial ({}), by up to {} us: packets stamped just then have the \
                  program's stamps",
-                if *steps == 1 { "time" } else { "times" },
+                number_of(*steps, "time"),
                 largest_ns / 1000
             ),
             Self::StampsMissing { packets } => write!(
                 f,
-                "{packets} replies have no kernel stamp that can be believed: their delay was taken when they \
-                 were read"
+                "{} came without a kernel stamp that can be believed: the delay was taken at the moment of reading",
+                number_of(*packets, "reply")
             ),
             Self::DelayUnknown { packets } => {
-                write!(f, "{packets} replies came so late that their delay is not known")
+                write!(f, "{} came so late that the delay is not known", number_of(*packets, "reply"))
             }
             Self::FewSlices { slices, wanted } => write!(
                 f,
-                "the trial is short: it has {slices} time slices and not {wanted}, so less is known of how it varied"
+                "the trial is short: it has {} and not {wanted}, so less is known of how it varied",
+                number_of(*slices, "time slice")
             ),
             Self::PacketsLeftOut { kept, left_out } => write!(
                 f,
-                "the times of the first {kept} packets are kept, those of the other {left_out} are not: a \
-                 shorter trial is explained in full"
+                "times are kept of the first {}, and not of the other {left_out}: a shorter trial is explained in full",
+                number_of(*kept, "packet")
             ),
             Self::ForeignPackets { packets } => {
-                write!(f, "{packets} packets arrived that this trial did not send; they were ignored")
+                write!(f, "{} arrived that this trial did not send, and counted for nothing", number_of(*packets, "packet"))
             }
             Self::RepliesDiffer { truncated, changed } => write!(
                 f,
-                "{truncated} packets came back shorter than they were sent and {changed} longer, with other bytes, or at \
-                 another stream's socket: they are lost; a target that may answer with other bytes behind the first 16 is \
-                 udp://HOST:PORT?reply=any"
+                "{}: that is loss; a target that may answer with other bytes behind the first 16 is \
+                 udp://HOST:PORT?reply=any",
+                listed(&[
+                    (*truncated, "packet", "came back shorter than sent"),
+                    (*changed, "packet", "came back longer, with other bytes, or at another stream's socket")
+                ])
             ),
             Self::RepliesBeside { truncated, changed } => write!(
                 f,
-                "beside other replies to the same packets came {truncated} that were cut short and {changed} longer or with \
-                 other bytes: nothing is lost by them, but the target, or the way back, sends what it should not"
+                "beside right replies to the same packets came {}: nothing is lost by that, but the target, or the way back, \
+                 sends what it should not",
+                listed(&[
+                    (*truncated, "reply", "cut short"),
+                    (*changed, "reply", "longer or with other bytes")
+                ])
             ),
             Self::DependentTrials { correlation, by_chance } => write!(
                 f,
@@ -225,7 +239,7 @@ impl fmt::Display for Caveat {
                  programs lose packets on this machine meanwhile, and a place may be theirs"
             ),
             Self::PlaceInferred { place, packets, because } => {
-                write!(f, "{packets} lost packets were put at {place} as what remained: {because}")
+                write!(f, "{} put at {place} as what remained: {because}", number_of(*packets, "lost packet"))
             }
             Self::PlacesUnseen { what, need } => {
                 write!(f, "{what} could not be looked at for lost packets: {need}")
@@ -265,18 +279,20 @@ impl fmt::Display for Caveat {
             ),
             Self::EventsMissing { recorded, missing } => write!(
                 f,
-                "{missing} events are missing beside {recorded} that were recorded: there was no room for them; \
-                 give the recorder more (events=, rings= in the target), or a larger granularity"
+                "{} missing beside {recorded} recorded: there was no room; give the recorder more (events=, rings= in the target), or a larger granularity",
+                number_of(*missing, "event")
             ),
             Self::PassagesUnmatched { passages } => write!(
                 f,
-                "{passages} granules arrived that were not seen to leave, though no recorder lost an event: does the \
-                 source trace every boundary that a call crosses, and is the ratio that of the graph?"
+                "{} arrived and nobody saw that leave, though no recorder lost an event: does the source trace every \
+                 boundary that a call crosses, and is the ratio that of the graph?",
+                number_of(*passages, "granule")
             ),
             Self::StampsDisagree { passages, least_ns } => write!(
                 f,
-                "{passages} granules arrived before they left, by up to {} ns: source and sink are stamped by clocks \
+                "{} arrived before leaving, by up to {} ns: source and sink are stamped by clocks \
                  that differ, or the source is traced after it hands on",
+                number_of(*passages, "granule"),
                 -least_ns
             ),
             Self::StampsDrift { ppm } => write!(
@@ -285,7 +301,8 @@ impl fmt::Display for Caveat {
             ),
             Self::Stalled { pipe, silent_ns, in_flight } => write!(
                 f,
-                "pipe {pipe} stalled: {in_flight} granules were in it and nothing came out for the last {} ms",
+                "pipe {pipe} stalled with {} in it: nothing came out for the last {} ms",
+                number_of(*in_flight, "granule"),
                 silent_ns / 1_000_000
             ),
             Self::BeginningCounted { passages } => write!(
@@ -298,12 +315,13 @@ impl fmt::Display for Caveat {
             }
             Self::EventsLeftOut { kept, left_out } => write!(
                 f,
-                "the first {kept} events are kept, the other {left_out} are not: the numbers are of all of them, an \
-                 export is of the first"
+                "of {}, which the numbers are of, the first {kept} are in an export",
+                number_of(kept.saturating_add(*left_out), "event")
             ),
             Self::TraceDamaged { packets } => write!(
                 f,
-                "{packets} parts of the trace are damaged, cut off or foreign: what could be read is here"
+                "damaged, cut off or foreign: {} of the trace; what could be read is here",
+                number_of(*packets, "part")
             ),
             Self::Interrupted => f.write_str("the trial was stopped before its time: it is shorter than asked"),
             Self::Reported { text, .. } => f.write_str(text),
@@ -361,6 +379,14 @@ fn time(ns: u64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// `1 packet refused, 3 reports about others`: what was counted, without what there is none of.
+fn listed(kinds: &[(u64, &str, &str)]) -> String {
+    let there = kinds.iter().filter(|(number, ..)| *number > 0);
+    let words: Vec<String> =
+        there.map(|(number, one, what)| format!("{} {what}", number_of(*number, one))).collect();
+    words.join(" and ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -381,6 +407,19 @@ mod tests {
         let bound =
             "of 7312 lost packets up to 7040 may not be its doing, and how many were not is not known";
         assert!(said.contains(bound) && said.contains("the most that"), "{said}");
+    }
+
+    #[test]
+    fn only_what_there_is_some_of_is_named_and_one_of_it_is_no_plural() {
+        let said = Caveat::RepliesDiffer { truncated: 0, changed: 997 }.to_string();
+        assert!(said.starts_with("997 packets came back longer") && !said.contains("shorter"), "{said}");
+        let said = Caveat::RepliesDiffer { truncated: 1, changed: 0 }.to_string();
+        assert!(said.starts_with("1 packet came back shorter than sent: that is loss"), "{said}");
+        let said = Caveat::RepliesBeside { truncated: 2, changed: 1 }.to_string();
+        assert!(said.contains("2 replies cut short and 1 reply longer"), "{said}");
+        let error = "ECONNREFUSED".to_owned();
+        let said = Caveat::TargetUnreachable { error, at_ns: 0, refused: 0, reports: 1 }.to_string();
+        assert!(said.ends_with("1 report about packets that had left"), "{said}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use dropline_archive::{clock, environment};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Header, ProfileLine, Purpose, Record, TrialLine, schema};
 use dropline_targets::{Opened, Target};
+use dropline_trial::number_of;
 use dropline_trial::{Rate, TrafficProfile, TrialInput, seed};
 use std::time::Duration;
 
@@ -56,7 +57,8 @@ impl Taken {
         match (side::turns(&self.record, "what was measured"), self.failure) {
             (Ok(mut pair), Some(failure)) => {
                 let text = format!(
-                    "it ended early: {made} of {wanted} turns were begun, and what they say is compared"
+                    "it ended early: begun were {made} of {}, and what they say is compared",
+                    number_of(wanted, "turn")
                 );
                 pair.doubts.push(CaveatLine::said("ended_early", text));
                 let advice = "the turns until then are compared above and kept; for more, measure anew into another file";
@@ -170,9 +172,10 @@ impl Turns {
             started: clock::now_utc(),
             target: format!("{a} {b}"),
             target_note: Some(format!(
-                "A: {}; B: {}; {blocks} turns each of {:.3} s",
+                "A: {}; B: {}; {} each of {:.3} s",
                 note(&opened[0]),
                 note(&opened[1]),
+                number_of(blocks, "turn"),
                 length.as_secs_f64()
             )),
             load_unit: a.load_unit(),

@@ -1,6 +1,7 @@
 //! Doubts about the trials of a search, as its answer says them: each kind once.
 
 use dropline_record::{CaveatLine, LoadUnit, Record, TrialLine};
+use dropline_trial::number_of;
 use dropline_trial::{Caveat, Rate};
 
 /// A load in words, in the unit of what it counts
@@ -39,8 +40,10 @@ pub(super) fn of_trials(record: &Record) -> Vec<CaveatLine> {
             ""
         };
         let text = format!(
-            "{count} of {all} trials, {which} trial {} at {load}: {}{again}",
-            line.number, caveat.text
+            "{count} of {}, {which} trial {} at {load}: {}{again}",
+            number_of(all, "trial"),
+            line.number,
+            caveat.text
         );
         Some(CaveatLine::said(code, text))
     };

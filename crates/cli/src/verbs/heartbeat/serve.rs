@@ -9,6 +9,7 @@ use dropline_aggregator::metrics;
 use dropline_aggregator::server::{Server, ServerCounts};
 use dropline_aggregator::watch::{Answers, Content, Http};
 use dropline_failure::Failure;
+use dropline_trial::number_of;
 use dropline_trial::quantities;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
@@ -94,7 +95,11 @@ pub(crate) fn run(args: &HeartbeatServeArgs) -> Result<u8, Failure> {
     let reserved = server.view().counts().receive_buffer_bytes;
     // The kernel doubles what is asked for, and counts its own overhead against it.
     let less = if reserved < 2 * buffer { ", less than was asked for (net.core.rmem_max)" } else { "" };
-    note!("receive buffer {} B{less}, room for about {} heartbeats", reserved / 2, reserved / CHARGE);
+    note!(
+        "receive buffer {} B{less}, room for about {}",
+        reserved / 2,
+        number_of(reserved / CHARGE, "heartbeat")
+    );
     if !listen.ip().is_loopback() {
         note!(
             "whoever can send to {} can set its variables: heartbeats carry no key (--from NETWORK)",

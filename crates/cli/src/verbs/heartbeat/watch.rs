@@ -15,6 +15,7 @@ use dropline_aggregator::watch::{
 };
 use dropline_archive::clock;
 use dropline_failure::Failure;
+use dropline_trial::number_of;
 use dropline_trial::quantities;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -252,11 +253,11 @@ fn summary(state: &WatchState) -> String {
     let mut lines = vec![
         headline(state),
         format!(
-            "watched    {}, {} reports, {} requests unanswered, {} reports outdated",
+            "watched    {}, {}, {} unanswered, {} outdated",
             span(state.watched_s.round() as u64),
-            state.reports,
-            state.unanswered,
-            state.outdated
+            number_of(state.reports, "report"),
+            number_of(state.unanswered, "request"),
+            number_of(state.outdated, "report")
         ),
         format!("alarms     {}, restarts {}", state.alarms, state.restarts),
     ];

@@ -111,7 +111,7 @@ fn what_cannot_have_happened_is_named_with_both_numbers() {
         ),
         (
             after(["10", "10", "9", "1"], second),
-            r#"by the end of slices[0], 6 packets were "forwarded" and 5"#,
+            r#"by the end of slices[0], "forwarded" is 6 and "offered" 5"#,
         ),
         (
             after(["10", "10", "9", "1"], r#","delay_ns_histogram":[[100,3],[4000000000,1]]"#),

@@ -4,6 +4,7 @@ use super::super::SAME_DATA;
 use super::{Searched, bound_above, listed};
 use crate::resume::going_on;
 use dropline_record::{AnswerLine, CaveatLine, GoalLine, MovedLine, PartLine, Record};
+use dropline_trial::number_of;
 
 /// Doubts of a search that are doubts of where its limit is.
 const ABOUT_THE_LIMIT: [&str; 17] = [
@@ -72,9 +73,11 @@ fn same(a: &Searched, b: &Searched) -> Option<CaveatLine> {
         CaveatLine::said(
             SAME_DATA,
             format!(
-                "the {both} trials of {} are those of {}, number for number: a file, its copy or its resumption, or \
+                "{} of {} are in {} too, number for number: a file, its copy or its resumption, or \
                  a simulation repeated with its seed; that says nothing about whether a limit moved: search again",
-                a.name, b.name
+                number_of(both, "trial"),
+                a.name,
+                b.name
             ),
         )
     })
@@ -93,8 +96,8 @@ fn doubts(side: &Searched) -> Vec<CaveatLine> {
         doubts.push(CaveatLine::said(
             "unfinished",
             format!(
-                "{name}: the search did not finish, and what it knew after {} trials is compared; resume it:  {}",
-                record.trials.len(),
+                "{name}: the search did not finish, and what it knew after {} is compared; resume it:  {}",
+                number_of(record.trials.len(), "trial"),
                 going_on(name, &record.header.target)
             ),
         ));
