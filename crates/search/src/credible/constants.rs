@@ -34,6 +34,19 @@ pub(super) mod ends {
     ///
     /// Unit: trials. Set by: argued: a third of bad ones is not half.
     pub(in super::super) const EACH_BAD: u32 = 2;
+    /// An end stands where, were it the truth, trials that tell of it would speak for it less with this probability at most.
+    ///
+    /// Unit: probability. Set by: coverage of targets whose trials have one of a few capacities, and widths of others:
+    /// a quarter made them a third wider.
+    pub(in super::super) const AGREES: f64 = 0.5;
+    /// Of a loss in this range it is known from which load on there would have been one.
+    ///
+    /// Unit: loss ratio. Set by: argued: less may be chance, and much more another way to fail.
+    pub(in super::super) const TELLS: super::Range<f64> = 0.002..0.15;
+    /// Loads that differ by no more are one.
+    ///
+    /// Unit: ln load. Set by: argued: a millipacket a second.
+    pub(in super::super) const ROUNDING: f64 = 1e-9;
     /// An upper end that none of so many trials showed is tried once more: the target may have become faster.
     ///
     /// Unit: trials. Set by: argued: about as many bear a lower end, and they show no upper one.

@@ -1,7 +1,7 @@
 //! What trials said of a goal without any model: at the ends of the range, and where they met it and failed it.
 
 use super::bets::Bets;
-use super::constants::ends::{EACH_BAD, ENOUGH, FRESH, MOMENTS, NEAR};
+use super::constants::ends::{AGREES, EACH_BAD, ENOUGH, FRESH, MOMENTS, NEAR, ROUNDING, TELLS};
 use crate::moments::{FAR, are_about};
 use crate::{Goal, GoalOutcome, GoalResult, Irregular};
 use dropline_trial::{LoadRange, Rate, Ratio, Trial};
@@ -21,7 +21,18 @@ pub(super) struct Shown {
     lowest_bad: Option<Rate>,
     /// Of each trial, in order, its load if it failed the goal.
     failed: Vec<Option<Rate>>,
+    /// Of each trial that failed the goal, the load (a logarithm) from which on it would have.
+    fails_from: Vec<f64>,
     bets: Bets,
+}
+
+/// The load (a logarithm) from which on a trial would have failed the goal that it failed: its own, or where no more came
+/// through than that.
+fn fails_from(trial: &Trial, goal: &Goal) -> f64 {
+    let ratio = trial.lost() as f64 / trial.offered.max(1) as f64;
+    let allowed = libm::log1p(-goal.loss_ratio.as_f64());
+    let through = if TELLS.contains(&ratio) { libm::log1p(-ratio) - allowed } else { 0.0 };
+    libm::log(trial.input.load.as_pps()) + through.min(0.0)
 }
 
 impl Shown {
@@ -42,6 +53,7 @@ impl Shown {
         self.failed.push(is_bad.then_some(load));
         if is_bad {
             self.lowest_bad = Some(self.lowest_bad.map_or(load, |lowest| lowest.min(load)));
+            self.fails_from.push(fails_from(trial, goal));
         } else if !exceeds {
             // What loses nothing for a while may lose something later: short trials count together.
             let counts = if goal.loss_ratio > Ratio::ZERO { whole } else { time };
@@ -93,6 +105,29 @@ impl Shown {
         let good: Duration = good.map(|&(_, time, _)| time.min(goal.trial_duration)).sum();
         let bad = self.bad().filter(|load| libm::log(load.as_pps()) <= lower).count();
         good >= goal.trial_duration * (ENOUGH + EACH_BAD * bad as u32)
+    }
+
+    /// The highest load at or below a lower end (logarithms) that trials agree with.
+    pub(super) fn lower_agreed(&self, goal: &Goal, lower: f64) -> f64 {
+        let met = self.good.iter().map(|(load, ..)| libm::log(load.as_pps()));
+        let before_failing = self.fails_from.iter().map(|load| load - 2.0 * ROUNDING);
+        let below = met.chain(before_failing).filter(|load| *load < lower);
+        let mut ends: Vec<f64> = below.chain([lower]).collect();
+        ends.sort_by(|one, other| other.total_cmp(one));
+        ends.into_iter().find(|end| self.agree(goal, *end)).unwrap_or(lower)
+    }
+
+    /// Whether trials, as far as they tell of a lower end, met the goal there no less often than at the truth.
+    fn agree(&self, goal: &Goal, lower: f64) -> bool {
+        let bad = self.fails_from.iter().filter(|load| **load < lower - ROUNDING).count() as u64;
+        bad == 0 || at_most(bad, bad + self.good_from(goal, lower), goal.exceed_at_truth()) <= AGREES
+    }
+
+    /// How many whole trials met the goal at a load (a logarithm) or above.
+    fn good_from(&self, goal: &Goal, load: f64) -> u64 {
+        let good = self.good.iter().take_while(|(one, ..)| libm::log(one.as_pps()) >= load - ROUNDING);
+        let good: Duration = good.map(|&(_, time, _)| time.min(goal.trial_duration)).sum();
+        (good.as_secs_f64() / goal.trial_duration.as_secs_f64()).round() as u64
     }
 
     /// The lowest load at or above an upper end (logarithms) that trials bear as one: were the goal's load above it, trials
@@ -198,6 +233,17 @@ impl Shown {
     }
 }
 
+/// P(no more than `number` of `all`), each with probability `each`.
+fn at_most(number: u64, all: u64, each: f64) -> f64 {
+    let log_odds = libm::log(each) - libm::log1p(-each);
+    let (mut log_one, mut sum) = (all as f64 * libm::log1p(-each), 0.0);
+    for count in 0..=number {
+        sum += libm::exp(log_one);
+        log_one += libm::log((all - count) as f64 / (count + 1) as f64) + log_odds;
+    }
+    sum
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,6 +269,35 @@ mod tests {
         assert!(note(101, 1, 1000), "what failed above it is no matter");
         assert!(!note(70, 1, 1000), "what failed below it is");
         assert!(!note(100, 0, 1000) && note(100, 0, 1000));
+    }
+
+    /// A trial in five bears 110, and the others 100: those at 105 and 110 that failed let no more than 100 through.
+    #[test]
+    fn no_lower_end_stands_that_more_trials_failed_than_met() {
+        let goal = Preset::Csit.goals()[0];
+        let range =
+            LoadRange::new(Rate::from_millipps(1_000_000), Rate::from_millipps(1_000_000_000)).unwrap();
+        let mut shown = Shown::default();
+        let mut note = |pps: u64, lost: u64| {
+            let input =
+                TrialInput { load: Rate::from_millipps(pps * 1000), duration: Duration::from_secs(1) };
+            let trial = Trial { offered: pps, forwarded: pps - lost, ..Trial::new(1, input, 7) };
+            shown.note(&trial, &goal, range);
+            libm::exp(shown.lower_agreed(&goal, libm::log(105_000.0))).round()
+        };
+        assert_eq!((note(99_000, 0), note(105_000, 0)), (105_000.0, 105_000.0), "none failed");
+        assert_eq!(note(110_000, 10_000), 100_000.0, "as many failed as met it: so much came through");
+        assert_eq!((note(107_000, 7_000), note(105_000, 0)), (100_000.0, 100_000.0));
+        assert_eq!(
+            (note(106_000, 0), note(110_000, 0)),
+            (105_000.0, 105_000.0),
+            "four met it, and two failed"
+        );
+        assert_eq!(
+            note(103_000, 90_000),
+            103_000.0,
+            "three failed, and so large a loss tells of no lower load"
+        );
     }
 
     #[test]

@@ -289,7 +289,8 @@ impl GoalSearch {
             let borne_minimum = Some(min).filter(|_| shown.bears(goal, min));
             let stated =
                 Stated { shown: shown.between(), certain: certain(goal, shown), borne_minimum, ..stated };
-            View::of(goal, cloud, stated).with_upper_borne(|upper| shown.upper_borne(goal, upper))
+            View::of(goal, cloud, stated)
+                .with_borne(|lower| shown.lower_agreed(goal, lower), |upper| shown.upper_borne(goal, upper))
         };
         self.views = self.goals.iter().zip(&self.shown).map(view).collect();
     }
@@ -384,13 +385,17 @@ impl GoalSearch {
     /// narrow, and now and then where what is stated is much wider than what is believed, or the belief has a long tail.
     fn unshown(&self) -> Option<Rate> {
         let views = || self.unsettled();
+        let excess = |(goal, view): (&Goal, &View)| {
+            let excess = view.excess(goal, self.range)?;
+            Some((excess, view.unshown(self.range)?))
+        };
+        let widest = || views().filter_map(excess).max_by(|(one, _), (other, _)| one.total_cmp(other));
         let load = match views().all(|(goal, view)| view.is_believed(goal, self.range)) {
             true => views().find_map(|(_, view)| view.unshown(self.range)),
             false if self.trials < SETTLING || !self.trials.is_multiple_of(SHOWN_ONE_IN) => None,
-            false => views().find_map(|(_, view)| match view.is_unshown(self.range) {
-                true => view.unshown(self.range),
-                false => view.in_a_tail(self.range),
-            }),
+            false => widest()
+                .map(|(_, load)| load)
+                .or_else(|| views().find_map(|(_, view)| view.in_a_tail(self.range))),
         };
         Rate::pps(libm::exp(load?)).ok()
     }

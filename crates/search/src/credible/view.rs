@@ -12,6 +12,9 @@ use std::time::Duration;
 /// Nothing is certain without a model.
 pub(super) const UNCERTAIN: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
+/// Ends that trials bear wherever they are.
+const ANYWHERE: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
+
 /// Logarithms of loads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
@@ -27,8 +30,8 @@ pub(super) struct View {
     certain: (f64, f64),
     /// Whether trials bear the lowest load of the range as a lower end; an interval that reaches below it has none otherwise.
     is_minimum_borne: bool,
-    /// The lowest load at or above the upper end that trials bear as one.
-    borne_upper: f64,
+    /// The highest load at or below the lower end, and the lowest at or above the upper one, that trials bear as such.
+    borne: (f64, f64),
 }
 
 /// What an interval is made of beside the belief.
@@ -65,21 +68,21 @@ impl View {
             shown: stated.shown,
             certain: stated.certain,
             is_minimum_borne: stated.borne_minimum.is_some_and(|min| min <= median),
-            borne_upper: f64::NEG_INFINITY,
+            borne: ANYWHERE,
         }
     }
 
-    /// With an upper end where trials bear one.
-    pub(super) fn with_upper_borne(self, borne: impl Fn(f64) -> f64) -> Self {
-        Self { borne_upper: borne(self.upper.max(self.shown.1)), ..self }
+    /// With ends where trials bear them.
+    pub(super) fn with_borne(self, lower: impl Fn(f64) -> f64, upper: impl Fn(f64) -> f64) -> Self {
+        Self { borne: (lower(self.lower.min(self.shown.0)), upper(self.upper.max(self.shown.1))), ..self }
     }
 
     /// The ends that are stated: no end without a trial that met the goal at or above the lower one, and one that
     /// failed it at or below the upper one, whatever the model believes; and none beyond what trials alone make
     /// certain.
     fn stated(&self) -> (f64, f64) {
-        let lower = self.lower.min(self.shown.0);
-        let upper = self.upper.max(self.shown.1).max(self.borne_upper);
+        let lower = self.lower.min(self.shown.0).min(self.borne.0);
+        let upper = self.upper.max(self.shown.1).max(self.borne.1);
         match self.certain {
             // Trials contradict one another: it is no matter of a load.
             (least, most) if least > most => (lower, upper),
@@ -130,11 +133,13 @@ impl View {
         }
     }
 
-    /// Whether what is stated is so much wider than what is believed.
-    pub(super) fn is_unshown(&self, range: LoadRange) -> bool {
+    /// How many times as wide as what is believed, or asked for, is what is stated; `None` where that is not much.
+    pub(super) fn excess(&self, goal: &Goal, range: LoadRange) -> Option<f64> {
         let (min, max) = logs(range);
         let (lower, upper) = self.stated();
-        upper.min(max) - lower.max(min) > MUCH_WIDER * (self.upper - self.lower)
+        let wanted = -libm::log1p(-goal.width.as_f64());
+        let excess = (upper.min(max) - lower.max(min)) / (self.upper - self.lower).max(wanted);
+        (excess > MUCH_WIDER).then_some(excess)
     }
 
     /// Ends of the interval within the range; `None` where it reaches beyond.
@@ -160,9 +165,8 @@ impl View {
 
     /// Whether the model believes an interval within its goal's width, or beyond an end of the range.
     pub(super) fn is_believed(&self, goal: &Goal, range: LoadRange) -> bool {
-        let (shown, certain) = ((f64::INFINITY, f64::NEG_INFINITY), UNCERTAIN);
-        let borne_upper = f64::NEG_INFINITY;
-        Self { shown, certain, is_minimum_borne: true, borne_upper, ..*self }.is_settled(goal, range)
+        let (shown, borne, certain) = (ANYWHERE, ANYWHERE, UNCERTAIN);
+        Self { shown, certain, is_minimum_borne: true, borne, ..*self }.is_settled(goal, range)
     }
 
     /// Whether the model believes it or trials show it: another trial belongs to a goal of which neither is so.
