@@ -385,10 +385,7 @@ impl GoalSearch {
     /// narrow, and now and then where what is stated is much wider than what is believed, or the belief has a long tail.
     fn unshown(&self) -> Option<Rate> {
         let views = || self.unsettled();
-        let excess = |(goal, view): (&Goal, &View)| {
-            let excess = view.excess(goal, self.range)?;
-            Some((excess, view.unshown(self.range)?))
-        };
+        let excess = |(_, view): (&Goal, &View)| Some((view.excess(self.range)?, view.unshown(self.range)?));
         let widest = || views().filter_map(excess).max_by(|(one, _), (other, _)| one.total_cmp(other));
         let load = match views().all(|(goal, view)| view.is_believed(goal, self.range)) {
             true => views().find_map(|(_, view)| view.unshown(self.range)),

@@ -133,12 +133,11 @@ impl View {
         }
     }
 
-    /// How many times as wide as what is believed, or asked for, is what is stated; `None` where that is not much.
-    pub(super) fn excess(&self, goal: &Goal, range: LoadRange) -> Option<f64> {
+    /// How many times as wide as what is believed is what is stated; `None` where that is not much.
+    pub(super) fn excess(&self, range: LoadRange) -> Option<f64> {
         let (min, max) = logs(range);
         let (lower, upper) = self.stated();
-        let wanted = -libm::log1p(-goal.width.as_f64());
-        let excess = (upper.min(max) - lower.max(min)) / (self.upper - self.lower).max(wanted);
+        let excess = (upper.min(max) - lower.max(min)) / (self.upper - self.lower).max(1e-9);
         (excess > MUCH_WIDER).then_some(excess)
     }
 
