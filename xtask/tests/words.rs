@@ -205,10 +205,7 @@ fn a_number_has_its_noun_from_number_of_so_that_one_of_a_thing_is_no_plural() {
                 .skip(1)
                 .any(|behind| behind.strip_prefix(*noun).is_some_and(|rest| !rest.starts_with('-')))
         };
-        if !experiments
-            && NOUNS.iter().any(|noun| meets(&noun))
-            && !SEVERAL.iter().any(|known| said.contains(known))
-        {
+        if !experiments && NOUNS.iter().any(meets) && !SEVERAL.iter().any(|known| said.contains(known)) {
             wrong.push(format!("{}: {said}", file.display()));
         }
     }

@@ -320,7 +320,7 @@ pub(crate) fn change_words(found: &Explanation, change: Change) -> (String, &'st
             (format!("buffer for \u{d7}{times} packets (SO_RCVBUF {rcvbuf_bytes})"), room)
         }
         Change::Queue { times, packets } => {
-            (format!("queue \u{d7}{times} ({})", plural(packets.into(), "packet")), room)
+            (format!("queue \u{d7}{times} ({})", plural(packets, "packet")), room)
         }
         Change::Batch { packets } => (
             format!("batch: up to {} a read", plural(packets.into(), "packet")),
