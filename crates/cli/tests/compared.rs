@@ -407,14 +407,14 @@ fn a_pause_of_the_target_is_no_regression_and_never_hides_behind_no_evidence() {
     let bench = Bench::new();
     assert_eq!(tested(&bench, "a.jsonl", "30000 0 1", &[]).code, Some(0));
     // While the search looks far below, whether anything is lost there too.
-    // Where every probe far below fails, no lower end is known; where one is met, there is one.
+    // Where every probe far below fails, no lower end is known; where more are met than fail, there is one.
     tested(&bench, "b.jsonl", "30000 probe,probe,probe 2", &[]);
     let ended = compare(&bench, &["--json"]);
     let goal = &ended.json()["goals"][0];
     assert_eq!((ended.code, &goal["verdict"]), (Some(0), &Value::from("no_evidence")), "{goal}");
     assert!(goal["doubted"].is_string() && goal["low"].as_f64().is_none_or(|low| low < 1.0), "{goal}");
     std::fs::remove_file(bench.path("b.jsonl")).unwrap();
-    tested(&bench, "b.jsonl", "30000 probe,probe 2", &[]);
+    tested(&bench, "b.jsonl", "30000 probe,probe 3", &[]);
     let ended = compare(&bench, &["--json"]);
     let goal = &ended.json()["goals"][0];
     assert_eq!((ended.code, &goal["verdict"]), (Some(0), &Value::from("no_evidence")), "{goal}");
