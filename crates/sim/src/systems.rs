@@ -7,6 +7,7 @@ mod drooping;
 mod inconsistent;
 mod knee;
 mod lossy_below;
+mod mixed;
 mod overdispersed;
 mod random;
 mod restless;
@@ -19,7 +20,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// Every system, in the order of help texts. A new one is a file beside this and a line here.
-static ALL: [&dyn Behaviour; 21] = [
+static ALL: [&dyn Behaviour; 32] = [
     &knee::HARD,
     &smooth::CONSISTENT,
     &smooth::SOFT,
@@ -41,6 +42,17 @@ static ALL: [&dyn Behaviour; 21] = [
     &lossy_below::RANDOM_LOSS,
     &lossy_below::SLOPE,
     &restless::COLD_START,
+    &mixed::REORDERING,
+    &mixed::GRADUAL,
+    &mixed::RED,
+    &mixed::NEAR_GOAL,
+    &mixed::MICROBURSTS,
+    &mixed::SLOW_START,
+    &mixed::OUTAGES,
+    &mixed::PAUSES,
+    &mixed::MODES,
+    &mixed::HASHING,
+    &mixed::TWO_KNEES,
 ];
 
 /// How a system under test behaves.
@@ -208,7 +220,7 @@ mod tests {
             error.to_string(),
             "there is no simulated system \"herd\"; there are hard, consistent, soft, noisy, dips, \
              inconsistent, lossless, dead, clumped, overdispersed, drooping, breakdown, bucket, random, \
-             two-state, drift, floor, band, random-loss, slope, cold-start"
+             two-state, drift, floor, band, random-loss, slope, cold-start, reordering, gradual, red, near-goal, microbursts, slow-start, outages, pauses, modes, hashing, two-knees"
         );
         for name in System::names() {
             assert_eq!(System::named(name).unwrap().name(), name);
@@ -284,6 +296,17 @@ mod tests {
             "random-loss",
             "slope",
             "cold-start",
+            "reordering",
+            "gradual",
+            "red",
+            "near-goal",
+            "microbursts",
+            "slow-start",
+            "outages",
+            "pauses",
+            "modes",
+            "hashing",
+            "two-knees",
         ] {
             let system = System::named(name).unwrap();
             let capacity = system.nominal_capacity();
@@ -293,7 +316,10 @@ mod tests {
                 (Ratio::ZERO, tenth, 0.1),
                 (Ratio::new(0.02).unwrap(), tenth, 0.1),
             ] {
-                let load = system.truth(capacity, loss_ratio, second, exceed_ratio).unwrap();
+                let Some(load) = system.truth(capacity, loss_ratio, second, exceed_ratio) else {
+                    assert!(name == "outages" && expected < 0.39, "{name}: two trials of five meet an outage");
+                    continue;
+                };
                 let offer =
                     Offer { packets: load.packets_in(second), load, duration: second, constant: true };
                 let bad = (0..trials)
