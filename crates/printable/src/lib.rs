@@ -38,6 +38,12 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     escaped_but(text, &['\n', '\t'])
 }
 
+/// The text as a part of one line, for an error that quotes what a file says: what would steer is written as JSON writes
+/// it, and so are line ends and tabs, which would make lines that look like ours.
+pub fn in_one_line(text: &str) -> Cow<'_, str> {
+    escaped_but(text, &[])
+}
+
 fn escaped_but<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
     let bad = |sign: char| steers(sign) && !kept.contains(&sign);
     if !text.contains(bad) {
@@ -68,6 +74,7 @@ mod tests {
             "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\u{fffd}\ne\t\u{fffd}"
         );
         assert_eq!(escaped("a\x1b[2Jb\u{202e}\r\ne\t"), "a\\u001b[2Jb\\u202e\\u000d\ne\t");
+        assert_eq!(in_one_line("a\n  go on\t\x1b"), "a\\u000a  go on\\u0009\\u001b");
         assert_eq!(printable("1\u{a0}µs ≥ ½ ∅ 中"), "1\u{a0}µs ≥ ½ ∅ 中");
     }
 

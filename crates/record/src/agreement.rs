@@ -90,7 +90,7 @@ pub(crate) fn of_result(record: &Record, result: &ResultLine) -> Result<(), Stri
             same("its header", &format!("level of goal {number}"), level, "the header", search.level)?;
         }
         let is_irregular = answer.result == ResultWord::Irregular;
-        let reasons = ["at_maximum", "below_minimum", "generator_limited", "unfinished"];
+        let reasons = ["at_maximum", "below_minimum", "generator_limited", "target_starved", "unfinished"];
         if is_irregular != answer.why.as_deref().is_some_and(|why| reasons.contains(&why)) {
             return Err(format!(
                 "itself: goal {number} is {}, and why is {:?}",

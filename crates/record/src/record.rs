@@ -5,7 +5,7 @@ use crate::{
     AnswerLine, BoundsLine, CaveatLine, Header, LimitsLine, ResultLine, ResultWord, SearchLine, TrialLine,
     agreement,
 };
-use dropline_printable::printable_json;
+use dropline_printable::{in_one_line, printable_json};
 use serde_json::{Map, Value};
 
 /// A measurement as it is kept: a header, trials in order, and a result when it ended.
@@ -146,7 +146,12 @@ impl Record {
                     record.result = Some(*result);
                 }
                 Err(_) if Some(number) == last && !ends_whole => record.reading.push(torn(number)),
-                Err(why) => return Err(ReadError::Broken { line: number, why: why.to_string() }),
+                Err(why) => {
+                    return Err(ReadError::Broken {
+                        line: number,
+                        why: in_one_line(&why.to_string()).into_owned(),
+                    });
+                }
             }
         }
         Ok(record)

@@ -46,7 +46,7 @@ pub struct AnswerLine {
     pub conditional_throughput_pps: Option<f64>,
     /// Whether it is an answer.
     pub result: ResultWord,
-    /// Why it is none: `at_maximum`, `below_minimum`, `generator_limited`, `unfinished`.
+    /// Why it is none: `at_maximum`, `below_minimum`, `generator_limited`, `target_starved`, `unfinished`.
     pub why: Option<String>,
     /// What a longer search would buy; null where nothing is to be bought, or it is not known.
     #[serde(default)]
@@ -174,9 +174,14 @@ impl AnswerLine {
         }
     }
 
-    /// Whether it is about the generator, and not about the target beyond its lower bound.
+    /// Whether it is about the generator or other programs, and not about the target beyond its lower bound.
     pub fn is_generators(&self) -> bool {
-        self.why.as_deref() == Some("generator_limited")
+        self.why.as_deref() == Some("generator_limited") || self.is_starved()
+    }
+
+    /// Whether what ends it is that other programs kept the target from its CPU.
+    pub fn is_starved(&self) -> bool {
+        self.why.as_deref() == Some("target_starved")
     }
 
     /// The number to compare: median, else conditional throughput, else lower bound. `None` of an interval that has
@@ -220,6 +225,7 @@ fn irregular(why: Irregular) -> &'static str {
         Irregular::AtMaximum => "at_maximum",
         Irregular::BelowMinimum => "below_minimum",
         Irregular::GeneratorLimited => "generator_limited",
+        Irregular::TargetStarved => "target_starved",
         Irregular::Unfinished => "unfinished",
     }
 }

@@ -87,13 +87,14 @@ fn is_named(_: &Record, caveat: &CaveatLine, goal: &GoalLine) -> bool {
 }
 
 /// Doubts about a trial that say that its loss may be our own doing.
-const OURS: [&str; 6] = [
+const OURS: [&str; 7] = [
     "generator_limited",
     "generator_lost",
     "generator_starved",
     "arrivals_not_kept",
     "loss_doubted",
     "link_down",
+    "rule_appeared",
 ];
 
 /// Of a trial's lost packets, how many may be our own doing, where that is half of them or more.

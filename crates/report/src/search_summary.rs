@@ -161,6 +161,17 @@ impl<'a> SearchSummary<'a> {
                 let ends = self.lateness().unwrap_or_else(|| "where our generator ends".into());
                 say("at least ", loads.with_unit(lower), format!(" {loss}, {ends}"));
             }
+            (Standing::TargetStarved, (lower, _), _) => {
+                let ends = "above that other programs kept the target from its CPU";
+                match lower {
+                    Some(lower) => say("at least ", loads.with_unit(lower), format!(" {loss}; {ends}")),
+                    None => say(
+                        "",
+                        "an unknown load".into(),
+                        format!(" {loss}, for other programs kept the target from its CPU"),
+                    ),
+                }
+            }
             (Standing::GeneratorLimited, (None, _), _) => {
                 say("", "an unknown load".into(), format!(" {loss}, for our generator was disturbed"));
             }
@@ -257,7 +268,10 @@ impl<'a> SearchSummary<'a> {
             return answer.lower_pps.map(|lower| format!("≥{JOIN}{}", with(lower))).or_else(below);
         }
         let load = answer.headline_pps()?;
-        let more = matches!(self.standings[goal], Standing::AtMaximum { .. } | Standing::GeneratorLimited);
+        let more = matches!(
+            self.standings[goal],
+            Standing::AtMaximum { .. } | Standing::GeneratorLimited | Standing::TargetStarved
+        );
         Some(if more { format!("≥{JOIN}{}", with(load)) } else { with(load) })
     }
 
@@ -285,6 +299,13 @@ impl<'a> SearchSummary<'a> {
             Standing::GeneratorLimited => format!(
                 "irregular, generator limited: the upper bound is our generator's, the target does at least {}",
                 load(answer.lower_pps)
+            ),
+            Standing::TargetStarved => format!(
+                "irregular, target starved: not valid, other programs kept the target from its CPU{}",
+                answer.lower_pps.map_or_else(String::new, |lower| format!(
+                    "; it does at least {}",
+                    self.loads.with_unit(lower)
+                ))
             ),
             Standing::Unfinished => {
                 "irregular, unfinished: the search ended before the bounds were close enough".into()

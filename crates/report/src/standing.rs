@@ -32,6 +32,8 @@ pub(crate) enum Standing {
         irregular: bool,
     },
     GeneratorLimited,
+    /// Others kept the target from its CPU.
+    TargetStarved,
     Unfinished,
     /// The search has an answer, and its trials deny it.
     Doubted(Denied),
@@ -66,6 +68,7 @@ impl Standing {
             "at_maximum" => Self::AtMaximum { irregular },
             "below_minimum" => Self::BelowMinimum { irregular },
             "generator_limited" => Self::GeneratorLimited,
+            "target_starved" => Self::TargetStarved,
             "unfinished" => Self::Unfinished,
             other => Self::Other(other.replace('_', " ")),
         }
@@ -93,6 +96,7 @@ impl Standing {
             Self::AtMaximum { irregular } => format!("{}at maximum", prefix(*irregular, ": ")),
             Self::BelowMinimum { irregular } => format!("{}below minimum", prefix(*irregular, ": ")),
             Self::GeneratorLimited => "irregular: generator limited".into(),
+            Self::TargetStarved => "irregular: target starved".into(),
             Self::Unfinished => "irregular: unfinished".into(),
             Self::Doubted(_) => "doubted".into(),
             Self::Other(why) => format!("irregular: {why}"),

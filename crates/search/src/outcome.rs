@@ -104,6 +104,8 @@ pub enum Irregular {
     BelowMinimum,
     /// The upper bound is the generator's limit, not the target's.
     GeneratorLimited,
+    /// Other programs kept the target from its CPU: above the lower bound its losses may come of that.
+    TargetStarved,
     /// The search ended before the bounds were close enough.
     Unfinished,
 }

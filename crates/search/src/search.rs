@@ -41,6 +41,10 @@ pub struct Search {
     is_open: bool,
     /// Trials that say more about us than about the target.
     ours: u64,
+    /// Those of them that our own side left alone: others kept the target from its CPU.
+    starved: u64,
+    /// The lowest load at which the target itself failed, an entry a goal.
+    failed: Vec<Option<Rate>>,
     /// Void trials, of all loads and of each: those, and trials in which the target died.
     voids: u64,
     voids_at: BTreeMap<Rate, u32>,
@@ -74,12 +78,14 @@ impl Search {
     pub fn new(algorithm: Box<dyn Algorithm>, goals: Vec<Goal>, limits: Limits) -> Self {
         Self {
             algorithm,
+            failed: vec![None; goals.len()],
             goals,
             limits,
             spent: Duration::ZERO,
             trials: 0,
             is_open: true,
             ours: 0,
+            starved: 0,
             voids: 0,
             voids_at: BTreeMap::new(),
             last_is_void: false,
@@ -131,6 +137,7 @@ impl Search {
         let is_ours = self.goals.iter().any(void);
         if is_ours || self.goals.iter().any(died) {
             self.ours += u64::from(is_ours);
+            self.starved += u64::from(is_ours && trial.is_starved_only());
             self.voids += 1;
             let tries = self.voids_at.entry(trial.input.load).or_default();
             *tries += 1;
@@ -148,6 +155,11 @@ impl Search {
             for (charge, _) in charged.iter_mut().zip(&self.goals).filter(|(_, goal)| void(goal)) {
                 *charge = Charge { stands: true, own: Duration::ZERO };
             }
+        }
+        let load = trial.input.load;
+        for (lowest, _) in self.failed.iter_mut().zip(&self.goals).filter(|(_, goal)| is_failed(trial, goal))
+        {
+            *lowest = Some(lowest.map_or(load, |lowest| lowest.min(load)));
         }
         for (charge, goal) in self.charged.get_mut(&trial.input.load).into_iter().flatten().zip(&self.goals) {
             if trial.target_exceeds(goal.loss_ratio) {
@@ -227,9 +239,21 @@ impl Search {
             {
                 outcome.result = GoalResult::Irregular(Irregular::GeneratorLimited);
             }
+            if outcome.result == GoalResult::Irregular(Irregular::GeneratorLimited) {
+                let is_above = |failed: &Rate| outcome.lower.is_none_or(|lower| lower < *failed);
+                outcome.upper = self.failed[index].filter(is_above);
+                if self.starved > 0 && self.starved == self.ours {
+                    outcome.result = GoalResult::Irregular(Irregular::TargetStarved);
+                }
+            }
         }
         outcomes
     }
+}
+
+/// Whether the target itself failed a goal in a whole trial of it.
+fn is_failed(trial: &Trial, goal: &Goal) -> bool {
+    trial.target_exceeds(goal.loss_ratio) && trial.input.duration >= goal.trial_duration
 }
 
 /// Whether more than half are void.
@@ -240,7 +264,7 @@ fn is_most(voids: u64, trials: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dropline_trial::Ratio;
+    use dropline_trial::{Ratio, TargetActivity};
 
     /// Asks for one load until it has an answer, and reports it as an upper bound when bad.
     #[derive(Debug, Default)]
@@ -305,6 +329,30 @@ mod tests {
             search.record(&trial(900));
         }
         assert_eq!(search.next_trial(), None);
+        assert_eq!(search.outcome()[0].result, GoalResult::Irregular(Irregular::GeneratorLimited));
+    }
+
+    /// Others kept the target from its CPU for so long, and it lost so many of a thousand.
+    fn starved(kept_ms: u64, lost: u64) -> Trial {
+        let ns = kept_ms * 1_000_000;
+        let watched =
+            TargetActivity { waited_ns: Some(ns), others_ns: Some(ns), ..TargetActivity::default() };
+        Trial { forwarded: 1000 - lost, watched: Some(watched), ..trial(1000) }
+    }
+
+    #[test]
+    fn a_target_that_others_kept_from_its_cpu_is_no_limit_of_the_generator() {
+        let mut search = search(Limits::default());
+        (0..=VOID_TRIES).for_each(|_| search.record(&starved(400, 300)));
+        assert_eq!(search.outcome()[0].result, GoalResult::Irregular(Irregular::TargetStarved));
+        assert_eq!(search.outcome()[0].upper, None, "it may do more");
+    }
+
+    #[test]
+    fn where_both_were_in_the_way_it_is_the_generators_limit() {
+        let mut search = search(Limits::default());
+        (0..VOID_TRIES).for_each(|_| search.record(&starved(400, 300)));
+        search.record(&trial(900));
         assert_eq!(search.outcome()[0].result, GoalResult::Irregular(Irregular::GeneratorLimited));
     }
 

@@ -27,9 +27,7 @@ const SYSTEMS: [(&str, fn(Asked) -> u64); 11] = [
     ("soft", |asked| (0..4).map(|step| asked.above(2_000_000 + 400_000 * step) / 40).sum()),
     ("restless", |asked| asked.above(4_000_000 + 5_000 * asked.drawn(200))),
     ("states", |asked| asked.above(if asked.drawn(100) < 30 { 5_000_000 } else { 6_000_000 })),
-    ("outages", |asked| {
-        if asked.drawn(100) < 12 { asked.sent / 20 } else { asked.above(1_500_000) }
-    }),
+    ("outages", |asked| if asked.drawn(100) < 12 { asked.sent / 20 } else { asked.above(1_500_000) }),
     ("floor", |asked| asked.sent / 400 + asked.above(7_654_321)),
     ("sinking", |asked| asked.above(8_000_000 - 20_000 * asked.number.min(200))),
     ("buffered", |asked| asked.above(2_500_000).saturating_sub(300_000)),
@@ -122,18 +120,22 @@ const SEARCHES: [(&str, fn() -> Box<dyn Algorithm>); 12] = [
     ("mdr three goals", || mdr(&[0.1, 0.0, 0.001], 3, 2, Version::Current)),
     ("mdr one phase", || mdr(&[0.0], 0, 3, Version::Current)),
     ("binary", || binary(&[goal(0.0, 0.0, 0.005, [30_000; 3])])),
-    ("binary two goals", || {
-        binary(&[goal(0.005, 0.0, 0.01, [5000; 3]), goal(0.0, 0.0, 0.005, [10_000; 3])])
-    }),
+    ("binary two goals", || binary(&[goal(0.005, 0.0, 0.01, [5000; 3]), goal(0.0, 0.0, 0.005, [10_000; 3])])),
 ];
 
 /// A number for a text that another text hardly has (FNV-1a).
 fn fingerprint(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// All that a search asks for, and what it says on the way and at the end, as a line.
-fn line(name: &str, build: fn() -> Box<dyn Algorithm>, system: (&str, fn(Asked) -> u64), seed: u64) -> String {
+fn line(
+    name: &str,
+    build: fn() -> Box<dyn Algorithm>,
+    system: (&str, fn(Asked) -> u64),
+    seed: u64,
+) -> String {
     let (mut search, mut told, mut trials, mut seconds) = (build(), String::new(), 0, Duration::ZERO);
     while trials < MOST_TRIALS
         && let Some(input) = search.next_trial()
@@ -149,7 +151,8 @@ fn line(name: &str, build: fn() -> Box<dyn Algorithm>, system: (&str, fn(Asked) 
     let bounds: Vec<String> = outcome
         .iter()
         .map(|goal| {
-            let pps = |load: Option<Rate>| load.map_or_else(|| "-".to_owned(), |load| load.as_pps().to_string());
+            let pps =
+                |load: Option<Rate>| load.map_or_else(|| "-".to_owned(), |load| load.as_pps().to_string());
             format!("{}..{} {:?}", pps(goal.lower), pps(goal.upper), goal.result)
         })
         .collect();
@@ -172,7 +175,8 @@ fn what_a_search_decides_is_what_it_always_decided() {
         std::fs::write(&kept, lines.join("\n") + "\n").unwrap();
     }
     let before = std::fs::read_to_string(&kept).unwrap();
-    let differ: Vec<_> = lines.iter().zip(before.lines()).filter(|(now, before)| now != before).take(5).collect();
+    let differ: Vec<_> =
+        lines.iter().zip(before.lines()).filter(|(now, before)| now != before).take(5).collect();
     assert!(differ.is_empty(), "other decisions than before, now and then: {differ:#?}");
     assert_eq!(lines.len(), before.lines().count());
 }

@@ -317,7 +317,10 @@ mod tests {
                 (Ratio::new(0.02).unwrap(), tenth, 0.1),
             ] {
                 let Some(load) = system.truth(capacity, loss_ratio, second, exceed_ratio) else {
-                    assert!(name == "outages" && expected < 0.39, "{name}: two trials of five meet an outage");
+                    assert!(
+                        name == "outages" && expected < 0.39,
+                        "{name}: two trials of five meet an outage"
+                    );
                     continue;
                 };
                 let offer =

@@ -23,6 +23,7 @@ use dropline_record::LoadUnit;
 use dropline_traffic::{Moving, Targets};
 use dropline_trial::{LoadRange, Measurer, Rate, TrafficProfile, Trial, quantities};
 use std::fmt;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -143,9 +144,39 @@ impl Target {
         }
     }
 
-    /// Whether it may be opened: a program that a file names is not started.
+    /// The name of a host that would have to be asked for, of whoever knows names; an address and `localhost` need nobody.
+    pub fn name_to_ask_for(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Udp { host, .. } | Kind::Heartbeat { host, .. } => {
+                let is_known = host.parse::<IpAddr>().is_ok() || host == "localhost";
+                Some(host.as_str()).filter(|_| !is_known)
+            }
+            Kind::Exec { .. }
+            | Kind::Flowgraph(_)
+            | Kind::Jack(_)
+            | Kind::Replay { .. }
+            | Kind::Sim(_)
+            | Kind::Wakeup(_) => None,
+        }
+    }
+
+    /// Whether it may be opened only if it is typed again.
     pub fn is_refused(&self) -> bool {
-        self.stored && self.starts_a_program()
+        self.allowed().is_err()
+    }
+
+    /// Whether it may be opened: what a file names starts no program and asks for no name, which tells the name's owner.
+    fn allowed(&self) -> Result<(), Failure> {
+        let refused = |would: String| {
+            Err(Failure::environment(format!("{self} would {would} that a record names")).advice(
+                "a record is data, and may come from elsewhere: write the target itself if it is meant",
+            ))
+        };
+        match self.name_to_ask_for().filter(|_| self.stored) {
+            Some(name) => refused(format!("ask the network for {name}, a host")),
+            None if self.stored && self.starts_a_program() => refused("start a program".into()),
+            None => Ok(()),
+        }
     }
 
     /// Makes it ready: checks that we may, that it answers, and builds what performs the trials.
@@ -153,12 +184,7 @@ impl Target {
     /// # Errors
     /// If it may not be measured, does not answer, or cannot be started.
     pub fn open(&self, profile: &TrafficProfile, opening: Opening) -> Result<Opened, Failure> {
-        if self.is_refused() {
-            return Err(Failure::environment(format!("{self} would start a program that a record names"))
-                .advice(
-                    "a record is data, and may come from elsewhere: write the target itself if it is to run",
-                ));
-        }
+        self.allowed()?;
         match &self.kind {
             Kind::Exec { command } => Ok(Opened {
                 measurer: Box::new(exec::Program::start(command, profile, opening)?),
@@ -187,6 +213,7 @@ impl Target {
     /// # Errors
     /// If its packets would leave this machine, or nobody can tell.
     pub fn consent(&self, further: &Targets) -> Result<(), Failure> {
+        self.allowed()?;
         match &self.kind {
             Kind::Heartbeat { host, port } | Kind::Udp { host, port, .. } => {
                 udp::consent_of_all(udp::resolve(host, *port)?, further)

@@ -271,6 +271,60 @@ fn no_packet_is_sent_where_a_rule_gives_copies_of_it_to_another_host() {
     }
 }
 
+#[test]
+fn no_packet_is_sent_where_a_rule_writes_another_destination_into_some_packets() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let _there = serve(&lab.target, lab.target_address);
+    let offered = || offer(&lab.client, lab.target_address);
+    assert!(offered().is_ok(), "without a rule");
+    let other = Ipv4Addr::new(10, 9, 0, 77);
+    for does in [
+        format!("meta l4proto udp quota over 1 kbytes ip daddr set {other}"),
+        format!("udp dport {PORT} limit rate over 1500/second ip daddr set {other}"),
+        format!("udp dport {PORT} numgen random mod 100 == 7 ip daddr set {other}"),
+        "meta l4proto udp @nh,128,32 set 0x0a09004d".into(),
+    ] {
+        let rules =
+            format!("table ip dropline {{\n chain out {{ type filter hook output priority 0; {does}; }}\n}}");
+        lab.client.nft(&rules).unwrap();
+        let why = offered().unwrap_err();
+        let is_refused = matches!(&why, UdpError::NoLeash { why: NoLeash::LedAway { .. }, .. });
+        assert!(is_refused && why.to_string().contains("destination"), "{does}: {why}");
+        lab.client.nft("delete table ip dropline").unwrap();
+    }
+    assert!(offered().is_ok(), "without them again");
+}
+
+#[test]
+fn a_rule_that_comes_during_a_trial_is_said_and_before_a_trial_ends_the_search() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let _there = serve(&lab.target, lab.target_address);
+    let target = UdpTarget { address: (lab.target_address, PORT).into(), reply: Reply::Echo };
+    let input = TrialInput { load: Rate::pps(1_000.0).unwrap(), duration: Duration::from_millis(600) };
+    let rules = "table ip dropline {\n chain out { type filter hook output priority 0; ip daddr 10.9.9.9 ip ttl set 64; }\n}";
+    let trials = lab.client.run(|| {
+        let options = MeasurerOptions::default();
+        let mut measurer =
+            UdpMeasurer::new(target, TrafficProfile::default(), options, 1, Arc::default(), None).unwrap();
+        let before = measurer.measure(input).unwrap();
+        let during = std::thread::scope(|scope| {
+            let comes = scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(300));
+                lab.client.nft(rules).unwrap();
+            });
+            let during = measurer.measure(input).unwrap();
+            comes.join().unwrap();
+            during
+        });
+        (before, during, measurer.measure(input))
+    });
+    let (before, during, after) = trials.unwrap();
+    let is_said = |trial: &Trial| trial.caveats.iter().any(|caveat| caveat.code() == "rule_appeared");
+    assert!(!is_said(&before) && is_said(&during), "{:?}", during.caveats);
+    let why = after.unwrap_err();
+    assert!(matches!(&why, UdpError::NoLeash { why: NoLeash::LedAway { .. }, .. }), "{why}");
+}
+
 /// Another host behind the target, whose namespace passes packets on, and a way back from there.
 fn world_behind(lab: &Pair) -> Option<(Namespace, RunningResponder)> {
     let world = built(Namespace::new("world"))?;

@@ -84,6 +84,11 @@ pub enum Caveat {
         /// Its name.
         interface: String,
     },
+    /// A rule of a firewall came during the trial that may lead packets, or copies of them, elsewhere.
+    RuleAppeared {
+        /// Which, and what it does.
+        why: String,
+    },
     /// The target was there and then was not: it died, or the way to it ended. What the system refused for
     /// that was not offered.
     TargetUnreachable {
@@ -373,6 +378,7 @@ impl Caveat {
             Self::LossDoubted { .. } => "loss_doubted",
             Self::DelaysDoubted { .. } => "delays_doubted",
             Self::LinkDown { .. } => "link_down",
+            Self::RuleAppeared { .. } => "rule_appeared",
             Self::TargetUnreachable { .. } => "target_unreachable",
             Self::Outage { .. } => "outage",
             Self::ClockStepped { .. } => "clock_stepped",

@@ -68,13 +68,14 @@ const EACH_BY_ITSELF: [&str; 10] = [
 const ON_THE_WAY: [&str; 3] = ["qdisc", "netfilter", "ingress"];
 
 /// Doubts that say that our own side, or the way, disturbed what was offered or counted.
-const OURS: [&str; 6] = [
+const OURS: [&str; 7] = [
     "generator_limited",
     "generator_lost",
     "generator_starved",
     "arrivals_not_kept",
     "loss_doubted",
     "link_down",
+    "rule_appeared",
 ];
 
 impl Trial {
@@ -83,9 +84,18 @@ impl Trial {
         self.caveats.iter().any(|caveat| OURS.contains(&caveat.code()))
     }
 
+    /// Whether others kept the target from its CPU, and our own side and the way left the trial alone.
+    pub fn is_starved_only(&self) -> bool {
+        let is_ours = |code: &str| OURS.contains(&code) && code != "loss_doubted";
+        self.starved_target().is_some() && !self.caveats.iter().any(|caveat| is_ours(caveat.code()))
+    }
+
     /// Of the lost packets, how many at most may be lost by what was not the target: they, or those they met, left late
     /// in a lump; others kept the CPUs busy, from us or from the target; a link on the way was down; a rule led some streams elsewhere.
     pub fn lost_by_us(&self) -> u64 {
+        if self.caveats.iter().any(|caveat| matches!(caveat, Caveat::RuleAppeared { .. })) {
+            return self.lost();
+        }
         let Disturbance { displaced, waited } = self.disturbance.unwrap_or_default();
         let kept = waited.max(self.target_kept_from_running().unwrap_or_default());
         let at = |places: &[&str]| -> u64 {

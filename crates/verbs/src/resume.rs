@@ -13,7 +13,9 @@ use std::time::Duration;
 /// The command that goes on with a record, to be copied: a target that is a program has to be typed again.
 pub fn going_on(path: &str, target: &str) -> String {
     let again = match Target::parse(target) {
-        Ok(parsed) if parsed.starts_a_program() => format!(" {}", quoted(target)),
+        Ok(parsed) if parsed.starts_a_program() || parsed.name_to_ask_for().is_some() => {
+            format!(" {}", quoted(target))
+        }
         _ => String::new(),
     };
     format!("dropline search --resume {}{again}", quoted(path))

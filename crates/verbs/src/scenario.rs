@@ -77,6 +77,14 @@ pub fn flags_of(text: &str, path: &Path, known: &[Flag]) -> Result<Vec<String>, 
                         "it may come from elsewhere. To run that program, type {name} on the command line"
                     )));
             }
+            if name == "target"
+                && let Some(host) = host_to_ask_for(&word)
+            {
+                let what = format!("a scenario asks the network for no name: {host:?} of {word:?}");
+                return Err(file.wrong(Some(value.span()), &what).advice(
+                    "it may come from elsewhere. Write the host's address, or type the target on the command line",
+                ));
+            }
             if let Some(outside) = files(flag, &word).iter().find(|name| !is_of_here(name)) {
                 let what =
                     format!("a scenario names files of the directory in which it is used alone: {outside:?}");
@@ -126,6 +134,10 @@ fn is_of_here(name: &str) -> bool {
 /// Where the part of a path leads that exists; `None` where a link leads nowhere.
 fn really(path: &Path) -> Option<PathBuf> {
     path.ancestors().find(|part| part.symlink_metadata().is_ok())?.canonicalize().ok()
+}
+
+fn host_to_ask_for(target: &str) -> Option<String> {
+    Target::parse(target).ok()?.name_to_ask_for().map(str::to_owned)
 }
 
 fn starts_a_program(target: &str) -> bool {
@@ -245,6 +257,22 @@ mod tests {
             let error = read(text, &[]).unwrap_err();
             assert!(error.to_string().contains("scenario.toml:2: a scenario starts no program"), "{error}");
             assert_eq!(read(text, &["target"]).unwrap(), ["--seed=1"], "typed, it may");
+        }
+    }
+
+    #[test]
+    fn a_scenario_asks_the_network_for_no_name() {
+        for target in ["udp://host.invalid:7", "heartbeat://host.invalid:7"] {
+            let text = &format!("seed = 1\ntarget = '{target}'\n");
+            let error = read(text, &[]).unwrap_err();
+            assert!(
+                error.to_string().contains("scenario.toml:2: a scenario asks the network for no name"),
+                "{error}"
+            );
+            assert_eq!(read(text, &["target"]).unwrap(), ["--seed=1"], "typed, it may");
+        }
+        for target in ["udp://localhost:7", "udp://[::1]:7", "udp://127.0.0.1:7"] {
+            assert!(read(&format!("target = '{target}'\n"), &[]).is_ok(), "{target}");
         }
     }
 

@@ -136,13 +136,13 @@ pub fn resume(
     if goes_on && plan.target.is_refused() {
         let word = quoted(&record.header.target);
         let again = going_on(&path.to_string_lossy(), &record.header.target);
-        return Err(Failure::environment(format!(
-            "{}: going on would start a program, {word}",
-            path.display()
-        ))
-        .advice(format!(
-            "a record is data, and may come from elsewhere. To run that program, write it yourself:\n  {again}"
-        )));
+        let would = match plan.target.name_to_ask_for() {
+            Some(_) => "ask the network for the host of",
+            None => "start a program,",
+        };
+        return Err(Failure::environment(format!("{}: going on would {would} {word}", path.display())).advice(
+            format!("a record is data, and may come from elsewhere. If that is meant, write it yourself:\n  {again}"),
+        ));
     }
     let mut run = Run { plan, conditions, search, record, keeper, measurer: None, at, watcher };
     if goes_on {
@@ -436,7 +436,16 @@ impl Run<'_> {
         if interrupted {
             said("interrupted", "the search was stopped early: the bounds are what was known then".into());
         }
-        for answer in goals.iter().filter(|answer| answer.is_generators()) {
+        for answer in goals.iter().filter(|answer| answer.is_starved()) {
+            let text = format!(
+                "what ends the answer for {} is not the target's limit: other programs kept the target from its CPU, and \
+                 what it lost may come of that; give the target a CPU of its own or stop what else runs, and search \
+                 again: dropline doctor says what runs here",
+                answer.goal.words()
+            );
+            said("target_starved", text);
+        }
+        for answer in goals.iter().filter(|answer| answer.is_generators() && !answer.is_starved()) {
             let why = match doubts::refused(&self.record) {
                 Some((line, caveat)) => format!("as trial {} had it, {}", line.number, caveat.text),
                 None => "free a CPU for the generator, raise its CPU quota, give it real-time priority (CAP_SYS_NICE) or \
@@ -444,9 +453,9 @@ impl Run<'_> {
                     .into(),
             };
             let text = format!(
-                "what ends the answer for {} is this generator's limit, not the target's: loads were not offered as asked or \
-                 when they were due, or lost what may be our own doing, in every trial that could tell, and the target \
-                 may do more; {why}",
+                "what ends the answer for {} is this generator's limit, not the target's: loads that would tell more were not \
+                 offered as asked or when they were due, or lost what may be our own doing, and the target may do more; \
+                 {why}",
                 answer.goal.words()
             );
             said("generator_limited", text);

@@ -4,11 +4,12 @@ use dropline_record::{AnswerLine, CaveatLine, Record, TrialLine};
 use dropline_trial::number_of;
 
 /// Doubts about a trial after which it says more about us, or the way, than about the target.
-const INVALIDATING: [&str; 6] = [
+const INVALIDATING: [&str; 7] = [
     "generator_limited",
     "generator_lost",
     "loss_doubted",
     "delays_doubted",
+    "rule_appeared",
     "events_missing",
     "stamps_disagree",
 ];

@@ -5,6 +5,7 @@
 
 use super::values::{Decimal, VALUE, Values};
 use super::{Hints, ImportError, Imported, unit_word};
+use dropline_printable::in_one_line;
 use dropline_stats::CountError;
 
 const COUNT: &str = "a count, a whole number";
@@ -253,7 +254,7 @@ fn all(names: &[String], named: bool) -> String {
     }
     let told = names.iter().enumerate().map(|(at, name)| match name.as_str() {
         "" => format!("number {} (it has no name)", at + 1),
-        name => name.to_owned(),
+        name => in_one_line(name).into_owned(),
     });
     told.collect::<Vec<_>>().join(", ")
 }

@@ -5,13 +5,13 @@ use crate::heartbeat_cost::program;
 use crate::heartbeat_cost::server::cpu_ns;
 use dropline_aggregator::wire::PACKET_BYTES;
 use dropline_failure::Failure;
-use dropline_traffic::TargetSocket;
 use dropline_traffic::datagrams::Outbox;
+use dropline_traffic::{Farewell, Started, TargetSocket, start_with_us};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Receive buffer that our server asks for.
@@ -57,7 +57,7 @@ impl Workshop {
 
 /// A server at work; dropping it ends it.
 pub(super) struct Contestant {
-    child: Child,
+    child: Started,
     output: BufReader<ChildStdout>,
     address: SocketAddr,
     /// Connected to it.
@@ -73,7 +73,7 @@ impl Contestant {
             Failure::environment(format!("cannot start {}: {why}", name.display()))
         };
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().map_err(|why| failed(&why))?;
+        let mut child = start_with_us(&mut command, Farewell::Killed).map_err(|why| failed(&why))?;
         let mut output = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
         let mut line = String::new();
         let address = output

@@ -4,6 +4,7 @@ use dropline_distributions::import::cyclictest_json;
 use dropline_failure::Failure;
 use dropline_record::CaveatLine;
 use dropline_stats::{Above, Binned, Counted, Event, Histogram, Meaning, Rounding};
+use dropline_traffic::{Farewell, start_with_us};
 use dropline_trial::{Measurer as _, Rate, TrialInput};
 use dropline_wakeup::{Policy, Settings, WakeupMeasurer};
 use serde::{Deserialize, Serialize};
@@ -188,12 +189,9 @@ fn cyclictest(conditions: &Conditions, stop: &AtomicBool) -> Result<String, Fail
         conditions.wake_ups()
     );
     let install = "install Debian's rt-tests:  cargo xtask setup rivals  or  apt-get install rt-tests";
-    let mut child = Command::new("cyclictest")
-        .args(words.split(' '))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
+    let mut program = Command::new("cyclictest");
+    program.args(words.split(' ')).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = start_with_us(&mut program, Farewell::Killed)
         .map_err(|why| Failure::environment(format!("cannot start cyclictest: {why}")).advice(install))?;
     let status = loop {
         if let Some(status) = child.try_wait().map_err(Failure::environment)? {

@@ -135,9 +135,8 @@ struct Drawn {
 
 impl Trouble {
     fn draw(self, seconds: f64, chance: &mut ChaCha8Rng) -> Vec<f64> {
-        let poisson = |mean: f64, chance: &mut ChaCha8Rng| {
-            Poisson::new(mean).map_or(0.0, |count| count.sample(chance))
-        };
+        let poisson =
+            |mean: f64, chance: &mut ChaCha8Rng| Poisson::new(mean).map_or(0.0, |count| count.sample(chance));
         match self {
             Self::OneByOne(_) | Self::SlowStart { .. } | Self::Parts(_) => Vec::new(),
             // How many there are.

@@ -28,7 +28,7 @@ pub(super) const CONSISTENT: Smooth = Smooth {
 /// Stands for short queues under irregular service: single losses long before the capacity.
 pub(super) const SOFT: Smooth = Smooth {
     name: "soft",
-    about: "loss sets in gently, 10 % below the capacity",
+    about: "loss sets in gently, some 6 % below the capacity",
     nominal_pps: 9_000_000,
     softness: 0.005,
 };

@@ -118,6 +118,16 @@ impl Answer {
             let (offered, forwarded) = (self.offered, self.forwarded);
             trial.caveats.push(Caveat::MoreThanOffered { offered, forwarded });
         }
+        let (asked, lasted) = (question.input.duration, self.duration);
+        if lasted.abs_diff(asked) > asked / 1000 && !question.stopped {
+            let (lasted, asked) = (lasted.as_secs_f64(), asked.as_secs_f64());
+            let text = format!(
+                "the program sent for {lasted} s what was to be sent in {asked} s: the load was {:.2} % off, and so may the \
+                 limit be",
+                100.0 * (asked / lasted - 1.0)
+            );
+            trial.caveats.push(Caveat::Reported { code: "duration_differs".into(), text });
+        }
         if self.offered < self.intended {
             let (intended, offered) = (self.intended, self.offered);
             trial.caveats.push(Caveat::GeneratorLimited { intended, offered, error: None, interface: None });

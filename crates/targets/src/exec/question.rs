@@ -31,9 +31,10 @@ impl Question {
         Self { trial: number, input, seed, intends, drain, stopped: false }
     }
 
-    /// How long the trial may really have been: a tenth shorter or longer than asked. Beyond, it is of another load.
+    /// How long the trial may really have been: a hundredth shorter or longer than asked. Beyond, it is of another load,
+    /// and a limit that rests on it would be as wrong.
     pub(super) fn lasts(&self) -> RangeInclusive<Duration> {
-        let (asked, tenth) = (self.input.duration, self.input.duration / 10);
-        asked - tenth..=asked.saturating_add(tenth)
+        let (asked, hundredth) = (self.input.duration, self.input.duration / 100);
+        asked - hundredth..=asked.saturating_add(hundredth)
     }
 }

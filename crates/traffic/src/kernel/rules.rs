@@ -1,10 +1,13 @@
 //! Rules of a firewall that nothing holds packets against: they give them, or copies of them, to another host by the side of
-//! routes and of addresses, or set the time to live that keeps routers from passing them on.
+//! routes, write where they go into some of them, or set the time to live that keeps routers from passing them on.
+//!
+//! A translation of addresses is none of these: it is the same for all packets of a flow, and each flow is asked.
 
 use super::netlink::{Attributes, Netlink, Request, text, word};
 use super::seen::seen;
 use crate::sys;
 use std::io;
+use std::ops::Range;
 
 /// The subsystem of nftables, and its request for rules.
 const RULES: u16 = (10 << 8) | 7;
@@ -25,6 +28,10 @@ const OF_NETWORK: u32 = 1;
 /// Families of rules that see one version alone.
 const IPV4: u8 = 2;
 const IPV6: u8 = 10;
+/// Where they have the address of their destination, and Ethernet has it.
+const TO_IPV4: Range<u32> = 16..20;
+const TO_IPV6: Range<u32> = 24..40;
+const TO_LINK: Range<u32> = 0..6;
 /// Where the two versions have the time to live, from the network header on; that of Ethernet before it may be longer by
 /// tags.
 const IN_IPV4: u32 = 8;
@@ -102,9 +109,7 @@ fn of_rule(rule: &[u8]) -> Option<String> {
         let settings = || Attributes::find(part, 0, SETTINGS);
         match name.as_str() {
             "dup" | "fwd" => Some(name),
-            "payload" => {
-                sets_time_to_live(*rule.first()?, settings()?).then(|| "a time to live that is set".into())
-            }
+            "payload" => what_is_set(*rule.first()?, settings()?).map(str::to_owned),
             "target" => Some(text(Attributes::find(settings()?, 0, NAME)?))
                 .filter(|name| EXTENSIONS.contains(&name.as_str())),
             _ => None,
@@ -113,23 +118,33 @@ fn of_rule(rule: &[u8]) -> Option<String> {
     Some(format!("{does} in chain {chain}"))
 }
 
-/// Whether a part of a rule of this family writes the byte that the time to live has, of either version where the rule sees
-/// both.
-fn sets_time_to_live(family: u8, settings: &[u8]) -> bool {
+/// What a part of a rule of this family writes that may lead packets away, of either version where the rule sees both.
+fn what_is_set(family: u8, settings: &[u8]) -> Option<&'static str> {
     let number =
         |kind| Attributes::find(settings, 0, kind).and_then(|value| word(value, 0)).map(u32::from_be);
     let (Some(base), Some(first), Some(length), Some(_)) =
         (number(BASE), number(OFFSET), number(LENGTH), number(SOURCE))
     else {
-        return false;
+        return None;
     };
     let bytes = first..first.saturating_add(length);
-    match (base, family) {
-        (OF_NETWORK, IPV4) => bytes.contains(&IN_IPV4),
-        (OF_NETWORK, IPV6) => bytes.contains(&IN_IPV6),
-        (OF_NETWORK, _) => bytes.contains(&IN_IPV4) || bytes.contains(&IN_IPV6),
-        (OF_LINK, _) => bytes.end > ETHERNET + IN_IPV6,
+    let meets = |other: &Range<u32>| bytes.start < other.end && other.start < bytes.end;
+    let (sees_4, sees_6) = (family != IPV6, family != IPV4);
+    let of_version = |in_4, in_6| sees_4 && bytes.contains(&in_4) || sees_6 && bytes.contains(&in_6);
+    let sets_time = match base {
+        OF_NETWORK => of_version(IN_IPV4, IN_IPV6),
+        OF_LINK => bytes.end > ETHERNET + IN_IPV6,
         _ => false,
+    };
+    let sets_destination = match base {
+        OF_NETWORK => sees_4 && meets(&TO_IPV4) || sees_6 && meets(&TO_IPV6),
+        OF_LINK => meets(&TO_LINK),
+        _ => false,
+    };
+    match (sets_time, sets_destination) {
+        (true, _) => Some("a time to live that is set"),
+        (_, true) => Some("a destination that is set"),
+        _ => None,
     }
 }
 
@@ -165,6 +180,31 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_that_writes_a_destination_is_told_from_one_that_reads_it_or_writes_where_packets_come_from() {
+        /// A register that is read into.
+        const INTO: u16 = 1;
+        let [both, device] = [1, 5];
+        let sets = |family, part: &[u8]| of_rule(&rule_of(family, part)).is_some();
+        for family in [both, device, IPV4] {
+            assert!(sets(family, &payload(SOURCE, OF_NETWORK, 16, 4)), "{family}");
+            assert!(sets(family, &payload(SOURCE, OF_NETWORK, 18, 2)), "its end, {family}");
+            assert!(!sets(family, &payload(INTO, OF_NETWORK, 16, 4)), "{family}");
+        }
+        for family in [both, device, IPV6] {
+            assert!(sets(family, &payload(SOURCE, OF_NETWORK, 24, 16)), "{family}");
+        }
+        assert!(
+            !sets(IPV4, &payload(SOURCE, OF_NETWORK, 12, 4))
+                && !sets(IPV6, &payload(SOURCE, OF_NETWORK, 8, 16))
+        );
+        assert!(
+            sets(device, &payload(SOURCE, OF_LINK, 0, 6)) && !sets(device, &payload(SOURCE, OF_LINK, 6, 6))
+        );
+        let said = of_rule(&rule(&payload(SOURCE, OF_NETWORK, 16, 4)));
+        assert_eq!(said.as_deref(), Some("a destination that is set in chain out"));
+    }
+
+    #[test]
     fn a_rule_that_writes_the_time_to_live_is_told_from_one_that_reads_it_or_writes_beside_it() {
         /// A register that is read into.
         const INTO: u16 = 1;
@@ -176,7 +216,7 @@ mod tests {
             assert!(sets(family, &payload(SOURCE, OF_NETWORK, 0, 20)), "{family}");
             assert!(!sets(family, &payload(INTO, OF_NETWORK, 8, 1)), "{family}");
             assert!(!sets(family, &payload(SOURCE, OF_NETWORK, 0, 2)), "{family}");
-            assert!(!sets(family, &payload(SOURCE, OF_NETWORK, 16, 4)), "an address, {family}");
+            assert!(!sets(family, &payload(SOURCE, OF_NETWORK, 2, 2)), "a length, {family}");
             assert!(!sets(family, &payload(SOURCE, 2, 8, 1)), "of the transport, {family}");
         }
         for family in [both, IPV6, device, bridge] {
@@ -187,7 +227,7 @@ mod tests {
                 && !sets(IPV6, &payload(SOURCE, OF_NETWORK, 8, 16))
         );
         assert!(
-            sets(device, &payload(SOURCE, OF_LINK, 22, 1)) && !sets(device, &payload(SOURCE, OF_LINK, 0, 12))
+            sets(device, &payload(SOURCE, OF_LINK, 22, 1)) && !sets(device, &payload(SOURCE, OF_LINK, 6, 8))
         );
     }
 

@@ -131,17 +131,18 @@ impl Evidence {
     }
 
     /// Does the trial's work, while a thread of its own looks at the target: from before the first packet until
-    /// after the last. `None` where it is not to be seen; times run from `epoch`.
+    /// after the last. `None` where it is not to be seen; times run from `epoch`, and `held` is told how many bytes wait.
     pub(crate) fn watch_while<T>(
         &mut self,
         progress: Option<&Progress>,
         epoch: Instant,
+        held: &(dyn Fn(u64) + Sync),
         work: impl FnOnce() -> T,
     ) -> (T, Option<TargetActivity>) {
         let Some(watch) = self.watch.as_mut() else { return (work(), None) };
         let (counters, ended) = (&self.counters, AtomicBool::new(false));
         std::thread::scope(|scope| {
-            let looks = || watch.run(counters, epoch, &ended, progress);
+            let looks = || watch.run(counters, epoch, &ended, progress, held);
             let watching = Builder::new().name("watcher".into()).spawn_scoped(scope, looks).ok();
             let watcher = watching.as_ref().map(|watching| watching.thread().clone());
             let last_look = LastLook { ended: &ended, watcher };

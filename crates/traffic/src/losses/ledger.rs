@@ -80,9 +80,10 @@ impl Ledger {
         &mut self,
         progress: Option<&Progress>,
         epoch: Instant,
+        held: &(dyn Fn(u64) + Sync),
         work: impl FnOnce() -> T,
     ) -> (T, Option<TargetActivity>) {
-        self.evidence().watch_while(progress, epoch, work)
+        self.evidence().watch_while(progress, epoch, held, work)
     }
 
     /// As soon as the drain has ended: what a one-way target served becomes what was forwarded.

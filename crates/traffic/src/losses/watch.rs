@@ -67,13 +67,14 @@ impl Watch {
         }
     }
 
-    /// Looks until `done`, and tells `progress` what it sees; times run from `epoch`.
+    /// Looks until `done`, and tells `progress` what it sees and `held` how many bytes wait; times run from `epoch`.
     pub(crate) fn run(
         &mut self,
         counters: &Counters,
         epoch: Instant,
         done: &AtomicBool,
         progress: Option<&Progress>,
+        held: &(dyn Fn(u64) + Sync),
     ) -> TargetActivity {
         let mut watched = TargetActivity {
             pid: self.process.as_ref().map(|process| process.pid),
@@ -91,6 +92,7 @@ impl Watch {
             let (look, buffer_bytes) = self.look(counters, epoch, begun);
             watched.buffer_bytes = watched.buffer_bytes.or(buffer_bytes);
             watched.largest_queued_bytes = watched.largest_queued_bytes.max(look.queued_bytes);
+            held(look.queued_bytes.unwrap_or(0));
             watched.looks += 1;
             if watched.looks == 1 {
                 first = look;
@@ -238,7 +240,7 @@ mod tests {
         for _ in 0..1000 {
             sender.send_to(&[0; 64], to).unwrap();
         }
-        let watched = watch.run(&counters, Instant::now(), &AtomicBool::new(true), None);
+        let watched = watch.run(&counters, Instant::now(), &AtomicBool::new(true), None, &|_| {});
         assert_eq!(
             (watched.looks, watched.pid),
             (1, None),

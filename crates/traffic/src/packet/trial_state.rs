@@ -21,6 +21,8 @@ pub(crate) struct TrialState<'a> {
     /// When the sending time was over; [`RUNNING`] until then.
     finished_ns: AtomicU64,
     halted: AtomicBool,
+    /// Bytes that waited at the target's socket when that was last looked at.
+    held: AtomicU64,
     /// The settable clock is set, as a test has it.
     step: Option<ClockStep>,
 }
@@ -65,6 +67,7 @@ impl<'a> TrialState<'a> {
             forwarded: Cell::default(),
             finished_ns: AtomicU64::new(RUNNING),
             halted: AtomicBool::new(false),
+            held: AtomicU64::new(0),
             step,
         }
     }
@@ -95,6 +98,16 @@ impl<'a> TrialState<'a> {
             Some(step) if u128::from(at_ns()) >= step.at.as_nanos() => real_ns + step.by_ns,
             _ => real_ns,
         }
+    }
+
+    /// So many bytes wait at the target's socket.
+    pub(crate) fn set_held(&self, bytes: u64) {
+        self.held.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Whether packets waited at the target's socket when that was last looked at: they may be answered yet.
+    pub(crate) fn target_holds(&self) -> bool {
+        self.held.load(Ordering::Relaxed) > 0
     }
 
     /// How long it is until the start.

@@ -193,13 +193,14 @@ impl<'a> Receiver<'a> {
         Ok(())
     }
 
-    /// How long the drain may still last.
+    /// How long the drain may still last. What waits at the target's socket is no silence.
     fn drain_left(&self, now: u64, finished: u64, flight: &TrialState<'_>, drain: Drain) -> Duration {
         let since = |moment: u64| Duration::from_nanos(now.saturating_sub(moment));
         let left = drain.longest.saturating_sub(since(finished));
         match drain.quiet {
             None => left,
             Some(_) if flight.forwarded() >= flight.offered() => Duration::ZERO,
+            Some(_) if flight.target_holds() => left,
             Some(quiet) => left.min(quiet.saturating_sub(since(self.last_reply_ns.max(finished)))),
         }
     }

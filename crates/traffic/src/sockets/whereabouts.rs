@@ -52,13 +52,7 @@ impl Way {
     pub(crate) fn to(address: IpAddr) -> Result<Self, NoLeash> {
         let address = address.to_canonical();
         let elsewhere = || NoLeash::Elsewhere(address);
-        let led_away = |rule| NoLeash::LedAway { address, rule };
-        let not_looked = |why: String| NoLeash::NotLooked { address, why };
-        let unknown = |why: io::Error| not_looked(why.to_string());
-        let mut here = seen(View::here()).map_err(unknown)?;
-        if let Some(rule) = here.as_mut().map_or(Ok(None), View::leads_away).map_err(unknown)? {
-            return Err(led_away(rule));
-        }
+        let here = here_without_such_rules(address)?;
         if address.is_loopback() || address.is_unspecified() {
             return Ok(Self { end: Whereabouts::Here, interface: Some(LOOPBACK) });
         }
@@ -76,14 +70,33 @@ impl Way {
         match segment::holder(here, interface, address) {
             Ok(namespace) => Ok(other(process_in(namespace))),
             Err(Gap::Nobody) => Err(elsewhere()),
-            Err(Gap::LedAway(rule)) => Err(led_away(rule)),
-            Err(Gap::NotLooked(why)) => Err(not_looked(why)),
+            Err(Gap::LedAway(rule)) => Err(NoLeash::LedAway { address, rule }),
+            Err(Gap::NotLooked(why)) => Err(NoLeash::NotLooked { address, why }),
             Err(Gap::LeadsOff(interface)) => Err(NoLeash::LeadsOff { address, interface }),
             Err(Gap::Unseen(name)) => match tables_that_show(address, interface) {
                 Some(net) => Ok(other(Some(net))),
                 None => Err(NoLeash::Unseen { address, interface: name }),
             },
         }
+    }
+}
+
+/// Whether no rule of this namespace's firewall leads packets elsewhere that nothing else would hold: it may have come since
+/// the way was looked at.
+///
+/// # Errors
+/// If one does, or nobody can tell.
+pub(crate) fn still_stays(address: IpAddr) -> Result<(), NoLeash> {
+    here_without_such_rules(address.to_canonical()).map(|_| ())
+}
+
+/// This namespace, if it may be seen.
+fn here_without_such_rules(address: IpAddr) -> Result<Option<View>, NoLeash> {
+    let unknown = |why: io::Error| NoLeash::NotLooked { address, why: why.to_string() };
+    let mut here = seen(View::here()).map_err(unknown)?;
+    match here.as_mut().map_or(Ok(None), View::leads_away).map_err(unknown)? {
+        Some(rule) => Err(NoLeash::LedAway { address, rule }),
+        None => Ok(here),
     }
 }
 

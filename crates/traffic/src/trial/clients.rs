@@ -72,7 +72,8 @@ impl<'a> Clients<'a> {
         };
         let running = crowd.start(program).map_err(UdpError::system("starting the clients"))?;
         let epoch = Instant::now() + Duration::from_nanos(running.from_ns().saturating_sub(monotonic_ns()));
-        let (gathered, watched) = ledger.watch_while(progress.as_deref(), epoch, || running.gather(stop));
+        let (gathered, watched) =
+            ledger.watch_while(progress.as_deref(), epoch, &|_| {}, || running.gather(stop));
         let gathered = gathered?;
         if gathered.is_stopped() && gathered.offered() == 0 {
             return Err(UdpError::Interrupted);

@@ -214,7 +214,8 @@ impl Exchange {
         let flight = TrialState::new(epoch, sending.len(), &self.stamps, &setup.stop, progress, clock_step);
         let drain = echo.then_some(setup.profile.drain);
         let move_packets = || threads::run(sending, receiving, &self.placement, &flight, duration_ns, drain);
-        let (moved, watched) = ledger.watch_while(progress, epoch, move_packets);
+        let (moved, watched) =
+            ledger.watch_while(progress, epoch, &|bytes| flight.set_held(bytes), move_packets);
         let (sent, received) = moved?;
         if setup.is_stopped() && sent.offered == 0 {
             return Err(UdpError::Interrupted);

@@ -150,7 +150,12 @@ impl Measurer for UdpMeasurer {
         if let Some(progress) = &self.setup.progress {
             progress.begin(whose.number);
         }
-        let trial = self.perform(input, whose)?;
+        let target = self.setup.target.address;
+        self.setup.still_stays().map_err(|why| UdpError::NoLeash { target, why })?;
+        let mut trial = self.perform(input, whose)?;
+        if let Err(why) = self.setup.still_stays() {
+            trial.caveats.push(Caveat::RuleAppeared { why: why.to_string() });
+        }
         Ok(Trial { elapsed: begun.elapsed(), ..trial })
     }
 

@@ -1,8 +1,9 @@
 //! What a measurer was told once, for all its trials.
 
 use super::options::MeasurerOptions;
-use crate::error::UdpError;
+use crate::error::{NoLeash, UdpError};
 use crate::progress::Progress;
+use crate::sockets::whereabouts::still_stays;
 use crate::target::{Reply, UdpTarget};
 use dropline_trial::TrafficProfile;
 use std::io;
@@ -37,6 +38,14 @@ impl Setup {
             return Err(UdpError::Threads { threads: senders.max(receivers), streams });
         }
         Ok((senders, receivers))
+    }
+
+    /// Whether packets still stay on this machine, as when their sockets were opened.
+    ///
+    /// # Errors
+    /// If a rule came since that may lead them elsewhere.
+    pub(crate) fn still_stays(&self) -> Result<(), NoLeash> {
+        still_stays(self.target.address.ip())
     }
 
     /// What an error of a socket means, after so many packets left.

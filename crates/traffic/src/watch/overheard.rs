@@ -190,7 +190,7 @@ impl Port {
             }
         };
         let (watched, ended) = std::thread::scope(|scope| {
-            let look = || watch.run(counters, epoch, &done, None);
+            let look = || watch.run(counters, epoch, &done, None, &|_| {});
             let watching = Builder::new().spawn_scoped(scope, look).map_err(OverhearError::Thread)?;
             let ended = hearing.hear(arrivals.as_mut(), counters, stop, &mut see, &mut kept);
             done.store(true, Ordering::Release);

@@ -169,6 +169,22 @@ fn replies_that_cannot_be_attributed_are_spoken_of_and_are_no_silence() {
 }
 
 #[test]
+fn what_the_target_still_holds_is_waited_for_as_long_as_the_drain_allows() {
+    let trial = undisturbed_trial(|| {
+        // It answers the first packets of the trial, then nothing for much longer than silence ends a drain.
+        let odd = OddTarget::start(|socket, number, bytes, source| {
+            if number == 30 {
+                std::thread::sleep(Duration::from_millis(700));
+            }
+            let _ = socket.send_to(bytes, source);
+        });
+        let drain = Drain { longest: Duration::from_secs(20), ..Drain::default() };
+        measurer(echo(odd.address), TrafficProfile { drain, ..profile() })?.measure(input(1_000.0, 100))
+    });
+    assert_eq!((trial.offered, trial.forwarded, trial.lost()), (100, 100, 0), "{:?}", trial.lost_at);
+}
+
+#[test]
 fn a_probe_waits_as_long_as_the_drain() {
     // The first answer comes when all five have been sent and given up.
     let odd = OddTarget::start(|socket, number, bytes, source| {

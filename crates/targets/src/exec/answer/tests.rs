@@ -64,9 +64,25 @@ fn an_answer_for_another_question_names_both() {
         (after(["10", "10", "5", "1"], r#","trial":2"#), r#""trial" is 2, and trial 3 was asked for"#),
         (after(["10", "10", "5", "0.4"], ""), r#""duration_s" is 0.4, and 1 s were asked for"#),
         (after(["10", "10", "5", "2.1"], ""), r#""duration_s" is 2.1, and 1 s"#),
+        (after(["10", "10", "5", "0.98"], ""), r#""duration_s" is 0.98, and 1 s"#),
+        (after(["10", "10", "5", "1.02"], ""), r#""duration_s" is 1.02, and 1 s"#),
     ] {
         assert!(wrong.contains(says), "{wrong}");
     }
+}
+
+#[test]
+fn a_trial_that_was_a_little_shorter_or_longer_than_asked_says_by_how_much_its_load_was_off() {
+    let codes = |duration: f64| {
+        let line = format!(r#"{{"intended":10,"offered":10,"forwarded":10,"duration_s":{duration}}}"#);
+        let trial = trial(&line).unwrap();
+        trial.caveats.iter().map(|caveat| (caveat.code().to_owned(), caveat.to_string())).collect::<Vec<_>>()
+    };
+    assert_eq!(codes(1.0), []);
+    assert_eq!(codes(1.0005), []);
+    let said = codes(0.995);
+    assert_eq!(said[0].0, "duration_differs");
+    assert!(said[0].1.contains("0.50 % off"), "{}", said[0].1);
 }
 
 #[test]
@@ -93,8 +109,8 @@ fn numbers_that_contradict_one_another_are_named_both() {
             r#"the sum of the slices' "forwarded" (10) is more than "forwarded" (9)"#,
         ),
         (
-            after(["10", "10", "9", "0.9"], &slices(r#""offered":5,"forwarded":1"#)),
-            r#"the sum of the slices' "duration_s" (1 s) is more than "duration_s" (0.909 s)"#,
+            after(["10", "10", "9", "1"], &slices(r#""offered":5,"forwarded":1"#).replace("0.6", "0.7")),
+            r#"the sum of the slices' "duration_s" (1.1 s) is more than "duration_s" (1.01 s)"#,
         ),
     ] {
         assert!(wrong.contains(says), "{wrong}\n{says}");
