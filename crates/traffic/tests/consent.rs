@@ -308,10 +308,11 @@ fn a_rule_that_comes_during_a_trial_is_said_and_before_a_trial_ends_the_search()
             UdpMeasurer::new(target, TrafficProfile::default(), options, 1, Arc::default(), None).unwrap();
         let before = measurer.measure(input).unwrap();
         let during = std::thread::scope(|scope| {
-            let comes = scope.spawn(|| {
+            let come = || {
                 std::thread::sleep(Duration::from_millis(300));
                 lab.client.nft(rules).unwrap();
-            });
+            };
+            let comes = std::thread::Builder::new().spawn_scoped(scope, come).unwrap();
             let during = measurer.measure(input).unwrap();
             comes.join().unwrap();
             during

@@ -196,6 +196,10 @@ pub(super) mod prior {
     ///
     /// Unit: logit of a probability. Set by: judged.
     pub(in super::super) const LOGIT_DIPS: (f64, f64) = (-16.2, 3.0);
+    /// Share of the systems of which any share of the trials may dip; of the others few do.
+    ///
+    /// Unit: probability. Set by: coverage of `modes`; width of `noisy`.
+    pub(in super::super) const OFTEN: f64 = 0.05;
     /// The largest clumps of losses.
     ///
     /// Unit: ln packets. Set by: judged.
@@ -206,8 +210,8 @@ pub(super) mod prior {
     pub(in super::super) const LOG_TAU: (f64, f64) = (-4.605_170, std::f64::consts::LN_2);
     /// How forwarding droops in overload.
     ///
-    /// Unit: ln factor of the excess. Set by: coverage of `drooping` and `breakdown`.
-    pub(in super::super) const LOG_STEEPNESS: (f64, f64) = (-2.0, 6.0);
+    /// Unit: ln factor of the excess. Set by: coverage of `drooping`, `breakdown` and `slow-start`.
+    pub(in super::super) const LOG_STEEPNESS: (f64, f64) = (-3.0, 6.0);
     /// ln 1e-12, where no trial would show it, to ln 0.1.
     ///
     /// Unit: ln loss ratio. Set by: coverage of `random-loss` and `slope`.
@@ -236,6 +240,11 @@ pub(super) mod prior {
     ///
     /// Unit: probability. Set by: coverage of `breakdown`.
     pub(in super::super) const BREAKS: f64 = 0.02;
+    /// Probability that only a part of what is above the capacity is lost, by any share down to e^−3: a start that is slow,
+    /// one core of several, a queue that drops early.
+    ///
+    /// Unit: probability. Set by: coverage of `slow-start` and `red`.
+    pub(in super::super) const PARTIAL: f64 = 0.02;
     /// The share of such systems that are drawn where it seems so.
     ///
     /// Unit: share of draws. Set by: cost.

@@ -224,8 +224,7 @@ impl Shown {
     /// claimed that was not borne.
     pub(super) fn at_maximum(&self, range: LoadRange, level: Ratio, capped: bool) -> GoalOutcome {
         let (lower, result) = if capped {
-            let borne = self.highest_good.map(|load| load.min(range.max()));
-            (borne, GoalResult::Irregular(Irregular::GeneratorLimited))
+            (self.highest_good, GoalResult::Irregular(Irregular::GeneratorLimited))
         } else {
             (Some(range.max()), GoalResult::AtMaximum { level })
         };

@@ -466,22 +466,27 @@ impl GoalSearch {
     /// The answer to each goal, in the order of [`indices`](Self::indices).
     pub(super) fn outcome(&self) -> Vec<GoalOutcome> {
         let one_by_one = |answer: &dyn Fn(usize) -> GoalOutcome| (0..self.goals.len()).map(answer).collect();
+        let at_maximum =
+            |goal: usize| self.shown[goal].at_maximum(self.range, self.level_ratio(), self.capped);
         match &self.stage {
+            Stage::Locating(..) if self.capped => one_by_one(&at_maximum),
             Stage::Locating(..) => one_by_one(&|_| GoalOutcome {
                 lower: None,
                 upper: None,
                 conditional_throughput_pps: None,
                 result: GoalResult::Irregular(Irregular::Unfinished),
             }),
-            Stage::AtMaximum => {
-                one_by_one(&|goal| self.shown[goal].at_maximum(self.range, self.level_ratio(), self.capped))
-            }
+            Stage::AtMaximum => one_by_one(&at_maximum),
             Stage::BelowMinimum => one_by_one(&|goal| {
                 let (shown, level) = (&self.shown[goal], self.level_ratio());
                 shown.without_knee(&self.goals[goal], self.range, level, self.capped)
             }),
             Stage::Weighing(_) => one_by_one(&|goal| {
-                self.views[goal].answer(&self.goals[goal], self.range, self.level_ratio(), self.capped)
+                let view = &self.views[goal];
+                match view.answer(&self.goals[goal], self.range, self.level_ratio(), self.capped) {
+                    GoalOutcome { result: GoalResult::Irregular(_), .. } => at_maximum(goal),
+                    answer => answer,
+                }
             }),
         }
     }

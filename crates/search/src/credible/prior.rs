@@ -2,7 +2,7 @@
 
 use super::constants::prior::{
     BREAKS, FLOORS, LOG_CLUMP_MOST, LOG_FLOOR, LOG_FLOOR_MATTERS, LOG_SCATTER, LOG_SOFTNESS, LOG_STEEPNESS,
-    LOG_TAU, LOGIT_DIPS, RISE, SHOWN_FLOORS, STEEPNESS_SCALE, SUSPECTED,
+    LOG_TAU, LOGIT_DIPS, OFTEN, PARTIAL, RISE, SHOWN_FLOORS, STEEPNESS_SCALE, SUSPECTED,
 };
 use super::model::Unknowns;
 use super::normal::Normal;
@@ -22,13 +22,22 @@ pub(super) fn log_prior(unknowns: &Unknowns) -> f64 {
     {
         return f64::NEG_INFINITY;
     }
-    // Beta(0.5, 8) in the logit.
-    let log_dips = 0.5 * dips - 8.5 * libm::log1p(libm::exp(dips));
+    let log_dips = libm::log(dips_density(dips));
     let log_clump = libm::log(0.7 / 0.08 * libm::exp(-clump / 0.08) + 0.3 / 1.5 * libm::exp(-clump / 1.5));
     let log_tau = libm::log(LOG_TAU.1 - tau + 1e-12);
     let log_floor = libm::log(floor_density(log_floor));
     log_dips + log_clump + log_tau + libm::log(steepness_density(steepness, BREAKS)) + log_floor
 }
+
+/// Of the logit of how often a trial dips: Beta(0.5, 8) for most systems, anything for some.
+fn dips_density(logit: f64) -> f64 {
+    let (log_often, log_seldom) = (-libm::log1p(libm::exp(-logit)), -libm::log1p(libm::exp(logit)));
+    let seldom = libm::exp(0.5 * log_often + 8.0 * log_seldom) / BETA_HALF_8;
+    (1.0 - OFTEN) * seldom + OFTEN * libm::exp(log_often + log_seldom)
+}
+
+/// The beta function of 0.5 and 8.
+const BETA_HALF_8: f64 = 0.636_519;
 
 fn floor_density(log_floor: f64) -> f64 {
     if log_floor < LOG_FLOOR_MATTERS {
@@ -54,11 +63,12 @@ fn drawn_floor_density(log_floor: f64, shown: &[ShownFloor]) -> f64 {
     (1.0 - SHOWN_FLOORS) * floor_density(log_floor) + SHOWN_FLOORS * near
 }
 
-/// Of ln b, where forwarding breaks down with a probability.
+/// Of ln b, where forwarding breaks down with a probability, and with another only a part of the excess is lost.
 fn steepness_density(steepness: f64, breaks: f64) -> f64 {
     let droops = 0.5 / STEEPNESS_SCALE * libm::exp(-steepness.abs() / STEEPNESS_SCALE);
     let broken = if steepness > 0.0 { 1.0 / LOG_STEEPNESS.1 } else { 0.0 };
-    (1.0 - breaks) * droops + breaks * broken
+    let partial = if steepness < 0.0 { -1.0 / LOG_STEEPNESS.0 } else { 0.0 };
+    (1.0 - breaks - PARTIAL) * droops + breaks * broken + PARTIAL * partial
 }
 
 /// Unknowns from the prior, but for θ, which is 0, with the weight of this draw; `chance` gives numbers in [0, 1).
@@ -78,14 +88,20 @@ pub(super) fn draw(
     let angle = libm::cos(2.0 * std::f64::consts::PI * uniform((0.0, 1.0)));
     let half = -libm::log(1.0 - uniform((0.0, 1.0))) * angle * angle;
     let eight: f64 = (0..8).map(|_| -libm::log(1.0 - uniform((0.0, 1.0)))).sum();
-    let dips = libm::log((half / eight.max(1e-9)).max(1e-7)).clamp(LOGIT_DIPS.0, LOGIT_DIPS.1);
+    let anything = uniform((1e-7, 1.0));
+    let odds = if uniform((0.0, 1.0)) < OFTEN { anything / (1.0 - anything) } else { half / eight.max(1e-9) };
+    let dips = libm::log(odds.max(1e-7)).clamp(LOGIT_DIPS.0, LOGIT_DIPS.1);
     let clump = -libm::log(1.0 - uniform((0.0, 1.0)));
     let clump = clump * if uniform((0.0, 1.0)) < 0.7 { 0.08 } else { 1.5 };
     let tau = LOG_TAU.1 - (LOG_TAU.1 - LOG_TAU.0) * libm::sqrt(uniform((0.0, 1.0)));
     let sign = if uniform((0.0, 1.0)) < 0.5 { -1.0 } else { 1.0 };
     let droops = -sign * STEEPNESS_SCALE * libm::log(1.0 - uniform((0.0, 1.0)));
-    let broken = uniform((0.0, 1.0)) < share;
-    let steepness = if broken { uniform((0.0, LOG_STEEPNESS.1)) } else { droops };
+    let which_steepness = uniform((0.0, 1.0));
+    let steepness = match which_steepness {
+        which if which < share => uniform((0.0, LOG_STEEPNESS.1)),
+        which if which < share + PARTIAL => uniform((LOG_STEEPNESS.0, 0.0)),
+        _ => droops,
+    };
     let steepness = steepness.clamp(LOG_STEEPNESS.0, LOG_STEEPNESS.1);
     let (which, place) = (uniform((0.0, 1.0)), uniform((1e-9, 1.0)));
     let log_floor = if !floors.is_empty() && which < SHOWN_FLOORS {
@@ -124,6 +140,32 @@ mod tests {
             let weight = steep.iter().map(|(_, weight)| weight).sum::<f64>() / all;
             assert!((weight - BREAKS / 2.0).abs() < 0.003, "{suspected}: {weight}");
             assert_eq!(steep.len() > 3000, suspected, "{}", steep.len());
+        }
+    }
+
+    /// The share of draws beyond a value is the integral of the density beyond it.
+    #[test]
+    fn what_is_drawn_has_the_density_that_it_is_weighed_by() {
+        const DRAWS: usize = 40_000;
+        const STEPS: u32 = 20_000;
+        let mut chance = seed::generator(3);
+        let draws: Vec<Unknowns> =
+            (0..DRAWS).map(|_| draw(|| chance.random::<f64>(), false, &[]).0).collect();
+        let integral = |density: &dyn Fn(f64) -> f64, from: f64, to: f64| -> f64 {
+            let step = (to - from) / f64::from(STEPS);
+            (0..STEPS).map(|index| density(from + (f64::from(index) + 0.5) * step) * step).sum()
+        };
+        let of_steepness = |value| steepness_density(value, BREAKS);
+        for (name, unknown, density, from, to) in [
+            ("dips in half of the trials", 3, &dips_density as &dyn Fn(f64) -> f64, 0.0, LOGIT_DIPS.1),
+            ("dips in a tenth to a half", 3, &dips_density, -2.2, 0.0),
+            ("a tenth of the excess", 6, &of_steepness, LOG_STEEPNESS.0, -2.3),
+            ("about all of it", 6, &of_steepness, -0.2, 0.2),
+        ] {
+            let drawn = draws.iter().filter(|one| (from..to).contains(&one[unknown])).count() as f64;
+            let (drawn, expected) = (drawn / DRAWS as f64, integral(density, from, to));
+            let error = (expected * (1.0 - expected) / DRAWS as f64).sqrt();
+            assert!((drawn - expected).abs() < 4.0 * error + 2e-4, "{name}: {drawn} and {expected}");
         }
     }
 }
