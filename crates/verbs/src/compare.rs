@@ -326,7 +326,7 @@ fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<Caveat
             );
         }
     }
-    if !pair.interleaved {
+    if !pair.interleaved && !is_same(pair) {
         say(
             "not_interleaved",
             "not interleaved: the two were recorded apart; what differs between sessions is not in these intervals"
