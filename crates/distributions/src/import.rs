@@ -106,11 +106,27 @@ pub enum ImportError {
         /// What should.
         expected: &'static str,
     },
+    /// A number that no tick holds.
+    #[error("line {line}: {found} is too large: a value may be 2^52 (4.5e+15) at most")]
+    TooLarge {
+        /// From 1.
+        line: usize,
+        /// The number, cut to a readable length.
+        found: String,
+    },
     /// The file ends too early.
     #[error("the file ends where {expected} was expected")]
     Ends {
         /// What should follow.
         expected: &'static str,
+    },
+    /// The file ends within a line of numbers, and its writer ends every line.
+    #[error(
+        "line {line}: the file ends within this line: it was cut off, and its last number may be a part of one"
+    )]
+    Cut {
+        /// From 1.
+        line: usize,
     },
     /// Two numbers of the file that must agree do not.
     #[error("line {line}: {what}")]
@@ -212,6 +228,12 @@ pub fn read(
 fn unknown(path: &Path) -> Failure {
     Failure::environment(format!("{} is JSON of a program that is not known here", path.display()))
         .advice("latencies are read of fio (json+), hyperfine, cyclictest, and of an array of numbers")
+}
+
+/// The number of a text's last line, where that has no end: of a writer that ends every line, a number there may be a
+/// part of one.
+fn last_if_cut(text: &str) -> Option<usize> {
+    (!text.ends_with('\n')).then(|| text.lines().count())
 }
 
 /// The note of a unit that a file does not name.
