@@ -167,8 +167,8 @@ pub fn failure(why: &UdpError) -> Failure {
         ),
         UdpError::NoAnswer { target, .. } => failure.advice(format!(
             "a service that echoes each packet is needed; one that takes longer needs a longer --drain of a trial or a \
-             search, such as --drain 10s; one that sends nothing back is udp://{target}?reply=none; where a rule of a firewall leads that address elsewhere, \
-             packets are not let follow: name what is behind it"
+             search, such as --drain 10s; one that sends nothing back is udp://{target}?reply=none; where a rule of a \
+             firewall leads that address elsewhere, packets are not let follow: name what is behind it"
         )),
         UdpError::NotReached { .. } => failure.advice(
             "a rule of a firewall leads packets to that address elsewhere, or drops them, and none is let follow: \

@@ -65,10 +65,16 @@ pub(super) fn parse(text: &str, unit_ns: Option<u64>) -> Result<Vec<Imported>, I
     }
     let meaning_known = unit_ns.is_some() || is_wrk(text);
     let event = if is_wrk(text) { Event::Each } else { Event::Unknown };
-    tables
+    let mut read = tables
         .into_iter()
         .map(|table| table.imported(unit_ns.unwrap_or(MILLISECOND), meaning_known, event))
-        .collect()
+        .collect::<Result<Vec<_>, _>>()?;
+    if text.contains("Thread Stats") && !text.contains("Requests/sec:") {
+        let short =
+            "wrk2's last lines are missing: the file was cut off, and a second spectrum may be missing too";
+        read.iter_mut().for_each(|one| one.notes.push(short.into()));
+    }
+    Ok(read)
 }
 
 /// Whether a row is that of the longest event: at percentile 1, and not merely printed as 1.
@@ -242,6 +248,12 @@ mod tests {
         let half = first.lines().take(40).collect::<Vec<_>>().join("\n") + "\n";
         let why = parse(&half, None).unwrap_err().to_string();
         assert_eq!(why, "line 40: the table of percentiles ends here, before percentile 1: it was cut off");
+        // Whole, but of two one is missing.
+        let one = parse(first, None).unwrap();
+        assert!(
+            one.len() == 1 && one[0].notes.iter().any(|note| note.contains("second spectrum")),
+            "{one:?}"
+        );
         // Of more than a million events, six decimals round up before the last row.
         let rounded =
             "Value,Percentile,TotalCount,1/(1-Percentile)\n1.5,0.5,1,2.0\n2.0,1.000000,5000000,4194304.00\n";
