@@ -51,7 +51,7 @@ fn condition(word: &str) {
         Err(why) => return assert_eq!(why.exit_code(), 2),
     };
     assert_eq!(condition.to_string(), word);
-    let asked = Asked { loss_ratios: vec![0.0, 0.005], medians: false, delays: false };
+    let asked = Asked { loss_ratios: vec![0.0, 0.005], medians: false, certified: false, delays: false };
     for asked in [None, Some(&asked)] {
         assert!(condition.check(asked).err().is_none_or(|why| why.exit_code() == 2));
     }

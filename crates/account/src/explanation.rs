@@ -39,6 +39,8 @@ pub struct Evidence<'a> {
     pub lost: u64,
     /// Where, if that was accounted for.
     pub lost_at: Option<&'a LostAt>,
+    /// Whether a part of the way was not to be seen.
+    pub unseen: bool,
     /// What the target did meanwhile, if it was watched.
     pub watched: Option<&'a TargetActivity>,
     /// How long packets were sent.
@@ -56,6 +58,9 @@ pub struct Explanation {
     pub lost: u64,
     /// Where.
     pub lost_at: Option<LostAt>,
+    /// Of these, what the target's program took and did not answer: its socket and all of the way were seen, and no counter
+    /// names another place.
+    pub unanswered: u64,
     /// Packets whose times were looked at.
     pub looked_at: u64,
     /// When; null if none was lost, or it is not known when.
@@ -193,6 +198,8 @@ pub enum Lack {
 
 /// Backlogs of lost packets up to this share say how much fits: the rest is late stamps.
 const FULL: f64 = 0.9;
+/// So many replies in a row are of all workers alike.
+const IN_TURNS: usize = 16;
 /// What removes this share of the loss is its cause.
 const CAUSE: f64 = 0.8;
 
@@ -224,6 +231,7 @@ fn explained(evidence: &Evidence<'_>, served: Option<&Served>) -> Explanation {
         offered: evidence.offered,
         lost: evidence.lost,
         lost_at: evidence.lost_at.cloned(),
+        unanswered: unanswered(evidence),
         looked_at: packets.len() as u64,
         when,
         arrivals: seen_arrivals(&arrivals, rate_pps),
@@ -238,7 +246,10 @@ fn explained(evidence: &Evidence<'_>, served: Option<&Served>) -> Explanation {
         course: Timeline::default(),
     };
     let replayed = explanation.server.as_ref().zip(buffer).map(|(seen, buffer)| {
-        let server = server(seen, buffer, charged, evidence.family);
+        let mut server = server(seen, buffer, charged, evidence.family);
+        if explanation.unanswered > 0 {
+            server.service = of_several(server.service);
+        }
         let error = seen.service_error_ns / seen.service_ns.max(1.0);
         (server, Doubt::of(error, arrivals.len(), evidence.seed))
     });
@@ -325,19 +336,32 @@ fn seen_arrivals(arrivals: &[Arriving], rate_pps: Option<f64>) -> ArrivalsSeen {
 fn measured_by_model(evidence: &Evidence<'_>) -> u64 {
     match evidence.lost_at {
         None => evidence.lost,
-        Some(lost_at) => [Place::ReceiveBuffer, Place::ServiceQueue]
-            .into_iter()
-            .filter_map(|place| lost_at.get(&Site::out(place).key()))
-            .sum(),
+        Some(_) => at(evidence, Place::ReceiveBuffer) + own(evidence),
+    }
+}
+
+fn at(evidence: &Evidence<'_>, place: Place) -> u64 {
+    evidence.lost_at.and_then(|lost_at| lost_at.get(&Site::out(place).key())).copied().unwrap_or(0)
+}
+
+/// Lost in the target's program: by its own count, or as far as counters tell.
+fn own(evidence: &Evidence<'_>) -> u64 {
+    at(evidence, Place::ServiceQueue) + unanswered(evidence)
+}
+
+/// What a target that echoes took and did not answer.
+fn unanswered(evidence: &Evidence<'_>) -> u64 {
+    let looks = evidence.watched.map_or(&[][..], |watched| &watched.samples);
+    let is_seen = [looks.first(), looks.last()].iter().flatten().filter(|look| look.drops.is_some()).count();
+    match evidence.packets.returns.is_some() && !evidence.unseen && is_seen == 2 {
+        true => at(evidence, Place::Unexplained),
+        false => 0,
     }
 }
 
 /// What was full: the server's own queue if more was lost there, else its socket's buffer.
 fn buffer(evidence: &Evidence<'_>) -> Option<BufferSeen> {
-    let at = |place: Place| {
-        evidence.lost_at.and_then(|lost_at| lost_at.get(&Site::out(place).key())).copied().unwrap_or(0)
-    };
-    let own_queue = at(Place::ServiceQueue) > at(Place::ReceiveBuffer);
+    let own_queue = own(evidence) > at(evidence, Place::ReceiveBuffer);
     let truesize_bytes = truesize(usual_payload(evidence), evidence.family);
     let bytes = evidence.watched.and_then(|watched| watched.buffer_bytes);
     let (packets, inferred) = match bytes {
@@ -405,6 +429,17 @@ fn server(seen: &ServerSeen, buffer: BufferSeen, charged: u32, family: Family) -
         },
         stalls: seen.intervals.clone(),
     }
+}
+
+/// Service times of a program whose workers, perhaps several, answer in turns: a reply just behind another says no more than
+/// that both were served at once.
+fn of_several(service: Service) -> Service {
+    let Service::Course(course) = &service else { return service };
+    let mean = |run: &[(u64, u64)]| {
+        let ns: u64 = run.iter().map(|(_, ns)| ns).sum();
+        Some((run.first()?.0, ns / run.len() as u64))
+    };
+    Service::Course(course.chunks(IN_TURNS).filter_map(mean).collect())
 }
 
 /// The same server in other ways, as far as anything says how it would be.

@@ -467,6 +467,7 @@ fn one_measurement_is_not_compared_with_itself_in_silence() {
     bench.write("b.jsonl", &bench.read("a.jsonl"));
     for ended in [compare(&bench, &["--json"]), bench.run(&["compare", "a.jsonl", "a.jsonl", "--json"])] {
         assert_eq!(codes(&ended.json())[0], "same_data", "{}", ended.text);
+        assert!(!codes(&ended.json()).contains(&"not_interleaved"), "there was one time: {}", ended.text);
     }
     assert!(compare(&bench, &[]).text.starts_with("SAME DATA: A and B are one measurement"));
     // The same trials, of which one side concludes something else.
@@ -489,7 +490,9 @@ fn one_measurement_is_not_compared_with_itself_in_silence() {
     assert!(text.starts_with("SAME DATA") && !text.contains("regressed"), "{text}");
     trial_of(&bench, "c.jsonl", 100_000, "[30000,50000],[900000,50000]");
     let ended = bench.run(&["compare", "c.jsonl", "c.jsonl"]);
-    assert_eq!(bench.run(&["compare", "c.jsonl", "c.jsonl", "--json"]).json()["verdict"], "no_evidence");
+    let json = bench.run(&["compare", "c.jsonl", "c.jsonl", "--json"]).json();
+    assert_eq!(json["verdict"], "no_evidence");
+    assert!(!codes(&json).contains(&"not_interleaved"), "{json}");
     assert!(
         ended.text.starts_with("SAME DATA") && ended.text.contains("number for number"),
         "{}",

@@ -134,7 +134,11 @@ fn a_closed_port_says_that_nothing_listens_there() {
 fn a_target_that_never_answers_is_told_from_one_that_loses_all() {
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
     let target = format!("udp://{}", silent.local_addr().unwrap());
-    refused(&["trial", &target, "--load=1kpps", "--duration=1s"], 4, &["none was answered", "?reply=none"]);
+    refused(
+        &["trial", &target, "--load=1kpps", "--duration=1s"],
+        4,
+        &["none was answered within 2.0", "?reply=none", "--drain"],
+    );
 }
 
 #[test]
@@ -238,6 +242,22 @@ fn a_limit_of_a_files_size_is_told_as_a_full_disk_is() {
     assert_eq!(ended.status.code(), Some(4), "{:?} {errors}", ended.status);
     assert!(errors.contains("cannot write r.jsonl") && errors.contains("ulimit -f"), "{errors}");
     assert!(text.contains("sim:soft"), "what was found is told: {text}");
+}
+
+#[test]
+fn a_search_whose_last_line_has_no_room_tells_the_command_that_resumes_it() {
+    let bench = Bench::new();
+    let words = ["search", "sim:hard", "--max-trials", "20", "-q", "-o"];
+    bench.done(&[&words[..], &["whole.jsonl"]].concat());
+    let whole = bench.read("whole.jsonl");
+    let room = whole.len() - whole.lines().last().unwrap().len() / 2;
+    let root = bench.command(&[]).get_current_dir().unwrap().to_owned();
+    let mut limited = Command::new("prlimit");
+    limited.arg(format!("--fsize={room}")).arg(env!("CARGO_BIN_EXE_dropline")).args(words);
+    let ended = limited.arg("r.jsonl").current_dir(root).output().unwrap();
+    let (text, errors) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert_eq!(ended.status.code(), Some(4), "{errors}");
+    assert!(text.contains("go on  dropline search --resume r.jsonl") && !text.contains("page "), "{text}");
 }
 
 #[test]

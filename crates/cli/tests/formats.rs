@@ -291,6 +291,75 @@ fn a_unit_that_a_file_has_is_replaced_by_no_other() {
 }
 
 #[test]
+fn a_percentile_file_that_was_cut_off_is_refused_with_its_line() {
+    let bench = Bench::new();
+    let whole = std::fs::read_to_string(sample("wrk2.txt")).unwrap();
+    for lines in [20, 40, 64] {
+        let cut: String = whole.split_inclusive('\n').take(lines).collect();
+        bench.write("cut.txt", &cut);
+        let refused = bench.run(&["import", "cut.txt", "-o", "cut.jsonl"]);
+        assert_eq!(refused.code, Some(4), "{lines} lines: {}", refused.text);
+        let says = format!("line {lines}: the table of percentiles ends here");
+        assert!(refused.errors.contains(&says), "{}", refused.errors);
+        assert!(!bench.path("cut.jsonl").exists());
+    }
+}
+
+#[test]
+fn one_of_several_distributions_is_named_and_compared() {
+    let bench = Bench::new();
+    let both = sample("hyperfine.json");
+    let refused = bench.run(&["compare", &both, &both]);
+    assert!(
+        refused.code == Some(2) && refused.errors.contains("import FILE --only NAME"),
+        "{}",
+        refused.errors
+    );
+    for (only, file) in [("true", "a.jsonl"), ("2", "b.jsonl")] {
+        bench.done(&["import", &both, "--only", only, "-o", file]);
+    }
+    let compared = bench.run(&["compare", "a.jsonl", "b.jsonl"]);
+    assert!(compared.code == Some(1) && compared.text.contains("typical slower"), "{}", compared.text);
+    let compared = bench.done(&["compare", &both, "a.jsonl", "--only", "1"]);
+    assert!(compared.text.contains("20 events"), "{}", compared.text);
+    let unknown = bench.run(&["fit", &both, "--only", "false"]);
+    let says = "1 \"true\", 2 \"sleep 0.01\"";
+    assert!(unknown.code == Some(2) && unknown.errors.contains(says), "{}", unknown.errors);
+    bench.write("twice.json", r#"{"results":[{"command":"x","times":[0.1]},{"command":"x","times":[0.2]}]}"#);
+    let twice = bench.run(&["fit", "twice.json", "--only", "x"]);
+    assert!(twice.errors.contains("more than one") && twice.errors.contains("2 \"x\""), "{}", twice.errors);
+    bench.done(&["fit", "twice.json", "--only", "2"]);
+}
+
+#[test]
+fn whatever_an_error_advises_for_a_file_is_a_flag_of_the_verb_that_read_it() {
+    let bench = Bench::new();
+    bench.write("two.csv", "at,latency\n1,12\n2,13\n");
+    for words in [
+        &["compare", "two.csv", "two.csv"][..],
+        &["fit", "two.csv"],
+        &["inject", "--stored", "two.csv", "two.csv", "--delay", "3us"],
+    ] {
+        let refused = bench.run(words);
+        for flag in ["--column", "--from"] {
+            assert!(refused.errors.contains(flag), "{words:?}: {}", refused.errors);
+        }
+        let told = [words, &["--column", "latency", "--from", "csv", "--unit", "us"]].concat();
+        assert!(bench.run(&told).code != Some(2), "{told:?}: {}", bench.run(&told).errors);
+    }
+    for words in [
+        &["compare", "--abba", "sim:hard", "sim:soft", "--load", "1kpps"][..],
+        &["inject", "exec:true", "--delay", "3us", "--probe", "x"],
+    ] {
+        let refused = bench.run(&[words, &["--column", "2"]].concat());
+        assert!(refused.code == Some(2) && refused.errors.contains("leave them out"), "{}", refused.errors);
+    }
+    bench.done(&["trial", TRIAL, "--load", "1Mpps", "--duration", "1s", "-q", "-o", "t.jsonl"]);
+    let refused = bench.run(&["compare", "t.jsonl", "t.jsonl", "--unit", "ms"]);
+    assert!(refused.code == Some(2) && refused.errors.contains("import FILE"), "{}", refused.errors);
+}
+
+#[test]
 fn what_cannot_be_imported_is_said_and_not_guessed() {
     let bench = Bench::new();
     bench.write("iperf3.json", "{\"start\": {}, \"intervals\": []}\n");

@@ -109,7 +109,7 @@ fn readers_that_are_gone_change_no_exit_code() {
     let quiet = [
         &["--help"][..],
         &["search", "sim:hard", "-o-"],
-        &["search", "sim:hard", "-o-", "--require=regular"],
+        &["search", "sim:noisy", "-o-", "--require=narrow"],
     ];
     for words in VERBS.into_iter().chain(wrong).chain(quiet) {
         let open = bench.run(words).code.unwrap();

@@ -155,10 +155,29 @@ fn a_gate_turns_the_result_into_an_exit_code() {
     let required =
         |words: &[&str]| bench.run(&[&["search", "sim:lossless", "-q", "-o", "-"], words].concat()).code;
     assert_eq!(required(&[]), Some(0), "at the maximum is an answer; the record says so");
-    assert_eq!(required(&["--require", "regular"]), Some(1));
+    assert_eq!(required(&["--require", "narrow"]), Some(1));
     assert_eq!(required(&["--preset", "csit", "--require", "regular"]), Some(1));
     let narrow = |target: &str| bench.run(&["search", target, "-q", "-o", "-", "--require", "narrow"]).code;
     assert_eq!((narrow("sim:hard"), narrow("sim:noisy")), (Some(0), Some(1)));
+}
+
+#[test]
+fn a_result_that_no_search_of_an_algorithm_has_is_refused_before_anything_is_measured() {
+    let bench = Bench::new();
+    for (words, word) in [
+        (&["--require", "regular"][..], "--require narrow"),
+        (&["--algorithm", "mlr", "--require", "narrow"], "--require regular"),
+        (&["--preset", "rfc2544", "--require", "narrow"], "--require regular"),
+    ] {
+        let refused = bench.run(&[&["search", "sim:hard", "-q", "-o", "none.jsonl"], words].concat());
+        assert_eq!(refused.code, Some(2), "{words:?}: {}", refused.errors);
+        assert!(refused.errors.contains(word), "{words:?} should say {word}: {}", refused.errors);
+        assert!(!bench.path("none.jsonl").exists(), "nothing was measured");
+    }
+    bench.done(&["search", "sim:hard", "--max-trials", "3", "-q", "-o", "r.jsonl"]);
+    let again =
+        bench.run(&["search", "--resume", "r.jsonl", "--max-trials", "4", "-q", "--require", "regular"]);
+    assert!(again.code == Some(2) && again.errors.contains("--require narrow"), "{}", again.errors);
 }
 
 #[test]

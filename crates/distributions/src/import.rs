@@ -71,6 +71,8 @@ pub struct Hints {
     pub columns: Vec<String>,
     /// Of a record: the trial whose delays are read; `None` takes those that somebody asked for, else the last.
     pub trial: Option<u64>,
+    /// Of a file of several distributions: the name or the number, from 1, of the one that is read.
+    pub only: Option<String>,
 }
 
 impl Hints {
@@ -106,11 +108,27 @@ pub enum ImportError {
         /// What should.
         expected: &'static str,
     },
+    /// A number that no tick holds.
+    #[error("line {line}: {found} is too large: a value may be 2^52 (4.5e+15) at most")]
+    TooLarge {
+        /// From 1.
+        line: usize,
+        /// The number, cut to a readable length.
+        found: String,
+    },
     /// The file ends too early.
     #[error("the file ends where {expected} was expected")]
     Ends {
         /// What should follow.
         expected: &'static str,
+    },
+    /// The file ends within a line of numbers, and its writer ends every line.
+    #[error(
+        "line {line}: the file ends within this line: it was cut off, and its last number may be a part of one"
+    )]
+    Cut {
+        /// From 1.
+        line: usize,
     },
     /// Two numbers of the file that must agree do not.
     #[error("line {line}: {what}")]
@@ -201,17 +219,44 @@ pub fn read(
             raw::StreamError::Unread(why) => unread(why),
             raw::StreamError::Import(why) => broken(why),
         })?;
-        return Ok((format, vec![imported]));
+        return Ok((format, named(path, hints, vec![imported])?));
     }
     let bytes = reading::rest(head, &mut file, reading::MOST_BYTES).map_err(unread)?;
     let text = reading::as_text(bytes).map_err(unread)?;
-    Ok((format, format.parse(&text, hints).map_err(broken)?))
+    Ok((format, named(path, hints, format.parse(&text, hints).map_err(broken)?)?))
+}
+
+/// The one that is wanted of those that a file holds, or all of them.
+fn named(path: &Path, hints: &Hints, mut all: Vec<Imported>) -> Result<Vec<Imported>, Failure> {
+    let Some(wanted) = &hints.only else { return Ok(all) };
+    let alike: Vec<usize> = (0..all.len()).filter(|&at| all[at].name == *wanted).collect();
+    let by_number = || wanted.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < all.len());
+    match (alike.as_slice(), by_number()) {
+        (&[at], _) | ([], Some(at)) => Ok(vec![all.swap_remove(at)]),
+        (several, _) => {
+            let why = if several.is_empty() { "none" } else { "more than one" };
+            Err(Failure::usage(format!("--only {wanted:?}: {} holds {why} of that name", path.display()))
+                .advice(format!("name one, or its number:  {}", names(&all))))
+        }
+    }
+}
+
+/// The names of several distributions, with their numbers.
+pub fn names(all: &[Imported]) -> String {
+    let told = (1..).zip(all).map(|(number, one)| format!("{number} {:?}", one.name));
+    told.collect::<Vec<_>>().join(", ")
 }
 
 /// JSON that is of no format, which would be no numbers as plain text either.
 fn unknown(path: &Path) -> Failure {
     Failure::environment(format!("{} is JSON of a program that is not known here", path.display()))
         .advice("latencies are read of fio (json+), hyperfine, cyclictest, and of an array of numbers")
+}
+
+/// The number of a text's last line, where that has no end: of a writer that ends every line, a number there may be a
+/// part of one.
+fn last_if_cut(text: &str) -> Option<usize> {
+    (!text.ends_with('\n')).then(|| text.lines().count())
 }
 
 /// The note of a unit that a file does not name.

@@ -7,6 +7,9 @@ use dropline_record::explanation::{
 use dropline_record::losses::{Burst, Shape};
 use dropline_record::remedy::{Change, Predicted, Verdict};
 
+/// A model that is off by this share at most has about as many.
+const NEAR: f64 = 0.1;
+
 /// A fact: its name, and the words.
 pub(crate) type Fact = (&'static str, String);
 
@@ -44,18 +47,40 @@ fn place_sentence(found: &Explanation, offered: &str) -> String {
         .collect();
     match places.as_slice() {
         [] => format!("{lost}; where was not accounted for."),
+        [(place, _)] if place.as_str() == "unexplained" && found.unanswered > 0 => format!(
+            "{lost}. The target's socket dropped none of these, and no counter on the way has any: the target's program took \
+             them and did not answer.{}",
+            overload(found)
+        ),
         [(place, _)] if place.as_str() == "unexplained" => format!("{lost}; no counter says where."),
-        [(place, _)] => format!("{lost}, all at {}.", place_words(place)),
+        [(place, _)] => format!("{lost}, all at {}.", place_words(found, place)),
         several => {
             let most = several.iter().max_by_key(|(_, packets)| *packets).expect("there are several");
             let share = most.1 as f64 / found.lost.max(1) as f64;
-            format!("{lost}, {} of them at {}.", percent(share), place_words(most.0))
+            format!("{lost}, {} of them at {}.", percent(share), place_words(found, most.0))
         }
     }
 }
 
+/// Of a target that drops packets itself: whether it is offered more than it serves, and how many a model loses of them.
+fn overload(found: &Explanation) -> String {
+    let Some(load) = found.load.filter(|load| *load > 1.0) else { return String::new() };
+    let queue = found.model.and_then(|model| model.md1k).zip(found.buffer).filter(|(lost, _)| {
+        let off = (lost / found.unanswered as f64 - 1.0).abs();
+        off <= NEAR
+    });
+    let queue = queue.map_or_else(String::new, |(lost, buffer)| {
+        format!(
+            ", and a queue of {} loses about as many (M/D/1/K: {})",
+            plural(buffer.packets, "packet"),
+            count(lost.round() as u64)
+        )
+    });
+    format!(" It is offered more than it can serve (rho {}){queue}.", number::three(load))
+}
+
 /// A place as a person says it.
-fn place_words(place: &str) -> String {
+fn place_words(found: &Explanation, place: &str) -> String {
     let (name, way) = match place.strip_prefix("return_") {
         Some(name) => (name, " on the way back"),
         None => (place, ""),
@@ -63,6 +88,9 @@ fn place_words(place: &str) -> String {
     let name = match name {
         "receive_buffer" => "the receive buffer of the target's socket".into(),
         "service_queue" => "the target's own queue".into(),
+        "unexplained" if found.unanswered > 0 => {
+            "the target's program, which took them and did not answer".into()
+        }
         "unexplained" => "a place that no counter names".into(),
         other => other.replace('_', " "),
     };
@@ -244,10 +272,11 @@ fn model(found: &Explanation) -> Option<String> {
         lost.map(|lost| format!(";  {name}: {}", count(lost.round() as u64))).unwrap_or_default()
     };
     Some(format!(
-        "replay of the arrivals with the target's stalls: {} lost{error} {}; measured {}{}{}",
+        "replay of the arrivals with the target's stalls: {} lost{error} {}; measured {}{}{}{}",
         count(model.replay.lost),
         interval(model.replay),
         count(model.measured),
+        if model.measured == found.lost { "" } else { " at its socket and in its own queue" },
         exact("M/D/1/K", model.md1k),
         exact("M/M/1/K", model.mm1k)
     ))
@@ -340,7 +369,7 @@ pub(crate) fn change_words(found: &Explanation, change: Change) -> (String, &'st
 }
 
 /// What an explanation lacks, in words, with what to do.
-pub(crate) fn lack_words(lack: Lack) -> &'static str {
+pub(crate) fn lack_words(found: &Explanation, lack: Lack) -> &'static str {
     match lack {
         Lack::BufferNotSeen => {
             "the target's buffer was not seen; its size is taken from what waited when packets were lost"
@@ -380,6 +409,10 @@ pub(crate) fn lack_words(lack: Lack) -> &'static str {
             "replies came far further apart than the CPU time that the target spent on a packet, and next to nothing waited \
              at its socket: a queue on the way there or back may have paced them, or one inside the target; how long it \
              takes is not known from them (tc -s qdisc show has the queues of an interface)"
+        }
+        Lack::ElsewhereLost if found.model.is_some_and(|model| model.measured == 0) => {
+            "none of the loss is where packets wait for the target, at its socket and in its own queue, and the models are of \
+             these alone"
         }
         Lack::ElsewhereLost => {
             "part of the loss is not where packets wait for the target, at its socket and in its own queue: the models are \

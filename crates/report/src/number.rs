@@ -26,16 +26,33 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
 
 /// A number with three significant digits, trailing zeros behind the point left out: `0.051`, `38`.
 pub(crate) fn three(value: f64) -> String {
+    digits(value, 3)
+}
+
+/// The same with this many.
+pub(crate) fn digits(value: f64, digits: i32) -> String {
     if value.abs() < SMALLEST || !value.is_finite() {
         return "0".into();
     }
-    let text = fixed(value, decimals_of(value, 3));
+    let text = fixed(value, decimals_of(value, digits));
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+}
+
+/// Two values that are said to differ, in three digits, or as many more as make them look different.
+pub(crate) fn apart(of: [f64; 2], words: impl Fn(f64, i32) -> String) -> [String; 2] {
+    let told = |digits| of.map(|value| words(value, digits));
+    let enough = (3..=9).find(|&digits| of[0] == of[1] || told(digits)[0] != told(digits)[1]);
+    told(enough.unwrap_or(3))
 }
 
 /// A ratio in per cent: `0.051 %`.
 pub(crate) fn percent(ratio: f64) -> String {
-    format!("{}{JOIN}%", three(ratio * 100.0))
+    percent_of(ratio, 3)
+}
+
+/// The same in so many digits.
+pub(crate) fn percent_of(ratio: f64, digits: i32) -> String {
+    format!("{}{JOIN}%", self::digits(ratio * 100.0, digits))
 }
 
 /// A time in seconds: `34.9 s`, `0.5 s`, `1 200 s`.
@@ -45,14 +62,18 @@ pub(crate) fn seconds(value: f64) -> String {
 
 /// A time given in nanoseconds, in the unit that suits it: `38 us`, `1.9 ms`.
 pub(crate) fn nanoseconds(value: u64) -> String {
-    let value = value as f64;
+    nanoseconds_of(value as f64, 3)
+}
+
+/// The same in so many digits.
+pub(crate) fn nanoseconds_of(value: f64, digits: i32) -> String {
     let (scale, unit) = match value {
         _ if value < 1e3 => (1.0, "ns"),
         _ if value < 1e6 => (1e3, "us"),
         _ if value < 1e9 => (1e6, "ms"),
         _ => (1e9, "s"),
     };
-    format!("{}{JOIN}{unit}", three(value / scale))
+    format!("{}{JOIN}{unit}", self::digits(value / scale, digits))
 }
 
 /// Bytes, exactly: `212 992 B`.
@@ -186,6 +207,15 @@ mod tests {
         assert_eq!(three(-1.33), "\u{2212}1.33");
         assert_eq!(three(215_073.0), "215_073");
         assert_eq!((three(0.0), three(f64::NAN)), ("0".into(), "0".into()));
+    }
+
+    #[test]
+    fn two_values_that_differ_look_different() {
+        let told = |of| apart(of, nanoseconds_of).map(|words| plain(&words));
+        assert_eq!(told([1.000_586e9, 1.000_612e9]), ["1.00059~s", "1.00061~s"]);
+        assert_eq!(told([12_100.0, 14_000.0]), ["12.1~us", "14~us"]);
+        assert_eq!(told([5.0, 5.0]), ["5~ns", "5~ns"]);
+        assert_eq!(apart([0.01001, 0.01003], percent_of).map(|words| plain(&words)), ["1.001~%", "1.003~%"]);
     }
 
     #[test]

@@ -241,6 +241,33 @@ fn an_explanation_on_a_terminal_begins_with_the_answer() {
     );
 }
 
+#[test]
+fn what_the_targets_program_took_and_did_not_answer_is_said_to_be_there() {
+    let (record, mut found) = explained();
+    found.lost_at = Some([("unexplained".to_owned(), 1280u64)].into());
+    (found.unanswered, found.load) = (1280, Some(1.6));
+    found.model.as_mut().unwrap().md1k = Some(1250.4);
+    let said = |found: &dropline_record::Explanation| {
+        let said = dropline_report::explain_text(&record, found, Style::default());
+        said.replace(['\u{202f}', '\u{a0}', '\n'], " ").replace("  ", " ")
+    };
+    let text = said(&found);
+    for words in [
+        "The target's socket dropped none of these, and no counter on the way has any: the target's program took them",
+        "It is offered more than it can serve (rho 1.6), and a queue of 63 packets loses about as many (M/D/1/K: 1 250).",
+    ] {
+        assert!(text.contains(words), "{words:?} is not in {text}");
+    }
+    assert!(!text.contains("no counter says where"), "{text}");
+    // Where that is not known, it is said what was measured and what was not.
+    found.unanswered = 0;
+    found.model.as_mut().unwrap().measured = 0;
+    found.lacks.push(dropline_record::explanation::Lack::ElsewhereLost);
+    let text = said(&found);
+    assert!(text.contains("measured 0 at its socket and in its own queue"), "{text}");
+    assert!(text.contains("none of the loss is where packets wait for the target"), "{text}");
+}
+
 /// 128 packets together each 20 ms at a server of 40 us with room for 64.
 fn explained() -> (Record, dropline_record::Explanation) {
     use dropline_record::explanation::{Evidence, explain};
@@ -261,6 +288,7 @@ fn explained() -> (Record, dropline_record::Explanation) {
         offered: 2560,
         lost: 1280,
         lost_at: Some(&lost_at),
+        unseen: false,
         watched: None,
         duration_ns: 400_000_000,
         seed: 7,

@@ -8,7 +8,7 @@ use dropline_traffic::{
     ClientProgram, Leash, MeasurerOptions, Probe, Reply, Targets, UdpError, UdpMeasurer, UdpTarget, Watching,
     probe,
 };
-use dropline_trial::{Measurer, PacketTimes, Rate, TrafficProfile, Trial, TrialInput};
+use dropline_trial::{Measurer, PacketTimes, Rate, TrafficProfile, Trial, TrialInput, time_of};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -88,9 +88,9 @@ pub(super) fn open(
     measurer.reach(Duration::from_nanos(round_trip_ns.unwrap_or(0))).map_err(|why| failure(&why))?;
     let note = match round_trip_ns {
         Some(ns) if reply == Reply::Any => {
-            format!("answers in {} us, each with its packet's first 16 bytes", ns.div_ceil(1000))
+            format!("answers in {}, each with its packet's first 16 bytes", time_of(ns))
         }
-        Some(ns) => format!("echo, answers in {} us", ns.div_ceil(1000)),
+        Some(ns) => format!("echo, answers in {}", time_of(ns)),
         None => "one way, counted at its socket".into(),
     };
     Ok(Opened {
@@ -166,8 +166,9 @@ pub fn failure(why: &UdpError) -> Failure {
              host: let it answer from the socket that heard the request, or bind that to the address that is named here",
         ),
         UdpError::NoAnswer { target, .. } => failure.advice(format!(
-            "a service that echoes each packet is needed; one that sends nothing back is udp://{target}?reply=none; \
-             where a rule of a firewall leads that address elsewhere, packets are not let follow: name what is behind it"
+            "a service that echoes each packet is needed; one that takes longer needs a longer --drain of a trial or a \
+             search, such as --drain 10s; one that sends nothing back is udp://{target}?reply=none; where a rule of a \
+             firewall leads that address elsewhere, packets are not let follow: name what is behind it"
         )),
         UdpError::NotReached { .. } => failure.advice(
             "a rule of a firewall leads packets to that address elsewhere, or drops them, and none is let follow: \

@@ -1,5 +1,6 @@
 //! Why a trial could not be performed, or a target not be started.
 
+use dropline_trial::time_of;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -17,7 +18,7 @@ pub enum UdpError {
         sent: u64,
     },
     /// Packets leave and nothing ever came back: not an echo service, or something in between drops all.
-    #[error("{} sent to {target} and {}", packets_were(*sent), what_came(*others, *from))]
+    #[error("{} sent to {target} and {}", packets_were(*sent), what_came(*others, *from, *waited))]
     NoAnswer {
         /// Where packets went.
         target: SocketAddr,
@@ -293,10 +294,10 @@ fn packets_were(number: u64) -> String {
 }
 
 /// What came of packets that nobody answered.
-fn what_came(others: u64, from: Option<SocketAddr>) -> String {
+fn what_came(others: u64, from: Option<SocketAddr>, waited: Duration) -> String {
     match (others, from) {
         (_, Some(from)) => format!("none was answered from there: an answer comes from {from}"),
-        (0, None) => "none was answered".into(),
+        (0, None) => format!("none was answered within {}", time_of(waited.as_nanos() as u64)),
         (1, None) => "1 reply came, but it is none of them".into(),
         _ => format!("{} replies came, but none of them is one of these packets", grouped(others)),
     }

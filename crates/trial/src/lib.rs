@@ -34,7 +34,7 @@ pub use cycles::Cycles;
 pub use disturbance::Disturbance;
 pub use extra::Extra;
 pub use measurer::Measurer;
-pub use number_of::number_of;
+pub use number_of::{number_of, time_of};
 pub use packets::{DepartureTimes, PacketTime, PacketTimes, ReturnTimes};
 pub use passages::Passages;
 pub use profile::{Drain, Packet, Part, TrafficProfile};

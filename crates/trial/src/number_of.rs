@@ -1,4 +1,4 @@
-//! A number with its noun, as a person reads it.
+//! A number with its noun, and a time with its unit, as a person reads them.
 
 /// `1 packet`, `2 packets`, `1 reply`, `2 replies`.
 pub fn number_of(number: impl TryInto<u64>, one: &str) -> String {
@@ -8,6 +8,19 @@ pub fn number_of(number: impl TryInto<u64>, one: &str) -> String {
         (_, Some(stem)) => format!("{number} {stem}plies"),
         _ => format!("{number} {one}s"),
     }
+}
+
+/// A time in three digits and the unit that fits.
+pub fn time_of(ns: u64) -> String {
+    let (scale, unit) = match ns {
+        0..1_000 => return format!("{ns} ns"),
+        1_000..1_000_000 => (1e3, "us"),
+        1_000_000..1_000_000_000 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    };
+    let value = ns as f64 / scale;
+    let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    format!("{value:.digits$} {unit}")
 }
 
 #[cfg(test)]

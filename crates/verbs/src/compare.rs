@@ -6,6 +6,7 @@ pub mod turns;
 
 use dropline_archive::reading::Rereadable;
 use dropline_archive::record_file;
+use dropline_distributions::import::Hints;
 use dropline_failure::Failure;
 use dropline_record::VerdictWord;
 use dropline_record::compared::{
@@ -47,24 +48,24 @@ pub enum Both {
     Searches(Box<[Searched; 2]>),
 }
 
-/// Reads two files.
+/// Reads two files; what they do not say about themselves is said of both.
 ///
 /// # Errors
 /// If one cannot be read, is nothing that can be compared, or the two answer different questions.
-pub fn read(a: &Path, b: &Path) -> Result<Both, Failure> {
+pub fn read(a: &Path, b: &Path, hints: &Hints) -> Result<Both, Failure> {
     let (a, b) = (Rereadable::of(a)?, Rereadable::of(b)?);
     let (a, b) = (a.path(), b.path());
     let made_by = [a, b].map(|path| record_file::read_header(path).map(|header| header.verb));
     let is_search = |verb: &Option<String>| verb.as_deref() == Some("search");
     match made_by.each_ref().map(is_search) {
         [true, true] => Ok(Both::Searches(Box::new([Searched::read(a)?, Searched::read(b)?]))),
-        [false, false] => side::read(a, b).map(|pair| Both::Delays(Box::new(pair))),
+        [false, false] => side::read(a, b, hints).map(|pair| Both::Delays(Box::new(pair))),
         [a_is, _] => {
             let (search, other) = if a_is { (a, b) } else { (b, a) };
             let other_is = match made_by.iter().flatten().find(|verb| *verb != "search") {
                 Some(verb) => format!("was made by dropline {verb}"),
                 // What cannot be read holds nothing.
-                None => side::side(other).map(|_| "holds delays".to_owned())?,
+                None => side::side(other, hints).map(|_| "holds delays".to_owned())?,
             };
             Err(Failure::usage(format!(
                 "{} is a search and {} {other_is}: they answer different questions",
@@ -326,7 +327,7 @@ fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<Caveat
             );
         }
     }
-    if !pair.interleaved {
+    if !pair.interleaved && !is_same(pair) {
         say(
             "not_interleaved",
             "not interleaved: the two were recorded apart; what differs between sessions is not in these intervals"

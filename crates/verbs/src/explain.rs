@@ -40,6 +40,7 @@ pub fn explain(path: &Path) -> Result<Explained, Failure> {
         offered: stored.offered,
         lost: stored.lost(),
         lost_at: stored.lost_at.as_ref(),
+        unseen: trial.caveats.iter().any(|caveat| caveat.code == "places_unseen"),
         watched: stored.watched.as_ref(),
         duration_ns: stored.duration.as_nanos() as u64,
         seed: stored.seed,

@@ -44,6 +44,8 @@ pub struct Asked {
     pub loss_ratios: Vec<f64>,
     /// Whether its answers have medians.
     pub medians: bool,
+    /// Whether each goal is searched on until RFC 9971 calls it regular.
+    pub certified: bool,
     /// Whether trials follow that measure delays at shares of the limits.
     pub delays: bool,
 }
@@ -261,6 +263,23 @@ impl fmt::Display for FailIf {
     }
 }
 
+/// Says before anything is measured that no result of such a search can be the required one.
+///
+/// # Errors
+/// If `narrow` is required of bounds, or `regular` of an interval.
+pub fn check_required(required: ResultWord, asked: &Asked) -> Result<(), Failure> {
+    let advice = match (required, asked.medians) {
+        (ResultWord::Narrow, true) | (ResultWord::Regular, false) => return Ok(()),
+        (ResultWord::Regular, true) if asked.certified => return Ok(()),
+        (_, true) => {
+            "this search states intervals:  --require narrow  (or add --certify, for bounds that are regular by RFC 9971 too)"
+        }
+        (_, false) => "this algorithm states bounds, which are regular or irregular:  --require regular",
+    };
+    let word = required.words();
+    Err(Failure::usage(format!("--require {word}: no result of this search can be {word}")).advice(advice))
+}
+
 /// Why `--require regular` or `--require narrow` fails, if it does.
 pub fn unmet(required: ResultWord, record: &Record) -> Option<String> {
     let word = |word: ResultWord| word.words();
@@ -325,7 +344,7 @@ mod tests {
 
     #[test]
     fn what_will_not_be_measured_is_said_before_anything_is() {
-        let asked = Asked { loss_ratios: vec![0.0, 0.005], medians: false, delays: false };
+        let asked = Asked { loss_ratios: vec![0.0, 0.005], medians: false, certified: false, delays: false };
         let check = |text: &str, asked: Option<&Asked>| FailIf::parse(text).unwrap().check(asked);
         for (text, asked, why) in [
             ("lower<1kpps", None, "a trial has none"),
@@ -341,6 +360,21 @@ mod tests {
         assert!(check("load<1kpps", None).is_ok() && check("load<1kpps", Some(&asked)).is_ok());
         let delays = Asked { delays: true, medians: true, ..asked };
         assert!(check("lost>0", Some(&delays)).is_ok() && check("median[0]<1kpps", Some(&delays)).is_ok());
+    }
+
+    #[test]
+    fn a_required_result_that_cannot_be_is_refused_with_the_word_that_can() {
+        let check = |required, medians, certified| {
+            let asked = Asked { loss_ratios: vec![0.0], medians, certified, delays: false };
+            check_required(required, &asked).map_err(|why| (why.exit_code(), why.to_string()))
+        };
+        let (narrow, regular) = (ResultWord::Narrow, ResultWord::Regular);
+        assert!(check(narrow, true, false).is_ok() && check(regular, false, false).is_ok());
+        assert!(check(regular, true, true).is_ok(), "a certificate is regular");
+        for (required, medians, word) in [(regular, true, "narrow"), (narrow, false, "regular")] {
+            let (code, why) = check(required, medians, false).unwrap_err();
+            assert!(code == 2 && why.contains(&format!(":  --require {word}")), "{why}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::compare::side;
 use crate::observer::Watcher;
 use crate::search::{Conditions, opening};
 use analysis::{Added, Round};
+use dropline_distributions::import::Hints;
 use dropline_failure::{Failure, nearest};
 use dropline_record::{Count, Injected, Purpose, TrialLine};
 use dropline_stats::{Binned, Counted, Meaning, Rounding};
@@ -119,12 +120,12 @@ pub fn inject(
     Ok(found)
 }
 
-/// Two files that were measured without and with a delay.
+/// Two files that were measured without and with a delay, and what both do not say about themselves.
 ///
 /// # Errors
 /// If one cannot be read, or holds no delays.
-pub fn stored(before: &Path, after: &Path, delay: Duration) -> Result<Injected, Failure> {
-    let pair = side::read(before, after)?;
+pub fn stored(before: &Path, after: &Path, hints: &Hints, delay: Duration) -> Result<Injected, Failure> {
+    let pair = side::read(before, after, hints)?;
     let unit = |side: &side::Side| Meaning { unit_ns: 1000, ..side.meaning };
     let of = |side: &side::Side| -> Vec<Binned> {
         side.blocks.iter().map(|block| block.clone().with_meaning(unit(side)).binned()).collect()

@@ -1,6 +1,7 @@
 //! Files that a user names, and those beside them: what each is, or why it cannot be read.
 
 use dropline_archive::record_file::{Output, packets_beside, read_record};
+use dropline_distributions::import::Hints;
 use dropline_record::PacketFile;
 use dropline_targets::Target;
 use dropline_trial::{PacketTimes, Rate, TrafficProfile, TrialInput};
@@ -36,7 +37,7 @@ fn what_cannot_be_read_is_not_compared_with_a_search_as_what_it_does_not_hold() 
     ];
     for (name, says) in all {
         for (a, b) in [("search.jsonl", name), (name, "search.jsonl")] {
-            let why = dropline_verbs::compare::read(&path(a), &path(b)).unwrap_err();
+            let why = dropline_verbs::compare::read(&path(a), &path(b), &Hints::default()).unwrap_err();
             let text = why.to_string();
             assert!(
                 why.exit_code() == 4 && text.contains(name) && text.contains(says),
@@ -46,7 +47,8 @@ fn what_cannot_be_read_is_not_compared_with_a_search_as_what_it_does_not_hold() 
         }
     }
     std::fs::write(path("values"), "1\n2\n3\n").unwrap();
-    let why = dropline_verbs::compare::read(&path("search.jsonl"), &path("values")).unwrap_err();
+    let why =
+        dropline_verbs::compare::read(&path("search.jsonl"), &path("values"), &Hints::default()).unwrap_err();
     assert!(why.exit_code() == 2 && why.to_string().contains("values holds delays"), "{why}");
 }
 

@@ -30,8 +30,10 @@ pub(super) fn doubt(found: &Explanation, evidence: &Evidence<'_>, charged: u32) 
     if found.lost > 0 && model.is_some() {
         return Some(Lack::PacedElsewhere);
     }
+    // What the target's program took and dropped waits there.
+    let is_own = found.unanswered > 0 && found.model.is_some_and(|model| model.fits());
     let waits_elsewhere =
-        cpu_ns.is_some() && is_below(FAR_BELOW) && waited_elsewhere(evidence, charged, pace_ns);
+        !is_own && cpu_ns.is_some() && is_below(FAR_BELOW) && waited_elsewhere(evidence, charged, pace_ns);
     waits_elsewhere.then_some(Lack::PaceNotKnown)
 }
 

@@ -55,6 +55,7 @@ fn explained_at(place: &str, times: &[u64], stalls: &Stalls) -> Explanation {
         offered: times.len() as u64,
         lost,
         lost_at: Some(&lost_at),
+        unseen: false,
         watched: None,
         duration_ns: times.last().unwrap() + 1,
         seed: 7,
@@ -140,6 +141,7 @@ fn explained_of(packets: &PacketTimes, watched: &TargetActivity, lost: u64) -> E
         offered: packets.len() as u64,
         lost,
         lost_at: Some(&lost_at),
+        unseen: false,
         watched: Some(watched),
         duration_ns: 3_000_000_000,
         seed: 7,
@@ -190,6 +192,7 @@ fn watched_without_loss(cpu_us: u64, queued: u64) -> Explanation {
         offered: 4_000,
         lost: 0,
         lost_at: None,
+        unseen: false,
         watched: Some(&watched),
         duration_ns: times.last().unwrap() + 1,
         seed: 7,
@@ -342,6 +345,52 @@ fn more_than_can_be_served_is_lost_by_the_load() {
 }
 
 #[test]
+fn what_a_program_takes_and_does_not_answer_is_lost_in_its_own_queue() {
+    let fast: Vec<u64> = (0..40_000).map(|n| n * 25_000).collect();
+    let packets = trial(&fast, &Stalls::default());
+    let lost = packets.iter().filter(|packet| packet.back_ns.is_none()).count() as u64;
+    let lost_at: LostAt = BTreeMap::from([("unexplained".to_owned(), lost)]);
+    let look = |at_ns, drops| dropline_trial::Look { at_ns, drops, ..Default::default() };
+    let found = |drops, unseen| {
+        let watched = TargetActivity {
+            buffer_bytes: Some(212_992),
+            every: std::time::Duration::from_millis(1),
+            looks: 2,
+            largest_queued_bytes: Some(832),
+            // It sleeps for most of a packet's time: nothing but its own queue may hold what waits.
+            cpu_ns: Some(24_000 * 5_000),
+            packets: 24_000,
+            samples: vec![look(0, drops), look(1_000_000_000, drops)],
+            ..TargetActivity::default()
+        };
+        explain(&Evidence {
+            packets: &packets,
+            payload_bytes: 64,
+            family: Family::V4,
+            offered: 40_000,
+            lost,
+            lost_at: Some(&lost_at),
+            unseen,
+            watched: Some(&watched),
+            duration_ns: 1_000_000_000,
+            seed: 7,
+        })
+    };
+    let own = found(Some(3), false);
+    assert_eq!((own.unanswered, own.cause), (lost, Some(Cause::Load)), "{:?} {:?}", own.model, own.lacks);
+    assert!(own.buffer.is_some_and(|buffer| buffer.own_queue && (62..=64).contains(&buffer.packets)));
+    let model = own.model.unwrap();
+    assert_eq!(model.measured, lost);
+    assert!((model.md1k.unwrap() / lost as f64 - 1.0).abs() < 0.05, "{model:?}");
+    assert!(!own.lacks.contains(&Lack::ElsewhereLost), "{:?}", own.lacks);
+    // Where its socket, or a part of the way, was not to be seen, nothing is known of that.
+    for (drops, unseen) in [(None, false), (Some(3), true)] {
+        let found = found(drops, unseen);
+        assert!(found.unanswered == 0 && found.lacks.contains(&Lack::ElsewhereLost), "{:?}", found.lacks);
+    }
+}
+
+#[test]
 fn a_trial_without_loss_has_nothing_to_cure() {
     let slow: Vec<u64> = (0..2_000).map(|n| n * 100_000).collect();
     let found = explained(&slow, &Stalls::default());
@@ -369,6 +418,7 @@ fn a_loss_that_the_replay_does_not_show_is_not_cured_on_it() {
         offered: 2_000,
         lost: 50,
         lost_at: Some(&lost_at),
+        unseen: false,
         watched: Some(&watched),
         duration_ns: 200_000_000,
         seed: 7,
@@ -390,6 +440,7 @@ fn packets_that_nobody_saw_come_back_leave_the_arrivals_alone() {
         offered: 100,
         lost: 5,
         lost_at: None,
+        unseen: false,
         watched: None,
         duration_ns: 100_000,
         seed: 7,

@@ -18,6 +18,9 @@ Examples:
       --from raw --unit us
   dropline import requests.csv -o requests.jsonl \\
       --column latency_ms
+  hyperfine 'sleep 0.01' 'sleep 0.02' \\
+      --export-json both.json && dropline import both.json \\
+      --only 'sleep 0.01' -o short.jsonl
 
 A malformed file is refused, and the error names its line; nothing of it is kept.")]
 pub(crate) struct ImportArgs {
@@ -45,6 +48,9 @@ pub(crate) struct SourceArgs {
     /// Trial of a record whose delays are read [default: those whose load was asked for, else the last].
     #[arg(long, value_name = "N")]
     pub(crate) trial: Option<u64>,
+    /// Distribution to read of a file that holds several, by name or number [default: all].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Option<String>,
 }
 
 /// A unit of time.
@@ -134,6 +140,8 @@ pub(crate) struct InjectArgs {
     pub(crate) background: Vec<String>,
     #[command(flatten)]
     pub(crate) traffic: TrafficArgs,
+    #[command(flatten, next_help_heading = "Files")]
+    pub(crate) source: SourceArgs,
     /// Also write the result as a web page.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,
@@ -199,6 +207,8 @@ pub(crate) struct CompareArgs {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) traffic: TrafficArgs,
+    #[command(flatten, next_help_heading = "Files")]
+    pub(crate) source: SourceArgs,
     /// Also write the result as a web page.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,

@@ -1,5 +1,6 @@
 //! `dropline compare`.
 
+use super::import::{hints, no_hints};
 use super::{DONE, FAILED, conditions, not_valid, output_to, style};
 use crate::args::CompareArgs;
 use crate::progress::Progress;
@@ -10,9 +11,12 @@ use dropline_verbs::compare::searches::{Searched, compare};
 use dropline_verbs::compare::{Both, side};
 
 pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure> {
+    if args.abba || args.targets.len() < 2 {
+        no_hints(&args.source, "what is measured in turns")?;
+    }
     let (pair, failure) = match (args.abba, args.targets.as_slice()) {
         (true, [_, _]) => measured(args, words)?,
-        (false, [a, b]) => match compare::read(a.as_ref(), b.as_ref())? {
+        (false, [a, b]) => match compare::read(a.as_ref(), b.as_ref(), &hints(&args.source))? {
             Both::Delays(pair) => (*pair, None),
             Both::Searches(searches) => return limits(args, &searches),
         },
@@ -46,6 +50,7 @@ pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure>
 
 /// Two searches: did the limits move?
 fn limits(args: &CompareArgs, [a, b]: &[Searched; 2]) -> Result<u8, Failure> {
+    no_hints(&args.source, "a search")?;
     if args.above.is_some() {
         return Err(Failure::usage("--above is about delays, and these are two searches: leave it out"));
     }

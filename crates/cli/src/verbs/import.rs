@@ -33,7 +33,25 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8, Failure> {
 
 /// Every distribution of a file, with progress on stderr.
 pub(crate) fn read(path: &Path, source: &SourceArgs) -> Result<(Format, Vec<Imported>), Failure> {
-    let unit_ns = source.unit.map(|(_, ns)| ns);
-    let hints = Hints { format: source.from, unit_ns, columns: source.column.clone(), trial: source.trial };
-    import::read(path, &hints, &mut |at| note!("{at}"))
+    import::read(path, &hints(source), &mut |at| note!("{at}"))
+}
+
+/// Refuses what says how a file is read where none is: of measured turns, of searches.
+pub(crate) fn no_hints(source: &SourceArgs, what: &str) -> Result<(), Failure> {
+    if hints(source) == Hints::default() {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "--from, --unit, --column, --trial and --only say how two files of delays are read, and {what} is none: leave them out"
+    )))
+}
+
+pub(crate) fn hints(source: &SourceArgs) -> Hints {
+    Hints {
+        format: source.from,
+        unit_ns: source.unit.map(|(_, ns)| ns),
+        columns: source.column.clone(),
+        trial: source.trial,
+        only: source.only.clone(),
+    }
 }

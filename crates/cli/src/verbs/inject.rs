@@ -1,5 +1,6 @@
 //! `dropline inject`.
 
+use super::import::{hints, no_hints};
 use super::{DONE, conditions, style};
 use crate::args::InjectArgs;
 use crate::progress::Progress;
@@ -11,8 +12,9 @@ use dropline_verbs::inject::study;
 
 pub(crate) fn run(args: &InjectArgs, words: Vec<String>) -> Result<u8, Failure> {
     let found = match args.stored.as_slice() {
-        [before, after] => inject::stored(before, after, plan::delay(args)?)?,
+        [before, after] => inject::stored(before, after, &hints(&args.source), plan::delay(args)?)?,
         _ => {
+            no_hints(&args.source, "a target")?;
             let injection = plan::injection(args)?;
             let background = Background::start(&args.background)?;
             let mut progress = Progress::new(args.quiet, false);

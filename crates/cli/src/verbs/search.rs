@@ -38,7 +38,8 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
     show(args, &records, &held)?;
     progress.printed()?;
     if !paths.is_empty() && !args.json_or_lines() {
-        out::print(&next_command(&paths, &records))?;
+        let is_broken = failures.last().is_some_and(Option::is_some);
+        out::print(&next_command(&paths, &records, is_broken))?;
     }
     if let Some(failure) = failures.into_iter().flatten().next() {
         return Err(failure);
@@ -216,9 +217,12 @@ fn known(record: &Record, answer: &AnswerLine, words: impl Fn(f64) -> String) ->
     }
 }
 
-fn next_command(paths: &[PathBuf], records: &[Record]) -> String {
+/// What to do with the records; `is_broken` says that the last of them lacks something, if only its last line.
+fn next_command(paths: &[PathBuf], records: &[Record], is_broken: bool) -> String {
     let path = quoted_path(&paths[0]);
-    let cut_off = paths.iter().zip(records).find(|(_, record)| !record.is_finished());
+    let last = paths.last().filter(|_| is_broken);
+    let cut_off =
+        paths.iter().zip(records).find(|(path, record)| !record.is_finished() || last == Some(*path));
     let go_on = cut_off.map(|(path, record)| going_on(&path.to_string_lossy(), &record.header.target));
     match (records, go_on) {
         ([_], Some(command)) => format!("record  {path}     go on  {command}"),

@@ -1,6 +1,6 @@
 //! A JSON array of numbers, as any language writes one. Digits are read as they stand, not as doubles.
 
-use super::values::{Decimal, VALUE, Values};
+use super::values::{Decimal, VALUE, Values, no_value};
 use super::{ImportError, Imported};
 
 /// Reads such an array.
@@ -24,7 +24,7 @@ pub(super) fn parse(text: &str, unit_ns: Option<u64>) -> Result<Imported, Import
     for part in inside.split(',') {
         let ahead = part.len() - part.trim_start().len();
         let at = line + part[..ahead].matches('\n').count();
-        let value = Decimal::parse(part.trim()).ok_or_else(|| ImportError::line(at, part.trim(), VALUE))?;
+        let value = Decimal::parse(part.trim()).ok_or_else(|| no_value(at, part.trim()))?;
         values.add(value, 1)?;
         line += part.matches('\n').count();
     }
@@ -56,6 +56,8 @@ mod tests {
             let why = parse(text, None).unwrap_err().to_string();
             assert!(why.starts_with(&format!("line {line}: ")), "{text:?}: {why}");
         }
+        let why = parse("[1e+30, 2]", None).unwrap_err().to_string();
+        assert!(why.starts_with("line 1: 1e+30 is too large"), "{why}");
         assert!(parse("[ ]", None).unwrap_err().to_string().starts_with("the file ends"));
     }
 }

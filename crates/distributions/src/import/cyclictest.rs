@@ -3,7 +3,7 @@
 //! Its latency is a whole number of microseconds with the fraction cut off, or of nanoseconds with `-N`. The table
 //! ends at `-h`'s limit: what was longer stands in `# Histogram Overflows`, and `# Total` leaves it out.
 
-use super::{ImportError, Imported, guessed};
+use super::{ImportError, Imported, guessed, last_if_cut};
 use dropline_stats::{Above, Counted, Event, Meaning, Rounding};
 use std::collections::BTreeMap;
 
@@ -24,8 +24,12 @@ pub(super) fn looks(head: &str) -> bool {
 pub fn parse(text: &str, unit_ns: Option<u64>) -> Result<Vec<Imported>, ImportError> {
     let mut table = Table::default();
     let mut values: BTreeMap<u64, BTreeMap<i64, u64>> = BTreeMap::new();
+    let cut = last_if_cut(text);
     for (index, line) in text.lines().enumerate() {
         let (number, line) = (index + 1, line.trim());
+        if cut == Some(number) && line.ends_with(|sign: char| sign.is_ascii_digit()) {
+            return Err(ImportError::Cut { line: number });
+        }
         if let Some((thread, latency)) = verbose(line) {
             *values.entry(thread).or_default().entry(latency).or_default() += 1;
         } else if let Some(comment) = line.strip_prefix('#') {
@@ -150,6 +154,9 @@ impl Table {
                 if self.overflows.is_none() {
                     notes.push("the file does not say how many events were longer than its table".into());
                 }
+                if self.total.is_none() {
+                    notes.push("the file has no total behind its table: it may have been cut off".into());
+                }
                 let counted = Counted::ticks(meaning, ticks, above)?;
                 Ok(Imported::whole(counted, format!("thread {thread}"), notes))
             })
@@ -207,6 +214,22 @@ mod tests {
         .unwrap();
         assert_eq!(threads[0].counted.cells().collect::<Vec<_>>(), [(12, 12, 2)]);
         assert_eq!((threads[1].name.as_str(), threads[0].notes.len()), ("thread 1", 0));
+    }
+
+    #[test]
+    fn a_table_that_was_cut_is_refused_within_a_line_and_doubted_behind_one() {
+        for cut in TEXT.find("# Histogram").unwrap()..TEXT.len() {
+            let whole = parse(TEXT, None).unwrap();
+            let is_doubted =
+                |read: &Vec<Imported>| read.iter().all(|one| one.notes.len() > whole[0].notes.len());
+            let read = parse(&TEXT[..cut], None);
+            assert!(read.is_err() || read == Ok(whole.clone()) || is_doubted(&read.unwrap()), "cut at {cut}");
+        }
+        let after_a_row = TEXT.find("000008").unwrap();
+        let notes = parse(&TEXT[..after_a_row], Some(1000)).unwrap().remove(0).notes;
+        assert!(notes.iter().any(|note| note.contains("may have been cut off")), "{notes:?}");
+        let why = parse("0:  0:  12\n0:  1:  1", None).unwrap_err().to_string();
+        assert!(why.starts_with("line 2: the file ends within this line"), "{why}");
     }
 
     #[test]

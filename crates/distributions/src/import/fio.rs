@@ -4,7 +4,7 @@
 //! `log_hist_coarseness=c` 2^c neighbours are one.
 
 use super::sliced::Slicer;
-use super::{ImportError, Imported};
+use super::{ImportError, Imported, last_if_cut};
 use dropline_stats::{Counted, Event, Meaning, Rounding};
 use std::collections::BTreeMap;
 
@@ -28,6 +28,7 @@ pub fn parse(text: &str) -> Result<Vec<Imported>, ImportError> {
     type Direction = (Vec<u64>, f64, Slicer);
     let mut directions: BTreeMap<u64, Direction> = BTreeMap::new();
     let mut stride = None;
+    let cut = last_if_cut(text);
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() {
@@ -40,6 +41,9 @@ pub fn parse(text: &str) -> Result<Vec<Imported>, ImportError> {
         let coarseness = (0..=6).find(|c| counts.len() == (GROUPS * CELLS) >> c).ok_or_else(wrong)?;
         if *stride.get_or_insert(coarseness) != coarseness || *direction > 2 {
             return Err(wrong());
+        }
+        if cut == Some(index + 1) {
+            return Err(ImportError::Cut { line: index + 1 });
         }
         let (sums, until_s, slicer) =
             directions.entry(*direction).or_insert_with(|| (vec![0; counts.len()], 0.0, Slicer::default()));
@@ -143,5 +147,7 @@ mod tests {
         assert!(parse(&text).unwrap_err().to_string().starts_with("line 2"));
         assert!(parse(&(line(0, &[], 0) + &line(0, &[], 1))).unwrap_err().to_string().starts_with("line 2"));
         assert!(parse(&line(7, &[], 0)).unwrap_err().to_string().starts_with("line 1"));
+        let cut = line(0, &[(3, 5)], 0) + line(0, &[(1855, 12)], 0).trim_end().trim_end_matches('2');
+        assert!(parse(&cut).unwrap_err().to_string().starts_with("line 2: the file ends within"));
     }
 }

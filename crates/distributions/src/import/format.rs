@@ -43,8 +43,8 @@ struct Known {
     what: &'static str,
     /// Whether a file of this beginning is one.
     looks: fn(&str) -> bool,
-    /// Whether its times have a unit, so that no hint can name another.
-    says_its_unit: bool,
+    /// The unit that is taken where a file does not name one; `None` where its times have one, and no hint can name another.
+    unit: Option<&'static str>,
     read: fn(&str, &Hints) -> Result<Vec<Imported>, ImportError>,
 }
 
@@ -55,7 +55,7 @@ const FORMATS: [Known; 12] = [
         word: "record",
         what: "a record of Dropline",
         looks: |head| is_object(head) && first_line(head).contains("\"line\":"),
-        says_its_unit: true,
+        unit: None,
         read: |text, hints| own_record::parse(text, hints.trial),
     },
     Known {
@@ -63,7 +63,7 @@ const FORMATS: [Known; 12] = [
         word: "fio-json",
         what: "fio --output-format=json+",
         looks: |head| is_object(head) && head.contains("\"fio version\""),
-        says_its_unit: true,
+        unit: None,
         read: |text, _| fio_json::parse(text),
     },
     Known {
@@ -71,7 +71,7 @@ const FORMATS: [Known; 12] = [
         word: "hyperfine",
         what: "hyperfine --export-json",
         looks: |head| is_object(head) && head.contains("\"results\"") && head.contains("\"command\""),
-        says_its_unit: true,
+        unit: None,
         read: |text, _| hyperfine::parse(text),
     },
     Known {
@@ -82,7 +82,7 @@ const FORMATS: [Known; 12] = [
             is_object(head)
                 && ["\"file_version\"", "\"cmdline", "\"thread\""].iter().any(|key| head.contains(key))
         },
-        says_its_unit: false,
+        unit: Some("us"),
         read: |text, hints| cyclictest_json::parse(text, hints.unit_ns),
     },
     Known {
@@ -95,7 +95,7 @@ const FORMATS: [Known; 12] = [
                 || head.contains("HISTFAAA")
                 || first.starts_with("\"StartTimestamp\"")
         },
-        says_its_unit: false,
+        unit: Some("ns"),
         read: |text, hints| hlog::parse(text, hints.unit_ns),
     },
     Known {
@@ -103,7 +103,7 @@ const FORMATS: [Known; 12] = [
         word: "cyclictest",
         what: "cyclictest -h, or -v",
         looks: cyclictest::looks,
-        says_its_unit: false,
+        unit: Some("us"),
         read: |text, hints| cyclictest::parse(text, hints.unit_ns),
     },
     Known {
@@ -111,7 +111,7 @@ const FORMATS: [Known; 12] = [
         word: "hgrm",
         what: "wrk2 --latency, or HdrHistogram's percentiles",
         looks: hgrm::looks,
-        says_its_unit: false,
+        unit: Some("ms"),
         read: |text, hints| hgrm::parse(text, hints.unit_ns),
     },
     Known {
@@ -119,7 +119,7 @@ const FORMATS: [Known; 12] = [
         word: "fio",
         what: "fio --write_hist_log",
         looks: fio::looks,
-        says_its_unit: true,
+        unit: None,
         read: |text, _| fio::parse(text),
     },
     Known {
@@ -127,7 +127,7 @@ const FORMATS: [Known; 12] = [
         word: "json",
         what: "a JSON array of numbers",
         looks: |head| head.trim_start().starts_with('['),
-        says_its_unit: false,
+        unit: Some("us"),
         read: |text, hints| array::parse(text, hints.unit_ns).map(|imported| vec![imported]),
     },
     Known {
@@ -135,7 +135,7 @@ const FORMATS: [Known; 12] = [
         word: "csv",
         what: "columns separated by commas or semicolons",
         looks: |head| table::looks(head) == Some(table::Apart::Commas),
-        says_its_unit: false,
+        unit: Some("us"),
         read: |text, hints| table::parse(text, table::Apart::Commas, hints).map(|imported| vec![imported]),
     },
     Known {
@@ -143,7 +143,7 @@ const FORMATS: [Known; 12] = [
         word: "tsv",
         what: "columns separated by tabs or blanks, such as value and count",
         looks: |head| table::looks(head) == Some(table::Apart::Blanks),
-        says_its_unit: false,
+        unit: Some("us"),
         read: |text, hints| table::parse(text, table::Apart::Blanks, hints).map(|imported| vec![imported]),
     },
     Known {
@@ -151,7 +151,7 @@ const FORMATS: [Known; 12] = [
         word: "raw",
         what: "one value on each line",
         looks: |head| !is_object(head),
-        says_its_unit: false,
+        unit: Some("us"),
         read: |text, hints| raw::parse(text, hints.unit_ns).map(|imported| vec![imported]),
     },
 ];
@@ -189,7 +189,7 @@ impl Format {
 
     /// Whether its times have a unit already.
     pub fn says_its_unit(self) -> bool {
-        self.known().says_its_unit
+        self.known().unit.is_none()
     }
 
     /// Reads every distribution of a text of this format.
@@ -258,6 +258,38 @@ mod tests {
     fn every_format_is_named_by_a_word_of_its_own() {
         for format in Format::all() {
             assert_eq!(Format::named(format.word()), Some(format));
+        }
+    }
+
+    #[test]
+    fn the_unit_that_is_taken_where_none_is_named_is_that_of_the_table_and_of_the_how_to() {
+        let page = include_str!("../../../../docs/how-to/import-and-export.md");
+        let log = hlog::write(
+            0,
+            &[hlog::Interval {
+                tag: None,
+                begin_s: 0.0,
+                length_s: 1.0,
+                counted: &raw::parse("5\n", Some(1)).unwrap().counted,
+            }],
+        );
+        let samples = [
+            (Format::CyclictestJson, r#"{"thread": {"0": {"histogram": {"7": 1}, "cycles": 1}}}"#),
+            (Format::Hlog, log.0.as_str()),
+            (Format::Cyclictest, "# Histogram\n000006 000003\n"),
+            (Format::Hgrm, "Value Percentile TotalCount 1/(1-Percentile)\n1.5 1.0 1\n"),
+            (Format::Json, "[5]"),
+            (Format::Csv, "delay\n5\n"),
+            (Format::Tsv, "delay\tcount\n5\t1\n"),
+            (Format::Raw, "5\n"),
+        ];
+        for Known { format, word, what, unit, .. } in &FORMATS {
+            let row = format!("| `{word}` | {what} | {} |", unit.unwrap_or("its own"));
+            assert!(page.lines().any(|line| line == row), "the how-to lacks {row}");
+            let Some(unit) = unit else { continue };
+            let (_, text) = samples.iter().find(|(of, _)| of == format).expect("a sample of each");
+            let taken = format.parse(text, &Hints::default()).unwrap()[0].counted.meaning().unit_ns;
+            assert_eq!(super::super::unit_word(taken), *unit, "{word}");
         }
     }
 }

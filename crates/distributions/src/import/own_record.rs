@@ -1,6 +1,6 @@
 //! Our own records: distributions that were imported, and the delays of trials.
 
-use super::{ImportError, Imported, TimeSlice};
+use super::{ImportError, Imported, TimeSlice, last_if_cut};
 use dropline_record::schema::Line;
 use dropline_record::{DelayLine, Purpose, ReadError, Record, TrialLine};
 use dropline_stats::histogram::v2_deflate_cells;
@@ -19,7 +19,7 @@ pub fn parse(text: &str, number: Option<u64>) -> Result<Vec<Imported>, ImportErr
     }
     let mut imported = Vec::new();
     let mut trials: Vec<TrialLine> = Vec::new();
-    let lines = text.lines().count();
+    let (cut, mut is_torn) = (last_if_cut(text), false);
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         match serde_json::from_str::<Line>(line) {
             Ok(Line::Distribution(line)) => {
@@ -37,12 +37,16 @@ pub fn parse(text: &str, number: Option<u64>) -> Result<Vec<Imported>, ImportErr
             }
             Ok(Line::Trial(trial)) => trials.push(*trial),
             Ok(_) => {}
-            // A torn last line.
-            Err(_) if index > 0 && index + 1 == lines && !text.ends_with('\n') => {}
+            // A torn last line: of a record of trials the others stand, and what was imported is written whole.
+            Err(_) if index > 0 && cut == Some(index + 1) && imported.is_empty() => is_torn = true,
             Err(_) => return Err(ImportError::line(index + 1, line, LINE)),
         }
     }
     imported.extend(chosen(&trials, number)?.into_iter().map(|(_, imported)| imported));
+    if is_torn {
+        let torn = "the last line of the record was cut off and is left out";
+        imported.iter_mut().for_each(|one| one.notes.push(torn.into()));
+    }
     match imported.is_empty() {
         true if trials.is_empty() => Err(ImportError::Ends { expected: LINE }),
         true => Err(ImportError::Lacks { what: "delays: none of its trials measured any" }),
@@ -149,6 +153,11 @@ mod tests {
         let read = parse(&text, None).unwrap();
         assert_eq!(read.len(), 1);
         assert_eq!(read[0].counted, counted);
+        let cut = format!("{text}{}", &text[..text.len() - 9]);
+        assert!(
+            parse(&cut, None).unwrap_err().to_string().starts_with("line 2"),
+            "the second one was cut off"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One value a line. Values stream: a hundred megabytes take no more memory than a hundred lines.
 
-use super::values::{Decimal, VALUE, Values};
+use super::values::{Decimal, VALUE, Values, no_value};
 use super::{ImportError, Imported};
 use dropline_archive::reading::Unread;
 use dropline_stats::CountError;
@@ -76,7 +76,7 @@ pub fn read(
         begins = line.ends_with(b"\n");
         let text = str::from_utf8(&line).unwrap_or("bytes that are not text").trim();
         if !text.is_empty() && !is_comment {
-            let value = Decimal::parse(text).ok_or_else(|| ImportError::line(number, text, VALUE))?;
+            let value = Decimal::parse(text).ok_or_else(|| no_value(number, text))?;
             let beyond = |why: CountError| ImportError::Disagrees { line: number, what: why.to_string() };
             values.add(value, 1).map_err(beyond)?;
         }
@@ -113,9 +113,11 @@ mod tests {
     #[test]
     fn what_is_no_number_is_named() {
         let broken = |text: &str| parse(text, None).unwrap_err().to_string();
-        for bad in ["NaN", "inf", "1e", "12,5", "0x10", "--1", ".", "1.2.3", "12 13", "99999999999999999999"]
-        {
+        for bad in ["NaN", "inf", "1e", "12,5", "0x10", "--1", ".", "1.2.3", "12 13"] {
             assert_eq!(broken(&format!("1\n{bad}\n")), format!("line 2: {bad:?} where {VALUE} was expected"));
+        }
+        for large in ["99999999999999999999", "-1e30", "1e308"] {
+            assert!(broken(&format!("1\n{large}\n")).starts_with(&format!("line 2: {large} is too large")));
         }
         assert!(broken("1\n4503599627370497\n").contains("beyond 2^52"));
         assert!(broken("4503599627370496\n0.1\n").contains("beyond 2^52"));

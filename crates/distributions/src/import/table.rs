@@ -3,7 +3,7 @@
 //! Which column is which is never guessed where there is a choice: it is an error that names the columns. A unit at the
 //! end of the name of the values, as in `delay_us` or `Latency (ms)`, is theirs.
 
-use super::values::{Decimal, VALUE, Values};
+use super::values::{self, Decimal, VALUE, Values};
 use super::{Hints, ImportError, Imported, unit_word};
 use dropline_printable::in_one_line;
 use dropline_stats::CountError;
@@ -123,7 +123,7 @@ fn no_value(line: usize, found: &str) -> ImportError {
         let what = format!("{found:?} has {COMMA}");
         return ImportError::Disagrees { line, what };
     }
-    ImportError::line(line, found, VALUE)
+    values::no_value(line, found)
 }
 
 /// Whether it is a number and then a unit of time: `1.5 ms`.

@@ -24,6 +24,14 @@ pub(super) struct Decimal {
     pub(super) decimals: u32,
 }
 
+/// Why a value is none that can be counted.
+pub(super) fn no_value(line: usize, found: &str) -> ImportError {
+    if found.parse::<f64>().is_ok_and(|value| value.is_finite() && value.abs() > LARGEST_TICK as f64) {
+        return ImportError::TooLarge { line, found: found.chars().take(40).collect() };
+    }
+    ImportError::line(line, found, VALUE)
+}
+
 impl Decimal {
     /// A number in plain or scientific notation; `None` of anything else, and of what 64 bits do not hold.
     pub(super) fn parse(text: &str) -> Option<Self> {
@@ -60,6 +68,11 @@ impl Decimal {
         let digits = if plain == 0 { 0 } else { plain.checked_mul(larger?)? };
         let decimals = u32::try_from(decimals.max(0)).ok()?;
         Some(Self { digits: if whole.starts_with('-') { -digits } else { digits }, decimals })
+    }
+
+    /// As a double.
+    pub(super) fn value(self) -> f64 {
+        self.digits as f64 / 10f64.powi(self.decimals as i32)
     }
 
     /// With no more decimals than that.
@@ -133,7 +146,7 @@ impl Values {
         };
         self.count = self.count.checked_add(count).ok_or(CountError::TooMany)?;
         match &mut self.course {
-            Some(course) if count == 1 => course.add(value.digits as f64 / 10f64.powi(value.decimals as i32)),
+            Some(course) if count == 1 => course.add(value.value()),
             course => *course = None,
         }
         *self.ticks.entry(if self.merged { cell(tick) } else { tick }).or_default() += count;

@@ -3,7 +3,7 @@
 use super::figure::figures;
 use super::goals::caveats;
 use super::shell::shell;
-use crate::number::{count, percent, three};
+use crate::number::{apart, count, digits, percent, percent_of, three};
 use crate::plot;
 use crate::text::{self, unit};
 use dropline_record::Compared;
@@ -51,27 +51,34 @@ fn answers(compared: &Compared) -> Markup {
                 th scope="col" { "95 % interval" } th.w scope="col" { "matters from" } th.l scope="col" { "verdict" }
             } }
             tbody {
-                (row(&format!("median, {unit}"), &compared.core, three, three))
-                (row(&format!("{high}, {unit}"), &compared.high_percentile, three, three))
-                (row(&above, &tail.question, percent, |ratio| format!("x{}", three(ratio))))
-                @if let Some(loss) = &compared.loss { (row("lost", &loss.question, percent, text::points)) }
+                (row(&format!("median, {unit}"), &compared.core, digits, three))
+                (row(&format!("{high}, {unit}"), &compared.high_percentile, digits, three))
+                (row(&above, &tail.question, percent_of, |ratio| format!("x{}", three(ratio))))
+                @if let Some(loss) = &compared.loss { (row("lost", &loss.question, percent_of, text::points)) }
             }
         } }
     }
 }
 
-fn row(name: &str, line: &QuestionLine, of: fn(f64) -> String, change: fn(f64) -> String) -> Markup {
-    let or_dash =
-        |value: Option<f64>, words: fn(f64) -> String| value.map_or_else(|| "\u{2013}".into(), words);
+fn row(name: &str, line: &QuestionLine, of: fn(f64, i32) -> String, change: fn(f64) -> String) -> Markup {
+    let dash = || "\u{2013}".to_owned();
+    let or_dash = |value: Option<f64>| value.map_or_else(dash, change);
+    let [of_a, of_b] = match (line.of_a, line.of_b) {
+        (Some(a), Some(b)) => apart([a, b], of),
+        (a, b) => [a, b].map(|value| value.map_or_else(dash, |value| of(value, 3))),
+    };
     html! {
         tr data-verdict=(line.verdict) {
             td.l.name { (name) }
-            td { @if line.lost_of_a { "lost" } @else { (or_dash(line.of_a, of)) } }
-            td { @if line.lost_of_b { "lost" } @else { (or_dash(line.of_b, of)) } }
-            td { b { (or_dash(line.estimate, change)) } }
-            td { "[" (or_dash(line.low, change)) ", " (or_dash(line.high, change)) "]" }
+            td { @if line.lost_of_a { "lost" } @else { (of_a) } }
+            td { @if line.lost_of_b { "lost" } @else { (of_b) } }
+            td { b { (or_dash(line.estimate)) } }
+            td { "[" (or_dash(line.low)) ", " (or_dash(line.high)) "]" }
             td.w { (three(line.smallest_effect)) }
-            td.l { @if line.verdict == VerdictWord::Regressed { span.irregular { (line.verdict) } } @else { (line.verdict.words()) } }
+            td.l.wrap {
+                @if line.verdict == VerdictWord::Regressed { span.irregular { (line.verdict) } } @else { (line.verdict.words()) }
+                @if let Some(why) = text::reason(line) { ", a difference if it were the only question: " (why) }
+            }
         }
     }
 }

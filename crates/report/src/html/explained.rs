@@ -19,7 +19,7 @@ pub(super) fn why(found: &Explanation) -> Markup {
         @if !found.lacks.is_empty() {
             section {
                 h2 { "What this lacks" }
-                ul { @for lack in &found.lacks { li { (lack_words(*lack)) } } }
+                ul { @for lack in &found.lacks { li { (lack_words(found, *lack)) } } }
             }
         }
     }

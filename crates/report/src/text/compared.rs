@@ -2,11 +2,13 @@
 
 use super::fit::unit;
 use super::layout::Page;
-use crate::number::{JOIN, percent, plural, three};
+use crate::number::{JOIN, apart, digits, percent, percent_of, plural, three};
 use crate::style::{Ink, Style};
 use dropline_record::compared::{QuestionLine, WidthLine};
 use dropline_record::{CaveatLine, Compared, DesignWord, VerdictWord};
 
+/// How often all questions together may find a difference that is none.
+const LEVEL: f64 = 0.05;
 /// Peaks of a side that are named, the heaviest.
 const SHOWN_MODES: usize = 4;
 
@@ -65,6 +67,11 @@ pub fn compared_text(compared: &Compared, style: Style) -> String {
                 three(limit)
             ),
         );
+    }
+    for (name, line) in questions(compared) {
+        if let Some(why) = reason(line) {
+            page.fact("", &format!("{name}: {why}"));
+        }
     }
     page.caveats(&compared.caveats);
     if let Some(more) = longer(compared) {
@@ -213,7 +220,7 @@ fn tail(compared: &Compared) -> Row {
     let change = match (line.of_a, line.of_b) {
         (Some(a), Some(b)) => {
             let ratio = line.estimate.map_or(String::new(), |ratio| format!("  x{}", three(ratio)));
-            format!("{} → {}{ratio}", percent(a), percent(b))
+            format!("{}{ratio}", apart([a, b], percent_of).join(" → "))
         }
         _ => "no events".into(),
     };
@@ -243,10 +250,13 @@ fn of_side(value: Option<f64>, is_lost: bool) -> String {
 fn loss(compared: &Compared) -> Option<Row> {
     let loss = compared.loss.as_ref()?;
     let line = &loss.question;
-    let share = |share: Option<f64>| share.map_or_else(|| "\u{2013}".into(), percent);
+    let shares = match (line.of_a, line.of_b) {
+        (Some(a), Some(b)) => apart([a, b], percent_of),
+        (a, b) => [a, b].map(|share| share.map_or_else(|| "\u{2013}".into(), percent)),
+    };
     Some(Row {
         name: "lost".into(),
-        change: format!("{} → {}", share(line.of_a), share(line.of_b)),
+        change: shares.join(" → "),
         interval: interval(line, points),
         verdict: line.verdict,
         note: String::new(),
@@ -269,20 +279,10 @@ pub(crate) fn points(difference: f64) -> String {
 fn note(line: &QuestionLine, words: impl Fn(f64) -> String) -> String {
     match (line.verdict, line.low, line.high) {
         (VerdictWord::NoEvidence, Some(low), Some(high)) if line.estimate.is_some() => {
-            let ratio = line
-                .of_a
-                .zip(line.of_b)
-                .zip(line.estimate)
-                .is_some_and(|((a, b), e)| (b - a - e).abs() > 1e-9);
-            if ratio {
+            if reason(line).is_some() {
+                "   a difference if it were the only question".into()
+            } else if is_ratio(line) {
                 format!("   could be {} to {}", words(low), words(high))
-            } else if let Some(chance) =
-                line.by_chance.filter(|_| low > line.smallest_effect || high < -line.smallest_effect)
-            {
-                format!(
-                    "   a difference alone, but one of these questions shows one by chance in {}",
-                    percent(chance)
-                )
             } else if low > 0.0 || high < 0.0 {
                 format!("   a difference, but perhaps less than {}", words(line.smallest_effect))
             } else {
@@ -292,6 +292,39 @@ fn note(line: &QuestionLine, words: impl Fn(f64) -> String) -> String {
         (VerdictWord::Equivalent, _, _) => format!("   within {}", words(line.smallest_effect)),
         _ => String::new(),
     }
+}
+
+/// Each question with its name.
+fn questions(compared: &Compared) -> impl Iterator<Item = (String, &QuestionLine)> {
+    let loss = compared.loss.as_ref().map(|loss| ("lost".into(), &loss.question));
+    [
+        ("typical".into(), &compared.core),
+        (percentile(compared), &compared.high_percentile),
+        ("slow events".into(), &compared.tail_mass.question),
+    ]
+    .into_iter()
+    .chain(loss)
+}
+
+fn is_ratio(line: &QuestionLine) -> bool {
+    let of = line.of_a.zip(line.of_b).zip(line.estimate);
+    of.is_some_and(|((a, b), estimate)| (b - a - estimate).abs() > 1e-9)
+}
+
+/// Why an interval beyond what matters is no evidence all the same: several questions were asked.
+pub(crate) fn reason(line: &QuestionLine) -> Option<String> {
+    let (low, high) = (line.low?, line.high?);
+    let zone = match is_ratio(line) {
+        true => (1.0 / (1.0 + line.smallest_effect), 1.0 + line.smallest_effect),
+        false => (-line.smallest_effect, line.smallest_effect),
+    };
+    let is_beyond = line.verdict == VerdictWord::NoEvidence && (low > zone.1 || high < zone.0);
+    let by_chance = line.by_chance.filter(|by_chance| is_beyond && *by_chance > LEVEL)?;
+    Some(format!(
+        "random scatter makes one of all these questions look like this in {} of comparisons, and {} is the most for evidence",
+        percent(by_chance),
+        percent(LEVEL)
+    ))
 }
 
 fn interval(line: &QuestionLine, words: impl Fn(f64) -> String) -> String {
@@ -310,7 +343,7 @@ fn spread(compared: &Compared) -> Option<String> {
             (Some(low), Some(high)) => format!(" [{},{JOIN}{}]", three(low), three(high)),
             _ => " (too few to say how sure that is)".into(),
         };
-        Some(format!("{name} {} → {}{JOIN}{unit}  x{}{interval}", three(a), three(b), three(ratio)))
+        Some(format!("{name} {}{JOIN}{unit}  x{}{interval}", apart([a, b], digits).join(" → "), three(ratio)))
     };
     let words: Vec<String> = [
         say("between quartiles", &compared.spread.quartiles),
@@ -390,8 +423,15 @@ mod tests {
         for sign in [1.0, -1.0] {
             let (near, far) = (17.9 * sign, 36.6 * sign);
             let said = note(&line(f64::min(near, far), f64::max(near, far)), words);
-            assert!(said.contains("by chance in 8") && !said.contains("perhaps"), "{said}");
+            assert!(said.contains("the only question") && !said.contains("perhaps"), "{said}");
+            let why = reason(&line(f64::min(near, far), f64::max(near, far))).unwrap();
+            assert!(why.contains("in 8\u{a0}% of comparisons, and 5\u{a0}% is"), "{why}");
         }
+        // A share of long events, as a ratio.
+        let tail =
+            QuestionLine { of_a: Some(0.01), of_b: Some(0.0195), smallest_effect: 0.02, ..line(1.11, 3.53) };
+        let said = note(&QuestionLine { estimate: Some(1.95), ..tail }, |ratio| format!("x{ratio}"));
+        assert!(said.contains("the only question") && !said.contains("could be"), "{said}");
         assert!(note(&line(0.5, 36.6), words).contains("perhaps less than 0.977 us"));
     }
 }

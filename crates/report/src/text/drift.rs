@@ -1,7 +1,7 @@
 //! Whether anything changed over time, in words.
 
 use super::unit;
-use crate::number::{JOIN, count, nanoseconds, percent, plural, three};
+use crate::number::{JOIN, apart, count, digits, nanoseconds, nanoseconds_of, percent_of, plural, three};
 use dropline_record::CourseWord;
 use dropline_record::{DriftLine, Fit, TrialLine};
 
@@ -9,7 +9,7 @@ use dropline_record::{DriftLine, Fit, TrialLine};
 pub(crate) fn fit(fit: &Fit) -> Vec<String> {
     let Some(slices) = &fit.slices else { return Vec::new() };
     let unit = unit(fit.unit_ns);
-    let value = |value: f64| format!("{}{JOIN}{unit}", three(value));
+    let value = |value: f64, many| format!("{}{JOIN}{unit}", digits(value, many));
     let mut said: Vec<String> = slices.course.iter().map(|line| words(line, &value)).collect();
     if let Some(effective) = slices.effective_count.filter(|effective| *effective < 0.9 * fit.count.0 as f64)
     {
@@ -24,7 +24,7 @@ pub(crate) fn fit(fit: &Fit) -> Vec<String> {
 
 /// What the slices of a trial say.
 pub(crate) fn trial(trial: &TrialLine) -> Vec<String> {
-    let value = |ns: f64| nanoseconds(ns.max(0.0).round() as u64);
+    let value = |ns: f64, many| nanoseconds_of(ns.max(0.0).round(), many);
     let said = trial.course.iter().map(|line| words(line, &value));
     match outage(trial) {
         Some(outage) => {
@@ -51,24 +51,25 @@ fn outage(trial: &TrialLine) -> Option<String> {
     ))
 }
 
-fn words(line: &DriftLine, value: &dyn Fn(f64) -> String) -> String {
+fn words(line: &DriftLine, value: &dyn Fn(f64, i32) -> String) -> String {
     let long = line.of == "long";
     let name = if long { "share of long events" } else { "median" };
-    let say = |at: f64| if long { percent(at) } else { value(at) };
+    let say = |at: f64, many| if long { percent_of(at, many) } else { value(at, many) };
     let sign = if line.change < 0.0 { "fell" } else { "rose" };
     match line.course {
         CourseWord::Trend => format!(
             "{name} {sign} by {} from first to last slice (p{JOIN}{})",
-            say(line.change.abs()),
+            say(line.change.abs(), 3),
             chance(line.change_p)
         ),
-        CourseWord::Step => format!(
-            "{name} went from {} to {} after {}{JOIN}s (p{JOIN}{})",
-            say(line.before),
-            say(line.after),
-            three(line.step_at_s),
-            chance(line.step_p)
-        ),
+        CourseWord::Step => {
+            let [before, after] = apart([line.before, line.after], say);
+            format!(
+                "{name} went from {before} to {after} after {}{JOIN}s (p{JOIN}{})",
+                three(line.step_at_s),
+                chance(line.step_p)
+            )
+        }
         CourseWord::Undecided => {
             format!(
                 "{name} wanders: neighbouring slices are too alike to tell a change from that; measure longer"
@@ -99,7 +100,7 @@ mod tests {
             change_p: 0.02,
             ..DriftLine::default()
         };
-        let value = |value: f64| format!("{value} us");
+        let value = |value: f64, _| format!("{value} us");
         assert_eq!(
             words(&line, &value),
             "median went from 12.1 us to 14 us after 6.25\u{a0}s (p\u{a0}<\u{a0}0.01)"

@@ -22,7 +22,7 @@ pub fn explain_text(record: &Record, found: &Explanation, style: Style) -> Strin
     }
     page.gap();
     head(&mut page, record);
-    let lacks: Vec<&str> = found.lacks.iter().map(|lack| lack_words(*lack)).collect();
+    let lacks: Vec<&str> = found.lacks.iter().map(|lack| lack_words(found, *lack)).collect();
     let caveats: Vec<String> = record.caveats().into_iter().map(|caveat| caveat.text).collect();
     if !lacks.is_empty() || !caveats.is_empty() {
         page.gap();

@@ -1,7 +1,7 @@
 //! Caveats, as a person reads them.
 
 use super::Caveat;
-use crate::{Rate, number_of};
+use crate::{Rate, number_of, time_of};
 use std::fmt;
 
 impl fmt::Display for Caveat {
@@ -33,22 +33,22 @@ impl fmt::Display for Caveat {
                     f,
                     "the arrivals were not as asked: gaps between packets are distributed otherwise, though 99 in 100 \
                      left within {} of when they were due, where packets are {} apart",
-                    time(*lateness_p99_ns),
-                    time(*intended_idt_ns)
+                    time_of(*lateness_p99_ns),
+                    time_of(*intended_idt_ns)
                 )
             }
             Self::ArrivalsNotKept { lateness_p99_ns, intended_idt_ns } => write!(
                 f,
                 "the arrivals were not as asked: one packet in 100 left {} late or more, where packets \
                  are {} apart",
-                time(*lateness_p99_ns),
-                time(*intended_idt_ns)
+                time_of(*lateness_p99_ns),
+                time_of(*intended_idt_ns)
             ),
             Self::GeneratorStarved { waited_ns } => write!(
                 f,
                 "the generator waited {} for a CPU that others kept busy: its lateness is not the \
                  target's doing; free a CPU for it, or give it real-time priority where it has none (CAP_SYS_NICE)",
-                time(*waited_ns)
+                time_of(*waited_ns)
             ),
             Self::GeneratorThrottled { stopped_ns, times, runtime_us, period_us } => write!(
                 f,
@@ -56,7 +56,7 @@ impl fmt::Display for Caveat {
                  of each {} ms: its lateness is not the target's doing; raise the CPU quota (cpu.max, cpu.cfs_quota_us, \
                  docker --cpus), or lower the load",
                 number_of(*times, "time"),
-                time(*stopped_ns),
+                time_of(*stopped_ns),
                 runtime_us / 1000,
                 period_us / 1000
             ),
@@ -64,7 +64,7 @@ impl fmt::Display for Caveat {
                 f,
                 "other programs kept the target from running for {}: it could have run, and they had the CPUs; what it lost \
                  for that is this machine's doing: stop them, or give the target a CPU of its own",
-                time(*kept_ns)
+                time_of(*kept_ns)
             ),
             Self::LossDoubted { lost, ours } => write!(
                 f,
@@ -80,8 +80,8 @@ impl fmt::Display for Caveat {
                  and more that one in ten took; the delay from when packets were sent is the target's, at a load that \
                  came in lumps; free a CPU for the generator, raise its CPU quota, give it real-time priority where it has none (CAP_SYS_NICE) or \
                  lower the load",
-                time(*lateness_p90_ns),
-                time(*delay_p90_ns)
+                time_of(*lateness_p90_ns),
+                time_of(*delay_p90_ns)
             ),
             Self::LinkDown { interface } => write!(
                 f,
@@ -371,19 +371,6 @@ fn refused(error: &str, interface: Option<&str>) -> (String, String) {
     }
 }
 
-/// A time in three digits.
-fn time(ns: u64) -> String {
-    let (scale, unit) = match ns {
-        0..1_000 => return format!("{ns} ns"),
-        1_000..1_000_000 => (1e3, "us"),
-        1_000_000..1_000_000_000 => (1e6, "ms"),
-        _ => (1e9, "s"),
-    };
-    let value = ns as f64 / scale;
-    let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
-    format!("{value:.digits$} {unit}")
-}
-
 /// `1 packet refused, 3 reports about others`: what was counted, without what there is none of.
 fn listed(kinds: &[(u64, &str, &str)]) -> String {
     let there = kinds.iter().filter(|(number, ..)| *number > 0);
@@ -401,7 +388,7 @@ mod tests {
         let said = Caveat::ArrivalsNotKept { lateness_p99_ns: 137_494_123, intended_idt_ns: 877 }.to_string();
         assert!(said.contains("left 137 ms late or more, where packets are 877 ns apart"), "{said}");
         assert_eq!(
-            [0, 999, 1_000, 12_345, 1_500_000_000].map(time),
+            [0, 999, 1_000, 12_345, 1_500_000_000].map(time_of),
             ["0 ns", "999 ns", "1.00 us", "12.3 us", "1.50 s"]
         );
     }

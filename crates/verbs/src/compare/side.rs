@@ -2,7 +2,7 @@
 
 use crate::validity;
 use dropline_archive::{reading, record_file};
-use dropline_distributions::import;
+use dropline_distributions::import::{self, Hints};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Purpose, Record, TrialLine};
 use dropline_stats::{CountError, Counted, Event, Meaning, Rounding};
@@ -51,13 +51,13 @@ pub struct Side {
     pub notes: Vec<String>,
 }
 
-/// Two files.
+/// Two files, and what both do not say about themselves.
 ///
 /// # Errors
 /// If one cannot be read, holds no delays, or both count different things.
-pub fn read(a: &Path, b: &Path) -> Result<Pair, Failure> {
+pub fn read(a: &Path, b: &Path, hints: &Hints) -> Result<Pair, Failure> {
     let is_one_file = is_one_file(a, b);
-    let (a, b) = (side(a)?, side(b)?);
+    let (a, b) = (side(a, hints)?, side(b, hints)?);
     if a.meaning.event != b.meaning.event {
         return Err(Failure::usage(format!(
             "{} and {} count different things: {} and {}",
@@ -116,13 +116,23 @@ fn is_one_file(a: &Path, b: &Path) -> bool {
 ///
 /// # Errors
 /// If it cannot be read, or holds no delays.
-pub(super) fn side(path: &Path) -> Result<Side, Failure> {
+pub(super) fn side(path: &Path, hints: &Hints) -> Result<Side, Failure> {
     let name = name(path);
     let record = looks_like_a_record(path).then(|| record_file::read_record(path)).transpose()?;
     let side = match record {
+        Some(_) if *hints != (Hints { trial: hints.trial, ..Hints::default() }) => {
+            return Err(Failure::usage(format!(
+                "{name} is a record of trials, and --from, --unit, --column and --only are about files of other programs"
+            ))
+            .advice("leave them out; another program's file becomes a record too:  dropline import FILE --column NAME -o X.jsonl"));
+        }
         Some(record) => {
-            let trials: Vec<&TrialLine> =
-                record.trials.iter().filter(|trial| trial.purpose == Purpose::Trial).collect();
+            let is_wanted = |trial: &&TrialLine| hints.trial.is_none_or(|number| trial.number == number);
+            let at_one_load = record.trials.iter().filter(|trial| trial.purpose == Purpose::Trial);
+            let trials: Vec<&TrialLine> = at_one_load.filter(is_wanted).collect();
+            if let (Some(number), true) = (hints.trial, trials.is_empty()) {
+                return Err(Failure::usage(format!("{name} holds no trial {number} at one load")));
+            }
             if trials.is_empty() {
                 return Err(Failure::usage(format!("{name} holds no trial at one load")).advice(
                     "measure one:  dropline trial TARGET --load 10kpps --duration 60s -o before.jsonl",
@@ -131,15 +141,16 @@ pub(super) fn side(path: &Path) -> Result<Side, Failure> {
             of_trials(&name, &trials, true)?
         }
         None => {
-            let (_, mut read) = import::read(path, &import::Hints::default(), &mut |_| {})?;
+            let (_, mut read) = import::read(path, hints, &mut |_| {})?;
             if read.len() > 1 {
-                let names: Vec<&str> = read.iter().map(|one| one.name.as_str()).collect();
                 return Err(Failure::usage(format!(
-                    "{name} holds {} distributions: {}",
+                    "{name} holds {} distributions, and one of each side is compared: {}",
                     read.len(),
-                    names.join(", ")
+                    import::names(&read)
                 ))
-                .advice("compare takes files of one each"));
+                .advice(
+                    "name one of them, or make a record of each and compare these:  dropline import FILE --only NAME -o X.jsonl",
+                ));
             }
             let one = read.remove(0);
             Side {

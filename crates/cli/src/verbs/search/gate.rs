@@ -9,7 +9,7 @@ use dropline_record::LoadUnit;
 use dropline_record::{ComparedSearches, GoalLine, Record};
 use dropline_targets::Target;
 use dropline_verbs::compare::searches::{Searched, compare};
-use dropline_verbs::fail_if::{Asked, Checked, FailIf, unmet};
+use dropline_verbs::fail_if::{Asked, Checked, FailIf, check_required, unmet};
 use dropline_verbs::plan::AlgorithmPlan;
 use serde_json::Value;
 
@@ -35,6 +35,7 @@ pub(super) struct Held {
 impl Gate {
     pub(super) fn of(args: &SearchArgs) -> Result<Self, Failure> {
         let (asked, load_unit, goals) = asked(args)?;
+        args.require.map_or(Ok(()), |required| check_required(required.word(), &asked))?;
         let baseline = args.baseline.as_deref().map(|path| {
             let several =
                 args.repeat > 1 || args.traffic.frame.as_deref().is_some_and(|sizes| sizes.contains(','));
@@ -116,21 +117,23 @@ fn doubted(record: &Record) -> Option<String> {
 
 /// What is asked for, what its loads count, and its goals; of a search that goes on as its record says.
 fn asked(args: &SearchArgs) -> Result<(Asked, LoadUnit, Vec<GoalLine>), Failure> {
-    let (algorithm, goals, delays, load_unit) = match &args.resume {
+    let (medians, certified, goals, delays, load_unit) = match &args.resume {
         Some(path) => {
             let header = read_record(path)?.header;
             let search = header.search.ok_or_else(|| {
                 Failure::usage(format!("{} is of one trial: there is nothing to resume", path.display()))
             })?;
-            (search.algorithm, search.goals, !search.delay_at.is_empty(), header.load_unit)
+            let medians = search.algorithm == "credible";
+            (medians, search.certify, search.goals, !search.delay_at.is_empty(), header.load_unit)
         }
         None => {
             let target = Target::parse(args.target.as_deref().unwrap_or_default())?;
             let (algorithm, goals) = plan::asked(args)?;
             let goals = goals.iter().map(GoalLine::from).collect();
-            (AlgorithmPlan::name(algorithm).to_owned(), goals, args.delay_at.is_some(), target.load_unit())
+            let medians = matches!(algorithm, AlgorithmPlan::Credible { .. });
+            (medians, args.certify, goals, args.delay_at.is_some(), target.load_unit())
         }
     };
     let loss_ratios = goals.iter().map(|goal| goal.loss_ratio).collect();
-    Ok((Asked { loss_ratios, medians: algorithm == "credible", delays }, load_unit, goals))
+    Ok((Asked { loss_ratios, medians, certified, delays }, load_unit, goals))
 }

@@ -47,11 +47,13 @@ pub(super) fn caveats(
         caveats.push(CaveatLine::said("goals_left_out", format!("not compared: {}", words.join(", "))));
     }
     caveats.extend(otherwise(&a.record, &b.record));
-    caveats.push(CaveatLine::said(
-        "not_interleaved",
-        "the searches were made at different times: whatever else changed in between is in the ratio, and not in its \
-         interval",
-    ));
+    if !are_same(a, b) {
+        caveats.push(CaveatLine::said(
+            "not_interleaved",
+            "the searches were made at different times: whatever else changed in between is in the ratio, and not in its \
+             interval",
+        ));
+    }
     caveats
 }
 
