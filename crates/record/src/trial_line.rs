@@ -5,6 +5,7 @@ use crate::{
 };
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
+use dropline_trial::caveat::{DISTURBING, INVALIDATING};
 use dropline_trial::{Caveat, Delay, DelayKind, Disturbance, Extra, Rate, Stamp, Trial, TrialInput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -207,6 +208,16 @@ impl CaveatLine {
     /// A doubt in words alone.
     pub fn said(code: &str, text: impl Into<String>) -> Self {
         Self { code: code.into(), text: text.into(), numbers: serde_json::Map::new() }
+    }
+
+    /// Whether it says that our own side, or the way, disturbed the trial.
+    pub fn is_disturbing(&self) -> bool {
+        DISTURBING.contains(&self.code.as_str())
+    }
+
+    /// Whether it leaves a trial that says more about us, or the way, than about the target.
+    pub fn is_invalidating(&self) -> bool {
+        INVALIDATING.contains(&self.code.as_str())
     }
 
     /// The doubt again, as what it was: one of ours when the code and all numbers are its, else a reported one.
