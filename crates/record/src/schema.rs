@@ -1,6 +1,9 @@
 //! The record's JSON Schema, made from its types.
 
-use crate::{DistributionLine, Header, LimitsLine, ResultLine, TrialLine};
+use crate::{
+    Compared, ComparedSearches, DistributionLine, ExplainedLine, Fit, Header, Injected, LimitsLine,
+    ResultLine, Study, TrialLine,
+};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
@@ -24,9 +27,37 @@ pub enum Line {
     Result(Box<ResultLine>),
 }
 
+/// What `--json` prints where the answer is no record. The first word of each says which verb.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is wanted")]
+enum Answer {
+    /// `compare` of two measurements.
+    Compared(Compared),
+    /// `compare` of two searches.
+    ComparedSearches(ComparedSearches),
+    /// `fit`; a list of these for several files.
+    Fit(Fit),
+    /// `inject`.
+    Injected(Injected),
+    /// `explain`.
+    Explained(ExplainedLine),
+    /// `experiment`.
+    Study(Study),
+}
+
 /// The JSON Schema of one line.
 pub fn line_schema() -> String {
-    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Line>();
+    schema_of::<Line>()
+}
+
+/// The JSON Schema of answers that are no records.
+pub fn answer_schema() -> String {
+    schema_of::<Answer>()
+}
+
+fn schema_of<T: JsonSchema>() -> String {
+    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
     let mut text = serde_json::to_string_pretty(&schema).expect("a schema is JSON");
     text.push('\n');
     text

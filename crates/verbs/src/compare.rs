@@ -9,8 +9,8 @@ use dropline_archive::record_file;
 use dropline_failure::Failure;
 use dropline_record::VerdictWord;
 use dropline_record::compared::{
-    BlockLine, LossLine, ModeLine, ModesLine, QuestionLine, ShiftLine, SideLine, SpreadLine, TailLine,
-    WidthLine,
+    BlockLine, ComparedModeLine, LossLine, ModesLine, QuestionLine, ShiftLine, SideLine, SpreadLine,
+    TailMassLine, WidthLine,
 };
 use dropline_record::fit::CellLine;
 use dropline_record::{CaveatLine, Compared, Count};
@@ -109,7 +109,7 @@ pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
         core: question(&found.core),
         high_percentile: question(&found.high_percentile),
         percentile: questions.percentile,
-        tail_mass: TailLine {
+        tail_mass: TailMassLine {
             question: question(&found.tail_mass),
             threshold: found.threshold,
             above_a: Count(found.above.0 as u64),
@@ -208,7 +208,7 @@ fn modes(a: &[Binned], b: &[Binned]) -> Option<ModesLine> {
     let of = |blocks: &[Binned]| {
         let whole = Binned::together(blocks);
         let found = Modes::of(&whole, MODES_SEED).modes;
-        let line = |mode: &Mode| ModeLine {
+        let line = |mode: &Mode| ComparedModeLine {
             low: mode.low,
             high: mode.high,
             peak: mode.peak,
