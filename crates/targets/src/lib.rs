@@ -191,7 +191,12 @@ impl Target {
             Kind::Heartbeat { host, port } | Kind::Udp { host, port, .. } => {
                 udp::consent_of_all(udp::resolve(host, *port)?, further)
             }
-            _ => Ok(()),
+            Kind::Exec { .. }
+            | Kind::Flowgraph(_)
+            | Kind::Jack(_)
+            | Kind::Replay { .. }
+            | Kind::Sim(_)
+            | Kind::Wakeup(_) => Ok(()),
         }
     }
 
@@ -321,7 +326,15 @@ impl Target {
 
     /// Whether packets of this machine's generator are sent.
     pub fn is_udp(&self) -> bool {
-        matches!(self.kind, Kind::Heartbeat { .. } | Kind::Udp { .. })
+        match self.kind {
+            Kind::Heartbeat { .. } | Kind::Udp { .. } => true,
+            Kind::Exec { .. }
+            | Kind::Flowgraph(_)
+            | Kind::Jack(_)
+            | Kind::Replay { .. }
+            | Kind::Sim(_)
+            | Kind::Wakeup(_) => false,
+        }
     }
 
     /// Whether clients that pace themselves can be sent to it.
