@@ -46,7 +46,7 @@ pub use law::Law;
 pub use likelihood::Distance;
 pub use modes::{Mode, Modes};
 pub use moments::Moments;
-pub use normality::{Normality, Verdict};
+pub use normality::{LawVerdict, Normality};
 pub use percentiles::Percentile;
 pub use recorded::Recorded;
 pub use recorder::Recorder;
