@@ -21,7 +21,7 @@ pub enum Line {
     Distribution(Box<DistributionLine>),
     /// One line a trial.
     Trial(Box<TrialLine>),
-    /// Where a search went on with other limits.
+    /// Where a search was resumed with other limits.
     Limits(LimitsLine),
     /// The last line.
     Result(Box<ResultLine>),
