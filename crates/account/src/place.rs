@@ -207,8 +207,12 @@ mod tests {
 
     #[test]
     fn it_is_known_of_every_place_what_makes_it_lose_more() {
-        let exposed = dropline_trial::disturbance::EXPOSURES.map(|(name, _)| name);
-        assert_eq!(exposed, Place::ALL.map(Place::name), "EXPOSURES of crates/trial/src/disturbance.rs");
+        let exposed = dropline_trial::trial::disturbance::EXPOSURES.map(|(name, _)| name);
+        assert_eq!(
+            exposed,
+            Place::ALL.map(Place::name),
+            "EXPOSURES of crates/trial/src/trial/disturbance.rs"
+        );
     }
 
     #[test]

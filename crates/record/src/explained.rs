@@ -1,6 +1,6 @@
 //! Why a trial lost packets: the promised fields of `dropline explain --json`.
 
-use crate::{CaveatLine, Explanation, Record};
+use crate::{CaveatLine, Explanation};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -14,12 +14,4 @@ pub struct ExplainedLine {
     pub target: String,
     /// Doubts about the record.
     pub caveats: Vec<CaveatLine>,
-}
-
-impl ExplainedLine {
-    /// Of a record and the explanation of its trial.
-    pub fn new(record: &Record, explanation: Explanation) -> Self {
-        let caveats = record.caveats();
-        Self { explanation, target: record.header.target.clone(), caveats }
-    }
 }

@@ -4,6 +4,9 @@ use crate::{Environment, LoadUnit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Name of the format that this version writes.
+pub const CURRENT: &str = "dropline/1";
+
 /// The first line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Header {

@@ -4,12 +4,13 @@
 //! its [`schema`]. It never opens a file, measures or draws.
 //! Start reading at [`record`], then [`packets`], [`header`], [`trial_line`], [`result_line`].
 
-mod agreement;
 pub mod arrivals_line;
+pub mod caveat_line;
 pub mod compared;
 pub mod compared_searches;
 pub mod count;
 pub mod cycles_line;
+pub mod delay_line;
 pub mod distribution;
 pub mod drift;
 pub mod environment;
@@ -34,10 +35,12 @@ pub use dropline_account::{Explanation, explanation, losses, remedy};
 pub use dropline_stats::{Histogram, sample};
 
 pub use arrivals_line::{ArrivalsLine, FidelityWord, SpacedLine, ThoughtLine};
+pub use caveat_line::CaveatLine;
 pub use compared::Compared;
 pub use compared_searches::{ComparedSearches, MovedLine, OpenLine, SearchedLine};
 pub use count::{Count, Sum};
 pub use cycles_line::{BetweenLine, CyclesLine};
+pub use delay_line::{DelayLine, NegativeLine};
 pub use distribution::{DistributionLine, DistributionSlice, below_zero};
 pub use drift::DriftLine;
 pub use environment::Environment;
@@ -54,9 +57,7 @@ pub use result_line::{
 };
 pub use slice_line::{SliceDelayLine, SliceLine};
 pub use study::{Chart, Series, Study, Table};
-pub use trial_line::{
-    BoundsLine, CaveatLine, DelayLine, DisturbanceLine, NegativeLine, PacketsLine, Purpose, TrialLine,
-};
+pub use trial_line::{BoundsLine, DisturbanceLine, PacketsLine, Purpose, TrialLine};
 pub use wakeups_line::WakeupsLine;
 pub use watched_line::WatchedLine;
 pub use words::{CourseWord, DesignWord, LawWord, LoadUnit, PathWord, ShapeWord, VerdictWord};

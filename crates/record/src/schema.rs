@@ -1,5 +1,6 @@
 //! The record's JSON Schema, made from its types.
 
+pub use crate::header::CURRENT;
 use crate::{
     Compared, ComparedSearches, DistributionLine, ExplainedLine, Fit, Header, Injected, LimitsLine,
     ResultLine, Study, TrialLine,
@@ -7,9 +8,6 @@ use crate::{
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
-
-/// Name of the format that this version writes.
-pub const CURRENT: &str = "dropline/1";
 
 /// One line of a record: `line` says which.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

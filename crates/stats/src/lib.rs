@@ -13,7 +13,6 @@ pub mod counted;
 pub mod delay_injection;
 pub mod drift;
 pub mod families;
-mod grid;
 pub mod histogram;
 pub mod law;
 pub mod likelihood;

@@ -19,5 +19,4 @@ pub use collector::{Collected, Collector};
 pub use exported::Events;
 pub use lttng::{LttngSession, discarded, lttng_is_here};
 pub use program::TracedProgram;
-pub use recorded::Names;
-pub use settings::{Recording, Settings, Source};
+pub use settings::{Names, Recording, Settings, Source};

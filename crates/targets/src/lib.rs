@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-pub use scheme::{KINDS, Scheme};
+pub use scheme::KINDS;
 pub use simulated::Simulation;
 pub use udp::generator_limit;
 
@@ -61,6 +61,17 @@ enum Kind {
     Sim(Simulation),
     Udp { host: String, port: u16, reply: dropline_traffic::Reply },
     Wakeup(dropline_wakeup::Settings),
+}
+
+/// A kind of target that can be named.
+#[derive(Debug)]
+pub struct Scheme {
+    /// What its word begins with.
+    pub(crate) prefix: &'static str,
+    /// Each way to write it, the plainest first, and what is measured then.
+    pub forms: &'static [(&'static str, &'static str)],
+    /// Reads what follows the prefix.
+    pub(crate) parse: fn(&str) -> Result<Kind, Failure>,
 }
 
 /// A target that is ready to be measured.

@@ -10,7 +10,11 @@ use dropline_verbs::explain::{Explained, explain};
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let Explained { record, explanation } = explain(&args.file)?;
     if args.json {
-        out::print_json(&ExplainedLine::new(&record, explanation))?;
+        out::print_json(&ExplainedLine {
+            explanation,
+            target: record.header.target.clone(),
+            caveats: record.caveats(),
+        })?;
     } else {
         out::print_painted(&dropline_report::explain_text(&record, &explanation, style()))?;
     }

@@ -1,7 +1,7 @@
 //! A comparison on a terminal: the verdict first.
 
-use super::fit::unit;
 use super::layout::Page;
+use super::unit;
 use crate::number::{JOIN, percent, plural, three};
 use crate::style::{Ink, Style};
 use dropline_record::compared::{QuestionLine, WidthLine};
