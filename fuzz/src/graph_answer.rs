@@ -1,13 +1,13 @@
 //! What a program that runs a graph answers: the `exec:` protocol's fields, and those of graphs.
 
 use super::text;
-use dropline_targets::flowgraph::graph::answer::Answer;
+use dropline_targets::flowgraph::graph::answer::GraphAnswer;
 
 /// A graph's answer is one of the `exec:` protocol too, and what its pipes say adds up without an overflow; what is
 /// refused is refused in words of the protocol.
 pub fn check(bytes: &[u8]) {
     let line = &*text(bytes);
-    match Answer::read(line) {
+    match GraphAnswer::read(line) {
         Ok(answer) => {
             assert!(dropline_targets::exec::Answer::read(line).is_ok());
             let ran = answer.flowgraph;

@@ -67,3 +67,28 @@ fn every_caveat_has_a_row_that_says_what_to_do() {
     let surplus: Vec<_> = named.difference(&said).collect();
     assert!(lacking.is_empty() && surplus.is_empty(), "without a row: {lacking:?}; never said: {surplus:?}");
 }
+
+/// Where caveats are sorted by their codes, and the name of each list.
+const SORTED: [(&str, &str); 4] = [
+    ("crates/trial/src/caveat.rs", "DISTURBING"),
+    ("crates/trial/src/caveat.rs", "INVALIDATING"),
+    ("crates/verbs/src/compare/searches/differences.rs", "ABOUT_THE_LIMIT"),
+    ("crates/report/src/denial.rs", "DENIALS"),
+];
+
+#[test]
+fn a_caveat_that_is_sorted_by_its_code_can_be_said() {
+    let said = codes();
+    for (file, list) in SORTED {
+        let text = std::fs::read_to_string(root().join(file)).unwrap();
+        let (_, list_on) = text.split_once(&format!("const {list}: [")).unwrap();
+        let entries = list_on.split_once("= [").unwrap().1.split("\n];").next().unwrap();
+        let entries: Vec<&str> = match entries.contains("code: ") {
+            true => entries.split("code: \"").skip(1).filter_map(|rest| rest.split('"').next()).collect(),
+            false => entries.split('"').skip(1).step_by(2).collect(),
+        };
+        assert!(entries.len() > 5, "{list}: only {entries:?} were found: the check reads nothing");
+        let strange: Vec<_> = entries.iter().filter(|code| !said.contains(**code)).collect();
+        assert!(strange.is_empty(), "{list} of {file} names what no caveat is called: {strange:?}");
+    }
+}

@@ -1,6 +1,7 @@
 //! No files of a crate go in circles: what a file uses can be read without it.
 //!
-//! A module and the files below it are one room, in which names go both ways.
+//! A module and the files below it are one room, in which names go both ways; so are a crate's root and each of its files. A
+//! name that a module hands on counts as of the file that it comes from.
 
 mod tree;
 
@@ -54,18 +55,51 @@ fn paths(text: &str, here: &str, named: &mut BTreeSet<String>) -> usize {
     }
 }
 
+/// What a file hands on of others, by its own path: `Trial` of the crate's root is `trial/Trial`.
+fn handed_on(files: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for (file, text) in files {
+        let own = |name: &str| format!("{file}/{name}").trim_matches('/').to_owned();
+        let uses = text.split(';').filter_map(|statement| {
+            let (before, rest) = statement.rsplit_once("use ")?;
+            let seen = before.lines().last().unwrap_or_default().trim();
+            ["pub", "pub(crate)", "pub(super)"].contains(&seen).then_some(rest)
+        });
+        for rest in uses {
+            let mut named = BTreeSet::new();
+            let (path, here) = match rest.strip_prefix("crate::") {
+                Some(path) => (path, ""),
+                None => (rest.strip_prefix("self::").unwrap_or(rest), file.as_str()),
+            };
+            paths(path, here, &mut named);
+            found.extend(named.into_iter().filter_map(|path| {
+                let name = own(path.rsplit('/').next()?);
+                (name != path).then_some((name, path))
+            }));
+        }
+    }
+    found
+}
+
 /// Files that are in a circle, or between two.
 fn in_circles<'a>(files: &'a BTreeMap<String, String>) -> Uses<'a> {
+    let handed_on = handed_on(files);
     let mut uses = Uses::new();
     for (file, text) in files {
         let used = uses.entry(file).or_default();
-        for named in named_in(file, text) {
+        for mut named in named_in(file, text) {
+            while let Some(origin) = handed_on.get(&named) {
+                named.clone_from(origin);
+            }
             // The longest path that is a file: the rest names what stands in it.
             let paths = named.match_indices('/').map(|(end, _)| &named[..end]).chain([named.as_str()]);
             let found = paths.filter_map(|path| files.get_key_value(path)).next_back();
             let one_room = |used: &str| {
                 let within = |inner: &str, outer: &str| {
-                    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                    outer.is_empty()
+                        || inner
+                            .strip_prefix(outer)
+                            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
                 };
                 within(file, used) || within(used, file)
             };
@@ -93,12 +127,16 @@ fn no_files_of_a_crate_go_in_circles() {
             continue;
         }
         let module = |file: &std::path::Path| {
-            file.strip_prefix(&src).unwrap().with_extension("").to_string_lossy().into_owned()
+            let path = file.strip_prefix(&src).unwrap().with_extension("").to_string_lossy().into_owned();
+            // The root of a crate has no name.
+            if ["lib", "main"].contains(&path.as_str()) {
+                return String::new();
+            }
+            path.strip_suffix("/mod").map(str::to_owned).unwrap_or(path)
         };
         let files: BTreeMap<String, String> = sources(&src)
             .into_iter()
             .map(|file| (module(&file), std::fs::read_to_string(&file).unwrap()))
-            .filter(|(name, _)| name != "lib" && name != "main")
             .collect();
         for (file, used) in in_circles(&files) {
             found.insert(src.join(file), used.into_iter().map(str::to_owned).collect::<Vec<_>>());
@@ -121,4 +159,13 @@ fn a_circle_is_found_through_groups_and_above() {
     files.extend([file("below", "use crate::room::one;")]);
     let found: Vec<&str> = in_circles(&files).into_keys().collect();
     assert_eq!(found, ["apart", "room/one", "room/two"]);
+    // The same by names that the root and a module hand on.
+    files.extend([
+        file("", "pub mod room;\npub use room::{One, Two as Other};"),
+        file("apart", "use crate::One;"),
+    ]);
+    let found: Vec<&str> = in_circles(&files).into_keys().collect();
+    assert_eq!(found, ["apart", "room/one", "room/two"]);
+    files.extend([file("apart", "use std::fmt;")]);
+    assert_eq!(in_circles(&files), Uses::new());
 }

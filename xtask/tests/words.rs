@@ -1,6 +1,7 @@
 //! One meaning a word: names that the glossary replaces by the field's own must not come back.
 
 mod tree;
+use std::collections::BTreeSet;
 use tree::{files, root, sources};
 
 /// Exact identifiers, flags and JSON keys that must not be used, and the word to use.
@@ -46,6 +47,48 @@ fn public_names_are_the_fields_own_words() {
         }
     }
     assert!(seen > 300, "only {seen} names were found: the check reads nothing");
+}
+
+/// Types that the glossary's third column names.
+fn named_in_glossary(glossary: &str) -> Vec<&str> {
+    let rows = glossary.lines().filter(|line| line.starts_with("| ") && line.split('|').count() == 6);
+    let code = rows.flat_map(|row| row.split('|').nth(3).unwrap_or_default().split('`').skip(1).step_by(2));
+    let heads = code.filter_map(|code| code.split("::").next());
+    heads
+        .filter(|name| name.starts_with(char::is_uppercase) && name.chars().all(char::is_alphanumeric))
+        .collect()
+}
+
+#[test]
+fn every_type_that_the_glossary_names_is_there() {
+    let glossary = std::fs::read_to_string(root().join("GLOSSARY.md")).unwrap();
+    let named = named_in_glossary(&glossary);
+    assert!(named.len() > 25, "only {named:?} were found: the check reads nothing");
+    let code = sources(&root().join("crates")).into_iter().map(|file| std::fs::read_to_string(file).unwrap());
+    let declared: BTreeSet<String> = code
+        .flat_map(|text| {
+            let lines = text.lines().map(str::trim).filter(|line| line.starts_with("pub"));
+            lines.filter_map(declared).map(str::to_owned).collect::<Vec<_>>()
+        })
+        .collect();
+    let lacking: Vec<_> = named.into_iter().filter(|name| !declared.contains(*name)).collect();
+    assert!(lacking.is_empty(), "GLOSSARY.md names no type of the code by {lacking:?}");
+}
+
+#[test]
+fn a_word_of_two_rows_says_in_each_where_it_is_used() {
+    let glossary = std::fs::read_to_string(root().join("GLOSSARY.md")).unwrap();
+    let rows = glossary.lines().filter(|line| line.starts_with("| ") && line.split('|').count() == 6);
+    let heads: Vec<&str> = rows.filter_map(|row| row.split('|').nth(1)).collect();
+    assert!(heads.len() > 80, "only {} rows were found: the check reads nothing", heads.len());
+    let words = |head: &str| -> Vec<String> {
+        let terms = head.split(" (").next().unwrap_or_default().split(',');
+        terms.map(|word| word.trim().to_owned()).collect()
+    };
+    let of = |word: &String| heads.iter().filter(|head| words(head).contains(word)).count();
+    let unclear =
+        heads.iter().filter(|head| !head.contains(" (") && words(head).iter().any(|word| of(word) > 1));
+    assert_eq!(unclear.collect::<Vec<_>>(), [] as [&&str; 0]);
 }
 
 #[test]

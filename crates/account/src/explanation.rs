@@ -11,6 +11,7 @@ use crate::{
 use dropline_stats::spacing::Spacing;
 pub use dropline_trial::Throttled;
 use dropline_trial::{LostAt, PacketTimes, TargetActivity};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 mod activity;
@@ -50,13 +51,13 @@ pub struct Evidence<'a> {
 }
 
 /// Why packets were lost.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Explanation {
     /// Packets that left.
     pub offered: u64,
     /// Packets lost.
     pub lost: u64,
-    /// Where.
+    /// Where: packets of each place that lost some.
     pub lost_at: Option<LostAt>,
     /// Of these, what the target's program took and did not answer: its socket and all of the way were seen, and no counter
     /// names another place.
@@ -79,7 +80,9 @@ pub struct Explanation {
     pub cause: Option<Cause>,
     /// What could be changed, the most effective first.
     pub remedies: Vec<Remedy>,
-    /// What the CPU quota of the target stopped; null if nothing was stopped, or that was not to be seen.
+    /// What the CPU quota of the target stopped (`runtime_us` of each `period_us`, `times` that it was used up, `stopped_ns`);
+    /// null if nothing was stopped, or that was not to be seen.
+    #[schemars(with = "Option<std::collections::BTreeMap<String, u64>>")]
     pub throttled: Option<Throttled>,
     /// What this explanation lacks.
     pub lacks: Vec<Lack>,
@@ -89,7 +92,7 @@ pub struct Explanation {
 }
 
 /// How packets arrived at the target, from when they left.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ArrivalsSeen {
     /// Packets a second.
     pub rate_pps: Option<f64>,
@@ -102,7 +105,7 @@ pub struct ArrivalsSeen {
 }
 
 /// What was full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BufferSeen {
     /// The socket's buffer, or the server's own queue.
     pub own_queue: bool,
@@ -119,7 +122,7 @@ pub struct BufferSeen {
 }
 
 /// The models beside what was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Model {
     /// Lost at the place that the models are of.
     pub measured: u64,
@@ -147,7 +150,7 @@ impl Model {
 }
 
 /// What made the packets be lost: what removes four fifths of the replayed loss when it is taken away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// Packets came together: the same number at equal distances would not be lost.
@@ -163,7 +166,7 @@ pub enum Cause {
 }
 
 /// What an explanation lacks, and so may be wrong about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Lack {
     /// The memory of the target's socket was not seen: its size is taken from the backlog of lost packets.

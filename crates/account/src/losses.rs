@@ -1,10 +1,11 @@
 //! When packets were lost: in bursts, or spread over the trial.
 
 use crate::Stalls;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// When packets were lost.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Losses {
     /// Packets lost.
     pub lost: u64,
@@ -18,14 +19,14 @@ pub struct Losses {
     pub longest: Burst,
     /// Most packets lost one right after the other.
     pub longest_run: u64,
-    /// Index of dispersion of the losses in windows of 1, 10 and 100 ms: 1 if chance alone spread them.
+    /// Index of dispersion of the losses in windows of 1, 10 and 100 ms: 1 if they are spread at random.
     pub dispersion: [Option<f64>; 3],
-    /// Lost while the server did nothing, or within a millisecond after; `None` where that was not seen.
+    /// Lost while the server did nothing, or within a millisecond after; null where that was not seen.
     pub while_stalled: Option<u64>,
 }
 
 /// Losses that belong together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Burst {
     /// First loss.
     pub from_ns: u64,
@@ -36,7 +37,7 @@ pub struct Burst {
 }
 
 /// How losses lie in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
     /// Nearly every 10 ms has its losses.

@@ -206,6 +206,16 @@ mod tests {
     }
 
     #[test]
+    fn it_is_known_of_every_place_what_makes_it_lose_more() {
+        let exposed = dropline_trial::trial::disturbance::EXPOSURES.map(|(name, _)| name);
+        assert_eq!(
+            exposed,
+            Place::ALL.map(Place::name),
+            "EXPOSURES of crates/trial/src/trial/disturbance.rs"
+        );
+    }
+
+    #[test]
     fn a_key_names_one_site_and_a_strange_one_none() {
         for way in [Way::Out, Way::Back] {
             for place in Place::ALL {

@@ -3,10 +3,11 @@
 use crate::{Arriving, Room, Server, Service, Stalls, replay};
 use dropline_trial::seed;
 use rand::Rng as _;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A loss that a replay predicts, with what it leaves open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Predicted {
     /// Median of the replays.
     pub lost: u64,
@@ -38,7 +39,7 @@ impl Predicted {
 }
 
 /// Something that could be changed, and what would be lost then.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Remedy {
     /// What is changed.
     #[serde(flatten)]
@@ -48,7 +49,7 @@ pub struct Remedy {
 }
 
 /// What is changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
     /// A larger buffer at the socket.

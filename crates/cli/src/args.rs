@@ -306,8 +306,8 @@ fn shells() -> String {
 
 /// Print the man page of the program, or of one verb.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  dropline man | man -l -")]
+#[command(after_help = "Examples:\n  dropline man | man -l -\n  dropline man heartbeat serve | man -l -")]
 pub(crate) struct ManArgs {
-    /// Verb to describe, such as search [default: the whole program].
-    pub(crate) verb: Option<String>,
+    /// Verb to describe, such as search, or name of a page [default: the whole program].
+    pub(crate) verb: Vec<String>,
 }

@@ -27,6 +27,14 @@ pub(crate) struct Cli {
     pub(crate) verb: Verb,
 }
 
+/// `--frame` of `search`.
+const FRAMES: &str = "Size of the Ethernet frame with its checksum, instead of --packet; several, such as 64B,512B, make one \
+                      search for each";
+
+/// `--arrival` of `trial`, whose own help has the list.
+const ARRIVAL: &str =
+    "When packets leave: constant, poisson, or another process of the list at the end of --help";
+
 impl Cli {
     /// The definition as it is parsed by: a quantity may begin with a minus, and is refused as the quantity that
     /// it is. To clap `-1%` and `-5s` would be flags that nobody knows.
@@ -52,6 +60,10 @@ impl Cli {
             verb.mut_args(|arg| if is_quantity(&arg) { arg.allow_hyphen_values(true) } else { arg })
                 .mut_subcommands(with_minus)
         }
-        help::tied(with_minus(<Self as clap::CommandFactory>::command()))
+        // Flags of several verbs, of which one says more.
+        let all = <Self as clap::CommandFactory>::command()
+            .mut_subcommand("search", |verb| verb.mut_arg("frame", |arg| arg.help(FRAMES)))
+            .mut_subcommand("trial", |verb| verb.mut_arg("arrival", |arg| arg.help(ARRIVAL)));
+        help::tied(with_minus(all))
     }
 }

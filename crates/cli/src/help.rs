@@ -8,8 +8,13 @@ use clap::{Arg, Command};
 use std::ffi::OsString;
 
 /// The narrowest terminal that help is made for.
-#[cfg(test)]
 const NARROWEST: usize = 60;
+
+/// Columns in front of a flag's long help.
+const INDENT: usize = 10;
+
+/// The heading of what a flag may be.
+const VALUES: &str = "Possible values";
 
 /// The widest lines of help: longer ones are hard to read.
 pub(crate) const WIDEST: usize = 100;
@@ -45,7 +50,7 @@ pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
     about: fn(T) -> &'static str,
 ) -> impl TypedValueParser<Value = T> {
     let all: Vec<T> = all.into_iter().collect();
-    let values = all.iter().map(|&value| PossibleValue::new(word(value)).help(tie(about(value))));
+    let values = all.iter().map(|&value| PossibleValue::new(word(value)).help(about(value).to_owned()));
     PossibleValuesParser::new(values.collect::<Vec<_>>())
         .map(move |typed| *all.iter().find(|&&value| word(value) == typed).expect("clap takes these alone"))
 }
@@ -67,15 +72,38 @@ pub(crate) fn tied(command: Command) -> Command {
 }
 
 fn tied_argument(arg: Arg) -> Arg {
-    let Some(help) = arg.get_help().map(ToString::to_string) else { return arg };
-    let defaults = arg.get_default_values();
-    let shown = arg.get_action().takes_values() && !arg.is_hide_default_value_set() && !defaults.is_empty();
-    if !shown {
+    let Some(mut help) = arg.get_help().map(ToString::to_string) else { return arg };
+    if !arg.get_action().takes_values() {
         return arg.help(tie(&help));
     }
-    let words: Vec<_> = defaults.iter().map(|word| word.to_string_lossy()).collect();
-    let help = format!("{help} [default: {}]", words.join(" "));
-    arg.help(tie(&help)).hide_default_value(true)
+    let defaults: Vec<_> = arg.get_default_values().iter().map(|word| word.to_string_lossy()).collect();
+    if !arg.is_hide_default_value_set() && !defaults.is_empty() {
+        help = format!("{help} [default: {}]", defaults.join(" "));
+    }
+    let help = tie(&help);
+    let values = if arg.is_hide_possible_values_set() { Vec::new() } else { arg.get_possible_values() };
+    let arg = arg.hide_default_value(true).hide_possible_values(true);
+    if values.is_empty() {
+        return arg.help(help);
+    }
+    let rows: Vec<(&str, String)> = values
+        .iter()
+        .map(|value| (value.get_name(), value.get_help().map(ToString::to_string).unwrap_or_default()))
+        .collect();
+    let words: Vec<&str> = rows.iter().map(|(word, _)| *word).collect();
+    let arg = arg.help(format!("{help} {}", tie(&format!("[possible values: {}]", words.join(", ")))));
+    if rows.iter().all(|(_, about)| about.is_empty()) {
+        return arg;
+    }
+    let longest = words.iter().map(|word| word.len()).max().unwrap_or_default();
+    let short: Vec<String> =
+        rows.iter().map(|(word, about)| format!("\n  {word:longest$}  {about}")).collect();
+    let listed = if short.iter().all(|row| row.len() <= NARROWEST - INDENT) {
+        format!("{VALUES}:{}", short.concat())
+    } else {
+        table(VALUES, rows.iter().map(|(word, about)| (*word, about.as_str())))
+    };
+    arg.long_help(format!("{help}\n\n{}", tie(&listed)))
 }
 
 /// Each line with its last two words tied, where they are short.
@@ -95,9 +123,10 @@ fn tie(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Help as it is printed.
+/// Help as it is printed: without ties, and without the indent of empty lines.
 pub(crate) fn printed(help: &str) -> String {
-    help.replace(TIE, " ")
+    let lines = help.split('\n').map(|line| if line.trim().is_empty() { "" } else { line });
+    lines.collect::<Vec<_>>().join("\n").replace(TIE, " ")
 }
 
 /// `dropline help VERB` as what it is short for.
@@ -207,11 +236,11 @@ mod tests {
                 broken_by_hand(&unwrapped).into_iter().map(|line| format!("{name}: by hand: {line}")),
             );
             for width in [NARROWEST, 80, WIDEST] {
-                let of_long = flaws(&rendered(&verb, true, width), &unwrapped, width);
-                let short = rendered(&verb, false, width);
-                let of_short = short.lines().filter(|line| line.chars().count() > width);
-                wrong.extend(of_long.into_iter().map(|flaw| format!("{name} --help: {flaw}")));
-                wrong.extend(of_short.map(|line| format!("{name} -h: longer than {width}: {line}")));
+                for (long, flag) in [(true, "--help"), (false, "-h")] {
+                    let unwrapped = rendered(&verb, long, 0);
+                    let found = flaws(&rendered(&verb, long, width), &unwrapped, width);
+                    wrong.extend(found.into_iter().map(|flaw| format!("{name} {flag}: {flaw}")));
+                }
             }
         }
         assert!(wrong.is_empty(), "{} lines:\n{}", wrong.len(), wrong.join("\n"));
@@ -231,6 +260,16 @@ mod tests {
             "a line that is longer than any terminal is narrow ".repeat(2).trim()
         );
         assert_eq!(broken_by_hand(&by_hand).len(), 1);
+    }
+
+    #[test]
+    fn no_help_sends_its_reader_to_a_file_of_the_repository() {
+        for verb in verbs() {
+            let help = rendered(&verb, true, 0);
+            for place in ["docs/", "crates/", ".md"] {
+                assert!(!help.contains(place), "{}: {place}", verb.join(" "));
+            }
+        }
     }
 
     #[test]
@@ -266,8 +305,10 @@ mod tests {
             for arg in at.get_arguments() {
                 let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
                 assert!(!help.is_empty(), "{verb:?} {}: nothing is said of it", arg.get_id());
+                let long = arg.get_long_help().map(ToString::to_string).unwrap_or_default();
                 assert!(
-                    !help.contains('\n') && arg.get_long_help().is_none_or(|long| long.to_string() == help)
+                    !help.contains('\n')
+                        && (long.is_empty() || long == help || long.contains("\n\nPossible"))
                         || arg.get_id() == "help",
                     "{verb:?} {}: one sentence",
                     arg.get_id()

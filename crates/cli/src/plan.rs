@@ -387,7 +387,8 @@ pub(crate) fn read<T, E: std::fmt::Display>(flag: &str, value: Result<T, E>) -> 
 
 /// Two targets in turns.
 pub(crate) fn turns(args: &CompareArgs) -> Result<Turns, Failure> {
-    let [a, b] = args.targets.as_slice() else { return Err(Failure::usage("--abba needs two targets")) };
+    let a = &args.a;
+    let b = args.b.as_ref().ok_or_else(|| Failure::usage("--abba needs two targets"))?;
     let targets = [allowed(Some(a), &args.traffic)?, allowed(Some(b), &args.traffic)?];
     if targets[0].load_unit() != targets[1].load_unit() {
         return Err(Failure::usage(format!("{a} and {b} have loads of different things")));

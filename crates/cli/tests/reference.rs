@@ -6,6 +6,7 @@
 mod command;
 
 use command::Bench;
+use dropline_trial::caveat::INVALIDATING;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -55,17 +56,17 @@ fn verbs() -> String {
     text.trim_end().to_owned()
 }
 
-/// What a field of the schema may hold, in a word.
-fn kind(field: &Value) -> String {
+/// What a field of the schema may hold, in a word; `link` says where a part has its table.
+fn kind(field: &Value, link: &dyn Fn(&str) -> String) -> String {
     let named = |word: &str| {
         let name = word.rsplit('/').next().unwrap();
-        format!("[{name}](#{})", name.to_lowercase())
+        format!("[{name}]({})", link(name))
     };
     if let Some(word) = field["$ref"].as_str() {
         return named(word);
     }
     if let Some(all) = ["anyOf", "oneOf"].iter().find_map(|key| field[key].as_array()) {
-        return all.iter().map(kind).collect::<Vec<_>>().join(" or ");
+        return all.iter().map(|one| kind(one, link)).collect::<Vec<_>>().join(" or ");
     }
     if let Some(constant) = field["const"].as_str() {
         return format!("`{constant}`");
@@ -83,7 +84,7 @@ fn kind(field: &Value) -> String {
         _ => vec!["any"],
     };
     let types = types.iter().map(|name| match *name {
-        "array" => format!("list of {}", kind(&field["items"])),
+        "array" => format!("list of {}", kind(&field["items"], link)),
         name => name.to_owned(),
     });
     types.collect::<Vec<_>>().join(" or ")
@@ -93,30 +94,82 @@ fn cell(text: &str) -> String {
     text.replace('\n', " ").replace('|', "\\|")
 }
 
+fn on_this_page(name: &str) -> String {
+    format!("#{}", name.to_lowercase())
+}
+
 /// The lines of a record, and the parts of these: a table each.
 fn record() -> String {
-    let text = std::fs::read_to_string(root().join("schema/dropline-1.json")).unwrap();
-    let schema: Value = serde_json::from_str(&text).unwrap();
+    let schema = record_schema();
     let mut page = "| `line` | what it is | its fields |\n|---|---|---|\n".to_owned();
     for line in schema["oneOf"].as_array().unwrap() {
         let name = line["properties"]["line"]["const"].as_str().unwrap();
         let about = cell(line["description"].as_str().unwrap_or_default());
-        writeln!(page, "| `{name}` | {about} | {} |", kind(line)).unwrap();
+        writeln!(page, "| `{name}` | {about} | {} |", kind(line, &on_this_page)).unwrap();
     }
     for (name, part) in schema["$defs"].as_object().unwrap() {
-        let about = cell(part["description"].as_str().unwrap_or_default());
-        writeln!(page, "\n## {name}\n\n{about}\n").unwrap();
-        let Some(fields) = part["properties"].as_object() else {
-            writeln!(page, "One of {}.", kind(part)).unwrap();
-            continue;
-        };
-        page += "| field | holds | meaning |\n|---|---|---|\n";
-        for (field, what) in fields {
-            let about = cell(what["description"].as_str().unwrap_or_default());
-            writeln!(page, "| `{field}` | {} | {about} |", kind(what)).unwrap();
+        describe(&mut page, name, part, &on_this_page);
+    }
+    page.trim_end().to_owned()
+}
+
+/// What `--json` prints where the answer is no record: as of a record, whose own parts stand on its page.
+fn answers() -> String {
+    let schema: Value = serde_json::from_str(&dropline_record::schema::answer_schema()).unwrap();
+    let record = record_schema();
+    let of_record = record["$defs"].as_object().unwrap();
+    let link = |name: &str| match of_record.contains_key(name) {
+        true => format!("record.md{}", on_this_page(name)),
+        false => on_this_page(name),
+    };
+    let mut page = "| answer of | its fields |\n|---|---|\n".to_owned();
+    for answer in schema["anyOf"].as_array().unwrap() {
+        let verb = answer["description"].as_str().unwrap().trim_end_matches('.');
+        writeln!(page, "| {verb} | {} |", kind(answer, &link)).unwrap();
+    }
+    for (name, part) in schema["$defs"].as_object().unwrap() {
+        match of_record.get(name) {
+            Some(same) => assert_eq!(part, same, "two types are called {name}"),
+            None => describe(&mut page, name, part, &link),
         }
     }
     page.trim_end().to_owned()
+}
+
+fn record_schema() -> Value {
+    let text = std::fs::read_to_string(root().join("schema/dropline-1.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// A part of a schema: its fields, or the words that it is one of, a table; else what it is one of.
+fn describe(page: &mut String, name: &str, part: &Value, link: &dyn Fn(&str) -> String) {
+    let about = |of: &Value| cell(of["description"].as_str().unwrap_or_default());
+    writeln!(page, "\n## {name}\n\n{}\n", about(part)).unwrap();
+    let forms = part["oneOf"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let fields = |of: &Value| of["properties"].as_object().cloned().unwrap_or_default();
+    if forms.iter().any(|form| form["const"].is_string()) {
+        *page += "| word | meaning |\n|---|---|\n";
+        for form in forms {
+            writeln!(page, "| {} | {} |", kind(form, link), about(form)).unwrap();
+        }
+    } else if fields(part).is_empty() {
+        writeln!(page, "One of {}.", kind(part, link)).unwrap();
+    } else {
+        *page += "| field | holds | meaning |\n|---|---|---|\n";
+        for (field, what) in fields(part) {
+            writeln!(page, "| `{field}` | {} | {} |", kind(&what, link), about(&what)).unwrap();
+        }
+    }
+    // What else it holds, by the word of a field.
+    for form in forms.iter().filter(|form| !fields(form).is_empty()) {
+        let (own, others): (Vec<_>, Vec<_>) =
+            fields(form).into_iter().partition(|(_, what)| what["const"].is_string());
+        let word = own.iter().map(|(field, what)| format!("`{field}` | {}", kind(what, link)));
+        let others =
+            others.iter().map(|(field, what)| format!(" `{field}` ({}): {}", kind(what, link), about(what)));
+        let others = others.collect::<String>();
+        writeln!(page, "| {} | {}{others} |", word.collect::<String>(), about(form)).unwrap();
+    }
 }
 
 fn fenced(text: &str) -> String {
@@ -128,6 +181,8 @@ fn made(name: &str) -> String {
     match name {
         "verbs" => verbs(),
         "record" => record(),
+        "answers" => answers(),
+        "invalidating" => INVALIDATING.map(|code| format!("`{code}`")).join(", "),
         "targets" => fenced(&sections(&help("search"), &ELSEWHERE[..3])),
         "arrivals" => fenced(&sections(&help("trial"), &["Arrival processes"])),
         "goals" => fenced(&sections(&help("search"), &["A goal is"])),
@@ -167,7 +222,7 @@ fn the_reference_says_what_the_program_says() {
             );
         }
     }
-    assert!(seen >= 5, "only {seen} parts are made: the check reads nothing");
+    assert!(seen >= 8, "only {seen} parts are made: the check reads nothing");
 }
 
 #[test]

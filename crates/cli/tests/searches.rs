@@ -307,6 +307,14 @@ fn help_completions_and_man_pages_come_from_one_definition() {
         let man = bench.done(&["man", verb]).text;
         assert!(man.contains(".TH"), "{verb} has no man page");
     }
+    let page = bench.done(&["man", "heartbeat", "serve"]).text;
+    assert!(page.contains("dropline-heartbeat-serve"), "{page}");
+    for words in
+        [&["man", "heartbeat-serve"][..], &["man", "dropline-heartbeat-serve"], &["man", "heartbeat serve"]]
+    {
+        assert_eq!(bench.done(words).text, page, "{words:?}");
+    }
+    assert_eq!(bench.done(&["man", "dropline"]).text, bench.done(&["man"]).text);
     for shell in ["bash", "zsh", "fish"] {
         assert!(bench.done(&["completions", shell]).text.contains("algorithm"), "{shell}");
     }

@@ -4,7 +4,7 @@ mod shape;
 mod sliced;
 
 use crate::import::Imported;
-use dropline_record::fit::{CellLine, CensoredLine, MomentsLine, PercentileLine};
+use dropline_record::fit::{CellLine, CensoredLine, FitPercentileLine, MomentsLine};
 use dropline_record::{CaveatLine, Count, Fit};
 use dropline_stats::{
     Binned, Cell, Counted, Event, Moments, Percentile, Replicates, Rounding, percentiles, replicates,
@@ -154,12 +154,12 @@ fn doubts(fit: &Fit, counted: &Counted, binned: &Binned) -> Vec<CaveatLine> {
     doubts
 }
 
-fn percentile(binned: &Binned, replicates: Option<&Replicates>, p: f64, level: f64) -> PercentileLine {
+fn percentile(binned: &Binned, replicates: Option<&Replicates>, p: f64, level: f64) -> FitPercentileLine {
     let found = match replicates {
         Some(replicates) => replicates.percentile(binned, p, level),
         None => Percentile::of(binned, p, level),
     };
-    PercentileLine {
+    FitPercentileLine {
         p,
         value: found.value,
         low: found.low,
@@ -170,13 +170,13 @@ fn percentile(binned: &Binned, replicates: Option<&Replicates>, p: f64, level: f
 
 /// The same with an interval that holds the whole cell that its lower end is in: where in it the events are is not
 /// known.
-fn spanning(binned: &Binned, line: PercentileLine) -> PercentileLine {
+fn spanning(binned: &Binned, line: FitPercentileLine) -> FitPercentileLine {
     let within = |low: f64| {
         let cells = binned.cells();
         let cell = cells.get(cells.partition_point(|cell| cell.value < low))?;
         (cell.high - cell.low > binned.quantum() * 1.5).then_some(cell.low.min(low))
     };
-    PercentileLine { low: line.low.map(|low| within(low).unwrap_or(low)), ..line }
+    FitPercentileLine { low: line.low.map(|low| within(low).unwrap_or(low)), ..line }
 }
 
 /// Between which values the mean is, where cells are so wide that it may be anywhere in so large a share of itself.

@@ -28,7 +28,7 @@ const REFERENCE: u32 = 4;
 /// Its row in the table of experiments.
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "search-real",
-    about: "The same of real systems: a token bucket in network namespaces (root), a service that sleeps, a busy neighbour; 40 minutes",
+    about: "search-coverage on real systems: a token bucket in network namespaces (root), a service that sleeps, a busy neighbour; 40 minutes",
     runs: Some(RUNS),
     flags: &["small", "only", "budget", "keep"],
     run,

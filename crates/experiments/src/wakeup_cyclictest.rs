@@ -22,7 +22,7 @@ const SEED: u64 = 2026;
 /// Its row in the table of experiments.
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "wakeup-cyclictest",
-    about: "Does wakeup: measure what cyclictest does? Both in turns, two minutes (root; needs cargo xtask setup rivals)",
+    about: "Do wakeup: targets measure what cyclictest measures? Both in turns, two minutes (root; needs cargo xtask setup rivals)",
     runs: Some(BLOCKS),
     flags: &["small", "keep"],
     run,

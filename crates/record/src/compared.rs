@@ -20,7 +20,7 @@ pub struct Compared {
     /// Which percentile, in (0, 1).
     pub percentile: f64,
     /// The share of long events, B / A.
-    pub tail_mass: TailLine,
+    pub tail_mass: TailMassLine,
     /// The share of lost events, B − A; absent where it is not known how many were lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossLine>,
@@ -114,7 +114,7 @@ pub struct LossLine {
 
 /// The question about long events.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TailLine {
+pub struct TailMassLine {
     /// The ratio and its verdict; `of_a` and `of_b` are the shares.
     #[serde(flatten)]
     pub question: QuestionLine,
@@ -166,13 +166,13 @@ pub struct WidthLine {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
 pub struct ModesLine {
-    pub a: Vec<ModeLine>,
-    pub b: Vec<ModeLine>,
+    pub a: Vec<ComparedModeLine>,
+    pub b: Vec<ComparedModeLine>,
 }
 
 /// A range of values with one peak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ModeLine {
+pub struct ComparedModeLine {
     /// Lowest value.
     pub low: f64,
     /// Highest value.
@@ -200,7 +200,7 @@ pub struct SideLine {
     pub over_time: Vec<BlockLine>,
 }
 
-/// Percentiles of one block.
+/// The events of one block.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockLine {
     /// Events.

@@ -5,6 +5,7 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
+use std::time::Duration;
 
 /// Largest integer that every JSON reader keeps exactly: 2⁵³.
 const EXACT: u64 = 1 << 53;
@@ -103,6 +104,12 @@ impl JsonSchema for Sum {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         Count::json_schema(generator)
     }
+}
+
+/// Seconds of a line as a whole number of nanoseconds: exact for what was written from nanoseconds.
+pub(crate) fn seconds(value: f64) -> Duration {
+    const LONGEST: Duration = Duration::from_nanos(u64::MAX);
+    Duration::try_from_secs_f64(value.max(0.0)).unwrap_or(LONGEST).min(LONGEST)
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ impl DistributionLine {
             Event::Unknown => ("unknown", None),
         };
         Self {
-            schema: crate::schema::CURRENT.into(),
+            schema: crate::header::CURRENT.into(),
             source: source.into(),
             format: format.into(),
             name: name.into(),
@@ -91,8 +91,8 @@ impl DistributionLine {
     /// # Errors
     /// What the line says against itself.
     pub fn counted(&self) -> Result<Counted, String> {
-        if self.schema != crate::schema::CURRENT {
-            return Err(format!("schema is {:?}, and {:?} is read", self.schema, crate::schema::CURRENT));
+        if self.schema != crate::header::CURRENT {
+            return Err(format!("schema is {:?}, and {:?} is read", self.schema, crate::header::CURRENT));
         }
         let above = match (self.above_from, self.above_count) {
             (None, None) => None,

@@ -39,7 +39,7 @@ pub struct Fit {
     /// How often the intervals hold the true value, were the events independent.
     pub level: f64,
     /// Percentiles.
-    pub percentiles: Vec<PercentileLine>,
+    pub percentiles: Vec<FitPercentileLine>,
     /// Mean, spread, shape.
     pub moments: MomentsLine,
     /// The families of laws, the best by BIC first.
@@ -88,7 +88,7 @@ pub struct CensoredLine {
 
 /// A percentile; its value is null where the events cannot bear it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PercentileLine {
+pub struct FitPercentileLine {
     /// In (0, 1).
     pub p: f64,
     /// Smallest recorded value that a share `p` of the events does not exceed.

@@ -4,6 +4,9 @@ use crate::{Environment, LoadUnit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Name of the format that this version writes.
+pub const CURRENT: &str = "dropline/1";
+
 /// The first line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
@@ -110,7 +113,7 @@ pub struct SearchLine {
     pub mdr: Option<MdrLine>,
 }
 
-/// Other limits of a search that was gone on with: they hold from here on, the header's until here.
+/// Other limits of a resumed search: they hold from here on, the header's until here.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitsLine {
     /// Number of the last trial before; 0 where there was none.

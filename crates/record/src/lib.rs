@@ -4,15 +4,17 @@
 //! its [`schema`]. It never opens a file, measures or draws.
 //! Start reading at [`record`], then [`packets`], [`header`], [`trial_line`], [`result_line`].
 
-mod agreement;
 pub mod arrivals_line;
+pub mod caveat_line;
 pub mod compared;
 pub mod compared_searches;
 pub mod count;
 pub mod cycles_line;
+pub mod delay_line;
 pub mod distribution;
 pub mod drift;
 pub mod environment;
+pub mod explained;
 pub mod fit;
 pub mod graph_line;
 pub mod header;
@@ -33,13 +35,16 @@ pub use dropline_account::{Explanation, explanation, losses, remedy};
 pub use dropline_stats::{Histogram, sample};
 
 pub use arrivals_line::{ArrivalsLine, FidelityWord, SpacedLine, ThoughtLine};
+pub use caveat_line::CaveatLine;
 pub use compared::Compared;
 pub use compared_searches::{ComparedSearches, MovedLine, OpenLine, SearchedLine};
 pub use count::{Count, Sum};
 pub use cycles_line::{BetweenLine, CyclesLine};
+pub use delay_line::{DelayLine, NegativeLine};
 pub use distribution::{DistributionLine, DistributionSlice, below_zero};
 pub use drift::DriftLine;
 pub use environment::Environment;
+pub use explained::ExplainedLine;
 pub use fit::Fit;
 pub use graph_line::GraphLine;
 pub use header::{GoalLine, Header, LimitsLine, MdrLine, PartLine, ProfileLine, SearchLine};
@@ -52,9 +57,7 @@ pub use result_line::{
 };
 pub use slice_line::{SliceDelayLine, SliceLine};
 pub use study::{Chart, Series, Study, Table};
-pub use trial_line::{
-    BoundsLine, CaveatLine, DelayLine, DisturbanceLine, NegativeLine, PacketsLine, Purpose, TrialLine,
-};
+pub use trial_line::{BoundsLine, DisturbanceLine, PacketsLine, Purpose, TrialLine};
 pub use wakeups_line::WakeupsLine;
 pub use watched_line::WatchedLine;
 pub use words::{CourseWord, DesignWord, LawWord, LoadUnit, PathWord, ShapeWord, VerdictWord};

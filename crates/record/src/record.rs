@@ -1,9 +1,10 @@
 //! A whole record: read from its lines, written line by line.
 
+mod agreement;
+
 use crate::schema::{CURRENT, Line};
 use crate::{
     AnswerLine, BoundsLine, CaveatLine, Header, LimitsLine, ResultLine, ResultWord, SearchLine, TrialLine,
-    agreement,
 };
 use dropline_printable::{in_one_line, printable_json};
 use serde_json::{Map, Value};

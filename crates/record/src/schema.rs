@@ -1,12 +1,13 @@
 //! The record's JSON Schema, made from its types.
 
-use crate::{DistributionLine, Header, LimitsLine, ResultLine, TrialLine};
+pub use crate::header::CURRENT;
+use crate::{
+    Compared, ComparedSearches, DistributionLine, ExplainedLine, Fit, Header, Injected, LimitsLine,
+    ResultLine, Study, TrialLine,
+};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
-
-/// Name of the format that this version writes.
-pub const CURRENT: &str = "dropline/1";
 
 /// One line of a record: `line` says which.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,15 +19,43 @@ pub enum Line {
     Distribution(Box<DistributionLine>),
     /// One line a trial.
     Trial(Box<TrialLine>),
-    /// Where a search went on with other limits.
+    /// Where a search was resumed with other limits.
     Limits(LimitsLine),
     /// The last line.
     Result(Box<ResultLine>),
 }
 
+/// What `--json` prints where the answer is no record. The first word of each says which verb.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is wanted")]
+enum Answer {
+    /// `compare` of two measurements.
+    Compared(Compared),
+    /// `compare` of two searches.
+    ComparedSearches(ComparedSearches),
+    /// `fit`; a list of these for several files.
+    Fit(Fit),
+    /// `inject`.
+    Injected(Injected),
+    /// `explain`.
+    Explained(ExplainedLine),
+    /// `experiment`.
+    Study(Study),
+}
+
 /// The JSON Schema of one line.
 pub fn line_schema() -> String {
-    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Line>();
+    schema_of::<Line>()
+}
+
+/// The JSON Schema of answers that are no records.
+pub fn answer_schema() -> String {
+    schema_of::<Answer>()
+}
+
+fn schema_of<T: JsonSchema>() -> String {
+    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
     let mut text = serde_json::to_string_pretty(&schema).expect("a schema is JSON");
     text.push('\n');
     text

@@ -1,7 +1,7 @@
 //! A time slice of a trial, as it is kept.
 
 use crate::count::Sum;
-use crate::trial_line::seconds;
+use crate::count::seconds;
 use crate::{Count, NegativeLine};
 use dropline_stats::{HistogramError, Recorded};
 use dropline_trial::Slice;

@@ -1,11 +1,13 @@
 //! A line of a record: one trial and what the search knew after it.
 
+use crate::count::seconds;
 use crate::{
-    ArrivalsLine, Count, CyclesLine, DriftLine, GraphLine, PassagesLine, SliceLine, WakeupsLine, WatchedLine,
+    ArrivalsLine, CaveatLine, Count, CyclesLine, DelayLine, DriftLine, GraphLine, NegativeLine, PassagesLine,
+    SliceLine, WakeupsLine, WatchedLine,
 };
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
-use dropline_trial::{Caveat, Delay, DelayKind, Disturbance, Extra, Rate, Stamp, Trial, TrialInput};
+use dropline_trial::{Delay, DelayKind, Disturbance, Extra, Rate, Stamp, Trial, TrialInput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -142,30 +144,6 @@ pub enum Purpose {
     WarmUp,
 }
 
-/// Numbers about a set of delays, in nanoseconds. A percentile that the count cannot bear is null.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
-pub struct DelayLine {
-    pub count: Count,
-    pub min: Option<u64>,
-    pub p50: Option<u64>,
-    pub p90: Option<u64>,
-    pub p99: Option<u64>,
-    pub p99_9: Option<u64>,
-    pub max: Option<u64>,
-    /// All values: HdrHistogram V2 deflate, base64.
-    pub histogram: String,
-}
-
-/// Delays below zero: the clocks disagree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NegativeLine {
-    /// How many.
-    pub count: Count,
-    /// The most negative, in nanoseconds.
-    pub min: Option<i64>,
-}
-
 /// How a trial's departures were disturbed by our own side: a loss no larger than that is not the target's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DisturbanceLine {
@@ -189,34 +167,6 @@ pub struct PacketsLine {
     /// What tells the file from that of another trial; records of before had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
-}
-
-/// A doubt: a stable code, words, and the numbers behind them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CaveatLine {
-    /// Stable name.
-    pub code: String,
-    /// In words.
-    pub text: String,
-    /// The numbers behind the words.
-    #[serde(flatten)]
-    pub numbers: serde_json::Map<String, serde_json::Value>,
-}
-
-impl CaveatLine {
-    /// A doubt in words alone.
-    pub fn said(code: &str, text: impl Into<String>) -> Self {
-        Self { code: code.into(), text: text.into(), numbers: serde_json::Map::new() }
-    }
-
-    /// The doubt again, as what it was: one of ours when the code and all numbers are its, else a reported one.
-    pub fn caveat(&self) -> Caveat {
-        let mut fields = self.numbers.clone();
-        fields.insert("code".into(), self.code.as_str().into());
-        let ours = serde_json::from_value::<Caveat>(serde_json::Value::Object(fields)).ok();
-        ours.filter(|caveat| numbers(caveat).keys().eq(self.numbers.keys()))
-            .unwrap_or_else(|| Caveat::Reported { code: self.code.clone(), text: self.text.clone() })
-    }
 }
 
 /// The bounds of one goal after a trial.
@@ -374,65 +324,11 @@ impl TrialLine {
     }
 }
 
-impl DelayLine {
-    /// All values again.
-    ///
-    /// # Errors
-    /// If the histogram in it is broken.
-    pub fn values(&self) -> Result<Histogram, HistogramError> {
-        Histogram::from_v2_deflate(&self.histogram)
-    }
-
-    /// The line of a set of delays; `None` when none was measured.
-    pub fn of(delay: &Delay) -> Option<Self> {
-        let values = delay.histogram.as_ref()?;
-        Some(Self { histogram: values.to_v2_deflate(), ..Self::numbers(values) })
-    }
-
-    /// What the line says of the values, without them.
-    pub(crate) fn numbers(values: &Histogram) -> Self {
-        Self {
-            count: Count(values.count()),
-            min: values.min(),
-            p50: values.quantile(0.5),
-            p90: values.quantile(0.9),
-            p99: values.quantile(0.99),
-            p99_9: values.quantile(0.999),
-            max: values.max(),
-            histogram: String::new(),
-        }
-    }
-}
-
 impl DisturbanceLine {
     /// What was stored.
     pub(crate) fn disturbance(&self) -> Disturbance {
         Disturbance { displaced: self.displaced.0, waited: Duration::from_nanos(self.waited_ns.0) }
     }
-}
-
-impl From<&Caveat> for CaveatLine {
-    fn from(caveat: &Caveat) -> Self {
-        let mut line =
-            Self { code: caveat.code().into(), text: caveat.to_string(), numbers: numbers(caveat) };
-        let reported = |caveat: &Caveat| matches!(caveat, Caveat::Reported { .. });
-        if reported(caveat) && !reported(&line.caveat()) {
-            // A program's doubt has the name of one of ours that has no numbers.
-            line.numbers.insert("reported".into(), true.into());
-        }
-        line
-    }
-}
-
-/// The numbers behind a doubt.
-fn numbers(caveat: &Caveat) -> serde_json::Map<String, serde_json::Value> {
-    let mut numbers = match serde_json::to_value(caveat) {
-        Ok(serde_json::Value::Object(numbers)) => numbers,
-        _ => serde_json::Map::new(),
-    };
-    // Not `remove`, which does not keep the order.
-    numbers.retain(|name, _| name != "code" && name != "text");
-    numbers
 }
 
 impl From<&Bounds> for BoundsLine {
@@ -452,12 +348,6 @@ impl From<&Bounds> for BoundsLine {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 fn is_false(value: &bool) -> bool {
     !value
-}
-
-/// Seconds of a line as a whole number of nanoseconds: exact for what was written from nanoseconds.
-pub(crate) fn seconds(value: f64) -> Duration {
-    const LONGEST: Duration = Duration::from_nanos(u64::MAX);
-    Duration::try_from_secs_f64(value.max(0.0)).unwrap_or(LONGEST).min(LONGEST)
 }
 
 fn counts(plain: &BTreeMap<String, u64>) -> BTreeMap<String, Count> {

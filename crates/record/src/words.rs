@@ -224,13 +224,13 @@ impl From<Course> for CourseWord {
     }
 }
 
-impl From<dropline_stats::Verdict> for LawWord {
-    fn from(verdict: dropline_stats::Verdict) -> Self {
+impl From<dropline_stats::LawVerdict> for LawWord {
+    fn from(verdict: dropline_stats::LawVerdict) -> Self {
         match verdict {
-            dropline_stats::Verdict::Fits => Self::Fits,
-            dropline_stats::Verdict::Close => Self::Close,
-            dropline_stats::Verdict::DoesNotFit => Self::DoesNotFit,
-            dropline_stats::Verdict::Undecided => Self::Undecided,
+            dropline_stats::LawVerdict::Fits => Self::Fits,
+            dropline_stats::LawVerdict::Close => Self::Close,
+            dropline_stats::LawVerdict::DoesNotFit => Self::DoesNotFit,
+            dropline_stats::LawVerdict::Undecided => Self::Undecided,
         }
     }
 }

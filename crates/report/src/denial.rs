@@ -86,17 +86,6 @@ fn is_named(_: &Record, caveat: &CaveatLine, goal: &GoalLine) -> bool {
     ["strict_loss_ratio", "loose_loss_ratio"].into_iter().any(|name| ratio(name) == Some(goal.loss_ratio))
 }
 
-/// Doubts about a trial that say that its loss may be our own doing.
-const OURS: [&str; 7] = [
-    "generator_limited",
-    "generator_lost",
-    "generator_starved",
-    "arrivals_not_kept",
-    "loss_doubted",
-    "link_down",
-    "rule_appeared",
-];
-
 /// Of a trial's lost packets, how many may be our own doing, where that is half of them or more.
 pub(crate) fn loss_that_may_be_ours(trial: &TrialLine) -> Option<u64> {
     let doubt = trial.caveats.iter().find(|caveat| caveat.code == "loss_doubted")?;
@@ -162,7 +151,7 @@ pub fn disputed(trials: &[TrialLine], goal: &GoalLine, passed_over: usize) -> Ve
     let counts = |trial: &&TrialLine| {
         trial.purpose == Purpose::Search
             && !trial.void
-            && !trial.caveats.iter().any(|caveat| OURS.contains(&caveat.code.as_str()))
+            && !trial.caveats.iter().any(CaveatLine::is_disturbing)
     };
     let told = trials.iter().filter(counts).filter(|trial| trial.loss_ratio.is_some());
     let (failed, passed): (Vec<&TrialLine>, Vec<&TrialLine>) =

@@ -1,6 +1,6 @@
 //! Counts of events by the interval that each is known to lie in: what every estimator here is given.
 
-use crate::grid;
+pub(crate) mod grid;
 
 /// Events by interval, ascending, with those known only to be long.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,9 +4,10 @@
 //! a dynamic programme give it exactly, on any lattice. The first k that a parametric bootstrap from that fit does
 //! not reject is the number of modes. A mode is a peak, not a code path: two paths may share a peak.
 
+use crate::binned::grid;
 use crate::chance::{multinomial, p_value, seeded};
 use crate::likelihood::Lattice;
-use crate::{Binned, Cell, grid};
+use crate::{Binned, Cell};
 
 /// Name of the estimator.
 pub const ESTIMATOR: &str =

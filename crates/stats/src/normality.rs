@@ -3,7 +3,7 @@
 use crate::chance::{multinomial, p_value, seeded};
 use crate::families::{Family, Fitted};
 use crate::likelihood::Lattice;
-use crate::special::{chi_square_above, normal_tails};
+use crate::special::chi_square_above;
 use crate::{Binned, Moments};
 
 /// Name of the estimator.
@@ -18,7 +18,7 @@ const MOST_CELLS: usize = 400;
 
 /// What can be said about a fitted law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum LawVerdict {
     /// Under 2 % of the events are elsewhere, and chance explains them.
     Fits,
     /// Chance does not explain the difference, but it is under 5 % of the events.
@@ -29,7 +29,7 @@ pub enum Verdict {
     Undecided,
 }
 
-impl Verdict {
+impl LawVerdict {
     /// From the share of events elsewhere and the chance of that.
     pub fn of(total_variation: f64, p: f64) -> Self {
         match (p > 0.05, total_variation) {
@@ -49,7 +49,7 @@ pub struct Normality {
     /// Chance of as large a distance, were it that law.
     pub p: f64,
     /// What that says.
-    pub verdict: Verdict,
+    pub verdict: LawVerdict,
     /// D'Agostino's test of the skewness.
     pub skewness_z: Option<f64>,
     /// Anscombe and Glynn's test of the kurtosis.
@@ -76,7 +76,7 @@ impl Normality {
         Some(Self {
             fitted,
             p,
-            verdict: Verdict::of(fitted.distance.total_variation, p),
+            verdict: LawVerdict::of(fitted.distance.total_variation, p),
             skewness_z,
             kurtosis_z,
             k_squared: k_squared.map(with_chance),
@@ -134,11 +134,6 @@ fn kurtosis_z(g2: f64, n: f64) -> f64 {
     (1.0 - 2.0 / (9.0 * a) - term.cbrt()) / (2.0 / (9.0 * a)).sqrt()
 }
 
-/// Chance of a standard normal value as far from 0.
-pub fn two_sided(z: f64) -> f64 {
-    2.0 * normal_tails(z.abs()).above.exp()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,7 +148,7 @@ mod tests {
         ];
         for (data, table) in tables {
             let found = Normality::of(&binned(data), 7).unwrap();
-            assert_eq!((found.verdict, found.p), (Verdict::DoesNotFit, 0.0));
+            assert_eq!((found.verdict, found.p), (LawVerdict::DoesNotFit, 0.0));
             let numbers = [
                 found.skewness_z.unwrap(),
                 found.kurtosis_z.unwrap(),
@@ -193,6 +188,6 @@ mod tests {
     fn few_events_decide_nothing() {
         let ticks = [(4, 1), (5, 3), (6, 4), (7, 2), (9, 1)];
         let counted = Counted::ticks(Meaning::default(), ticks, None).unwrap();
-        assert_eq!(Normality::of(&counted.binned(), 7).unwrap().verdict, Verdict::Undecided);
+        assert_eq!(Normality::of(&counted.binned(), 7).unwrap().verdict, LawVerdict::Undecided);
     }
 }

@@ -25,7 +25,7 @@ pub(super) const SCHEME: Scheme = Scheme {
     prefix: "jack:",
     forms: &[
         ("jack:?period=32", "an audio server's cycles (also rate, priority, realtime)"),
-        ("jack:?server=default", "the same of an audio server that runs already"),
+        ("jack:?server=default", "the same for an audio server that is already running"),
     ],
     parse: |rest| parse(rest).map(Kind::Jack),
 };

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-pub use scheme::{KINDS, Scheme};
+pub use scheme::KINDS;
 pub use simulated::Simulation;
 pub use udp::generator_limit;
 
@@ -62,6 +62,17 @@ enum Kind {
     Sim(Simulation),
     Udp { host: String, port: u16, reply: dropline_traffic::Reply },
     Wakeup(dropline_wakeup::Settings),
+}
+
+/// A kind of target that can be named.
+#[derive(Debug)]
+pub struct Scheme {
+    /// What its word begins with.
+    pub(crate) prefix: &'static str,
+    /// Each way to write it, the plainest first, and what is measured then.
+    pub forms: &'static [(&'static str, &'static str)],
+    /// Reads what follows the prefix.
+    pub(crate) parse: fn(&str) -> Result<Kind, Failure>,
 }
 
 /// A target that is ready to be measured.
@@ -218,7 +229,12 @@ impl Target {
             Kind::Heartbeat { host, port } | Kind::Udp { host, port, .. } => {
                 udp::consent_of_all(udp::resolve(host, *port)?, further)
             }
-            _ => Ok(()),
+            Kind::Exec { .. }
+            | Kind::Flowgraph(_)
+            | Kind::Jack(_)
+            | Kind::Replay { .. }
+            | Kind::Sim(_)
+            | Kind::Wakeup(_) => Ok(()),
         }
     }
 
@@ -348,7 +364,15 @@ impl Target {
 
     /// Whether packets of this machine's generator are sent.
     pub fn is_udp(&self) -> bool {
-        matches!(self.kind, Kind::Heartbeat { .. } | Kind::Udp { .. })
+        match self.kind {
+            Kind::Heartbeat { .. } | Kind::Udp { .. } => true,
+            Kind::Exec { .. }
+            | Kind::Flowgraph(_)
+            | Kind::Jack(_)
+            | Kind::Replay { .. }
+            | Kind::Sim(_)
+            | Kind::Wakeup(_) => false,
+        }
     }
 
     /// Whether clients that pace themselves can be sent to it.

@@ -364,6 +364,28 @@ pub enum Caveat {
     },
 }
 
+/// Doubts that say that our own side, or the way, disturbed what was offered or counted.
+pub const DISTURBING: [&str; 7] = [
+    "generator_limited",
+    "generator_lost",
+    "generator_starved",
+    "arrivals_not_kept",
+    "loss_doubted",
+    "link_down",
+    "rule_appeared",
+];
+
+/// Doubts about a trial after which it says more about us, or the way, than about the target.
+pub const INVALIDATING: [&str; 7] = [
+    "generator_limited",
+    "generator_lost",
+    "loss_doubted",
+    "delays_doubted",
+    "rule_appeared",
+    "events_missing",
+    "stamps_disagree",
+];
+
 impl Caveat {
     /// Stable name, as in the JSON field `code`.
     pub fn code(&self) -> &str {

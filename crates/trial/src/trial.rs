@@ -1,18 +1,16 @@
 //! One trial: what was asked, what was counted.
 
-use crate::{ArrivalFidelity, Caveat, Disturbance, Extra, Rate, Ratio, TargetActivity};
-use dropline_stats::{Histogram, Recorded};
+pub mod disturbance;
+
+use crate::graph::Graph;
+use crate::{
+    ArrivalFidelity, Caveat, Cycles, Delay, DelayKind, Extra, Passages, Ratio, Stamp, TargetActivity,
+    TrialInput, Wakeups,
+};
+use disturbance::Disturbance;
+use dropline_stats::Recorded;
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-/// All that a search emits (RFC 9971 §4.5.3: Trial Input): load and duration, nothing else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TrialInput {
-    /// Intended load (RFC 2285 §3.5.1), the sum over directions and streams.
-    pub load: Rate,
-    /// Above zero.
-    pub duration: Duration,
-}
 
 /// One load offered for one duration, with its waits (RFC 2544 §23), and what was counted.
 ///
@@ -198,22 +196,30 @@ impl Trial {
     }
 }
 
-/// A set of delays. Values below zero (clocks that disagree) are kept apart, never clamped.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Delay {
-    /// `None` when no delay was measured.
-    pub histogram: Option<Histogram>,
-    /// How many values were below zero.
-    pub negative: u64,
-    /// The most negative value, in ns.
-    pub negative_min_ns: Option<i64>,
-}
+/// What its kind of target adds.
+impl Trial {
+    /// Of a trial of an audio server's cycles.
+    pub fn cycles(&self) -> Option<&Cycles> {
+        if let Some(Extra::Cycles(cycles)) = &self.extra { Some(cycles) } else { None }
+    }
 
-impl Delay {
-    /// What was measured; `None` of nothing.
-    pub fn of(histogram: Histogram) -> Self {
-        let histogram = (histogram.count() > 0).then_some(histogram);
-        Self { histogram, ..Self::default() }
+    /// Of a trial of one of our own graphs.
+    pub fn graph(&self) -> Option<&Graph> {
+        if let Some(Extra::Graph(graph, _)) = &self.extra { Some(graph) } else { None }
+    }
+
+    /// Of a trial of a pipeline, one of our own graphs or another.
+    pub fn passages(&self) -> Option<&Passages> {
+        match &self.extra {
+            Some(Extra::Passages(passages)) => Some(passages),
+            Some(Extra::Graph(_, passages)) => passages.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Of a trial of wake-ups.
+    pub fn woken(&self) -> Option<&Wakeups> {
+        if let Some(Extra::Wakeups(woken)) = &self.extra { Some(woken) } else { None }
     }
 }
 
@@ -238,38 +244,13 @@ impl Slice {
     }
 }
 
-/// Where a time was taken (RFC 2330 §10.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stamp {
-    /// By the program, around its system calls.
-    App,
-    /// By the kernel.
-    Kernel,
-    /// By the network interface.
-    Nic,
-}
-
-/// What a delay is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DelayKind {
-    /// Request to reply, one clock (RFC 2681).
-    RoundTrip,
-    /// Sender to receiver, two clocks (RFC 7679).
-    OneWay,
-    /// How late a timer or a cycle was served.
-    Lateness,
-    /// From source to sink of a pipeline.
-    Passage,
-}
-
 /// Packets lost by place. Places are those of the record's `lost_at`; they sum to the loss.
 pub type LostAt = BTreeMap<String, u64>;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Rate;
 
     fn trial(intended: u64, offered: u64, forwarded: u64, generator_lost: u64) -> Trial {
         let input = TrialInput { load: Rate::from_millipps(1_000_000), duration: Duration::from_secs(1) };

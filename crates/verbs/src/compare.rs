@@ -10,8 +10,8 @@ use dropline_distributions::import::Hints;
 use dropline_failure::Failure;
 use dropline_record::VerdictWord;
 use dropline_record::compared::{
-    BlockLine, LossLine, ModeLine, ModesLine, QuestionLine, ShiftLine, SideLine, SpreadLine, TailLine,
-    WidthLine,
+    BlockLine, ComparedModeLine, LossLine, ModesLine, QuestionLine, ShiftLine, SideLine, SpreadLine,
+    TailMassLine, WidthLine,
 };
 use dropline_record::fit::CellLine;
 use dropline_record::{CaveatLine, Compared, Count};
@@ -110,7 +110,7 @@ pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
         core: question(&found.core),
         high_percentile: question(&found.high_percentile),
         percentile: questions.percentile,
-        tail_mass: TailLine {
+        tail_mass: TailMassLine {
             question: question(&found.tail_mass),
             threshold: found.threshold,
             above_a: Count(found.above.0 as u64),
@@ -209,7 +209,7 @@ fn modes(a: &[Binned], b: &[Binned]) -> Option<ModesLine> {
     let of = |blocks: &[Binned]| {
         let whole = Binned::together(blocks);
         let found = Modes::of(&whole, MODES_SEED).modes;
-        let line = |mode: &Mode| ModeLine {
+        let line = |mode: &Mode| ComparedModeLine {
             low: mode.low,
             high: mode.high,
             peak: mode.peak,

@@ -1,4 +1,4 @@
-//! The verbs: a file each, by the name that is typed.
+//! The verbs, each in a file of the name that is typed, and beside them what several of them share.
 //!
 //! Owns the [`SearchPlan`](plan::SearchPlan) and what each verb does with a target and a record. It decides
 //! neither which trial comes next nor how a packet moves, and prints nothing.

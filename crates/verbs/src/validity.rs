@@ -3,20 +3,9 @@
 use dropline_record::{AnswerLine, CaveatLine, Record, TrialLine};
 use dropline_trial::number_of;
 
-/// Doubts about a trial after which it says more about us, or the way, than about the target.
-const INVALIDATING: [&str; 7] = [
-    "generator_limited",
-    "generator_lost",
-    "loss_doubted",
-    "delays_doubted",
-    "rule_appeared",
-    "events_missing",
-    "stamps_disagree",
-];
-
 /// Whether the trial says more about us than about the target.
 pub fn is_invalid(line: &TrialLine) -> bool {
-    line.caveats.iter().any(|caveat| INVALIDATING.contains(&caveat.code.as_str()))
+    line.caveats.iter().any(CaveatLine::is_invalidating)
 }
 
 /// Whether that is so of half of the trials or more.

@@ -4,6 +4,7 @@
 use super::activity::{Activity, Spent, pairs};
 use crate::{Arriving, Stalls};
 use dropline_trial::{Look, TargetActivity};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A target as its queue shows it.
@@ -25,7 +26,7 @@ pub(super) struct Drained {
 }
 
 /// What a target's process did while packets waited and it took some of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Serving {
     /// It ran.
     pub cpu_ns: u64,

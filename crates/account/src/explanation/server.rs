@@ -6,10 +6,11 @@ use super::drained::{Drained, Serving};
 use crate::service_time::Served;
 use crate::{Arriving, Stalls};
 use dropline_trial::{TargetActivity, Throttled};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What the server did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ServerSeen {
     /// Its process, where that was seen.
     pub pid: Option<u32>,
@@ -47,7 +48,7 @@ pub struct ServerSeen {
 }
 
 /// Where a service time comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ServiceFrom {
     /// CPU time a packet: an upper bound.

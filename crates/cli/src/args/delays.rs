@@ -173,12 +173,13 @@ Two searches are compared goal by goal: did the load above which packets drop mo
 at a high percentile and by the share of slow events, and by loss where packets were lost.
 
 Each answer is improved, regressed, equivalent (smaller than the smallest effect that matters) or no evidence. Exit \
-code 1 says that something regressed, or that delays improved while loss grew; 3 that the generator disturbed the \
-measurement more than A and B differ.")]
+code 1 says that something regressed, or that delays improved while loss grew; 3 that half or more of \
+one side's trials, or an answer of a search, are about the generator and not about the target.")]
 pub(crate) struct CompareArgs {
-    /// Two records or two files that dropline fit reads; one record of turns; with --abba, two targets.
-    #[arg(required = true, num_args = 1..=2, value_names = ["A", "B"])]
-    pub(crate) targets: Vec<String>,
+    /// Record, file that dropline fit reads, or record of turns; with --abba a target.
+    pub(crate) a: String,
+    /// The same, to hold against A; a record of turns has both.
+    pub(crate) b: Option<String>,
     /// Delay above which an event counts as slow [default: A's 99th percentile].
     #[arg(long, value_name = "TIME")]
     pub(crate) above: Option<String>,

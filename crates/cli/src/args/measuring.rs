@@ -238,8 +238,7 @@ pub(crate) struct TrafficArgs {
     pub(crate) arrival: String,
     #[arg(long, value_name = "SIZE", conflicts_with = "frame", help = payload())]
     pub(crate) packet: Option<String>,
-    /// Size of the Ethernet frame with its checksum, instead of --packet; `search` takes several, such as 64B,512B, and
-    /// makes one search for each.
+    /// Size of the Ethernet frame with its checksum, instead of --packet.
     #[arg(long, value_name = "SIZE")]
     pub(crate) frame: Option<String>,
     /// Number of streams (source ports), or their shares of the load, such as voice=1,bulk=3.

@@ -11,17 +11,17 @@ use dropline_verbs::compare::searches::{Searched, compare};
 use dropline_verbs::compare::{Both, side};
 
 pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure> {
-    if args.abba || args.targets.len() < 2 {
+    if args.abba || args.b.is_none() {
         no_hints(&args.source, "what is measured in turns")?;
     }
-    let (pair, failure) = match (args.abba, args.targets.as_slice()) {
-        (true, [_, _]) => measured(args, words)?,
-        (false, [a, b]) => match compare::read(a.as_ref(), b.as_ref(), &hints(&args.source))? {
+    let (pair, failure) = match (args.abba, &args.a, &args.b) {
+        (true, _, Some(_)) => measured(args, words)?,
+        (false, a, Some(b)) => match compare::read(a.as_ref(), b.as_ref(), &hints(&args.source))? {
             Both::Delays(pair) => (*pair, None),
             Both::Searches(searches) => return limits(args, &searches),
         },
-        (false, [turns]) => (side::read_turns(turns.as_ref())?, None),
-        _ => {
+        (false, turns, None) => (side::read_turns(turns.as_ref())?, None),
+        (true, _, None) => {
             return Err(Failure::usage(
                 "--abba needs two targets: compare --abba TARGET_A TARGET_B --duration 10min",
             ));

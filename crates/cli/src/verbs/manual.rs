@@ -15,18 +15,27 @@ pub(crate) fn completions(args: &CompletionsArgs, mut all: Command) -> Result<u8
 
 pub(crate) fn man(args: &ManArgs, mut all: Command) -> Result<u8, Failure> {
     all.build();
-    let page = match &args.verb {
-        None => all,
-        Some(verb) => verb
-            .split_whitespace()
-            .try_fold(&all, |at, word| at.find_subcommand(word))
-            .ok_or_else(|| Failure::usage(format!("there is no verb {verb:?}; see dropline --help")))?
-            .clone(),
-    };
+    let verb = args.verb.join(" ");
+    let name = verb.split_whitespace().collect::<Vec<_>>().join("-");
+    let name = name.strip_prefix("dropline").map_or(name.as_str(), |rest| rest.trim_start_matches('-'));
+    let page = verb_of_page(&all, name)
+        .ok_or_else(|| Failure::usage(format!("there is no verb {verb:?}; see dropline --help")))?
+        .clone();
     let mut text = Vec::new();
     clap_mangen::Man::new(page)
         .render(&mut text)
         .map_err(|why| Failure::environment(format!("cannot make the man page: {why}")))?;
     out::print_data(&help::printed(&String::from_utf8_lossy(&text)))?;
     Ok(DONE)
+}
+
+/// The verb whose words, with hyphens between them, are its page's name; the program itself has none.
+fn verb_of_page<'a>(all: &'a Command, name: &str) -> Option<&'a Command> {
+    if name.is_empty() {
+        return Some(all);
+    }
+    all.get_subcommands().find_map(|verb| match name.strip_prefix(verb.get_name())? {
+        "" => Some(verb),
+        rest => verb_of_page(verb, rest.strip_prefix('-')?),
+    })
 }

@@ -11,7 +11,7 @@ use dropline_stats::mixture::{self, Kind, mixtures};
 use dropline_stats::normality::{self, goodness};
 use dropline_stats::ppcc::{self, Plot, Shape, critical};
 use dropline_stats::tail::{self, Excess, Mass, TailShape, stability};
-use dropline_stats::{Binned, Fitted, Modes, Normality, Verdict, families};
+use dropline_stats::{Binned, Fitted, LawVerdict, Modes, Normality, families};
 
 /// Fewer events bear no statement about a law.
 const FEWEST: u64 = 30;
@@ -94,7 +94,7 @@ fn add_laws(fit: &mut Fit, binned: &Binned, plan: &FitPlan) {
         return;
     };
     let p = goodness(binned, best, plan.seed);
-    let verdict = Verdict::of(best.distance.total_variation, p);
+    let verdict = LawVerdict::of(best.distance.total_variation, p);
     fit.best = Some(best.family.name().into());
     fit.best_holds = Some(HoldsLine { p, verdict: verdict.into() });
     let (word, words) = verdict_of(fit, best, verdict, fitted.len());
@@ -102,29 +102,29 @@ fn add_laws(fit: &mut Fit, binned: &Binned, plan: &FitPlan) {
     fit.verdict_text = Some(words);
 }
 
-fn verdict_of(fit: &Fit, best: &Fitted, verdict: Verdict, families: usize) -> (ShapeWord, String) {
+fn verdict_of(fit: &Fit, best: &Fitted, verdict: LawVerdict, families: usize) -> (ShapeWord, String) {
     let name = words(best.family.name());
     let share = |ratio: f64| format!("{} %", significant(ratio * 100.0));
     let elsewhere = share(best.distance.total_variation);
     match verdict {
-        Verdict::Fits => (
+        LawVerdict::Fits => (
             ShapeWord::OneFamily,
             format!("one {name} law: {elsewhere} of the events elsewhere, no more than random scatter"),
         ),
-        Verdict::Close => (
+        LawVerdict::Close => (
             ShapeWord::Close,
             format!(
                 "close to a {name} law, which leaves {elsewhere} of the events elsewhere: more than by chance"
             ),
         ),
-        Verdict::Undecided => (
+        LawVerdict::Undecided => (
             ShapeWord::Undecided,
             format!(
                 "undecided: the nearest of {families} families ({name}) leaves {elsewhere} of the events elsewhere (so \
                  many would have to move to follow it), as is likely of so few events; more events would decide it"
             ),
         ),
-        Verdict::DoesNotFit => {
+        LawVerdict::DoesNotFit => {
             let paths = match (fit.mixture.len(), fit.modes.len()) {
                 (0, 0 | 1) => "not one code path".to_owned(),
                 (0, modes) => format!("no single family fits, it is at least {modes} code paths"),

@@ -65,7 +65,7 @@ impl Reliability {
             title,
             caption:
                 "The probability that a heartbeat arrives as another one and is stored; the formulas are in \
-                      docs/explanation/heartbeat.md. Lower is better; the three sums lie close together."
+                 Dropline's explanation of heartbeats. Lower is better; the three sums lie close together."
                     .into(),
             x_name: "bit error rate".into(),
             y_name: "probability that a wrong frame passes".into(),

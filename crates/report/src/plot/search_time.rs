@@ -6,7 +6,8 @@ mod stairs;
 mod steps;
 mod view;
 
-pub(crate) use view::{View, common_view, time_span};
+pub(crate) use steps::time_span;
+pub(crate) use view::{View, common_view};
 
 use super::axes::{Frame, load_ticks, widest};
 use super::canvas::{Anchor, Canvas, Drawing};

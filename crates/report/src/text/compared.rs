@@ -1,7 +1,7 @@
 //! A comparison on a terminal: the verdict first.
 
-use super::fit::unit;
 use super::layout::Page;
+use super::unit;
 use crate::number::{JOIN, apart, digits, percent, percent_of, plural, three};
 use crate::style::{Ink, Style};
 use dropline_record::compared::{QuestionLine, WidthLine};
@@ -37,7 +37,7 @@ pub fn compared_text(compared: &Compared, style: Style) -> String {
         page.line(&page.style.plain(&format!("{:name$}  {words}", "spread")));
     }
     if let Some(modes) = &compared.modes {
-        let say = |modes: &[dropline_record::compared::ModeLine]| {
+        let say = |modes: &[dropline_record::compared::ComparedModeLine]| {
             let mut heaviest = modes.to_vec();
             heaviest.sort_by(|x, y| y.mass.total_cmp(&x.mass));
             let left_out = heaviest.split_off(heaviest.len().min(SHOWN_MODES)).len();

@@ -1,6 +1,6 @@
 //! One distribution on a terminal.
 
-use super::layout::{Columns, Page, Row, Side};
+use super::layout::{Columns, Page, Row, Side, unit};
 use crate::number::{JOIN, count, fixed, percent, plural, three};
 use crate::style::{Ink, Style};
 use dropline_record::Fit;
@@ -330,17 +330,6 @@ fn rows(fit: &Fit) -> Vec<Span> {
 
 fn name(p: f64) -> String {
     format!("p{}", (p * 1e6).round() / 1e4)
-}
-
-/// Name of a unit given in nanoseconds.
-pub(crate) fn unit(unit_ns: u64) -> &'static str {
-    match unit_ns {
-        1 => "ns",
-        1000 => "us",
-        1_000_000 => "ms",
-        1_000_000_000 => "s",
-        _ => "units",
-    }
 }
 
 #[cfg(test)]

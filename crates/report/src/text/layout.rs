@@ -183,6 +183,17 @@ impl Page {
     }
 }
 
+/// Name of a unit given in nanoseconds.
+pub(crate) fn unit(unit_ns: u64) -> &'static str {
+    match unit_ns {
+        1 => "ns",
+        1000 => "us",
+        1_000_000 => "ms",
+        1_000_000_000 => "s",
+        _ => "units",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -20,7 +20,7 @@ pub(crate) use compared::{first_line, points, reason, told};
 pub(crate) use drift::{fit as course, trial as trial_course};
 pub use explain::explain_text;
 pub use fit::fit_text;
-pub(crate) use fit::unit;
+pub(crate) use layout::unit;
 pub use many::text_many;
 pub(crate) use many::{change_words, irregular_words};
 pub use moved::compared_searches_text;

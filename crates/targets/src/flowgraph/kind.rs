@@ -1,7 +1,7 @@
 //! `flowgraph:` targets: real-time pipelines, and how late a sample comes out.
 
 use crate::flowgraph::graph::Bench;
-use crate::flowgraph::{Names, Program, Settings, Source, recorded, summary};
+use crate::flowgraph::{Names, Settings, Source, TracedProgram, recorded, summary};
 use crate::{Kind, Opened, Opening, Scheme};
 use dropline_failure::Failure;
 use dropline_trial::number_of;
@@ -48,7 +48,7 @@ pub(crate) fn open(
             (Box::new(bench), note)
         }
         Source::Program(command) => (
-            Box::new(Program::new(command.clone(), settings.clone(), opening, profile.seed)),
+            Box::new(TracedProgram::new(command.clone(), settings.clone(), opening, profile.seed)),
             "a program with tracepoints, at its own pace".into(),
         ),
         Source::Trace(path, names) => {

@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Starts the program once a trial, and collects what it records until it ends or its time is over.
-pub struct Program {
+pub struct TracedProgram {
     command: Vec<String>,
     settings: Settings,
     opening: Opening,
@@ -31,7 +31,7 @@ pub struct Program {
     number: u64,
 }
 
-impl Program {
+impl TracedProgram {
     /// `seed` is that of the profile.
     pub fn new(command: Vec<String>, settings: Settings, opening: Opening, seed: u64) -> Self {
         let number = opening.first_trial;
@@ -78,7 +78,7 @@ impl Program {
     }
 }
 
-impl Measurer for Program {
+impl Measurer for TracedProgram {
     type Error = Failure;
 
     fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {

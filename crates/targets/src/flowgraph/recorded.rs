@@ -1,29 +1,12 @@
 //! A trace that somebody recorded: read once from its beginning to its end, correlated, never held in memory.
 
-use super::Collected;
+use super::{Collected, Names};
 use dropline_ctf::{CtfError, Trace, TraceCounts};
 use dropline_failure::Failure;
 use dropline_passage::{Correlator, Settings};
 use dropline_trial::passages::Recorder;
 use std::path::Path;
 use std::time::Duration;
-
-/// How a trace calls what we call tx, rx, pipe and n.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Names {
-    /// Of the events, before the colon.
-    pub provider: String,
-    /// The field with the number of the pipe.
-    pub pipe: String,
-    /// The field with the number of the granule.
-    pub n: String,
-}
-
-impl Default for Names {
-    fn default() -> Self {
-        Self { provider: "dropline".into(), pipe: "pipe".into(), n: "n".into() }
-    }
-}
 
 /// What was read.
 #[derive(Clone, Debug, PartialEq)]

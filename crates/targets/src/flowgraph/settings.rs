@@ -1,6 +1,5 @@
 //! `flowgraph:` targets as users write them.
 
-use super::Names;
 use super::graph::{self, Framework, Graph};
 use dropline_failure::{Failure, nearest};
 use dropline_passage as passage;
@@ -207,6 +206,23 @@ fn ratio(text: &str) -> Option<(u64, u64)> {
     let (sink, source) = text.split_once('/').unwrap_or((text, "1"));
     let positive = |text: &str| text.parse().ok().filter(|part: &u64| *part > 0);
     Some((positive(sink)?, positive(source)?))
+}
+
+/// How a trace calls what we call tx, rx, pipe and n.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// Of the events, before the colon.
+    pub provider: String,
+    /// The field with the number of the pipe.
+    pub pipe: String,
+    /// The field with the number of the granule.
+    pub n: String,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self { provider: "dropline".into(), pipe: "pipe".into(), n: "n".into() }
+    }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ Examples:
   dropline heartbeat cost mine.o --rounds 0 --json
   dropline heartbeat cost --server 127.0.0.1:9060 --pid 4711
 
-Sizes are measured of any C source; operations are counted of one that defines hb_handle or dumpulse_process_packet. \
+Run it in a clone of Dropline, or name a C source. Sizes are measured of any C source; operations are counted of one that defines hb_handle or dumpulse_process_packet. \
 Tools that are not on this machine (compilers, callgrind, simavr) are named and left out; cargo xtask setup embedded \
 installs them. Start a running server with --no-limits: it must answer 100 reports within a few milliseconds each.")]
 pub(super) struct HeartbeatCostArgs {

@@ -23,8 +23,8 @@ Examples:
       --bit-error-rate 1e-5
   dropline heartbeat reliability --html reliability.html
 
-Everything is computed from the definition of a heartbeat (docs/explanation/heartbeat.md). Exit code 3 says that a simulation disagrees with its \
-formula.")]
+Everything is computed from the definition of a heartbeat: 8 bytes, of which four are the Adler-32 of the others, one is \
+fixed, and three are variable, sender and value. Exit code 3 says that a simulation disagrees with its formula.")]
 pub(super) struct HeartbeatReliabilityArgs {
     /// Frames per second on the bus that are not heartbeats.
     #[arg(long, value_name = "RATE", default_value = "4kpps")]

@@ -1,6 +1,5 @@
 //! What a search knew of a goal, step by step.
 
-use super::time_span;
 use crate::plot::scale::Scale;
 use crate::search_summary::SearchSummary;
 use dropline_record::{BoundsLine, TrialLine};
@@ -17,6 +16,12 @@ pub(super) struct Step {
     pub(super) bounds: BoundsLine,
     /// Whether an earlier goal has the same lower bound, the same upper bound.
     pub(super) shared: [bool; 2],
+}
+
+/// How long a search took on its own clock.
+pub(crate) fn time_span(finding: &SearchSummary) -> f64 {
+    let ends = finding.record.trials.iter().map(|trial| trial.at_s + trial.elapsed_s);
+    ends.filter(|end| end.is_finite()).fold(0.0, f64::max)
 }
 
 /// All steps of a goal.

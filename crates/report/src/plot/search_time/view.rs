@@ -62,12 +62,6 @@ pub(crate) fn common_view(findings: &[SearchSummary], loads: Loads, until: f64) 
     View { low, high: high + pad, until, loads }
 }
 
-/// How long a search took on its own clock.
-pub(crate) fn time_span(finding: &SearchSummary) -> f64 {
-    let ends = finding.record.trials.iter().map(|trial| trial.at_s + trial.elapsed_s);
-    ends.filter(|end| end.is_finite()).fold(0.0, f64::max)
-}
-
 /// The value that this share of the weight does not exceed.
 fn weighted_quantile(values: &mut Vec<(f64, f64)>, q: f64) -> Option<f64> {
     values.retain(|(value, weight)| value.is_finite() && *value >= 0.0 && *weight > 0.0);

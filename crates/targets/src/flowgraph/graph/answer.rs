@@ -15,7 +15,7 @@ pub(super) struct Request {
 
 /// An answer of the `exec:` protocol, with what only graphs have.
 #[derive(Debug)]
-pub struct Answer {
+pub struct GraphAnswer {
     /// Its exact counts of samples.
     pub counted: exec::Answer,
     /// What the graph was.
@@ -26,7 +26,7 @@ pub struct Answer {
 const GRAPHS: &str = "it has no \"flowgraph\" with framework, cpu_ns, threads, buffer_bytes, and pipes with lost and \
                       longest_backlog each";
 
-impl Answer {
+impl GraphAnswer {
     /// Reads a line.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! A graph as a target: its program started once a trial, asked, followed and ended.
 
-use super::answer::{Answer, Ran, Request};
+use super::answer::{GraphAnswer, Ran, Request};
 use super::program::Running;
 use super::traced::Traced;
 use super::{GRANULARITY, Graph, Topology};
@@ -110,7 +110,7 @@ impl Bench {
         residence: Vec<graph::Residence>,
     ) -> Result<Trial, Failure> {
         let name = self.graph.framework.word();
-        let Answer { counted, flowgraph } = Answer::read(line).map_err(|why| {
+        let GraphAnswer { counted, flowgraph } = GraphAnswer::read(line).map_err(|why| {
             Failure::environment(format!("flowgraph:{name} answered something that is not a trial: {why}"))
                 .advice("the program is of another version: cargo xtask setup flowgraph")
         })?;

@@ -1,6 +1,6 @@
 //! A graph's program that stays and is asked again and again, for experiments in which programs take turns.
 
-use super::answer::{Answer, Request};
+use super::answer::{GraphAnswer, Request};
 use super::program::Running;
 use super::{GRANULARITY, Topology};
 use crate::flowgraph::program::Recorders;
@@ -77,7 +77,7 @@ impl Standing {
             }
         };
         while self.recorders.drain_with(&mut |_, _| {}) > 0 {}
-        let answer = Answer::read(&answer).map_err(|why| {
+        let answer = GraphAnswer::read(&answer).map_err(|why| {
             Failure::environment(format!("the graph answered something that is not a trial: {why}"))
         })?;
         let forwarded = answer.counted.forwarded;

@@ -8,7 +8,7 @@ mod limits;
 mod words;
 
 use crate::LoadUnit;
-use crate::trial_line::seconds;
+use crate::count::seconds;
 use crate::{
     AnswerLine, BoundsLine, CaveatLine, DelayLine, DisturbanceLine, Header, Purpose, Record, ResultLine,
     ResultWord, SearchLine, TrialLine,

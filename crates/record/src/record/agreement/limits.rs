@@ -1,7 +1,7 @@
 //! Whether trials were made within the limits that held then, and what they were asked for can have been sent.
 
 use super::{SEEDED, is_near};
-use crate::trial_line::seconds;
+use crate::count::seconds;
 use crate::{Header, LimitsLine, Purpose, Record, SearchLine, TrialLine};
 use dropline_trial::number_of;
 use dropline_trial::{Arrival, Rate};

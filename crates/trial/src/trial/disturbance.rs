@@ -4,6 +4,7 @@
 //! due. So of the packets lost, as many may be our doing as left late in lumps; and a target that others kept from its
 //! CPU loses no more for that than it was sent in as long. The others are the target's, whatever we did.
 
+use crate::caveat::DISTURBING;
 use crate::{Caveat, Delay, Ratio, Trial, TrialInput};
 use std::time::Duration;
 
@@ -45,48 +46,61 @@ fn sent_in(part: Duration, offered: u64, duration: Duration) -> u64 {
 }
 
 /// Places of a loss that is neither the target's nor the load's doing.
-const DOWN: [&str; 1] = ["link_down"];
-const LED_AWAY: [&str; 1] = ["led_away"];
-const UNEXPLAINED: [&str; 1] = ["unexplained"];
+const DOWN: &str = "link_down";
+const LED_AWAY: &str = "led_away";
+const UNEXPLAINED: &str = "unexplained";
 
-/// Places that look at each packet by itself: whoever waits for a CPU, and however packets come, they lose the same.
-const EACH_BY_ITSELF: [&str; 10] = [
-    "led_away",
-    "socket_filter",
-    "checksum",
-    "rp_filter",
-    "other_host",
-    "ttl",
-    "no_route",
-    "fragment",
-    "reply_truncated",
-    "reply_changed",
-];
+/// What makes a place of loss lose more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exposure {
+    /// Nothing that we do: it looks at each packet by itself, whoever waits for a CPU, and however packets come.
+    EachByItself,
+    /// Packets that come in a lump: it is a place of the kernel on the way, and needs no CPU of the target.
+    ToLumps,
+    /// That, and a target that waits for a CPU.
+    ToLumpsAndWaiting,
+}
 
-/// Places of the kernel on the way that may lose more where packets come in a lump, and nothing because the target waits for
-/// a CPU.
-const ON_THE_WAY: [&str; 3] = ["qdisc", "netfilter", "ingress"];
-
-/// Doubts that say that our own side, or the way, disturbed what was offered or counted.
-const OURS: [&str; 7] = [
-    "generator_limited",
-    "generator_lost",
-    "generator_starved",
-    "arrivals_not_kept",
-    "loss_doubted",
-    "link_down",
-    "rule_appeared",
-];
+/// Every place of loss, by its name in a record, each once: a loss at a place that is not here may have either reason.
+pub const EXPOSURES: [(&str, Exposure); 24] = {
+    use Exposure::{EachByItself, ToLumps, ToLumpsAndWaiting};
+    [
+        ("receive_buffer", ToLumpsAndWaiting),
+        ("socket_filter", EachByItself),
+        ("checksum", EachByItself),
+        ("no_listener", ToLumpsAndWaiting),
+        (LED_AWAY, EachByItself),
+        ("qdisc", ToLumps),
+        ("netfilter", ToLumps),
+        ("ingress", ToLumps),
+        ("rp_filter", EachByItself),
+        ("other_host", EachByItself),
+        ("neighbour", ToLumpsAndWaiting),
+        (DOWN, ToLumpsAndWaiting),
+        ("ttl", EachByItself),
+        ("no_route", EachByItself),
+        ("fragment", EachByItself),
+        ("softnet", ToLumpsAndWaiting),
+        ("udp_memory", ToLumpsAndWaiting),
+        ("send_buffer", ToLumpsAndWaiting),
+        ("service_queue", ToLumpsAndWaiting),
+        ("unread", ToLumpsAndWaiting),
+        ("late", ToLumpsAndWaiting),
+        ("reply_truncated", EachByItself),
+        ("reply_changed", EachByItself),
+        (UNEXPLAINED, ToLumpsAndWaiting),
+    ]
+};
 
 impl Trial {
     /// Whether our own side, or the way, disturbed it: what it says holds of no load as it was asked for.
     pub fn is_disturbed(&self) -> bool {
-        self.caveats.iter().any(|caveat| OURS.contains(&caveat.code()))
+        self.caveats.iter().any(|caveat| DISTURBING.contains(&caveat.code()))
     }
 
     /// Whether others kept the target from its CPU, and our own side and the way left the trial alone.
     pub fn is_starved_only(&self) -> bool {
-        let is_ours = |code: &str| OURS.contains(&code) && code != "loss_doubted";
+        let is_ours = |code: &str| DISTURBING.contains(&code) && code != "loss_doubted";
         self.starved_target().is_some() && !self.caveats.iter().any(|caveat| is_ours(caveat.code()))
     }
 
@@ -98,24 +112,23 @@ impl Trial {
         }
         let Disturbance { displaced, waited } = self.disturbance.unwrap_or_default();
         let kept = waited.max(self.target_kept_from_running().unwrap_or_default());
-        let at = |places: &[&str]| -> u64 {
-            let of = |place: &str| {
-                places.contains(&place)
-                    || place.strip_prefix("return_").is_some_and(|it| places.contains(&it))
-            };
+        let at = |is_of: &dyn Fn(&str) -> bool| -> u64 {
+            let of = |place: &str| is_of(place.strip_prefix("return_").unwrap_or(place));
             let all = self.lost_at.iter().flatten();
             all.filter(|(place, _)| of(place)).map(|(_, packets)| packets).sum()
         };
-        let by_lumps = self.lost().saturating_sub(at(&EACH_BY_ITSELF));
-        let by_waiting = by_lumps.saturating_sub(at(&ON_THE_WAY));
+        let exposed = |exposure| at(&|place| EXPOSURES.contains(&(place, exposure)));
+        let at = |name| at(&|place| place == name);
+        let by_lumps = self.lost().saturating_sub(exposed(Exposure::EachByItself));
+        let by_waiting = by_lumps.saturating_sub(exposed(Exposure::ToLumps));
         let starved = sent_in(kept, self.offered, self.duration).min(by_waiting);
         let touched = displaced.saturating_add(starved).min(by_lumps);
         // What was under way when a link went down is counted nowhere.
-        let down = match at(&DOWN) {
+        let down = match at(DOWN) {
             0 => 0,
-            down => down.saturating_add(at(&UNEXPLAINED)),
+            down => down.saturating_add(at(UNEXPLAINED)),
         };
-        self.lost().min(touched.saturating_add(down).saturating_add(at(&LED_AWAY)))
+        self.lost().min(touched.saturating_add(down).saturating_add(at(LED_AWAY)))
     }
 
     /// How long others may have kept the target from its CPU; `None` where nothing shows that they did.
