@@ -1,8 +1,8 @@
 //! What a search decides stays what it was: a record of an earlier version is gone on with only if the rules of
 //! today ask for the trials that it holds.
 //!
-//! `decisions.tsv` keeps a line a search. Who changes a rule on purpose makes it anew with
-//! `DROPLINE_BLESS=1 cargo test -p dropline-search --test decisions`, and says in the changelog that records of
+//! The snapshot keeps a line a search. Who changes a rule on purpose makes it anew with
+//! `INSTA_UPDATE=always cargo test -p dropline-search --test decisions`, and says in the changelog that records of
 //! before are refused by `--resume`.
 
 use dropline_search::mdr::{self, Version};
@@ -10,7 +10,6 @@ use dropline_search::mlr::{self, EffectiveDuration};
 use dropline_search::{Algorithm, Binary, Goal, Mdr, Mlr, Preset};
 use dropline_trial::{LoadRange, Rate, Ratio, Trial, TrialInput, seed};
 use std::fmt::Write as _;
-use std::path::Path;
 use std::time::Duration;
 
 const MAXIMUM: u64 = 10_000_000;
@@ -18,8 +17,13 @@ const MAXIMUM: u64 = 10_000_000;
 /// More trials than a search needs that is of any use.
 const MOST_TRIALS: usize = 400;
 
+/// A system's name, and what it loses of a trial.
+type System = (&'static str, fn(Asked) -> u64);
+/// A search that has not begun.
+type Build = fn() -> Box<dyn Algorithm>;
+
 /// Systems in whole numbers, so that no rounding of a processor's can make them differ.
-const SYSTEMS: [(&str, fn(Asked) -> u64); 11] = [
+const SYSTEMS: [System; 11] = [
     ("hard", |asked| asked.above(3_210_987)),
     ("low", |asked| asked.above(21_000)),
     ("below", |asked| asked.above(9_000)),
@@ -99,7 +103,7 @@ fn binary(goals: &[Goal]) -> Box<dyn Algorithm> {
 }
 
 /// Every algorithm with rules that stay, as users ask for it.
-const SEARCHES: [(&str, fn() -> Box<dyn Algorithm>); 12] = [
+const SEARCHES: [(&str, Build); 12] = [
     ("mlr csit", || mlr(Preset::Csit.goals(), EffectiveDuration::Elapsed)),
     ("mlr rfc2544", || mlr(Preset::Rfc2544.goals(), EffectiveDuration::Trial)),
     ("mlr tst009", || mlr(Preset::Tst009.goals(), EffectiveDuration::Trial)),
@@ -130,12 +134,7 @@ fn fingerprint(text: &str) -> u64 {
 }
 
 /// All that a search asks for, and what it says on the way and at the end, as a line.
-fn line(
-    name: &str,
-    build: fn() -> Box<dyn Algorithm>,
-    system: (&str, fn(Asked) -> u64),
-    seed: u64,
-) -> String {
+fn line(name: &str, build: Build, system: System, seed: u64) -> String {
     let (mut search, mut told, mut trials, mut seconds) = (build(), String::new(), 0, Duration::ZERO);
     while trials < MOST_TRIALS
         && let Some(input) = search.next_trial()
@@ -170,13 +169,5 @@ fn what_a_search_decides_is_what_it_always_decided() {
             lines.extend(seeds.map(|seed| line(name, build, system, seed)));
         }
     }
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/decisions.tsv");
-    if std::env::var_os("DROPLINE_BLESS").is_some() {
-        std::fs::write(&kept, lines.join("\n") + "\n").unwrap();
-    }
-    let before = std::fs::read_to_string(&kept).unwrap();
-    let differ: Vec<_> =
-        lines.iter().zip(before.lines()).filter(|(now, before)| now != before).take(5).collect();
-    assert!(differ.is_empty(), "other decisions than before, now and then: {differ:#?}");
-    assert_eq!(lines.len(), before.lines().count());
+    insta::assert_snapshot!(lines.join("\n"));
 }
