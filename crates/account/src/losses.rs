@@ -11,7 +11,7 @@ pub struct Losses {
     pub lost: u64,
     /// How they lie in time.
     pub shape: Shape,
-    /// Bursts: losses less than a millisecond apart.
+    /// Bursts: losses less than a millisecond apart, or of packets of which each came next after the last.
     pub bursts: u64,
     /// Median of the packets that a burst lost.
     pub median_burst: u64,
@@ -48,7 +48,7 @@ pub enum Shape {
     Spread,
 }
 
-/// Losses further apart are two bursts.
+/// Losses further apart are two bursts, unless no packet between them came through.
 const APART_NS: u64 = 1_000_000;
 
 impl Losses {
@@ -60,7 +60,7 @@ impl Losses {
         let (mut run, mut longest_run, mut expected) = (0u64, 0u64, usize::MAX);
         for &(at_ns, position) in lost {
             let last = bursts.last_mut().expect("there is a first one");
-            if at_ns.saturating_sub(last.to_ns) > APART_NS {
+            if at_ns.saturating_sub(last.to_ns) > APART_NS && position != expected {
                 bursts.push(Burst { from_ns: at_ns, to_ns: at_ns, packets: 1 });
             } else {
                 last.to_ns = at_ns;
@@ -139,6 +139,14 @@ mod tests {
         let spread: Vec<(u64, usize)> = (0..50u64).map(|n| (n * 20_000_000, n as usize * 7)).collect();
         let found = of(&spread, None);
         assert_eq!((found.shape, found.bursts, found.longest_run), (Shape::Spread, 50, 1));
+    }
+
+    #[test]
+    fn packets_of_a_slow_load_that_are_all_lost_for_a_while_are_one_burst() {
+        let outage: Vec<(u64, usize)> =
+            (0..300u64).map(|n| (300_000_000 + n * 2_000_000, 150 + n as usize)).collect();
+        let found = of(&outage, None);
+        assert_eq!((found.bursts, found.median_burst, found.longest.packets), (1, 300, 300));
     }
 
     #[test]

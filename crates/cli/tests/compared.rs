@@ -144,6 +144,7 @@ fn a_search_that_was_killed_is_compared_as_far_as_it_came_and_says_so() {
     bench.write("b.jsonl", &lines[..lines.len() - 1].concat());
     let json = compare(&bench, &["--json"]).json();
     assert!(codes(&json).contains(&"unfinished"), "{json}");
+    assert!(!codes(&json).contains(&"bounds_have_no_level"), "both are credible: {json}");
     assert_eq!((&json["verdict"], &json["goals"][0]["level"]), (&Value::from("regressed"), &Value::Null));
     bench.write("b.jsonl", lines[0]);
     let ended = compare(&bench, &[]);

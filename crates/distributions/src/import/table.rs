@@ -179,7 +179,17 @@ impl Columns {
             })
         };
         match wanted {
-            [value] => Ok(Self { value: find(value)?, count: None, note: None }),
+            [value] => {
+                let value = find(value)?;
+                let is_count = |name: &&String| COUNTS.contains(&name.to_ascii_lowercase().as_str());
+                let unused = names.iter().filter(|name| named && **name != names[value]).find(is_count);
+                let note = unused.map(|name| {
+                    format!(
+                        "column {name:?} was not taken for counts, and each line is one event: a second --column takes it"
+                    )
+                });
+                Ok(Self { value, count: None, note })
+            }
             [value, count] => Ok(Self { value: find(value)?, count: Some(find(count)?), note: None }),
             _ => Err(Unclear::Said("one column holds the values and another one their counts".into())),
         }

@@ -150,6 +150,9 @@ fn story(compared: &Compared) -> String {
     match (found.is_empty(), compared.verdict) {
         (false, _) => found.join(", "),
         (true, VerdictWord::Equivalent) => "no difference that matters".into(),
+        (true, _) if compared.core.verdict == VerdictWord::Equivalent => {
+            "the typical one differs by less than matters; of the others too little is known to say".into()
+        }
         (true, _) => {
             let wanders =
                 |caveat: &CaveatLine| ["alike_slices", "dependent_events"].contains(&caveat.code.as_str());

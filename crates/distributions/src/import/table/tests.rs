@@ -65,6 +65,16 @@ fn counts_are_known_by_their_name() {
 }
 
 #[test]
+fn a_column_of_counts_that_is_not_used_where_the_values_are_named_is_spoken_of() {
+    let text = "delay_us,count\n6,3\n7,1\n";
+    let alone = csv(text, &["delay_us"]).unwrap();
+    assert_eq!(cells(&alone), [(6, 1), (7, 1)]);
+    assert!(alone.notes[0].starts_with("column \"count\" was not taken for counts"), "{:?}", alone.notes);
+    let both = csv(text, &["delay_us", "count"]).unwrap();
+    assert_eq!((cells(&both), both.notes.len()), (vec![(6, 3), (7, 1)], 0));
+}
+
+#[test]
 fn where_several_columns_hold_numbers_none_is_guessed() {
     for text in ["at,latency_ms\n1,12\n2,13\n", "1,12,3\n2,13,3\n", "12,5\n13,5\n"] {
         let why = csv(text, &[]).unwrap_err().to_string();

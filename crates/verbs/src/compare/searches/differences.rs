@@ -130,6 +130,16 @@ fn about_goal(line: &MovedLine) -> Vec<CaveatLine> {
                  again with a lower --min-load or a higher --max-load"
             ),
         );
+    } else if let Some((side, _)) = [("A", &line.of_a), ("B", &line.of_b)].into_iter().find(|(_, of)| is_unfinished(of)) {
+        say(
+            "not_known_yet",
+            format!(
+                "{words}: the search of {side} did not come to its end, and its bounds are what single trials showed; resume \
+                 it (search --resume FILE, with a larger --budget if that ended it), and compare again"
+            ),
+        );
+    } else if line.of_a.is_generators() || line.of_b.is_generators() {
+        // It is not valid, which is said elsewhere.
     } else if line.of_a.level.and(line.of_b.level).is_none() {
         say(
             "bounds_have_no_level",
