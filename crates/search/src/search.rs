@@ -41,7 +41,7 @@ pub struct Search {
     is_open: bool,
     /// Trials that say more about us than about the target.
     ours: u64,
-    /// Those of them that our own side left alone: others kept the target from its CPU.
+    /// Those of them of which that is mostly so because others kept the target from its CPU.
     starved: u64,
     /// The lowest load at which the target itself failed, an entry a goal.
     failed: Vec<Option<Rate>>,
@@ -137,7 +137,7 @@ impl Search {
         let is_ours = self.goals.iter().any(void);
         if is_ours || self.goals.iter().any(died) {
             self.ours += u64::from(is_ours);
-            self.starved += u64::from(is_ours && trial.is_starved_only());
+            self.starved += u64::from(is_ours && trial.is_mostly_starved());
             self.voids += 1;
             let tries = self.voids_at.entry(trial.input.load).or_default();
             *tries += 1;
@@ -242,7 +242,7 @@ impl Search {
             if outcome.result == GoalResult::Irregular(Irregular::GeneratorLimited) {
                 let is_above = |failed: &Rate| outcome.lower.is_none_or(|lower| lower < *failed);
                 outcome.upper = self.failed[index].filter(is_above);
-                if self.starved > 0 && self.starved == self.ours {
+                if is_most(self.starved, self.ours) {
                     outcome.result = GoalResult::Irregular(Irregular::TargetStarved);
                 }
             }
@@ -264,7 +264,7 @@ fn is_most(voids: u64, trials: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dropline_trial::{Ratio, TargetActivity};
+    use dropline_trial::{Disturbance, Ratio, TargetActivity};
 
     /// Asks for one load until it has an answer, and reports it as an upper bound when bad.
     #[derive(Debug, Default)]
@@ -349,10 +349,12 @@ mod tests {
     }
 
     #[test]
-    fn where_both_were_in_the_way_it_is_the_generators_limit() {
+    fn where_the_generator_was_as_much_in_the_way_it_is_its_limit() {
         let mut search = search(Limits::default());
-        (0..VOID_TRIES).for_each(|_| search.record(&starved(400, 300)));
+        search.record(&starved(400, 300));
         search.record(&trial(900));
+        let lumps = Disturbance { displaced: 250, ..Disturbance::default() };
+        search.record(&Trial { disturbance: Some(lumps), ..starved(400, 300) });
         assert_eq!(search.outcome()[0].result, GoalResult::Irregular(Irregular::GeneratorLimited));
     }
 

@@ -219,8 +219,8 @@ pub enum NoLeash {
     /// A rule of a firewall on the way copies packets, or hands them on, past what could hold them, or sets the time to live
     /// that holds them.
     #[error(
-        "packets to {address} may not stay on this machine: a rule of a firewall on their way gives them, or copies \
-         of them, to another host, or lets routers pass them on ({rule})"
+        "packets to {address} may not stay on this machine: a rule of a firewall that they, or their replies, may meet \
+         gives them, or copies of them, to another host, or lets routers pass them on ({rule})"
     )]
     LedAway {
         /// Where packets were to go.

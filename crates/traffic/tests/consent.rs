@@ -283,13 +283,14 @@ fn no_packet_is_sent_where_a_rule_writes_another_destination_into_some_packets()
         format!("udp dport {PORT} limit rate over 1500/second ip daddr set {other}"),
         format!("udp dport {PORT} numgen random mod 100 == 7 ip daddr set {other}"),
         "meta l4proto udp @nh,128,32 set 0x0a09004d".into(),
+        format!("udp dport {PORT} limit rate over 1500/second ip saddr set {other}"),
     ] {
         let rules =
             format!("table ip dropline {{\n chain out {{ type filter hook output priority 0; {does}; }}\n}}");
         lab.client.nft(&rules).unwrap();
         let why = offered().unwrap_err();
         let is_refused = matches!(&why, UdpError::NoLeash { why: NoLeash::LedAway { .. }, .. });
-        assert!(is_refused && why.to_string().contains("destination"), "{does}: {why}");
+        assert!(is_refused && why.to_string().contains("an address that is set"), "{does}: {why}");
         lab.client.nft("delete table ip dropline").unwrap();
     }
     assert!(offered().is_ok(), "without them again");

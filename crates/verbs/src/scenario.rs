@@ -87,7 +87,7 @@ pub fn flags_of(text: &str, path: &Path, known: &[Flag]) -> Result<Vec<String>, 
             }
             if let Some(outside) = files(flag, &word).iter().find(|name| !is_of_here(name)) {
                 let what =
-                    format!("a scenario names files of the directory in which it is used alone: {outside:?}");
+                    format!("a scenario names files of the directory in which it is used alone, and no hidden ones: {outside:?}");
                 return Err(file.wrong(Some(value.span()), &what).advice(format!(
                     "it may come from elsewhere. If that file is meant, type {} on the command line",
                     if flag.kind == Kind::Place { name.to_owned() } else { format!("--{name}") }
@@ -120,10 +120,13 @@ fn files(flag: &Flag, word: &str) -> Vec<String> {
     }
 }
 
-/// Whether a file's name leads down from the current directory, and no link on its way leads out of that.
+/// Whether a file's name leads down from the current directory, no link on its way leads out of that, and no part of it is
+/// hidden: programs read such files by themselves, shells among them.
 fn is_of_here(name: &str) -> bool {
-    let is_down =
-        Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let is_down = Path::new(name).components().all(|part| match part {
+        Component::Normal(part) => !part.as_encoded_bytes().starts_with(b"."),
+        part => part == Component::CurDir,
+    });
     let leads_down = || {
         let here = Path::new(".").canonicalize().ok()?;
         Some(really(&Path::new(".").join(name))?.starts_with(here))
@@ -278,13 +281,13 @@ mod tests {
 
     #[test]
     fn a_scenario_names_no_file_outside_of_the_directory_in_which_it_is_used() {
-        for name in ["/home/me/.bashrc", "../page.html", "pages/../../page.html"] {
+        for name in ["/home/me/.bashrc", ".bash_aliases", "pages/.x/page.html", "../page.html", "pages/../../page.html"] {
             let error = read(&format!("seed = 1\nhtml = '{name}'\n"), &[]).unwrap_err();
             let text = error.to_string();
             assert!(text.contains("scenario.toml:2: a scenario names files of the directory"), "{text}");
             assert_eq!(read(&format!("html = '{name}'\n"), &["html"]).unwrap(), [""; 0], "typed, it may");
         }
-        for name in ["page.html", "./pages/page.html", "..html", "-"] {
+        for name in ["page.html", "./pages/page.html", "page..html", "-"] {
             assert_eq!(read(&format!("html = '{name}'\n"), &[]).unwrap(), [format!("--html={name}")]);
         }
     }

@@ -1,5 +1,5 @@
 //! Rules of a firewall that nothing holds packets against: they give them, or copies of them, to another host by the side of
-//! routes, write where they go into some of them, or set the time to live that keeps routers from passing them on.
+//! routes, write into some of them where they go or where replies go, or set the time to live that keeps routers from passing them on.
 //!
 //! A translation of addresses is none of these: it is the same for all packets of a flow, and each flow is asked.
 
@@ -28,10 +28,10 @@ const OF_NETWORK: u32 = 1;
 /// Families of rules that see one version alone.
 const IPV4: u8 = 2;
 const IPV6: u8 = 10;
-/// Where they have the address of their destination, and Ethernet has it.
-const TO_IPV4: Range<u32> = 16..20;
-const TO_IPV6: Range<u32> = 24..40;
-const TO_LINK: Range<u32> = 0..6;
+/// Where they have the addresses of their source, which replies go to, and of their destination; and Ethernet has them.
+const ADDRESSES_IPV4: Range<u32> = 12..20;
+const ADDRESSES_IPV6: Range<u32> = 8..40;
+const ADDRESSES_LINK: Range<u32> = 0..12;
 /// Where the two versions have the time to live, from the network header on; that of Ethernet before it may be longer by
 /// tags.
 const IN_IPV4: u32 = 8;
@@ -136,14 +136,14 @@ fn what_is_set(family: u8, settings: &[u8]) -> Option<&'static str> {
         OF_LINK => bytes.end > ETHERNET + IN_IPV6,
         _ => false,
     };
-    let sets_destination = match base {
-        OF_NETWORK => sees_4 && meets(&TO_IPV4) || sees_6 && meets(&TO_IPV6),
-        OF_LINK => meets(&TO_LINK),
+    let sets_address = match base {
+        OF_NETWORK => sees_4 && meets(&ADDRESSES_IPV4) || sees_6 && meets(&ADDRESSES_IPV6),
+        OF_LINK => meets(&ADDRESSES_LINK),
         _ => false,
     };
-    match (sets_time, sets_destination) {
+    match (sets_time, sets_address) {
         (true, _) => Some("a time to live that is set"),
-        (_, true) => Some("a destination that is set"),
+        (_, true) => Some("an address that is set"),
         _ => None,
     }
 }
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_writes_a_destination_is_told_from_one_that_reads_it_or_writes_where_packets_come_from() {
+    fn a_rule_that_writes_an_address_is_told_from_one_that_reads_it_or_writes_beside_it() {
         /// A register that is read into.
         const INTO: u16 = 1;
         let [both, device] = [1, 5];
@@ -188,20 +188,17 @@ mod tests {
         for family in [both, device, IPV4] {
             assert!(sets(family, &payload(SOURCE, OF_NETWORK, 16, 4)), "{family}");
             assert!(sets(family, &payload(SOURCE, OF_NETWORK, 18, 2)), "its end, {family}");
+            assert!(sets(family, &payload(SOURCE, OF_NETWORK, 12, 4)), "where replies go, {family}");
             assert!(!sets(family, &payload(INTO, OF_NETWORK, 16, 4)), "{family}");
         }
         for family in [both, device, IPV6] {
             assert!(sets(family, &payload(SOURCE, OF_NETWORK, 24, 16)), "{family}");
+            assert!(sets(family, &payload(SOURCE, OF_NETWORK, 8, 16)), "where replies go, {family}");
         }
-        assert!(
-            !sets(IPV4, &payload(SOURCE, OF_NETWORK, 12, 4))
-                && !sets(IPV6, &payload(SOURCE, OF_NETWORK, 8, 16))
-        );
-        assert!(
-            sets(device, &payload(SOURCE, OF_LINK, 0, 6)) && !sets(device, &payload(SOURCE, OF_LINK, 6, 6))
-        );
+        assert!(!sets(IPV4, &payload(SOURCE, OF_NETWORK, 4, 2)) && !sets(IPV6, &payload(SOURCE, OF_NETWORK, 1, 3)));
+        assert!(sets(device, &payload(SOURCE, OF_LINK, 0, 6)) && !sets(device, &payload(SOURCE, OF_LINK, 12, 2)));
         let said = of_rule(&rule(&payload(SOURCE, OF_NETWORK, 16, 4)));
-        assert_eq!(said.as_deref(), Some("a destination that is set in chain out"));
+        assert_eq!(said.as_deref(), Some("an address that is set in chain out"));
     }
 
     #[test]
@@ -227,7 +224,7 @@ mod tests {
                 && !sets(IPV6, &payload(SOURCE, OF_NETWORK, 8, 16))
         );
         assert!(
-            sets(device, &payload(SOURCE, OF_LINK, 22, 1)) && !sets(device, &payload(SOURCE, OF_LINK, 6, 8))
+            sets(device, &payload(SOURCE, OF_LINK, 22, 1)) && !sets(device, &payload(SOURCE, OF_LINK, 12, 2))
         );
     }
 

@@ -98,10 +98,16 @@ impl Trial {
         self.caveats.iter().any(|caveat| DISTURBING.contains(&caveat.code()))
     }
 
-    /// Whether others kept the target from its CPU, and our own side and the way left the trial alone.
-    pub fn is_starved_only(&self) -> bool {
-        let is_ours = |code: &str| DISTURBING.contains(&code) && code != "loss_doubted";
-        self.starved_target().is_some() && !self.caveats.iter().any(|caveat| is_ours(caveat.code()))
+    /// Whether what speaks against its loss is mostly that others kept the target from its CPU: all was offered, the way was
+    /// there, and few packets left in lumps.
+    pub fn is_mostly_starved(&self) -> bool {
+        let is_whole = self.intended.is_none_or(|intended| self.offered >= intended) && self.generator_lost == 0;
+        let of_the_way = |caveat: &Caveat| ["link_down", "rule_appeared"].contains(&caveat.code());
+        let displaced = self.disturbance.unwrap_or_default().displaced;
+        is_whole
+            && self.starved_target().is_some()
+            && 2 * displaced < self.lost_by_us()
+            && !self.caveats.iter().any(of_the_way)
     }
 
     /// Of the lost packets, how many at most may be lost by what was not the target: they, or those they met, left late
