@@ -213,7 +213,10 @@ mod tests {
         assert!(one(base, interval(0.97, 0.98, 0.99), 0.02).needed.unwrap() > 1.0);
         // A share of A, downwards too.
         assert_eq!(of(0.76, 0.3), Verdict::Equivalent);
-        assert_eq!((of(0.68, 0.3), of(1.29, 0.3), of(1.32, 0.3)), (Verdict::Regressed, Verdict::Equivalent, Verdict::Improved));
+        assert_eq!(
+            (of(0.68, 0.3), of(1.29, 0.3), of(1.32, 0.3)),
+            (Verdict::Regressed, Verdict::Equivalent, Verdict::Improved)
+        );
         assert_eq!((of(0.01, 1.0), of(1.9, 1.0)), (Verdict::Equivalent, Verdict::Equivalent));
     }
 

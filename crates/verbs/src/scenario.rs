@@ -86,8 +86,9 @@ pub fn flags_of(text: &str, path: &Path, known: &[Flag]) -> Result<Vec<String>, 
                 ));
             }
             if let Some(outside) = files(flag, &word).iter().find(|name| !is_of_here(name)) {
-                let what =
-                    format!("a scenario names files of the directory in which it is used alone, and no hidden ones: {outside:?}");
+                let what = format!(
+                    "a scenario names files of the directory in which it is used alone, and no hidden ones: {outside:?}"
+                );
                 return Err(file.wrong(Some(value.span()), &what).advice(format!(
                     "it may come from elsewhere. If that file is meant, type {} on the command line",
                     if flag.kind == Kind::Place { name.to_owned() } else { format!("--{name}") }
@@ -281,7 +282,13 @@ mod tests {
 
     #[test]
     fn a_scenario_names_no_file_outside_of_the_directory_in_which_it_is_used() {
-        for name in ["/home/me/.bashrc", ".bash_aliases", "pages/.x/page.html", "../page.html", "pages/../../page.html"] {
+        for name in [
+            "/home/me/.bashrc",
+            ".bash_aliases",
+            "pages/.x/page.html",
+            "../page.html",
+            "pages/../../page.html",
+        ] {
             let error = read(&format!("seed = 1\nhtml = '{name}'\n"), &[]).unwrap_err();
             let text = error.to_string();
             assert!(text.contains("scenario.toml:2: a scenario names files of the directory"), "{text}");

@@ -195,8 +195,13 @@ mod tests {
             assert!(sets(family, &payload(SOURCE, OF_NETWORK, 24, 16)), "{family}");
             assert!(sets(family, &payload(SOURCE, OF_NETWORK, 8, 16)), "where replies go, {family}");
         }
-        assert!(!sets(IPV4, &payload(SOURCE, OF_NETWORK, 4, 2)) && !sets(IPV6, &payload(SOURCE, OF_NETWORK, 1, 3)));
-        assert!(sets(device, &payload(SOURCE, OF_LINK, 0, 6)) && !sets(device, &payload(SOURCE, OF_LINK, 12, 2)));
+        assert!(
+            !sets(IPV4, &payload(SOURCE, OF_NETWORK, 4, 2))
+                && !sets(IPV6, &payload(SOURCE, OF_NETWORK, 1, 3))
+        );
+        assert!(
+            sets(device, &payload(SOURCE, OF_LINK, 0, 6)) && !sets(device, &payload(SOURCE, OF_LINK, 12, 2))
+        );
         let said = of_rule(&rule(&payload(SOURCE, OF_NETWORK, 16, 4)));
         assert_eq!(said.as_deref(), Some("an address that is set in chain out"));
     }

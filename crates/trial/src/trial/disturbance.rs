@@ -101,7 +101,8 @@ impl Trial {
     /// Whether what speaks against its loss is mostly that others kept the target from its CPU: all was offered, the way was
     /// there, and few packets left in lumps.
     pub fn is_mostly_starved(&self) -> bool {
-        let is_whole = self.intended.is_none_or(|intended| self.offered >= intended) && self.generator_lost == 0;
+        let is_whole =
+            self.intended.is_none_or(|intended| self.offered >= intended) && self.generator_lost == 0;
         let of_the_way = |caveat: &Caveat| ["link_down", "rule_appeared"].contains(&caveat.code());
         let displaced = self.disturbance.unwrap_or_default().displaced;
         is_whole

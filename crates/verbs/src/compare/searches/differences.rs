@@ -130,7 +130,9 @@ fn about_goal(line: &MovedLine) -> Vec<CaveatLine> {
                  again with a lower --min-load or a higher --max-load"
             ),
         );
-    } else if let Some((side, _)) = [("A", &line.of_a), ("B", &line.of_b)].into_iter().find(|(_, of)| is_unfinished(of)) {
+    } else if let Some((side, _)) =
+        [("A", &line.of_a), ("B", &line.of_b)].into_iter().find(|(_, of)| is_unfinished(of))
+    {
         say(
             "not_known_yet",
             format!(
