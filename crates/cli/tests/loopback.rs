@@ -94,15 +94,16 @@ fn a_search_brackets_a_service_whose_limit_is_known() {
     let ended = bench.run(&words);
     let json = ended.json();
     let lower = json["goals"][0]["lower_pps"].as_f64();
-    match json["goals"][0]["upper_pps"].as_f64() {
-        Some(upper) => {
-            let lower = lower.expect("500 pps can be served");
-            assert!(lower < 2100.0 && lower < upper, "[{lower}, {upper}] pps of at most 2000");
-        }
+    match (ended.code, json["goals"][0]["upper_pps"].as_f64()) {
         // Beside busy neighbours no trial may be fit to say so; that 8 kpps can be served is said in no case.
-        None => {
-            assert_eq!((ended.code, &json["goals"][0]["why"]), (Some(3), &"generator_limited".into()));
+        (Some(3), _) => {
+            let why = json["goals"][0]["why"].as_str().unwrap();
+            assert!(["generator_limited", "target_starved"].contains(&why), "{json}");
             assert!(lower.is_none_or(|lower| lower < 2100.0), "{lower:?} pps of at most 2000");
+        }
+        (code, upper) => {
+            let (lower, upper) = (lower.expect("500 pps can be served"), upper.expect("8 kpps cannot"));
+            assert!(lower < 2100.0 && lower < upper, "{code:?}: [{lower}, {upper}] pps of at most 2000");
         }
     }
     assert!(json["target_note"].as_str().unwrap().starts_with("echo, answers in "));

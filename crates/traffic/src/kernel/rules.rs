@@ -226,7 +226,7 @@ mod tests {
         }
         assert!(
             !sets(IPV4, &payload(SOURCE, OF_NETWORK, 6, 2))
-                && !sets(IPV6, &payload(SOURCE, OF_NETWORK, 8, 16))
+                && !sets(IPV6, &payload(SOURCE, OF_NETWORK, 1, 3))
         );
         assert!(
             sets(device, &payload(SOURCE, OF_LINK, 22, 1)) && !sets(device, &payload(SOURCE, OF_LINK, 12, 2))
