@@ -28,7 +28,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         LossDoubted { lost, ours }
         DelaysDoubted { delay_p90_ns, lateness_p90_ns }
         LinkDown { interface }
-        RuleAppeared { why }
+        RuleAppeared { rule }
         TargetUnreachable { error, at_ns, refused, reports }
         Outage { at_ns, for_ns, missing, offered, outages }
         ClockStepped { steps, largest_ns }

@@ -86,8 +86,8 @@ pub enum Caveat {
     },
     /// A rule of a firewall came during the trial that may lead packets, or copies of them, elsewhere.
     RuleAppeared {
-        /// Which, and what it does.
-        why: String,
+        /// What it does, and its chain.
+        rule: String,
     },
     /// The target was there and then was not: it died, or the way to it ended. What the system refused for
     /// that was not offered.

@@ -8,7 +8,7 @@ use super::reach::reach;
 use super::replies::Replies;
 use super::setup::Setup;
 use crate::closed_loop::client_processes::ClientProgram;
-use crate::error::UdpError;
+use crate::error::{NoLeash, UdpError};
 use crate::kernel::quota::Quotas;
 use crate::losses::evidence::Known;
 use crate::losses::led_away;
@@ -153,8 +153,9 @@ impl Measurer for UdpMeasurer {
         let target = self.setup.target.address;
         self.setup.still_stays().map_err(|why| UdpError::NoLeash { target, why })?;
         let mut trial = self.perform(input, whose)?;
-        if let Err(why) = self.setup.still_stays() {
-            trial.caveats.push(Caveat::RuleAppeared { why: why.to_string() });
+        // Where nothing is left to look with now, no rule was seen.
+        if let Err(NoLeash::LedAway { rule, .. }) = self.setup.still_stays() {
+            trial.caveats.push(Caveat::RuleAppeared { rule });
         }
         Ok(Trial { elapsed: begun.elapsed(), ..trial })
     }

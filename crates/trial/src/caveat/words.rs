@@ -88,10 +88,10 @@ impl fmt::Display for Caveat {
                 "the interface {interface} was switched off, or lost or found its peer, during the trial: what was lost \
                  then is not the target's doing; see to the link and measure again"
             ),
-            Self::RuleAppeared { why } => write!(
+            Self::RuleAppeared { rule } => write!(
                 f,
-                "a rule of a firewall came during the trial: {why}; what was lost may have gone that way: take the rule \
-                 away and measure again"
+                "a rule of a firewall came during the trial ({rule}): packets, or copies of them, may have gone to another \
+                 host, and what was lost too; take the rule away and measure again"
             ),
             Self::TargetUnreachable { error, at_ns, refused, reports } => write!(
                 f,
