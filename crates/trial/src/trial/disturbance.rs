@@ -47,6 +47,7 @@ fn sent_in(part: Duration, offered: u64, duration: Duration) -> u64 {
 
 /// Places of a loss that is neither the target's nor the load's doing.
 const DOWN: &str = "link_down";
+const WENT_WITH_IT: [&str; 2] = ["no_route", "neighbour"];
 const LED_AWAY: &str = "led_away";
 const UNEXPLAINED: &str = "unexplained";
 
@@ -130,8 +131,10 @@ impl Trial {
         let by_waiting = by_lumps.saturating_sub(exposed(Exposure::ToLumps));
         let starved = sent_in(kept, self.offered, self.duration).min(by_waiting);
         let touched = displaced.saturating_add(starved).min(by_lumps);
-        // What was under way when a link went down is counted nowhere.
-        let down = match at(DOWN) {
+        let has_fallen = self.caveats.iter().any(|caveat| matches!(caveat, Caveat::LinkDown { .. }));
+        // Its routes and its neighbours went with it; what was under way just then is counted nowhere.
+        let with_it = if has_fallen { WENT_WITH_IT.map(at).iter().sum() } else { 0 };
+        let down = match at(DOWN).saturating_add(with_it) {
             0 => 0,
             down => down.saturating_add(at(UNEXPLAINED)),
         };
@@ -286,6 +289,18 @@ mod tests {
         assert_eq!(at("unexplained").lost_by_target(), 100);
         let places = [("link_down".to_owned(), 80), ("unexplained".to_owned(), 4)].into();
         assert_eq!(Trial { lost_at: Some(places), ..trial(100, 0, 0) }.lost_by_target(), 16);
+    }
+
+    #[test]
+    fn routes_and_neighbours_that_a_link_took_with_it_are_nobodys_overload() {
+        let fallen = || vec![Caveat::LinkDown { interface: "lo".into() }];
+        for place in ["no_route", "return_no_route", "neighbour", "return_neighbour"] {
+            let places =
+                [(place.to_owned(), 4), ("unexplained".to_owned(), 1), ("receive_buffer".to_owned(), 3)];
+            let at = |caveats| Trial { lost_at: Some(places.clone().into()), caveats, ..trial(8, 0, 0) };
+            assert_eq!(at(fallen()).lost_by_target(), 3, "{place}");
+            assert_eq!(at(Vec::new()).lost_by_target(), 8, "{place}, and every link stayed");
+        }
     }
 
     #[test]
