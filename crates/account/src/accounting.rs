@@ -36,6 +36,8 @@ pub struct Outcome {
     pub refused: u64,
     /// Of those, by a full queueing discipline (ENOBUFS); and those that were sent again after it had refused them.
     pub refused_by_queue: u64,
+    /// Of those, for want of a route (ENETUNREACH).
+    pub refused_without_route: u64,
     /// What the target's program counted of this trial; `None` if it cannot be asked.
     pub target: Option<TargetCounts>,
     /// Packets that still waited at the target's sockets at the end, or when these were closed.
@@ -247,11 +249,11 @@ impl Hearing<'_> {
     /// send buffer raises Udp.SndbufErrors too, and so does whatever else refuses a socket that once waited for room
     /// (SOCK_NOSPACE): what is in both counters is the one or the other, and only the kernel's reasons can tell.
     fn refused_replies(&mut self, space: &Space, dropped: u64) {
-        let (refused, refused_by_queue) = match space.role {
-            Role::Both => (self.outcome.refused, self.outcome.refused_by_queue),
-            _ => (0, 0),
-        };
-        self.take(Site::back(Place::NoRoute), space.stack.out_no_routes);
+        // Where the target has our own counters, they count what was refused to us too.
+        let ours = if space.role == Role::Both { self.outcome } else { &Outcome::default() };
+        let &Outcome { refused, refused_by_queue, refused_without_route, .. } = ours;
+        let without_route = space.stack.out_no_routes.saturating_sub(refused_without_route);
+        self.take(Site::back(Place::NoRoute), without_route);
         let discards = space.stack.out_discards.saturating_sub(dropped).saturating_sub(refused);
         let errors = space.stack.send_buffer_errors.saturating_sub(dropped).saturating_sub(refused_by_queue);
         let either = errors.min(discards);

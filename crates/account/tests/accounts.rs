@@ -105,6 +105,18 @@ fn a_refused_send_is_not_lost_in_the_queue_that_refused_it() {
 }
 
 #[test]
+fn a_send_that_was_refused_for_want_of_a_route_is_no_lost_reply() {
+    let stack = Stack { out_no_routes: 124, ..Stack::default() };
+    let outcome = Outcome { refused: 120, refused_without_route: 120, ..echo(880, 866) };
+    let of = |role| {
+        let grown = Snapshot { spaces: vec![space(role, stack, vec![])], ..Snapshot::default() };
+        account(&outcome, &grown)
+    };
+    assert_eq!(at(&of(Role::Both)), [("return_no_route", 4), ("unexplained", 10)]);
+    assert_eq!(at(&of(Role::Far)), [("return_no_route", 14)], "a namespace of its own counts none of ours");
+}
+
+#[test]
 fn a_targets_own_counts_tell_the_ways_apart() {
     // Of 1000: 100 never came, 200 found its queue full, 50 wait in it, 650 were answered, 600 came back.
     let counts = TargetCounts { received: 900, served: 650, dropped_queue: 200 };
@@ -354,14 +366,15 @@ fn target_counts() -> impl Strategy<Value = TargetCounts> {
 
 fn outcome() -> impl Strategy<Value = Outcome> {
     let counts = prop::option::of(target_counts());
-    (prop::array::uniform10(counter()), counts, any::<[bool; 2]>()).prop_map(
-        |(c, target, [closed, one_way])| Outcome {
+    ((prop::array::uniform10(counter()), counter()), counts, any::<[bool; 2]>()).prop_map(
+        |((c, refused_without_route), target, [closed, one_way])| Outcome {
             offered: c[0],
             forwarded: c[1],
             generator_lost: c[2],
             late: c[3],
             refused: c[4],
             refused_by_queue: c[5],
+            refused_without_route,
             target,
             unread: c[6],
             reply_truncated: c[7],

@@ -189,8 +189,8 @@ pub fn failure(why: &UdpError) -> Failure {
             failure.advice("a firewall rule of this machine forbids it, or the address is a broadcast one")
         }
         UdpError::Unreachable { .. } => failure.advice(
-            "there is no route to it, or a rule of a firewall leads packets to it elsewhere and none is let follow: check \
-             the address,  ip route  and  nft list ruleset",
+            "there is no route to it (its link, or loopback, may be down), or a rule of a firewall leads packets to it \
+             elsewhere and none is let follow: check the address,  ip link,  ip route  and  nft list ruleset",
         ),
         _ => failure,
     }

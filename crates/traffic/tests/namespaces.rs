@@ -171,6 +171,39 @@ fn loopback_that_is_down_for_a_while_during_a_trial_is_said_and_is_nobodys_loss(
 }
 
 #[test]
+fn a_link_that_is_down_between_two_trials_is_waited_for() {
+    let namespace = match dropline_lab::Namespace::new("lo-between") {
+        Ok(namespace) => namespace,
+        Err(why) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "CI cannot make namespaces: {why}");
+            eprintln!("skipped: {why}");
+            return;
+        }
+    };
+    let switch = |to| namespace.ip(&["link", "set", "dev", "lo", to]).unwrap();
+    switch("up");
+    let responder = namespace.run(|| Responder::default().start()).unwrap().unwrap();
+    let input = TrialInput { load: Rate::pps(1_000.0).unwrap(), duration: Duration::from_millis(200) };
+    let target = UdpTarget { address: responder.address(), reply: Reply::Echo };
+    let (profile, options) = (TrafficProfile::default(), MeasurerOptions::default());
+    let trials = namespace.run(|| {
+        let mut measurer = UdpMeasurer::new(target, profile, options, 1, Arc::default(), None).unwrap();
+        let before = measurer.measure(input);
+        switch("down");
+        let again = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(300));
+                switch("up");
+            });
+            measurer.measure(input)
+        });
+        [before, again].map(|trial| trial.map(|trial| (trial.number, trial.forwarded)))
+    });
+    let [before, again] = trials.unwrap();
+    assert_eq!((before.unwrap(), again.unwrap()), ((1, 200), (2, 200)));
+}
+
+#[test]
 #[ignore = "a part that other tests play"]
 fn serves_in_a_namespace() {
     if !part::is_asked_for("serves_in_a_namespace") {

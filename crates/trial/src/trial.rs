@@ -76,6 +76,9 @@ pub struct Trial {
     pub caveats: Vec<Caveat>,
 }
 
+/// A load is what was asked for where it lacks no more than one packet of so many.
+const AS_ASKED: u64 = 100_000;
+
 impl Trial {
     /// A trial with nothing counted yet.
     pub fn new(number: u64, input: TrialInput, seed: u64) -> Self {
@@ -137,11 +140,14 @@ impl Trial {
 
     /// Whether more than `ratio` of what was intended did not come back (RFC 9971: a bad trial).
     ///
-    /// A trial that intended nothing is judged by what was offered, one that offered nothing is bad.
+    /// A trial that intended nothing is judged by what was offered, one that offered nothing is bad. Where no more than one
+    /// packet of a hundred thousand was not offered, the load is the one that was asked for, and these are not missed.
     pub fn exceeds(&self, ratio: Ratio) -> bool {
         match (self.undelivered(), self.intended) {
             (Some(undelivered), Some(intended)) if intended > 0 => {
-                ratio.is_exceeded_by(undelivered, intended)
+                let short = intended.saturating_sub(self.offered);
+                let forgiven = if short <= intended / AS_ASKED { short } else { 0 };
+                ratio.is_exceeded_by(undelivered.saturating_sub(forgiven), intended)
             }
             _ => ratio.is_exceeded_by(self.lost(), self.offered) || self.offered == 0,
         }
@@ -285,5 +291,21 @@ mod tests {
         let silent = trial(1000, 0, 0, 0);
         assert_eq!(silent.loss_ratio(), None);
         assert!(silent.is_void_at(Ratio::ZERO));
+    }
+
+    #[test]
+    fn a_load_that_lacks_one_packet_of_a_hundred_thousand_is_the_one_that_was_asked_for() {
+        for (intended, offered, is_void) in [
+            (1_000_000, 999_999, false),
+            (1_000_000, 999_990, false),
+            (1_000_000, 999_989, true),
+            (1_000, 999, true),
+        ] {
+            let all_came_back = trial(intended, offered, offered, 0);
+            assert_eq!(all_came_back.is_void_at(Ratio::ZERO), is_void, "{offered} of {intended}");
+            assert_eq!(all_came_back.exceeds(Ratio::ZERO), is_void);
+            let one_was_lost = trial(intended, offered, offered - 1, 0);
+            assert!(one_was_lost.exceeds(Ratio::ZERO), "{offered} of {intended}: the target lost one");
+        }
     }
 }

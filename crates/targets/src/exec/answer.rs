@@ -204,7 +204,7 @@ impl Answer {
             (
                 "the sum of the slices' \"duration_s\"",
                 slices,
-                "\"duration_s\"",
+                "\"duration_s\" and a hundredth",
                 self.duration.saturating_add(self.duration / 100),
             ),
         ] {

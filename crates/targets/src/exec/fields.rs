@@ -110,7 +110,7 @@ impl Fields {
 
     /// The same where it may be absent.
     pub(super) fn optional_seconds(&self, name: &str) -> Result<Option<Duration>, FieldError> {
-        self.get(name, "a number of seconds above 0", |value| {
+        self.get(name, "a number of seconds above 0 and below 1.8e19", |value| {
             let time = Duration::try_from_secs_f64(value.as_f64()?).ok()?;
             (!time.is_zero()).then_some(time)
         })

@@ -199,6 +199,7 @@ impl Evidence {
             reply_changed: trial.reply_changed.unwrap_or(0),
             refused: trial.refused.values().sum(),
             refused_by_queue: refused("ENOBUFS") + resent,
+            refused_without_route: refused("ENETUNREACH"),
             target: counted.map(|counts| TargetCounts {
                 received: counts.received,
                 served: counts.served,

@@ -46,7 +46,14 @@ pub struct UdpMeasurer {
     packets: Option<PacketTimes>,
     trains: Trains,
     resent: u64,
+    /// Whether a trial was performed.
+    was_reached: bool,
 }
+
+/// So long a trial waits for a link that was there in the one before.
+const LINK_RETURNS: Duration = Duration::from_secs(5);
+/// And looks so often.
+const LINK_IS_ASKED_FOR: Duration = Duration::from_millis(20);
 
 impl UdpMeasurer {
     /// Opens the sockets. The next trial is number `first_trial`; setting `stop` ends a trial as soon as what is under
@@ -89,6 +96,7 @@ impl UdpMeasurer {
             packets: None,
             trains: Trains::default(),
             resent: 0,
+            was_reached: false,
             setup,
         })
     }
@@ -152,7 +160,8 @@ impl Measurer for UdpMeasurer {
         }
         let target = self.setup.target.address;
         self.setup.still_stays().map_err(|why| UdpError::NoLeash { target, why })?;
-        let mut trial = self.perform(input, whose)?;
+        let mut trial = self.perform_once_there(input, whose)?;
+        self.was_reached = true;
         // Where nothing is left to look with now, no rule was seen.
         if let Err(NoLeash::LedAway { rule, .. }) = self.setup.still_stays() {
             trial.caveats.push(Caveat::RuleAppeared { rule });
@@ -166,6 +175,21 @@ impl Measurer for UdpMeasurer {
 }
 
 impl UdpMeasurer {
+    /// A trial, once there is a way to the target again: a link that is down between two trials comes back mostly.
+    fn perform_once_there(&mut self, input: TrialInput, whose: Whose) -> Result<Trial, UdpError> {
+        let until = Instant::now() + LINK_RETURNS;
+        loop {
+            match self.perform(input, whose) {
+                Err(UdpError::Unreachable { .. })
+                    if self.was_reached && Instant::now() < until && !self.setup.is_stopped() =>
+                {
+                    std::thread::sleep(LINK_IS_ASKED_FOR);
+                }
+                performed => return performed,
+            }
+        }
+    }
+
     /// A trial, but for what it cost.
     fn perform(&mut self, input: TrialInput, whose: Whose) -> Result<Trial, UdpError> {
         let mut trial = Trial::new(whose.number, input, self.setup.profile.trial_seed(whose.number));
