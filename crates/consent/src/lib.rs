@@ -5,6 +5,7 @@
 
 use dropline_failure::Failure;
 use dropline_traffic::{Detour, Leash, NoLeash};
+use std::io;
 use std::net::SocketAddr;
 
 /// Nothing sends load to a host that did not consent, and consent of another host cannot be had yet.
@@ -40,6 +41,14 @@ pub fn refused(target: &str, why: &NoLeash) -> Failure {
               address"
             .into(),
     })
+}
+
+/// Why no socket was connected to a target, with what to do.
+pub fn not_connected(target: SocketAddr, why: &io::Error) -> Failure {
+    match NoLeash::inside(why) {
+        Some(why) => refused(&target.to_string(), why),
+        None => Failure::environment(format!("cannot send to {target}: {why}")),
+    }
 }
 
 /// What to do about that which leads packets elsewhere.

@@ -155,6 +155,14 @@ impl UdpError {
         }
     }
 
+    /// What an error of holding a socket that was to be connected to `target` means.
+    pub(crate) fn of_holding(source: io::Error, target: SocketAddr, payload: u32) -> Self {
+        match NoLeash::inside(&source) {
+            Some(why) => Self::NoLeash { target, why: why.clone() },
+            None => Self::of_socket(source, target, 0, payload),
+        }
+    }
+
     pub(crate) fn system(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::System { doing, source }
     }
@@ -253,6 +261,11 @@ pub enum NoLeash {
 }
 
 impl NoLeash {
+    /// The one that an error of holding a socket is of.
+    pub fn inside(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
+
     /// What leads packets elsewhere, where that was seen.
     pub(crate) fn leads(self) -> Option<String> {
         match self {

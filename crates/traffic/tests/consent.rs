@@ -575,7 +575,12 @@ fn no_packet_is_sent_by_a_route_over_a_gateway_that_is_another_host() {
     // Of two routes over one interface only a socket that is bound to it has the second.
     lab.client.ip(&["route", "del", &to]).unwrap();
     lab.client.ip(&["route", "add", &to, "via", "10.9.0.9", "dev", Pair::NEAR, "table", "100"]).unwrap();
-    for rule in [&["oif", Pair::NEAR][..], &["ipproto", "udp"]] {
+    for rule in [
+        &["oif", Pair::NEAR][..],
+        &["ipproto", "udp", "dport", "7007"],
+        &["from", "10.9.0.1"],
+        &["ipproto", "udp"],
+    ] {
         let rule = [&["pref", "5"][..], rule, &["lookup", "100"]].concat();
         lab.client.ip(&[&["rule", "add"], &rule[..]].concat()).unwrap();
         assert_refused(&lab.client, lab.target_address, &stranger, "", &rule.join(" "));
@@ -695,5 +700,28 @@ fn no_packet_is_sent_where_a_policy_of_ipsec_may_put_it_into_another() {
         let how = if how.len() > template.len() { &order[..] } else { how };
         policy(of, how).unwrap();
         assert!(is_measured(lab.target_address), "{of:?} {how:?}");
+    }
+}
+
+#[test]
+fn no_packet_is_sent_where_a_rule_of_routing_leads_its_reply_away() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let _here = serve(&lab.client, Ipv4Addr::UNSPECIFIED);
+    let own = [Ipv4Addr::LOCALHOST, lab.client_address];
+    lab.client.set("net.ipv4.conf.all.route_localnet", "1").unwrap();
+    lab.client.ip(&["route", "add", "default", "via", "10.9.0.2", "table", "100"]).unwrap();
+    lab.client.ip(&["rule", "add", "pref", "10", "lookup", "local"]).unwrap();
+    lab.client.ip(&["rule", "del", "pref", "0"]).unwrap();
+    for address in own {
+        assert!(offer(&lab.client, address).is_ok(), "{address} without a rule");
+    }
+    for rule in ["sport", "dport"] {
+        let port = if rule == "sport" { "7007" } else { "1024-65000" };
+        let rule = ["pref", "5", "ipproto", "udp", rule, port, "lookup", "100"];
+        lab.client.ip(&[&["rule", "add"], &rule[..]].concat()).unwrap();
+        for address in own {
+            assert_refused(&lab.client, address, &lab.target, "a rule of routing", &rule.join(" "));
+        }
+        lab.client.ip(&[&["rule", "del"], &rule[..]].concat()).unwrap();
     }
 }
