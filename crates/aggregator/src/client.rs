@@ -2,9 +2,9 @@
 
 use super::address::host_and_port;
 use super::wire::{REQUEST, Report, ReportError};
-use dropline_consent::consent;
+use dropline_consent::{consent, not_connected};
 use dropline_failure::Failure;
-use dropline_traffic::{Leash, Whereabouts};
+use dropline_traffic::{Leash, NoLeash, Whereabouts};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _, UdpSocket};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -60,6 +60,11 @@ pub enum AskError {
 
 impl From<AskError> for Failure {
     fn from(why: AskError) -> Self {
+        if let AskError::System { target, source } = &why
+            && NoLeash::inside(source).is_some()
+        {
+            return not_connected(*target, source);
+        }
         let failure = Self::environment(&why);
         match why {
             AskError::Closed(target) => failure

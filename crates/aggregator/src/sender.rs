@@ -2,7 +2,7 @@
 
 use super::client::connect;
 use super::wire::{Heartbeat, PACKET_BYTES};
-use dropline_consent::consent;
+use dropline_consent::{consent, not_connected};
 use dropline_failure::Failure;
 use dropline_stats::Histogram;
 use dropline_traffic::datagrams::{MOST, Outbox, errno_name};
@@ -75,8 +75,7 @@ impl Sending {
     /// If the target did not consent, or the system gives no socket, or forbids sending there.
     pub fn run(&self, stop: &AtomicBool) -> Result<Sent, Failure> {
         consent(self.target)?;
-        let socket = connect(self.target)
-            .map_err(|why| Failure::environment(format!("cannot send to {}: {why}", self.target)))?;
+        let socket = connect(self.target).map_err(|why| not_connected(self.target, &why))?;
         socket.set_nonblocking(true).map_err(Failure::environment)?;
         let departures = Departures::new(self);
         let mut sent = offer(&socket, departures, None, stop, |_, _| {})

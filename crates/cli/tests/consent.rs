@@ -6,7 +6,7 @@
 mod command;
 
 use command::Bench;
-use dropline_lab::{End, Namespace, Pair, built_or_skipped, connect};
+use dropline_lab::{Bridged, End, Namespace, Pair, built_or_skipped, connect};
 
 /// A host that is on the way out and nobody's: its packets would leave by `near`.
 const ELSEWHERE: &str = "203.0.113.5";
@@ -197,4 +197,65 @@ fn a_rule_that_leads_some_streams_elsewhere_is_refused_and_is_not_the_targets_lo
     lab.client.nft(&chain("output", "udp sport 4000-4004")).unwrap();
     let (code, errors) = trial(one_way, "--send=auto");
     assert!(code == Some(4) && errors.contains("firewall"), "{errors}");
+}
+
+/// Packets that came to a namespace's IP layer.
+fn got(namespace: &Namespace) -> u64 {
+    let tables = namespace.run(|| std::fs::read_to_string("/proc/thread-self/net/snmp").unwrap()).unwrap();
+    let counts = tables.lines().filter(|line| line.starts_with("Ip:")).nth(1).unwrap();
+    counts.split_whitespace().nth(3).unwrap().parse().unwrap()
+}
+
+#[test]
+fn no_verb_sends_a_packet_that_another_host_on_the_way_would_get() {
+    let Some(lab) = built_or_skipped(Bridged::new()) else { return };
+    let Some(stranger) = built_or_skipped(Namespace::new("stranger")) else { return };
+    connect(
+        End { namespace: &stranger, device: "near", address: Some("10.9.0.9/24") },
+        End { namespace: &lab.bridge, device: "to-stranger", address: None },
+    )
+    .unwrap();
+    lab.bridge.ip(&["link", "set", "dev", "to-stranger", "master", "bridge"]).unwrap();
+    let said = stranger.ip(&["-o", "link", "show", "dev", "near"]).unwrap();
+    let hardware = said.split("link/ether ").nth(1).unwrap().split(' ').next().unwrap();
+    let bench = Bench::new();
+    let address = format!("{}:9060", lab.target_address);
+    let [udp, heartbeat] = ["udp", "heartbeat"].map(|kind| format!("{kind}://{address}"));
+    let none = format!("{udp}?reply=none");
+    let neighbour = ["10.9.0.2", "lladdr", hardware, "dev", "near"];
+    let route = ["10.9.0.2", "via", "10.9.0.9", "dev", "near"];
+    let rule = ["pref", "5", "ipproto", "udp", "dport", "9060", "lookup", "100"];
+    let to = [&route[..], &["table", "100"]].concat();
+    lab.client.ip(&[&["route", "add"], &to[..]].concat()).unwrap();
+    for (kind, way, shown) in
+        [("neigh", &neighbour[..], "ip neigh"), ("route", &route, "ip route get"), ("rule", &rule, "ip rule")]
+    {
+        lab.client.ip(&[&[kind, "add"], way].concat()).unwrap();
+        for words in [
+            &["trial", &udp, "--load=1kpps", "--duration=100ms", "-o", "-"][..],
+            &["trial", &none, "--load=1kpps", "--duration=100ms", "-o", "-"],
+            &["trial", &heartbeat, "--load=1kpps", "--duration=100ms", "-o", "-"],
+            &["search", &udp, "-o", "-"],
+            &["doctor", &udp],
+            &["heartbeat", "send", &address, "--once"],
+            &["heartbeat", "send", &address, "--rate=10pps", "--duration=100ms"],
+            &["heartbeat", "report", &address],
+            &["heartbeat", "watch", &address, "--duration=100ms"],
+        ] {
+            let before = got(&stranger);
+            let output = lab.client.run(|| bench.command(words).output()).unwrap().unwrap();
+            assert_eq!(got(&stranger), before, "{way:?} {words:?} sent something");
+            // What only a socket meets is a finding of the doctor, and no answer to a watch.
+            let code = match words {
+                ["doctor", ..] if kind == "rule" => 3,
+                ["heartbeat", "watch", ..] if kind == "rule" => continue,
+                _ => 4,
+            };
+            let says = [output.stdout, output.stderr].concat();
+            let says = String::from_utf8_lossy(&says);
+            assert_eq!(output.status.code(), Some(code), "{way:?} {words:?}: {says}");
+            assert!(says.contains("refused: ") && says.contains(shown), "{way:?} {words:?}: {says}");
+        }
+        lab.client.ip(&[&[kind, "del"], way].concat()).unwrap();
+    }
 }

@@ -4,7 +4,8 @@
 //! Start reading at [`consent`]; what leads where is told by [`Leash`].
 
 use dropline_failure::Failure;
-use dropline_traffic::{Leash, NoLeash};
+use dropline_traffic::{Detour, Leash, NoLeash};
+use std::io;
 use std::net::SocketAddr;
 
 /// Nothing sends load to a host that did not consent, and consent of another host cannot be had yet.
@@ -35,8 +36,44 @@ pub fn refused(target: &str, why: &NoLeash) -> Failure {
         NoLeash::LedAway { .. } => "no load is sent to a host that did not consent, and no copy of it; remove that rule \
               (nft list ruleset or iptables-save shows it), or measure in a network namespace without it"
             .into(),
+        NoLeash::Diverted { by, .. } => mended(by),
         _ => "no load is sent to a host that did not consent; run dropline on that host, against its own \
               address"
             .into(),
     })
+}
+
+/// Why no socket was connected to a target, with what to do.
+pub fn not_connected(target: SocketAddr, why: &io::Error) -> Failure {
+    match NoLeash::inside(why) {
+        Some(why) => refused(&target.to_string(), why),
+        None => Failure::environment(format!("cannot send to {target}: {why}")),
+    }
+}
+
+/// What to do about that which leads packets elsewhere.
+fn mended(by: &Detour) -> String {
+    let what = match by {
+        Detour::Gateway(_) => {
+            "let the route lead straight to the address, or by way of one that its namespace has at the interface where the \
+             packets come in ( ip route get  shows it)"
+        }
+        Detour::Encapsulation => {
+            "take the encapsulation away from the route ( ip route get  shows it), or measure in a network namespace without it"
+        }
+        Detour::Policy(_) => {
+            "take the policy away ( ip xfrm policy  shows it), or measure in a network namespace without it"
+        }
+        Detour::Neighbour { .. } => {
+            "delete that entry ( ip neigh  shows it): the kernel then asks again who has the address"
+        }
+        Detour::Rule => {
+            "take the rule away ( ip rule  shows it), or measure in a network namespace without it"
+        }
+        _ => {
+            "name the address that it leads to, or run dropline in a control group without that program ( bpftool cgroup tree  \
+             shows it)"
+        }
+    };
+    format!("no load is sent to a host that did not consent; {what}")
 }

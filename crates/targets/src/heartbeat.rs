@@ -9,7 +9,7 @@ use dropline_aggregator::address::host_and_port;
 use dropline_aggregator::client::{Answer, ask, connect};
 use dropline_aggregator::sender::{Sent, offer};
 use dropline_aggregator::wire::{Heartbeat, VARIABLES};
-use dropline_consent::consent;
+use dropline_consent::{consent, not_connected};
 use dropline_failure::Failure;
 use dropline_traffic::TargetSocket;
 use dropline_traffic::datagrams::MOST;
@@ -86,7 +86,7 @@ impl Measurer for Heartbeats {
         let number = self.next;
         self.next += 1;
         let seed = self.profile.trial_seed(number);
-        let socket = connect(self.address).map_err(Failure::environment)?;
+        let socket = connect(self.address).map_err(|why| not_connected(self.address, &why))?;
         socket.set_nonblocking(true).map_err(Failure::environment)?;
         let before = self.look()?.drops;
 

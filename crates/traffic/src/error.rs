@@ -155,6 +155,14 @@ impl UdpError {
         }
     }
 
+    /// What an error of holding a socket that was to be connected to `target` means.
+    pub(crate) fn of_holding(source: io::Error, target: SocketAddr, payload: u32) -> Self {
+        match NoLeash::inside(&source) {
+            Some(why) => Self::NoLeash { target, why: why.clone() },
+            None => Self::of_socket(source, target, 0, payload),
+        }
+    }
+
     pub(crate) fn system(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::System { doing, source }
     }
@@ -228,6 +236,14 @@ pub enum NoLeash {
         /// What the rule does, and its chain.
         rule: String,
     },
+    /// A way leads them, as it stands now, past the namespace that has the address.
+    #[error("packets to {address} do not stay on this machine for certain: {by}")]
+    Diverted {
+        /// Where packets were to go.
+        address: IpAddr,
+        /// What leads them.
+        by: Detour,
+    },
     /// The system had no thread, no file or no memory left to look with.
     #[error("whether packets to {address} stay on this machine could not be found out: {why}")]
     NotLooked {
@@ -242,6 +258,58 @@ pub enum NoLeash {
          not reach it"
     )]
     Loose(IpAddr),
+}
+
+impl NoLeash {
+    /// The one that an error of holding a socket is of.
+    pub fn inside(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
+
+    /// What leads packets elsewhere, where that was seen.
+    pub(crate) fn leads(self) -> Option<String> {
+        match self {
+            Self::LedAway { rule, .. } => Some(rule),
+            Self::Diverted { by, .. } => Some(by.to_string()),
+            _ => None,
+        }
+    }
+}
+
+/// What leads packets elsewhere than to whoever has their address.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Detour {
+    /// A router that is not where the address is.
+    #[error(
+        "their route goes by way of {0}, and the namespace that they are for does not have that address there"
+    )]
+    Gateway(IpAddr),
+    /// Another packet around each of them.
+    #[error("their route puts them into other packets (an encapsulation), and where those go is not known")]
+    Encapsulation,
+    /// IPsec.
+    #[error("a policy of IPsec for {0} may put them into other packets, and where those go is not known")]
+    Policy(String),
+    /// An entry in the table of neighbours.
+    #[error(
+        "the hardware address of their next hop {hop} is taken to be {hardware}, and no interface of the namespace that they \
+         are for has that"
+    )]
+    Neighbour {
+        /// Whose it is taken to be.
+        hop: IpAddr,
+        /// As it is written.
+        hardware: String,
+    },
+    /// A rule of routing for some of them.
+    #[error(
+        "a rule of routing for some ports, protocols or sources leads them, or replies to them, another way"
+    )]
+    Rule,
+    /// A program at a control group writes another address into what is connected.
+    #[error("a socket that is connected to it is led to {0} instead, by a program at a control group (eBPF)")]
+    Connected(SocketAddr),
 }
 
 /// Why the embedded target could not be started.

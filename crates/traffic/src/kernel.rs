@@ -14,4 +14,5 @@ pub(crate) mod seen;
 pub(crate) mod segment;
 pub(crate) mod socket_table;
 pub mod tables;
+pub(crate) mod transforms;
 pub(crate) mod view;

@@ -3,7 +3,7 @@
 use super::netlink::{Attributes, Message, Netlink, Request, double, half, text, word};
 use std::collections::BTreeMap;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// One interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub struct Link {
     pub index: u32,
     /// Its name.
     pub name: String,
+    /// Its hardware address; empty if it has none.
+    pub hardware: Vec<u8>,
     /// Switched on.
     pub on: bool,
     /// Switched on, and what it leads to is there.
@@ -69,6 +71,29 @@ pub struct Route {
     pub through: Option<u32>,
     /// The next hop, where it is not the address itself.
     pub gateway: Option<IpAddr>,
+    /// Whether packets are put into others on it, whose way is another.
+    pub encapsulated: bool,
+}
+
+/// Packets whose way is asked for. What is not told of them (no port is 0) is met by no rule that tells packets by it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flow {
+    /// Where they come from; `None`: where the kernel likes.
+    pub(crate) from: Option<SocketAddr>,
+    pub(crate) to: SocketAddr,
+    /// The interface that their socket is bound to.
+    pub(crate) through: Option<u32>,
+}
+
+/// A next hop, as the table of neighbours has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Neighbour {
+    /// Whether its hardware address is known.
+    pub(crate) found: bool,
+    /// That; empty where it is not known, or there is none.
+    pub(crate) hardware: Vec<u8>,
+    /// Whether somebody wrote it there: nobody was asked for it.
+    pub(crate) written: bool,
 }
 
 const NEW_LINK: u16 = 16;
@@ -119,12 +144,26 @@ pub(crate) fn qdiscs(netlink: &mut Netlink) -> io::Result<Vec<Qdisc>> {
     Ok(qdiscs)
 }
 
-/// The way to `address`.
-pub(crate) fn route(netlink: &mut Netlink, address: IpAddr) -> io::Result<Option<Route>> {
-    let (family, bytes) = written(address);
-    let fixed = [family, (bytes.len() * 8) as u8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+/// The way of UDP packets.
+pub(crate) fn route(netlink: &mut Netlink, flow: &Flow) -> io::Result<Option<Route>> {
+    let (family, to) = written(flow.to.ip());
+    let from = flow.from.map(|from| written(from.ip()).1);
+    let bits = |address: &[u8]| (address.len() * 8) as u8;
+    let mut fixed = [0; 12];
+    (fixed[0], fixed[1], fixed[2]) = (family, bits(&to), from.as_deref().map_or(0, bits));
+    let ports = [(28, flow.from.map_or(0, |from| from.port())), (29, flow.to.port())];
+    let mut request = Request::one(GET_ROUTE, &fixed).with(1, &to).with(27, &[libc::IPPROTO_UDP as u8]);
+    for (kind, port) in ports.into_iter().filter(|(_, port)| *port != 0) {
+        request = request.with(kind, &port.to_be_bytes());
+    }
+    if let Some(from) = from {
+        request = request.with(2, &from);
+    }
+    if let Some(through) = flow.through {
+        request = request.with(4, &through.to_ne_bytes());
+    }
     let mut route = None;
-    netlink.ask(&Request::one(GET_ROUTE, &fixed).with(1, &bytes), |message| route = Route::read(message))?;
+    netlink.ask(&request, |message| route = Route::read(message))?;
     Ok(route)
 }
 
@@ -142,17 +181,20 @@ pub(crate) fn has_address(netlink: &mut Netlink, index: u32, address: IpAddr) ->
     Ok(found)
 }
 
-/// Whether the hardware address of a next hop is known; `None` if the kernel never asked for it.
-pub(crate) fn neighbour(netlink: &mut Netlink, through: u32, address: IpAddr) -> Option<bool> {
+/// What the table of neighbours says of a next hop; an error if the kernel never asked for it.
+pub(crate) fn neighbour(
+    netlink: &mut Netlink,
+    through: u32,
+    address: IpAddr,
+) -> io::Result<Option<Neighbour>> {
     let (family, bytes) = written(address);
     let mut fixed = [0; 12];
     fixed[0] = family;
     fixed[4..8].copy_from_slice(&through.to_ne_bytes());
     let mut found = None;
-    netlink
-        .ask(&Request::one(GET_NEIGHBOUR, &fixed).with(1, &bytes), |message| found = neighbour_read(message))
-        .ok()?;
-    found
+    let request = Request::one(GET_NEIGHBOUR, &fixed).with(1, &bytes);
+    netlink.ask(&request, |message| found = Neighbour::read(message))?;
+    Ok(found)
 }
 
 /// The number that the namespace of an open file has in this one; `None` if it has none.
@@ -184,6 +226,7 @@ impl Link {
         };
         for (kind, value) in Attributes::behind(message.body, FIXED) {
             match kind {
+                1 => link.hardware = value.to_vec(),
                 3 => link.name = text(value),
                 5 => link.other = word(value, 0),
                 10 => link.master = word(value, 0),
@@ -261,19 +304,32 @@ impl Route {
         Some(Self {
             local: *message.body.get(7)? == LOCAL,
             through: attribute(4).and_then(|value| word(value, 0)),
-            gateway: attribute(5).and_then(address),
+            // One of the other version of IP stands behind the number of its family.
+            gateway: attribute(5).or_else(|| attribute(18)?.get(2..)).and_then(address),
+            encapsulated: attribute(21).or(attribute(22)).is_some(),
         })
     }
 }
 
-/// Whether a neighbour's hardware address is known, from a message about it.
-fn neighbour_read(message: Message<'_>) -> Option<bool> {
-    const INCOMPLETE: u16 = 1;
-    const FAILED: u16 = 0x20;
-    if message.kind != NEW_NEIGHBOUR {
-        return None;
+impl Neighbour {
+    /// Its hardware address as it is mostly written: `02:00:5e:10:00:01`.
+    pub(crate) fn hardware_text(&self) -> String {
+        self.hardware.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":")
     }
-    Some(half(message.body, 8)? & (INCOMPLETE | FAILED) == 0)
+
+    /// Reads one from a netlink message; `None` if it is another message, or torn.
+    fn read(message: Message<'_>) -> Option<Self> {
+        /// Bytes of `ndmsg`.
+        const FIXED: usize = 12;
+        const INCOMPLETE: u16 = 1;
+        const FAILED: u16 = 0x20;
+        const UNASKED: u16 = 0x40;
+        const PERMANENT: u16 = 0x80;
+        let state = half(message.body, 8).filter(|_| message.kind == NEW_NEIGHBOUR)?;
+        let found = state & (INCOMPLETE | FAILED) == 0;
+        let hardware = Attributes::find(message.body, FIXED, 2).filter(|_| found).unwrap_or_default();
+        Some(Self { found, hardware: hardware.to_vec(), written: state & (UNASKED | PERMANENT) != 0 })
+    }
 }
 
 /// An address as the kernel writes it, with the number of its family.
@@ -301,9 +357,11 @@ mod tests {
         let links = links(&mut netlink).unwrap();
         let lo = links.iter().find(|link| link.name == "lo").unwrap();
         assert!(lo.stands_alone() && lo.up && !lo.program, "{lo:?}");
-        let to_itself = route(&mut netlink, "127.0.0.1".parse().unwrap()).unwrap().unwrap();
+        let flow = Flow { from: None, to: "127.0.0.1:0".parse().unwrap(), through: None };
+        let to_itself = route(&mut netlink, &flow).unwrap().unwrap();
         assert_eq!((to_itself.local, to_itself.through, to_itself.gateway), (true, Some(lo.index), None));
-        assert_eq!(neighbour(&mut netlink, lo.index, "127.0.0.9".parse().unwrap()), None);
+        let nobody = neighbour(&mut netlink, lo.index, "127.0.0.9".parse().unwrap());
+        assert_eq!(nobody.ok().flatten(), None);
         qdiscs(&mut netlink).unwrap();
     }
 

@@ -1,8 +1,9 @@
 //! Who can get a packet that no router passes on: the stations of a segment.
 
-use super::links::Link;
+use super::links::{Link, Neighbour};
 use super::path;
 use super::view::View;
+use crate::error::Detour;
 use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
@@ -18,6 +19,8 @@ pub(crate) enum Gap {
     Nobody,
     /// A rule of a station's firewall leads packets elsewhere.
     LedAway(String),
+    /// A station has the address, and the next hop is another.
+    Diverted(Detour),
     /// The system had nothing left to look with.
     NotLooked(String),
 }
@@ -28,21 +31,28 @@ impl From<io::Error> for Gap {
     }
 }
 
-/// The namespace that has `address` and gets what leaves `here` by interface `through`, however it is
-/// addressed: a number that its files share. Every other that could get it is on this machine too.
-pub(crate) fn holder(here: View, through: u32, address: IpAddr) -> Result<u64, Gap> {
+/// The namespace that has `address` and gets what leaves `here` by interface `through` for that address, or for the `gateway`
+/// towards it: a number that its files share.
+pub(crate) fn holder(here: View, through: u32, address: IpAddr, gateway: Option<IpAddr>) -> Result<u64, Gap> {
     let mut views = vec![here];
     path::add_all_others(&mut views)?;
     let mut segment = Segment::of(views);
     let stations = segment.stations(through)?;
-    for &at in &stations {
+    for &(at, _) in &stations {
         if let Some(rule) = segment.views[at].leads_away()? {
             return Err(Gap::LedAway(rule));
         }
     }
-    let mut has = |&at: &usize| segment.views[at].route(address).is_some_and(|route| route.local);
-    let at = stations.into_iter().filter(|&at| at != 0).find(|at| has(at)).ok_or(Gap::Nobody)?;
-    Ok(segment.views[at].id)
+    let mut found = Err(Gap::Nobody);
+    for (at, entrance) in stations.into_iter().filter(|&(at, _)| at != 0) {
+        if segment.views[at].route(address).is_some_and(|route| route.local) {
+            found = match segment.detour(through, gateway.unwrap_or(address), gateway, (at, entrance))? {
+                None => return Ok(segment.views[at].id),
+                Some(detour) => Err(Gap::Diverted(detour)),
+            };
+        }
+    }
+    found
 }
 
 /// The namespaces of this machine and their interfaces; the first is where packets leave.
@@ -69,9 +79,26 @@ impl Segment {
             .map(move |link| (at, link.index))
     }
 
-    /// The namespaces that a packet gets to which leaves the first by `through`. A pair of interfaces has two
-    /// ends, a bridge as many as its ports; whatever else is on the way may lead anywhere.
-    fn stations(&mut self, through: u32) -> Result<BTreeSet<usize>, Gap> {
+    /// Who else gets what leaves the first by `through` for the next hop, and not the station: another address, or the
+    /// address of another's hardware. Where nobody knows that of the hop yet, who has it is asked with the first packet.
+    fn detour(
+        &mut self,
+        through: u32,
+        hop: IpAddr,
+        gateway: Option<IpAddr>,
+        (at, entrance): (usize, u32),
+    ) -> io::Result<Option<Detour>> {
+        if let Some(gateway) = gateway.filter(|&gateway| !self.views[at].has_address(entrance, gateway)) {
+            return Ok(Some(Detour::Gateway(gateway)));
+        }
+        let known = self.views[0].neighbour(through, hop)?.filter(|known| known.found);
+        let others = |known: &Neighbour| self.links[at].iter().all(|link| link.hardware != known.hardware);
+        Ok(known.filter(others).map(|known| Detour::Neighbour { hop, hardware: known.hardware_text() }))
+    }
+
+    /// The namespaces that a packet may get to which leaves the first by `through`, each with the interface that it comes in
+    /// by. A pair of interfaces has two ends, a bridge as many as its ports; whatever else is on the way may lead anywhere.
+    fn stations(&mut self, through: u32) -> Result<BTreeSet<(usize, u32)>, Gap> {
         let (mut stations, mut seen) = (BTreeSet::new(), BTreeSet::new());
         let mut exits = vec![(0, through)];
         while let Some((at, index)) = exits.pop() {
@@ -83,7 +110,7 @@ impl Segment {
                 "bridge" => exits.extend(self.ports(at, index)),
                 "veth" => {
                     let (to, far) = self.other_end(at, &link).ok_or(Gap::Unseen(link.name))?;
-                    stations.insert(to);
+                    stations.insert((to, far.master.unwrap_or(far.index)));
                     match far.master.and_then(|master| self.link(to, master)) {
                         None => {}
                         Some(bridge) if bridge.kind == "bridge" => exits.extend(self.ports(to, bridge.index)),

@@ -51,6 +51,14 @@ impl AtSocket {
     }
 }
 
+/// Both ends of the socket of this number, its own first.
+pub(crate) fn ends_of(net: &Path, inode: u64) -> Option<(SocketAddr, SocketAddr)> {
+    let tables = tables(net);
+    let row = tables.lines().find(|line| Row::read(line).is_some_and(|row| row.counts.inode == inode))?;
+    let mut ends = row.split_whitespace().skip(1).filter_map(end);
+    Some((ends.next()?, ends.next()?))
+}
+
 fn tables(net: &Path) -> String {
     let table = |name| std::fs::read_to_string(net.join(name)).unwrap_or_default();
     table("udp") + &table("udp6")
@@ -67,29 +75,35 @@ impl Row {
     /// Fields 2 (local address), 5 (queues), 10 (inode) and 13 (drops), counted from 1.
     fn read(line: &str) -> Option<Self> {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let (address, port) = fields.get(1)?.split_once(':')?;
-        // Words of four bytes, each printed as this machine's integer.
-        let word =
-            |at: usize| Some(u32::from_str_radix(address.get(8 * at..8 * at + 8)?, 16).ok()?.to_ne_bytes());
-        let ip = if address.len() == 8 {
-            Ipv4Addr::from(word(0)?).into()
-        } else {
-            let mut bytes = [0; 16];
-            for at in 0..4 {
-                bytes[4 * at..4 * at + 4].copy_from_slice(&word(at)?);
-            }
-            Ipv6Addr::from(bytes).into()
-        };
+        let own = end(fields.get(1)?)?;
         let (_, waiting) = fields.get(4)?.split_once(':')?;
         let waiting_bytes = u64::from_str_radix(waiting, 16).ok()?;
         let inode = fields.get(9)?.parse().ok()?;
         let drops = fields.get(12)?.parse().ok()?;
         Some(Self {
-            ip,
-            port: u16::from_str_radix(port, 16).ok()?,
+            ip: own.ip(),
+            port: own.port(),
             counts: AtSocket { drops, waiting_bytes, count: 1, inode, identity: inode },
         })
     }
+}
+
+/// An address and a port, as the tables have them.
+fn end(text: &str) -> Option<SocketAddr> {
+    let (address, port) = text.split_once(':')?;
+    // Words of four bytes, each printed as this machine's integer.
+    let word =
+        |at: usize| Some(u32::from_str_radix(address.get(8 * at..8 * at + 8)?, 16).ok()?.to_ne_bytes());
+    let ip: IpAddr = if address.len() == 8 {
+        Ipv4Addr::from(word(0)?).into()
+    } else {
+        let mut bytes = [0; 16];
+        for at in 0..4 {
+            bytes[4 * at..4 * at + 4].copy_from_slice(&word(at)?);
+        }
+        Ipv6Addr::from(bytes).into()
+    };
+    Some(SocketAddr::new(ip, u16::from_str_radix(port, 16).ok()?))
 }
 
 #[cfg(test)]

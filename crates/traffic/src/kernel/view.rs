@@ -1,7 +1,7 @@
 //! One network namespace, kept open: its tables and netlink sockets, read without entering it again.
 
 use super::addresses;
-use super::links::{self, Link, Qdisc, Route, Side};
+use super::links::{self, Flow, Link, Neighbour, Qdisc, Route, Side};
 use super::netlink::{Attributes, Netlink, Request, word};
 use super::rules;
 use super::seen::seen;
@@ -10,7 +10,7 @@ use dropline_account::Stack;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
@@ -154,7 +154,13 @@ impl View {
 
     /// The way from here to an address; `None` if there is none.
     pub(crate) fn route(&mut self, address: IpAddr) -> Option<Route> {
-        links::route(self.netlink.as_mut()?, address).ok()?
+        self.route_by(None, address)
+    }
+
+    /// The same of a socket that is bound to an interface.
+    pub(crate) fn route_by(&mut self, through: Option<u32>, address: IpAddr) -> Option<Route> {
+        let flow = Flow { from: None, to: SocketAddr::new(address, 0), through };
+        links::route(self.netlink.as_mut()?, &flow).ok()?
     }
 
     /// The name of the interface through which packets to an address leave.
@@ -173,7 +179,17 @@ impl View {
     /// Whether the next hop towards `address` is known by its hardware address; `None` if it needs none.
     pub(crate) fn neighbour_found(&mut self, address: IpAddr) -> Option<bool> {
         let route = self.route(address)?;
-        links::neighbour(self.netlink.as_mut()?, route.through?, route.gateway.unwrap_or(address))
+        let hop = self.neighbour(route.through?, route.gateway.unwrap_or(address)).ok()??;
+        Some(hop.found)
+    }
+
+    /// What is known of a next hop behind interface `through`.
+    ///
+    /// # Errors
+    /// If it could not be looked at.
+    pub(crate) fn neighbour(&mut self, through: u32, hop: IpAddr) -> io::Result<Option<Neighbour>> {
+        let Some(netlink) = self.netlink.as_mut() else { return Ok(None) };
+        Ok(seen(links::neighbour(netlink, through, hop))?.flatten())
     }
 
     /// The number that another namespace has here.
@@ -232,17 +248,23 @@ pub(crate) fn process_in(namespace: u64) -> Option<PathBuf> {
 }
 
 /// For a user who may not enter the namespace at the other end of interface `through`: the `/proc/…/net`
-/// directory of a process there, if the kernel numbers it so and its tables show the address.
-pub(crate) fn tables_that_show(address: IpAddr, through: u32) -> Option<PathBuf> {
+/// directory of a process there, if the kernel numbers it so, its tables show the address and the next hop towards it, and
+/// nobody wrote by hand whose that hop is.
+pub(crate) fn tables_that_show(address: IpAddr, through: u32, gateway: Option<IpAddr>) -> Option<PathBuf> {
     let mut here = View::here().ok()?;
+    let hop = gateway.unwrap_or(address);
+    if here.neighbour(through, hop).ok()?.is_some_and(|known| known.written) {
+        return None;
+    }
     let link = here.links()?.into_iter().find(|link| link.index == through)?;
     let number = link.other_namespace.filter(|_| link.kind == "veth")?;
     let netlink = here.netlink.as_mut()?;
     let mut is_it = |process: &PathBuf| {
         let Ok(file) = File::open(process.join("ns/net")) else { return false };
+        let shown = || addresses::of_namespace(&process.join("net"));
         u32::try_from(file.as_raw_fd())
             .is_ok_and(|file| links::namespace_number(netlink, file) == Some(number))
-            && addresses::of_namespace(&process.join("net")).contains(&(address, longest_prefix(address)))
+            && [address, hop].iter().all(|&at| shown().contains(&(at, longest_prefix(at))))
     };
     processes().find(|process| is_it(process)).map(|process| process.join("net"))
 }

@@ -2,6 +2,8 @@
 
 use super::leash::Leash;
 use crate::error::{NoLeash, UdpError};
+use socket2::{Domain, SockRef, Socket, Type};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 /// Where the streams' packets come from.
@@ -61,13 +63,15 @@ pub(crate) fn connect(target: SocketAddr, payload: u32) -> Result<UdpSocket, Udp
     connect_from(Sources::default().of_stream(0, target), Leash::towards(target.ip()), target, payload)
 }
 
-/// A socket that packets go from to a target as from [`connect`]'s, and that hears of every address.
-pub(crate) fn unconnected(target: SocketAddr) -> Result<UdpSocket, UdpError> {
-    let leash = Leash::towards(target.ip()).map_err(|why| UdpError::NoLeash { target, why })?;
-    let socket = UdpSocket::bind(leash.source(Sources::default().of_stream(0, target)))
-        .map_err(UdpError::system("opening a socket"))?;
-    leash.bind(&socket, target).map_err(UdpError::system("opening a socket"))?;
-    Ok(socket)
+/// A socket that hears what comes to another's address and port from anywhere but that one's target. Nothing is sent by it:
+/// what is not connected may be led elsewhere packet by packet.
+pub(crate) fn listening_beside(connected: &UdpSocket) -> io::Result<UdpSocket> {
+    let own = connected.local_addr()?;
+    let beside = Socket::new(Domain::for_address(own), Type::DGRAM, None)?;
+    SockRef::from(connected).set_reuse_address(true)?;
+    beside.set_reuse_address(true)?;
+    beside.bind(&own.into())?;
+    Ok(beside.into())
 }
 
 /// The same from a source of ours. No packet leaves through a socket that is not held on this machine.
@@ -80,7 +84,7 @@ pub(crate) fn connect_from(
     let leash = leash.map_err(|why| UdpError::NoLeash { target, why })?;
     let source = leash.source(source);
     let socket = UdpSocket::bind(source).map_err(|why| UdpError::Source { address: source, source: why })?;
-    leash.hold(&socket, target).map_err(|error| UdpError::of_socket(error, target, 0, payload))?;
+    leash.hold(&socket, target).map_err(|error| UdpError::of_holding(error, target, payload))?;
     socket.set_nonblocking(true).map_err(UdpError::system("opening a socket"))?;
     Ok(socket)
 }

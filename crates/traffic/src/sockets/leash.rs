@@ -4,9 +4,12 @@
 //! elsewhere, each packet otherwise. So a socket is bound to the interface behind which the address was seen, and its
 //! packets may not be passed on by any router: what is led astray on this machine finds no way to leave it.
 
-use super::whereabouts::Way;
-use crate::error::NoLeash;
-use crate::kernel::socket_table::AtSocket;
+use super::whereabouts::{Way, unencapsulated};
+use crate::error::{Detour, NoLeash};
+use crate::kernel::links::{self, Flow};
+use crate::kernel::netlink::Netlink;
+use crate::kernel::seen::seen;
+use crate::kernel::socket_table::{self, AtSocket};
 use socket2::SockRef;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -21,6 +24,8 @@ pub struct Leash {
     /// The address that they come from, if it is not the system's choice. The kernel takes replies to an address to come
     /// in at the interface that has it: a socket that is bound to loopback hears only those to loopback's own.
     from: Option<IpAddr>,
+    /// The next hop, where it is not the address itself.
+    gateway: Option<IpAddr>,
 }
 
 /// The loopback interface has this number in every namespace.
@@ -32,8 +37,9 @@ impl Leash {
     /// # Errors
     /// If packets to it cannot be kept on this machine.
     pub fn towards(address: IpAddr) -> Result<Self, NoLeash> {
-        if let Some(interface) = Way::to(address)?.interface.and_then(NonZeroU32::new) {
-            return Ok(Self { interface, from: None });
+        let way = Way::to(address)?;
+        if let Some(interface) = way.interface.and_then(NonZeroU32::new) {
+            return Ok(Self { interface, from: None, gateway: way.gateway });
         }
         // What is bound to loopback reaches each own address of version 4, and of version 6 those that loopback has.
         let own = match address {
@@ -43,7 +49,7 @@ impl Leash {
             }
             IpAddr::V6(_) => return Err(NoLeash::Loose(address)),
         };
-        Ok(Self { interface: LOOPBACK, from: Some(own) })
+        Ok(Self { interface: LOOPBACK, from: Some(own), gateway: None })
     }
 
     /// Where a socket has to be bound that is to be held: `source`, unless any address would do.
@@ -52,13 +58,40 @@ impl Leash {
         SocketAddr::new(own.unwrap_or(source.ip()), source.port())
     }
 
-    /// Binds the socket to the interface, lets no router pass its packets on, and connects it.
+    /// Binds the socket to the interface, lets no router pass its packets on, connects it, and looks where that led it.
     ///
     /// # Errors
-    /// If the system does not allow it: Linux before 5.7 lets only CAP_NET_RAW bind to an interface.
+    /// If the system does not allow it (Linux before 5.7 lets only CAP_NET_RAW bind to an interface), or, a [`NoLeash`]
+    /// inside, if packets of this socket would go another way.
     pub fn hold(&self, socket: &UdpSocket, target: SocketAddr) -> io::Result<()> {
         self.bind(socket, target)?;
-        socket.connect(self.answering(target))
+        let asked = self.answering(target);
+        socket.connect(asked)?;
+        self.follow(socket, asked).map_err(io::Error::other)
+    }
+
+    /// Whether packets of this very socket, with its ports, go where any to that address do, and replies come back here.
+    fn follow(&self, socket: &UdpSocket, asked: SocketAddr) -> Result<(), NoLeash> {
+        let address = asked.ip().to_canonical();
+        let unknown = |why: io::Error| NoLeash::NotLooked { address, why: why.to_string() };
+        let diverted = |by| Err(NoLeash::Diverted { address, by });
+        let (own, led) = ends(socket).map_err(unknown)?;
+        if !is_meant(asked, led) {
+            return diverted(Detour::Connected(led));
+        }
+        let Some(mut netlink) = seen(Netlink::open(libc::NETLINK_ROUTE)).map_err(unknown)? else {
+            return Ok(());
+        };
+        let mut route = |flow| Ok(seen(links::route(&mut netlink, &flow)).map_err(unknown)?.flatten());
+        let out = route(Flow { from: Some(own), to: led, through: Some(self.interface.get()) })?;
+        unencapsulated(address, out)?;
+        if self.interface != LOOPBACK {
+            let as_any = out.is_some_and(|out| out.gateway.filter(|&to| to != address) == self.gateway);
+            return if as_any { Ok(()) } else { diverted(Detour::Rule) };
+        }
+        let back = route(Flow { from: Some(led), to: own, through: None })?;
+        unencapsulated(address, back)?;
+        if back.is_none_or(|back| back.local) { Ok(()) } else { diverted(Detour::Rule) }
     }
 
     /// The address that replies come from. A service that is bound to all addresses answers loopback's from loopback's.
@@ -70,13 +103,76 @@ impl Leash {
         }
     }
 
-    /// The same without connecting it: for a packet that names its target.
-    pub(super) fn bind(&self, socket: &UdpSocket, target: SocketAddr) -> io::Result<()> {
+    fn bind(&self, socket: &UdpSocket, target: SocketAddr) -> io::Result<()> {
         let socket = SockRef::from(socket);
         socket.bind_device_by_index_v4(Some(self.interface))?;
         if target.is_ipv6() {
             socket.set_unicast_hops_v6(1)?;
         }
         socket.set_ttl_v4(1)
+    }
+}
+
+/// Both ends of a connected socket as the kernel's own table has them: a program that writes another address into what is
+/// connected may write the first one into what is told of it.
+fn ends(socket: &UdpSocket) -> io::Result<(SocketAddr, SocketAddr)> {
+    let told = (socket.local_addr()?, socket.peer_addr()?);
+    let inode = rustix::fs::fstat(socket)?.st_ino;
+    let (own, led) = socket_table::ends_of(Path::new("/proc/thread-self/net"), inode).unwrap_or(told);
+    let canonical = |end: SocketAddr| SocketAddr::new(end.ip().to_canonical(), end.port());
+    Ok((canonical(own), canonical(led)))
+}
+
+/// Whether a socket that was to be connected to one address and is to the other is where it should be. To connect to no
+/// address is to connect to loopback.
+fn is_meant(asked: SocketAddr, led: SocketAddr) -> bool {
+    let ip = asked.ip().to_canonical();
+    let is_there = if ip.is_unspecified() { led.ip().is_loopback() } else { led.ip() == ip };
+    is_there && led.port() == asked.port()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_is_where_it_was_to_be_connected_to_or_at_loopback_where_that_was_nowhere() {
+        let meant = |asked: &str, led: &str| is_meant(asked.parse().unwrap(), led.parse().unwrap());
+        assert!(meant("127.0.0.1:7007", "127.0.0.1:7007") && meant("[::ffff:127.0.0.1]:9", "127.0.0.1:9"));
+        assert!(meant("0.0.0.0:7007", "127.0.0.1:7007") && meant("[::]:7007", "[::1]:7007"));
+        for led in ["127.0.0.1:7008", "10.9.0.2:7007", "[::1]:7007"] {
+            assert!(!meant("127.0.0.1:7007", led), "{led}");
+        }
+        assert!(!meant("0.0.0.0:7007", "10.9.0.2:7007"));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_socket_that_a_program_at_a_control_group_leads_elsewhere_is_not_held() {
+        // Nobody else on this machine connects there.
+        let [named, other] = [7, 8].map(|last| Ipv4Addr::new(127, 77, 213, last));
+        let hold = || {
+            let leash = Leash::towards(named.into()).unwrap();
+            let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+            leash.hold(&socket, (named, 7007).into()).map(|()| socket)
+        };
+        assert!(hold().is_ok(), "without the program");
+        let _led = match crate::sys::led_by_program::lead(named, other) {
+            Ok(led) => led,
+            Err(why) if std::env::var("CI").as_deref() != Ok("true") => {
+                eprintln!("skipped: no program can be attached: {why}");
+                return;
+            }
+            Err(why) => panic!("no program can be attached: {why}"),
+        };
+        let unheld = UdpSocket::bind("0.0.0.0:0").unwrap();
+        unheld.connect((named, 7007)).unwrap();
+        assert_eq!(
+            unheld.peer_addr().unwrap(),
+            (named, 7007).into(),
+            "who asks is told what it wants to hear"
+        );
+        let why = hold().unwrap_err();
+        assert!(why.to_string().contains("127.77.213.8:7007"), "{why}");
     }
 }

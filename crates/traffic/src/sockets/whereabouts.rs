@@ -1,9 +1,11 @@
 //! Is the target on this machine? Without consent, traffic never leaves it.
 
-use crate::error::NoLeash;
+use crate::error::{Detour, NoLeash};
+use crate::kernel::links::Route;
 use crate::kernel::seen::seen;
 use crate::kernel::segment;
 use crate::kernel::segment::Gap;
+use crate::kernel::transforms::transforming;
 use crate::kernel::view::{View, process_in, tables_that_show};
 use std::io;
 use std::net::IpAddr;
@@ -41,6 +43,8 @@ pub(crate) struct Way {
     pub(crate) end: Whereabouts,
     /// The interface that they leave by; `None` for an own address of an interface that is not loopback's.
     pub(crate) interface: Option<u32>,
+    /// The next hop, where it is not the address itself.
+    pub(crate) gateway: Option<IpAddr>,
 }
 
 /// The loopback interface has this number in every namespace.
@@ -52,28 +56,38 @@ impl Way {
     pub(crate) fn to(address: IpAddr) -> Result<Self, NoLeash> {
         let address = address.to_canonical();
         let elsewhere = || NoLeash::Elsewhere(address);
-        let here = here_without_such_rules(address)?;
+        let mut here = here_without_such_rules(address)?;
+        let route = here.as_mut().and_then(|here| here.route(address));
+        let is_own =
+            address.is_loopback() || address.is_unspecified() || route.is_some_and(|route| route.local);
+        untransformed(address, is_own)?;
+        unencapsulated(address, route)?;
         if address.is_loopback() || address.is_unspecified() {
-            return Ok(Self { end: Whereabouts::Here, interface: Some(LOOPBACK) });
+            return Ok(Self { end: Whereabouts::Here, interface: Some(LOOPBACK), gateway: None });
         }
         if address.is_multicast() {
             return Err(elsewhere());
         }
-        let mut here = here.ok_or_else(elsewhere)?;
-        let route = here.route(address).ok_or_else(elsewhere)?;
+        let (mut here, route) = (here.ok_or_else(elsewhere)?, route.ok_or_else(elsewhere)?);
         if route.local {
             let interface = here.has_address(LOOPBACK, address).then_some(LOOPBACK);
-            return Ok(Self { end: Whereabouts::Here, interface });
+            return Ok(Self { end: Whereabouts::Here, interface, gateway: None });
         }
         let interface = route.through.ok_or_else(elsewhere)?;
-        let other = |net| Self { end: Whereabouts::OtherNamespace { net }, interface: Some(interface) };
-        match segment::holder(here, interface, address) {
+        // What is bound to the interface has one of the routes over it, which may be another.
+        let bound = here.route_by(Some(interface), address).ok_or_else(elsewhere)?;
+        unencapsulated(address, Some(bound))?;
+        let gateway = bound.gateway.filter(|&gateway| gateway != address);
+        let other =
+            |net| Self { end: Whereabouts::OtherNamespace { net }, interface: Some(interface), gateway };
+        match segment::holder(here, interface, address, gateway) {
             Ok(namespace) => Ok(other(process_in(namespace))),
             Err(Gap::Nobody) => Err(elsewhere()),
             Err(Gap::LedAway(rule)) => Err(NoLeash::LedAway { address, rule }),
+            Err(Gap::Diverted(by)) => Err(NoLeash::Diverted { address, by }),
             Err(Gap::NotLooked(why)) => Err(NoLeash::NotLooked { address, why }),
             Err(Gap::LeadsOff(interface)) => Err(NoLeash::LeadsOff { address, interface }),
-            Err(Gap::Unseen(name)) => match tables_that_show(address, interface) {
+            Err(Gap::Unseen(name)) => match tables_that_show(address, interface, gateway) {
                 Some(net) => Ok(other(Some(net))),
                 None => Err(NoLeash::Unseen { address, interface: name }),
             },
@@ -81,13 +95,21 @@ impl Way {
     }
 }
 
-/// Whether no rule of this namespace's firewall leads packets elsewhere that nothing else would hold: it may have come since
-/// the way was looked at.
-///
-/// # Errors
-/// If one does, or nobody can tell.
-pub(crate) fn still_stays(address: IpAddr) -> Result<(), NoLeash> {
-    here_without_such_rules(address.to_canonical()).map(|_| ())
+/// No packets inside of others.
+pub(super) fn unencapsulated(address: IpAddr, route: Option<Route>) -> Result<(), NoLeash> {
+    match route {
+        Some(route) if route.encapsulated => Err(NoLeash::Diverted { address, by: Detour::Encapsulation }),
+        _ => Ok(()),
+    }
+}
+
+/// The same of IPsec, which no route speaks of.
+fn untransformed(address: IpAddr, is_own: bool) -> Result<(), NoLeash> {
+    match transforming(address, is_own) {
+        Ok(None) => Ok(()),
+        Ok(Some(policy)) => Err(NoLeash::Diverted { address, by: Detour::Policy(policy) }),
+        Err(why) => Err(NoLeash::NotLooked { address, why: why.to_string() }),
+    }
 }
 
 /// This namespace, if it may be seen.

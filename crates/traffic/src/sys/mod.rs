@@ -26,6 +26,10 @@ mod process;
 #[expect(unsafe_code, reason = "an allocator that counts")]
 pub(crate) mod allocations;
 
+#[cfg(all(test, target_os = "linux"))]
+#[expect(unsafe_code, reason = "a program for the kernel, which no library here attaches")]
+pub(crate) mod led_by_program;
+
 pub(crate) use imp::{
     FrameSocket, InBatch, OutBatch, ReceiveBatch, SendBatch, allowed_cpus, can_stamp_departures, coarse_now,
     count_tracepoint, errno_name, hear_queued, keep_trains, let_wait, link_to, neighbour, older_rules,

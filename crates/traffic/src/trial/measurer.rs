@@ -8,7 +8,7 @@ use super::reach::reach;
 use super::replies::Replies;
 use super::setup::Setup;
 use crate::closed_loop::client_processes::ClientProgram;
-use crate::error::{NoLeash, UdpError};
+use crate::error::UdpError;
 use crate::kernel::quota::Quotas;
 use crate::losses::evidence::Known;
 use crate::losses::led_away;
@@ -163,7 +163,9 @@ impl Measurer for UdpMeasurer {
         let mut trial = self.perform_once_there(input, whose)?;
         self.was_reached = true;
         // Where nothing is left to look with now, no rule was seen.
-        if let Err(NoLeash::LedAway { rule, .. }) = self.setup.still_stays() {
+        if let Err(why) = self.setup.still_stays()
+            && let Some(rule) = why.leads()
+        {
             trial.caveats.push(Caveat::RuleAppeared { rule });
         }
         Ok(Trial { elapsed: begun.elapsed(), ..trial })

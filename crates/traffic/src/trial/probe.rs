@@ -4,7 +4,7 @@ use crate::error::{UdpError, nothing_as_none};
 use crate::losses::counting::Counting;
 use crate::packet::attribution::{Whose, salt};
 use crate::packet::frame::Head;
-use crate::sockets::connection::{connect, unconnected};
+use crate::sockets::connection::{connect, listening_beside};
 use crate::sys::{Exit, ReceiveBatch, SendBatch, report_refusals, wait_readable};
 use crate::target::{Reply, UdpTarget};
 use dropline_payload::{Message, Tags, Verdict};
@@ -75,16 +75,17 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
     }
 }
 
-/// Where else the answer to a packet comes from, where one does: a socket is asked by that hears of every address.
+/// Where else the answer to a packet comes from, where one does: a second socket hears of every address.
 fn answers_from(target: SocketAddr, whose: Whose, payload: u32) -> Option<SocketAddr> {
-    let socket = unconnected(target).ok()?;
-    socket.set_read_timeout(Some(ANSWER_WITHIN)).ok()?;
+    let socket = connect(target, payload).ok()?;
+    let hears = listening_beside(&socket).ok()?;
+    hears.set_read_timeout(Some(ANSWER_WITHIN)).ok()?;
     let packet = Message::Packet { tag: whose.tag(), index: PROBES, reply_wanted: true };
     let mut bytes = vec![0; payload as usize];
     let header = packet.header();
     bytes[..header.len()].copy_from_slice(&header);
-    socket.send_to(&bytes, target).ok()?;
-    let (_, from) = socket.recv_from(&mut bytes).ok()?;
+    socket.send(&bytes).ok()?;
+    let (_, from) = hears.recv_from(&mut bytes).ok()?;
     (from != target).then_some(from)
 }
 

@@ -3,10 +3,12 @@
 use super::options::MeasurerOptions;
 use crate::error::{NoLeash, UdpError};
 use crate::progress::Progress;
-use crate::sockets::whereabouts::still_stays;
+use crate::sockets::whereabouts::Way;
 use crate::target::{Reply, UdpTarget};
 use dropline_trial::TrafficProfile;
+use std::collections::BTreeSet;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -43,9 +45,11 @@ impl Setup {
     /// Whether packets still stay on this machine, as when their sockets were opened.
     ///
     /// # Errors
-    /// If a rule came since that may lead them elsewhere.
+    /// If anything came since that may lead them elsewhere.
     pub(crate) fn still_stays(&self) -> Result<(), NoLeash> {
-        still_stays(self.target.address.ip())
+        let further = self.options.targets.addresses.iter().copied();
+        let all: BTreeSet<IpAddr> = further.chain([self.target.address.ip()]).collect();
+        all.into_iter().try_for_each(|address| Way::to(address).map(|_| ()))
     }
 
     /// What an error of a socket means, after so many packets left.

@@ -90,8 +90,8 @@ impl fmt::Display for Caveat {
             ),
             Self::RuleAppeared { rule } => write!(
                 f,
-                "a rule of a firewall came during the trial ({rule}): packets, or copies of them, may have gone to another \
-                 host, and what was lost too; take the rule away and measure again"
+                "a rule that leads packets elsewhere came during the trial ({rule}): packets, or copies of them, may have gone \
+                 to another host, and what was lost too; take it away and measure again"
             ),
             Self::TargetUnreachable { error, at_ns, refused, reports } => write!(
                 f,
