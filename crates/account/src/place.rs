@@ -167,6 +167,12 @@ impl Site {
         }
     }
 
+    /// Every site once, in the order of [`Place::ALL`], first those on the way to the target.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let back = Place::ALL.into_iter().filter(|place| !place.is_told_by_generator()).map(Self::back);
+        Place::ALL.into_iter().map(Self::out).chain(back)
+    }
+
     /// The site that a record's key names; `None` for a key of a later version.
     pub fn of_key(key: &str) -> Option<Self> {
         let (way, name) = match key.strip_prefix("return_") {
@@ -223,6 +229,8 @@ mod tests {
                 assert_eq!(Site::of_key(&key).map(Site::key), Some(key));
             }
         }
+        let all: std::collections::BTreeSet<String> = Site::all().map(Site::key).collect();
+        assert_eq!((all.len(), Site::all().count()), (44, 44), "each has a key of its own");
         for strange in ["", "return_", "return_late", "return_unexplained", "elsewhere"] {
             assert_eq!(Site::of_key(strange), None, "{strange}");
         }

@@ -214,7 +214,7 @@ impl Watcher for Progress {
                 self.draw(line.number, Duration::from_secs_f64(line.duration_s.max(1e-9)));
             }
             None => {
-                let mut text = format!("trial {}  {load}  {} s  {lost}", line.number, line.duration_s);
+                let mut text = ended(line.number, &load, line.duration_s, &lost);
                 if line.purpose == Purpose::Search {
                     for (goal, bounds) in self.goals.iter().zip(&line.bounds) {
                         let _ = write!(text, "  {goal} {}", self.load(interval(bounds)));
@@ -227,6 +227,12 @@ impl Watcher for Progress {
             }
         }
     }
+}
+
+/// `trial 5  205 kpps  1.93 s  lost 0 (0 %)`.
+fn ended(number: u64, load: &str, duration_s: f64, lost: &str) -> String {
+    let duration = dropline_report::seconds(duration_s).replace('\u{a0}', " ");
+    format!("trial {number}  {load}  {duration}  {lost}")
 }
 
 /// `about 14 s left, half as wide in 40 s`.
@@ -294,6 +300,13 @@ mod tests {
     #[test]
     fn small_losses_keep_two_digits() {
         assert_eq!([0.0, 0.00022, 0.0333, 0.5].map(percent), ["0", "0.022", "3.33", "50.0"]);
+    }
+
+    #[test]
+    fn how_long_a_trial_took_has_no_more_digits_than_in_a_report() {
+        let line = |seconds| ended(1, "5 kpps", seconds, "lost 0 (0 %)");
+        assert_eq!(line(1.933_166_771_999_999_9), "trial 1  5 kpps  1.93 s  lost 0 (0 %)");
+        assert_eq!(line(30.0), "trial 1  5 kpps  30 s  lost 0 (0 %)");
     }
 
     #[test]

@@ -549,3 +549,25 @@ fn a_walk_that_strays_is_no_evidence_that_anything_changed() {
     assert_eq!((ended.code, &json["verdict"]), (Some(0), &Value::from("no_evidence")), "{json}");
     assert!(codes(&json).contains(&"dependent_events"), "{json}");
 }
+
+#[test]
+fn bisections_of_a_target_that_loses_by_chance_are_no_regression_and_those_of_a_steady_one_may_be() {
+    let bench = Bench::new();
+    let search = |target: &str, seed: &str, name: &str| {
+        bench.done(&["search", target, "--seed", seed, "--algorithm=binary", "-q", "-o", name]);
+    };
+    search("sim:gradual?capacity=9Mpps&seed=3002", "3002", "a.jsonl");
+    search("sim:gradual?capacity=9Mpps&seed=3003", "3003", "b.jsonl");
+    let json = compare(&bench, &["--json"]).json();
+    assert_eq!(json["verdict"], "no_evidence", "{json}");
+    for algorithm in ["binary", "mdr", "mlr"] {
+        let of = |capacity: &str| {
+            let (target, name) =
+                (format!("sim:hard?capacity={capacity}"), format!("{algorithm}-{capacity}.jsonl"));
+            bench.done(&["search", &target, "--algorithm", algorithm, "-q", "-o", &name]);
+            name
+        };
+        let ended = bench.run(&["compare", &of("9Mpps"), &of("6300kpps")]);
+        assert_eq!(ended.code, Some(1), "{algorithm}: {}", ended.text);
+    }
+}

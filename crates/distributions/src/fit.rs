@@ -207,7 +207,10 @@ fn moments(counted: &Counted, binned: &Binned, replicates: Option<&Replicates>) 
         mean: found.mean,
         mean_low: None,
         mean_high: None,
-        standard_error: by_slices.or(found.standard_error),
+        standard_error: by_slices
+            .or(found.standard_error)
+            .zip(found.cell_error)
+            .map(|(error, cells)| error + cells),
         standard_deviation: found.deviation,
         standard_deviation_sheppard: found.deviation_sheppard,
         skewness: found.skewness,
@@ -249,6 +252,17 @@ mod tests {
         let (low, high) = (moments.mean_low.unwrap(), moments.mean_high.unwrap());
         assert!(moments.mean.is_none() && low < 500.5 && high > 500.5 && high - low > 90.0, "{moments:?}");
         assert_eq!(moments.standard_error, None);
+    }
+
+    #[test]
+    fn the_mean_of_wide_cells_is_no_closer_than_they_are() {
+        for (low, high, truth) in [(1_073_152, 1_074_175, 1_073_741.0), (49_664, 50_175, 49_920.0)] {
+            let meaning = dropline_stats::Meaning { unit_ns: 1, quantum_ns: 1.0, ..Default::default() };
+            let counted = Counted::ranges(meaning, [(low, high, 1000)], None).unwrap();
+            let found = moments(&counted, &counted.binned(), None);
+            let (mean, error) = (found.mean.unwrap(), found.standard_error.unwrap());
+            assert!((mean - truth).abs() < error && error < 0.01 * mean, "{found:?}");
+        }
     }
 
     #[test]

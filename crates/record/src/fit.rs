@@ -109,7 +109,7 @@ pub struct MomentsLine {
     pub sum_ticks: Option<String>,
     /// Sum of their squares, exactly, as digits.
     pub sum_squared_ticks: Option<String>,
-    /// Null where wide cells leave it open: then it is between the next two.
+    /// Events taken in the middle of their cells; null where wide cells leave it open: then it is between the next two.
     pub mean: Option<f64>,
     /// Were every event at the lower end of its cell; null where the mean is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,6 +117,8 @@ pub struct MomentsLine {
     /// Were every event at the upper end of its cell; null where the mean is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_high: Option<f64>,
+    /// Of the mean, with half the width of the cells where these are wider than a tick, or a tick is wider than what the
+    /// events spread over.
     pub standard_error: Option<f64>,
     /// Divisor n − 1.
     pub standard_deviation: Option<f64>,

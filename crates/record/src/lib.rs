@@ -31,7 +31,7 @@ pub mod wakeups_line;
 pub mod watched_line;
 mod words;
 
-pub use dropline_account::{Explanation, explanation, losses, remedy};
+pub use dropline_account::{Explanation, Site, explanation, losses, remedy};
 pub use dropline_stats::{Histogram, sample};
 
 pub use arrivals_line::{ArrivalsLine, FidelityWord, SpacedLine, ThoughtLine};

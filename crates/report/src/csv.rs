@@ -2,7 +2,8 @@
 
 use crate::json_word::word;
 use dropline_printable::escaped;
-use dropline_record::{Count, DelayLine, Record, TrialLine};
+use dropline_record::{Count, DelayLine, Record, Site, TrialLine};
+use std::collections::BTreeMap;
 
 /// The trials of a record as CSV (RFC 4180), with the fields of a trial's JSON; histograms and slices are left
 /// out, a value that does not exist is empty. Numbers are exact.
@@ -29,6 +30,8 @@ pub fn csv(record: &Record) -> String {
         "duplicated",
         "reordered",
         "late",
+        "reply_truncated",
+        "reply_changed",
         "generator_lost",
         "loss_ratio",
         "trial_loss_ratio",
@@ -41,6 +44,8 @@ pub fn csv(record: &Record) -> String {
             ["count", "min", "p50", "p90", "p99", "p99_9", "max"].map(|name| format!("{kind}_{name}")),
         );
     }
+    let places = places(record);
+    heads.extend(places.iter().map(|place| format!("lost_at_{place}")));
     for goal in 1..=goals {
         let names = ["lower_pps", "lower_valid", "upper_pps", "upper_valid", "median_pps"];
         heads.extend(names.map(|name| format!("goal_{goal}_{name}")));
@@ -49,12 +54,23 @@ pub fn csv(record: &Record) -> String {
     let mut text = String::new();
     push_row(&mut text, &heads);
     for trial in &record.trials {
-        push_row(&mut text, &cells(trial, goals));
+        push_row(&mut text, &cells(trial, &places, goals));
     }
     text
 }
 
-fn cells(trial: &TrialLine, goals: usize) -> Vec<String> {
+/// Every place where a packet can be lost, and behind these what a record of a later version has.
+fn places(record: &Record) -> Vec<String> {
+    let mut places: Vec<String> = Site::all().map(Site::key).collect();
+    for place in record.trials.iter().filter_map(|trial| trial.lost_at.as_ref()).flat_map(BTreeMap::keys) {
+        if !places.contains(place) {
+            places.push(place.clone());
+        }
+    }
+    places
+}
+
+fn cells(trial: &TrialLine, places: &[String], goals: usize) -> Vec<String> {
     let count = |count: Option<Count>| count.map_or_else(String::new, |count| count.0.to_string());
     let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
     let mut cells = vec![
@@ -78,6 +94,8 @@ fn cells(trial: &TrialLine, goals: usize) -> Vec<String> {
         count(trial.duplicated),
         count(trial.reordered),
         count(trial.late),
+        count(trial.reply_truncated),
+        count(trial.reply_changed),
         count(Some(trial.generator_lost)),
         number(trial.loss_ratio),
         number(trial.trial_loss_ratio),
@@ -85,6 +103,8 @@ fn cells(trial: &TrialLine, goals: usize) -> Vec<String> {
     for delay in [&trial.delay_ns, &trial.service_delay_ns, &trial.lateness_ns] {
         cells.extend(delays(delay.as_ref()));
     }
+    let lost_at = |place| Some(trial.lost_at.as_ref()?.get(place).copied().unwrap_or_default());
+    cells.extend(places.iter().map(|place| count(lost_at(place))));
     for goal in 0..goals {
         let bounds = trial.bounds.get(goal).copied().unwrap_or_default();
         let valid = |bound: Option<f64>, valid: bool| bound.map_or_else(String::new, |_| valid.to_string());

@@ -145,9 +145,9 @@ impl Denied {
     }
 }
 
-/// The lowest load at which a trial exceeded the goal's loss and the highest at which one did not, where they cross; of
-/// the former so many are passed over: a target may pause, and none takes more than it can.
-pub fn disputed(trials: &[TrialLine], goal: &GoalLine, passed_over: usize) -> Vec<f64> {
+/// The loads at which a trial exceeded the goal's loss, and those at which one did not, ascending; what our own side may
+/// have done is left out.
+pub fn failed_and_passed(trials: &[TrialLine], goal: &GoalLine) -> [Vec<f64>; 2] {
     let counts = |trial: &&TrialLine| {
         trial.purpose == Purpose::Search
             && !trial.void
@@ -156,13 +156,19 @@ pub fn disputed(trials: &[TrialLine], goal: &GoalLine, passed_over: usize) -> Ve
     let told = trials.iter().filter(counts).filter(|trial| trial.loss_ratio.is_some());
     let (failed, passed): (Vec<&TrialLine>, Vec<&TrialLine>) =
         told.partition(|trial| trial.loss_ratio.is_some_and(|loss| loss > goal.loss_ratio));
-    let loads = |trials: Vec<&TrialLine>| {
+    [failed, passed].map(|trials| {
         let mut loads: Vec<f64> = trials.iter().map(|trial| trial.intended_load_pps).collect();
         loads.sort_by(f64::total_cmp);
         loads
-    };
-    let failed = loads(failed).get(passed_over).copied();
-    let passed = loads(passed).last().copied();
+    })
+}
+
+/// The lowest load at which a trial exceeded the goal's loss and the highest at which one did not, where they cross; of
+/// the former so many are passed over: a target may pause, and none takes more than it can.
+pub fn disputed(trials: &[TrialLine], goal: &GoalLine, passed_over: usize) -> Vec<f64> {
+    let [failed, passed] = failed_and_passed(trials, goal);
+    let failed = failed.get(passed_over).copied();
+    let passed = passed.last().copied();
     failed
         .zip(passed)
         .filter(|(failed, passed)| failed < passed)

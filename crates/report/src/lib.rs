@@ -29,11 +29,12 @@ mod traffic;
 pub const MARK: &str = "<!-- drawn by dropline -->";
 
 pub use csv::csv;
-pub use denial::{Denied, disputed, doubted};
+pub use denial::{Denied, disputed, doubted, failed_and_passed};
 pub use html::{
     Graph, compared_html, compared_searches_html, explained_html, explained_svgs, fit_html, html, study_html,
     study_page, study_with_curves_html, svgs,
 };
+pub use number::seconds;
 pub use object::object;
 pub use plot::{Calibration, CalibrationLine, Curve, Curves};
 pub use standing::{denied, standing};

@@ -56,7 +56,7 @@ pub(crate) fn percent_of(ratio: f64, digits: i32) -> String {
 }
 
 /// A time in seconds: `34.9 s`, `0.5 s`, `1 200 s`.
-pub(crate) fn seconds(value: f64) -> String {
+pub fn seconds(value: f64) -> String {
     format!("{}{JOIN}s", if value.abs() >= 100.0 { fixed(value, 0) } else { three(value) })
 }
 
@@ -170,7 +170,7 @@ impl Loads {
 }
 
 /// Decimals that leave this many significant digits.
-fn decimals_of(value: f64, digits: i32) -> usize {
+pub(crate) fn decimals_of(value: f64, digits: i32) -> usize {
     let magnitude = value.abs().max(SMALLEST).log10().floor() as i32;
     // 9.996 has three digits as 10.0, not as 10.00.
     let rounded = value.abs() * 10f64.powi(digits - 1 - magnitude);

@@ -184,6 +184,29 @@ fn csv_has_a_row_a_trial_and_exact_numbers() {
     }
 }
 
+#[test]
+fn csv_has_a_column_a_place_of_loss_and_one_a_kind_of_spoilt_reply() {
+    let mut record = mdr();
+    record.trials.truncate(2);
+    let places = [("receive_buffer", 3), ("return_qdisc", 2), ("of_a_later_version", 1)];
+    let first = &mut record.trials[0];
+    first.lost_at = Some(places.map(|(place, lost)| (place.to_owned(), Count(lost))).into());
+    (first.reply_truncated, first.reply_changed) = (Some(Count(4)), Some(Count(5)));
+    record.trials[1].lost_at = None;
+    let table = csv(&record);
+    let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split(',').collect()).collect();
+    let of = |name: &str| {
+        let column = rows[0].iter().position(|head| *head == name).expect(name);
+        [rows[1][column], rows[2][column]]
+    };
+    assert_eq!([of("reply_truncated"), of("reply_changed")], [["4", ""], ["5", ""]]);
+    for (place, lost) in
+        [("receive_buffer", "3"), ("return_qdisc", "2"), ("of_a_later_version", "1"), ("late", "0")]
+    {
+        assert_eq!(of(&format!("lost_at_{place}")), [lost, ""], "{place}");
+    }
+}
+
 fn without_colour(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;

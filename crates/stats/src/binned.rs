@@ -24,6 +24,13 @@ pub struct Cell {
     pub count: u64,
 }
 
+impl Cell {
+    /// Where its events are taken to be by sums over all of them: an end would move each the same way.
+    pub fn middle(&self) -> f64 {
+        (self.low + self.high) / 2.0
+    }
+}
+
 impl Binned {
     /// Cells in ascending order; events at or beyond a value; the width of a tick.
     pub(crate) fn new(cells: Vec<Cell>, above: Option<(f64, u64)>, quantum: f64) -> Self {
@@ -135,7 +142,7 @@ impl Binned {
     /// The same events by the step that their values keep, where that is much wider than a tick: values of whole
     /// microseconds in a histogram of nanoseconds, say. `None` where they keep none.
     pub fn stepped(&self) -> Option<Self> {
-        let middle = |cell: &Cell| (cell.low + cell.high) / 2.0;
+        let middle = Cell::middle;
         let first = middle(self.cells.first()?);
         let step = self
             .cells

@@ -3,14 +3,31 @@
 //! Ratios are differences of logarithms. Where both intervals state how often they hold the true value, their half-widths
 //! are added in quadrature, each end with the halves that face it (the method of variance estimates recovery, Zou and
 //! Donner 2008): the interval of the ratio holds the truth as often as they do. Bounds without a level are not added
-//! but set against one another, end to end.
+//! but set against one another, end to end, and reach as far as it takes for the trials of both to rule out the rest.
 
 use crate::compare::Verdict;
-use crate::special::normal_quantile;
+use crate::special::{beta_ratio, normal_quantile};
+
+/// A ratio is ruled out by bounds without a level only where trials like these, of either side, have no more chance than
+/// this if it held: eight that agree, say.
+const RULED_OUT: f64 = 1.0 / 256.0;
+/// The level of ends without trials.
+const CERTAIN: f64 = 0.95;
+/// What each side's trials may have by themselves: one trial is no evidence.
+const MOST_OF_A_SIDE: f64 = 0.25;
+
+/// What a trial said of a limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tried {
+    /// Its load; above zero.
+    pub load: f64,
+    /// Whether that was too much.
+    pub failed: bool,
+}
 
 /// What is known of a limit; an end that is missing is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Limit {
+pub struct Limit<'a> {
     /// Lower end; above zero.
     pub lower: Option<f64>,
     /// The best single number.
@@ -19,6 +36,50 @@ pub struct Limit {
     pub upper: Option<f64>,
     /// How often such ends hold the true value; `None` of bounds that do not say.
     pub level: Option<f64>,
+    /// The trials behind bounds that do not say, in any order; none where the ends are beyond doubt.
+    pub trials: &'a [Tried],
+}
+
+/// A load, as a logarithm, and how probable such trials are if more, or less, than half of all at it were too much.
+type Shown = (f64, f64);
+
+impl Limit<'_> {
+    /// Up to which loads the limit is shown to reach, or from which on it is shown to be exceeded, strongest last.
+    fn shown(&self, failed: bool) -> Vec<Shown> {
+        if self.trials.is_empty() {
+            let end = if failed { self.upper } else { self.lower };
+            return end.map(|end| (libm::log(end), (1.0 - CERTAIN) / 2.0)).into_iter().collect();
+        }
+        let mut trials = self.trials.to_vec();
+        trials.sort_by(|a, b| if failed { a.load.total_cmp(&b.load) } else { b.load.total_cmp(&a.load) });
+        let loads: Vec<&[Tried]> = trials.chunk_by(|a, b| a.load == b.load).collect();
+        let mut least = 1.0f64;
+        let mut shown = Vec::new();
+        for (index, at) in loads.iter().enumerate() {
+            // Trials at a load that is easier on the claim bear it too.
+            let (mut all, mut agreeing) = (0.0, 0.0);
+            for trial in loads[..=index].iter().rev() {
+                all += trial.len() as f64;
+                agreeing += trial.iter().filter(|trial| trial.failed == failed).count() as f64;
+                if agreeing > 0.0 {
+                    least = least.min(beta_ratio(agreeing, all - agreeing + 1.0, 0.5));
+                }
+            }
+            shown.push((libm::log(at[0].load), least));
+        }
+        shown
+    }
+}
+
+/// The largest ratio of a load that `passed` shows to one that `failed` shows, as a logarithm, for which both together are
+/// evidence.
+fn ruled_out(passed: &[Shown], failed: &[Shown]) -> Option<f64> {
+    let is_evidence = |of: f64, other: f64| of.max(other) <= MOST_OF_A_SIDE && of * other <= RULED_OUT;
+    let pairs = passed.iter().flat_map(|one| failed.iter().map(move |other| (one, other)));
+    pairs
+        .filter(|(one, other)| is_evidence(one.1, other.1))
+        .map(|(one, other)| one.0 - other.0)
+        .max_by(f64::total_cmp)
 }
 
 /// The limit of B as a multiple of that of A: above 1 is better.
@@ -40,7 +101,7 @@ pub struct Moved {
 
 /// Compares B with A, a pair of limits a question. A change by less than the share `smallest_effect` of A does not matter;
 /// of several questions a change counts after Holm's correction (1979).
-pub fn moved(pairs: &[(Limit, Limit)], smallest_effect: f64) -> Vec<Moved> {
+pub fn moved(pairs: &[(Limit<'_>, Limit<'_>)], smallest_effect: f64) -> Vec<Moved> {
     let zone = Zone::of(smallest_effect.max(0.0));
     let logs: Vec<Logs> = pairs.iter().map(|(a, b)| Logs::of(a, b)).collect();
     let found = found(&logs, zone);
@@ -94,7 +155,7 @@ struct Logs {
 }
 
 impl Logs {
-    fn of(a: &Limit, b: &Limit) -> Self {
+    fn of(a: &Limit<'_>, b: &Limit<'_>) -> Self {
         let log = |load: Option<f64>| load.filter(|load| *load > 0.0).map(libm::log);
         let middles = log(a.middle).zip(log(b.middle));
         let level = a.level.zip(b.level).map(|(a, b)| a.min(b));
@@ -106,13 +167,14 @@ impl Logs {
                 quadrature.map_or(b - a, |(of_a, of_b)| of_b - of_a + sign * libm::hypot(b - of_b, a - of_a)),
             )
         };
-        Self {
-            middle: middles.map(|(a, b)| b - a),
-            low: end(a.upper, b.lower, -1.0),
-            high: end(a.lower, b.upper, 1.0),
-            level,
-            stretches: quadrature.is_some(),
+        let (mut low, mut high) = (end(a.upper, b.lower, -1.0), end(a.lower, b.upper, 1.0));
+        if !(a.trials.is_empty() && b.trials.is_empty()) {
+            let most = |low: f64| Some(low.min(ruled_out(&b.shown(false), &a.shown(true))?));
+            low = low.and_then(most);
+            let least = |high: f64| Some(high.max(-ruled_out(&a.shown(false), &b.shown(true))?));
+            high = high.and_then(least);
         }
+        Self { middle: middles.map(|(a, b)| b - a), low, high, level, stretches: quadrature.is_some() }
     }
 
     fn is_bounded(&self) -> bool {
@@ -167,11 +229,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn interval(lower: f64, middle: f64, upper: f64) -> Limit {
-        Limit { lower: Some(lower), middle: Some(middle), upper: Some(upper), level: Some(0.95) }
+    fn interval(lower: f64, middle: f64, upper: f64) -> Limit<'static> {
+        Limit { lower: Some(lower), middle: Some(middle), upper: Some(upper), level: Some(0.95), trials: &[] }
     }
 
-    fn one(a: Limit, b: Limit, smallest_effect: f64) -> Moved {
+    fn one(a: Limit<'_>, b: Limit<'_>, smallest_effect: f64) -> Moved {
         moved(&[(a, b)], smallest_effect)[0]
     }
 
@@ -248,12 +310,52 @@ mod tests {
         assert_eq!((beside.level, beside.low), (None, found.low));
     }
 
+    fn by(trials: &[Tried]) -> Limit<'_> {
+        let of = |failed| trials.iter().filter(move |trial| trial.failed == failed).map(|trial| trial.load);
+        Limit {
+            lower: of(false).max_by(f64::total_cmp),
+            upper: of(true).min_by(f64::total_cmp),
+            trials,
+            ..Limit::default()
+        }
+    }
+
+    fn tried(passed: &[f64], failed: &[f64]) -> Vec<Tried> {
+        let of = |loads: &[f64], failed| loads.iter().map(|&load| Tried { load, failed }).collect::<Vec<_>>();
+        [of(passed, false), of(failed, true)].concat()
+    }
+
+    #[test]
+    fn bounds_that_single_trials_decided_reach_as_far_as_the_trials_of_both_leave_open() {
+        // Bisections of one target: each of its trials fails by chance.
+        let unlucky = tried(&[1.0, 1.9], &[15.0, 8.0, 4.0, 2.0]);
+        let lucky = tried(&[7.0, 9.0, 9.5], &[15.0, 12.0, 10.0]);
+        let found = one(by(&lucky), by(&unlucky), 0.02);
+        assert_eq!(
+            (found.verdict, found.high),
+            (Verdict::NoEvidence, None),
+            "two and three trials are too few"
+        );
+        // Five that passed from 7 on and three that failed up to 4 have the chance of one in 256.
+        let borne = tried(&[7.0, 7.2, 7.5, 9.0, 9.5], &[15.0, 12.0, 10.0]);
+        let found = one(by(&borne), by(&tried(&[1.0, 1.9], &[15.0, 2.5, 4.0, 2.0])), 0.02);
+        near(found.high, 4.0 / 7.0);
+        assert_eq!((found.low, found.verdict), (None, Verdict::Regressed));
+        // However many agree on one side, one trial of the other is no evidence.
+        assert_eq!(one(by(&tried(&[7.0; 20], &[8.0])), by(&tried(&[1.0], &[2.0])), 0.02).high, None);
+        // A load at which as many pass as fail is not the lower end of one that bears more.
+        let level = interval(0.9, 1.0, 1.1);
+        let half = tried(&[[3.0; 10], [0.5; 10]].concat(), &[3.0; 11]);
+        near(one(level, by(&half), 0.02).low, 0.5 / 1.1);
+    }
+
     #[test]
     fn one_of_many_questions_is_no_finding_where_it_would_be_one_alone() {
         let base = interval(0.99, 1.0, 1.01);
         let barely = interval(0.976, 0.9855, 0.9951);
         assert_eq!(one(base, barely, 0.0).verdict, Verdict::Regressed);
-        let many: Vec<(Limit, Limit)> = std::iter::once((base, barely)).chain([(base, base); 4]).collect();
+        let many: Vec<(Limit<'_>, Limit<'_>)> =
+            std::iter::once((base, barely)).chain([(base, base); 4]).collect();
         let found = moved(&many, 0.0);
         assert_eq!(found[0].verdict, Verdict::NoEvidence);
         assert_eq!(found[0].low, one(base, barely, 0.0).low, "intervals are each question's own");
@@ -261,7 +363,7 @@ mod tests {
         assert_eq!(moved(&[clear, (base, base)], 0.0)[0].verdict, Verdict::Regressed);
     }
 
-    fn limit() -> impl Strategy<Value = Limit> {
+    fn limit() -> impl Strategy<Value = Limit<'static>> {
         let level = prop_oneof![Just(Some(0.95)), Just(Some(0.8)), Just(None)];
         (prop::option::weighted(0.8, 1u32..1000), 0u32..1000, 0u32..1000, any::<bool>(), any::<bool>(), level)
             .prop_map(|(known, below, above, lower, upper, level)| {
@@ -271,6 +373,7 @@ mod tests {
                     middle: known.map(|_| middle),
                     upper: upper.then(|| middle + f64::from(above)),
                     level,
+                    trials: &[],
                 }
             })
     }
@@ -281,7 +384,7 @@ mod tests {
             pairs in prop::collection::vec((limit(), limit()), 1..5),
             effect in prop_oneof![Just(0.0), 0.0..0.2f64],
         ) {
-            let swapped: Vec<(Limit, Limit)> = pairs.iter().map(|&(a, b)| (b, a)).collect();
+            let swapped: Vec<(Limit<'_>, Limit<'_>)> = pairs.iter().map(|&(a, b)| (b, a)).collect();
             for (there, back) in moved(&pairs, effect).into_iter().zip(moved(&swapped, effect)) {
                 let over = |ratio: Option<f64>| ratio.map(|ratio| 1.0 / ratio);
                 for (one, other) in [(there.low, over(back.high)), (there.high, over(back.low)), (there.ratio, over(back.ratio))] {

@@ -11,8 +11,10 @@ pub struct Moments {
     pub deviation: Option<f64>,
     /// The same without what rounding to ticks adds: √(s² − q²/12) (Sheppard).
     pub deviation_sheppard: Option<f64>,
-    /// Standard error of the mean, were the events independent.
+    /// Standard error of the mean, were the events independent and in the middle of their cells.
     pub standard_error: Option<f64>,
+    /// How far the mean may be from there, wherever in their cells the events are.
+    pub cell_error: Option<f64>,
     /// Skewness g₁, population form.
     pub skewness: Option<f64>,
     /// Excess kurtosis g₂, population form.
@@ -27,6 +29,9 @@ pub struct Moments {
     pub median_absolute_deviation: Option<f64>,
 }
 
+/// Rounding to ticks averages out of a mean where events spread over more than this many of them: of normal ones it leaves
+/// a 400th of a tick.
+const AVERAGES_OUT: f64 = 0.5;
 /// Share trimmed from each side.
 const TRIMMED: f64 = 0.2;
 
@@ -38,7 +43,7 @@ impl Moments {
             return Self { median_absolute_deviation: median_deviation(binned), ..Self::default() };
         }
         let weighted = |value: &dyn Fn(f64) -> f64| {
-            binned.cells().iter().map(|cell| cell.count as f64 * value(cell.value)).sum::<f64>() / n
+            binned.cells().iter().map(|cell| cell.count as f64 * value(cell.middle())).sum::<f64>() / n
         };
         let mean = weighted(&|value| value);
         let central = |power: i32| weighted(&|value| (value - mean).powi(power));
@@ -52,6 +57,7 @@ impl Moments {
             deviation: variance.map(f64::sqrt),
             deviation_sheppard: variance.filter(|v| *v > sheppard).map(|v| (v - sheppard).sqrt()),
             standard_error: variance.map(|v| (v / n).sqrt()),
+            cell_error: Some(cell_error(binned, m2.sqrt())),
             skewness: spread.map(|m2| m3 / m2.powf(1.5)),
             excess_kurtosis: spread.map(|m2| m4 / (m2 * m2) - 3.0),
             coefficient_of_variation: variance.filter(|_| mean > 0.0).map(|v| v.sqrt() / mean),
@@ -62,6 +68,14 @@ impl Moments {
     }
 }
 
+/// Half the width of the cells, those of a tick left out where rounding to ticks averages out.
+fn cell_error(binned: &Binned, deviation: f64) -> f64 {
+    let tick = binned.quantum() * if deviation > AVERAGES_OUT * binned.quantum() { 1.5 } else { 0.0 };
+    let widths = binned.cells().iter().map(|cell| (cell.high - cell.low, cell.count as f64));
+    let sum: f64 = widths.filter(|(width, _)| *width > tick).map(|(width, count)| width * count).sum();
+    sum / 2.0 / binned.count() as f64
+}
+
 /// Whole events are trimmed: ⌊0.2·n⌋ from each side.
 fn trimmed_mean(binned: &Binned) -> Option<f64> {
     let n = binned.count();
@@ -70,7 +84,7 @@ fn trimmed_mean(binned: &Binned) -> Option<f64> {
     let (mut below, mut sum) = (0u64, 0.0);
     for cell in binned.cells() {
         let kept = (below + cell.count).min(last).saturating_sub(below.max(first));
-        sum += kept as f64 * cell.value;
+        sum += kept as f64 * cell.middle();
         below += cell.count;
     }
     (last > first).then(|| sum / (last - first) as f64)
@@ -138,6 +152,24 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_mean_is_that_of_the_middles_of_cells_and_its_error_knows_how_wide_they_are() {
+        let of = |low, high, count| {
+            let meaning = Meaning { rounding: crate::Rounding::Floor, ..Meaning::default() };
+            Moments::of(&Counted::ranges(meaning, [(low, high, count)], None).unwrap().binned())
+        };
+        let wide = of(49_664, 50_175, 1_000_000);
+        let means = [wide.mean, wide.geometric_mean, wide.trimmed_mean];
+        assert!(means.iter().all(|mean| (mean.unwrap() - 49_920.0).abs() < 1e-6), "{means:?}");
+        assert_eq!((wide.standard_error, wide.cell_error), (Some(0.0), Some(256.0)));
+        assert_eq!(of(7, 7, 100).cell_error, Some(0.5), "that all share a tick says no more than that");
+        assert_eq!(
+            Moments::of(&binned(IDLE)).cell_error,
+            Some(0.0),
+            "ticks average out of what spreads over many"
+        );
     }
 
     #[test]

@@ -93,7 +93,7 @@ impl Replicates {
 }
 
 fn sum(cells: &[crate::Cell], of: impl Fn(f64) -> f64) -> f64 {
-    cells.iter().map(|cell| cell.count as f64 * of(cell.value)).sum()
+    cells.iter().map(|cell| cell.count as f64 * of(cell.middle())).sum()
 }
 
 #[cfg(test)]

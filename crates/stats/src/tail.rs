@@ -112,7 +112,7 @@ impl Excess {
         };
         let exponential = -golden(&mut |s: f64| loss(s.exp(), 0.0), mean.ln() - 3.0, mean.ln() + 3.0, 1e-9).1;
         let weighted = |value: &dyn Fn(f64) -> f64| {
-            beyond.cells().iter().map(|cell| cell.count as f64 * value(cell.value)).sum::<f64>() / k
+            beyond.cells().iter().map(|cell| cell.count as f64 * value(cell.middle())).sum::<f64>() / k
         };
         Some(Self {
             sigma,
@@ -263,8 +263,9 @@ fn flat_distance(events: impl Iterator<Item = (f64, u64)>, count: u64, ticks: f6
 /// deviation.
 fn bump(cells: &[&Cell], start: f64, seen: RangeInclusive<f64>) -> (f64, (f64, f64)) {
     let n: f64 = cells.iter().map(|cell| cell.count as f64).sum();
-    let mean = cells.iter().map(|cell| cell.count as f64 * cell.value).sum::<f64>() / n;
-    let spread = (cells.iter().map(|cell| cell.count as f64 * (cell.value - mean).powi(2)).sum::<f64>() / n)
+    let mean = cells.iter().map(|cell| cell.count as f64 * cell.middle()).sum::<f64>() / n;
+    let spread = (cells.iter().map(|cell| cell.count as f64 * (cell.middle() - mean).powi(2)).sum::<f64>()
+        / n)
         .sqrt()
         .max(cells[0].high - cells[0].low);
     // A slope that never ends is geometric: no peak is where nothing was seen.

@@ -83,7 +83,7 @@ impl AlgorithmPlan {
     }
 
     /// By what share a bound without a level may be off: a standard deviation and a half to two of what `search-coverage`
-    /// saw bounds scatter by from search to search, on the worst simulated system whose trials are alike.
+    /// saw bounds scatter by from search to search, on the worst simulated system whose trials are alike. Where single trials decide, the trials themselves widen them further.
     pub fn scatter(self) -> f64 {
         match self {
             Self::Binary => 0.07,

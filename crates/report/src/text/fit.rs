@@ -1,7 +1,7 @@
 //! One distribution on a terminal.
 
 use super::layout::{Columns, Page, Row, Side, unit};
-use crate::number::{JOIN, count, fixed, percent, plural, three};
+use crate::number::{JOIN, count, decimals_of, digits, fixed, percent, plural, three};
 use crate::style::{Ink, Style};
 use dropline_record::Fit;
 use dropline_record::LawWord;
@@ -97,20 +97,22 @@ fn moments(fit: &Fit) -> Option<String> {
             unit(fit.unit_ns)
         ));
     }
-    let mut words = three(moments.mean?);
-    if let Some(error) = moments.standard_error {
-        words.push_str(&format!(" \u{b1}{JOIN}{}", three(error)));
+    let (mean, error) = (moments.mean?, moments.standard_error.filter(|error| *error > 0.0));
+    let say_mean = |mean| error.map_or_else(|| three(mean), |error| fixed(mean, decimals_of(error, 2)));
+    let mut words = say_mean(mean);
+    if let Some(error) = error {
+        words.push_str(&format!(" \u{b1}{JOIN}{}", digits(error, 2)));
     }
     words.push_str(&format!("{JOIN}{}", unit(fit.unit_ns)));
-    let mut say = |name: &str, value: Option<f64>| {
+    let mut say = |name: &str, value: Option<String>| {
         if let Some(value) = value {
-            words.push_str(&format!("   {name}{JOIN}{}", three(value)));
+            words.push_str(&format!("   {name}{JOIN}{value}"));
         }
     };
-    say("deviation", moments.standard_deviation);
-    say("without rounding", moments.standard_deviation_sheppard);
-    say("skewness", moments.skewness);
-    say("middle 60 %", moments.trimmed_mean);
+    say("deviation", moments.standard_deviation.map(three));
+    say("without rounding", moments.standard_deviation_sheppard.map(three));
+    say("skewness", moments.skewness.map(three));
+    say("middle 60 %", moments.trimmed_mean.map(say_mean));
     Some(words)
 }
 
@@ -336,7 +338,25 @@ fn name(p: f64) -> String {
 mod tests {
     use super::*;
     use dropline_record::Count;
-    use dropline_record::fit::CellLine;
+    use dropline_record::fit::{CellLine, MomentsLine};
+
+    #[test]
+    fn a_mean_has_as_many_digits_as_its_error_deserves() {
+        let of = |mean: f64, error: f64| {
+            let moments = MomentsLine {
+                mean: Some(mean),
+                standard_error: Some(error),
+                trimmed_mean: Some(mean),
+                ..MomentsLine::default()
+            };
+            let words = super::moments(&Fit { moments, unit_ns: 1000, ..Fit::default() }).unwrap();
+            words.replace(JOIN, " ").replace('\u{202f}', "")
+        };
+        assert_eq!(of(50.0407, 0.00715), "50.0407 \u{b1} 0.0072 us   middle 60 % 50.0407");
+        assert_eq!(of(1073.66, 0.512), "1073.66 \u{b1} 0.51 us   middle 60 % 1073.66");
+        assert_eq!(of(50_024.19, 23.4), "50024 \u{b1} 23 us   middle 60 % 50024");
+        assert_eq!(of(7.0, 0.0), "7 us   middle 60 % 7");
+    }
 
     #[test]
     fn a_wide_cell_is_drawn_as_wide_as_it_is() {

@@ -118,7 +118,7 @@ fn central(curve: &Curve) -> Option<(f64, f64)> {
         return None;
     }
     let mean_of = |value: &dyn Fn(f64) -> f64| {
-        let cells = curve.cells().iter().map(|cell| cell.count as f64 * value((cell.low + cell.high) / 2.0));
+        let cells = curve.cells().iter().map(|cell| cell.count as f64 * value(cell.middle()));
         cells.sum::<f64>() / n
     };
     let mean = mean_of(&|value| value);

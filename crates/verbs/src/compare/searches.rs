@@ -9,15 +9,15 @@ use dropline_archive::record_file;
 use dropline_failure::Failure;
 use dropline_record::LoadUnit;
 use dropline_record::{AnswerLine, ComparedSearches, GoalLine, MovedLine, OpenLine, Record, SearchedLine};
-use dropline_report::{Denied, denied, disputed};
+use dropline_report::{Denied, denied, disputed, failed_and_passed};
 use dropline_stats::compare::{Overall, SMALLEST_EFFECT, Verdict};
-use dropline_stats::limits::{Limit, Moved, moved};
+use dropline_stats::limits::{Limit, Moved, Tried, moved};
 use std::path::Path;
 
 /// What the intervals are.
 const ESTIMATOR: &str = "B's limit as a multiple of A's; on logarithms the facing halves of both intervals are added in \
-     quadrature (variance estimates recovery, Zou and Donner 2008), bounds without a level are widened by what they were \
-     seen to scatter and set end to end; Holm over the goals";
+     quadrature (variance estimates recovery, Zou and Donner 2008), bounds without a level are set end to end, \
+     widened by what they were seen to scatter, and on until the trials of both sides rule out what is beyond; Holm over the goals";
 
 /// A search to compare.
 #[derive(Clone, Debug)]
@@ -103,8 +103,13 @@ pub fn compare(
     let load_unit = b.record.header.load_unit;
     a.fits(load_unit, &b.goals())?;
     let (pairs, alone) = pairs(&a.answers, &b.answers);
-    let limits: Vec<(Limit, Limit)> =
-        pairs.iter().map(|(of_a, of_b)| (limit(of_a, a), limit(of_b, b))).collect();
+    let trials: Vec<[Vec<Tried>; 2]> =
+        pairs.iter().map(|(of_a, of_b)| [tried(of_a, a), tried(of_b, b)]).collect();
+    let limits: Vec<(Limit<'_>, Limit<'_>)> = pairs
+        .iter()
+        .zip(&trials)
+        .map(|((of_a, of_b), [by_a, by_b])| (limit(of_a, a, by_a), limit(of_b, b, by_b)))
+        .collect();
     let mut found = moved(&limits, smallest_effect);
     let is_same = differences::are_same(a, b);
     for (moved, (of_a, of_b)) in found.iter_mut().zip(&pairs) {
@@ -202,10 +207,20 @@ fn listed(goals: &[GoalLine]) -> String {
     goals.iter().map(GoalLine::words).collect::<Vec<_>>().join(" and ")
 }
 
+/// The trials behind an answer without a level.
+fn tried(answer: &AnswerLine, side: &Searched) -> Vec<Tried> {
+    if answer.level.is_some() {
+        return Vec::new();
+    }
+    let [failed, passed] = failed_and_passed(&side.record.trials, &answer.goal);
+    let of = |loads: Vec<f64>, failed| loads.into_iter().map(move |load| Tried { load, failed });
+    of(failed, true).chain(of(passed, false)).collect()
+}
+
 /// What an answer says of the limit. Bounds without a level are wider here than they were stated; where a caveat denies
 /// the answer, the next search may find any load that the trials leave open, none of them more probable than another. Where trials
 /// contradict an end, the limit may be where they were; a single failure is a pause.
-fn limit(answer: &AnswerLine, side: &Searched) -> Limit {
+fn limit<'a>(answer: &AnswerLine, side: &Searched, trials: &'a [Tried]) -> Limit<'a> {
     let scatter = match answer.level {
         Some(_) => 0.0,
         None => AlgorithmPlan::parse(side.algorithm()).map_or(0.0, AlgorithmPlan::scatter),
@@ -223,11 +238,11 @@ fn limit(answer: &AnswerLine, side: &Searched) -> Limit {
     let lower = answer.lower_pps.map(|lower| low.min(lower / (1.0 + scatter)));
     let upper = bound_above(answer).map(|upper| high.max(upper * (1.0 + scatter)));
     if denied.is_some() {
-        return Limit { lower, middle: None, upper, level: None };
+        return Limit { lower, middle: None, upper, level: None, trials };
     }
     // Bounds have no median: of the numbers between them none is better than the one in the middle.
     let middle = || Some((lower? * upper?).sqrt());
-    Limit { lower, middle: answer.median_pps.or_else(middle), upper, level: answer.level }
+    Limit { lower, middle: answer.median_pps.or_else(middle), upper, level: answer.level, trials }
 }
 
 /// The upper bound; one that is the generator's is none of the target's.

@@ -4,6 +4,7 @@ use super::Drawn;
 use crate::plot::axes::spread;
 use crate::plot::canvas::{Anchor, Canvas, Path, text_width};
 use crate::search_summary::SearchSummary;
+use crate::standing::Standing;
 
 /// Whisker, name, value and interval of each goal: no legend.
 pub(super) fn right_labels(canvas: &mut Canvas, drawn: &Drawn, narrow: bool) {
@@ -50,15 +51,19 @@ pub(super) fn right_labels(canvas: &mut Canvas, drawn: &Drawn, narrow: bool) {
     }
 }
 
-/// The value of a goal, and its interval or that it has none.
+/// The value of a goal, and its interval or why it has none.
 fn label_words(finding: &SearchSummary, goal: usize, narrow: bool) -> [String; 2] {
     let (standing, answer) = (&finding.standings[goal], &finding.answers[goal]);
     let value = finding.headline(goal, !narrow).unwrap_or_else(|| "unknown".into());
-    let none = if standing.denied().is_some() { "doubted" } else { "irregular" };
-    let settled = standing.settled();
-    let below =
-        if settled { finding.loads.interval(answer.lower_pps, answer.upper_pps) } else { none.into() };
-    [if settled || !narrow { value } else { none.into() }, below]
+    if standing.settled() {
+        return [value, finding.loads.interval(answer.lower_pps, answer.upper_pps)];
+    }
+    let none = match standing {
+        // As long as a sentence.
+        Standing::Other(_) => "irregular".into(),
+        standing => standing.short(),
+    };
+    [if narrow { none.clone() } else { value }, none]
 }
 
 /// Width that the labels at the right need.

@@ -147,7 +147,8 @@ fn about_goal(line: &MovedLine) -> Vec<CaveatLine> {
             "bounds_have_no_level",
             format!(
                 "{words}: bounds do not say how often they hold the true value, and those of two searches of one target \
-                 that varies need not meet; they were widened for that, and --algorithm credible says more"
+                 that varies need not meet; they were widened until the trials of both searches rule out what is beyond, and \
+                 --algorithm credible says more"
             ),
         );
     }
