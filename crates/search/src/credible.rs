@@ -6,7 +6,8 @@
 //! the goals' loads are expected to be known best. It stops when every interval is within its goal's width
 //! or the budget is spent; then it says how wide the interval is. What it takes for granted it [doubts](doubt)
 //! afterwards: that trials do not depend on one another, and that nothing is lost [far below](probe). Whatever it believes,
-//! no interval contradicts [what trials showed](ends), or reaches beyond what they make [certain](bets) by themselves.
+//! no interval contradicts [what trials showed](ends), leaves out much of what they leave [possible](monotone), or reaches
+//! beyond what they make [certain](bets) by themselves.
 
 mod bets;
 mod choice;
@@ -20,6 +21,7 @@ mod goal_search;
 mod locate;
 mod low_load_probe;
 mod model;
+mod monotone;
 mod normal;
 mod particles;
 mod prior;
@@ -157,6 +159,12 @@ impl Credible {
         fresh || self.spent + half < self.share()
     }
 
+    /// How many whole trials are within the time of the inquiry at work.
+    fn left(&self, inquiry: &GoalSearch) -> usize {
+        let left = self.share().saturating_sub(self.spent).as_secs_f64();
+        libm::round(left / (inquiry.duration() + self.waits).as_secs_f64()) as usize
+    }
+
     /// Time that the inquiries up to the one at work may spend: by their trials' durations, less what the
     /// probes need.
     fn share(&self) -> Duration {
@@ -184,7 +192,7 @@ impl Credible {
     fn choose(&mut self) -> Option<TrialInput> {
         while let Some(inquiry) = self.inquiries.get(self.current) {
             if self.has_time(inquiry)
-                && let Some(input) = inquiry.next_trial()
+                && let Some(input) = inquiry.next_trial(self.left(inquiry))
             {
                 return Some(input);
             }

@@ -363,6 +363,14 @@ pub(super) mod inquiry {
     ///
     /// Unit: trials. Set by: time on `hard`.
     pub(in super::super) const SETTLING: usize = 9;
+    /// Where more is possible than is believed, one trial in so many is left to the belief.
+    ///
+    /// Unit: trials. Set by: widths of `noisy` and `dips`.
+    pub(in super::super) const LEFT_ONE_IN: usize = 3;
+    /// And none of the last ones.
+    ///
+    /// Unit: trials. Set by: widths of `soft`.
+    pub(in super::super) const LAST: usize = 4;
     /// A narrow answer is more often a lucky one: what is left out of an interval is so much less than what its
     /// level says, and falls with this power.
     ///
@@ -386,8 +394,32 @@ pub(super) mod bets {
     pub(in super::super) const NEAR: f64 = 0.2;
 }
 
+/// What is possible without a model.
+pub(super) mod monotone {
+    /// A place of the truth is possible unless it is less likely than the likeliest one by this, times the logarithm of the
+    /// number of trials.
+    ///
+    /// Unit: ln likelihood. Set by: coverage of `pauses`, `gradual`, `modes` and `outages` in 36 s and in 120 s: a half let
+    /// `pauses` fall to two thirds in 120 s.
+    pub(in super::super) const LESS_LIKELY: f64 = 0.6;
+    /// Trials deny an end at loads where the share of them that speaks against it is above this, as a share of what it is
+    /// at the truth.
+    ///
+    /// Unit: share. Set by: judged.
+    pub(in super::super) const DENIED: f64 = 0.5;
+}
+
 /// One goal.
 pub(super) mod view {
+    /// A belief that is narrower than this is trusted as far inside of what trials leave possible as it is wide.
+    ///
+    /// Unit: ln load. Set by: widths of `noisy` and `inconsistent`, coverage of `outages`.
+    pub(in super::super) const TRUSTED: f64 = 0.03;
+    /// A trial that shall close the gap between what is believed and what is possible is so far into it: where it is wide,
+    /// more surely good, or bad.
+    ///
+    /// Unit: share of the gap. Set by: widths of `soft` and `dips`.
+    pub(in super::super) const INTO_GAP: f64 = 0.1;
     /// What is stated is much wider than what is believed when it is so many times as wide.
     ///
     /// Unit: factor. Set by: judged.

@@ -2,6 +2,7 @@
 
 use super::bets::Bets;
 use super::constants::ends::{AGREES, EACH_BAD, ENOUGH, FRESH, MOMENTS, NEAR, ROUNDING, TELLS};
+use super::monotone::{Monotone, Possible};
 use crate::moments::{FAR, are_about};
 use crate::{Goal, GoalOutcome, GoalResult, Irregular};
 use dropline_trial::{LoadRange, Rate, Ratio, Trial};
@@ -95,6 +96,19 @@ impl Shown {
     pub(super) fn between(&self) -> (f64, f64) {
         let log = |load: Rate| libm::log(load.as_pps());
         (self.highest_good.map_or(f64::NEG_INFINITY, log), self.lowest_bad.map_or(f64::INFINITY, log))
+    }
+
+    /// What trials leave possible, whatever a model believes; anything as long as none contradicts another.
+    pub(super) fn possible(&self, goal: &Goal) -> Possible {
+        let (good, bad) = self.between();
+        if good < bad {
+            return Possible::UNASKED;
+        }
+        let log = |load: Rate| libm::log(load.as_pps());
+        let whole = goal.trial_duration.as_secs_f64();
+        let met =
+            self.good.iter().map(|&(load, counts, _)| (log(load), (counts.as_secs_f64() / whole).min(1.0)));
+        Monotone::of(met, self.bad().copied().map(log)).possible(goal.exceed_at_truth())
     }
 
     /// Whether enough trials met the goal at an end (a logarithm), little below it or above to call it the lower one.

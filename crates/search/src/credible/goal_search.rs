@@ -1,8 +1,8 @@
 //! Goals with trials of one length: where to look, then what is believed.
 
 use super::constants::inquiry::{
-    FAR_WHILE_LOCATING, LEAST_TRIALS, LEAST_WHERE_THEY_SCATTER, MODERATE, NARROWEST, PRUDENCE,
-    PRUDENCE_POWER, REACH, SCATTER, SETTLING, SHOWN_ONE_IN, SHOWN_SCATTER, STEP_DOWN, SURELY,
+    FAR_WHILE_LOCATING, LAST, LEAST_TRIALS, LEAST_WHERE_THEY_SCATTER, LEFT_ONE_IN, MODERATE, NARROWEST,
+    PRUDENCE, PRUDENCE_POWER, REACH, SCATTER, SETTLING, SHOWN_ONE_IN, SHOWN_SCATTER, STEP_DOWN, SURELY,
 };
 use super::diagnostics::{self, Diagnostics};
 use super::discarded::Discarded;
@@ -11,6 +11,7 @@ use super::first_load::FirstLoad;
 use super::is_zero_loss;
 use super::locate::{Locate, Place};
 use super::model::Evidence;
+use super::monotone::Possible;
 use super::particles::Particles;
 use super::short_trials::{self, ShortTrials};
 use super::view::{self, Stated, UNCERTAIN, View};
@@ -103,8 +104,8 @@ impl GoalSearch {
         matches!(self.stage, Stage::Locating(..))
     }
 
-    /// The trial that teaches most; `None` when every goal is answered.
-    pub(super) fn next_trial(&self) -> Option<TrialInput> {
+    /// The trial that teaches most, where there is time for so many that are `left`; `None` when every goal is answered.
+    pub(super) fn next_trial(&self, left: usize) -> Option<TrialInput> {
         let load = match &self.stage {
             Stage::Locating(locate, _) => match locate.place() {
                 Place::Open(load) => load,
@@ -114,7 +115,7 @@ impl GoalSearch {
                 match self.first.again(self.between(), self.trials, cloud.scatter(0.5), self.range) {
                     Some(load) => load,
                     None if self.is_narrow() => return None,
-                    None => self.best_load(cloud)?,
+                    None => self.best_load(cloud, left)?,
                 }
             }
             Stage::AtMaximum => return None,
@@ -277,6 +278,7 @@ impl GoalSearch {
             least: if cloud.scatter(0.5) > SCATTER { 0.5 * NARROWEST } else { 0.0 },
             shown: UNCERTAIN,
             certain: UNCERTAIN,
+            possible: Possible::UNASKED,
             borne_minimum: None,
         };
         // Of trials that depend on one another a few tell no more than one.
@@ -287,8 +289,8 @@ impl GoalSearch {
         let view = |(goal, shown): (&Goal, &Shown)| {
             let (min, _) = view::logs(self.range);
             let borne_minimum = Some(min).filter(|_| shown.bears(goal, min));
-            let stated =
-                Stated { shown: shown.between(), certain: certain(goal, shown), borne_minimum, ..stated };
+            let (certain, possible) = (certain(goal, shown), shown.possible(goal));
+            let stated = Stated { shown: shown.between(), certain, possible, borne_minimum, ..stated };
             View::of(goal, cloud, stated)
                 .with_borne(|lower| shown.lower_agreed(goal, lower), |upper| shown.upper_borne(goal, upper))
         };
@@ -358,8 +360,11 @@ impl GoalSearch {
         (self.lowest(), highest)
     }
 
-    fn best_load(&self, cloud: &Particles) -> Option<Rate> {
+    fn best_load(&self, cloud: &Particles, left: usize) -> Option<Rate> {
         let unborne = || self.minimum().or_else(|| self.unborne()).or_else(|| self.stale());
+        if let Some(load) = self.gap(left) {
+            return Some(self.range.clamp(load));
+        }
         if let Some(load) = self.unshown().or_else(|| self.plainly()).or_else(unborne) {
             return Some(self.range.clamp(load));
         }
@@ -395,6 +400,18 @@ impl GoalSearch {
                 .or_else(|| views().find_map(|(_, view)| view.in_a_tail(self.range))),
         };
         Rate::pps(libm::exp(load?)).ok()
+    }
+
+    /// A load at which a trial would leave less possible beyond what is believed, where that is much; now and then the belief
+    /// has its turn, but not at the end.
+    fn gap(&self, left: usize) -> Option<Rate> {
+        let is_its_turn = left <= LAST || !self.trials.is_multiple_of(LEFT_ONE_IN);
+        if self.trials < SETTLING || !is_its_turn {
+            return None;
+        }
+        let gaps = self.unsettled().filter_map(|(_, view)| view.gap(self.range));
+        let (_, load) = gaps.max_by(|one, other| one.0.total_cmp(&other.0))?;
+        Rate::pps(libm::exp(load)).ok()
     }
 
     /// A lower end that is believed but that too few trials bear, or a load far below that failed and may do so again.

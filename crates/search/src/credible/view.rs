@@ -1,8 +1,9 @@
 //! What is believed of one goal: an interval, and what it comes to as an answer.
 
 use super::choice::Wish;
-use super::constants::view::{FAR_TAIL, MUCH_WIDER};
+use super::constants::view::{FAR_TAIL, INTO_GAP, MUCH_WIDER, TRUSTED};
 use super::model::Shape;
+use super::monotone::Possible;
 use super::normal::Normal;
 use super::particles::Particles;
 use crate::{Goal, GoalOutcome, GoalResult, Irregular, Outlook};
@@ -32,6 +33,10 @@ pub(super) struct View {
     is_minimum_borne: bool,
     /// The highest load at or below the lower end, and the lowest at or above the upper one, that trials bear as such.
     borne: (f64, f64),
+    /// What trials leave possible.
+    possible: Possible,
+    /// The interval may be so much narrower than that.
+    tolerance: f64,
 }
 
 /// What an interval is made of beside the belief.
@@ -47,6 +52,8 @@ pub(super) struct Stated {
     pub(super) shown: (f64, f64),
     /// Loads that the truth is not below and not above, whatever is believed.
     pub(super) certain: (f64, f64),
+    /// What trials leave possible.
+    pub(super) possible: Possible,
     /// Logarithm of the lowest load of the range, where trials bear it as a lower end.
     pub(super) borne_minimum: Option<f64>,
 }
@@ -60,15 +67,20 @@ impl View {
         let [lower, low, median, high, upper] =
             [stated.tail, 0.1, 0.5, 0.9, 1.0 - stated.tail].map(|share| quantile(&loads, share));
         let least = stated.least * goal.width.as_f64();
+        let lower = median - (stated.widening * (median - lower)).max(least);
+        let upper = median + (stated.widening * (upper - median)).max(least);
+        let (width, wanted) = (upper - lower, goal.width.as_f64());
         Self {
-            lower: median - (stated.widening * (median - lower)).max(least),
+            lower,
             median,
-            upper: median + (stated.widening * (upper - median)).max(least),
+            upper,
             most: (low, high),
             shown: stated.shown,
             certain: stated.certain,
             is_minimum_borne: stated.borne_minimum.is_some_and(|min| min <= median),
             borne: ANYWHERE,
+            possible: stated.possible,
+            tolerance: if width < TRUSTED { width.max(wanted) } else { 0.0 },
         }
     }
 
@@ -78,11 +90,14 @@ impl View {
     }
 
     /// The ends that are stated: no end without a trial that met the goal at or above the lower one, and one that
-    /// failed it at or below the upper one, whatever the model believes; and none beyond what trials alone make
-    /// certain.
+    /// failed it at or below the upper one, whatever the model believes; none that leaves out more than it may of what is
+    /// possible; and none beyond what trials alone make certain.
     fn stated(&self) -> (f64, f64) {
-        let lower = self.lower.min(self.shown.0).min(self.borne.0);
-        let upper = self.upper.max(self.shown.1).max(self.borne.1);
+        let (least, most) = self.possible.ends;
+        let least = if least < self.lower - self.tolerance { least } else { self.lower };
+        let most = if most > self.upper + self.tolerance { most } else { self.upper };
+        let lower = least.min(self.shown.0).min(self.borne.0);
+        let upper = most.max(self.shown.1).max(self.borne.1);
         match self.certain {
             // Trials contradict one another: it is no matter of a load.
             (least, most) if least > most => (lower, upper),
@@ -105,6 +120,21 @@ impl View {
             false if good - least > most - bad => good,
             false => bad,
         })
+    }
+
+    /// How much more is possible than what is believed, in widths of that, and where a trial would make it less, the wider
+    /// side first; `None` where it is no more than may be.
+    pub(super) fn gap(&self, range: LoadRange) -> Option<(f64, f64)> {
+        let (min, max) = logs(range);
+        let (lower, upper) = (self.lower.max(min), self.upper.min(max));
+        let (least, most) = (self.possible.ends.0.max(min), self.possible.ends.1.min(max));
+        let (low, high) = (lower.min(self.possible.fails_from), upper.max(self.possible.meets_to));
+        let gaps = [
+            (lower - least, low - INTO_GAP * (low - least).max(0.0)),
+            (most - upper, high + INTO_GAP * (most - high).max(0.0)),
+        ];
+        let (gap, load) = gaps.into_iter().max_by(|one, other| one.0.total_cmp(&other.0))?;
+        (gap > self.tolerance).then_some((gap / (upper - lower).max(1e-9), load))
     }
 
     /// Where a trial would move an end that no trial has shown yet to where the model believes it, the farther one
@@ -164,8 +194,8 @@ impl View {
 
     /// Whether the model believes an interval within its goal's width, or beyond an end of the range.
     pub(super) fn is_believed(&self, goal: &Goal, range: LoadRange) -> bool {
-        let (shown, borne, certain) = (ANYWHERE, ANYWHERE, UNCERTAIN);
-        Self { shown, certain, is_minimum_borne: true, borne, ..*self }.is_settled(goal, range)
+        let (shown, borne, certain, possible) = (ANYWHERE, ANYWHERE, UNCERTAIN, Possible::UNASKED);
+        Self { shown, certain, is_minimum_borne: true, borne, possible, ..*self }.is_settled(goal, range)
     }
 
     /// Whether the model believes it or trials show it: another trial belongs to a goal of which neither is so.

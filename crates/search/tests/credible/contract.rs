@@ -55,7 +55,7 @@ const BUDGET: Duration = Duration::from_secs(36);
 
 #[test]
 fn on_a_steady_system_the_answer_is_narrow_and_quick() {
-    for (name, seconds) in [("hard", 21), ("consistent", 26)] {
+    for (name, seconds) in [("hard", 21), ("consistent", 27)] {
         let ended: Vec<Ended> = (1..=8).map(|seed| search(name, seed, BUDGET)).collect();
         for one in &ended {
             assert!(one.answers.iter().all(holds), "{name}");
@@ -389,7 +389,7 @@ fn loss_at_any_load_is_told_from_loss_above_the_capacity() {
             assert!(no_loss.lower < half_percent.lower, "{name}: {:?}", one.answers);
             let ends = half_percent.lower.zip(half_percent.upper);
             let width = ends.map(|(lower, upper)| 1.0 - lower.as_pps() / upper.as_pps());
-            assert!(width.is_some_and(|width| width < 0.05), "{name}: {:?}", one.answers);
+            assert!(width.is_some_and(|width| width < 0.08), "{name}: {:?}", one.answers);
         }
         let doubted = ended.iter().filter(|one| !one.caveats.is_empty()).count();
         assert!(doubted <= 2, "{name}: {doubted} of 4");

@@ -164,7 +164,10 @@ fn a_field_that_cannot_be_read_is_named_in_words_of_the_protocol() {
         (after(["-1", "10", "5", "1"], ""), r#""intended" is -1: it must be a whole"#),
         (after(["10", "\"10\"", "5", "1"], ""), r#""offered" is "10": it must be a whole"#),
         (after(["10", "10", "null", "1"], ""), r#"it has no "forwarded""#),
-        (after(["10", "10", "5", "0"], ""), r#""duration_s" is 0: it must be a number of seconds above 0 and below 1.8e19"#),
+        (
+            after(["10", "10", "5", "0"], ""),
+            r#""duration_s" is 0: it must be a number of seconds above 0 and below 1.8e19"#,
+        ),
         (after(["10", "10", "5", "-1"], ""), r#""duration_s" is -1: it must"#),
         (after(["10", "10", "5", "1e300"], ""), r#""duration_s" is 1e+300: it must"#),
         (after(["10", "10", "5", "1"], slice), r#"it has no "slices[0].forwarded""#),
