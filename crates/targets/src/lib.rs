@@ -413,10 +413,14 @@ fn parameters(word: &str) -> Result<(&str, Parameters<'_>), Failure> {
 
 /// Splits `a=1&b=2`.
 pub(crate) fn query(query: &str) -> Result<Parameters<'_>, Failure> {
-    let mut found = Vec::new();
+    let mut found: Parameters<'_> = Vec::new();
     for part in query.split('&').filter(|part| !part.is_empty()) {
         let no_value = || Failure::usage(format!("{part:?} is not a parameter; write NAME=VALUE"));
-        found.push(part.split_once('=').ok_or_else(no_value)?);
+        let (name, value) = part.split_once('=').ok_or_else(no_value)?;
+        if found.iter().any(|(other, _)| *other == name) {
+            return Err(Failure::usage(format!("the target gives {name} twice; give it once")));
+        }
+        found.push((name, value));
     }
     Ok(found)
 }
@@ -453,6 +457,8 @@ mod tests {
             "exec:",
             "exec:'open",
             "sim:hard?x",
+            "sim:hard?seed=1&seed=2",
+            "udp://h:1?reply=none&reply=echo",
         ] {
             assert_eq!(Target::parse(bad).unwrap_err().exit_code(), 2, "{bad}");
         }
