@@ -11,6 +11,7 @@ mod command;
 use command::{Bench, Service};
 use dropline_archive::record_file::read_record;
 use dropline_record::{AnswerLine, GoalLine, Record, TrialLine};
+use dropline_trial::seed;
 use dropline_verbs::plan::SearchPlan;
 use dropline_verbs::replay::replay;
 use std::path::Path;
@@ -18,16 +19,6 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 const ALGORITHMS: [&str; 4] = ["credible", "mlr", "mdr", "binary"];
-
-/// Moments that look random and are the same each time.
-struct Moments(u64);
-
-impl Moments {
-    fn next(&mut self, most_ms: u64) -> Duration {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        Duration::from_micros((self.0 >> 33) % (most_ms * 1000))
-    }
-}
 
 /// What became of searches.
 #[derive(Clone, Copy, Default)]
@@ -131,9 +122,12 @@ fn whole_lines(bytes: &[u8], record: &Record) -> Vec<u8> {
 }
 
 /// One search, killed, and resumed twice: half of them are killed again in the first resume, and the others are found
-/// finished by the second.
-fn case(service: &Service, algorithm: &str, number: u64, budget_ms: u64, moments: &mut Moments) -> Tally {
+/// finished by the second. The moments are of the number and the algorithm, the same each time.
+fn case(service: &Service, algorithm: &str, number: u64, budget_ms: u64) -> Tally {
     let bench = Bench::new();
+    let place = ALGORITHMS.iter().position(|one| *one == algorithm).unwrap() as u64;
+    let mut chance = seed::uniforms(seed::of_trial(place, number));
+    let mut moment = |most_ms| Duration::from_millis(most_ms).mul_f64(chance.next().unwrap());
     let fresh = [
         "search",
         &service.target(),
@@ -150,7 +144,7 @@ fn case(service: &Service, algorithm: &str, number: u64, budget_ms: u64, moments
     let quiet =
         |words: &[&str]| bench.command(words).stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().unwrap();
     let mut tally = Tally::default();
-    if let Some(status) = kill_after(quiet(&fresh), moments.next(budget_ms + 600)) {
+    if let Some(status) = kill_after(quiet(&fresh), moment(budget_ms + 600)) {
         return Tally { refused: u64::from(is_refusal(status)), ..tally };
     }
     let path = bench.path("r.jsonl");
@@ -166,8 +160,8 @@ fn case(service: &Service, algorithm: &str, number: u64, budget_ms: u64, moments
         tally.other_answers += u64::from(!is_as_the_library_says(&record));
         let mut words = vec!["search", "--resume", "r.jsonl", "-q"];
         words.extend((first && number % 3 == 1).then_some(longer.as_str()));
-        let moment = if again { moments.next(budget_ms / 2) } else { Duration::from_secs(600) };
-        match kill_after(quiet(&words), moment) {
+        let end = if again { moment(budget_ms / 2) } else { Duration::from_secs(600) };
+        match kill_after(quiet(&words), end) {
             Some(status) => tally.refused += u64::from(is_refusal(status)),
             None => tally.killed_again += 1,
         }
@@ -197,13 +191,12 @@ fn case(service: &Service, algorithm: &str, number: u64, budget_ms: u64, moments
 fn killed(algorithm: &str, wanted: u64, budget_ms: u64) -> Tally {
     let bench = Bench::new();
     let service = bench.serve(&["--service-time", "200us", "--sleep"]);
-    let mut moments = Moments(algorithm.len() as u64);
     let mut tally = Tally::default();
     for number in 0.. {
         if tally.killed >= wanted || tally.failures() > 0 {
             break;
         }
-        tally.add(case(&service, algorithm, number, budget_ms, &mut moments));
+        tally.add(case(&service, algorithm, number, budget_ms));
     }
     tally
 }
