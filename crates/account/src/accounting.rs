@@ -46,6 +46,8 @@ pub struct Outcome {
     pub closed: bool,
     /// Packets that left in a train behind its first: the kernel counts a train as one until the socket.
     pub in_trains: u64,
+    /// Packets that asked the target what it counted while the counters ran, each of which was answered.
+    pub queries: u64,
 }
 
 /// What a target's program counted of one trial.
@@ -111,23 +113,36 @@ impl Inference {
 
 /// Splits the loss of a trial into places. `grown` is how much each counter grew from before the first
 /// departure to after the drain ([`Snapshot::since`]).
-pub fn account(outcome: &Outcome, grown: &Snapshot) -> Account {
+///
+/// Where other programs may have lost packets in the same places, these places get only what cannot be theirs, unless what
+/// was counted comes to the loss and not one packet more or less. That can be chance: `idle` is asked then, with how many
+/// packets may be theirs, how much the counters grow while no packet of the trial is on its way.
+pub fn account(outcome: &Outcome, grown: &Snapshot, idle: impl FnOnce(u64) -> Option<Snapshot>) -> Account {
+    let trusting = Hearing::of(outcome, grown, false);
+    if trusting.others == 0 {
+        return trusting.judge();
+    }
+    let is_chance = |trusting: &Hearing<'_>| {
+        let idle = idle(trusting.others)?;
+        let any = Outcome { offered: u64::MAX, ..Outcome::default() };
+        let lost = Hearing::of(&any, &idle, false);
+        Some(lost.places().any(|place| trusting.places().any(|ours| ours == place)))
+    };
+    if trusting.fits() && is_chance(&trusting) != Some(true) {
+        return trusting.judge();
+    }
+    Hearing::of(outcome, grown, true).judge()
+}
+
+/// Packets that no place has claimed.
+fn ledger(outcome: &Outcome) -> Ledger {
     let lost = outcome.offered.saturating_sub(outcome.forwarded).saturating_sub(outcome.generator_lost);
-    let ledger = match outcome.target {
+    match outcome.target {
         None if outcome.one_way => Ledger::apart(lost, lost),
         None => Ledger::new(lost),
         // What was not read by the target, was dropped by it, or still waits there, was lost on the way out.
         Some(TargetCounts { served, .. }) => Ledger::apart(lost, outcome.offered.saturating_sub(served)),
-    };
-    let mut hearing = Hearing { ledger, outcome, grown, over: 0, shared: false, inferred: Vec::new() };
-    hearing.programs();
-    hearing.target_sockets();
-    hearing.stacks();
-    hearing.queues();
-    hearing.differences();
-    hearing.remainders();
-    hearing.reasons();
-    hearing.close()
+    }
 }
 
 /// The claims being heard.
@@ -140,9 +155,64 @@ struct Hearing<'a> {
     /// Whether a counter is known to hold other programs' packets.
     shared: bool,
     inferred: Vec<(Site, u64, Inference)>,
+    /// Whether a place gets no packet that another program may have lost there.
+    wary: bool,
+    /// Packets that other programs may have lost where a counter counted some.
+    others: u64,
+    /// Packets that were counted at a place and may be other programs'.
+    withheld: BTreeMap<Place, u64>,
 }
 
-impl Hearing<'_> {
+impl<'a> Hearing<'a> {
+    /// Everything that is counted.
+    fn of(outcome: &'a Outcome, grown: &'a Snapshot, wary: bool) -> Self {
+        let mut hearing = Self {
+            ledger: ledger(outcome),
+            outcome,
+            grown,
+            over: 0,
+            shared: false,
+            inferred: Vec::new(),
+            wary,
+            others: 0,
+            withheld: BTreeMap::new(),
+        };
+        hearing.programs();
+        hearing.target_sockets();
+        hearing.stacks();
+        hearing.queues();
+        hearing.differences();
+        hearing
+    }
+
+    fn places(&self) -> impl Iterator<Item = Place> {
+        self.ledger.places().keys().map(|site| site.place)
+    }
+
+    /// Whether what was counted is the loss, neither more nor less.
+    fn fits(&self) -> bool {
+        self.over == 0 && !self.shared && self.ledger.left(None) == 0
+    }
+
+    /// What remains, and the verdict.
+    fn judge(mut self) -> Account {
+        self.remainders();
+        self.reasons();
+        self.close()
+    }
+
+    /// Of packets that a counter of a whole namespace counted at a place, those that are no other program's, where these had
+    /// so many packets there.
+    fn ours(&mut self, place: Place, packets: u64, others: u64) -> u64 {
+        let perhaps = packets.min(others);
+        self.others = self.others.saturating_add(perhaps);
+        if !self.wary {
+            return packets;
+        }
+        *self.withheld.entry(place).or_default() += perhaps;
+        packets - perhaps
+    }
+
     /// What programs counted by the trial's tag.
     fn programs(&mut self) {
         if let Some(counts) = self.outcome.target {
@@ -180,9 +250,17 @@ impl Hearing<'_> {
                 self.shared |= full.is_some_and(|full| full > full_here);
             }
             None => {
-                self.take(Site::out(Place::UdpMemory), memory);
-                self.take(Site::out(Place::SocketFilter), filtered);
-                self.take(Site::out(Place::ReceiveBuffer), full.unwrap_or(0));
+                let others = self.spaces(&[Role::Far, Role::Both]).next();
+                let others = others.map_or(0, |space| space.others_arrived_at_udp(self.outcome));
+                let claims = [
+                    (Place::UdpMemory, memory),
+                    (Place::SocketFilter, filtered),
+                    (Place::ReceiveBuffer, full.unwrap_or(0)),
+                ];
+                for (place, packets) in claims {
+                    let packets = self.ours(place, packets, others);
+                    self.take(Site::out(place), packets);
+                }
             }
         }
         // After what the socket dropped; their number is found from the memory that they take.
@@ -205,7 +283,11 @@ impl Hearing<'_> {
                 (Place::Fragment, waiting),
                 (Place::UdpMemory, errors),
             ];
+            let (others, at_udp) =
+                (space.others_arrived(self.outcome), space.others_arrived_at_udp(self.outcome));
             for (place, packets) in claims {
+                let is_udps = matches!(place, Place::Checksum | Place::NoListener | Place::UdpMemory);
+                let packets = self.ours(place, packets, if is_udps { at_udp } else { others });
                 self.take_way(place, way, packets);
             }
             let other_host = space.devices().map(|device| device.other_host).sum();
@@ -216,6 +298,7 @@ impl Hearing<'_> {
     /// Queueing disciplines, send buffers, the per-CPU backlog.
     fn queues(&mut self) {
         for space in &self.grown.spaces {
+            let others = space.others_sent(self.outcome);
             let mut dropped = 0;
             for device in space.devices() {
                 let mut drops = device.queue_drops.unwrap_or(0);
@@ -230,6 +313,7 @@ impl Hearing<'_> {
                     Role::Far | Role::Both => Some(Way::Back),
                     Role::Between => device.leaves,
                 };
+                let drops = self.ours(Place::Qdisc, drops, others);
                 self.take_way(Place::Qdisc, way, drops);
                 self.take_way(Place::Ingress, space.arrives_through(device), device.ingress_drops);
             }
@@ -252,12 +336,16 @@ impl Hearing<'_> {
         // Where the target has our own counters, they count what was refused to us too.
         let ours = if space.role == Role::Both { self.outcome } else { &Outcome::default() };
         let &Outcome { refused, refused_by_queue, refused_without_route, .. } = ours;
+        let others = space.others_sent(self.outcome);
         let without_route = space.stack.out_no_routes.saturating_sub(refused_without_route);
+        let without_route = self.ours(Place::NoRoute, without_route, others);
         self.take(Site::back(Place::NoRoute), without_route);
         let discards = space.stack.out_discards.saturating_sub(dropped).saturating_sub(refused);
         let errors = space.stack.send_buffer_errors.saturating_sub(dropped).saturating_sub(refused_by_queue);
         let either = errors.min(discards);
-        self.take(Site::back(Place::Netfilter), discards - either);
+        let forbidden_alone = self.ours(Place::Netfilter, discards - either, others);
+        self.take(Site::back(Place::Netfilter), forbidden_alone);
+        let either = self.ours(Place::SendBuffer, either, others);
         let reasons = self.grown.reasons.as_ref();
         let by_firewalls = reasons.and_then(|reasons| reasons.get(&Place::Netfilter));
         let Some(by_firewalls) = by_firewalls else {
@@ -274,7 +362,9 @@ impl Hearing<'_> {
     fn differences(&mut self) {
         let mut differences = Vec::new();
         for space in &self.grown.spaces {
-            differences.push((space.stack.vanished_inside(), Place::Netfilter, space.arrives()));
+            let others = space.others_arrived(self.outcome);
+            let vanished = self.ours(Place::Netfilter, space.stack.vanished_inside(), others);
+            differences.push((vanished, Place::Netfilter, space.arrives()));
             if space.hooked == Some(true) {
                 differences.push((space.vanished_before(), Place::Ingress, space.arrives()));
             }
@@ -354,7 +444,8 @@ impl Hearing<'_> {
                 .sum();
             // Our own socket's drops are no loss of the target's.
             let ours = if place == Place::ReceiveBuffer { self.outcome.generator_lost } else { 0 };
-            let more = packets.saturating_sub(claimed).saturating_sub(ours);
+            let withheld = self.withheld.get(&place).copied().unwrap_or(0);
+            let more = packets.saturating_sub(claimed).saturating_sub(ours).saturating_sub(withheld);
             let got = self.ledger.claim_either(place, more);
             if got > 0 {
                 self.inferred.push((Site::out(place), got, Inference::Reason));
@@ -364,8 +455,9 @@ impl Hearing<'_> {
 
     fn close(self) -> Account {
         let mut caveats = Vec::new();
-        if self.ledger.lost() > 0 && (self.shared || self.over > 0) {
-            caveats.push(Caveat::CountersShared { beyond: self.over });
+        let unplaced = self.withheld.values().sum::<u64>().min(self.ledger.left(None));
+        if self.ledger.lost() > 0 && (self.shared || self.over > 0 || unplaced > 0) {
+            caveats.push(Caveat::CountersShared { beyond: self.over, unplaced });
         }
         let fallen = self.grown.spaces.iter().flat_map(Space::devices).filter(|one| one.carrier_changes > 0);
         caveats.extend(fallen.map(|device| Caveat::LinkDown { interface: device.name.clone() }));

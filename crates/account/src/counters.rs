@@ -96,6 +96,12 @@ pub struct Stack {
     pub reassembly_failures: u64,
     /// Packets of which a fragment is still waited for now (FRAG inuse); it also falls.
     pub incomplete: u64,
+    /// Icmp.InMsgs: received messages of the control protocol.
+    pub icmp_received: u64,
+    /// Icmp.OutMsgs.
+    pub icmp_sent: u64,
+    /// Ip.OutRequests: what programs and the kernel wanted to send.
+    pub requested: u64,
     /// Ip.OutTransmits: given to a device.
     pub transmitted: u64,
     /// Ip.OutDiscards.
@@ -174,6 +180,9 @@ impl Stack {
             reassembled: grew(|s| s.reassembled),
             reassembly_failures: grew(|s| s.reassembly_failures),
             incomplete: grew(|s| s.incomplete),
+            icmp_received: grew(|s| s.icmp_received),
+            icmp_sent: grew(|s| s.icmp_sent),
+            requested: grew(|s| s.requested),
             transmitted: grew(|s| s.transmitted),
             out_discards: grew(|s| s.out_discards),
             out_no_routes: grew(|s| s.out_no_routes),

@@ -12,6 +12,7 @@ pub mod counters;
 pub mod explanation;
 pub mod ledger;
 pub mod losses;
+mod others;
 pub mod place;
 pub mod queue;
 pub mod remedy;

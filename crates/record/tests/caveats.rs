@@ -46,7 +46,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         TwoStates { slow_pps, fast_pps, slow }
         LossBelow { intended_load_pps, offered, lost }
         BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide }
-        CountersShared { beyond }
+        CountersShared { beyond, unplaced }
         PlaceInferred { place, packets, because }
         PlacesUnseen { what, need }
         NotRealTime { why }

@@ -121,7 +121,7 @@ impl<'a> Scene<'a> {
             std::thread::sleep(Duration::from_millis(60));
             let after = self.counters.read();
             outcome.forwarded += receiver.map_or(0, read_all);
-            let account = account(&outcome, &after.since(&before));
+            let account = account(&outcome, &after.since(&before), |_| None);
             let all_is_counted = account.lost_at["unexplained"] == 0 && account.caveats.is_empty();
             if all_is_counted || (look >= LOOKS && Instant::now() > until) {
                 return account;

@@ -245,6 +245,10 @@ pub enum Caveat {
     CountersShared {
         /// Packets that they counted beyond what was lost here.
         beyond: u64,
+        /// Lost packets that they could have placed, but that may be the other programs', which had as many packets there:
+        /// these stay unexplained.
+        #[serde(default)]
+        unplaced: u64,
     },
     /// Packets were given to a place that did not count them: what remained.
     PlaceInferred {

@@ -64,6 +64,13 @@ fn came(before: &Snapshot, after: &Snapshot) -> Option<bool> {
     Some(was_read || now.drops > then.drops || now.waiting_bytes > then.waiting_bytes)
 }
 
+/// What a one-way target itself counted, if it does, and how many queries that took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counted {
+    pub(crate) counts: Option<Counts>,
+    pub(crate) queries: u64,
+}
+
 /// Counts one trial of a one-way target.
 pub(crate) struct Asker<'a> {
     pub(crate) counting: &'a Counting,
@@ -98,7 +105,7 @@ impl Asker<'_> {
     ///
     /// # Errors
     /// If the target is gone, or the user wants to stop.
-    pub(crate) fn count(&self, before: &Before, trial: &mut Trial) -> Result<Option<Counts>, UdpError> {
+    pub(crate) fn count(&self, before: &Before, trial: &mut Trial) -> Result<Counted, UdpError> {
         let until = Instant::now() + self.longest;
         match (self.counting, before) {
             (Counting::AtSocket(counters), Before::Dropped(before)) => {
@@ -121,27 +128,28 @@ impl Asker<'_> {
                 });
             }
             _ => {
-                let counts = self.settled(until)?;
+                let (counts, queries) = self.settled(until)?;
                 trial.forwarded = counts.served;
-                return Ok(Some(counts));
+                return Ok(Counted { counts: Some(counts), queries });
             }
         }
-        Ok(None)
+        Ok(Counted::default())
     }
 
-    /// The target's answer, once it has nothing waiting and two answers are equal.
-    fn settled(&self, until: Instant) -> Result<Counts, UdpError> {
+    /// The target's answer, once it has nothing waiting and two answers are equal; and how many were needed.
+    fn settled(&self, until: Instant) -> Result<(Counts, u64), UdpError> {
         let mut last = None;
-        loop {
+        for queries in 1.. {
             let Some(counts) = ask(self.socket, self.target, self.whose, self.stop)? else {
                 return Err(UdpError::NotCounted { target: self.target.address });
             };
             if (counts.waiting() == 0 && last == Some(counts)) || Instant::now() >= until {
-                return Ok(counts);
+                return Ok((counts, queries));
             }
             last = Some(counts);
             self.pause()?;
         }
+        unreachable!("it asks until the drain is over")
     }
 
     fn look(&self, counters: &Counters) -> Result<TargetSockets, UdpError> {

@@ -2,7 +2,7 @@
 //! target itself counted, what it did meanwhile.
 
 use super::counters::Counters;
-use super::counting::ask_times;
+use super::counting::{Counted, ask_times};
 use super::watch::Watch;
 use crate::packet::attribution::Whose;
 use crate::progress::Progress;
@@ -94,6 +94,11 @@ impl Drop for LastLook<'_> {
 /// Queries until a target is taken for one that does not answer them, and until the answer is waited for no
 /// longer.
 const FIRST_QUERIES: u64 = 1;
+/// Packets of other programs that are waited for after a trial, where it is to be known whether they lose any.
+const A_FEW: u32 = 8;
+/// For so long at least, and at most.
+const SHORTEST_IDLE: Duration = Duration::from_millis(50);
+const LONGEST_IDLE: Duration = Duration::from_millis(500);
 const QUERIES: u64 = 5;
 
 impl Evidence {
@@ -184,7 +189,8 @@ impl Evidence {
 
     /// Says in a trial, whose counts are complete, where its packets were lost. `counted` is what the target
     /// said of it.
-    pub(crate) fn account(&self, around: Around, counted: Option<Counts>, known: Known, trial: &mut Trial) {
+    pub(crate) fn account(&mut self, around: Around, counted: Counted, known: Known, trial: &mut Trial) {
+        let Counted { counts: counted, queries } = counted;
         let Known { late, in_trains, resent } = known;
         let refused = |name: &str| trial.refused.get(name).copied().unwrap_or(0);
         let (then, now) = (around.before.target, around.after.target);
@@ -208,8 +214,10 @@ impl Evidence {
             unread: waiting_bytes.div_ceil(self.charge().into()),
             closed: then.is_some_and(|then| now.is_none_or(|now| now.identity != then.identity)),
             in_trains,
+            queries,
         };
-        let accounted = account(&outcome, &around.after.since(&around.before));
+        let idle = |others| self.idle(others, trial.duration);
+        let accounted = account(&outcome, &around.after.since(&around.before), idle);
         trial.caveats.extend(accounted.caveats);
         if accounted.lost_at.get("unexplained").is_some_and(|&packets| packets > 0) {
             trial.caveats.extend(self.counters.unseen().iter().cloned());
@@ -219,6 +227,15 @@ impl Evidence {
             packets: counted.map_or(trial.forwarded, |counts| counts.received),
             ..watched
         });
+    }
+
+    /// How much the counters grow while no packet of the trial is on its way, for as long as other programs need to lose a
+    /// few packets if they lost so many in so long.
+    fn idle(&mut self, others: u64, during: Duration) -> Option<Snapshot> {
+        let apart = during.div_f64(others.max(1) as f64);
+        let before = self.counters.read();
+        std::thread::sleep((apart * A_FEW).clamp(SHORTEST_IDLE, LONGEST_IDLE));
+        Some(self.counters.read().since(&before))
     }
 
     /// What the kernel charges a waiting packet for.

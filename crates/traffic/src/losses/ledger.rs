@@ -1,13 +1,12 @@
 //! What is known of a trial's packets beside its replies: counters before and after, and what the target counted.
 
-use super::counting::{Asker, Before, Counting};
+use super::counting::{Asker, Before, Counted, Counting};
 use super::evidence::{Around, Evidence, Known, Watching};
 use crate::error::UdpError;
 use crate::packet::attribution::Whose;
 use crate::progress::Progress;
 use crate::target::{Reply, UdpTarget};
 use dropline_account::Snapshot;
-use dropline_payload::Counts;
 use dropline_trial::{Caveat, Packet, TargetActivity, Trial};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::AtomicBool;
@@ -49,7 +48,7 @@ pub(crate) struct Opening {
 pub(crate) struct Closing {
     around: Around,
     /// What the target said.
-    counted: Option<Counts>,
+    counted: Counted,
 }
 
 impl Ledger {
@@ -100,10 +99,10 @@ impl Ledger {
     ) -> Result<Closing, UdpError> {
         let counted = match &opening.target {
             Some(before) => self.count_one_way(socket, before, whose, trial)?,
-            None => None,
+            None => Counted::default(),
         };
         let around = self.evidence().after(opening.counters, watched);
-        if opening.target.is_some() && counted.is_none() {
+        if opening.target.is_some() && counted.counts.is_none() {
             // What never came to the socket of a target that does not count by itself was not read there.
             let read = self.evidence().read_by_programs(&around);
             trial.forwarded = trial.forwarded.min(read.unwrap_or(u64::MAX));
@@ -113,7 +112,7 @@ impl Ledger {
 
     /// Asks the target what it saw of a trial whose packets did not all come back.
     pub(crate) fn ask(&mut self, closing: &mut Closing, whose: Whose) {
-        closing.counted = self.evidence().ask(whose, &NEVER);
+        closing.counted.counts = self.evidence().ask(whose, &NEVER);
     }
 
     /// Says in a trial, whose counts are complete, where its packets were lost.
@@ -129,7 +128,7 @@ impl Ledger {
         before: &Before,
         whose: Whose,
         trial: &mut Trial,
-    ) -> Result<Option<Counts>, UdpError> {
+    ) -> Result<Counted, UdpError> {
         match self.asker(socket, whose, &NEVER)?.count(before, trial) {
             Err(UdpError::Closed { .. } | UdpError::NotCounted { .. }) if trial.offered > 0 => {
                 let refused = trial.refused.values().sum();
@@ -144,7 +143,7 @@ impl Ledger {
                         .into(),
                 });
                 trial.forwarded = trial.offered;
-                Ok(None)
+                Ok(Counted::default())
             }
             counted => counted,
         }

@@ -235,7 +235,7 @@ fn so_far(
         ended: None,
         dropped: grown.target.map_or(0, |sockets| sockets.drops),
         read_in_namespace,
-        account: account(&outcome, grown),
+        account: account(&outcome, grown, |_| None),
         missed: arrivals.map_or(0, |arrivals| arrivals.missed),
         // Who sends is not known, and not to be told from others.
         watched: TargetActivity { packets: outcome.forwarded, others_ns: None, ..watched },

@@ -1,6 +1,7 @@
 //! Whole trials: the measurer says where.
 
 use super::*;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) fn trial_of(
     client: &Namespace,
@@ -183,4 +184,73 @@ fn trains_into_a_small_buffer_are_counted_in_packets() {
     let doubts =
         trial.caveats.iter().filter(|caveat| ["counters_shared", "place_inferred"].contains(&caveat.code()));
     assert_eq!(doubts.count(), 0);
+}
+
+/// Answers nine of ten and counts nothing, until it is told to end.
+fn answer_nine_of_ten(target: UdpSocket, ends: Arc<AtomicBool>) -> std::thread::JoinHandle<()> {
+    std::thread::spawn(move || {
+        target.set_nonblocking(false).unwrap();
+        target.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        let (mut bytes, mut number) = ([0; 2048], 0);
+        while !ends.load(Ordering::Relaxed) {
+            let Ok((length, source)) = target.recv_from(&mut bytes) else { continue };
+            number += 1;
+            if number % 10 != 0 {
+                target.send_to(&bytes[..length], source).unwrap();
+            }
+        }
+    })
+}
+
+/// What another program sends meanwhile is lost in the same namespace, at a place that the namespace counts.
+#[test]
+fn what_a_target_drops_unseen_is_not_put_where_another_program_loses_packets() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let drop = |hook: &str| {
+        format!(
+            "table inet dropline {{ chain in {{ type filter hook {hook} priority 0; udp dport 9 drop; }}; }}"
+        )
+    };
+    let one_namespace = (&lab.client, lab.client_address);
+    let two_namespaces = (&lab.target, lab.target_address);
+    for (namespace, address) in [one_namespace, two_namespaces] {
+        for (rules, place) in [
+            (None, "no_listener"),
+            (Some(drop("input")), "netfilter"),
+            (Some(drop("output")), "return_netfilter"),
+        ] {
+            if let Some(rules) = &rules {
+                namespace.nft(rules).unwrap();
+            }
+            let ends = Arc::new(AtomicBool::new(false));
+            let service = answer_nine_of_ten(bound(namespace, address, PORT), Arc::clone(&ends));
+            let stranger = bound(namespace, address, 0);
+            let chatter = std::thread::spawn({
+                let ends = Arc::clone(&ends);
+                move || {
+                    let mut sent = 0_u64;
+                    while !ends.load(Ordering::Relaxed) {
+                        let _ = stranger.send_to(&[0; 8], (address, 9));
+                        sent += 1;
+                        std::thread::sleep(Duration::from_millis(10));
+                    }
+                    sent
+                }
+            });
+            let trial = trial_of(&lab.client, echo(address), &MeasurerOptions::default(), 1_000.0, 1_000);
+            ends.store(true, Ordering::Relaxed);
+            let sent = chatter.join().unwrap();
+            service.join().unwrap();
+            if rules.is_some() {
+                namespace.nft("delete table inet dropline").unwrap();
+            }
+            assert!(sent > 20 && trial.lost() >= 99, "{sent} {:?}", trial.lost_at);
+            let said = trial.caveats.iter().any(|caveat| caveat.code() == "counters_shared");
+            assert_eq!(
+                (lost(&trial), said),
+                (vec![("unexplained", trial.lost())], true),
+                "{place} of {address}"
+            );
+        }
+    }
 }

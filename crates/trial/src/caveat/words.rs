@@ -234,11 +234,18 @@ impl fmt::Display for Caveat {
                     "the limit is that of the other trials: look what happened then"
                 }
             ),
-            Self::CountersShared { beyond: 0 } => f.write_str(
+            Self::CountersShared { unplaced: unplaced @ 1.., .. } => write!(
+                f,
+                "other programs sent or got packets here during the trial, and the counters that say where packets were lost \
+                 count theirs too: up to {} may have been lost where one counts, and stand as unexplained; stop those programs, \
+                 or measure in a network namespace of its own",
+                number_of(*unplaced, "lost packet")
+            ),
+            Self::CountersShared { beyond: 0, .. } => f.write_str(
                 "the counters that say where packets were lost hold other programs' packets too: places \
                  other than the target's own socket may be theirs",
             ),
-            Self::CountersShared { beyond } => write!(
+            Self::CountersShared { beyond, .. } => write!(
                 f,
                 "the counters that say where packets were lost count {beyond} more than were lost here: other \
                  programs lose packets on this machine meanwhile, and a place may be theirs"
