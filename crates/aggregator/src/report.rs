@@ -3,11 +3,12 @@
 use super::age::Age;
 use super::client::Answer;
 use super::wire::{Checksum, UNSET};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::net::SocketAddr;
 
 /// One report, read.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Reading {
     /// Who was asked.
     pub target: String,
@@ -30,7 +31,7 @@ pub struct Reading {
 }
 
 /// A variable that was set.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct VariableReading {
     /// Which.
     pub variable: u8,
@@ -47,7 +48,7 @@ pub struct VariableReading {
 }
 
 /// Why something in a report may mislead.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Doubt {
     /// Stable name.
     pub code: &'static str,

@@ -6,6 +6,8 @@ use dropline_consent::{consent, not_connected};
 use dropline_failure::Failure;
 use dropline_stats::Histogram;
 use dropline_traffic::datagrams::{MOST, Outbox, errno_name};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -66,6 +68,49 @@ pub struct Sent {
     pub refused: BTreeMap<String, u64>,
     /// How much later than due each left.
     pub lateness: Histogram,
+}
+
+/// What became of heartbeats that were due, as it is printed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SentLine {
+    /// Heartbeats that were due.
+    pub intended: u64,
+    /// Heartbeats that left.
+    pub offered: u64,
+    /// Heartbeats that the system did not take, by errno; and what was reported of the last that left.
+    pub refused: BTreeMap<String, u64>,
+    /// How much later than due they left.
+    pub lateness_ns: LatenessLine,
+}
+
+/// How much later than due heartbeats left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LatenessLine {
+    /// Heartbeats of which it is known.
+    pub count: u64,
+    /// The median, in ns; null where none left.
+    pub p50: Option<u64>,
+    /// The 99th percentile, in ns; null where none left.
+    pub p99: Option<u64>,
+    /// The latest, in ns; null where none left.
+    pub max: Option<u64>,
+}
+
+impl From<&Sent> for SentLine {
+    fn from(sent: &Sent) -> Self {
+        let lateness = &sent.lateness;
+        Self {
+            intended: sent.intended,
+            offered: sent.offered,
+            refused: sent.refused.clone(),
+            lateness_ns: LatenessLine {
+                count: lateness.count(),
+                p50: lateness.quantile(0.5),
+                p99: lateness.quantile(0.99),
+                max: lateness.max(),
+            },
+        }
+    }
 }
 
 impl Sending {

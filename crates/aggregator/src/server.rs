@@ -6,6 +6,7 @@ use super::wire::{PACKET_BYTES, REQUEST, VARIABLES};
 use dropline_failure::Failure;
 use dropline_traffic::BindError;
 use dropline_traffic::datagrams::{Inbox, coarse_now, errno_name, receive_buffer, socket_drops};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
@@ -48,7 +49,7 @@ impl Default for Server {
 
 /// What a server did. Every packet received is in exactly one of `stored`, `rejected` and
 /// `requests`; what the kernel dropped was never received.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ServerCounts {
     /// Packets read from the socket.
     pub received: u64,

@@ -7,6 +7,7 @@ mod command;
 
 use command::Bench;
 use dropline_trial::caveat::INVALIDATING;
+use schemars::JsonSchema;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -113,9 +114,32 @@ fn record() -> String {
     page.trim_end().to_owned()
 }
 
+/// Answers that are no result of a measurement. The first word of each says which verb.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is wanted")]
+enum CountsAnswer {
+    /// `doctor`: a list of these.
+    Doctor(dropline_verbs::doctor::Finding),
+    /// `serve`, when it ends.
+    Served(dropline_verbs::serve::Served),
+    /// `heartbeat serve`, when it ends.
+    HeartbeatServed(dropline_aggregator::server::ServerCounts),
+    /// `heartbeat send`.
+    HeartbeatSent(dropline_aggregator::sender::SentLine),
+    /// `heartbeat report`.
+    HeartbeatReport(dropline_aggregator::report::Reading),
+    /// `heartbeat watch`, when it ends.
+    HeartbeatWatch(dropline_aggregator::watch::WatchState),
+}
+
 /// What `--json` prints where the answer is no record: as of a record, whose own parts stand on its page.
 fn answers() -> String {
-    let schema: Value = serde_json::from_str(&dropline_record::schema::answer_schema()).unwrap();
+    let records = serde_json::from_str(&dropline_record::schema::answer_schema()).unwrap();
+    let settings = schemars::generate::SchemaSettings::draft2020_12();
+    let counts =
+        serde_json::to_value(settings.into_generator().into_root_schema_for::<CountsAnswer>()).unwrap();
+    let schemas: [Value; 2] = [records, counts];
     let record = record_schema();
     let of_record = record["$defs"].as_object().unwrap();
     let link = |name: &str| match of_record.contains_key(name) {
@@ -123,11 +147,11 @@ fn answers() -> String {
         false => on_this_page(name),
     };
     let mut page = "| answer of | its fields |\n|---|---|\n".to_owned();
-    for answer in schema["anyOf"].as_array().unwrap() {
+    for answer in schemas.iter().flat_map(|schema| schema["anyOf"].as_array().unwrap()) {
         let verb = answer["description"].as_str().unwrap().trim_end_matches('.');
         writeln!(page, "| {verb} | {} |", kind(answer, &link)).unwrap();
     }
-    for (name, part) in schema["$defs"].as_object().unwrap() {
+    for (name, part) in schemas.iter().flat_map(|schema| schema["$defs"].as_object().unwrap()) {
         match of_record.get(name) {
             Some(same) => assert_eq!(part, same, "two types are called {name}"),
             None => describe(&mut page, name, part, &link),

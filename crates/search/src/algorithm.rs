@@ -5,9 +5,6 @@ use dropline_trial::{Caveat, Trial, TrialInput};
 use std::fmt;
 use std::time::Duration;
 
-/// The names of the algorithms, as users type them and records keep them.
-pub const ALGORITHMS: [&str; 4] = ["credible", "mlr", "mdr", "binary"];
-
 /// A search algorithm as a state machine: no I/O, no clock, no chance of its own.
 ///
 /// The same trials in the same order always lead to the same questions.

@@ -20,7 +20,7 @@ pub mod preset;
 pub mod search;
 mod undisturbed;
 
-pub use algorithm::{ALGORITHMS, Algorithm};
+pub use algorithm::Algorithm;
 pub use belief::{Belief, CurvePoint, Outlook};
 pub use binary::{Binary, BinaryError};
 pub use certified::Certified;
@@ -31,3 +31,6 @@ pub use mlr::Mlr;
 pub use outcome::{Bound, Bounds, GoalOutcome, GoalResult, Irregular};
 pub use preset::{Preset, PresetError};
 pub use search::{Limits, Search};
+
+/// The names of the algorithms, as users type them and records keep them.
+pub const ALGORITHMS: [&str; 4] = ["credible", "mlr", "mdr", "binary"];

@@ -5,13 +5,14 @@ use dropline_failure::{Failure, quoted};
 use dropline_targets::{Opening, Target, generator_limit};
 use dropline_traffic::{Quota, Quotas};
 use dropline_trial::TrafficProfile;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// One thing that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// What was looked at.
     pub subject: String,
@@ -24,7 +25,7 @@ pub struct Finding {
 }
 
 /// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {
     /// Nothing to do.

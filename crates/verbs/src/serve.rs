@@ -2,6 +2,7 @@
 
 use dropline_failure::Failure;
 use dropline_traffic::{BindError, ClientPlan, Responder, ResponderCounts, RunningResponder};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use dropline_traffic::{Responder as Service, Seat};
@@ -47,7 +48,7 @@ pub fn client(
 }
 
 /// What a responder did, as it is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Served {
     /// Packets read from the socket.
     pub received: u64,

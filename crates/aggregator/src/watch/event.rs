@@ -1,9 +1,10 @@
 //! What a monitor saw happen.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Something that happened.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Event {
     /// Since the watch began.
     pub at_s: f64,
@@ -16,7 +17,7 @@ pub struct Event {
 }
 
 /// Kinds of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
     /// A variable that had fallen silent, or the aggregator, is back.

@@ -5,11 +5,12 @@ use super::monitor::Monitor;
 use crate::report::{Doubt, checksum_doubt, junk_doubt};
 use crate::wire::UNSET;
 use dropline_openmetrics::Exposition;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
 
 /// Everything that is known now.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WatchState {
     /// The aggregator.
     pub target: String,
@@ -46,7 +47,7 @@ pub struct WatchState {
 }
 
 /// What is known of a variable.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct VariableState {
     /// Which.
     pub variable: u8,

@@ -6,10 +6,9 @@ use crate::verbs::{DONE, INVALID};
 use crate::{output as out, plan};
 use clap::{Args, ValueEnum};
 use dropline_aggregator::client::resolve;
-use dropline_aggregator::sender::{Sending, Sent, Spread, Value};
+use dropline_aggregator::sender::{Sending, Sent, SentLine, Spread, Value};
 use dropline_failure::Failure;
 use dropline_trial::{Packet, quantities};
-use serde_json::json;
 use std::time::Duration;
 
 /// Send heartbeats to an aggregator.
@@ -74,7 +73,7 @@ pub(crate) fn run(args: &HeartbeatSendArgs) -> Result<u8, Failure> {
     let sending = sending(args)?;
     let sent = sending.run(&stop)?;
     if args.json {
-        out::print_json(&in_json(&sent))?;
+        out::print_json(&SentLine::from(&sent))?;
     } else {
         out::print(&text(&sent))?;
     }
@@ -114,21 +113,6 @@ fn sending(args: &HeartbeatSendArgs) -> Result<Sending, Failure> {
         // Once: all that is due at the beginning.
         duration: if args.once { Some(Duration::from_nanos(1)) } else { duration.transpose()? },
         seed: args.seed,
-    })
-}
-
-fn in_json(sent: &Sent) -> serde_json::Value {
-    let quantile = |q| sent.lateness.quantile(q);
-    json!({
-        "intended": sent.intended,
-        "offered": sent.offered,
-        "refused": sent.refused,
-        "lateness_ns": {
-            "count": sent.lateness.count(),
-            "p50": quantile(0.5),
-            "p99": quantile(0.99),
-            "max": sent.lateness.max(),
-        },
     })
 }
 
