@@ -30,16 +30,12 @@ impl Scratch {
         Self::among(&std::env::temp_dir(), OURS, |_| {})
     }
 
-    /// The same with names that begin otherwise. Before a directory that was left is removed, `undo` is told of it: what
-    /// the dead program had elsewhere has the directory's name.
+    /// The same in another directory, with names that begin otherwise. Before a directory that was left is removed, `undo`
+    /// is told of it: what the dead program had elsewhere has the directory's name.
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn with(prefix: &str, undo: impl Fn(&Path)) -> io::Result<Self> {
-        Self::among(&std::env::temp_dir(), prefix, undo)
-    }
-
-    fn among(directory: &Path, prefix: &str, undo: impl Fn(&Path)) -> io::Result<Self> {
+    pub fn among(directory: &Path, prefix: &str, undo: impl Fn(&Path)) -> io::Result<Self> {
         for entry in directory.read_dir()?.flatten() {
             let path = entry.path();
             if entry.file_name().to_string_lossy().starts_with(prefix)
@@ -63,6 +59,11 @@ impl Scratch {
             }
         }
         Err(ErrorKind::AlreadyExists.into())
+    }
+
+    /// Its name, which no other has.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// Where it is.

@@ -42,8 +42,8 @@ impl LttngSession {
         let provider = provider()?;
         // A session of a killed run goes on in a daemon that is not ours.
         let undo = |home: &Path| drop(lttng(home, &["--no-sessiond", "destroy", &name_of(home)]));
-        let home = Scratch::with(OURS, undo).map_err(Failure::environment)?;
-        let name = name_of(home.path());
+        let home = Scratch::among(&std::env::temp_dir(), OURS, undo).map_err(Failure::environment)?;
+        let name = home.name();
         let mut session = Self { name, home, daemon: None, provider, destroyed: true };
         if session.lttng(&["--no-sessiond", "list"]).is_err() {
             session.start_daemon()?;
