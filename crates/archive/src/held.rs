@@ -36,7 +36,7 @@ impl Scratch {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn among(directory: &Path, prefix: &str, undo: impl Fn(&Path)) -> io::Result<Self> {
-        for entry in directory.read_dir()?.flatten() {
+        for entry in directory.read_dir().into_iter().flatten().flatten() {
             let path = entry.path();
             if entry.file_name().to_string_lossy().starts_with(prefix)
                 && entry.file_type().is_ok_and(|kind| kind.is_dir())
