@@ -167,7 +167,7 @@ mod tests {
             told.borrow_mut().push(path.to_owned());
         })
         .unwrap();
-        assert_eq!(told.into_inner(), [dead.clone()]);
+        assert_eq!(told.into_inner(), std::slice::from_ref(&dead));
         assert!(!dead.exists() && living.path().is_dir() && next.path().is_dir());
         assert!(file.is_file() && place.path().join("another").is_dir());
         let gone = living.path().to_owned();
