@@ -208,7 +208,8 @@ fn a_reflector_and_an_aggregator_are_not_set_at_each_other_by_a_forged_request()
 
 #[test]
 fn an_aggregator_and_a_program_that_makes_a_request_of_each_report_end_within_a_hundred_packets() {
-    let alterations: [fn(&[u8]) -> Vec<u8>; 4] = [
+    type Alteration = fn(&[u8]) -> Vec<u8>;
+    let alterations: [Alteration; 4] = [
         |_| b"AreyouOK".to_vec(),
         <[u8]>::to_ascii_uppercase,
         |report| [b"AreyouOK", report].concat(),
