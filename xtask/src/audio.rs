@@ -22,6 +22,7 @@ pub(crate) fn test() -> Done {
     last_trial(&dropline, &search, &directory)?;
     running(&dropline, &directory)?;
     killed(&dropline, &directory)?;
+    left(&dropline, &directory)?;
     eprintln!("make test-audio took {} s", begun.elapsed().as_secs());
     Ok(())
 }
@@ -84,6 +85,49 @@ fn killed(dropline: &Path, directory: &Path) -> Done {
         Jackd::start(name)?.is_entered();
     }
     done
+}
+
+/// A run that is killed takes its jackd with it, and the next removes what is left of its shared memory; one of another
+/// container, where numbers of processes are the same, keeps its own.
+fn left(dropline: &Path, directory: &Path) -> Done {
+    const OF_EACH: usize = 5;
+    let trial = |seconds: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--pid", "--fork", "--mount-proc", "--kill-child"]).arg(dropline);
+        command.args(["trial", "jack:", "--duration", seconds, "-q", "-o", "-"]).current_dir(directory);
+        command.stdout(Stdio::null());
+        command
+    };
+    let names = || -> Vec<String> {
+        let all = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
+        let names = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.contains("dropline-jack-")).collect()
+    };
+    let mut living = trial("8s").spawn().map_err(|why| why.to_string())?;
+    // A directory, the server's socket, and three semaphores of clients.
+    let waiting = Instant::now();
+    let wait_for = |count| {
+        while names().len() < count && waiting.elapsed().as_secs() < 20 {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    };
+    wait_for(OF_EACH);
+    let of_living = names();
+    let mut killed = trial("600s").spawn().map_err(|why| why.to_string())?;
+    wait_for(2 * OF_EACH);
+    killed.kill().and_then(|()| killed.wait()).map_err(|why| why.to_string())?;
+    let next = trial("1s").status().map_err(|why| why.to_string())?;
+    let after = names();
+    let ended = living.wait().map_err(|why| why.to_string())?;
+    let rest = names();
+    match next.success() && ended.success() && of_living.len() == OF_EACH {
+        false => Err(format!("jack: in containers: {next} and {ended}, beside {of_living:?}")),
+        _ if !of_living.iter().all(|name| after.contains(name)) => {
+            Err(format!("jack: of {of_living:?} only {after:?} were left"))
+        }
+        _ if after.len() > OF_EACH || !rest.is_empty() => Err(format!("jack: left {after:?}, then {rest:?}")),
+        true => Ok(()),
+    }
 }
 
 /// A server that is asked to end when it is dropped.

@@ -30,7 +30,9 @@ pub struct Outcome {
     pub late: u64,
     /// Of the trial's packets, those that came back shorter than they were sent.
     pub reply_truncated: u64,
-    /// Of the trial's packets, those that came back longer, or with other bytes.
+    /// Of the trial's packets, those that came back longer than they were sent.
+    pub reply_extended: u64,
+    /// Of the trial's packets, those that came back with other bytes.
     pub reply_changed: u64,
     /// Sends that the system refused, whatever for: not lost, but counted by the kernel.
     pub refused: u64,
@@ -222,6 +224,7 @@ impl<'a> Hearing<'a> {
         }
         self.ledger.claim(Site::back(Place::Late), self.outcome.late);
         self.ledger.claim(Site::back(Place::ReplyTruncated), self.outcome.reply_truncated);
+        self.ledger.claim(Site::back(Place::ReplyExtended), self.outcome.reply_extended);
         self.ledger.claim(Site::back(Place::ReplyChanged), self.outcome.reply_changed);
     }
 
@@ -557,6 +560,7 @@ impl Place {
                 | Self::Unread
                 | Self::Late
                 | Self::ReplyTruncated
+                | Self::ReplyExtended
                 | Self::ReplyChanged
                 | Self::Unexplained
         )

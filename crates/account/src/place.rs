@@ -49,7 +49,9 @@ pub enum Place {
     Late,
     /// It came back shorter than it was sent.
     ReplyTruncated,
-    /// It came back longer, or with other bytes, than it was sent.
+    /// It came back longer than it was sent.
+    ReplyExtended,
+    /// It came back with other bytes than it was sent.
     ReplyChanged,
     /// No counter tells.
     Unexplained,
@@ -75,7 +77,7 @@ pub struct Site {
 
 impl Place {
     /// All of them, in the order in which a record lists them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::ReceiveBuffer,
         Self::SocketFilter,
         Self::Checksum,
@@ -98,6 +100,7 @@ impl Place {
         Self::Unread,
         Self::Late,
         Self::ReplyTruncated,
+        Self::ReplyExtended,
         Self::ReplyChanged,
         Self::Unexplained,
     ];
@@ -127,6 +130,7 @@ impl Place {
             Self::Unread => "unread",
             Self::Late => "late",
             Self::ReplyTruncated => "reply_truncated",
+            Self::ReplyExtended => "reply_extended",
             Self::ReplyChanged => "reply_changed",
             Self::Unexplained => "unexplained",
         }
@@ -137,7 +141,10 @@ impl Place {
     /// Whether the generator alone can tell it, of a reply or of a remainder: no kernel has a reason for it,
     /// and its key names no way.
     pub fn is_told_by_generator(self) -> bool {
-        matches!(self, Self::Late | Self::ReplyTruncated | Self::ReplyChanged | Self::Unexplained)
+        matches!(
+            self,
+            Self::Late | Self::ReplyTruncated | Self::ReplyExtended | Self::ReplyChanged | Self::Unexplained
+        )
     }
 }
 
@@ -204,7 +211,8 @@ mod tests {
     fn keys_are_those_that_are_promised() {
         let promised = "receive_buffer socket_filter checksum no_listener led_away qdisc netfilter ingress rp_filter \
                         other_host neighbour link_down ttl no_route fragment softnet udp_memory \
-                        service_queue unread late reply_truncated reply_changed unexplained";
+                        service_queue unread late reply_truncated reply_extended reply_changed \
+                        unexplained";
         for key in promised.split_whitespace() {
             assert_eq!(Site::of_key(key).map(Site::key).as_deref(), Some(key));
         }
@@ -230,7 +238,7 @@ mod tests {
             }
         }
         let all: std::collections::BTreeSet<String> = Site::all().map(Site::key).collect();
-        assert_eq!((all.len(), Site::all().count()), (44, 44), "each has a key of its own");
+        assert_eq!((all.len(), Site::all().count()), (45, 45), "each has a key of its own");
         for strange in ["", "return_", "return_late", "return_unexplained", "elsewhere"] {
             assert_eq!(Site::of_key(strange), None, "{strange}");
         }

@@ -374,7 +374,7 @@ fn target_counts() -> impl Strategy<Value = TargetCounts> {
 
 fn outcome() -> impl Strategy<Value = Outcome> {
     let counts = prop::option::of(target_counts());
-    ((prop::array::uniform10(counter()), counter()), counts, any::<[bool; 2]>()).prop_map(
+    ((prop::array::uniform11(counter()), counter()), counts, any::<[bool; 2]>()).prop_map(
         |((c, refused_without_route), target, [closed, one_way])| Outcome {
             offered: c[0],
             forwarded: c[1],
@@ -387,6 +387,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
             unread: c[6],
             reply_truncated: c[7],
             reply_changed: c[8],
+            reply_extended: c[10],
             closed,
             in_trains: c[9],
             queries: c[3] / 2,

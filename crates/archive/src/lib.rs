@@ -8,6 +8,7 @@
 
 pub mod clock;
 pub mod environment;
+pub mod held;
 pub mod reading;
 pub mod record_file;
 pub mod whole_file;

@@ -3,6 +3,7 @@
 //! A device and a pipe have no length, and a program may never end its line: what is read without a bound ends
 //! with the machine's memory. A pipe may have no writer either: whoever waits for one says so ([`is_waiting`]).
 
+use crate::held::Scratch;
 use dropline_failure::Failure;
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -11,7 +12,6 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use tempfile::TempDir;
 
 /// What is named instead of a file to read standard input.
 pub const STDIN: &str = "-";
@@ -129,7 +129,7 @@ impl Unread {
 #[derive(Debug)]
 pub struct Rereadable {
     path: PathBuf,
-    _kept: Option<TempDir>,
+    _kept: Option<Scratch>,
 }
 
 impl Rereadable {
@@ -145,7 +145,7 @@ impl Rereadable {
         }
         let read = bytes(path, MOST_BYTES).map_err(|why| why.of(path))?;
         let name = if is_stdin { OsStr::new("standard input") } else { path.file_name().unwrap_or_default() };
-        let kept = tempfile::tempdir().and_then(|directory| {
+        let kept = Scratch::new().and_then(|directory| {
             let file = directory.path().join(name);
             std::fs::write(&file, read).map(|()| (file, directory))
         });

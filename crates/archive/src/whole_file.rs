@@ -1,5 +1,6 @@
 //! Files that are written whole: whoever reads one sees the old one or the new one, never half of either.
 
+use crate::held;
 use dropline_failure::Failure;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -70,8 +71,7 @@ const LONGEST_MARK: u64 = 128;
 
 /// Whether a file can be made in its directory, by making one.
 fn has_place(path: &Path) -> Result<(), Failure> {
-    let tried = beside(path);
-    let made = File::create_new(&tried).and_then(|_| std::fs::remove_file(&tried));
+    let made = beside(path).and_then(|(_held, tried)| std::fs::remove_file(&tried));
     made.map_err(|why| {
         let why = match (why.kind(), path.parent()) {
             (io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, Some(parent)) if !parent.is_dir() => {
@@ -120,25 +120,34 @@ pub fn create_of(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 }
 
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let beside = beside(path);
-    let replaced = File::create_new(&beside)
-        .and_then(|mut file| {
-            if let Ok(old) = std::fs::metadata(path) {
-                file.set_permissions(old.permissions())?;
-            }
-            file.write_all(bytes).and_then(|()| file.sync_all())
-        })
-        .and_then(|()| std::fs::rename(&beside, path));
+    let (mut file, beside) = beside(path)?;
+    let mut fill = || {
+        if let Ok(old) = std::fs::metadata(path) {
+            file.set_permissions(old.permissions())?;
+        }
+        file.write_all(bytes).and_then(|()| file.sync_all())
+    };
+    let replaced = fill().and_then(|()| std::fs::rename(&beside, path));
     if replaced.is_err() {
         let _ = std::fs::remove_file(&beside);
     }
     replaced
 }
 
-/// A name in the same directory that no other process of this machine takes.
-fn beside(path: &Path) -> PathBuf {
+/// A new file in the same directory, held while it is open. One that a killed program left there is gone then.
+fn beside(path: &Path) -> io::Result<(File, PathBuf)> {
+    for number in 0..held::TRIES {
+        let beside = name_beside(path, number);
+        if let Some(file) = held::create(&beside)? {
+            return Ok((file, beside));
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+fn name_beside(path: &Path, number: u32) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}.new", std::process::id()))
+    path.with_file_name(format!(".{name}.{number}.new"))
 }
 
 #[cfg(test)]
@@ -162,10 +171,11 @@ mod tests {
         let page = directory.path().join("page.html");
         draw(&page, OLD.as_bytes(), MARK).unwrap();
         // The place beside it is taken: as on a full disk, nothing can be written there.
-        std::fs::create_dir(beside(&page)).unwrap();
+        let taken: Vec<PathBuf> = (0..held::TRIES).map(|number| name_beside(&page, number)).collect();
+        taken.iter().for_each(|place| std::fs::create_dir(place).unwrap());
         assert_eq!(draw(&page, b"new", MARK).unwrap_err().exit_code(), 4);
         assert_eq!(std::fs::read_to_string(&page).unwrap(), OLD);
-        std::fs::remove_dir(beside(&page)).unwrap();
+        taken.iter().for_each(|place| std::fs::remove_dir(place).unwrap());
         draw(&page, b"new", MARK).unwrap();
         assert_eq!(
             (std::fs::read(&page).unwrap(), names(directory.path())),
@@ -173,6 +183,22 @@ mod tests {
         );
         let nowhere = directory.path().join("nowhere/page.html");
         assert!(draw(&nowhere, b"x", MARK).unwrap_err().to_string().contains("there is no directory"));
+    }
+
+    #[test]
+    fn what_a_killed_program_left_beside_a_page_is_gone_with_the_next_and_what_a_living_one_writes_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let page = directory.path().join("page.html");
+        std::fs::write(&page, OLD).unwrap();
+        // Whatever its number was: in a container it is the same each time.
+        std::fs::write(name_beside(&page, 0), "half of a pa").unwrap();
+        std::fs::write(name_beside(&page, 1), "half of a pa").unwrap();
+        may_create(&directory.path().join("other")).unwrap();
+        let (living, theirs) = beside(&page).unwrap();
+        draw(&page, b"new", MARK).unwrap();
+        assert_eq!(names(directory.path()), [theirs.file_name().unwrap().to_str().unwrap(), "page.html"]);
+        assert_eq!(std::fs::read(&page).unwrap(), b"new");
+        drop(living);
     }
 
     #[test]

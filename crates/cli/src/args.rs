@@ -81,8 +81,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "MEANS", default_value = "block",
           value_parser = one_of(ReceiveMeans::ALL, ReceiveMeans::name, ReceiveMeans::about))]
     pub(crate) receive: ReceiveMeans,
-    /// Answer every packet, also of ports below 1024 and of senders that repeat the same bytes (a forged packet can
-    /// then start an endless exchange).
+    /// Answer every packet, also of ports below 1024 and of other load generators, which are answered a few times
+    /// otherwise (a forged packet can then start an endless exchange).
     #[arg(long)]
     pub(crate) answer_all: bool,
     /// Print the counts as one JSON object.

@@ -7,8 +7,9 @@ mod heartbeat_wire;
 use command::Bench;
 use heartbeat_wire::{Aggregator, Original, Wire, adler32, encode, wrong_as_the_original};
 use serde_json::Value;
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpStream, UdpSocket};
+use std::process::Stdio;
 
 fn count(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no count"))
@@ -106,6 +107,59 @@ fn an_aggregator_that_is_gone_is_an_alarm_too() {
     let refused = bench.run(&["heartbeat", "report", &address]);
     assert_eq!(refused.code, Some(4));
     assert!(refused.errors.contains("dropline heartbeat serve --listen"), "{}", refused.errors);
+}
+
+#[test]
+fn a_watch_that_never_heard_anything_ends_with_4_and_says_why() {
+    let bench = Bench::new();
+    let mute = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let gone = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    for (address, why) in
+        [(mute.local_addr().unwrap().to_string(), "sent no report"), (gone, "nothing listens at")]
+    {
+        let words = ["heartbeat", "watch", &address, "--every=50ms", "--duration=200ms", "--silent-after=1h"];
+        let ended = bench.run(&words);
+        assert_eq!(ended.code, Some(4), "{}{}", ended.text, ended.errors);
+        assert!(ended.errors.contains(why), "{}", ended.errors);
+        assert!(!ended.text.contains("none is silent"), "{}", ended.text);
+    }
+}
+
+#[test]
+fn a_watch_that_a_signal_ends_says_so_unless_there_was_an_alarm() {
+    let bench = Bench::new();
+    let server = Aggregator::start(&bench, &["--no-limits"]);
+    let address = server.address().to_string();
+    bench.done(&["heartbeat", "send", &address, "--variables=3", "--once"]);
+    for (silent_after, more, awaited, code) in [
+        ("--silent-after=1h", &[][..], "/reports", 130),
+        ("--silent-after=1h", &["--duration=1h"], "/reports", 130),
+        ("--silent-after=1h", &["--until-alarm"], "/reports", 130),
+        ("--silent-after=100ms", &[], "/alarms", 1),
+    ] {
+        let words = ["heartbeat", "watch", &address, "--every=50ms", silent_after, "--page=127.0.0.1:0"];
+        let mut command = bench.command(&[&words[..], more].concat());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        let page = line.trim().strip_prefix("page at http://").unwrap().trim_end_matches('/').to_owned();
+        let state = || {
+            let mut connection = TcpStream::connect(&page).unwrap();
+            write!(connection, "GET /state.json HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+            let mut text = String::new();
+            connection.read_to_string(&mut text).unwrap();
+            serde_json::from_str::<Value>(text.split_once("\r\n\r\n").unwrap().1).unwrap()
+        };
+        while state().pointer(awaited).and_then(Value::as_u64) == Some(0) {}
+        command::interrupt(&child);
+        let ended = child.wait_with_output().unwrap();
+        let text = String::from_utf8(ended.stdout).unwrap();
+        assert_eq!(ended.status.code(), Some(code), "{silent_after} {more:?}: {text}");
+        assert!(
+            text.contains("variable 3 is silent") || text.contains("none is silent"),
+            "it is kept: {text}"
+        );
+    }
 }
 
 #[test]

@@ -207,6 +207,32 @@ fn a_reflector_and_an_aggregator_are_not_set_at_each_other_by_a_forged_request()
 }
 
 #[test]
+fn an_aggregator_and_a_program_that_makes_a_request_of_each_report_end_within_a_hundred_packets() {
+    type Alteration = fn(&[u8]) -> Vec<u8>;
+    let alterations: [Alteration; 4] = [
+        |_| b"AreyouOK".to_vec(),
+        <[u8]>::to_ascii_uppercase,
+        |report| [b"AreyouOK", report].concat(),
+        |report| report[..8].to_vec(),
+    ];
+    for alter in alterations {
+        let bench = Bench::new();
+        let server = Aggregator::start(&bench, &[]);
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.connect(server.address()).unwrap();
+        socket.set_read_timeout(Some(std::time::Duration::from_millis(500))).unwrap();
+        let (mut packets, mut bytes) = (1, [0; 2000]);
+        socket.send(b"AreyouOK").unwrap();
+        while let Ok(length) = socket.recv(&mut bytes) {
+            socket.send(&alter(&bytes[..length])).unwrap();
+            packets += 2;
+            assert!(packets <= 100);
+        }
+        assert!(packets > 1, "the request itself is answered");
+    }
+}
+
+#[test]
 fn group_11_a_hundred_thousand_random_packets_store_what_the_description_says() {
     let mut chance = Chance(11);
     // Random bits alone would pass once in 2^42: these aim near.

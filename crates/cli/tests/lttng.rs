@@ -61,6 +61,62 @@ fn babeltrace(directory: &Path) -> usize {
     read.stdout.iter().filter(|&&byte| byte == b'\n').count()
 }
 
+/// Processes that run that program.
+fn running(name: &str) -> usize {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let names = all.filter_map(|entry| std::fs::read_to_string(entry.path().join("comm")).ok());
+    names.filter(|found| found.trim() == name).count()
+}
+
+#[test]
+#[ignore = "needs LTTng: make test-trace"]
+fn what_a_killed_run_had_of_lttng_ends_with_it_or_is_removed_by_the_next() {
+    let _turn = TURN.lock();
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("tmp")).unwrap();
+    let command = |words: &[&str]| {
+        let mut command = bench.command(words);
+        command.env("DROPLINE_LTTNG", provider()).env("TMPDIR", bench.path("tmp"));
+        command
+    };
+    let left = || std::fs::read_dir(bench.path("tmp")).unwrap().count();
+    let sessions = || {
+        let listed = Command::new("lttng").args(["--no-sessiond", "list"]).output().unwrap();
+        String::from_utf8_lossy(&listed.stdout).matches("dropline-lttng-").count()
+    };
+    let wait_until = |what: &str, is_so: &dyn Fn() -> bool| {
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while !is_so() {
+            assert!(std::time::Instant::now() < until, "{what}");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    };
+    // With a daemon that the run starts, and with one that is there before and after it.
+    let before = running("lttng-sessiond");
+    for is_there in [false, true] {
+        if is_there {
+            let mut daemon = Command::new("lttng-sessiond");
+            daemon.args(["--daemonize", "--no-kernel", "--pidfile"]).arg(bench.path("daemon"));
+            assert!(daemon.status().unwrap().success());
+        }
+        let words = ["trial", "flowgraph:exec?recorder=lttng:sleep 1000", "--duration=600s", "-q", "-o", "-"];
+        let mut run = command(&words).spawn().unwrap();
+        let daemons = before + 1;
+        wait_until("it makes a session", &|| running("lttng-sessiond") >= daemons && sessions() == 1);
+        run.kill().unwrap();
+        run.wait().unwrap();
+        if !is_there {
+            wait_until("its daemon ends", &|| running("lttng-sessiond") == before);
+        }
+        assert!(left() > 0, "a killed run removes nothing");
+        let words = ["trial", "flowgraph:exec?recorder=lttng:true", "--duration=1s", "-q", "-o", "-"];
+        command(&words).output().unwrap();
+        assert_eq!((left(), sessions()), (0, 0), "the next one does");
+    }
+    // The test's own daemon.
+    Command::new("kill").arg(bench.read("daemon").trim()).status().unwrap();
+}
+
 #[test]
 #[ignore = "needs LTTng: make test-trace"]
 fn an_enabled_session_gets_every_event_of_a_program_that_was_not_linked_with_lttng() {

@@ -283,3 +283,47 @@ fn a_directory_for_plots_is_not_left_behind_where_none_could_be_written() {
     assert!(!bench.path("new").exists());
     assert!(bench.path("plots").is_dir(), "one that was there stays");
 }
+
+#[test]
+fn of_a_record_whose_last_line_is_torn_every_verb_answers_from_the_whole_lines_says_so_and_leaves_it_as_it_is()
+ {
+    let bench = Bench::new();
+    let service = bench.serve(&[]);
+    let target = service.target();
+    for (name, seed) in [("a.jsonl", "1"), ("b.jsonl", "2")] {
+        bench.done(&["trial", &target, "--load=1kpps", "--duration=1s", "-q", "-o", name]);
+        let simulated = format!("sim:noisy?seed={seed}");
+        bench.done(&["search", &simulated, "--budget=15s", "-q", "-o", &format!("searched-{name}")]);
+    }
+    let turns = ["--load=1kpps", "--duration=2s", "-q", "-o", "turns.jsonl"];
+    bench.run(&[&["compare", "--abba", &target, &target][..], &turns].concat());
+    // As much of one more trial as a killed run may leave; of a search the result's line is torn.
+    for name in ["a.jsonl", "b.jsonl", "searched-a.jsonl", "searched-b.jsonl", "turns.jsonl"] {
+        let text = bench.read(name);
+        let kept =
+            if name.starts_with("searched") { text.trim_end().rfind('\n').unwrap() + 1 } else { text.len() };
+        bench.write(name, &format!("{}{{\"line\":\"tri", &text[..kept]));
+    }
+    for words in [
+        &["compare", "a.jsonl", "b.jsonl"][..],
+        &["compare", "a.jsonl", "b.jsonl", "--json"],
+        &["compare", "turns.jsonl"],
+        &["compare", "searched-a.jsonl", "searched-b.jsonl"],
+        &["export", "a.jsonl", "--to=csv"],
+        &["export", "a.jsonl", "--to=hlog"],
+        &["export", "a.jsonl", "--to=openmetrics"],
+        &["export", "searched-a.jsonl", "--to=csv"],
+        &["report", "a.jsonl"],
+        &["report", "searched-a.jsonl"],
+        &["fit", "a.jsonl"],
+        &["import", "a.jsonl", "-o", "imported.jsonl"],
+    ] {
+        let record = words[1];
+        let before = bench.read(record);
+        let ended = bench.run(words);
+        assert_eq!(bench.read(record), before, "{words:?}");
+        assert!(matches!(ended.code, Some(0 | 1)), "{words:?}: {:?} {}", ended.code, ended.errors);
+        let said = format!("{}{}", ended.text, ended.errors).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("cut off"), "{words:?}: {said}");
+    }
+}

@@ -50,6 +50,14 @@ impl Held {
         Ok(Self::Record(Box::new(record_file::parse(&text, path)?)))
     }
 
+    /// What is left out of it because the file could not be read to its end, in words.
+    pub fn left_out(&self) -> Vec<String> {
+        match self {
+            Self::Record(record) => record.reading.iter().map(|doubt| doubt.text.clone()).collect(),
+            Self::Imported(_) => Vec::new(),
+        }
+    }
+
     /// A row a trial, or a cell of what was imported.
     pub fn csv(&self) -> String {
         match self {

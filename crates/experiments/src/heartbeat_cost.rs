@@ -18,6 +18,7 @@ mod table;
 
 use build::{BUILDS, Bench, Timed, is_object};
 use cycle::Cycles;
+use dropline_archive::held::Scratch;
 use dropline_archive::reading;
 use dropline_failure::Failure;
 use harness::{Interface, Operation};
@@ -84,7 +85,7 @@ pub fn default_source() -> Option<PathBuf> {
 /// # Errors
 /// If a source cannot be read, the server does not answer, or the user wants to stop.
 pub fn measure(plan: &CostPlan, progress: &mut dyn FnMut(&str)) -> Result<Cost, Failure> {
-    let directory = tempfile::tempdir()
+    let directory = Scratch::new()
         .map_err(|why| Failure::environment(format!("cannot make a directory to build in: {why}")))?;
     let mut benches = Vec::new();
     let mut subjects = Vec::new();

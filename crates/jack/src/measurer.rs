@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 pub struct Settings {
     /// A server that runs already; `None` starts one with the dummy driver for each trial.
     pub server: Option<String>,
+    /// How the names of servers begin that are started: as nobody else's, and as one of a directory in `/dev/shm` that is
+    /// there while whoever starts them lives.
+    pub own: String,
     /// Frames a second of a server that is started.
     pub rate: u32,
     /// Its real-time priority; `None` for none.
@@ -26,7 +29,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { server: None, rate: 48_000, priority: Some(80) }
+        Self { server: None, own: "dropline-jack-".into(), rate: 48_000, priority: Some(80) }
     }
 }
 
@@ -165,7 +168,7 @@ impl JackMeasurer {
             let mut said = String::new();
             for priority in [self.settings.priority, None] {
                 let driver = Driver { priority, rate: self.settings.rate, period };
-                match Server::start(driver, room) {
+                match Server::start(&self.settings.own, driver, room) {
                     Ok((server, client)) => return Ok((Some(server), refused, client)),
                     Err(Refused::NotStarted(why)) => return Err(JackError::NotStarted(why)),
                     Err(Refused::NoThread(why)) => return Err(JackError::Thread(why)),

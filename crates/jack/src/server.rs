@@ -1,6 +1,6 @@
 //! A JACK server of our own, with the dummy driver: no sound card, and the clock is this machine's.
 
-use crate::said::{OURS, complaint, ours};
+use crate::said::{complaint, ours};
 use crate::sys::{self, Client};
 use std::fmt::Write as _;
 use std::io::{self, BufReader};
@@ -49,22 +49,27 @@ const REGISTRY: &str = "/dev/shm/jack-shm-registry";
 const FULL: &str = "Too many servers already active";
 
 impl Server {
-    /// Starts `jackd` and joins it, with room for so many cycles.
+    /// Starts `jackd` and joins it, with room for so many cycles. Its name begins with `own`.
     ///
     /// A jackd that is killed keeps its place in the registry until one of the same name starts. Where no place is left,
     /// ours starts under the name of a server of ours that is no more.
-    pub(crate) fn start(driver: Driver, room: usize) -> Result<(Self, Client), Refused> {
+    pub(crate) fn start(own: &str, driver: Driver, room: usize) -> Result<(Self, Client), Refused> {
         static STARTED: AtomicU64 = AtomicU64::new(0);
-        let name = format!("{OURS}{}-{}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
+        let name = format!("{own}-{}", STARTED.fetch_add(1, Ordering::Relaxed));
         let said = match Self::named(name, driver)?.joined(room) {
             Err(Refused::Ended(said)) if said.contains(FULL) => said,
             other => return other,
         };
         let registry = std::fs::read(REGISTRY).unwrap_or_default();
         let user = std::fs::metadata("/proc/self").map_or(0, |own| own.uid());
-        let is_gone = |process: u32| !Path::new(&format!("/proc/{process}")).exists();
+        // Of another container's process there is no number here, but the directory of who started it.
+        let is_held = |name: &str| {
+            name.rsplit_once('-').is_some_and(|(own, _)| Path::new("/dev/shm").join(own).exists())
+        };
+        let is_gone =
+            |process: u32, name: &str| !Path::new(&format!("/proc/{process}")).exists() && !is_held(name);
         // One that lives would be joined before ours is refused its name.
-        for (_, name) in ours(&registry, user).into_iter().filter(|&(process, _)| is_gone(process)) {
+        for (_, name) in ours(&registry, user).into_iter().filter(|(process, name)| is_gone(*process, name)) {
             if let Ok(joined) = Self::named(name, driver)?.joined(room) {
                 return Ok(joined);
             }

@@ -59,7 +59,10 @@ pub struct TrialLine {
     /// Packets that came back shorter than they were sent, part of `lost`; null where replies are not compared.
     #[serde(default)]
     pub reply_truncated: Option<Count>,
-    /// Packets that came back longer, or with other bytes, part of `lost`; null where replies are not compared.
+    /// Packets that came back longer than they were sent, part of `lost`; null where replies are not compared.
+    #[serde(default)]
+    pub reply_extended: Option<Count>,
+    /// Packets that came back with other bytes, part of `lost`; null where replies are not compared.
     #[serde(default)]
     pub reply_changed: Option<Count>,
     /// Replies our own socket dropped.
@@ -217,6 +220,7 @@ impl TrialLine {
             reordered: count(trial.reordered),
             late: count(trial.late),
             reply_truncated: count(trial.reply_truncated),
+            reply_extended: count(trial.reply_extended),
             reply_changed: count(trial.reply_changed),
             generator_lost: Count(trial.generator_lost),
             refused: counts(&trial.refused),
@@ -283,6 +287,7 @@ impl TrialLine {
             reordered: self.reordered.map(|count| count.0),
             late: self.late.map(|count| count.0),
             reply_truncated: self.reply_truncated.map(|count| count.0),
+            reply_extended: self.reply_extended.map(|count| count.0),
             reply_changed: self.reply_changed.map(|count| count.0),
             generator_lost: self.generator_lost.0,
             refused: plain(&self.refused),

@@ -37,8 +37,8 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         FewSlices { slices, wanted }
         PacketsLeftOut { kept, left_out }
         ForeignPackets { packets }
-        RepliesDiffer { truncated, changed }
-        RepliesBeside { truncated, changed }
+        RepliesDiffer { truncated, extended, changed }
+        RepliesBeside { truncated, extended, changed }
         DependentTrials { correlation, by_chance }
         Drift { correlation, by_chance }
         WarmUp { by_chance }

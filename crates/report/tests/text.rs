@@ -192,6 +192,7 @@ fn csv_has_a_column_a_place_of_loss_and_one_a_kind_of_spoilt_reply() {
     let first = &mut record.trials[0];
     first.lost_at = Some(places.map(|(place, lost)| (place.to_owned(), Count(lost))).into());
     (first.reply_truncated, first.reply_changed) = (Some(Count(4)), Some(Count(5)));
+    first.reply_extended = Some(Count(6));
     record.trials[1].lost_at = None;
     let table = csv(&record);
     let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split(',').collect()).collect();
@@ -200,6 +201,7 @@ fn csv_has_a_column_a_place_of_loss_and_one_a_kind_of_spoilt_reply() {
         [rows[1][column], rows[2][column]]
     };
     assert_eq!([of("reply_truncated"), of("reply_changed")], [["4", ""], ["5", ""]]);
+    assert_eq!(of("reply_extended"), ["6", ""]);
     for (place, lost) in
         [("receive_buffer", "3"), ("return_qdisc", "2"), ("of_a_later_version", "1"), ("late", "0")]
     {

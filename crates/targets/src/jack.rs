@@ -1,9 +1,11 @@
 //! `jack:` targets: an audio server's cycle, and how late its client is called.
 
 use super::{Kind, Opened, Opening, Scheme, parameters};
+use dropline_archive::held::Scratch;
 use dropline_failure::{Failure, nearest};
 use dropline_jack::{JackError, JackMeasurer, Settings, running};
 use dropline_trial::{Arrival, Measurer, Rate, TrafficProfile, Trial, TrialInput};
+use std::path::Path;
 use std::sync::Arc;
 
 const NAMES: [&str; 5] = ["period", "priority", "rate", "realtime", "server"];
@@ -116,13 +118,18 @@ pub(super) fn open(audio: &Audio, profile: &TrafficProfile, opening: &Opening) -
         }
     };
     let stop = Arc::clone(&opening.stop);
-    let measurer =
-        JackMeasurer::new(settings.clone(), opening.slices, profile.seed, opening.first_trial, stop);
+    let (mut settings, mut held) = (settings.clone(), None);
+    if settings.server.is_none() {
+        let own = Scratch::among(Path::new(SHARED), OURS, forget).map_err(Failure::environment)?;
+        settings.own = own.name();
+        held = Some(own);
+    }
+    let measurer = JackMeasurer::new(settings, opening.slices, profile.seed, opening.first_trial, stop);
     Ok(Opened {
         note: Some(note),
         generator: Some("a JACK client without ports; 0 is the fastest cycle seen".into()),
         reply_buffer_bytes: None,
-        measurer: Box::new(Server(measurer)),
+        measurer: Box::new(Server(measurer, held)),
     })
 }
 
@@ -140,8 +147,26 @@ fn failure(why: JackError) -> Failure {
     }
 }
 
-/// A server whose errors say what to do.
-struct Server(JackMeasurer);
+/// Where jackd keeps what its clients share.
+const SHARED: &str = "/dev/shm";
+/// How the servers that we start are named.
+const OURS: &str = "dropline-jack-";
+
+/// Removes what a killed run's servers and their clients left: jackd does so where it is asked to end, and only for clients
+/// that left before.
+fn forget(own: &Path) {
+    let own = own.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    for entry in Path::new(SHARED).read_dir().into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // Semaphores of clients and a socket of the server, each with its name.
+        if name.starts_with("jack_") && name.contains(&own) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// A server whose errors say what to do, and what says that it is ours as long as it is there.
+struct Server(JackMeasurer, #[expect(dead_code, reason = "it is held")] Option<Scratch>);
 
 impl Measurer for Server {
     type Error = Failure;

@@ -9,6 +9,7 @@ pub(crate) mod path;
 pub(crate) mod process;
 pub mod quota;
 pub mod reasons;
+mod redirects;
 mod rules;
 pub(crate) mod seen;
 pub(crate) mod segment;

@@ -140,3 +140,92 @@ fn a_service_that_echoes_is_answered_a_few_times_and_one_below_port_1024_never()
         }
     }
 }
+
+/// Bytes that another service makes of what it was sent; the number is that of its answer.
+type Alteration = fn(u64, &[u8]) -> Vec<u8>;
+
+/// Each loses the mark of our reflectors, or every trace of what was sent.
+fn alterations() -> [(&'static str, Alteration); 12] {
+    fn repeated(message: Message) -> Vec<u8> {
+        [message.encode(), vec![0; 40]].concat()
+    }
+    [
+        ("upper case", |_, bytes| bytes.to_ascii_uppercase()),
+        ("one byte before it", |_, bytes| [b">", bytes].concat()),
+        ("a number before it", |number, bytes| [&number.to_be_bytes(), bytes].concat()),
+        ("a number behind it", |number, bytes| [bytes, &number.to_be_bytes()].concat()),
+        ("its first ten bytes", |_, bytes| bytes[..bytes.len().min(10)].to_vec()),
+        ("all bits turned", |_, bytes| bytes.iter().map(|byte| !byte).collect()),
+        ("a number alone", |number, _| number.to_string().into_bytes()),
+        ("no flags", |number, bytes| {
+            let mut bytes = [bytes, &[0; 20]].concat();
+            bytes[3] = 0;
+            bytes[15] = number as u8;
+            bytes
+        }),
+        ("a harmed packet", |number, _| {
+            [vec![0xd7, 1, 0x21, 0, 9, 9], number.to_be_bytes().repeat(3)].concat()
+        }),
+        ("always one packet", |_, _| repeated(Message::Packet { tag: Tag(3), index: 9, reply_wanted: true })),
+        ("always one query", |_, _| repeated(Message::CountQuery { tag: Tag(3), number: 9 })),
+        ("nothing", |_, _| Vec::new()),
+    ]
+}
+
+#[test]
+fn a_service_that_alters_what_it_answers_ends_within_a_hundred_packets_whatever_it_makes_of_it() {
+    let Some(lab) = namespace() else { return };
+    // As fast as it can, and slower than any budget in time would forgive.
+    for (name, alter) in alterations() {
+        for (pause, starters) in
+            [(Duration::ZERO, &starters()[..]), (Duration::from_millis(15), &starters()[..1])]
+        {
+            for starter in starters {
+                let echo = lab.run(|| UdpSocket::bind(("127.0.0.1", 5007))).unwrap().unwrap();
+                let (from, packets) = (v4(echo.local_addr().unwrap()), Arc::new(AtomicU64::new(0)));
+                echo.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+                let count = Arc::clone(&packets);
+                let altering = std::thread::spawn(move || {
+                    let mut bytes = [0; 4000];
+                    while let Ok((length, from)) = echo.recv_from(&mut bytes) {
+                        let number = count.fetch_add(2, Ordering::Relaxed);
+                        std::thread::sleep(pause);
+                        let _ = echo.send_to(&alter(number, &bytes[..length]), from);
+                    }
+                });
+                let ours = serve(&lab, "127.0.0.1:7010", Duration::ZERO);
+                // Ours is asked first, and the other.
+                forge(&lab, from, v4(ours.address()), starter);
+                let what = format!("{name}, {pause:?}, {} B", starter.len());
+                assert_ends(&what, MOST, || packets.load(Ordering::Relaxed) + ours.counts().received.min(1));
+                drop(ours);
+                altering.join().unwrap();
+                assert!(packets.load(Ordering::Relaxed) < MOST, "{what}: {packets:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_load_is_answered_packet_for_packet_beside_a_circle() {
+    let Some(lab) = namespace() else { return };
+    let ours = serve(&lab, "127.0.0.1:7010", Duration::ZERO);
+    let socket = lab.run(|| UdpSocket::bind("127.0.0.1:0")).unwrap().unwrap();
+    socket.connect(ours.address()).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let ask = |bytes: &[u8]| {
+        socket.send(bytes).unwrap();
+        socket.recv(&mut [0; 100]).is_ok()
+    };
+    for index in 0..2000_u64 {
+        if index < 32 {
+            assert!(ask(&[b"other", &index.to_be_bytes()[..]].concat()));
+        }
+        assert!(ask(&Message::Packet { tag: Tag(5), index, reply_wanted: true }.encode()), "{index}");
+        // Doubled on the way.
+        assert!(ask(&Message::Packet { tag: Tag(5), index, reply_wanted: true }.encode()), "{index}");
+        let mut harmed = Message::Packet { tag: Tag(5), index, reply_wanted: true }.encode();
+        harmed[9] ^= 1;
+        assert!(ask(&harmed), "{index}");
+    }
+}

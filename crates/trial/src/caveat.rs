@@ -155,14 +155,18 @@ pub enum Caveat {
     RepliesDiffer {
         /// Packets that came back shorter.
         truncated: u64,
-        /// Packets that came back longer, or with other bytes.
+        /// Packets that came back longer.
+        extended: u64,
+        /// Packets that came back with other bytes.
         changed: u64,
     },
     /// The target answered rightly and wrongly too: nothing is lost by that.
     RepliesBeside {
         /// Wrong replies that were cut short.
         truncated: u64,
-        /// Wrong replies that were longer, or had other bytes.
+        /// Wrong replies that were longer.
+        extended: u64,
+        /// Wrong replies that had other bytes.
         changed: u64,
     },
     /// What a trial found was much like what the one before it had found: the trials say less than as many

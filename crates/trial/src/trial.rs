@@ -39,8 +39,9 @@ pub struct Trial {
     pub late: Option<u64>,
     /// Packets that came back shorter than they were sent: part of the loss, never of `forwarded`.
     pub reply_truncated: Option<u64>,
-    /// Packets that came back longer, or with other bytes, than they were sent, or to another stream's socket: part of the
-    /// loss too.
+    /// Packets that came back longer than they were sent: part of the loss too.
+    pub reply_extended: Option<u64>,
+    /// Packets that came back with other bytes than they were sent, or to another stream's socket: part of the loss too.
     pub reply_changed: Option<u64>,
     /// Replies that our own socket dropped: not the target's loss.
     pub generator_lost: u64,
@@ -93,6 +94,7 @@ impl Trial {
             reordered: None,
             late: None,
             reply_truncated: None,
+            reply_extended: None,
             reply_changed: None,
             generator_lost: 0,
             refused: BTreeMap::new(),
@@ -168,16 +170,25 @@ impl Trial {
             && !has(|caveat| matches!(caveat, Caveat::LinkDown { .. }))
     }
 
-    /// Keeps how many packets came back, but never as they were sent, by kind (cut short, changed); of all such
+    /// Packets that came back, but never as they were sent; 0 where replies are not compared.
+    pub fn replies_otherwise(&self) -> u64 {
+        [self.reply_truncated, self.reply_extended, self.reply_changed].into_iter().flatten().sum()
+    }
+
+    /// Keeps how many packets came back, but never as they were sent, by kind (shorter, longer, changed); of all such
     /// `replies`, those that came beside others are a doubt of their own.
-    pub fn say_differences(&mut self, [truncated, changed]: [u64; 2], replies: [u64; 2]) {
-        (self.reply_truncated, self.reply_changed) = (Some(truncated), Some(changed));
-        if truncated + changed > 0 {
-            self.caveats.push(Caveat::RepliesDiffer { truncated, changed });
+    pub fn say_differences(&mut self, otherwise: [u64; 3], replies: [u64; 3]) {
+        let [truncated, extended, changed] = otherwise;
+        self.reply_truncated = Some(truncated);
+        self.reply_extended = Some(extended);
+        self.reply_changed = Some(changed);
+        if otherwise != [0; 3] {
+            self.caveats.push(Caveat::RepliesDiffer { truncated, extended, changed });
         }
-        let [truncated, changed] = [replies[0].saturating_sub(truncated), replies[1].saturating_sub(changed)];
-        if truncated + changed > 0 {
-            self.caveats.push(Caveat::RepliesBeside { truncated, changed });
+        let beside = std::array::from_fn(|kind| replies[kind].saturating_sub(otherwise[kind]));
+        if beside != [0; 3] {
+            let [truncated, extended, changed] = beside;
+            self.caveats.push(Caveat::RepliesBeside { truncated, extended, changed });
         }
     }
 

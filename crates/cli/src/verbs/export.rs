@@ -24,16 +24,16 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
             let directory = args.output.as_deref().ok_or_else(|| {
                 Failure::usage("--to ctf needs a new directory for the trace").advice("name it: -o DIRECTORY")
             })?;
-            Events::of(&args.record)?.ctf(directory)?;
+            events(args)?.ctf(directory)?;
             return Ok(DONE);
         }
-        ExportFormat::Csv => Held::read(&args.record)?.csv(),
+        ExportFormat::Csv => held(args)?.csv(),
         ExportFormat::Hlog => {
-            let (log, notes) = Held::read(&args.record)?.hdr_log(args.slices, args.trial)?;
+            let (log, notes) = held(args)?.hdr_log(args.slices, args.trial)?;
             notes.iter().for_each(|note| note!("! {note}"));
             log
         }
-        ExportFormat::Openmetrics => Held::read(&args.record)?.openmetrics()?,
+        ExportFormat::Openmetrics => held(args)?.openmetrics()?,
         ExportFormat::Schema => {
             Held::read(&args.record)?;
             dropline_record::schema::line_schema()
@@ -46,8 +46,22 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
     Ok(DONE)
 }
 
-fn chrome(args: &ExportArgs) -> Result<u8, Failure> {
+/// The record, and a note of what of it is left out.
+fn held(args: &ExportArgs) -> Result<Held, Failure> {
+    let held = Held::read(&args.record)?;
+    held.left_out().iter().for_each(|text| note!("! {text}"));
+    Ok(held)
+}
+
+/// The events of its last trial, and a note where that may not be the last one.
+fn events(args: &ExportArgs) -> Result<Events, Failure> {
     let events = Events::of(&args.record)?;
+    events.left_out.iter().for_each(|text| note!("! {text}"));
+    Ok(events)
+}
+
+fn chrome(args: &ExportArgs) -> Result<u8, Failure> {
+    let events = events(args)?;
     match &args.output {
         Some(path) => whole_file::create(path, |file| events.chrome(&mut BufWriter::new(file)))?,
         None => events.chrome(&mut BufWriter::new(out::Heard(std::io::stdout().lock())))?,

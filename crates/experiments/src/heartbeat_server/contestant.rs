@@ -4,6 +4,7 @@ use super::Account;
 use crate::heartbeat_cost::program;
 use crate::heartbeat_cost::server::cpu_ns;
 use dropline_aggregator::wire::PACKET_BYTES;
+use dropline_archive::held::Scratch;
 use dropline_failure::Failure;
 use dropline_traffic::datagrams::Outbox;
 use dropline_traffic::{Farewell, Started, TargetSocket, start_with_us};
@@ -21,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where the rival is built.
 pub(super) struct Workshop {
-    directory: tempfile::TempDir,
+    directory: Scratch,
     dropline: PathBuf,
 }
 
@@ -32,7 +33,7 @@ impl Workshop {
     /// If there is no compiler.
     pub(super) fn open() -> Result<Self, Failure> {
         const RIVAL: &str = include_str!("../../../../experiments/heartbeat-server/original_like.c");
-        let directory = tempfile::tempdir()
+        let directory = Scratch::new()
             .map_err(|why| Failure::environment(format!("cannot make a directory to build in: {why}")))?;
         std::fs::write(directory.path().join("rival.c"), RIVAL).map_err(Failure::environment)?;
         program::run(directory.path(), "gcc", &["-Os", "-std=gnu11", "-o", "rival", "rival.c"])

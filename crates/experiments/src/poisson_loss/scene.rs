@@ -2,6 +2,7 @@
 
 use super::observed::{Observed, PAYLOAD};
 use super::row::{Layout, Row};
+use dropline_archive::held::Scratch;
 use dropline_failure::Failure;
 use dropline_traffic::{ClientProcesses, ClientReply, Seat};
 use std::io::{BufRead as _, BufReader};
@@ -21,7 +22,7 @@ const SERVICE: &str = "40us";
 /// # Errors
 /// If the processes cannot be started, or the user wants to stop.
 pub(super) fn perform(row: &Row, run: u32, fifo: bool, stop: &AtomicBool) -> Result<Observed, Failure> {
-    let directory = tempfile::tempdir().map_err(|why| failed("making a directory", &why))?;
+    let directory = Scratch::new().map_err(|why| failed("making a directory", &why))?;
     let times_file = directory.path().join("times");
     let priority = fifo.then_some(FIFO);
     let (server_cpu, clients_cpu) = match row.layout {
@@ -58,7 +59,7 @@ pub(super) fn perform(row: &Row, run: u32, fifo: bool, stop: &AtomicBool) -> Res
 /// Whether processes may go before normal ones here: asked by starting one.
 pub(super) fn may_go_first() -> bool {
     let row = &Row::small()[0];
-    tempfile::tempdir().is_ok_and(|directory| {
+    Scratch::new().is_ok_and(|directory| {
         Server::start(row, 0, Some(FIFO), &directory.path().join("times"))
             .and_then(|mut server| server.end())
             .is_ok()

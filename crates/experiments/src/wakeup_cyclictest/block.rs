@@ -1,5 +1,6 @@
 //! One turn of one program: started, waited for, and what it counted.
 
+use dropline_archive::held::Scratch;
 use dropline_distributions::import::cyclictest_json;
 use dropline_failure::Failure;
 use dropline_record::CaveatLine;
@@ -179,8 +180,9 @@ impl Block {
 
 /// cyclictest's JSON, in nanoseconds.
 fn cyclictest(conditions: &Conditions, stop: &AtomicBool) -> Result<String, Failure> {
-    let file = tempfile::NamedTempFile::new().map_err(Failure::environment)?;
-    let path = file.path().display();
+    let directory = Scratch::new().map_err(Failure::environment)?;
+    let file = directory.path().join("histogram");
+    let path = file.display();
     let words = format!(
         "--nsecs --mlockall --policy=fifo --priority={PRIORITY} --affinity={} --threads=1 --interval={} --loops={} \
          --histogram={TABLE_NS} --quiet --json={path}",
@@ -208,5 +210,5 @@ fn cyclictest(conditions: &Conditions, stop: &AtomicBool) -> Result<String, Fail
         return Err(Failure::environment(format!("cyclictest ended with {status}"))
             .advice("it needs real-time priority and locked memory: run this as root"));
     }
-    std::fs::read_to_string(file.path()).map_err(Failure::environment)
+    std::fs::read_to_string(&file).map_err(Failure::environment)
 }

@@ -236,11 +236,11 @@ fn counts(line: &TrialLine) -> Result<(), String> {
         let all = places.values().fold(0, |sum: u64, packets| sum.saturating_add(packets.0));
         same(itself, "the sum of lost_at", all, "lost", line.lost.0)?;
     }
-    let replies = [line.reply_truncated, line.reply_changed].into_iter().flatten();
+    let replies = [line.reply_truncated, line.reply_extended, line.reply_changed].into_iter().flatten();
     let replies = replies.fold(0u64, |sum, packets| sum.saturating_add(packets.0));
     if replies > line.lost.0 {
         return Err(format!(
-            "itself: {} came shortened or changed, which is part of lost, and \"lost\" is {}",
+            "itself: {} came shortened, lengthened or changed, which is part of lost, and \"lost\" is {}",
             number_of(replies, "reply"),
             line.lost.0
         ));

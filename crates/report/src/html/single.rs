@@ -187,6 +187,7 @@ fn counted(trial: &TrialLine) -> Markup {
         ("reordered", trial.reordered),
         ("late, of earlier trials", trial.late),
         ("came back shorter", trial.reply_truncated),
+        ("came back longer", trial.reply_extended),
         ("came back changed", trial.reply_changed),
         ("lost by our own socket", Some(trial.generator_lost)),
     ];

@@ -85,6 +85,7 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
         ("reordered", trial.reordered),
         ("late", trial.late),
         ("came back shorter", trial.reply_truncated),
+        ("came back longer", trial.reply_extended),
         ("came back changed", trial.reply_changed),
         ("lost by our own socket", Some(trial.generator_lost)),
     ];

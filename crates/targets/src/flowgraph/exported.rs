@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 pub struct Events {
     directory: PathBuf,
     ratio: (u64, u64),
+    /// What of the record is left out because it could not be read to its end, in words.
+    pub left_out: Vec<String>,
 }
 
 impl Events {
@@ -39,7 +41,8 @@ impl Events {
             ))
             .advice("keep it in the directory of its record"));
         }
-        Ok(Self { directory, ratio: (passages.ratio[0].0, passages.ratio[1].0) })
+        let ratio = (passages.ratio[0].0, passages.ratio[1].0);
+        Ok(Self { directory, ratio, left_out: read.reading.into_iter().map(|doubt| doubt.text).collect() })
     }
 
     /// Writes them as a CTF trace of its own.

@@ -1,9 +1,13 @@
 //! LTTng as the recorder: a session of user space, made and ended by us. No kernel module, no root.
 
+use dropline_archive::held::Scratch;
 use dropline_failure::Failure;
+use dropline_traffic::{Farewell, Started, start_with_us};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The provider's library beside our program.
 const LIBRARY: &str = "libdropline_lttng.so";
@@ -12,13 +16,19 @@ const CHANNEL: [&str; 3] = ["--subbuf-size=1M", "--num-subbuf=8", "--discard"];
 /// A program waits so long for the daemon before its first event, in ms; a busy machine takes its time.
 const REGISTER_MS: &str = "30000";
 
+/// How our sessions are named, and the directories of their sockets.
+const OURS: &str = "dropline-lttng-";
+/// A daemon that does not answer for so long never will, nor does one end.
+const PATIENCE: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(20);
+
 /// A session that records `dropline:*` of every program that loads the provider.
 pub struct LttngSession {
     name: String,
     /// Where LTTng keeps the sockets of a daemon that is not root's; goes with the session.
-    home: tempfile::TempDir,
-    /// A daemon that we started.
-    daemon: Option<u32>,
+    home: Scratch,
+    /// A daemon that we started; it ends with us.
+    daemon: Option<Started>,
     provider: PathBuf,
     destroyed: bool,
 }
@@ -30,8 +40,10 @@ impl LttngSession {
     /// If LTTng or the provider is missing, or refuses.
     pub fn begin(directory: &Path) -> Result<Self, Failure> {
         let provider = provider()?;
-        let home = tempfile::tempdir().map_err(Failure::environment)?;
-        let name = format!("dropline-{}", std::process::id());
+        // A session of a killed run goes on in a daemon that is not ours.
+        let undo = |home: &Path| drop(lttng(home, &["--no-sessiond", "destroy", &name_of(home)]));
+        let home = Scratch::among(&std::env::temp_dir(), OURS, undo).map_err(Failure::environment)?;
+        let name = home.name();
         let mut session = Self { name, home, daemon: None, provider, destroyed: true };
         if session.lttng(&["--no-sessiond", "list"]).is_err() {
             session.start_daemon()?;
@@ -78,35 +90,27 @@ impl LttngSession {
     }
 
     fn lttng(&self, words: &[&str]) -> Result<String, Failure> {
-        let output = Command::new("lttng")
-            .args(words)
-            .env("LTTNG_HOME", self.home.path())
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|why| missing(format!("lttng cannot be started: {why}")))?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-        }
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.lines().find(|line| line.starts_with("Error")).unwrap_or("it does not say why");
-        Err(Failure::environment(format!("lttng {} failed: {said}", words.join(" "))))
+        lttng(self.home.path(), words)
     }
 
     fn start_daemon(&mut self) -> Result<(), Failure> {
-        let pid_file = self.home.path().join("sessiond.pid");
-        let status = Command::new("lttng-sessiond")
-            .args(["--daemonize", "--no-kernel", "--pidfile"])
-            .arg(&pid_file)
-            .env("LTTNG_HOME", self.home.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
+        let mut command = Command::new("lttng-sessiond");
+        command.arg("--no-kernel").env("LTTNG_HOME", self.home.path());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let daemon = start_with_us(&mut command, Farewell::Asked)
             .map_err(|why| missing(format!("lttng-sessiond cannot be started: {why}")))?;
-        if !status.success() {
-            return Err(Failure::environment(format!("lttng-sessiond ended ({status})")));
+        let daemon = self.daemon.insert(daemon);
+        let begun = Instant::now();
+        while lttng(self.home.path(), &["--no-sessiond", "list"]).is_err() {
+            if let Ok(Some(status)) = daemon.try_wait() {
+                return Err(Failure::environment(format!("lttng-sessiond ended ({status})")));
+            }
+            if begun.elapsed() >= PATIENCE {
+                let waited = PATIENCE.as_secs();
+                return Err(Failure::environment(format!("lttng-sessiond did not answer for {waited} s")));
+            }
+            thread::sleep(LOOK);
         }
-        self.daemon = std::fs::read_to_string(&pid_file).ok().and_then(|text| text.trim().parse().ok());
         Ok(())
     }
 }
@@ -116,10 +120,35 @@ impl Drop for LttngSession {
         if !self.destroyed {
             let _ = self.lttng(&["destroy", &self.name]);
         }
-        if let Some(daemon) = self.daemon {
-            let _ = Command::new("kill").arg(daemon.to_string()).stderr(Stdio::null()).status();
+        let Some(mut daemon) = self.daemon.take() else { return };
+        // Asked, it takes its sockets with it.
+        let _ = Command::new("kill").arg(daemon.id().to_string()).stderr(Stdio::null()).status();
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE && matches!(daemon.try_wait(), Ok(None)) {
+            thread::sleep(LOOK);
         }
+        daemon.end();
     }
+}
+
+/// The session of that directory.
+fn name_of(home: &Path) -> String {
+    home.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn lttng(home: &Path, words: &[&str]) -> Result<String, Failure> {
+    let output = Command::new("lttng")
+        .args(words)
+        .env("LTTNG_HOME", home)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|why| missing(format!("lttng cannot be started: {why}")))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.lines().find(|line| line.starts_with("Error")).unwrap_or("it does not say why");
+    Err(Failure::environment(format!("lttng {} failed: {said}", words.join(" "))))
 }
 
 /// Whether LTTng and the provider are here.

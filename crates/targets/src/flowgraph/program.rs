@@ -4,6 +4,7 @@ use super::summary::{self, Ending};
 use super::{Collected, Collector, LttngSession, Names, Recording, Settings, recorded};
 use crate::Opening;
 use crate::said::Said;
+use dropline_archive::held::Scratch;
 use dropline_failure::Failure;
 use dropline_passage::Settings as Meaning;
 use dropline_trace::Event;
@@ -133,7 +134,7 @@ struct Lttng {
     session: LttngSession,
     trace: PathBuf,
     /// Of the trace, where it is not kept.
-    gone_afterwards: Option<tempfile::TempDir>,
+    gone_afterwards: Option<Scratch>,
 }
 
 impl Recorders {
@@ -202,7 +203,7 @@ impl Lttng {
         let (trace, gone) = match keep {
             Some(directory) => (directory.to_owned(), None),
             None => {
-                let directory = tempfile::tempdir().map_err(Failure::environment)?;
+                let directory = Scratch::new().map_err(Failure::environment)?;
                 (directory.path().join("trace"), Some(directory))
             }
         };

@@ -61,7 +61,7 @@ struct Client<'a> {
     /// Packets that came back otherwise, and how; of whole ones a good copy may come too.
     different: BTreeMap<u64, Difference>,
     /// Replies of which nobody can tell whose they are: cut before that, and changed there.
-    unknown: [u64; 2],
+    unknown: [u64; Difference::KINDS],
     sockets: [UdpSocket; 1],
     packet: SendBatch,
     replies: ReceiveBatch,
@@ -93,7 +93,7 @@ impl<'a> Client<'a> {
             plan,
             stop,
             different: BTreeMap::new(),
-            unknown: [0; 2],
+            unknown: [0; Difference::KINDS],
             sockets: [socket],
             packet: SendBatch::new(plan.payload as usize, 1, Head::default()),
             replies: ReceiveBatch::with_stamps(content.kept_bytes().max(HEADER_BYTES)),
@@ -235,7 +235,7 @@ impl<'a> Client<'a> {
         };
         let own = index.filter(|index| index % u64::from(clients) == u64::from(number));
         if let Some(difference) = difference {
-            self.report.different[usize::from(difference == Difference::Changed)] += 1;
+            self.report.different[difference as usize] += 1;
         }
         match (own, difference) {
             (Some(own), Some(difference)) => {
@@ -243,7 +243,7 @@ impl<'a> Client<'a> {
                 return;
             }
             (None, Some(difference)) => {
-                self.unknown[usize::from(difference == Difference::Changed)] += 1;
+                self.unknown[difference as usize] += 1;
                 return;
             }
             (_, None) => {}
@@ -293,16 +293,16 @@ impl<'a> Client<'a> {
         let packets = &self.report.packets;
         let lost = |at: u64| packets.get(at as usize).is_some_and(|packet| packet.back_ns.is_none());
         let mut missing = packets.iter().filter(|packet| packet.back_ns.is_none()).count() as u64;
-        let mut counts = [0; 2];
+        let mut counts = [0; Difference::KINDS];
         for (_, difference) in self.different.iter().filter(|(at, _)| lost(**at)) {
-            counts[usize::from(*difference == Difference::Changed)] += 1;
+            counts[*difference as usize] += 1;
             missing -= 1;
         }
         for (count, unknown) in counts.iter_mut().zip(self.unknown) {
             let more = unknown.min(missing);
             (*count, missing) = (*count + more, missing - more);
         }
-        [self.report.truncated, self.report.changed] = counts;
+        self.report.otherwise = counts;
     }
 
     fn is_over(&self) -> bool {

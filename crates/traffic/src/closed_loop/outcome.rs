@@ -21,9 +21,8 @@ pub struct ClosedLoopOutcome {
     packets: Vec<(u16, ClientPacket)>,
     duplicated: u64,
     foreign: u64,
-    truncated: u64,
-    changed: u64,
-    different: [u64; 2],
+    otherwise: [u64; 3],
+    different: [u64; 3],
     dropped: u64,
     stamped: u64,
     late_ns: u64,
@@ -58,8 +57,7 @@ impl ClosedLoopOutcome {
         self.packets.extend(report.packets.into_iter().map(|packet| (client, packet)));
         self.duplicated += report.duplicated;
         self.foreign += report.foreign;
-        self.truncated += report.truncated;
-        self.changed += report.changed;
+        self.otherwise = std::array::from_fn(|kind| self.otherwise[kind] + report.otherwise[kind]);
         self.different = std::array::from_fn(|kind| self.different[kind] + report.different[kind]);
         self.dropped += report.dropped;
         self.stamped += report.stamped;
@@ -131,7 +129,7 @@ impl ClosedLoopOutcome {
         trial.duplicated = Some(self.duplicated);
         trial.generator_lost = self.dropped;
         if wanted.same {
-            trial.say_differences([self.truncated, self.changed], self.different);
+            trial.say_differences(self.otherwise, self.different);
         }
         trial.stamp = Some(self.stamp());
         trial.delay_kind = Some(DelayKind::RoundTrip);
@@ -346,12 +344,13 @@ mod tests {
     #[test]
     fn what_clients_did_until_they_were_stopped_is_told_as_far() {
         let mut gathered = two_clients(true);
-        (gathered.stopped_ns, gathered.changed) = (Some(150_000_000), 7);
+        (gathered.stopped_ns, gathered.otherwise) = (Some(150_000_000), [0, 5, 7]);
         let (trial, _) = filled(gathered, ClientReply::Awaited);
         assert!(trial.is_interrupted());
         assert_eq!((trial.duration, trial.offered), (Duration::from_millis(150), 200));
         assert_eq!(trial.input.load, Rate::pps(200.0 / 0.15).unwrap());
         assert_eq!((trial.reply_truncated, trial.reply_changed), (Some(0), Some(7)));
+        assert_eq!(trial.reply_extended, Some(5));
     }
 
     #[test]

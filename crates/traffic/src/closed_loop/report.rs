@@ -13,12 +13,10 @@ pub struct ClientReport {
     pub duplicated: u64,
     /// What came to it and was no reply to one of its packets.
     pub foreign: u64,
-    /// Packets that came back shorter than they were sent, and not as they were.
-    pub truncated: u64,
-    /// The same of packets that came back longer, or with other bytes.
-    pub changed: u64,
-    /// All replies that were cut short, and all that were changed: several of a packet too.
-    pub different: [u64; 2],
+    /// Packets that came back shorter than they were sent, longer, or with other bytes, and not as they were.
+    pub otherwise: [u64; 3],
+    /// All replies of these kinds: several of a packet too.
+    pub different: [u64; 3],
     /// Replies that its own socket had no room for.
     pub dropped: u64,
     /// Replies that the kernel stamped.
@@ -69,18 +67,10 @@ impl ClientReport {
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(8 * EACH * self.packets.len() + 512);
         let mut number = |value: u64| bytes.extend_from_slice(&value.to_le_bytes());
-        let counts = [
-            self.duplicated,
-            self.foreign,
-            self.truncated,
-            self.changed,
-            self.dropped,
-            self.stamped,
-            self.late_ns,
-        ];
+        let counts = [self.duplicated, self.foreign, self.dropped, self.stamped, self.late_ns];
         counts.into_iter().for_each(&mut number);
         let known = |time: Option<u64>| time.unwrap_or(NEVER);
-        self.different.into_iter().for_each(&mut number);
+        self.otherwise.into_iter().chain(self.different).for_each(&mut number);
         self.clock_steps.into_iter().chain([known(self.gone_ns)]).for_each(&mut number);
         number(self.packets.len() as u64);
         for packet in &self.packets {
@@ -106,9 +96,10 @@ impl ClientReport {
         };
         let number = |bytes: &[u8]| bytes.try_into().ok().map(u64::from_le_bytes);
         let mut next = || number(take(8)?);
-        let [duplicated, foreign, truncated, changed] = [next()?, next()?, next()?, next()?];
+        let [duplicated, foreign] = [next()?, next()?];
         let [dropped, stamped, late_ns] = [next()?, next()?, next()?];
-        let different = [next()?, next()?];
+        let otherwise = [next()?, next()?, next()?];
+        let different = [next()?, next()?, next()?];
         let clock_steps = [next()?, next()?];
         let gone_ns = Some(next()?).filter(|&time| time != NEVER);
         let count = usize::try_from(next()?).ok()?;
@@ -131,8 +122,7 @@ impl ClientReport {
             packets,
             duplicated,
             foreign,
-            truncated,
-            changed,
+            otherwise,
             different,
             dropped,
             stamped,
@@ -172,9 +162,8 @@ mod tests {
             packets: vec![slept, lost],
             duplicated: 1,
             foreign: 2,
-            truncated: 4,
-            changed: 5,
-            different: [6, 8],
+            otherwise: [4, 10, 5],
+            different: [6, 11, 8],
             dropped: 3,
             stamped: 1,
             late_ns: 12,

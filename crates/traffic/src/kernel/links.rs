@@ -252,6 +252,11 @@ impl Link {
         (!link.name.is_empty()).then_some(link)
     }
 
+    /// Whether what leaves by it arrives in its namespace.
+    pub(crate) fn is_loopback(&self) -> bool {
+        self.kind.is_empty() && self.name == "lo"
+    }
+
     /// Whether it is neither part of another interface of its namespace nor on top of one.
     pub fn stands_alone(&self) -> bool {
         let on_top = self.other.is_some_and(|other| other != 0 && other != self.index)

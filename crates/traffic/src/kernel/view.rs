@@ -3,6 +3,7 @@
 use super::addresses;
 use super::links::{self, Flow, Link, Neighbour, Qdisc, Route, Side};
 use super::netlink::{Attributes, Netlink, Request, word};
+use super::redirects;
 use super::rules;
 use super::seen::seen;
 use super::tables::{Tables, Version};
@@ -203,15 +204,19 @@ impl View {
         Chains::find(self.filter.as_mut()?)
     }
 
-    /// What a rule of its firewall does that leads packets, or copies of them, to another host or lets routers pass them on;
-    /// `None` where none does, or this user may not see its rules.
+    /// What a rule of its firewall, or a filter at an interface, does that leads packets, or copies of them, to another host or
+    /// lets routers pass them on; `None` where none does, or this user may not see its rules.
     ///
     /// # Errors
     /// If they could not be looked at.
     pub(crate) fn leads_away(&mut self) -> io::Result<Option<String>> {
         let new = self.filter.as_mut().map_or(Ok(None), rules::leading_away)?;
-        if new.is_some() {
-            return Ok(new);
+        let found = match new {
+            None => self.netlink.as_mut().map_or(Ok(None), redirects::leading_away)?,
+            new => new,
+        };
+        if found.is_some() {
+            return Ok(found);
         }
         seen(self.inside(rules::leading_away_in_older_tables))?.transpose().map(Option::flatten)
     }

@@ -3,7 +3,7 @@
 use super::counters::Counters;
 use crate::error::{UdpError, nothing_as_none};
 use crate::packet::attribution::Whose;
-use crate::sys::{ReceiveBatch, receive_memory, wait_readable};
+use crate::sys::{ReceiveBatch, monotonic_ns, receive_memory, wait_readable};
 use crate::target::UdpTarget;
 use dropline_account::{Snapshot, TargetSockets};
 use dropline_payload::{Counts, Message, QUERY_BYTES, Verdict};
@@ -181,9 +181,11 @@ pub(crate) fn ask_times(
     stop: &AtomicBool,
 ) -> Result<Option<Counts>, UdpError> {
     let mut batch = ReceiveBatch::new(QUERY_BYTES);
-    for number in 1..=queries {
+    for sent in 1..=queries {
+        // Each has a number of its own: what comes again and again is not answered.
+        let number = monotonic_ns() / 1000;
         let query = Message::CountQuery { tag: whose.tag(), number };
-        let meaning = |error: io::Error| UdpError::of_socket(error, target.address, number, 0);
+        let meaning = |error: io::Error| UdpError::of_socket(error, target.address, sent, 0);
         match socket.send(&query.encode()) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(meaning(error)),
             _ => {}

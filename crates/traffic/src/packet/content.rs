@@ -15,8 +15,15 @@ pub(crate) struct Content {
 pub(crate) enum Difference {
     /// It is shorter.
     Truncated,
-    /// It is longer, has other bytes, or came to another stream than its packet's.
+    /// It is longer.
+    Extended,
+    /// It has other bytes, or came to another stream than its packet's.
     Changed,
+}
+
+impl Difference {
+    /// How many there are.
+    pub(crate) const KINDS: usize = 3;
 }
 
 impl Content {
@@ -36,7 +43,8 @@ impl Content {
         let filler = self.filler.as_deref()?;
         match reply.split_at_checked(HEADER_BYTES) {
             Some((_, rest)) if rest == filler => None,
-            Some((_, rest)) if rest.len() >= filler.len() => Some(Difference::Changed),
+            Some((_, rest)) if rest.len() > filler.len() => Some(Difference::Extended),
+            Some((_, rest)) if rest.len() == filler.len() => Some(Difference::Changed),
             _ => Some(Difference::Truncated),
         }
     }
@@ -70,6 +78,8 @@ mod tests {
             assert_eq!(Content::of(Reply::Any, 64).difference(&other), None);
         }
         reply.push(0);
-        assert_eq!(content.difference(&reply), Some(Difference::Changed));
+        assert_eq!(content.difference(&reply), Some(Difference::Extended));
+        reply[20] ^= 1;
+        assert_eq!(content.difference(&reply), Some(Difference::Extended), "its length comes first");
     }
 }

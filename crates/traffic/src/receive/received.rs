@@ -18,13 +18,12 @@ pub(crate) struct Received {
     pub(crate) reordered: u64,
     pub(crate) late: u64,
     pub(crate) foreign: u64,
-    /// Packets that came back shorter, and those that came back otherwise changed.
-    pub(crate) truncated: ReceivedSet,
-    pub(crate) changed: ReceivedSet,
-    /// Replies of which nobody can tell whose they are: cut before that, and changed there.
-    pub(crate) unknown: [u64; 2],
-    /// All replies that came back otherwise, cut and changed: several of a packet too.
-    pub(crate) different: [u64; 2],
+    /// Packets that came back otherwise, by the kind of their difference.
+    pub(crate) otherwise: [ReceivedSet; Difference::KINDS],
+    /// Replies of which nobody can tell whose they are, by kind: cut before that, or changed there.
+    pub(crate) unknown: [u64; Difference::KINDS],
+    /// All replies that came back otherwise, by kind: several of a packet too.
+    pub(crate) different: [u64; Difference::KINDS],
     pub(crate) without_delay: u64,
     /// Replies that the kernel stamped, and ones that it did not.
     pub(crate) stamped: u64,
@@ -61,10 +60,9 @@ impl Received {
             reordered: 0,
             late: 0,
             foreign: 0,
-            truncated: ReceivedSet::default(),
-            changed: ReceivedSet::default(),
-            unknown: [0; 2],
-            different: [0; 2],
+            otherwise: Default::default(),
+            unknown: [0; Difference::KINDS],
+            different: [0; Difference::KINDS],
             without_delay: 0,
             stamped: 0,
             unstamped: 0,
@@ -91,13 +89,10 @@ impl Received {
 
     /// Counts a reply that is not what was sent.
     pub(crate) fn count_different(&mut self, difference: Difference, index: Option<u64>) {
-        let (seen, kind) = match difference {
-            Difference::Truncated => (&mut self.truncated, 0),
-            Difference::Changed => (&mut self.changed, 1),
-        };
+        let kind = difference as usize;
         self.different[kind] += 1;
         match index {
-            Some(index) => drop(seen.insert(index)),
+            Some(index) => drop(self.otherwise[kind].insert(index)),
             None => self.unknown[kind] += 1,
         }
     }
@@ -136,8 +131,9 @@ impl Received {
         self.reordered += other.reordered;
         self.late += other.late;
         self.foreign += other.foreign;
-        self.truncated.merge(other.truncated);
-        self.changed.merge(other.changed);
+        for (own, other) in self.otherwise.iter_mut().zip(other.otherwise) {
+            own.merge(other);
+        }
         self.unknown = std::array::from_fn(|kind| self.unknown[kind] + other.unknown[kind]);
         self.different = std::array::from_fn(|kind| self.different[kind] + other.different[kind]);
         self.without_delay += other.without_delay;

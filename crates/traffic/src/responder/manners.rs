@@ -2,7 +2,10 @@
 //!
 //! One datagram with a forged source can set two reflectors at each other. A trial's packet is marked once it is
 //! answered, and no answer is answered. Other bytes cannot be marked, but are known when they come back: a source
-//! from which the same come again and again is taken for a reflector, and left alone until it is silent.
+//! from which the same come again and again is taken for a reflector, and left alone until it is silent. What answers
+//! may also change them each time, and so lose every mark: what is no packet of a trial is therefore answered a few
+//! times, whatever it is, and then not until its source was silent. A load of ours does not meet that: it carries its
+//! header.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -15,10 +18,14 @@ const AGAIN: u32 = 4;
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
 /// Datagrams, and sources of such, remembered; each makes one that had its place be forgotten.
 const PLACES: usize = 1024;
-/// Answers that a source of other bytes than a trial's has at once, and in which time one more.
-const BURST: u32 = 64;
-const INTERVAL: Duration = Duration::from_millis(10);
-/// Sources remembered before those that may have all again are forgotten.
+/// Answers to other bytes than a trial's that a source has until it was silent for as long as is remembered.
+///
+/// With [`HARMED`] and those to packets that are repeated, a circle has fewer than a hundred packets: each answer
+/// causes one.
+const OTHERS: u32 = 32;
+/// Answers to packets that came to harm; each whole packet of a trial gives one back.
+const HARMED: u32 = 12;
+/// Sources remembered before those that were silent are forgotten.
 const SOURCES: usize = 1024;
 /// Ports below are those of services: DNS, NTP, echo, chargen.
 const SERVICES: u16 = 1024;
@@ -31,8 +38,10 @@ pub(crate) struct Manners {
     datagrams: Vec<Place>,
     /// Those that sent something again.
     again: Vec<Place>,
-    /// When each source of other bytes may have all its answers again.
-    full_at: HashMap<IpAddr, Duration>,
+    /// How often sources of other bytes were answered, and when they last sent such.
+    others: HashMap<IpAddr, (u32, Duration)>,
+    /// Packets that came to harm and may still be answered.
+    harmed: u32,
 }
 
 /// What was seen of a datagram or a source.
@@ -52,7 +61,8 @@ impl Manners {
             key: RandomState::new(),
             datagrams: places.clone(),
             again: places,
-            full_at: HashMap::new(),
+            others: HashMap::new(),
+            harmed: HARMED,
         }
     }
 
@@ -71,24 +81,38 @@ impl Manners {
         source.port() >= SERVICES && source.port() != self.own.port() && is_one(source)
     }
 
+    /// A packet of a trial came whole: one that comes to harm may be answered for it.
+    pub(crate) fn note_whole(&mut self) {
+        self.harmed = HARMED.min(self.harmed + 1);
+    }
+
+    /// Whether a packet that came to harm may be answered: what makes one of each answer sends none that is whole.
+    pub(crate) fn admit_harmed(&mut self) -> bool {
+        let admitted = self.harmed > 0;
+        self.harmed -= u32::from(admitted);
+        admitted
+    }
+
     fn is_in_budget(&mut self, source: IpAddr, now: Duration) -> bool {
-        if self.full_at.len() >= SOURCES {
-            self.full_at.retain(|_, full_at| *full_at > now);
+        let is_old = |last: Duration| now.saturating_sub(last) > FORGOTTEN_AFTER;
+        if self.others.len() >= SOURCES {
+            self.others.retain(|_, (_, last)| !is_old(*last));
         }
         // A host with IPv6 has a network of 64 bits for itself.
         let owner = match source.to_canonical() {
             IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX)).into(),
             ip => ip,
         };
-        if self.full_at.len() >= SOURCES && !self.full_at.contains_key(&owner) {
+        if self.others.len() >= SOURCES && !self.others.contains_key(&owner) {
             return false;
         }
-        let full_at = self.full_at.entry(owner).or_default();
-        let then = (*full_at).max(now) + INTERVAL;
-        let admitted = then - now <= INTERVAL * BURST;
-        if admitted {
-            *full_at = then;
+        let (answered, last) = self.others.entry(owner).or_default();
+        if is_old(*last) {
+            *answered = 0;
         }
+        *last = now;
+        let admitted = *answered < OTHERS;
+        *answered += u32::from(admitted);
         admitted
     }
 }
@@ -151,15 +175,41 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_have_a_budget_of_their_source() {
+    fn other_bytes_have_a_budget_of_their_source_until_it_was_silent() {
         let mut manners = Manners::new(at("127.0.0.1:7007"));
         let mut answered = |source: &str, now| {
             let each = |number: u32| manners.admit_other(at(source), &number.to_be_bytes(), ms(now));
             (0..1000).map(|number| number + now as u32 * 1000).map(each).filter(|&admitted| admitted).count()
         };
-        assert_eq!(answered("10.0.0.1:5000", 0), BURST as usize);
+        assert_eq!(answered("10.0.0.1:5000", 0), OTHERS as usize);
         assert_eq!(answered("10.0.0.1:5001", 1), 0, "whatever its port");
-        assert_eq!(answered("10.0.0.2:5000", 2), BURST as usize, "another source has its own");
-        assert_eq!(answered("10.0.0.1:5000", 100), 10, "one more each ten milliseconds");
+        assert_eq!(answered("10.0.0.2:5000", 2), OTHERS as usize, "another source has its own");
+        for now in (1000..100_000).step_by(9000) {
+            assert_eq!(answered("10.0.0.1:5000", now), 0, "however slow it is");
+        }
+        assert_eq!(answered("10.0.0.1:5000", 111_000), OTHERS as usize, "after a silence");
+    }
+
+    #[test]
+    fn harmed_packets_are_answered_beside_whole_ones_and_a_few_without() {
+        let mut manners = Manners::new(at("127.0.0.1:7007"));
+        let beside = |manners: &mut Manners| {
+            manners.note_whole();
+            manners.admit_harmed()
+        };
+        assert!((0..1000).all(|_| beside(&mut manners)), "half of a load");
+        (0..1000).for_each(|_| manners.note_whole());
+        assert_eq!((0..1000).filter(|_| manners.admit_harmed()).count(), HARMED as usize);
+    }
+
+    #[test]
+    fn many_sources_are_neither_all_remembered_nor_answered_without_being_remembered() {
+        let mut manners = Manners::new(at("127.0.0.1:7007"));
+        let mut admit = |number: u32, now| {
+            let source = SocketAddr::new(std::net::Ipv4Addr::from_bits(0x0a00_0000 + number).into(), 5000);
+            manners.admit_other(source, b"a", ms(now))
+        };
+        assert_eq!((0..5000).filter(|&number| admit(number, 0)).count(), SOURCES);
+        assert!(admit(6000, 20_000), "once they were silent");
     }
 }

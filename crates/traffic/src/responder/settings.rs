@@ -12,8 +12,8 @@ use std::time::Duration;
 /// batches. A reply is its request, never more, and a trial's packet is marked as answered; count queries are
 /// answered, and nothing is sent to port 0, to itself, to broadcast or multicast addresses. Unless it shall answer
 /// all, nothing is sent to ports of services (below 1024) or to the number of its own port; no answer of a reflector
-/// is answered; and what is no packet of a trial, 64 times at once and 100 times a second for each source, and not
-/// to a port from which the same comes again and again.
+/// is answered, nor what comes again and again; and what is no packet of a trial, 32 times for each source until that
+/// was silent for ten seconds, whatever it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Responder {
     /// Where to listen; port 0 lets the system choose.

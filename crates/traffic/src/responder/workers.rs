@@ -234,19 +234,28 @@ impl Workers {
     /// Says what bytes are, and notes a trial's packet as received.
     fn sort(&self, bytes: &[u8], source: SocketAddr, book: &mut Book, now: Duration) -> Sorted {
         let any = self.config.answer_all;
+        let Book { tally, manners } = book;
         let (tag, reply_wanted) = match decode(bytes) {
-            Ok(Message::CountQuery { tag, number }) => return Sorted::Query { tag, number },
-            Ok(Message::Packet { tag, reply_wanted, .. }) => {
-                book.tally.of(tag).received += 1;
-                (Some(tag), reply_wanted)
+            Ok(Message::CountQuery { tag, number }) if any || tally.admit(tag, number, source) => {
+                return Sorted::Query { tag, number };
+            }
+            Ok(Message::Packet { tag, index, reply_wanted }) => {
+                tally.of(tag).received += 1;
+                let admitted = tally.admit(tag, index, source);
+                if admitted {
+                    manners.note_whole();
+                }
+                (Some(tag), reply_wanted && (any || admitted))
             }
             // What came to harm on the way here is for its sender to see.
-            Err(DecodeError::Damaged { reply_wanted }) => (None, reply_wanted),
+            Err(DecodeError::Damaged { reply_wanted }) => {
+                (None, reply_wanted && (any || manners.admit_harmed()))
+            }
             // An answer is not answered: two reflectors would do so for ever.
             Ok(Message::Answered { .. }) => (None, any),
-            Ok(Message::CountAnswer { .. }) => (None, false),
+            Ok(Message::CountQuery { .. } | Message::CountAnswer { .. }) => (None, false),
             // Not a trial's: echoed as any echo service would.
-            Err(_) => (None, any || book.manners.admit_other(source, bytes, now)),
+            Err(_) => (None, any || manners.admit_other(source, bytes, now)),
         };
         Sorted::Request(Origin { tag, reply_wanted: reply_wanted && self.may_go_to(source, book) })
     }

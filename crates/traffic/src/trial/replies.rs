@@ -4,6 +4,7 @@ use super::probe::probe;
 use super::setup::Setup;
 use crate::error::UdpError;
 use crate::losses::ledger::NEVER;
+use crate::packet::received_set::ReceivedSet;
 use crate::receive::late::Late;
 use crate::receive::received::Received;
 use crate::send::sent::Mark;
@@ -66,7 +67,7 @@ impl Replies {
 
     /// Of a target that never answered, a trial without a reply is no measurement.
     pub(crate) fn check(&mut self, setup: &Setup, trial: &Trial) -> Result<(), UdpError> {
-        let otherwise = trial.reply_truncated.unwrap_or(0) + trial.reply_changed.unwrap_or(0);
+        let otherwise = trial.replies_otherwise();
         let silent =
             trial.forwarded + otherwise == 0 && trial.late.unwrap_or(0) == 0 && trial.generator_lost == 0;
         if !silent {
@@ -94,17 +95,22 @@ impl Replies {
     }
 }
 
-/// Packets that came back, but never as they were sent. One that did so in several ways counts as truncated.
+/// Packets that came back, but never as they were sent. One that did so in several ways counts as the first of the kinds.
 /// Of replies that do not say which packet they were, no more than are missing.
 fn count_differences(trial: &mut Trial, received: &mut Received) {
-    let truncated = received.truncated.count_without(&received.seen);
-    received.truncated.merge(std::mem::take(&mut received.changed));
-    let changed = received.truncated.count_without(&received.seen) - truncated;
-    let [cut, other] = received.unknown;
-    let missing = trial.lost().saturating_sub(truncated + changed);
-    let cut = cut.min(missing);
-    let (truncated, changed) = (truncated + cut, changed + other.min(missing - cut));
-    trial.say_differences([truncated, changed], received.different);
+    let mut all = ReceivedSet::default();
+    let mut counted = 0;
+    let mut counts = std::mem::take(&mut received.otherwise).map(|kind| {
+        all.merge(kind);
+        let before = std::mem::replace(&mut counted, all.count_without(&received.seen));
+        counted - before
+    });
+    let mut missing = trial.lost().saturating_sub(counted);
+    for (count, unknown) in counts.iter_mut().zip(received.unknown) {
+        let more = unknown.min(missing);
+        (*count, missing) = (*count + more, missing - more);
+    }
+    trial.say_differences(counts, received.different);
 }
 
 /// What was due in each slice of a trial of this length, whenever it left and came back.

@@ -21,9 +21,9 @@ fn whimsical() -> OddTarget {
     })
 }
 
-fn differ(trial: &Trial) -> Option<(u64, u64)> {
+fn differ(trial: &Trial) -> Option<(u64, u64, u64)> {
     trial.caveats.iter().find_map(|caveat| match caveat {
-        Caveat::RepliesDiffer { truncated, changed } => Some((*truncated, *changed)),
+        Caveat::RepliesDiffer { truncated, extended, changed } => Some((*truncated, *extended, *changed)),
         _ => None,
     })
 }
@@ -35,11 +35,14 @@ fn a_reply_that_was_cut_changed_or_grown_is_lost_and_counted_by_kind() {
         measurer(echo(odd.address), profile())?.measure(input(2_000.0, 200))
     });
     assert_eq!((trial.offered, trial.forwarded, trial.lost()), (400, 100, 300));
-    assert_eq!((trial.reply_truncated, trial.reply_changed), (Some(100), Some(200)));
+    let kinds = [trial.reply_truncated, trial.reply_extended, trial.reply_changed];
+    assert_eq!(kinds, [Some(100); 3]);
     let lost_at = trial.lost_at.as_ref().unwrap();
-    assert_eq!((lost_at["reply_truncated"], lost_at["reply_changed"]), (100, 200));
+    for kind in ["reply_truncated", "reply_extended", "reply_changed"] {
+        assert_eq!(lost_at[kind], 100, "{kind}");
+    }
     assert_eq!(lost_at.values().sum::<u64>(), 300);
-    assert_eq!(differ(&trial), Some((100, 200)));
+    assert_eq!(differ(&trial), Some((100, 100, 100)));
 }
 
 #[test]
@@ -97,12 +100,13 @@ fn a_packet_whose_good_reply_comes_too_was_forwarded() {
 #[test]
 fn wrong_replies_beside_right_ones_are_counted_by_kind_though_nothing_is_lost() {
     let trial = undisturbed_trial(|| {
-        // Cut, empty, with another byte, with a damaged header, and under another trial's tag; each beside the right one.
+        // Cut, empty, grown, with another byte, with a damaged header, and with another index; each beside the right one.
         let odd = OddTarget::start(move |socket, number, bytes, source| {
             let mut reply = bytes.to_vec();
-            match number % 5 {
+            match number % 6 {
                 0 => reply.truncate(20),
                 1 => reply.clear(),
+                5 => reply.push(0),
                 2 => *reply.last_mut().unwrap() ^= 1,
                 3 => reply[3] ^= 1,
                 _ => reply[15] ^= 1,
@@ -110,11 +114,11 @@ fn wrong_replies_beside_right_ones_are_counted_by_kind_though_nothing_is_lost() 
             let _ = socket.send_to(&reply, source);
             let _ = socket.send_to(bytes, source);
         });
-        measurer(echo(odd.address), profile())?.measure(input(1_000.0, 100))
+        measurer(echo(odd.address), profile())?.measure(input(1_000.0, 120))
     });
-    assert_eq!((trial.forwarded, trial.lost(), trial.duplicated), (100, 0, Some(0)));
+    assert_eq!((trial.forwarded, trial.lost(), trial.duplicated), (120, 0, Some(0)));
     assert_eq!((trial.reply_truncated, trial.reply_changed, differ(&trial)), (Some(0), Some(0), None));
-    let beside = Caveat::RepliesBeside { truncated: 40, changed: 60 };
+    let beside = Caveat::RepliesBeside { truncated: 40, extended: 20, changed: 60 };
     assert!(trial.caveats.contains(&beside), "{:?}", trial.caveats);
 }
 

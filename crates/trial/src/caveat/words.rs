@@ -146,22 +146,24 @@ impl fmt::Display for Caveat {
             Self::ForeignPackets { packets } => {
                 write!(f, "{} arrived that this trial did not send, and counted for nothing", number_of(*packets, "packet"))
             }
-            Self::RepliesDiffer { truncated, changed } => write!(
+            Self::RepliesDiffer { truncated, extended, changed } => write!(
                 f,
                 "{}: that is loss; a target that may answer with other bytes behind the first 16 is \
                  udp://HOST:PORT?reply=any",
                 listed(&[
                     (*truncated, "packet", "came back shorter than sent"),
-                    (*changed, "packet", "came back longer, with other bytes, or at another stream's socket")
+                    (*extended, "packet", "came back longer than sent"),
+                    (*changed, "packet", "came back with other bytes, or at another stream's socket")
                 ])
             ),
-            Self::RepliesBeside { truncated, changed } => write!(
+            Self::RepliesBeside { truncated, extended, changed } => write!(
                 f,
                 "beside right replies to the same packets came {}: nothing is lost by that, but the target, or the way back, \
                  sends what it should not",
                 listed(&[
                     (*truncated, "reply", "cut short"),
-                    (*changed, "reply", "longer or with other bytes")
+                    (*extended, "reply", "longer than sent"),
+                    (*changed, "reply", "with other bytes")
                 ])
             ),
             Self::DependentTrials { correlation, by_chance } => write!(
@@ -410,12 +412,17 @@ mod tests {
 
     #[test]
     fn only_what_there_is_some_of_is_named_and_one_of_it_is_no_plural() {
-        let said = Caveat::RepliesDiffer { truncated: 0, changed: 997 }.to_string();
+        let said = Caveat::RepliesDiffer { truncated: 0, extended: 997, changed: 0 }.to_string();
         assert!(said.starts_with("997 packets came back longer") && !said.contains("shorter"), "{said}");
-        let said = Caveat::RepliesDiffer { truncated: 1, changed: 0 }.to_string();
+        let said = Caveat::RepliesDiffer { truncated: 1, extended: 0, changed: 0 }.to_string();
         assert!(said.starts_with("1 packet came back shorter than sent: that is loss"), "{said}");
-        let said = Caveat::RepliesBeside { truncated: 2, changed: 1 }.to_string();
+        let said = Caveat::RepliesBeside { truncated: 2, extended: 1, changed: 0 }.to_string();
         assert!(said.contains("2 replies cut short and 1 reply longer"), "{said}");
+        let said = Caveat::RepliesDiffer { truncated: 0, extended: 0, changed: 3 }.to_string();
+        assert!(
+            said.starts_with("3 packets came back with other bytes") && !said.contains("longer"),
+            "{said}"
+        );
         let error = "ECONNREFUSED".to_owned();
         let said = Caveat::TargetUnreachable { error, at_ns: 0, refused: 0, reports: 1 }.to_string();
         assert!(said.ends_with("1 report about packets that had left"), "{said}");

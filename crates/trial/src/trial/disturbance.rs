@@ -63,7 +63,7 @@ pub enum Exposure {
 }
 
 /// Every place of loss, by its name in a record, each once: a loss at a place that is not here may have either reason.
-pub const EXPOSURES: [(&str, Exposure); 24] = {
+pub const EXPOSURES: [(&str, Exposure); 25] = {
     use Exposure::{EachByItself, ToLumps, ToLumpsAndWaiting};
     [
         ("receive_buffer", ToLumpsAndWaiting),
@@ -88,6 +88,7 @@ pub const EXPOSURES: [(&str, Exposure); 24] = {
         ("unread", ToLumpsAndWaiting),
         ("late", ToLumpsAndWaiting),
         ("reply_truncated", EachByItself),
+        ("reply_extended", EachByItself),
         ("reply_changed", EachByItself),
         (UNEXPLAINED, ToLumpsAndWaiting),
     ]

@@ -99,7 +99,8 @@ pub fn turns(record: &Record, name: &str) -> Result<Pair, Failure> {
     }
     let of = |trials: &[&TrialLine]| of_trials(&trials[0].target, &trials[..turns], false);
     let seed = Some(record.header.profile.seed);
-    Ok(Pair { a: of(&a)?, b: of(&b)?, interleaved: true, seed, is_one_file: false, doubts: Vec::new() })
+    let doubts = record.reading.clone();
+    Ok(Pair { a: of(&a)?, b: of(&b)?, interleaved: true, seed, is_one_file: false, doubts })
 }
 
 /// Whether both paths lead to one file, or to one record and its copy: a record says when it was measured, and other files
@@ -138,7 +139,9 @@ pub(super) fn side(path: &Path, hints: &Hints) -> Result<Side, Failure> {
                     "measure one:  dropline trial TARGET --load 10kpps --duration 60s -o before.jsonl",
                 ));
             }
-            of_trials(&name, &trials, true)?
+            let mut side = of_trials(&name, &trials, true)?;
+            side.doubts.extend(record.reading);
+            side
         }
         None => {
             let (_, mut read) = import::read(path, hints, &mut |_| {})?;

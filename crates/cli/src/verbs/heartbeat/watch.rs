@@ -2,7 +2,7 @@
 
 use super::report::Clock;
 use super::variables;
-use crate::signals::stop_on_signals;
+use crate::signals::{INTERRUPTED, stop_on_signals};
 use crate::verbs::{DONE, FAILED};
 use crate::{output as out, plan};
 use clap::Args;
@@ -34,7 +34,7 @@ Examples:
   dropline heartbeat watch 127.0.0.1:9060 \\
       --on-alarm 'logger -t heartbeat {kind} {variable}'
 
-Exit code 1 says that there was an alarm: a variable was silent, or the aggregator was silent or restarted.
+Exit code 1 says that there was an alarm: a variable was silent, or the aggregator was silent or restarted. Without an alarm, 130 says that a signal (Ctrl-C) ended it, and 4 that no report ever came.
 
 In --on-alarm, {kind} becomes silent, no_report or restarted, {variable} a number or nothing, and {text} a sentence. \
 With --page it serves / and /state.json for people and /metrics as OpenMetrics text.
@@ -99,8 +99,10 @@ pub(crate) fn run(args: &HeartbeatWatchArgs) -> Result<u8, Failure> {
     let mut drawn = 0;
     let begun = Instant::now();
     let mut turn = 0u32;
+    let mut unheard = None;
     while !stop.load(Ordering::Relaxed) {
-        let events = shown.learn(target, every);
+        let (events, failure) = shown.learn(target, every);
+        unheard = failure;
         if redraws {
             let lines = table(&shown.state(), term.size().0.into());
             let _ = term.clear_last_lines(drawn);
@@ -144,7 +146,13 @@ pub(crate) fn run(args: &HeartbeatWatchArgs) -> Result<u8, Failure> {
     } else {
         out::print(&summary(&state))?;
     }
-    Ok(if state.alarms == 0 { DONE } else { FAILED })
+    match unheard.filter(|_| state.reports == 0) {
+        _ if state.alarms > 0 => Ok(FAILED),
+        _ if stop.load(Ordering::Relaxed) => Ok(INTERRUPTED),
+        // Nothing is known of any variable: that is no calm.
+        Some(why) => Err(why.into()),
+        None => Ok(DONE),
+    }
 }
 
 /// What the loop and the page both look at.
@@ -160,8 +168,8 @@ impl Shown {
         Self { target: target.to_string(), monitor: Arc::new(Mutex::new(monitor)), begun: Instant::now() }
     }
 
-    /// Asks once; says what happened.
-    fn learn(&self, target: SocketAddr, every: Duration) -> Vec<Event> {
+    /// Asks once; says what happened, and why there was no report.
+    fn learn(&self, target: SocketAddr, every: Duration) -> (Vec<Event>, Option<AskError>) {
         // All three requests of a turn together take no longer than the turn.
         let answer = ask(target, (every / 4).clamp(Duration::from_millis(5), Duration::from_secs(1)));
         let mut monitor = self.monitor.lock().unwrap_or_else(PoisonError::into_inner);
@@ -170,7 +178,8 @@ impl Shown {
             Err(AskError::NoReport { why, junk, .. }) => monitor.pass_over(*junk, Some(*why)),
             Err(_) => {}
         }
-        monitor.learn(answer.as_ref().ok(), self.begun.elapsed(), unix_s())
+        let events = monitor.learn(answer.as_ref().ok(), self.begun.elapsed(), unix_s());
+        (events, answer.err())
     }
 
     fn state(&self) -> WatchState {
@@ -241,7 +250,7 @@ fn headline(state: &WatchState) -> String {
         .filter(|variable| variable.state == "silent")
         .map(|variable| variable.variable.to_string())
         .collect();
-    let how = match (state.aggregator_silent, silent.is_empty()) {
+    let how = match (state.aggregator_silent || state.reports == 0, silent.is_empty()) {
         (true, _) => "no report comes from the aggregator".to_owned(),
         (false, true) => format!("{set} of 64 variables are set, none is silent"),
         (false, false) => format!("silent: {}", silent.join(", ")),

@@ -92,6 +92,7 @@ fn doubts(side: &Searched) -> Vec<CaveatLine> {
         .caveats()
         .into_iter()
         .filter(of_limit)
+        .chain(record.reading.iter().cloned())
         .map(|caveat| CaveatLine { text: format!("{name}: {}", caveat.text), ..caveat })
         .collect();
     if answers.iter().any(|answer| answer.why.as_deref() == Some("unfinished")) {
