@@ -33,12 +33,17 @@ impl CaveatLine {
         INVALIDATING.contains(&self.code.as_str())
     }
 
-    /// The doubt again, as what it was: one of ours when the code and all numbers are its, else a reported one.
+    /// The doubt again, as what it was: one of ours when the code and all numbers are its, else a reported one. Numbers that
+    /// an older version did not store are as that version would have had them.
     pub fn caveat(&self) -> Caveat {
         let mut fields = self.numbers.clone();
         fields.insert("code".into(), self.code.as_str().into());
         let ours = serde_json::from_value::<Caveat>(serde_json::Value::Object(fields)).ok();
-        ours.filter(|caveat| numbers(caveat).keys().eq(self.numbers.keys()))
+        let has_all = |caveat: &Caveat| {
+            let known = numbers(caveat);
+            self.numbers.keys().all(|name| known.contains_key(name))
+        };
+        ours.filter(has_all)
             .unwrap_or_else(|| Caveat::Reported { code: self.code.clone(), text: self.text.clone() })
     }
 }

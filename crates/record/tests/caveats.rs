@@ -142,3 +142,13 @@ fn a_doubt_of_an_older_record_in_other_words_is_the_doubt() {
     let line: CaveatLine = serde_json::from_str(line).unwrap();
     assert_eq!(line.caveat(), Caveat::GeneratorStarved { waited_ns: u64::MAX });
 }
+
+/// One of each kind, as the version of 25 November 2026 stored it: a field that came later has a default.
+#[test]
+fn a_doubt_that_an_older_version_stored_is_read_back_as_what_it_was() {
+    let kept = include_str!("kept/caveats-2026-11-25.jsonl");
+    let lines = kept.lines().map(|line| serde_json::from_str::<CaveatLine>(line).unwrap());
+    let read: Vec<Caveat> = lines.map(|line| line.caveat()).collect();
+    let reported: Vec<&Caveat> = read.iter().filter(|read| matches!(read, Caveat::Reported { .. })).collect();
+    assert!(reported.is_empty() && read.len() >= 49, "{} lines, as reported: {reported:?}", read.len());
+}

@@ -156,6 +156,7 @@ pub enum Caveat {
         /// Packets that came back shorter.
         truncated: u64,
         /// Packets that came back longer.
+        #[serde(default)]
         extended: u64,
         /// Packets that came back with other bytes.
         changed: u64,
@@ -165,6 +166,7 @@ pub enum Caveat {
         /// Wrong replies that were cut short.
         truncated: u64,
         /// Wrong replies that were longer.
+        #[serde(default)]
         extended: u64,
         /// Wrong replies that had other bytes.
         changed: u64,
