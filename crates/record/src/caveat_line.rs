@@ -1,7 +1,7 @@
 //! A doubt, as it is kept.
 
 use dropline_trial::Caveat;
-use dropline_trial::caveat::{DISTURBING, INVALIDATING};
+use dropline_trial::caveat::DISTURBING;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,7 @@ impl CaveatLine {
 
     /// Whether it leaves a trial that says more about us, or the way, than about the target.
     pub fn is_invalidating(&self) -> bool {
-        INVALIDATING.contains(&self.code.as_str())
+        self.caveat().invalidates()
     }
 
     /// The doubt again, as what it was: one of ours when the code and all numbers are its, else a reported one.

@@ -386,7 +386,30 @@ pub const INVALIDATING: [&str; 7] = [
     "stamps_disagree",
 ];
 
+/// A load is what was asked for where it lacks no more than one packet of so many.
+const AS_ASKED: u64 = 100_000;
+
+/// Whether so few packets were not offered that the load is the one that was asked for.
+pub(crate) fn is_as_asked(intended: u64, offered: u64) -> bool {
+    intended.saturating_sub(offered) <= intended / AS_ASKED
+}
+
 impl Caveat {
+    /// Whether a trial with it is not valid: it says more about us, or the way, than about the target.
+    ///
+    /// Every verb asks this, of whatever target.
+    pub fn invalidates(&self) -> bool {
+        match self {
+            Self::GeneratorLimited { intended, offered, .. } if is_as_asked(*intended, *offered) => false,
+            _ => INVALIDATING.contains(&self.code()),
+        }
+    }
+
+    /// Whether that is so of what was counted, and not of the delays alone.
+    pub(crate) fn spoils_counts(&self) -> bool {
+        self.invalidates() && DISTURBING.contains(&self.code())
+    }
+
     /// Stable name, as in the JSON field `code`.
     pub fn code(&self) -> &str {
         match self {

@@ -99,6 +99,20 @@ impl Trial {
         self.caveats.iter().any(|caveat| DISTURBING.contains(&caveat.code()))
     }
 
+    /// Whether it is not valid as a trial of what the target loses: half of what it lost may not be the target's, say.
+    ///
+    /// What it says of a goal may stand all the same where numbers bear it out: see [`is_void_at`](Self::is_void_at).
+    pub fn is_invalid(&self) -> bool {
+        self.caveats.iter().any(Caveat::spoils_counts)
+    }
+
+    /// Whether the program that performed it says that it is spoilt, without the numbers by which that could be judged: then
+    /// it says nothing of its load, whatever was counted.
+    pub fn tells_nothing(&self) -> bool {
+        let is_said = |caveat: &Caveat| matches!(caveat, Caveat::Reported { .. }) && caveat.spoils_counts();
+        self.caveats.iter().any(is_said)
+    }
+
     /// Whether what speaks against its loss is mostly that others kept the target from its CPU: all was offered, the way was
     /// there, and few packets left in lumps.
     pub fn is_mostly_starved(&self) -> bool {
@@ -113,9 +127,11 @@ impl Trial {
     }
 
     /// Of the lost packets, how many at most may be lost by what was not the target: they, or those they met, left late
-    /// in a lump; others kept the CPUs busy, from us or from the target; a link on the way was down; a rule led some streams elsewhere.
+    /// in a lump; others kept the CPUs busy, from us or from the target; a link on the way was down; a rule led some streams
+    /// elsewhere; or the trial tells nothing.
     pub fn lost_by_us(&self) -> u64 {
-        if self.caveats.iter().any(|caveat| matches!(caveat, Caveat::RuleAppeared { .. })) {
+        let is_of_a_rule = |caveat: &Caveat| matches!(caveat, Caveat::RuleAppeared { .. });
+        if self.tells_nothing() || self.caveats.iter().any(is_of_a_rule) {
             return self.lost();
         }
         let Disturbance { displaced, waited } = self.disturbance.unwrap_or_default();
