@@ -67,6 +67,7 @@ fn searched_on(system: &str) -> Record {
     record.trials.push(TrialLine::new(&told(trial), "sim:soft", "constant", Purpose::DelayAt, at));
     at += Duration::from_secs(1);
     record.result = Some(ResultLine {
+        ended_by: None,
         loss_curve: Vec::new(),
         goals: vec![AnswerLine::new(GoalLine::from(&search.goals()[0]), outcome)],
         trial_seconds: record.trials.iter().map(|line| line.duration_s).sum(),

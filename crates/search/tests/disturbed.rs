@@ -176,7 +176,8 @@ fn a_trial_that_its_own_program_says_is_spoilt_is_no_evidence_whatever_its_count
                 for clean in [0, 12] {
                     let spoilt = |number: u64| (clean == 0 || number % clean != 5).then(|| said(code));
                     let Ended { outcome, trials } = performed(algorithm, capacity, spoilt);
-                    let context = format!("{algorithm}, {code}, 1 of {clean} is clean, {capacity}: {outcome:?}");
+                    let context =
+                        format!("{algorithm}, {code}, 1 of {clean} is clean, {capacity}: {outcome:?}");
                     assert!(trials < MOST, "it ends: {context}");
                     for outcome in &outcome {
                         let limited = GoalResult::Irregular(Irregular::GeneratorLimited);

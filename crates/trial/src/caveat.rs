@@ -399,15 +399,28 @@ impl Caveat {
     ///
     /// Every verb asks this, of whatever target.
     pub fn invalidates(&self) -> bool {
-        match self {
-            Self::GeneratorLimited { intended, offered, .. } if is_as_asked(*intended, *offered) => false,
-            _ => INVALIDATING.contains(&self.code()),
-        }
+        INVALIDATING.contains(&self.code()) && !self.is_forgiven()
+    }
+
+    /// Whether the load is the one that was asked for all the same.
+    fn is_forgiven(&self) -> bool {
+        matches!(self, Self::GeneratorLimited { intended, offered, .. } if is_as_asked(*intended, *offered))
     }
 
     /// Whether that is so of what was counted, and not of the delays alone.
     pub(crate) fn spoils_counts(&self) -> bool {
-        self.invalidates() && DISTURBING.contains(&self.code())
+        self.invalidates() && self.disturbs()
+    }
+
+    /// Whether our own side, or the way, disturbed a trial with it.
+    pub fn disturbs(&self) -> bool {
+        DISTURBING.contains(&self.code()) && !self.is_forgiven()
+    }
+
+    /// Whether the program that performed a trial says with it that the trial is spoilt, and gives no numbers by which that
+    /// could be judged.
+    pub fn tells_nothing(&self) -> bool {
+        matches!(self, Self::Reported { .. }) && self.spoils_counts()
     }
 
     /// Stable name, as in the JSON field `code`.

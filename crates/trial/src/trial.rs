@@ -2,12 +2,12 @@
 
 pub mod disturbance;
 
+use crate::caveat::is_as_asked;
 use crate::graph::Graph;
 use crate::{
     ArrivalFidelity, Caveat, Cycles, Delay, DelayKind, Extra, Passages, Ratio, Stamp, TargetActivity,
     TrialInput, Wakeups,
 };
-use crate::caveat::is_as_asked;
 use disturbance::Disturbance;
 use dropline_stats::Recorded;
 use std::collections::BTreeMap;

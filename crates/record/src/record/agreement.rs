@@ -10,8 +10,8 @@ mod words;
 use crate::LoadUnit;
 use crate::count::seconds;
 use crate::{
-    AnswerLine, BoundsLine, CaveatLine, DelayLine, DisturbanceLine, Header, Purpose, Record, ResultLine,
-    ResultWord, SearchLine, TrialLine,
+    AnswerLine, BROKEN, BoundsLine, CaveatLine, DelayLine, DisturbanceLine, EndWord, Header, Purpose, Record,
+    ResultLine, ResultWord, SearchLine, TrialLine,
 };
 use dropline_trial::number_of;
 use dropline_trial::{Packet, Trial, seed};
@@ -125,8 +125,18 @@ pub(crate) fn of_result(record: &Record, result: &ResultLine) -> Result<(), Stri
     follows(record, search, &result.goals)
 }
 
-/// A search that was stopped early says so in words too.
+/// What ended a search is what its caveats say too.
 fn interrupted(record: &Record, result: &ResultLine) -> Result<(), String> {
+    let is_broken = result.caveats.iter().any(|caveat| caveat.code == BROKEN);
+    for (ended, is_said, says) in [
+        (EndWord::TargetFailed, is_broken, "its caveats say"),
+        (EndWord::Interrupted, result.interrupted, "interrupted says"),
+    ] {
+        if result.ended_by.is_some_and(|by| (by == ended) != is_said) {
+            let by = serde_json::to_string(&result.ended_by).unwrap_or_default();
+            return Err(format!("itself: ended_by is {by}, and {says} otherwise"));
+        }
+    }
     let says = |caveats: &[CaveatLine]| caveats.iter().any(|caveat| caveat.code == "interrupted");
     let of_trials = record.trials.iter().any(|trial| says(&trial.caveats));
     if result.interrupted == says(&result.caveats) || of_trials {

@@ -4,7 +4,6 @@
 //! due. So of the packets lost, as many may be our doing as left late in lumps; and a target that others kept from its
 //! CPU loses no more for that than it was sent in as long. The others are the target's, whatever we did.
 
-use crate::caveat::DISTURBING;
 use crate::{Caveat, Delay, Ratio, Trial, TrialInput};
 use std::time::Duration;
 
@@ -96,7 +95,7 @@ pub const EXPOSURES: [(&str, Exposure); 24] = {
 impl Trial {
     /// Whether our own side, or the way, disturbed it: what it says holds of no load as it was asked for.
     pub fn is_disturbed(&self) -> bool {
-        self.caveats.iter().any(|caveat| DISTURBING.contains(&caveat.code()))
+        self.caveats.iter().any(Caveat::disturbs)
     }
 
     /// Whether it is not valid as a trial of what the target loses: half of what it lost may not be the target's, say.
@@ -109,8 +108,7 @@ impl Trial {
     /// Whether the program that performed it says that it is spoilt, without the numbers by which that could be judged: then
     /// it says nothing of its load, whatever was counted.
     pub fn tells_nothing(&self) -> bool {
-        let is_said = |caveat: &Caveat| matches!(caveat, Caveat::Reported { .. }) && caveat.spoils_counts();
-        self.caveats.iter().any(is_said)
+        self.caveats.iter().any(Caveat::tells_nothing)
     }
 
     /// Whether what speaks against its loss is mostly that others kept the target from its CPU: all was offered, the way was

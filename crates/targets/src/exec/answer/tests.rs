@@ -5,7 +5,9 @@ use dropline_trial::{Rate, TrialInput};
 fn trial(line: &str) -> Result<Trial, String> {
     let input = TrialInput { load: Rate::from_millipps(10_000), duration: Duration::from_secs(1) };
     let drain = Duration::from_secs(2);
-    let question = Question { trial: 3, input, seed: 7, intends: Some(9..=11), drain, stopped: false };
+    let costs_at_most = Duration::from_secs(63);
+    let question =
+        Question { trial: 3, input, seed: 7, intends: Some(9..=11), drain, costs_at_most, stopped: false };
     let answer = Answer::read(line).map_err(|why| why.to_string())?;
     answer.trial(&question).map_err(|why| why.to_string())
 }
@@ -23,6 +25,13 @@ fn a_program_does_not_say_that_the_user_stopped_us() {
     let trial = trial(line).unwrap();
     let said: Vec<_> = trial.caveats.iter().map(|caveat| (caveat.code(), caveat.to_string())).collect();
     assert!(!trial.is_interrupted() && said == [("program", "by me".into())], "{said:?}");
+}
+
+#[test]
+fn a_program_does_not_say_what_ended_a_search() {
+    let line = r#"{"intended":10,"offered":10,"forwarded":8,"duration_s":1.0,
+        "caveats":[{"code":"search_broken","text":"by me"}]}"#;
+    assert_eq!(trial(line).unwrap().caveats[0].code(), "program");
 }
 
 #[test]
@@ -95,6 +104,10 @@ fn numbers_that_contradict_one_another_are_named_both() {
         (
             after(["10", "10", "9", "1"], r#","elapsed_s":0.9"#),
             r#""duration_s" (1 s) is more than "elapsed_s" (0.9 s)"#,
+        ),
+        (
+            after(["10", "10", "9", "1"], r#","elapsed_s":1e18"#),
+            r#""elapsed_s" (1000000000000000000 s) is more than the trial's duration, its drain and --patience together (63 s)"#,
         ),
         (
             after(["10", "10", "1", "1"], r#","delay_ns_histogram":[[5,1],[7,1]]"#),
