@@ -136,8 +136,10 @@ fn each_way_to_end_has_its_own_word_and_no_other_reason_is_given() {
             (limits(None, Some(2)), false, EndWord::MaxTrials, Some("--max-trials")),
             (limits(None, None), true, EndWord::Interrupted, Some("was stopped")),
         ] {
-            let (_directory, path) = file();
-            let plan = SearchPlan { limits, ..plan("sim:hard?capacity=9Mpps", algorithm) };
+            let (directory, path) = file();
+            // A simulation is over before anybody could stop it.
+            let target = if stop { &program(directory.path(), 1, "pass") } else { "sim:hard?capacity=9Mpps" };
+            let plan = SearchPlan { limits, ..plan(target, algorithm) };
             let stop = Arc::new(AtomicBool::new(stop));
             let conditions = Conditions { stop, ..Conditions::default() };
             let output = Output::File(path.clone());

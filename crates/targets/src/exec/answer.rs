@@ -302,9 +302,11 @@ impl From<&Trial> for Answer {
             elapsed: trial.elapsed,
             delay_ns_histogram: trial.delay.histogram.as_ref().map(|histogram| histogram.cells().collect()),
             slices: Vec::new(),
+            // What was not offered stands in the numbers, by which it is judged.
             caveats: trial
                 .caveats
                 .iter()
+                .filter(|caveat| !matches!(caveat, Caveat::GeneratorLimited { error: None, .. }))
                 .map(|caveat| AnswerCaveat { code: caveat.code().into(), text: caveat.to_string() })
                 .collect(),
         }

@@ -47,6 +47,15 @@ fn optional_fields_enter_the_trial() {
 }
 
 #[test]
+fn what_was_not_offered_is_judged_by_its_number_however_often_it_is_passed_on() {
+    let line = r#"{"intended":10,"offered":9,"forwarded":9,"duration_s":1.0}"#;
+    let first = trial(line).unwrap();
+    let again = trial(&serde_json::to_string(&Answer::from(&first)).unwrap()).unwrap();
+    assert!(first.is_invalid() && !again.tells_nothing());
+    assert_eq!(again.caveats, first.caveats);
+}
+
+#[test]
 fn more_back_than_sent_is_a_caveat() {
     let trial = trial(r#"{"intended":10,"offered":10,"forwarded":11,"duration_s":1.0}"#).unwrap();
     assert_eq!(trial.lost(), 0);
