@@ -47,8 +47,7 @@ pub fn resume(
     if record.is_finished() && !goes_on {
         // More was allowed, and nothing more is wanted.
         let record = read_record(path)?;
-        let why = spent.unwrap_or_else(|| nothing_wanted(&record));
-        return Ok(shown(record, Some(why)));
+        return Ok(shown(record, spent));
     }
     if !goes_on && has_every_trial(plan, &record) {
         return Err(failed_at_its_end(&record, path));
@@ -81,17 +80,12 @@ fn shown(mut record: Record, why: Option<CaveatLine>) -> Finished {
     Finished { record, failure: None }
 }
 
-/// What is said of a finished search that has time left and asks for nothing.
+/// What is said of a search that came to its end without valid trials.
 fn nothing_wanted(record: &Record) -> CaveatLine {
-    let why = if is_generators(record) {
-        "it had no valid trials where they would have told more, and more time brings none: mend what the other caveats \
-         name, and search anew, into another file"
-    } else {
-        "each goal has the answer that it can have"
-    };
     let text = format!(
         "nothing was added by this --resume: the search had come to its end after {}, and not because of --budget or \
-         --max-trials: {why}",
+         --max-trials: it had no valid trials where they would have told more, and more time brings none; mend what the \
+         other caveats name, and search anew, into another file",
         number_of(record.trials.len(), "trial")
     );
     CaveatLine::said("nothing_added", text)
