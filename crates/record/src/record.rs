@@ -179,9 +179,13 @@ impl Record {
 
     /// Whether it has the answer of a search that came to its end.
     pub fn is_finished(&self) -> bool {
-        let ended_early =
-            |result: &ResultLine| result.interrupted || result.ended_by == Some(EndWord::TargetFailed);
-        self.result.as_ref().is_some_and(|result| !ended_early(result))
+        let has_failed = self.ended_by().is_some_and(EndWord::is_failure);
+        self.result.as_ref().is_some_and(|result| !result.interrupted && !has_failed)
+    }
+
+    /// What ended the search, where it has an end that says so.
+    pub fn ended_by(&self) -> Option<EndWord> {
+        self.result.as_ref()?.ended_by
     }
 
     /// Number of the last trial.

@@ -44,6 +44,16 @@ pub enum EndWord {
     Interrupted,
     /// The target, or the program that performs the trials, failed; the caveat `search_broken` says how.
     TargetFailed,
+    /// Every trial was answered, and then the program that performed them ended with a complaint: nobody knows what its
+    /// answers are worth, and there is nothing to go on with. The caveat `search_broken` says how.
+    EndingFailed,
+}
+
+impl EndWord {
+    /// Whether something failed: what was believed then is no answer.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::TargetFailed | Self::EndingFailed)
+    }
 }
 
 /// A goal and its answer. `lower_pps` and `upper_pps` are relevant bounds, or the ends of an interval

@@ -183,15 +183,19 @@ impl Run<'_> {
         let mut failure = self.search_on().err();
         let mut delay_at = Vec::new();
         if failure.is_none() {
-            failure = self.measure_delays(&mut delay_at).and_then(|()| self.finish()).err();
+            failure = self.measure_delays(&mut delay_at).err();
+        }
+        let has_all = failure.is_none();
+        if has_all {
+            failure = self.finish().err();
         }
         // What is not kept is made again: no answer that rests on it is kept either.
         let is_kept = !self.record.reading.iter().any(|doubt| doubt.code == NOT_KEPT);
         if is_kept {
-            let ended_by = self.ended_by(failure.as_ref());
+            let ended_by = self.ended_by(failure.as_ref(), has_all);
             self.search.settle();
             let mut result = self.result(ended_by, delay_at);
-            if let (EndWord::TargetFailed, Some(why)) = (ended_by, &failure) {
+            if let Some(why) = failure.as_ref().filter(|_| ended_by.is_failure()) {
                 result.caveats.insert(0, broken(why));
             }
             if let Err(why) = self.keeper.result(&result) {
@@ -204,10 +208,11 @@ impl Run<'_> {
         Finished { record: self.record, failure }
     }
 
-    /// What ended it, a failure or none.
-    fn ended_by(&mut self, failure: Option<&Failure>) -> EndWord {
+    /// What ended it, a failure or none; `has_all` says that every trial was made.
+    fn ended_by(&mut self, failure: Option<&Failure>, has_all: bool) -> EndWord {
         match failure.map(Failure::kind) {
             Some(Kind::Interrupted) => return EndWord::Interrupted,
+            Some(_) if has_all => return EndWord::EndingFailed,
             Some(_) => return EndWord::TargetFailed,
             None => {}
         }
@@ -341,7 +346,7 @@ impl Run<'_> {
     fn result(&self, ended_by: EndWord, delay_at: Vec<DelayAtLine>) -> ResultLine {
         let interrupted = ended_by == EndWord::Interrupted;
         let mut goals = self.answers();
-        if ended_by == EndWord::TargetFailed {
+        if ended_by.is_failure() {
             goals.iter_mut().for_each(AnswerLine::leave_unfinished);
         }
         let caveats = self.caveats(&goals, interrupted);
@@ -381,13 +386,16 @@ impl Run<'_> {
             said("target_starved", text);
         }
         for answer in goals.iter().filter(|answer| answer.is_generators() && !answer.is_starved()) {
-            let is_told = doubts::refused(&self.record).or_else(|| doubts::of_a_program(&self.record));
-            let why = match is_told {
-                Some((line, caveat)) => format!("as trial {} had it, {}", line.number, caveat.text),
-                None if self.record.header.target.starts_with("exec:") => {
+            let why = match (doubts::refused(&self.record), doubts::of_a_program(&self.record)) {
+                (Some((line, caveat)), _) => format!("as trial {} had it, {}", line.number, caveat.text),
+                (None, Some((line, caveat))) => format!(
+                    "mend what its program says of trial {}, or lower the highest load: {}",
+                    line.number, caveat.text
+                ),
+                _ if self.record.header.target.starts_with("exec:") => {
                     "let the program offer what it is asked for, or lower the highest load".into()
                 }
-                None => "free a CPU for the generator, raise its CPU quota, give it real-time priority (CAP_SYS_NICE) or \
+                _ => "free a CPU for the generator, raise its CPU quota, give it real-time priority (CAP_SYS_NICE) or \
                          lower the highest load: dropline doctor says what disturbs here"
                     .into(),
             };

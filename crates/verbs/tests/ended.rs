@@ -110,7 +110,9 @@ fn a_program_that_complains_at_its_end_leaves_no_answer_and_nothing_to_go_on_wit
         let complained = search(&plan, &path).failure.unwrap().to_string();
         assert!(complained.contains("exit status: 7"), "{complained}");
         let kept = std::fs::read(&path).unwrap();
-        assert!(text(&read_record(&path).unwrap()).contains("exit status: 7"));
+        let record = read_record(&path).unwrap();
+        assert_eq!(record.ended_by(), Some(EndWord::EndingFailed));
+        assert!(text(&record).contains("exit status: 7") && !record.is_finished());
         for _ in 0..2 {
             let refused = resume(&plan, &path).unwrap_err();
             let why = refused.to_string();

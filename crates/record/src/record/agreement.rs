@@ -128,11 +128,12 @@ pub(crate) fn of_result(record: &Record, result: &ResultLine) -> Result<(), Stri
 /// What ended a search is what its caveats say too.
 fn interrupted(record: &Record, result: &ResultLine) -> Result<(), String> {
     let is_broken = result.caveats.iter().any(|caveat| caveat.code == BROKEN);
-    for (ended, is_said, says) in [
-        (EndWord::TargetFailed, is_broken, "its caveats say"),
-        (EndWord::Interrupted, result.interrupted, "interrupted says"),
+    let is_stopped = |by: EndWord| by == EndWord::Interrupted;
+    for (is_so, is_said, says) in [
+        (EndWord::is_failure as fn(EndWord) -> bool, is_broken, "its caveats say"),
+        (is_stopped, result.interrupted, "interrupted says"),
     ] {
-        if result.ended_by.is_some_and(|by| (by == ended) != is_said) {
+        if result.ended_by.is_some_and(|by| is_so(by) != is_said) {
             let by = serde_json::to_string(&result.ended_by).unwrap_or_default();
             return Err(format!("itself: ended_by is {by}, and {says} otherwise"));
         }

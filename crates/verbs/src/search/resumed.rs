@@ -8,7 +8,7 @@ use crate::resume::going_on;
 use crate::validity::is_generators;
 use dropline_archive::record_file::{Keeper, read_record};
 use dropline_failure::{Failure, quoted};
-use dropline_record::{AnswerLine, BROKEN, CaveatLine, EndWord, Record};
+use dropline_record::{BROKEN, CaveatLine, EndWord, Record};
 use dropline_search::Search;
 use dropline_trial::number_of;
 use std::path::Path;
@@ -49,7 +49,7 @@ pub fn resume(
         let record = read_record(path)?;
         return Ok(shown(record, spent));
     }
-    if !goes_on && has_every_trial(plan, &record) {
+    if !goes_on && record.ended_by() == Some(EndWord::EndingFailed) {
         return Err(failed_at_its_end(&record, path));
     }
     record.reading.extend(spent);
@@ -100,16 +100,6 @@ fn broken_off(record: &Record) -> Option<CaveatLine> {
         broken.text
     );
     Some(CaveatLine::said("went_on", text))
-}
-
-/// Whether only the end of the program failed: what a search asks for was answered, the delays after it too.
-fn has_every_trial(plan: &SearchPlan, record: &Record) -> bool {
-    let Some(result) = record.result.as_ref().filter(|result| result.ended_by == Some(EndWord::TargetFailed))
-    else {
-        return false;
-    };
-    let loads = result.goals.iter().filter_map(AnswerLine::headline_pps).count();
-    result.delay_at.len() >= loads * plan.delay_at.len()
 }
 
 /// There is no trial that could be made again, and nobody knows what those that are there are worth.
