@@ -18,7 +18,7 @@ pub fn denied(record: &Record, answer: &AnswerLine) -> Option<Denied> {
 /// What ended a search whose bounds are not close enough.
 pub(crate) fn unfinished_words(record: &Record) -> &'static str {
     let Some(result) = &record.result else {
-        return "irregular, unfinished: the record has no end, so dropline was killed, or could not write on; the bounds are \
+        return "irregular, unfinished: the record has no end: its search still runs, was killed, or could not write on; the bounds are \
                 what was known then";
     };
     match result.ended_by {
