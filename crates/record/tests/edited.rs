@@ -402,7 +402,11 @@ fn what_ended_a_search_is_what_its_caveats_say() {
         assert!(ended(by, &["interrupted"], true).unwrap_err().contains("interrupted says otherwise"));
     }
     for by in [EndWord::TargetFailed, EndWord::EndingFailed] {
-        assert_eq!(ended(by, &[BROKEN], false), Ok(false), "it can be gone on with, or has no answer: {by:?}");
+        assert_eq!(
+            ended(by, &[BROKEN], false),
+            Ok(false),
+            "it can be gone on with, or has no answer: {by:?}"
+        );
         assert!(ended(by, &[], false).unwrap_err().contains("ended_by is"));
     }
     assert_eq!(ended(EndWord::Interrupted, &["interrupted"], true), Ok(false));
