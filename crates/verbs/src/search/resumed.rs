@@ -111,7 +111,7 @@ fn failed_at_its_end(record: &Record, path: &Path) -> Failure {
         why.map_or_else(String::new, |why| why.text)
     ))
     .advice(format!(
-        "there is nothing to go on with: mend the target, and search anew, into another file:\n  dropline search {} …",
+        "no trial is left to be made: mend the target, and search anew, into another file:  dropline search {}",
         quoted(&record.header.target)
     ))
 }
