@@ -11,7 +11,8 @@ pub fn check(bytes: &[u8]) {
     let input = TrialInput { load: Rate::from_millipps(1_000_000), duration: Duration::from_secs(1) };
     // Any number may be intended: what contradicts itself is looked for here.
     let drain = Duration::from_secs(2);
-    let question = Question { trial: 1, input, seed: 7, intends: None, drain, stopped: false };
+    let costs_at_most = Duration::MAX;
+    let question = Question { trial: 1, input, seed: 7, intends: None, drain, costs_at_most, stopped: false };
     let Ok(trial) = answer.trial(&question) else { return };
     assert!(!trial.duration.is_zero() && trial.duration <= trial.elapsed);
     assert!(Some(trial.offered) <= trial.intended && trial.lost() <= trial.offered);

@@ -469,6 +469,7 @@ mod tests {
             elapsed_s: 0.0,
             interrupted: false,
             delay_at: Vec::new(),
+            ended_by: None,
             loss_curve: Vec::new(),
             caveats: Vec::new(),
         };

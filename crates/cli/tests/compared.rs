@@ -304,6 +304,7 @@ fn a_target_that_loses_its_slow_packets_is_no_improvement() {
     assert!(bench.read("page.html").contains("more is lost"));
     let text = compare(&bench, &[]).text;
     assert!(text.starts_with("REGRESSED") && text.contains("30 → lost"), "{text}");
+    assert!(!text.contains("lost us") && !text.contains("lost\u{a0}us"), "what is lost has no unit: {text}");
     assert_eq!(bench.run(&["compare", "b.jsonl", "a.jsonl"]).code, Some(0), "the reverse is better");
 }
 

@@ -110,6 +110,46 @@ fn no_algorithm_has_a_regular_or_narrow_answer_where_the_generator_has_a_tenth_o
     });
 }
 
+/// Another program's trials, judged alike by both verbs and by every algorithm: those that are not valid end with 3.
+#[test]
+fn a_search_takes_a_trial_for_valid_where_the_verb_trial_does() {
+    let said = |code: &str| format!("caveats=[dict(code='{code}', text='the card was reset')]");
+    for (answer, valid) in [
+        ("offered=sent".to_owned(), true),
+        // One in a hundred thousand, or less.
+        ("offered=sent - sent // 200000".to_owned(), true),
+        ("caveats=[dict(code='drizzle', text='outside')]".to_owned(), true),
+        ("offered=sent - sent // 10, forwarded=min(back, sent - sent // 10)".to_owned(), false),
+        (said("generator_limited"), false),
+        (said("generator_lost"), false),
+        (said("loss_doubted"), false),
+        (said("rule_appeared"), false),
+    ] {
+        let bench = Bench::new();
+        bench.write(
+            "tester.py",
+            &format!(
+                "import json, sys\nfor line in sys.stdin:\n    trial = json.loads(line)\n    sent = \
+                 int(trial['intended_load_pps'] * trial['duration_s'])\n    back = min(sent - sent // 200000, int(1e6 * \
+                 trial['duration_s']))\n    print(json.dumps(dict(dict(intended=sent, offered=sent, forwarded=back, \
+                 duration_s=trial['duration_s']), {answer})), flush=True)\n"
+            ),
+        );
+        let target = "exec:python3 tester.py";
+        let code = Some(if valid { 0 } else { 3 });
+        let one = bench.run(&["trial", target, "--load=900kpps", "--duration=1s", "-q", "-o", "-"]);
+        assert_eq!(one.code, code, "{answer}: {}{}", one.text, one.errors);
+        for algorithm in ["credible", "mlr", "mdr", "binary"] {
+            let how =
+                ["--algorithm", algorithm, "--goal=0.5%", "--max-load=10Mpps", "--json", "-q", "-o", "-"];
+            let searched = bench.run(&[&["search", target], &how[..]].concat());
+            assert_eq!(searched.code, code, "{algorithm}, {answer}: {}{}", searched.text, searched.errors);
+            let goal = &searched.json()["goals"][0];
+            assert_eq!(goal["why"] == "generator_limited", !valid, "{algorithm}, {answer}: {goal}");
+        }
+    }
+}
+
 /// Ordinary programs that want all CPUs, four to each. The generator goes first where it may; the target does not.
 #[test]
 fn a_target_that_others_keep_from_its_cpu_is_not_judged_by_what_it_loses() {

@@ -1,7 +1,6 @@
 //! A doubt, as it is kept.
 
 use dropline_trial::Caveat;
-use dropline_trial::caveat::{DISTURBING, INVALIDATING};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,12 +24,12 @@ impl CaveatLine {
 
     /// Whether it says that our own side, or the way, disturbed the trial.
     pub fn is_disturbing(&self) -> bool {
-        DISTURBING.contains(&self.code.as_str())
+        self.caveat().disturbs()
     }
 
     /// Whether it leaves a trial that says more about us, or the way, than about the target.
     pub fn is_invalidating(&self) -> bool {
-        INVALIDATING.contains(&self.code.as_str())
+        self.caveat().invalidates()
     }
 
     /// The doubt again, as what it was: one of ours when the code and all numbers are its, else a reported one. Numbers that

@@ -53,7 +53,7 @@ pub use packets::{PacketFile, PacketFileError};
 pub use passages_line::PassagesLine;
 pub use record::{BROKEN, ReadError, Record};
 pub use result_line::{
-    AnswerLine, CertifiedLine, CurveLine, DelayAtLine, OutlookLine, ResultLine, ResultWord,
+    AnswerLine, CertifiedLine, CurveLine, DelayAtLine, EndWord, OutlookLine, ResultLine, ResultWord,
 };
 pub use slice_line::{SliceDelayLine, SliceLine};
 pub use study::{Chart, Series, Study, Table};

@@ -4,7 +4,8 @@ mod agreement;
 
 use crate::schema::{CURRENT, Line};
 use crate::{
-    AnswerLine, BoundsLine, CaveatLine, Header, LimitsLine, ResultLine, ResultWord, SearchLine, TrialLine,
+    AnswerLine, BoundsLine, CaveatLine, EndWord, Header, LimitsLine, ResultLine, ResultWord, SearchLine,
+    TrialLine,
 };
 use dropline_printable::{in_one_line, printable_json};
 use serde_json::{Map, Value};
@@ -178,7 +179,13 @@ impl Record {
 
     /// Whether it has the answer of a search that came to its end.
     pub fn is_finished(&self) -> bool {
-        self.result.as_ref().is_some_and(|result| !result.interrupted)
+        let has_failed = self.ended_by().is_some_and(EndWord::is_failure);
+        self.result.as_ref().is_some_and(|result| !result.interrupted && !has_failed)
+    }
+
+    /// What ended the search, where it has an end that says so.
+    pub fn ended_by(&self) -> Option<EndWord> {
+        self.result.as_ref()?.ended_by
     }
 
     /// Number of the last trial.
@@ -304,7 +311,7 @@ fn header(line: &str) -> Result<Header, ReadError> {
     }
 }
 
-/// Code of the doubt that says what ended a search before its time. It is about this run alone, and not kept.
+/// Code of the doubt that says what failed, and so ended a search before its time.
 pub const BROKEN: &str = "search_broken";
 
 /// What a search that was cut off knew after its last trial.

@@ -17,6 +17,9 @@ pub struct ResultLine {
     pub elapsed_s: f64,
     /// Whether the user ended it early; what was measured is kept.
     pub interrupted: bool,
+    /// What ended it; null in a record of an older version.
+    #[serde(default)]
+    pub ended_by: Option<EndWord>,
     /// Delays after the search, where asked for.
     #[serde(default)]
     pub delay_at: Vec<DelayAtLine>,
@@ -25,6 +28,32 @@ pub struct ResultLine {
     pub loss_curve: Vec<CurveLine>,
     /// Doubts about the whole.
     pub caveats: Vec<CaveatLine>,
+}
+
+/// What ended a search. One that has no result at all was killed, or could not write on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EndWord {
+    /// Nothing more was wanted: each goal has the answer that it can have.
+    Done,
+    /// Its budget was spent, or too little of it was left for another trial.
+    Budget,
+    /// It had made as many trials as it may.
+    MaxTrials,
+    /// The user stopped it.
+    Interrupted,
+    /// The target, or the program that performs the trials, failed; the caveat `search_broken` says how.
+    TargetFailed,
+    /// Every trial was answered, and then the program that performed them ended with a complaint: nobody knows what its
+    /// answers are worth, and there is nothing to go on with. The caveat `search_broken` says how.
+    EndingFailed,
+}
+
+impl EndWord {
+    /// Whether something failed: what was believed then is no answer.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::TargetFailed | Self::EndingFailed)
+    }
 }
 
 /// A goal and its answer. `lower_pps` and `upper_pps` are relevant bounds, or the ends of an interval
@@ -174,9 +203,23 @@ impl AnswerLine {
         }
     }
 
+    /// The search was broken off: whatever was believed then is no answer, and bounds are what was known.
+    pub fn leave_unfinished(&mut self) {
+        if !self.is_generators() {
+            (self.result, self.why) = (ResultWord::Irregular, Some("unfinished".into()));
+        }
+        (self.median_pps, self.level, self.conditional_throughput_pps) = (None, None, None);
+        (self.outlook, self.certified) = (None, None);
+    }
+
     /// Whether it is about the generator or other programs, and not about the target beyond its lower bound.
     pub fn is_generators(&self) -> bool {
         self.why.as_deref() == Some("generator_limited") || self.is_starved()
+    }
+
+    /// Whether the search ended before it had an answer.
+    pub fn is_unfinished(&self) -> bool {
+        self.why.as_deref() == Some("unfinished")
     }
 
     /// Whether what ends it is that other programs kept the target from its CPU.

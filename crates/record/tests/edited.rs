@@ -67,6 +67,7 @@ fn searched_on(system: &str) -> Record {
     record.trials.push(TrialLine::new(&told(trial), "sim:soft", "constant", Purpose::DelayAt, at));
     at += Duration::from_secs(1);
     record.result = Some(ResultLine {
+        ended_by: None,
         loss_curve: Vec::new(),
         goals: vec![AnswerLine::new(GoalLine::from(&search.goals()[0]), outcome)],
         trial_seconds: record.trials.iter().map(|line| line.duration_s).sum(),
@@ -381,4 +382,33 @@ fn a_stopped_search_says_so_in_both_places() {
     assert!(Record::read(&record.to_lines()).is_ok());
     record.result.as_mut().unwrap().interrupted = false;
     assert!(Record::read(&record.to_lines()).is_err());
+}
+
+#[test]
+fn what_ended_a_search_is_what_its_caveats_say() {
+    use dropline_record::{BROKEN, CaveatLine, EndWord};
+    let good = searched();
+    let ended = |by: EndWord, caveats: &[&str], interrupted: bool| {
+        let mut record = good.clone();
+        let result = record.result.as_mut().unwrap();
+        result.ended_by = Some(by);
+        result.interrupted = interrupted;
+        result.caveats.extend(caveats.iter().map(|code| CaveatLine::said(code, "so")));
+        Record::read(&record.to_lines()).map(|record| record.is_finished()).map_err(|why| why.to_string())
+    };
+    for by in [EndWord::Done, EndWord::Budget, EndWord::MaxTrials] {
+        assert_eq!(ended(by, &[], false), Ok(true), "{by:?}");
+        assert!(ended(by, &[BROKEN], false).unwrap_err().contains("its caveats say otherwise"));
+        assert!(ended(by, &["interrupted"], true).unwrap_err().contains("interrupted says otherwise"));
+    }
+    for by in [EndWord::TargetFailed, EndWord::EndingFailed] {
+        assert_eq!(
+            ended(by, &[BROKEN], false),
+            Ok(false),
+            "it can be gone on with, or has no answer: {by:?}"
+        );
+        assert!(ended(by, &[], false).unwrap_err().contains("ended_by is"));
+    }
+    assert_eq!(ended(EndWord::Interrupted, &["interrupted"], true), Ok(false));
+    assert!(ended(EndWord::Interrupted, &[], false).is_err());
 }

@@ -52,6 +52,7 @@ fn searched(system: &str) -> Record {
     let outcomes = search.outcome();
     let answers = search.goals().iter().zip(&outcomes);
     record.result = Some(ResultLine {
+        ended_by: None,
         loss_curve: Vec::new(),
         goals: answers.map(|(goal, outcome)| AnswerLine::new(GoalLine::from(goal), outcome)).collect(),
         trial_seconds: record.trials.iter().map(|line| line.duration_s).sum(),

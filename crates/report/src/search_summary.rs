@@ -3,7 +3,7 @@
 use crate::json_word::word;
 use crate::number::{self, JOIN, Loads};
 use crate::prose::sentence_case;
-use crate::standing::{Standing, prefix};
+use crate::standing::{Standing, prefix, unfinished_words};
 use crate::traffic::highest_load;
 use dropline_record::{AnswerLine, GoalLine, Purpose, Record, SearchLine, TrialLine};
 
@@ -307,9 +307,7 @@ impl<'a> SearchSummary<'a> {
                     self.loads.with_unit(lower)
                 ))
             ),
-            Standing::Unfinished => {
-                "irregular, unfinished: the search ended before the bounds were close enough".into()
-            }
+            Standing::Unfinished => unfinished_words(self.record).into(),
             Standing::Doubted(denied) => {
                 let stated = self.loads.interval(answer.lower_pps, answer.upper_pps);
                 let stated = format!("{stated}{JOIN}{}", self.loads.unit);

@@ -2,7 +2,7 @@
 
 use crate::denial::Denied;
 use crate::json_word::word;
-use dropline_record::{AnswerLine, BROKEN, Record, ResultWord};
+use dropline_record::{AnswerLine, BROKEN, EndWord, Record, ResultWord};
 
 /// In a word or two, whether an answer of a record stands, and as what: `narrow`, `doubted`, `irregular: unfinished`.
 pub fn standing(record: &Record, answer: &AnswerLine) -> String {
@@ -13,6 +13,26 @@ pub fn standing(record: &Record, answer: &AnswerLine) -> String {
 /// none anyway.
 pub fn denied(record: &Record, answer: &AnswerLine) -> Option<Denied> {
     Standing::of(record, answer).denied()
+}
+
+/// What ended a search whose bounds are not close enough.
+pub(crate) fn unfinished_words(record: &Record) -> &'static str {
+    let Some(result) = &record.result else {
+        return "irregular, unfinished: the record has no end: its search still runs, was killed, or could not write on; the bounds are \
+                what was known then";
+    };
+    match result.ended_by {
+        Some(EndWord::Budget) => {
+            "irregular, unfinished: the budget was spent before the bounds were close enough"
+        }
+        Some(EndWord::MaxTrials) => {
+            "irregular, unfinished: as many trials were made as are allowed (--max-trials) before the bounds were close enough"
+        }
+        _ if result.interrupted => {
+            "irregular, unfinished: the search was stopped before the bounds were close enough"
+        }
+        _ => "irregular, unfinished: the search ended before the bounds were close enough",
+    }
 }
 
 /// Whether an answer is one.
@@ -46,7 +66,7 @@ impl Standing {
     pub(crate) fn of(record: &Record, answer: &AnswerLine) -> Self {
         let standing = Self::stated(answer);
         if let (Self::Unfinished, Some(broken)) =
-            (&standing, record.reading.iter().find(|doubt| doubt.code == BROKEN))
+            (&standing, record.caveats().iter().find(|doubt| doubt.code == BROKEN))
         {
             return Self::Other(format!("unfinished, {}", broken.text));
         }

@@ -152,6 +152,7 @@ fn record() -> impl Strategy<Value = Record> {
             record.header.search = None;
         }
         record.result = result.map(|(goals, delay_at)| ResultLine {
+            ended_by: None,
             loss_curve: Vec::new(),
             goals,
             delay_at: delay_at

@@ -11,21 +11,30 @@ const NEAR: f64 = 0.05;
 pub(crate) struct Undisturbed {
     clean: Vec<Rate>,
     disturbed: Vec<Rate>,
+    /// Of the disturbed ones, those that are not valid.
+    invalid: Vec<Rate>,
 }
 
 impl Undisturbed {
     pub(crate) fn note(&mut self, trial: &Trial) {
         let loads = if trial.is_disturbed() { &mut self.disturbed } else { &mut self.clean };
         loads.push(trial.input.load);
+        if trial.is_invalid() {
+            self.invalid.push(trial.input.load);
+        }
     }
 
-    /// Whether an answer is shown by trials that were not disturbed; not by disturbed ones alone.
+    /// Whether an answer is shown by trials that were not disturbed; not by disturbed ones alone, nor by trials of which most
+    /// are not valid.
     pub(crate) fn show(&self, outcome: &GoalOutcome) -> bool {
         let low = outcome.lower.map_or(0.0, |lower| lower.as_pps() * (1.0 - NEAR));
         let high = outcome.upper.map_or(f64::INFINITY, |upper| upper.as_pps() * (1.0 + NEAR));
         let is_near = |load: &Rate| (low..=high).contains(&load.as_pps());
-        let rests_on_disturbed = self.disturbed.iter().any(is_near) && !self.clean.iter().any(is_near);
-        !rests_on_disturbed && (self.disturbed.is_empty() || !self.clean.is_empty())
+        let near = |loads: &[Rate]| loads.iter().filter(|load| is_near(load)).count();
+        let (clean, disturbed) = (near(&self.clean), near(&self.disturbed));
+        let rests_on_disturbed = disturbed > 0 && clean == 0;
+        let rests_on_invalid = 2 * near(&self.invalid) > clean + disturbed;
+        !(rests_on_disturbed || rests_on_invalid) && (self.disturbed.is_empty() || !self.clean.is_empty())
     }
 }
 

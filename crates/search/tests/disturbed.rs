@@ -5,7 +5,7 @@ use dropline_search::{
     Algorithm, Binary, Credible, Goal, GoalOutcome, GoalResult, Irregular, Limits, Mdr, Mlr, Preset, Search,
     credible, mdr, mlr,
 };
-use dropline_trial::{Disturbance, LoadRange, Rate, Ratio, Trial, TrialInput, seed};
+use dropline_trial::{Caveat, Disturbance, LoadRange, Rate, Ratio, Trial, TrialInput, seed};
 use rand::Rng as _;
 use std::time::Duration;
 
@@ -132,6 +132,93 @@ fn a_search_that_gets_no_clean_trial_ends_and_says_that_it_was_the_generator() {
                 assert_eq!(outcome.result, limited, "{algorithm}, {kind:?}: {outcome:?}");
                 assert_eq!(outcome.lower, None, "{algorithm}, {kind:?}: nothing was borne");
             }
+        }
+    }
+}
+
+/// Doubts that a program may have of the trial that it performed, after which `trial` says that it is not valid.
+const SAID: [&str; 4] = ["generator_limited", "generator_lost", "loss_doubted", "rule_appeared"];
+
+/// A search whose trials a program performs; of each it says, or does not say, that it is spoilt.
+fn performed(algorithm: &str, capacity: f64, is_spoilt: impl Fn(u64) -> Option<Caveat>) -> Ended {
+    let mut search = search(algorithm, &goals());
+    let mut trials = 0;
+    while let Some(input) = search.next_trial() {
+        trials += 1;
+        let intended = input.load.packets_in(input.duration);
+        let forwarded = intended.min((capacity * input.duration.as_secs_f64()) as u64);
+        let short = |caveat: &Caveat| match caveat {
+            Caveat::GeneratorLimited { .. } => intended / 500,
+            _ => 0,
+        };
+        let caveat = is_spoilt(trials);
+        let offered = intended - caveat.as_ref().map_or(0, short);
+        search.record(&Trial {
+            intended: Some(intended),
+            offered,
+            forwarded: forwarded.min(offered),
+            caveats: caveat.into_iter().collect(),
+            ..Trial::new(trials, input, trials)
+        });
+    }
+    Ended { outcome: search.outcome(), trials }
+}
+
+fn said(code: &str) -> Caveat {
+    Caveat::Reported { code: code.into(), text: "the card was reset".into() }
+}
+
+#[test]
+fn a_trial_that_its_own_program_says_is_spoilt_is_no_evidence_whatever_its_counts_are() {
+    for algorithm in ALGORITHMS {
+        for code in SAID {
+            for capacity in [9_000.0, 50_000.0] {
+                for clean in [0, 12] {
+                    let spoilt = |number: u64| (clean == 0 || number % clean != 5).then(|| said(code));
+                    let Ended { outcome, trials } = performed(algorithm, capacity, spoilt);
+                    let context =
+                        format!("{algorithm}, {code}, 1 of {clean} is clean, {capacity}: {outcome:?}");
+                    assert!(trials < MOST, "it ends: {context}");
+                    for outcome in &outcome {
+                        let limited = GoalResult::Irregular(Irregular::GeneratorLimited);
+                        assert_eq!(outcome.result, limited, "{context}");
+                        assert!(clean > 0 || outcome.lower.is_none(), "nothing was borne: {context}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn where_a_few_trials_are_said_to_be_spoilt_the_others_are_the_answer() {
+    for algorithm in ALGORITHMS {
+        for capacity in [9_000.0, 50_000.0] {
+            let spoilt = |number: u64| (number % 12 == 1).then(|| said("loss_doubted"));
+            let Ended { outcome, trials } = performed(algorithm, capacity, spoilt);
+            assert!(trials < MOST, "{algorithm} ends");
+            for (outcome, goal) in outcome.iter().zip(goals()) {
+                let context = format!("{algorithm}, {capacity}: {outcome:?}");
+                assert!(holds(outcome, &goal, capacity), "{context}");
+                let limited = GoalResult::Irregular(Irregular::GeneratorLimited);
+                assert_ne!(outcome.result, limited, "most trials are whole: {context}");
+            }
+        }
+    }
+}
+
+/// Two packets of a thousand did not leave: less than the loss that one goal allows, and `trial` calls it not valid.
+#[test]
+fn an_answer_of_which_most_trials_are_not_valid_is_not_valid() {
+    let limited = Caveat::GeneratorLimited { intended: 1000, offered: 998, error: None, interface: None };
+    assert!(limited.invalidates());
+
+    for algorithm in ALGORITHMS {
+        let spoilt = |number: u64| (number % 12 != 5).then(|| limited.clone());
+        let Ended { outcome, .. } = performed(algorithm, 9_000.0, spoilt);
+        for outcome in outcome {
+            let limited = GoalResult::Irregular(Irregular::GeneratorLimited);
+            assert_eq!(outcome.result, limited, "{algorithm}: {outcome:?}");
         }
     }
 }

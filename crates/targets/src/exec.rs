@@ -205,7 +205,7 @@ impl Program {
             .advice(advice)
     }
 
-    fn ended_badly(&self, how: &str) -> Failure {
+    fn ended_badly(&self, how: &str, within: Duration) -> Failure {
         let asked = match self.next_trial > self.opening.first_trial {
             true => "answered every trial",
             false => "was asked for no trial",
@@ -214,7 +214,11 @@ impl Program {
             "{:?} {asked}, but when its stdin was closed it {how}: what it answers may be wrong too",
             self.name
         ))
-        .advice("all trials are kept; let the program end with exit code 0 once its stdin closes, within 5 s")
+        .advice(format!(
+            "all trials are kept; let the program end with exit code 0 once its stdin closes, within {} s{}",
+            within.as_secs_f64(),
+            if within < ENDS_WITHIN { " (--patience)" } else { "" }
+        ))
     }
 
     /// A line that answers nothing: from then on nobody knows which answer is to which trial.
@@ -252,7 +256,7 @@ impl Measurer for Program {
             directions: parts(&self.profile.directions),
         })?;
         let line = self.listen(number, input.duration)?;
-        let question = Question::new(number, input, &self.profile);
+        let question = Question::new(number, input, &self.profile, self.opening.patience);
         let answer = Answer::read(&line.text).map_err(|why| self.wrong(number, &line.text, why))?;
         let wrong = |why| self.wrong(number, &line.text, why);
         let trial = match self.is_stopped() && !answer.is_whole(&question) {
@@ -285,12 +289,12 @@ impl Measurer for Program {
             match self.child.try_wait() {
                 Ok(Some(status)) if status.success() => break,
                 Ok(Some(status)) => {
-                    return Err(self.ended_badly(&format!("ended with a complaint ({status})")));
+                    return Err(self.ended_badly(&format!("ended with a complaint ({status})"), within));
                 }
                 Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(5)),
                 Ok(None) => {
                     let still = format!("was still running {} s later", within.as_secs_f64());
-                    return Err(self.ended_badly(&still));
+                    return Err(self.ended_badly(&still, within));
                 }
                 Err(why) => return Err(Failure::environment(why)),
             }

@@ -396,7 +396,43 @@ pub const INVALIDATING: [&str; 7] = [
     "stamps_disagree",
 ];
 
+/// A load is what was asked for where it lacks no more than one packet of so many.
+const AS_ASKED: u64 = 100_000;
+
+/// Whether so few packets were not offered that the load is the one that was asked for.
+pub(crate) fn is_as_asked(intended: u64, offered: u64) -> bool {
+    intended.saturating_sub(offered) <= intended / AS_ASKED
+}
+
 impl Caveat {
+    /// Whether a trial with it is not valid: it says more about us, or the way, than about the target.
+    ///
+    /// Every verb asks this, of whatever target.
+    pub fn invalidates(&self) -> bool {
+        INVALIDATING.contains(&self.code()) && !self.is_forgiven()
+    }
+
+    /// Whether the load is the one that was asked for all the same.
+    fn is_forgiven(&self) -> bool {
+        matches!(self, Self::GeneratorLimited { intended, offered, .. } if is_as_asked(*intended, *offered))
+    }
+
+    /// Whether that is so of what was counted, and not of the delays alone.
+    pub(crate) fn spoils_counts(&self) -> bool {
+        self.invalidates() && self.disturbs()
+    }
+
+    /// Whether our own side, or the way, disturbed a trial with it.
+    pub fn disturbs(&self) -> bool {
+        DISTURBING.contains(&self.code()) && !self.is_forgiven()
+    }
+
+    /// Whether the program that performed a trial says with it that the trial is spoilt, and gives no numbers by which that
+    /// could be judged.
+    pub fn tells_nothing(&self) -> bool {
+        matches!(self, Self::Reported { .. }) && self.spoils_counts()
+    }
+
     /// Stable name, as in the JSON field `code`.
     pub fn code(&self) -> &str {
         match self {

@@ -2,6 +2,7 @@
 
 pub mod disturbance;
 
+use crate::caveat::is_as_asked;
 use crate::graph::Graph;
 use crate::{
     ArrivalFidelity, Caveat, Cycles, Delay, DelayKind, Extra, Passages, Ratio, Stamp, TargetActivity,
@@ -77,9 +78,6 @@ pub struct Trial {
     pub caveats: Vec<Caveat>,
 }
 
-/// A load is what was asked for where it lacks no more than one packet of so many.
-const AS_ASKED: u64 = 100_000;
-
 impl Trial {
     /// A trial with nothing counted yet.
     pub fn new(number: u64, input: TrialInput, seed: u64) -> Self {
@@ -143,12 +141,14 @@ impl Trial {
     /// Whether more than `ratio` of what was intended did not come back (RFC 9971: a bad trial).
     ///
     /// A trial that intended nothing is judged by what was offered, one that offered nothing is bad. Where no more than one
-    /// packet of a hundred thousand was not offered, the load is the one that was asked for, and these are not missed.
+    /// packet of a hundred thousand was not offered, the load is the one that was asked for, and these are not missed. One
+    /// that [tells nothing](Self::tells_nothing) does not show that any goal was achieved.
     pub fn exceeds(&self, ratio: Ratio) -> bool {
         match (self.undelivered(), self.intended) {
+            _ if self.tells_nothing() => true,
             (Some(undelivered), Some(intended)) if intended > 0 => {
                 let short = intended.saturating_sub(self.offered);
-                let forgiven = if short <= intended / AS_ASKED { short } else { 0 };
+                let forgiven = if is_as_asked(intended, self.offered) { short } else { 0 };
                 ratio.is_exceeded_by(undelivered.saturating_sub(forgiven), intended)
             }
             _ => ratio.is_exceeded_by(self.lost(), self.offered) || self.offered == 0,
@@ -158,8 +158,9 @@ impl Trial {
     /// Whether the target lost more than `ratio` of what was offered to it, whatever our own side did to the load
     /// ([`lost_by_target`](Self::lost_by_target)). What could not be offered because it was gone is its doing.
     pub fn target_exceeds(&self, ratio: Ratio) -> bool {
-        ratio.is_exceeded_by(self.lost_by_target(), self.offered)
-            || self.target_went_away() && self.exceeds(ratio)
+        !self.tells_nothing()
+            && (ratio.is_exceeded_by(self.lost_by_target(), self.offered)
+                || self.target_went_away() && self.exceeds(ratio))
     }
 
     /// Whether the target died meanwhile: what was lost says how long it lived, not what it bears. Where a link went
@@ -198,7 +199,7 @@ impl Trial {
     }
 
     /// Whether this trial may exceed `ratio` by our own failings alone (packets not offered, replies dropped here,
-    /// packets that left late in lumps): then it is no evidence about the target.
+    /// packets that left late in lumps), or [tells nothing](Self::tells_nothing): then it is no evidence about the target.
     pub fn is_void_at(&self, ratio: Ratio) -> bool {
         self.exceeds(ratio) && !self.target_exceeds(ratio)
     }

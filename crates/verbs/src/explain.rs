@@ -4,7 +4,7 @@ use dropline_account::{Evidence, Family, explain as explain_evidence};
 use dropline_archive::reading;
 use dropline_archive::record_file::{packets_beside, read_record};
 use dropline_failure::{Failure, quoted};
-use dropline_record::{CaveatLine, Explanation, PacketFile, PacketsLine, Record, TrialLine};
+use dropline_record::{BROKEN, CaveatLine, Explanation, PacketFile, PacketsLine, Record, TrialLine};
 use dropline_trial::number_of;
 use std::path::Path;
 
@@ -103,7 +103,9 @@ fn counts_agree(file: &PacketFile, kept: &PacketsLine, trial: &TrialLine) -> boo
 
 /// There is no file: says how to get one.
 fn not_kept(path: &Path, record: &Record, trial: &TrialLine) -> Failure {
-    let failure = |why: &str| Failure::environment(format!("{}: {why}", path.display()));
+    let broken = record.caveats().into_iter().find(|caveat| caveat.code == BROKEN);
+    let ended = broken.map_or_else(String::new, |why| format!("\n  the search ended early: {}", why.text));
+    let failure = |why: &str| Failure::environment(format!("{}: {why}{ended}", path.display()));
     match &trial.packets {
         Some(line) => {
             failure(&format!("the times of its packets were to be kept in {}, which is not there", line.file))
@@ -113,6 +115,10 @@ fn not_kept(path: &Path, record: &Record, trial: &TrialLine) -> Failure {
             failure("its arrivals were not seen, and without them only drops are known")
                 .advice("listen in once more with CAP_NET_RAW, as root has it:  dropline watch --port PORT")
         }
+        None if record.header.target.starts_with("exec:") => failure(
+            "only the program that performed its trials knows where packets went: it answers with counts",
+        )
+        .advice("ask that program; what was counted is shown by  dropline report FILE"),
         None => {
             let load = trial.intended_load_pps;
             let arrival = &record.header.profile.arrival;

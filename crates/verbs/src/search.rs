@@ -1,30 +1,28 @@
 //! The verb `search`: plan in, record out (RFC 9971: the Manager).
 
 use crate::observer::Watcher;
-use crate::plan::SearchPlan;
-use crate::replay::{Replayed, replay};
-use crate::resume::going_on;
-use dropline_archive::record_file::{Keeper, Output, read_record};
+use crate::plan::{AlgorithmPlan, SearchPlan};
+use dropline_archive::record_file::{Keeper, Output};
 use dropline_archive::{clock, environment};
-use dropline_failure::{Failure, quoted};
+use dropline_failure::{Failure, Kind};
 use dropline_record::{
-    AnswerLine, BROKEN, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, GoalLine, Header, LoadUnit,
-    OutlookLine, ProfileLine, Purpose, Record, ResultLine, TrialLine, schema,
+    AnswerLine, BROKEN, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, EndWord, GoalLine, Header,
+    LoadUnit, OutlookLine, ProfileLine, Purpose, Record, ResultLine, ResultWord, TrialLine, schema,
 };
-use dropline_search::Search;
+use dropline_search::{Limits, Search};
 use dropline_targets::{AnyMeasurer, Opened, Opening, Target};
 use dropline_traffic::Moving;
-use dropline_trial::number_of;
 use dropline_trial::{Rate, Trial, TrialInput};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 mod doubts;
+mod resumed;
 
 pub use doubts::load_in;
 use doubts::said_in;
+pub use resumed::resume;
 
 /// What a search is given beside its plan.
 #[derive(Clone, Debug)]
@@ -91,111 +89,17 @@ pub fn search(
         measurer: Some(opened.measurer),
         at: Duration::ZERO,
         watcher,
+        earlier: None,
     };
     Ok(run.run())
 }
 
-/// Goes on with a record where it stood: its trials are replayed, then new ones are made.
-///
-/// A finished record under the limits that it has is its own answer: nothing is opened or computed. The file stays as
-/// it is until there is something to add to it.
-///
-/// # Errors
-/// If the record cannot be read or locked, is of another plan, its trials are not those that the search would have
-/// asked for, or the target cannot be opened: then the file is as it was, byte for byte.
-pub fn resume(
-    plan: &SearchPlan,
-    path: &Path,
-    conditions: &Conditions,
-    watcher: &mut dyn Watcher,
-) -> Result<Finished, Failure> {
-    let record = read_record(path)?;
-    same_search(plan, &record, path)?;
-    if record.is_finished() && SearchPlan::of_record(&record)?.limits == plan.limits {
-        return Ok(Finished { record, failure: None });
-    }
-    let (mut keeper, mut record) = Keeper::resume(path)?;
-    same_search(plan, &record, path)?;
-    let Replayed { mut search, at } = replay(plan, &record).map_err(|why| why.of(path))?;
-    let limits = SearchPlan::of_record(&record)?.limits;
-    let spent = (limits != plan.limits).then(|| spent_before(plan, &search)).flatten();
-    if limits != plan.limits {
-        plan.limit(&mut search, plan.limits);
-        let line = plan.limits_line(record.last_number().unwrap_or(0));
-        keeper.limits(&line);
-        record.limits.push(line);
-    }
-    let goes_on = search.next_trial().is_some();
-    if record.is_finished() && !goes_on {
-        // More was allowed, and nothing more is wanted.
-        let mut record = read_record(path)?;
-        record.reading.extend(spent);
-        return Ok(Finished { record, failure: None });
-    }
-    record.reading.extend(spent);
-    if goes_on && plan.target.is_refused() {
-        let word = quoted(&record.header.target);
-        let again = going_on(&path.to_string_lossy(), &record.header.target);
-        let would = match plan.target.name_to_ask_for() {
-            Some(_) => "ask the network for the host of",
-            None => "start a program,",
-        };
-        return Err(Failure::environment(format!("{}: going on would {would} {word}", path.display())).advice(
-            format!("a record is data, and may come from elsewhere. If that is meant, write it yourself:\n  {again}"),
-        ));
-    }
-    let mut run = Run { plan, conditions, search, record, keeper, measurer: None, at, watcher };
-    if goes_on {
-        run.open()?;
-    }
-    run.record.result = None;
-    Ok(run.run())
-}
+/// Code of the doubt about a trial that could not be written.
+const NOT_KEPT: &str = "not_kept";
 
-/// What is said where other limits leave no room for another trial.
-fn spent_before(plan: &SearchPlan, search: &Search) -> Option<CaveatLine> {
-    let (spent, trials) = (search.spent(), search.trials());
-    let budget = plan.limits.budget.filter(|budget| *budget <= spent);
-    let most = plan.limits.max_trials.filter(|most| *most <= trials);
-    let limit = match (budget, most) {
-        (Some(budget), _) => format!("--budget {} s", budget.as_secs_f64()),
-        (None, Some(most)) => format!("--max-trials {most}"),
-        (None, None) => return None,
-    };
-    let text = format!(
-        "{limit} was spent before this --resume: {} of this record took {:.3} s, so none is added; \
-         to go on, allow more than that",
-        number_of(trials, "trial"),
-        spent.as_secs_f64()
-    );
-    Some(CaveatLine::said("limit_spent_before", text))
-}
-
-/// Refuses a plan that is not that of the record.
-fn same_search(plan: &SearchPlan, record: &Record, path: &Path) -> Result<(), Failure> {
-    let other = match &record.header.search {
-        Some(stored) => plan.differs_from(stored, &record.header.profile),
-        None => Some("verb".into()),
-    };
-    let other = if record.header.target == plan.target.to_string() { other } else { Some("target".into()) };
-    let Some(what) = other else { return Ok(()) };
-    if let Some(stored) = &record.header.search
-        && let Some(what) = SearchPlan::of_record(record)?.differs_from(stored, &record.header.profile)
-    {
-        return Err(no_search_of_ours(path, &what));
-    }
-    let as_it_was = going_on(&path.to_string_lossy(), &record.header.target);
-    Err(Failure::usage(format!("{} is a search with another {what}", path.display()))
-        .advice(format!("to resume it as it was:  {as_it_was}")))
-}
-
-/// Not even the plan that is read from the record is that of the record.
-fn no_search_of_ours(path: &Path, what: &str) -> Failure {
-    Failure::environment(format!(
-        "{}: its header contradicts itself: no search has the {what} that it says",
-        path.display()
-    ))
-    .advice("the file was edited or damaged: take a copy that was not, or search anew into another file")
+/// What failed, and so ended the search.
+fn broken(why: &Failure) -> CaveatLine {
+    CaveatLine::said(BROKEN, why.to_string().lines().next().unwrap_or_default())
 }
 
 /// What a measurer is told, no packet's times being kept.
@@ -270,6 +174,8 @@ struct Run<'a> {
     /// Sum of the elapsed times so far.
     at: Duration,
     watcher: &'a mut dyn Watcher,
+    /// What broke off the search that this one goes on with.
+    earlier: Option<CaveatLine>,
 }
 
 impl Run<'_> {
@@ -277,22 +183,51 @@ impl Run<'_> {
         let mut failure = self.search_on().err();
         let mut delay_at = Vec::new();
         if failure.is_none() {
-            failure = self.measure_delays(&mut delay_at).and_then(|()| self.finish()).err();
+            failure = self.measure_delays(&mut delay_at).err();
         }
-        let interrupted =
-            failure.as_ref().is_some_and(|why| why.kind() == dropline_failure::Kind::Interrupted);
-        if failure.is_none() || interrupted {
+        let has_all = failure.is_none();
+        if has_all {
+            failure = self.finish().err();
+        }
+        // What is not kept is made again: no answer that rests on it is kept either.
+        let is_kept = !self.record.reading.iter().any(|doubt| doubt.code == NOT_KEPT);
+        if is_kept {
+            let ended_by = self.ended_by(failure.as_ref(), has_all);
             self.search.settle();
-            let result = self.result(interrupted, delay_at);
+            let mut result = self.result(ended_by, delay_at);
+            if let Some(why) = failure.as_ref().filter(|_| ended_by.is_failure()) {
+                result.caveats.insert(0, broken(why));
+            }
             if let Err(why) = self.keeper.result(&result) {
                 failure = failure.or(Some(why));
             }
             self.record.result = Some(result);
         } else if let Some(why) = &failure {
-            let what = why.to_string();
-            self.record.reading.push(CaveatLine::said(BROKEN, what.lines().next().unwrap_or_default()));
+            self.record.reading.push(broken(why));
         }
         Finished { record: self.record, failure }
+    }
+
+    /// What ended it, a failure or none; `has_all` says that every trial was made.
+    fn ended_by(&mut self, failure: Option<&Failure>, has_all: bool) -> EndWord {
+        match failure.map(Failure::kind) {
+            Some(Kind::Interrupted) => return EndWord::Interrupted,
+            Some(_) if has_all => return EndWord::EndingFailed,
+            Some(_) => return EndWord::TargetFailed,
+            None => {}
+        }
+        let Limits { budget, max_trials } = self.plan.limits;
+        let is_open = self.search.wanted().is_some();
+        if is_open && max_trials.is_some_and(|most| self.search.trials() >= most) {
+            return EndWord::MaxTrials;
+        }
+        // An algorithm that shares its time out asks for nothing once a share is spent.
+        let wants_time = |answer: &AnswerLine| answer.result == ResultWord::Wide || answer.is_unfinished();
+        let shares_out = matches!(self.plan.algorithm, AlgorithmPlan::Credible { .. });
+        if budget.is_some() && (is_open || shares_out && self.answers().iter().any(wants_time)) {
+            return EndWord::Budget;
+        }
+        EndWord::Done
     }
 
     fn open(&mut self) -> Result<&mut AnyMeasurer, Failure> {
@@ -369,7 +304,7 @@ impl Run<'_> {
         let kept = self.keeper.trial(&line);
         if kept.is_err() {
             self.record.reading.push(CaveatLine::said(
-                "not_kept",
+                NOT_KEPT,
                 format!(
                     "what is shown rests on 1 trial that is not in the record, trial {}: it could not be written; \
                      --resume makes it again",
@@ -408,14 +343,19 @@ impl Run<'_> {
             .collect()
     }
 
-    fn result(&self, interrupted: bool, delay_at: Vec<DelayAtLine>) -> ResultLine {
-        let goals = self.answers();
+    fn result(&self, ended_by: EndWord, delay_at: Vec<DelayAtLine>) -> ResultLine {
+        let interrupted = ended_by == EndWord::Interrupted;
+        let mut goals = self.answers();
+        if ended_by.is_failure() {
+            goals.iter_mut().for_each(AnswerLine::leave_unfinished);
+        }
         let caveats = self.caveats(&goals, interrupted);
         ResultLine {
             trial_seconds: self.record.trials.iter().map(|line| line.duration_s).sum(),
             elapsed_s: self.at.as_secs_f64(),
             goals,
             interrupted,
+            ended_by: Some(ended_by),
             delay_at,
             loss_curve: self
                 .search
@@ -446,9 +386,16 @@ impl Run<'_> {
             said("target_starved", text);
         }
         for answer in goals.iter().filter(|answer| answer.is_generators() && !answer.is_starved()) {
-            let why = match doubts::refused(&self.record) {
-                Some((line, caveat)) => format!("as trial {} had it, {}", line.number, caveat.text),
-                None => "free a CPU for the generator, raise its CPU quota, give it real-time priority (CAP_SYS_NICE) or \
+            let why = match (doubts::refused(&self.record), doubts::of_a_program(&self.record)) {
+                (Some((line, caveat)), _) => format!("as trial {} had it, {}", line.number, caveat.text),
+                (None, Some((line, caveat))) => format!(
+                    "mend what its program says of trial {}, or lower the highest load: {}",
+                    line.number, caveat.text
+                ),
+                _ if self.record.header.target.starts_with("exec:") => {
+                    "let the program offer what it is asked for, or lower the highest load".into()
+                }
+                _ => "free a CPU for the generator, raise its CPU quota, give it real-time priority (CAP_SYS_NICE) or \
                          lower the highest load: dropline doctor says what disturbs here"
                     .into(),
             };
@@ -460,6 +407,7 @@ impl Run<'_> {
             );
             said("generator_limited", text);
         }
+        caveats.extend(self.earlier.clone());
         caveats.extend(doubts::of_trials(&self.record));
         caveats
     }

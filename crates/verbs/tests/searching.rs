@@ -436,6 +436,8 @@ fn a_program_that_does_not_end_as_it_should_is_an_error_that_says_how() {
             dropline_verbs::search::search(&plan, &Output::Nowhere, &conditions, &mut Unwatched).unwrap();
         let failure = finished.failure.expect(ending).to_string();
         assert!(failure.contains(says), "{failure}");
+        let bound = says.contains("trial 3") || failure.contains("within 3 s (--patience)");
+        assert!(bound && !failure.contains("5 s"), "the bound that was given is named: {failure}");
         assert_eq!(finished.record.trials.len(), 2);
     }
 }

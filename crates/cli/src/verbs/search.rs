@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::{output as out, plan};
 use dropline_archive::record_file::{Output, read_record};
 use dropline_failure::{Failure, quoted_path};
-use dropline_record::{AnswerLine, Record, Study, Table};
+use dropline_record::{AnswerLine, EndWord, Record, Study, Table};
 use dropline_targets::Target;
 use dropline_trial::Rate;
 use dropline_verbs::observer::Watcher as _;
@@ -221,8 +221,11 @@ fn known(record: &Record, answer: &AnswerLine, words: impl Fn(f64) -> String) ->
 fn next_command(paths: &[PathBuf], records: &[Record], is_broken: bool) -> String {
     let path = quoted_path(&paths[0]);
     let last = paths.last().filter(|_| is_broken);
-    let cut_off =
-        paths.iter().zip(records).find(|(path, record)| !record.is_finished() || last == Some(*path));
+    let has_more = |record: &Record| record.ended_by() != Some(EndWord::EndingFailed);
+    let cut_off = paths
+        .iter()
+        .zip(records)
+        .find(|(path, record)| (!record.is_finished() || last == Some(*path)) && has_more(record));
     let go_on = cut_off.map(|(path, record)| going_on(&path.to_string_lossy(), &record.header.target));
     match (records, go_on) {
         ([_], Some(command)) => format!("record  {path}     go on  {command}"),

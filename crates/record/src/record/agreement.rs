@@ -10,8 +10,8 @@ mod words;
 use crate::LoadUnit;
 use crate::count::seconds;
 use crate::{
-    AnswerLine, BoundsLine, CaveatLine, DelayLine, DisturbanceLine, Header, Purpose, Record, ResultLine,
-    ResultWord, SearchLine, TrialLine,
+    AnswerLine, BROKEN, BoundsLine, CaveatLine, DelayLine, DisturbanceLine, EndWord, Header, Purpose, Record,
+    ResultLine, ResultWord, SearchLine, TrialLine,
 };
 use dropline_trial::number_of;
 use dropline_trial::{Packet, Trial, seed};
@@ -125,8 +125,19 @@ pub(crate) fn of_result(record: &Record, result: &ResultLine) -> Result<(), Stri
     follows(record, search, &result.goals)
 }
 
-/// A search that was stopped early says so in words too.
+/// What ended a search is what its caveats say too.
 fn interrupted(record: &Record, result: &ResultLine) -> Result<(), String> {
+    let is_broken = result.caveats.iter().any(|caveat| caveat.code == BROKEN);
+    let is_stopped = |by: EndWord| by == EndWord::Interrupted;
+    for (is_so, is_said, says) in [
+        (EndWord::is_failure as fn(EndWord) -> bool, is_broken, "its caveats say"),
+        (is_stopped, result.interrupted, "interrupted says"),
+    ] {
+        if result.ended_by.is_some_and(|by| is_so(by) != is_said) {
+            let by = serde_json::to_string(&result.ended_by).unwrap_or_default();
+            return Err(format!("itself: ended_by is {by}, and {says} otherwise"));
+        }
+    }
     let says = |caveats: &[CaveatLine]| caveats.iter().any(|caveat| caveat.code == "interrupted");
     let of_trials = record.trials.iter().any(|trial| says(&trial.caveats));
     if result.interrupted == says(&result.caveats) || of_trials {

@@ -203,9 +203,15 @@ fn difference(line: &QuestionLine, name: &str, what: &str, unit_ns: u64) -> Row 
             Some(shift) => format!("{what}{}{JOIN}{unit}{relative}", signed(shift)),
             None if line.lost_of_a || line.lost_of_b => {
                 format!(
-                    "{what}{} → {}{JOIN}{unit}",
+                    "{what}{} → {}{}",
                     of_side(line.of_a, line.lost_of_a),
-                    of_side(line.of_b, line.lost_of_b)
+                    of_side(line.of_b, line.lost_of_b),
+                    // A loss has no unit.
+                    match (line.lost_of_a, line.lost_of_b) {
+                        (_, false) => format!("{JOIN}{unit}"),
+                        (false, true) => format!(" (in{JOIN}{unit})"),
+                        (true, true) => String::new(),
+                    }
                 )
             }
             None => "too few events".into(),

@@ -114,6 +114,7 @@ impl Made {
             }
         }
         record.result = Some(ResultLine {
+            ended_by: None,
             loss_curve: Vec::new(),
             goals: answers,
             trial_seconds: record.trials.iter().map(|trial| trial.duration_s).sum(),

@@ -184,7 +184,7 @@ impl GoalSearch {
     /// The highest load that is worth another trial, where our own side did not bear this one.
     fn our_limit(&self, trial: &Trial) -> Option<Rate> {
         let is_void = self.goals.iter().any(|goal| trial.is_void_at(goal.loss_ratio));
-        let is_disturbed = is_void && trial.lost_by_us() > 0 && self.is_locating();
+        let is_disturbed = is_void && (trial.lost_by_us() > 0 || trial.tells_nothing()) && self.is_locating();
         borne_by_us(trial).or_else(|| is_disturbed.then(|| share_of(trial.input.load, STEP_DOWN)))
     }
 

@@ -42,11 +42,12 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
-    /// What the target did with the load it was really offered; `None` when nothing was.
+    /// What the target did with the load it was really offered; `None` when nothing was, or the trial
+    /// tells nothing.
     pub(super) fn of(trial: &Trial, number: usize) -> Option<Self> {
         let offered = trial.offered as f64;
         let share = trial.intended.map_or(1.0, |intended| (offered / intended.max(1) as f64).min(1.0));
-        (trial.offered > 0).then(|| Self {
+        (trial.offered > 0 && !trial.tells_nothing()).then(|| Self {
             log_load: libm::log(trial.input.load.as_pps() * share),
             packets: offered,
             lost: trial.lost() as f64,

@@ -3,6 +3,7 @@
 use super::WrongAnswer;
 use super::fields::{FieldError, Fields};
 use super::question::Question;
+use dropline_record::BROKEN;
 use dropline_stats::Histogram;
 use dropline_trial::{Caveat, Delay, Slice, Trial};
 use serde::Serialize;
@@ -91,7 +92,7 @@ impl Answer {
     /// If it is no answer to the question, or its numbers contradict one another.
     pub fn trial(self, question: &Question) -> Result<Trial, WrongAnswer> {
         self.answers(question)?;
-        self.agrees_with_itself()?;
+        self.agrees_with_itself(question)?;
         self.can_have_happened(question)?;
         let mut trial = Trial {
             intended: Some(self.intended),
@@ -168,7 +169,7 @@ impl Answer {
     }
 
     /// Whether parts are no larger than the whole.
-    fn agrees_with_itself(&self) -> Result<(), WrongAnswer> {
+    fn agrees_with_itself(&self, question: &Question) -> Result<(), WrongAnswer> {
         if self.offered == 0 && self.forwarded > 0 {
             return Err(WrongAnswer::OutOfNothing(self.forwarded));
         }
@@ -200,6 +201,12 @@ impl Answer {
             self.slices.iter().map(|slice| slice.duration).fold(Duration::ZERO, Duration::saturating_add);
         for (larger, large, smaller, small) in [
             ("\"duration_s\"", self.duration, "\"elapsed_s\"", self.elapsed),
+            (
+                "\"elapsed_s\"",
+                self.elapsed,
+                "the trial's duration, its drain and --patience together",
+                question.costs_at_most,
+            ),
             // Lengths of slices are rounded one by one.
             (
                 "the sum of the slices' \"duration_s\"",
@@ -277,8 +284,9 @@ impl AnswerCaveat {
 
 impl From<AnswerCaveat> for Caveat {
     fn from(AnswerCaveat { code, text }: AnswerCaveat) -> Self {
-        // Whether the user stopped us is ours to say.
-        let code = if code == Self::Interrupted.code() { "program".into() } else { code };
+        // Whether the user stopped us, and what ended a search, is ours to say.
+        let is_ours = [Self::Interrupted.code(), BROKEN].contains(&code.as_str());
+        let code = if is_ours { "program".into() } else { code };
         Self::Reported { code, text }
     }
 }
@@ -294,9 +302,11 @@ impl From<&Trial> for Answer {
             elapsed: trial.elapsed,
             delay_ns_histogram: trial.delay.histogram.as_ref().map(|histogram| histogram.cells().collect()),
             slices: Vec::new(),
+            // What was not offered stands in the numbers, by which it is judged.
             caveats: trial
                 .caveats
                 .iter()
+                .filter(|caveat| !matches!(caveat, Caveat::GeneratorLimited { error: None, .. }))
                 .map(|caveat| AnswerCaveat { code: caveat.code().into(), text: caveat.to_string() })
                 .collect(),
         }

@@ -4,7 +4,6 @@
 //! due. So of the packets lost, as many may be our doing as left late in lumps; and a target that others kept from its
 //! CPU loses no more for that than it was sent in as long. The others are the target's, whatever we did.
 
-use crate::caveat::DISTURBING;
 use crate::{Caveat, Delay, Ratio, Trial, TrialInput};
 use std::time::Duration;
 
@@ -97,7 +96,20 @@ pub const EXPOSURES: [(&str, Exposure); 25] = {
 impl Trial {
     /// Whether our own side, or the way, disturbed it: what it says holds of no load as it was asked for.
     pub fn is_disturbed(&self) -> bool {
-        self.caveats.iter().any(|caveat| DISTURBING.contains(&caveat.code()))
+        self.caveats.iter().any(Caveat::disturbs)
+    }
+
+    /// Whether it is not valid as a trial of what the target loses: half of what it lost may not be the target's, say.
+    ///
+    /// What it says of a goal may stand all the same where numbers bear it out: see [`is_void_at`](Self::is_void_at).
+    pub fn is_invalid(&self) -> bool {
+        self.caveats.iter().any(Caveat::spoils_counts)
+    }
+
+    /// Whether the program that performed it says that it is spoilt, without the numbers by which that could be judged: then
+    /// it says nothing of its load, whatever was counted.
+    pub fn tells_nothing(&self) -> bool {
+        self.caveats.iter().any(Caveat::tells_nothing)
     }
 
     /// Whether what speaks against its loss is mostly that others kept the target from its CPU: all was offered, the way was
@@ -114,9 +126,11 @@ impl Trial {
     }
 
     /// Of the lost packets, how many at most may be lost by what was not the target: they, or those they met, left late
-    /// in a lump; others kept the CPUs busy, from us or from the target; a link on the way was down; a rule led some streams elsewhere.
+    /// in a lump; others kept the CPUs busy, from us or from the target; a link on the way was down; a rule led some streams
+    /// elsewhere; or the trial tells nothing.
     pub fn lost_by_us(&self) -> u64 {
-        if self.caveats.iter().any(|caveat| matches!(caveat, Caveat::RuleAppeared { .. })) {
+        let is_of_a_rule = |caveat: &Caveat| matches!(caveat, Caveat::RuleAppeared { .. });
+        if self.tells_nothing() || self.caveats.iter().any(is_of_a_rule) {
             return self.lost();
         }
         let Disturbance { displaced, waited } = self.disturbance.unwrap_or_default();

@@ -59,6 +59,13 @@ pub(super) fn refused(record: &Record) -> Option<(&TrialLine, &CaveatLine)> {
     refused().next().filter(|_| 2 * refused().count() >= limited)
 }
 
+/// A trial that its own program says is spoilt, and what it says.
+pub(super) fn of_a_program(record: &Record) -> Option<(&TrialLine, &CaveatLine)> {
+    let mut said =
+        record.trials.iter().flat_map(|line| line.caveats.iter().map(move |caveat| (line, caveat)));
+    said.find(|(_, caveat)| caveat.caveat().tells_nothing())
+}
+
 const GENERATOR_LIMITED: &str = "generator_limited";
 
 /// The trials with a doubt, and the doubt.

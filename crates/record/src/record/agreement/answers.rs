@@ -1,7 +1,7 @@
 //! Whether answers are ones that the trials before them allow: for whoever reads a record and cannot search again.
 
 use super::is_near;
-use crate::{AnswerLine, CurveLine, Purpose, ResultLine, ResultWord, SearchLine, TrialLine};
+use crate::{AnswerLine, CaveatLine, CurveLine, Purpose, ResultLine, ResultWord, SearchLine, TrialLine};
 
 /// Where trials part cleanly into those that failed and those that did not, an interval lies no farther beyond them.
 const BEYOND: f64 = 1.1;
@@ -90,7 +90,9 @@ pub(super) fn of_trials(
     let searched = || trials.iter().filter(|trial| trial.purpose == Purpose::Search);
     let (lower, upper) = (answer.lower_pps, answer.upper_pps.filter(|_| !answer.is_generators()));
     if search.algorithm == "credible" {
-        let certain = || searched().filter(|trial| !trial.void);
+        let tells_nothing = |caveat: &CaveatLine| caveat.caveat().tells_nothing();
+        let tells = |trial: &&TrialLine| !trial.void && !trial.caveats.iter().any(tells_nothing);
+        let certain = || searched().filter(tells);
         let loads = |ended: fn(&TrialLine, f64) -> bool| {
             certain().filter(move |trial| ended(trial, ratio)).map(|trial| trial.intended_load_pps)
         };

@@ -5,7 +5,9 @@ use dropline_trial::{Rate, TrialInput};
 fn trial(line: &str) -> Result<Trial, String> {
     let input = TrialInput { load: Rate::from_millipps(10_000), duration: Duration::from_secs(1) };
     let drain = Duration::from_secs(2);
-    let question = Question { trial: 3, input, seed: 7, intends: Some(9..=11), drain, stopped: false };
+    let costs_at_most = Duration::from_secs(63);
+    let question =
+        Question { trial: 3, input, seed: 7, intends: Some(9..=11), drain, costs_at_most, stopped: false };
     let answer = Answer::read(line).map_err(|why| why.to_string())?;
     answer.trial(&question).map_err(|why| why.to_string())
 }
@@ -26,6 +28,13 @@ fn a_program_does_not_say_that_the_user_stopped_us() {
 }
 
 #[test]
+fn a_program_does_not_say_what_ended_a_search() {
+    let line = r#"{"intended":10,"offered":10,"forwarded":8,"duration_s":1.0,
+        "caveats":[{"code":"search_broken","text":"by me"}]}"#;
+    assert_eq!(trial(line).unwrap().caveats[0].code(), "program");
+}
+
+#[test]
 fn optional_fields_enter_the_trial() {
     let line = r#"{"trial":3,"intended":10,"offered":9,"forwarded":8,"duration_s":1.0,"elapsed_s":1.5,
         "delay_ns_histogram":[[100,3],[200,5]],"slices":[{"duration_s":0.5,"offered":4,"forwarded":4}],
@@ -35,6 +44,15 @@ fn optional_fields_enter_the_trial() {
     assert_eq!((trial.slices.len(), trial.caveats.len()), (1, 3));
     let limited = Caveat::GeneratorLimited { intended: 10, offered: 9, error: None, interface: None };
     assert!(trial.caveats.contains(&limited));
+}
+
+#[test]
+fn what_was_not_offered_is_judged_by_its_number_however_often_it_is_passed_on() {
+    let line = r#"{"intended":10,"offered":9,"forwarded":9,"duration_s":1.0}"#;
+    let first = trial(line).unwrap();
+    let again = trial(&serde_json::to_string(&Answer::from(&first)).unwrap()).unwrap();
+    assert!(first.is_invalid() && !again.tells_nothing());
+    assert_eq!(again.caveats, first.caveats);
 }
 
 #[test]
@@ -95,6 +113,10 @@ fn numbers_that_contradict_one_another_are_named_both() {
         (
             after(["10", "10", "9", "1"], r#","elapsed_s":0.9"#),
             r#""duration_s" (1 s) is more than "elapsed_s" (0.9 s)"#,
+        ),
+        (
+            after(["10", "10", "9", "1"], r#","elapsed_s":1e18"#),
+            r#""elapsed_s" (1000000000000000000 s) is more than the trial's duration, its drain and --patience together (63 s)"#,
         ),
         (
             after(["10", "10", "1", "1"], r#","delay_ns_histogram":[[5,1],[7,1]]"#),

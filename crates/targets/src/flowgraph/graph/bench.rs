@@ -123,6 +123,7 @@ impl Bench {
             seed,
             intends: None,
             drain: std::time::Duration::MAX,
+            costs_at_most: std::time::Duration::MAX,
             stopped: false,
         };
         let counted = counted.trial(&question).map_err(|why| {
