@@ -34,7 +34,8 @@ pub(crate) fn traffic_words(record: &Record) -> String {
     if !is_traffic(record) {
         return format!("{} arrivals of {}", arrival_words(&profile.arrival), record.header.load_unit);
     }
-    if is_overheard(record) && record.trials.iter().all(|trial| trial.offered.0 == 0) {
+    if is_overheard(record) && !record.trials.iter().any(|trial| trial.stamp.is_some() && trial.offered.0 > 0)
+    {
         return format!(
             "{} arrivals, none seen: of what size they are is not known",
             arrival_words(&profile.arrival)
