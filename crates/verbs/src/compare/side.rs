@@ -24,6 +24,8 @@ pub struct Pair {
     pub seed: Option<u64>,
     /// Whether both are one file, or one record and its copy.
     pub is_one_file: bool,
+    /// Somebody waits for what is left of a measurement that was cut off: what is no verdict is not worked out.
+    pub is_in_haste: bool,
     /// Doubts about both together.
     pub doubts: Vec<CaveatLine>,
 }
@@ -68,7 +70,7 @@ pub fn read(a: &Path, b: &Path, hints: &Hints) -> Result<Pair, Failure> {
         ))
         .advice("a maximum of several events is longer than an event: measure both alike"));
     }
-    Ok(Pair { a, b, interleaved: false, seed: None, is_one_file, doubts: Vec::new() })
+    Ok(Pair { a, b, interleaved: false, seed: None, is_one_file, is_in_haste: false, doubts: Vec::new() })
 }
 
 /// What two turns measured: a record whose trials are of two targets.
@@ -99,7 +101,15 @@ pub fn turns(record: &Record, name: &str) -> Result<Pair, Failure> {
     }
     let of = |trials: &[&TrialLine]| of_trials(&trials[0].target, &trials[..turns], false);
     let seed = Some(record.header.profile.seed);
-    Ok(Pair { a: of(&a)?, b: of(&b)?, interleaved: true, seed, is_one_file: false, doubts: Vec::new() })
+    Ok(Pair {
+        a: of(&a)?,
+        b: of(&b)?,
+        interleaved: true,
+        seed,
+        is_one_file: false,
+        is_in_haste: false,
+        doubts: Vec::new(),
+    })
 }
 
 /// Whether both paths lead to one file, or to one record and its copy: a record says when it was measured, and other files
