@@ -66,6 +66,10 @@ fn codes(record: &Value) -> Vec<&str> {
 
 /// A watch of a socket that nobody reads, which has heard `SENT` packets, as a process.
 fn watching(bench: &Bench, target: &UdpSocket, words: &[&str]) -> Child {
+    watching_packets(bench, target, words, &[0; 64])
+}
+
+fn watching_packets(bench: &Bench, target: &UdpSocket, words: &[&str], packet: &[u8]) -> Child {
     let port = target.local_addr().unwrap().port().to_string();
     let mut command = bench.command(&[&["watch", "--port", &port], words].concat());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -78,7 +82,7 @@ fn watching(bench: &Bench, target: &UdpSocket, words: &[&str]) -> Child {
     std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
     let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
     for _ in 0..SENT {
-        sender.send_to(&[0; 64], target.local_addr().unwrap()).unwrap();
+        sender.send_to(packet, target.local_addr().unwrap()).unwrap();
     }
     child
 }
@@ -245,4 +249,40 @@ fn without_the_privilege_to_hear_arrivals_drops_are_counted_and_the_rest_is_said
     let refused = bench.run(&["explain", "seen.jsonl"]);
     assert_eq!(refused.code, Some(4));
     assert!(refused.errors.contains("arrivals were not seen") && refused.errors.contains("CAP_NET_RAW"));
+}
+
+#[test]
+fn packets_of_others_are_as_short_as_they_are() {
+    let bench = Bench::new();
+    let target = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let child = watching_packets(&bench, &target, &["--json", "-o", "seen.jsonl"], &[0; 3]);
+    command::interrupt(&child);
+    let told: Value = serde_json::from_str(&ended(child)).unwrap();
+    if !codes(&told).contains(&"arrivals_unseen") {
+        let kept = bench.done(&["report", "seen.jsonl", "--json"]).json();
+        for record in [&told, &kept] {
+            assert_eq!(record["profile"]["packet_bytes"], 3, "none of ours can be so short");
+        }
+    }
+}
+
+#[test]
+fn a_watch_that_heard_nothing_is_told_without_a_size_or_a_picture() {
+    let bench = Bench::new();
+    let target = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = target.local_addr().unwrap().port().to_string();
+    for name in ["a.jsonl", "b.jsonl"] {
+        bench.done(&["watch", "--port", &port, "--duration=100ms", "-q", "-o", name]);
+    }
+    let text = bench.done(&["report", "a.jsonl", "b.jsonl"]).text;
+    assert!(text.contains("packets of unknown size"), "{text}");
+    let nothing = bench.run(&["report", "a.jsonl", "--svg", "plots"]);
+    assert_eq!(nothing.code, Some(4));
+    assert!(
+        nothing.errors.contains("nothing to draw") && !bench.path("plots").exists(),
+        "{}",
+        nothing.errors
+    );
+    let delays = bench.run(&["compare", "a.jsonl", "b.jsonl"]);
+    assert!(delays.errors.contains("dropline trial"), "{}", delays.errors);
 }

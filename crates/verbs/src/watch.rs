@@ -47,8 +47,11 @@ pub fn watch(
     let address = port.address();
     let environment = environment::capture(&plan.command_line);
     let header_of = |heard: Option<&Overheard>| {
-        let packet = heard.map_or(TrafficProfile::default().packet, usual_packet);
-        let profile = TrafficProfile { packet, ..TrafficProfile::default() };
+        let profile = TrafficProfile::default();
+        // Others may send shorter packets than ours can be.
+        let packet_bytes = heard
+            .and_then(|heard| heard.usual_payload_bytes)
+            .map_or(profile.packet.payload_bytes(), u32::from);
         let name = heard.and_then(|heard| heard.watched.name.as_ref());
         Header {
             schema: schema::CURRENT.into(),
@@ -58,7 +61,12 @@ pub fn watch(
             target_note: name.map(|name| format!("traffic of others to {name}")),
             load_unit: LoadUnit::Packets,
             load_is: "what arrives at the socket, from whomever".into(),
-            profile: ProfileLine { arrival: "overheard".into(), ..ProfileLine::from(&profile) },
+            profile: ProfileLine {
+                arrival: "overheard".into(),
+                packet_bytes,
+                frame_bytes: packet_bytes + Packet::FRAME_OVERHEAD,
+                ..ProfileLine::from(&profile)
+            },
             search: None,
             generator: None,
             generator_limit_pps: None,
@@ -114,12 +122,6 @@ fn trial(heard: &Overheard, caveats: Vec<Caveat>) -> Trial {
         caveats,
         ..Trial::new(1, input, 0)
     }
-}
-
-/// The packet of the median payload; records hold no shorter ones than ours.
-fn usual_packet(heard: &Overheard) -> Packet {
-    let usual = heard.usual_payload_bytes.map_or(Packet::SHORTEST, u32::from);
-    Packet::of_payload(usual.clamp(Packet::SHORTEST, Packet::LONGEST)).expect("is between the two")
 }
 
 fn doubts(heard: &Overheard) -> Vec<Caveat> {

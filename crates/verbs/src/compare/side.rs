@@ -148,7 +148,12 @@ pub(super) fn side(path: &Path, hints: &Hints) -> Result<Side, Failure> {
                     "measure one:  dropline trial TARGET --load 10kpps --duration 60s -o before.jsonl",
                 ));
             }
-            of_trials(&name, &trials, true)?
+            of_trials(&name, &trials, true).map_err(|why| match record.header.verb.as_str() {
+                "watch" => why.advice(
+                    "a watch hears what arrives, not what comes back: compare what  dropline trial  measured",
+                ),
+                _ => why,
+            })?
         }
         None => {
             let (_, mut read) = import::read(path, hints, &mut |_| {})?;
