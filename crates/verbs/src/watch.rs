@@ -51,7 +51,8 @@ pub fn watch(
         // Others may send shorter packets than ours can be.
         let packet_bytes = heard
             .and_then(|heard| heard.usual_payload_bytes)
-            .map_or(profile.packet.payload_bytes(), u32::from);
+            .map_or(profile.packet.payload_bytes(), u32::from)
+            .min(Packet::LONGEST);
         let name = heard.and_then(|heard| heard.watched.name.as_ref());
         Header {
             schema: schema::CURRENT.into(),
