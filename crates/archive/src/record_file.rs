@@ -6,7 +6,9 @@ use crate::{reading, whole_file};
 use dropline_failure::{Failure, quoted_path};
 use dropline_record::record::{header_line, limits_line, result_line, trial_line};
 use dropline_record::{Header, LimitsLine, PacketFile, ReadError, Record, ResultLine, TrialLine};
-use refused::{cannot_go_on, cannot_read, cannot_write, exists_already, full, of_another_record};
+use refused::{
+    cannot_begin, cannot_go_on, cannot_read, cannot_write, exists_already, full, of_another_record,
+};
 use std::borrow::Cow;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, BufReader, ErrorKind, Seek as _, SeekFrom, Write as _};
@@ -83,8 +85,14 @@ impl Keeper {
         lock(&file, path)?;
         let kept = Kept { file, path: path.clone(), end: 0, tail: Vec::new(), before: String::new() };
         let mut keeper = Self { kept: Some(kept) };
-        keeper.append(&header_line(header))?;
-        sync_directory_of(path).map_err(|why| cannot_write(path, &why))?;
+        keeper
+            .append(&header_line(header))
+            .and_then(|()| sync_directory_of(path).map_err(|why| cannot_write(path, &why)))
+            .map_err(|why| {
+                // What has no header is no record: nobody could go on with it, and it would keep its name from the next.
+                let _ = std::fs::remove_file(path);
+                cannot_begin(why)
+            })?;
         Ok(keeper)
     }
 

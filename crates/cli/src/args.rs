@@ -94,6 +94,7 @@ pub(crate) struct ServeArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  dropline serve --service-time 100us &
   dropline trial udp://127.0.0.1:7007 --load 20kpps \\
       --arrival poisson -o lossy.jsonl
   dropline explain lossy.jsonl
@@ -112,7 +113,8 @@ pub(crate) struct ExplainArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  dropline watch --port 5000 --duration 10s -o seen.jsonl
+  dropline serve &
+  dropline watch --port 7007 --duration 10s -o seen.jsonl
   dropline explain seen.jsonl
 
 Packets are seen with CAP_NET_RAW (root); without it, only the socket and its process are.")]
@@ -144,9 +146,11 @@ pub(crate) struct WatchArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  dropline report dropline-20261121-093100.jsonl
+  dropline search sim:soft -o before.jsonl
+  dropline search 'sim:soft?seed=8' -o after.jsonl
+  dropline report before.jsonl
   dropline report before.jsonl after.jsonl --html both.html
-  dropline report night.jsonl --svg plots/")]
+  dropline report before.jsonl --svg plots/")]
 pub(crate) struct ReportArgs {
     /// Records; several are shown on common axes.
     #[arg(required = true)]
@@ -166,8 +170,12 @@ pub(crate) struct ReportArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  dropline search sim:hard -o night.jsonl
   dropline export night.jsonl --to csv -o night.csv
   dropline export night.jsonl --to openmetrics -o night.om
+  cc -O2 -pthread c/trace/copy.c -o graph
+  dropline trial flowgraph:exec:./graph --duration 30s \\
+      -o graph.jsonl
   dropline export graph.jsonl --to chrome -o graph.json
   dropline export graph.jsonl --to ctf -o graph.ctf
 
@@ -272,7 +280,7 @@ fn only_of(sentence: &str, flag: &str) -> String {
 
 /// List what on this machine disturbs a measurement, and check whether a target answers.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  dropline doctor udp://127.0.0.1:7007")]
+#[command(after_help = "Examples:\n  dropline serve &\n  dropline doctor udp://127.0.0.1:7007")]
 pub(crate) struct DoctorArgs {
     /// Target to check too.
     pub(crate) target: Option<String>,

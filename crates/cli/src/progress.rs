@@ -41,6 +41,15 @@ pub(crate) struct Progress {
     budget: Option<Duration>,
 }
 
+/// Does what takes seconds on a busy machine, and says meanwhile, on a terminal, what is done.
+pub(crate) fn at_work<T>(quiet: bool, what: &'static str, work: impl FnOnce() -> T) -> T {
+    let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner().with_message(what) };
+    bar.enable_steady_tick(Duration::from_millis(100));
+    let done = work();
+    bar.finish_and_clear();
+    done
+}
+
 impl Progress {
     pub(crate) fn new(quiet: bool, jsonl: bool) -> Self {
         let block = (!quiet && std::io::stderr().is_terminal()).then(|| {

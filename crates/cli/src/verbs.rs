@@ -102,6 +102,11 @@ fn not_valid() -> u8 {
     INVALID
 }
 
+/// Whether its trial was stopped before its time.
+fn is_interrupted(record: &Record) -> bool {
+    record.trials.iter().flat_map(|line| &line.caveats).any(|caveat| caveat.code == "interrupted")
+}
+
 /// What a measurement is given beside its plan.
 fn conditions(traffic: &TrafficArgs, command_line: Vec<String>) -> Result<Conditions, Failure> {
     Ok(Conditions {

@@ -3,7 +3,7 @@
 
 mod command;
 
-use command::Bench;
+use command::{Bench, Ended};
 use std::net::UdpSocket;
 use std::process::Command;
 
@@ -203,6 +203,101 @@ fn a_record_is_never_written_over() {
     assert_eq!(ended.code, Some(2));
     assert!(ended.errors.contains("--resume r.jsonl"), "{}", ended.errors);
     assert_eq!(bench.read("r.jsonl"), before);
+}
+
+/// What a shell printed and how it ended, in a mount namespace of its own with a file system `small` of so many bytes.
+fn with_small_disk(bench: &Bench, bytes: u32, script: &str) -> Ended {
+    let script = format!(
+        "dropline() {{ {} \"$@\"; }}; mkdir -p small && mount -t tmpfs -o size={bytes} tmpfs small || exit 9; {script}",
+        env!("CARGO_BIN_EXE_dropline")
+    );
+    let mut shell = Command::new("unshare");
+    shell.args(["--mount", "sh", "-c", &script]).current_dir(bench.path(""));
+    Ended::from(shell.output().unwrap())
+}
+
+/// Fills that disk to its last page.
+const FILL: &str = "head -c 2000000 /dev/zero >small/full 2>/dev/null";
+
+#[test]
+fn a_record_for_which_a_disk_has_no_room_leaves_no_file_and_its_advice_works_to_the_letter() {
+    if needs_root() {
+        return;
+    }
+    let service = Bench::new().serve(&[]);
+    let target = service.target();
+    let port = target.rsplit(':').next().unwrap();
+    for verb in [
+        "search sim:hard --max-trials=2 -q".to_owned(),
+        format!("trial {target} --load=1kpps --duration=100ms -q"),
+        format!("watch --port {port} --duration=100ms -q"),
+        format!("compare --abba {target} {target} --duration=2s --load=1kpps -q"),
+    ] {
+        let bench = Bench::new();
+        // First as it is refused; then, as it advises, elsewhere, and with some space made, under the same name.
+        let script = format!(
+            "{FILL}; dropline {verb} -o small/r.jsonl; code=$?; test -e small/r.jsonl && exit 7; \
+             dropline {verb} -o elsewhere.jsonl >/dev/null 2>&1; \
+             rm small/full; dropline {verb} -o small/r.jsonl >/dev/null 2>&1; \
+             cp small/r.jsonl again.jsonl; exit $code"
+        );
+        let ended = with_small_disk(&bench, 1 << 20, &script);
+        assert_eq!(ended.code, Some(4), "{verb}: {} {}", ended.text, ended.errors);
+        let says = ["nothing was measured", "free some space", "-o FILE"];
+        assert!(says.iter().all(|said| ended.errors.contains(said)), "{verb}: {}", ended.errors);
+        assert!(!ended.errors.contains("--resume"), "{verb}: there is nothing to resume: {}", ended.errors);
+        for made in ["elsewhere.jsonl", "again.jsonl"] {
+            assert!(bench.read(made).lines().count() >= 2, "{verb}: {made}");
+        }
+    }
+}
+
+#[test]
+fn a_search_that_filled_a_disk_is_gone_on_with_by_the_command_that_it_prints() {
+    if needs_root() {
+        return;
+    }
+    // A page for the header; two, where trials fit too.
+    for pages in [1, 2] {
+        let bench = Bench::new();
+        let script = "dropline search sim:hard -q -o small/r.jsonl >said; code=$?; \
+                      mount -o remount,size=1m small; command=$(sed -n 's/.*go on  //p' said); \
+                      eval \"$command -q --json\" >resumed.json && exit $code";
+        let ended = with_small_disk(&bench, pages * 4096, script);
+        assert_eq!(ended.code, Some(4), "{pages}: {}{}", bench.read("said"), ended.errors);
+        let resumed: serde_json::Value = serde_json::from_str(&bench.read("resumed.json")).unwrap();
+        assert_eq!(resumed["goals"][0]["result"], "narrow", "{pages}");
+    }
+}
+
+#[test]
+fn a_turn_for_which_a_disk_has_no_room_is_printed_all_the_same() {
+    if needs_root() {
+        return;
+    }
+    let services = [(); 2].map(|()| Bench::new().serve(&[]));
+    let [a, b] = services.each_ref().map(|service| service.target());
+    for json in ["", " --json"] {
+        let bench = Bench::new();
+        let script = format!(
+            "exec {} compare --abba {a} {b} --duration=2s --load=1kpps -q -o small/r.jsonl{json}",
+            env!("CARGO_BIN_EXE_dropline")
+        );
+        // A page holds the header and no turn.
+        let ended = with_small_disk(&bench, 4096, &script);
+        assert_eq!(ended.code, Some(4), "{}", ended.errors);
+        let errors = &ended.errors;
+        assert!(
+            errors.contains("cannot write small/r.jsonl") && errors.contains("0 of 1 turn are kept"),
+            "{errors}"
+        );
+        match json {
+            "" => {
+                assert!(ended.text.contains("offered") && ended.text.contains("forwarded"), "{}", ended.text)
+            }
+            _ => assert!(ended.json()["trials"][0]["offered"].as_u64() > Some(0), "{}", ended.text),
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Every command of a `--help` and of the documents is a command: it runs as it is printed, and where a document
 //! shows what it prints, it prints that.
 //!
+//! They run in the order in which they stand there, in a directory that holds nothing but what the repository has: what
+//! an example reads is made by a line before it on the same page, and so is who answers at an address (`unmade`).
+//!
 //! What is shortened is shortened by rule: addresses become those of services started here, times and loads small
 //! ones (`SHORTER`). What cannot run here stands in `NOT_HERE`, each with its reason. What is printed is shown anew by
 //! `DROPLINE_BLESS=1 cargo test -p dropline --test examples`.
@@ -8,6 +11,7 @@
 mod command;
 
 use command::{Bench, Service};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -37,19 +41,14 @@ const NOT_HERE: &[(&str, &str)] = &[
     ("cargo install", "builds with optimisation, for minutes"),
     ("cargo xtask setup", "installs Debian packages"),
     ("jack:", "needs an audio server; make test-audio starts one"),
-    ("'my-service ", "the reader's own program"),
     ("flowgraph:futuresdr", "the graphs take minutes to build; make test-flowgraph runs them"),
     ("flowgraph:gnuradio", "the graphs take minutes to build; make test-flowgraph runs them"),
     ("experiment flowgraph-latency", "needs the same graphs"),
     ("experiment poisson-loss", "runs for minutes; crates/experiments tests its parts"),
     ("heartbeat serve --listen 0.0.0.0", "listens to a network that the test did not make"),
     ("heartbeat cost", "measures for a minute; crates/cli/tests/heartbeat_reliability.rs runs it on less"),
-    (
-        "--start 'dropline serve' --probe request",
-        "half a minute of turns; crates/cli/tests/latency.rs runs it",
-    ),
+    ("--probe request", "half a minute of turns; crates/cli/tests/latency.rs runs it"),
     ("--baseline ", "needs two searches of half a minute; crates/cli/tests/compared.rs has them"),
-    ("search-of-main.jsonl", "needs two searches of half a minute; crates/cli/tests/compared.rs has them"),
     ("| man -l -", "a pager; the page itself is printed by another test"),
     ("~/.local", "writes into a home directory"),
 ];
@@ -171,7 +170,7 @@ fn examples(bench: &Bench) -> Vec<Example> {
     found
 }
 
-/// What the examples read, in a directory of its own, and the services they talk to.
+/// The services that the examples talk to, and a directory of a page's own.
 struct Scene {
     bench: Bench,
     services: [Service; 2],
@@ -197,50 +196,25 @@ impl Scene {
         let serving = ["heartbeat", "serve", "--listen", &free];
         let child = bench.command(&serving).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let aggregator = Aggregator { child, address: free };
-        let scene = Self { bench, services, aggregator };
-        scene.write_files();
-        scene
+        Self { bench, services, aggregator }
     }
 
-    fn write_files(&self) {
-        let bench = &self.bench;
-        let values: String = (0..400).map(|n| format!("{}\n", 20 + n * n % 37)).collect();
-        let table: String = (0..40).map(|n| format!("{}\t{}\n", 20 + n, 3 + n * n % 17)).collect();
-        bench.write("values.txt", &values);
-        std::fs::copy(root().join("crates/distributions/tests/formats/fio.json"), bench.path("fio.json"))
-            .unwrap();
-        bench.write("requests.csv", &format!("latency_ms\n{values}"));
-        for name in ["latencies", "idle", "iozone64", "iozone32", "before", "after"] {
-            bench.write(&format!("{name}.tsv"), &table);
+    /// A new directory for a page, with what a clone of the repository has, and what programs wrote that are not run.
+    fn turn_to(&mut self, saved: &[(String, String)]) {
+        self.bench = Bench::new();
+        for name in IN_THE_REPOSITORY {
+            let at = root().join(name).canonicalize().unwrap();
+            std::os::unix::fs::symlink(at, self.bench.path(name)).unwrap();
         }
+        std::fs::copy(
+            root().join("crates/distributions/tests/formats/fio.json"),
+            self.bench.path("fio.json"),
+        )
+        .unwrap();
         let table =
             "# Histogram\n000006 000003\n000007 000020\n# Total: 000000023\n# Histogram Overflows: 00000\n";
-        bench.write("quiet.hist", table);
-        bench.done(&["search", "sim:hard", "-q", "-o", "night.jsonl"]);
-        let target = self.services[0].target();
-        for name in ["before", "after", "dropline-20261121-093100"] {
-            let record = format!("{name}.jsonl");
-            let words = ["--load=1kpps", "--duration=100ms", "--drain=50ms", "-q", "-o", &record];
-            bench.done(&[&["trial", &target], &words[..]].concat());
-        }
-        let hlog = bench.done(&["export", "before.jsonl", "--to", "hlog"]).text;
-        ["idle", "loaded", "service"].iter().for_each(|name| bench.write(&format!("{name}.hlog"), &hlog));
-        let document = std::fs::read_to_string(root().join("docs/reference/exec.md")).unwrap();
-        let shown =
-            |kind: &str| document.split(kind).nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-        bench.write("tester.py", shown("```python\n"));
-        bench.write("tester", "#!/bin/sh\nexec dropline measure sim:hard\n");
-        Command::new("chmod").args(["+x", "tester"]).current_dir(bench.path("")).status().unwrap();
-        for (name, at) in [("scenarios", "scenarios"), ("c", "c")] {
-            std::os::unix::fs::symlink(root().join(at).canonicalize().unwrap(), bench.path(name)).unwrap();
-        }
-        let compiled = |words: &[&str]| {
-            let done = Command::new("cc").args(words).current_dir(bench.path("")).status();
-            assert!(done.expect("a C compiler").success(), "{words:?}");
-        };
-        compiled(&["-std=c11", "-O2", "-pthread", "c/trace/copy.c", "-o", "graph"]);
-        compiled(&["-O2", "-c", "c/heartbeat/heartbeat.c", "-o", "mine.o"]);
-        bench.done(&["trial", "flowgraph:exec:./graph", "--duration=5s", "-q", "-o", "graph.jsonl"]);
+        self.bench.write("quiet.hist", table);
+        saved.iter().for_each(|(name, text)| self.bench.write(name, text));
     }
 
     /// The command as it is run here.
@@ -253,16 +227,15 @@ impl Scene {
             // What another program wrote is there already.
             ("fio --name=read --rw=randread --size=16m --output-format=json+ --output=fio.json && ", ""),
             ("cyclictest -m -p 95 -a -i 1000 -l 100000 -h 400 -q > quiet.hist && ", ""),
+            ("--listen 127.0.0.1:7008", "--listen 127.0.0.1:0"),
             ("127.0.0.1:7007", &self.services[0].address),
             ("127.0.0.1:7008", &self.services[1].address),
-            ("--port 5000", &format!("--port {port}")),
             ("--port 7007", &format!("--port {port}")),
             ("127.0.0.1:9000", "127.0.0.1:0"),
             ("127.0.0.1:9062", "127.0.0.1:0"),
             ("127.0.0.1:9061", "127.0.0.1:0"),
             ("heartbeat serve", "heartbeat serve --listen 127.0.0.1:0"),
             ("127.0.0.1:9060", &self.aggregator.address),
-            ("--pid 4711", &format!("--pid {}", self.aggregator.child.id())),
         ] {
             command = command.replace(from, to);
         }
@@ -299,25 +272,139 @@ impl Scene {
     }
 }
 
+/// What of the repository the examples use.
+const IN_THE_REPOSITORY: [&str; 2] = ["scenarios", "c"];
+/// What stands before a file that a command makes, or an address at which it answers.
+const MAKES: [&str; 8] = ["-o", ">", "--html", "--svg", "--keep", "--export-json", "--page", "--metrics"];
+/// How files end that an example may read.
+const ENDS: [&str; 13] = [
+    ".jsonl", ".tsv", ".csv", ".txt", ".hlog", ".hist", ".json", ".toml", ".py", ".o", ".c", ".ctf", ".html",
+];
+
+/// Files and addresses that a command makes, and those that it uses and does not make.
+fn made_and_used(command: &str) -> [Vec<String>; 2] {
+    let without_comment = command.split(" # ").next().unwrap_or(command);
+    let without_comment = without_comment.replace("--output=", "-o ").replace("--port ", "--port 127.0.0.1:");
+    let words: Vec<&str> = without_comment.split_whitespace().collect();
+    let plain = |word: &str| {
+        let word = word.rsplit("./").next().unwrap_or(word).trim_start_matches("udp://");
+        word.trim_matches(['\'', '"', '(', ')', ';']).to_owned()
+    };
+    let (mut made, mut used) = (Vec::new(), Vec::new());
+    for (at, word) in words.iter().enumerate() {
+        let before = at.checked_sub(1).map_or("", |at| words[at]);
+        let is_file = word.contains("./") || ENDS.iter().any(|end| plain(word).ends_with(end));
+        if MAKES.contains(&before) || before == "--listen" {
+            made.push(plain(word));
+        } else if is_file || plain(word).starts_with("127.0.0.1:") {
+            used.push(plain(word));
+        }
+        if *word == "serve" && !without_comment.contains("--listen") {
+            made.push(if before == "heartbeat" { "127.0.0.1:9060".into() } else { "127.0.0.1:7007".into() });
+        }
+    }
+    if without_comment.contains("--start 'dropline serve'") {
+        made.push("127.0.0.1:7007".into());
+    }
+    used.retain(|used| !made.contains(used));
+    [made, used]
+}
+
+/// The first example of a page that uses what no line before it has made, with what that is. `saved` are the files that
+/// the page tells its reader to save.
+fn unmade<'a>(page: &'a [Example], saved: &[(String, String)]) -> Option<(&'a Example, String)> {
+    let mut there: Vec<String> = saved.iter().map(|(name, _)| name.clone()).collect();
+    for example in page {
+        let [made, used] = made_and_used(&example.command);
+        let in_the_repository = |name: &String| {
+            IN_THE_REPOSITORY.iter().any(|part| name.starts_with(part)) && root().join(name).exists()
+        };
+        if let Some(name) = used.into_iter().find(|name| !there.contains(name) && !in_the_repository(name)) {
+            return Some((example, name));
+        }
+        // Who does not go to the background answers nobody who waits for the next line.
+        let goes_on = !example.command.contains("serve")
+            || example.command.contains('&')
+            || example.command.contains("--start");
+        there.extend(made.into_iter().filter(|_| goes_on));
+    }
+    None
+}
+
+/// The files that a document tells its reader to save: "Save this one as `NAME`:" and a block.
+fn saved(place: &str) -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(place).unwrap_or_default();
+    let parts = text.split("Save this one as `").skip(1);
+    let file = |part: &str| {
+        let (name, rest) = part.split_once('`')?;
+        let block = rest.split("```").nth(1)?;
+        Some((name.to_owned(), block.split_once('\n')?.1.to_owned()))
+    };
+    parts.filter_map(file).collect()
+}
+
+#[test]
+fn what_an_example_uses_and_nobody_made_is_found() {
+    let page = |commands: &[&str]| -> Vec<Example> {
+        let example =
+            |&command: &&str| Example { place: String::new(), command: command.into(), printed: Vec::new() };
+        commands.iter().map(example).collect()
+    };
+    let missing = |commands: &[&str]| unmade(&page(commands), &[]).map(|(_, name)| name);
+    let serve = "dropline serve --service-time 1us &";
+    assert_eq!(missing(&["dropline compare a.jsonl b.jsonl"]), Some("a.jsonl".into()));
+    assert_eq!(
+        missing(&["dropline search sim:hard -o a.jsonl", "dropline report a.jsonl --html a.html"]),
+        None
+    );
+    assert_eq!(missing(&["dropline trial 'flowgraph:exec?n=2:./graph'"]), Some("graph".into()));
+    assert_eq!(missing(&["cc c/trace/copy.c -o graph", "dropline trial flowgraph:exec:./graph"]), None);
+    assert_eq!(missing(&["cc c/trace/none.c -o graph"]), Some("c/trace/none.c".into()));
+    assert_eq!(missing(&["dropline trial udp://127.0.0.1:7007"]), Some("127.0.0.1:7007".into()));
+    assert_eq!(missing(&[serve, "dropline watch --port 7007"]), None);
+    assert_eq!(missing(&[serve, "dropline watch --port 5000"]), Some("127.0.0.1:5000".into()));
+    assert_eq!(
+        missing(&["dropline serve", "dropline trial udp://127.0.0.1:7007"]),
+        Some("127.0.0.1:7007".into())
+    );
+    assert_eq!(missing(&["seq 9 > a.txt; seq 7 > b.txt", "dropline inject --stored a.txt b.txt"]), None);
+}
+
 #[test]
 fn every_example_of_the_help_and_of_the_documents_runs() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
     let all = examples(&scene.bench);
     assert!(all.len() > 60, "only {} examples were found: the test reads nothing", all.len());
     let mut wrong = Vec::new();
-    let mut ran = std::collections::BTreeSet::new();
-    for Example { place, command, printed } in &all {
+    let mut ran = BTreeSet::new();
+    for page in all.chunk_by(|one, next| one.place == next.place) {
+        let saved = saved(&page[0].place);
+        if let Some((example, name)) = unmade(page, &saved) {
+            let Example { place, command, .. } = example;
+            wrong.push(format!("{place}\n  {command}\n  uses {name}, which no line before it makes"));
+        }
+        scene.turn_to(&saved);
+        run(&scene, page, &mut ran, &mut wrong);
+    }
+    assert!(wrong.is_empty(), "{} examples fail:\n{}", wrong.len(), wrong.join("\n"));
+    for (words, _) in NOT_HERE {
+        assert!(
+            all.iter().any(|example| example.command.contains(words)),
+            "no example has {words:?} any more"
+        );
+    }
+}
+
+/// Runs the examples of a page in their order, but those that an earlier page had and that leave nothing behind.
+fn run(scene: &Scene, page: &[Example], ran: &mut BTreeSet<String>, wrong: &mut Vec<String>) {
+    for Example { place, command, printed } in page {
         if NOT_HERE.iter().any(|(words, _)| command.contains(words)) {
             continue;
         }
         let shortened = scene.shortened(command);
-        if !ran.insert(shortened.clone()) {
+        let [made, _] = made_and_used(command);
+        if !ran.insert(shortened.clone()) && made.is_empty() {
             continue;
-        }
-        // A file that an example makes, another may have made.
-        if let Some(made) = shortened.split(" -o ").nth(1).and_then(|rest| rest.split(' ').next()) {
-            let _ = std::fs::remove_file(scene.bench.path(made));
-            let _ = std::fs::remove_file(scene.bench.path(&format!("{made}.packets")));
         }
         let began = std::time::Instant::now();
         let (code, said) = scene.run(&shortened);
@@ -337,12 +424,5 @@ fn every_example_of_the_help_and_of_the_documents_runs() {
         } else if let Some(line) = line {
             wrong.push(format!("{place}\n  {command}\n  is shown to print  {line}\n  and prints\n{said}"));
         }
-    }
-    assert!(wrong.is_empty(), "{} examples fail:\n{}", wrong.len(), wrong.join("\n"));
-    for (words, _) in NOT_HERE {
-        assert!(
-            all.iter().any(|example| example.command.contains(words)),
-            "no example has {words:?} any more"
-        );
     }
 }

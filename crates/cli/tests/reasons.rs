@@ -55,7 +55,7 @@ fn watched(command: &mut Command, target: &UdpSocket) -> Value {
 
 fn ended(child: Child) -> String {
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.status.code(), Some(130), "a signal ended it");
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -66,6 +66,10 @@ fn codes(record: &Value) -> Vec<&str> {
 
 /// A watch of a socket that nobody reads, which has heard `SENT` packets, as a process.
 fn watching(bench: &Bench, target: &UdpSocket, words: &[&str]) -> Child {
+    watching_packets(bench, target, words, &[0; 64])
+}
+
+fn watching_packets(bench: &Bench, target: &UdpSocket, words: &[&str], packet: &[u8]) -> Child {
     let port = target.local_addr().unwrap().port().to_string();
     let mut command = bench.command(&[&["watch", "--port", &port], words].concat());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -78,7 +82,7 @@ fn watching(bench: &Bench, target: &UdpSocket, words: &[&str]) -> Child {
     std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
     let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
     for _ in 0..SENT {
-        sender.send_to(&[0; 64], target.local_addr().unwrap()).unwrap();
+        sender.send_to(packet, target.local_addr().unwrap()).unwrap();
     }
     child
 }
@@ -129,6 +133,80 @@ fn a_watch_that_is_killed_has_kept_what_it_heard() {
     assert!(record["lost_at"]["receive_buffer"].as_u64().unwrap() >= SENT - HELD);
     let explained = bench.run(&["explain", "seen.jsonl"]);
     assert_eq!(explained.code, Some(4), "the times of its packets were not kept: {}", explained.text);
+    let told = bench.done(&["report", "seen.jsonl"]).text;
+    let blames_privilege = explained.errors.contains("CAP_NET_RAW");
+    if codes(&record).contains(&"arrivals_unseen") {
+        assert!(blames_privilege && told.contains("of what size they are is not known"), "{told}");
+    } else {
+        assert!(explained.errors.contains("was killed") && !blames_privilege, "{}", explained.errors);
+        assert_eq!(record["profile"]["packet_bytes"], 64, "{record}");
+    }
+}
+
+/// The names of all that a value says: of objects and lists what is in them too. What is null, empty or 0 says nothing.
+fn said(value: &Value, name: &str, found: &mut std::collections::BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            fields.iter().for_each(|(key, value)| said(value, &format!("{name}.{key}"), found))
+        }
+        Value::Array(items) => items.iter().for_each(|item| said(item, name, found)),
+        Value::Null => {}
+        Value::String(text) if text.is_empty() => {}
+        Value::Number(number) if number.as_f64() == Some(0.0) => {}
+        _ => drop(found.insert(name.to_owned())),
+    }
+}
+
+#[test]
+fn all_that_a_watch_says_at_its_end_it_has_kept_meanwhile_but_the_times_of_packets() {
+    let bench = Bench::new();
+    let target = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let kept = || -> Option<Value> {
+        let text = std::fs::read_to_string(bench.path("seen.jsonl")).ok()?;
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        (lines.len() == 2).then_some(Value::Array(lines))
+    };
+    let child = watching(&bench, &target, &["-o", "seen.jsonl"]);
+    let mut meanwhile = Value::Null;
+    for _ in 0..600 {
+        meanwhile = kept().unwrap_or_default();
+        if meanwhile[1]["lost_at"]["receive_buffer"].as_u64() >= Some(SENT - HELD) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    command::interrupt(&child);
+    ended(child);
+    let [mut meanwhile_says, mut says_at_the_end] = [(); 2].map(|()| std::collections::BTreeSet::new());
+    said(&meanwhile, "", &mut meanwhile_says);
+    said(&kept().unwrap(), "", &mut says_at_the_end);
+    // Doubts are told by their codes.
+    let is_kept_meanwhile = |name: &&String| ![".packets.", ".caveats"].iter().any(|of| name.starts_with(of));
+    let missing: Vec<_> = says_at_the_end.difference(&meanwhile_says).filter(is_kept_meanwhile).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let whole = kept().unwrap();
+    let new: Vec<_> =
+        codes(&whole[1]).into_iter().filter(|code| !codes(&meanwhile[1]).contains(code)).collect();
+    assert_eq!(new, ["interrupted"]);
+    assert_eq!(whole[0], meanwhile[0], "the header");
+}
+
+#[test]
+fn a_watch_that_a_signal_ended_says_so() {
+    let bench = Bench::new();
+    let target = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let texts = [&[][..], &["--duration=10min"]].map(|more| {
+        let child = watching(&bench, &target, &[&["--json", "-o", "-"], more].concat());
+        command::interrupt(&child);
+        let record: Value = serde_json::from_str(&ended(child)).unwrap();
+        let caveats = record["caveats"].as_array().unwrap();
+        let said = caveats.iter().find(|caveat| caveat["code"] == "interrupted");
+        said.unwrap_or_else(|| panic!("{record}"))["text"].as_str().unwrap().to_owned()
+    });
+    assert!(!texts[0].contains("shorter than asked") && texts[1].contains("shorter than asked"), "{texts:?}");
+    let port = target.local_addr().unwrap().port().to_string();
+    let whole = bench.done(&["watch", "--port", &port, "--duration=100ms", "-q", "--json", "-o", "-"]).json();
+    assert!(!codes(&whole).contains(&"interrupted"), "{whole}");
 }
 
 #[test]
@@ -171,4 +249,40 @@ fn without_the_privilege_to_hear_arrivals_drops_are_counted_and_the_rest_is_said
     let refused = bench.run(&["explain", "seen.jsonl"]);
     assert_eq!(refused.code, Some(4));
     assert!(refused.errors.contains("arrivals were not seen") && refused.errors.contains("CAP_NET_RAW"));
+}
+
+#[test]
+fn packets_of_others_are_as_short_as_they_are() {
+    let bench = Bench::new();
+    let target = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let child = watching_packets(&bench, &target, &["--json", "-o", "seen.jsonl"], &[0; 3]);
+    command::interrupt(&child);
+    let told: Value = serde_json::from_str(&ended(child)).unwrap();
+    if !codes(&told).contains(&"arrivals_unseen") {
+        let kept = bench.done(&["report", "seen.jsonl", "--json"]).json();
+        for record in [&told, &kept] {
+            assert_eq!(record["profile"]["packet_bytes"], 3, "none of ours can be so short");
+        }
+    }
+}
+
+#[test]
+fn a_watch_that_heard_nothing_is_told_without_a_size_or_a_picture() {
+    let bench = Bench::new();
+    let target = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = target.local_addr().unwrap().port().to_string();
+    for name in ["a.jsonl", "b.jsonl"] {
+        bench.done(&["watch", "--port", &port, "--duration=100ms", "-q", "-o", name]);
+    }
+    let text = bench.done(&["report", "a.jsonl", "b.jsonl"]).text;
+    assert!(text.contains("packets of unknown size"), "{text}");
+    let nothing = bench.run(&["report", "a.jsonl", "--svg", "plots"]);
+    assert_eq!(nothing.code, Some(4));
+    assert!(
+        nothing.errors.contains("nothing to draw") && !bench.path("plots").exists(),
+        "{}",
+        nothing.errors
+    );
+    let delays = bench.run(&["compare", "a.jsonl", "b.jsonl"]);
+    assert!(delays.errors.contains("dropline trial"), "{}", delays.errors);
 }

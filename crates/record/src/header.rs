@@ -49,7 +49,8 @@ impl Header {
 pub struct ProfileLine {
     /// Arrival process.
     pub arrival: String,
-    /// UDP payload in bytes.
+    /// UDP payload in bytes; of a watch that of the packet in the middle by size, which nobody saw where its trial has no
+    /// `stamp`.
     pub packet_bytes: u32,
     /// Ethernet frame over IPv4 with FCS, in bytes.
     pub frame_bytes: u32,

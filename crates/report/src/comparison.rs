@@ -237,7 +237,10 @@ fn features(record: &Record) -> Vec<String> {
         algorithm,
         format!("{} trials", crate::number::seconds(longest)),
         format!("{} arrivals", traffic::arrival_words(&profile.arrival)),
-        crate::number::bytes(profile.packet_bytes.into()),
+        match traffic::is_size_known(record) {
+            true => crate::number::bytes(profile.packet_bytes.into()),
+            false => "packets of unknown size".into(),
+        },
         parts("stream", &profile.streams),
         parts("direction", &profile.directions),
     ]

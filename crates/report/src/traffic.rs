@@ -25,6 +25,12 @@ pub(crate) fn is_ours(record: &Record) -> bool {
     is_traffic(record) && record.header.generator.is_some()
 }
 
+/// Whether somebody saw how long packets are: a watch that hears none does not.
+pub(crate) fn is_size_known(record: &Record) -> bool {
+    let seen = |trial: &TrialLine| trial.stamp.is_some() && trial.offered.0 > 0;
+    !is_overheard(record) || record.trials.iter().any(seen)
+}
+
 /// The traffic in words.
 pub(crate) fn traffic_words(record: &Record) -> String {
     let profile = &record.header.profile;
@@ -34,7 +40,7 @@ pub(crate) fn traffic_words(record: &Record) -> String {
     if !is_traffic(record) {
         return format!("{} arrivals of {}", arrival_words(&profile.arrival), record.header.load_unit);
     }
-    if is_overheard(record) && record.trials.iter().all(|trial| trial.offered.0 == 0) {
+    if !is_size_known(record) {
         return format!(
             "{} arrivals, none seen: of what size they are is not known",
             arrival_words(&profile.arrival)

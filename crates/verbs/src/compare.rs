@@ -123,11 +123,11 @@ pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
             quartiles: width(&found.quartiles),
             standard_deviation: width(&found.deviation),
         },
-        shift: shifts(&all_a, &all_b, design, &QUANTILES)
+        shift: shifts(&all_a, &all_b, design, if pair.is_in_haste { &[] } else { &QUANTILES })
             .into_iter()
             .map(|Shift { p, estimate, low, high }| ShiftLine { p, estimate, low, high })
             .collect(),
-        modes: modes(&of_a, &of_b),
+        modes: if pair.is_in_haste { None } else { modes(&of_a, &of_b) },
         deff_limit: found.deff_limit,
         design: found.design.into(),
         level: 0.95,
@@ -189,9 +189,11 @@ fn decide_nothing(compared: &mut Compared) {
     let Compared { core, high_percentile, tail_mass, loss, .. } = compared;
     let loss = loss.as_mut().map(|loss| &mut loss.question);
     for question in [core, high_percentile, &mut tail_mass.question].into_iter().chain(loss) {
-        (question.verdict, question.needed) = (VerdictWord::NoEvidence, None);
+        question.verdict = VerdictWord::NoEvidence;
+        (question.needed, question.by_chance, question.deff_limit) = (None, None, None);
     }
-    (compared.verdict, compared.more_s) = (VerdictWord::NoEvidence, None);
+    compared.verdict = VerdictWord::NoEvidence;
+    (compared.more_s, compared.deff_limit) = (None, None);
 }
 
 /// Why nothing can be said of the targets: the trials of a side are about its generator, or the way.
@@ -424,6 +426,7 @@ mod tests {
             interleaved: false,
             seed: None,
             is_one_file: false,
+            is_in_haste: false,
             doubts: Vec::new(),
         }
     }

@@ -3,7 +3,7 @@
 use dropline_account::{Evidence, Family, explain as explain_evidence};
 use dropline_archive::reading;
 use dropline_archive::record_file::{packets_beside, read_record};
-use dropline_failure::{Failure, quoted};
+use dropline_failure::{Failure, quoted, quoted_path};
 use dropline_record::{BROKEN, CaveatLine, Explanation, PacketFile, PacketsLine, Record, TrialLine};
 use dropline_trial::number_of;
 use std::path::Path;
@@ -106,14 +106,30 @@ fn not_kept(path: &Path, record: &Record, trial: &TrialLine) -> Failure {
     let broken = record.caveats().into_iter().find(|caveat| caveat.code == BROKEN);
     let ended = broken.map_or_else(String::new, |why| format!("\n  the search ended early: {}", why.text));
     let failure = |why: &str| Failure::environment(format!("{}: {why}{ended}", path.display()));
+    let said = |code: &str| {
+        trial.caveats.iter().find(|caveat| caveat.code == code).map(|caveat| caveat.text.as_str())
+    };
+    let port = record.header.target.rsplit(':').next().unwrap_or("PORT");
+    if let (None, Some(why)) = (&trial.packets, said("packets_not_kept")) {
+        return failure(why);
+    }
     match &trial.packets {
         Some(line) => {
             failure(&format!("the times of its packets were to be kept in {}, which is not there", line.file))
                 .advice("move it back beside the record; where the disk was full it was never written")
         }
+        None if said("watch_unfinished").is_some() && said("arrivals_unseen").is_none() => failure(
+            "the watch was killed, and the times of packets, by which loss is explained, are kept at its end alone",
+        )
+        .advice(format!(
+            "what it counted is there:  dropline report {}; watch once more, and end it by Ctrl-C or --duration:  \
+             dropline watch --port {port}",
+            quoted_path(path)
+        )),
         None if record.header.verb == "watch" => {
-            failure("its arrivals were not seen, and without them only drops are known")
-                .advice("listen in once more with CAP_NET_RAW, as root has it:  dropline watch --port PORT")
+            failure("its arrivals were not seen, and without them only drops are known").advice(format!(
+                "listen in once more with CAP_NET_RAW, as root has it:  dropline watch --port {port}"
+            ))
         }
         None if record.header.target.starts_with("exec:") => failure(
             "only the program that performed its trials knows where packets went: it answers with counts",

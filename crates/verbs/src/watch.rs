@@ -11,7 +11,7 @@ use dropline_traffic::{OverhearError, Overheard, Port};
 use dropline_trial::number_of;
 use dropline_trial::{ArrivalFidelity, Caveat, Packet, Rate, Stamp, TrafficProfile, Trial, TrialInput};
 use std::io::ErrorKind;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub use dropline_traffic::Glimpse;
@@ -47,8 +47,12 @@ pub fn watch(
     let address = port.address();
     let environment = environment::capture(&plan.command_line);
     let header_of = |heard: Option<&Overheard>| {
-        let packet = heard.map_or(TrafficProfile::default().packet, usual_packet);
-        let profile = TrafficProfile { packet, ..TrafficProfile::default() };
+        let profile = TrafficProfile::default();
+        // Others may send shorter packets than ours can be.
+        let packet_bytes = heard
+            .and_then(|heard| heard.usual_payload_bytes)
+            .map_or(profile.packet.payload_bytes(), u32::from)
+            .min(Packet::LONGEST);
         let name = heard.and_then(|heard| heard.watched.name.as_ref());
         Header {
             schema: schema::CURRENT.into(),
@@ -58,7 +62,12 @@ pub fn watch(
             target_note: name.map(|name| format!("traffic of others to {name}")),
             load_unit: LoadUnit::Packets,
             load_is: "what arrives at the socket, from whomever".into(),
-            profile: ProfileLine { arrival: "overheard".into(), ..ProfileLine::from(&profile) },
+            profile: ProfileLine {
+                arrival: "overheard".into(),
+                packet_bytes,
+                frame_bytes: packet_bytes + Packet::FRAME_OVERHEAD,
+                ..ProfileLine::from(&profile)
+            },
             search: None,
             generator: None,
             generator_limit_pps: None,
@@ -72,12 +81,18 @@ pub fn watch(
     // What cannot be kept now is said at the end.
     let heard = port.listen(plan.duration, stop, see, |heard| {
         let header = header_of(Some(heard));
-        let _ = keeper.anew(&header, &line(&trial(heard, vec![unfinished(heard)]), &header));
+        let mut caveats = doubts(heard);
+        caveats.push(unfinished(heard));
+        let _ = keeper.anew(&header, &line(&trial(heard, caveats), &header));
     });
     let mut heard = heard.map_err(|why| failure(&why))?;
     let ended = heard.ended.take();
     let mut caveats = doubts(&heard);
     caveats.extend(ended.as_ref().map(|why| ended_early(why, heard.duration)));
+    let is_early = plan.duration.is_none_or(|duration| heard.duration < duration);
+    if stop.load(Ordering::Relaxed) && ended.is_none() && is_early {
+        caveats.push(interrupted(plan.duration.is_some(), heard.duration));
+    }
     let header = header_of(Some(&heard));
     let mut trial = trial(&heard, caveats);
     let begun = keeper.anew(&header, &line(&trial, &header));
@@ -101,22 +116,13 @@ fn trial(heard: &Overheard, caveats: Vec<Caveat>) -> Trial {
     Trial {
         offered,
         forwarded: offered - lost,
-        stamp: heard.packets.as_ref().map(|_| Stamp::Kernel),
+        stamp: heard.spacing.as_ref().map(|_| Stamp::Kernel),
         kept: heard.spacing.as_ref().map(|spacing| ArrivalFidelity::overheard(spacing, Stamp::Kernel)),
         lost_at: Some(heard.account.lost_at.clone()),
         watched: Some(heard.watched.clone()),
         caveats,
         ..Trial::new(1, input, 0)
     }
-}
-
-/// The packet of the median payload; records hold no shorter ones than ours.
-fn usual_packet(heard: &Overheard) -> Packet {
-    let packets = heard.packets.iter().flat_map(|times| times.iter());
-    let mut lengths: Vec<u16> = packets.filter_map(|packet| packet.payload_bytes).collect();
-    lengths.sort_unstable();
-    let usual = lengths.get(lengths.len() / 2).map_or(Packet::SHORTEST, |&bytes| u32::from(bytes));
-    Packet::of_payload(usual.clamp(Packet::SHORTEST, Packet::LONGEST)).expect("is between the two")
 }
 
 fn doubts(heard: &Overheard) -> Vec<Caveat> {
@@ -151,10 +157,24 @@ fn unfinished(heard: &Overheard) -> Caveat {
     Caveat::Reported {
         code: "watch_unfinished".into(),
         text: format!(
-            "these are the counts {:.1} s after it began: the watch went on, and was killed before it could keep more; the \
-             times of packets were not kept",
+            "these are the counts {:.1} s after the watch began: it was killed later, before it could keep more; the times \
+             of packets, by which loss is explained, are kept at the end alone",
             heard.duration.as_secs_f64()
         ),
+    }
+}
+
+/// A signal came, before the time was over or where none was set.
+fn interrupted(has_end: bool, after: Duration) -> Caveat {
+    match has_end {
+        true => Caveat::Interrupted,
+        false => Caveat::Reported {
+            code: Caveat::Interrupted.code().into(),
+            text: format!(
+                "a signal (Ctrl-C) ended the watch, which had no --duration: all that came in its {:.1} s is counted",
+                after.as_secs_f64()
+            ),
+        },
     }
 }
 

@@ -55,6 +55,14 @@ pub(super) fn cannot_go_on(path: &Path, why: &io::Error) -> Failure {
     ))
 }
 
+/// Nothing was measured yet, and nothing is left of the file.
+pub(super) fn cannot_begin(why: Failure) -> Failure {
+    why.advice(
+        "nothing was measured, and no file is left: make room for it (free some space; ulimit -f unlimited), or name a file \
+         elsewhere: -o FILE",
+    )
+}
+
 pub(super) fn cannot_write(path: &Path, why: &io::Error) -> Failure {
     let failure = Failure::environment(format!("cannot write {}: {why}", path.display()));
     match why.kind() {

@@ -13,9 +13,15 @@ use std::path::PathBuf;
 Examples:
   cyclictest -m -p 95 -a -i 1000 -l 100000 -h 400 -q > \\
       quiet.hist && dropline import quiet.hist -o quiet.jsonl
+  dropline serve &
+  dropline trial udp://127.0.0.1:7007 --load 10kpps \\
+      -o delays.jsonl
+  dropline export delays.jsonl --to hlog -o service.hlog
   dropline import service.hlog -o service.jsonl
+  seq 20 420 > values.txt
   dropline import values.txt -o values.jsonl \\
       --from raw --unit us
+  (echo latency_ms; seq 20 420) > requests.csv
   dropline import requests.csv -o requests.jsonl \\
       --column latency_ms
   hyperfine 'sleep 0.01' 'sleep 0.02' \\
@@ -67,9 +73,11 @@ fn in_words(ns: u64) -> &'static str {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  dropline fit idle.tsv
-  dropline fit idle.tsv --above 42us --modes
-  dropline fit idle.tsv --json
+  dropline trial wakeup: --load 1kHz --duration 60s \\
+      -o idle.jsonl
+  dropline fit idle.jsonl
+  dropline fit idle.jsonl --above 42us --modes
+  dropline fit idle.jsonl --json
 
 A number is printed with its interval, or not at all.")]
 pub(crate) struct FitArgs {
@@ -105,8 +113,9 @@ Examples:
       --start 'dropline serve' --probe request
   dropline inject udp://127.0.0.1:7007 \\
       --start 'dropline serve' --list
-  dropline inject --stored before.tsv after.tsv \\
-      --delay 3us --json
+  seq 20 420 > before.txt; seq 23 423 > after.txt
+  dropline inject --stored before.txt after.txt \\
+      --from raw --unit us --delay 3us --json
 
 Rounds with no delay, X, 2X and no delay alternate. A probe point is dropline_trace::probe!(\"name\") in Rust and \
 dropline_probe in C; it costs a load and a branch while no delay is asked for.")]
@@ -157,17 +166,24 @@ pub(crate) struct InjectArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  dropline serve &
+  dropline serve --listen 127.0.0.1:7008 &
+  dropline trial udp://127.0.0.1:7007 --load 20kpps \\
+      -o before.jsonl
+  dropline trial udp://127.0.0.1:7008 --load 20kpps \\
+      -o after.jsonl
   dropline compare before.jsonl after.jsonl --above 200us
-  dropline compare iozone64.tsv iozone32.tsv --above 42us
-  dropline compare idle.hlog loaded.hlog --json \\
+  dropline compare before.jsonl after.jsonl --json \\
       --smallest-effect 5%
   dropline compare --abba udp://127.0.0.1:7007 \\
       udp://127.0.0.1:7008 --load 20kpps --duration 10min
   dropline compare --abba wakeup: 'wakeup:?policy=other' \\
       --duration 5min -o turns.jsonl
   dropline compare turns.jsonl
-  dropline compare search-of-main.jsonl \\
-      search-of-branch.jsonl --smallest-effect 3%
+  dropline search sim:hard -o main.jsonl
+  dropline search 'sim:hard?capacity=9Mpps' -o branch.jsonl
+  dropline compare main.jsonl branch.jsonl \\
+      --smallest-effect 3%
 
 Two searches are compared goal by goal: did the load above which packets drop move? Delays are compared at the median, \
 at a high percentile and by the share of slow events, and by loss where packets were lost.

@@ -38,16 +38,18 @@ const OF_THE_RECORD: [&str; 20] = [
 const SEARCH_EXAMPLES: &str = "\
 Examples:
   dropline search sim:consistent
+  dropline serve &
   dropline search udp://127.0.0.1:7007 --arrival poisson \\
       --goal 0 --goal 0.5%
   dropline search udp://127.0.0.1:7007 --certify \\
       --budget 2min --level 99%
   dropline search udp://127.0.0.1:7007 --budget 5min \\
       --algorithm mdr --goal 0,trial=10s
-  dropline search exec:'./tester --port 1' -o night.jsonl \\
-      --min-load 1kpps --max-load 10Mpps
+  dropline search exec:'dropline measure sim:hard' \\
+      --max-load 10Mpps -o night.jsonl
   dropline search --resume night.jsonl --budget 5min \\
-      exec:'./tester --port 1'
+      exec:'dropline measure sim:hard'
+  dropline search udp://127.0.0.1:7007 -o main.jsonl
   dropline search udp://127.0.0.1:7007 \\
       --baseline main.jsonl --smallest-effect 3%
   dropline search udp://127.0.0.1:7007 --require narrow \\
@@ -186,6 +188,7 @@ pub(super) fn smallest_effect(against: &str) -> String {
 
 const TRIAL_EXAMPLES: &str = "\
 Examples:
+  dropline serve &
   dropline trial udp://127.0.0.1:7007 --load 100kpps \\
       --duration 10s --arrival poisson
   dropline trial udp://127.0.0.1:7007 --load 80Mbit/s \\
@@ -196,6 +199,7 @@ Examples:
       --arrival ticks:n=128,period=20ms
   dropline trial sim:soft --load 9Mpps \\
       --fail-if 'loss_ratio>0.1%'
+  cc -O2 -pthread c/trace/copy.c -o graph
   dropline trial 'flowgraph:exec?granularity=32768:./graph'
   dropline trial wakeup: --load 1kHz --duration 60s \\
       --background 'find / -xdev' --stop-above 500us";

@@ -3,11 +3,12 @@
 use super::import::{hints, no_hints};
 use super::{DONE, FAILED, conditions, not_valid, output_to, style};
 use crate::args::CompareArgs;
-use crate::progress::Progress;
+use crate::progress::{Progress, at_work};
 use crate::{output as out, plan};
 use dropline_failure::Failure;
 use dropline_verbs::compare;
 use dropline_verbs::compare::searches::{Searched, compare};
+use dropline_verbs::compare::turns::{OneSided, Taken};
 use dropline_verbs::compare::{Both, side};
 
 pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure> {
@@ -15,7 +16,10 @@ pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure>
         no_hints(&args.source, "what is measured in turns")?;
     }
     let (pair, failure) = match (args.abba, &args.a, &args.b) {
-        (true, _, Some(_)) => measured(args, words)?,
+        (true, _, Some(_)) => match measured(args, words)?.pair() {
+            Ok(measured) => measured,
+            Err(one_sided) => return told(args, *one_sided),
+        },
         (false, a, Some(b)) => match compare::read(a.as_ref(), b.as_ref(), &hints(&args.source))? {
             Both::Delays(pair) => (*pair, None),
             Both::Searches(searches) => return limits(args, &searches),
@@ -28,7 +32,7 @@ pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure>
         }
     };
     let questions = plan::questions(args, pair.a.meaning.unit_ns)?;
-    let compared = compare::compare(&pair, &questions);
+    let compared = at_work(args.quiet, "comparing", || compare::compare(&pair, &questions));
     if let Some(path) = &args.html {
         out::draw(path, &dropline_report::compared_html(&compared))?;
         note!("page  {}", path.display());
@@ -71,12 +75,22 @@ fn limits(args: &CompareArgs, [a, b]: &[Searched; 2]) -> Result<u8, Failure> {
     })
 }
 
-/// Measures both in turns; what was measured before it ended early is compared too.
-fn measured(args: &CompareArgs, words: Vec<String>) -> Result<(side::Pair, Option<Failure>), Failure> {
+/// Measures both in turns.
+fn measured(args: &CompareArgs, words: Vec<String>) -> Result<Taken, Failure> {
     let turns = plan::turns(args)?;
     let output = output_to(args.output.as_deref(), 0, 1);
     let mut progress = Progress::new(args.quiet, false).counting(turns.targets[0].load_unit());
     let taken = turns.take(&output, &conditions(&args.traffic, words)?, &mut progress);
     progress.clear();
-    taken?.pair()
+    taken
+}
+
+/// What was measured and cannot be compared.
+fn told(args: &CompareArgs, OneSided { record, failure }: OneSided) -> Result<u8, Failure> {
+    match &record.trials[..] {
+        [] => {}
+        _ if args.json => out::print_json(&dropline_report::object(&record))?,
+        _ => out::print_painted(&dropline_report::text(&record, style()))?,
+    }
+    Err(failure)
 }

@@ -50,6 +50,12 @@ fn draw_svgs(directory: &Path, svgs: impl Iterator<Item = (String, String)>) -> 
     let made = std::fs::create_dir_all(directory)
         .map_err(|why| Failure::environment(format!("cannot create {}: {why}", directory.display())));
     let drawn = made.and_then(|()| {
+        let mut svgs = svgs.peekable();
+        if svgs.peek().is_none() {
+            return Err(Failure::environment(
+                "there is nothing to draw: the trials hold no packets, delays or losses",
+            ));
+        }
         for (name, svg) in svgs {
             let path = directory.join(name);
             out::draw(&path, &svg)?;

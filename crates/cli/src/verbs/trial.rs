@@ -1,12 +1,11 @@
 //! `dropline trial`.
 
-use super::{DONE, FAILED, conditions, conditions_to_fail, not_valid, object, output, style};
+use super::{DONE, FAILED, conditions, conditions_to_fail, is_interrupted, not_valid, object, output, style};
 use crate::args::TrialArgs;
 use crate::progress::Progress;
 use crate::signals::INTERRUPTED;
 use crate::{output as out, plan};
 use dropline_failure::Failure;
-use dropline_record::Record;
 use dropline_targets::background::Background;
 use dropline_verbs::fail_if::Checked;
 use dropline_verbs::search::Finished;
@@ -43,8 +42,4 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
         false => FAILED,
         true => DONE,
     })
-}
-
-fn is_interrupted(record: &Record) -> bool {
-    record.trials.iter().flat_map(|line| &line.caveats).any(|caveat| caveat.code == "interrupted")
 }

@@ -1,8 +1,8 @@
 //! `dropline watch`.
 
-use super::{DONE, output_to, style};
+use super::{DONE, is_interrupted, output_to, style};
 use crate::args::WatchArgs;
-use crate::signals::stop_on_signals;
+use crate::signals::{INTERRUPTED, stop_on_signals};
 use crate::{output as out, plan};
 use console::Term;
 use dropline_failure::{Failure, quoted_path};
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
             out::print(&format!("record     {0}\nwhy        dropline explain {0}", quoted_path(path)))?;
         }
     }
-    failure.map_or(Ok(DONE), Err)
+    failure.map_or(Ok(if is_interrupted(&record) { INTERRUPTED } else { DONE }), Err)
 }
 
 /// One line on stderr: redrawn on a terminal, now and then a new one elsewhere.

@@ -25,9 +25,12 @@ const SEEDED: [&str; 3] = ["udp://", "exec:", "sim:"];
 /// What a header says against itself.
 pub(crate) fn of_header(header: &Header) -> Result<(), String> {
     let profile = &header.profile;
-    let packet =
-        Packet::of_payload(profile.packet_bytes).map_err(|why| format!("itself: packet_bytes: {why}"))?;
-    same("itself", "frame_bytes", profile.frame_bytes, "a payload of packet_bytes", packet.frame_bytes())?;
+    // What others send, a watch hears: it may be shorter than ours can be.
+    let shortest = if header.verb == "watch" { Packet::SHORTEST } else { 0 };
+    Packet::of_payload(profile.packet_bytes.max(shortest))
+        .map_err(|why| format!("itself: packet_bytes: {why}"))?;
+    let frame_bytes = profile.packet_bytes + Packet::FRAME_OVERHEAD;
+    same("itself", "frame_bytes", profile.frame_bytes, "a payload of packet_bytes", frame_bytes)?;
     words::of_header(header)?;
     match &header.search {
         Some(search) if search.min_load_pps > search.max_load_pps => Err(format!(

@@ -157,6 +157,20 @@ fn story(compared: &Compared) -> String {
             let wanders =
                 |caveat: &CaveatLine| ["alike_slices", "dependent_events"].contains(&caveat.code.as_str());
             let in_turns = compared.design == DesignWord::Interleaved;
+            if compared.caveats.iter().any(|caveat| caveat.code == "few_turns") {
+                return "there are too few turns to tell a difference of A and B from how turns of one of them differ: \
+                        measure longer"
+                    .into();
+            }
+            let alone = |line: &QuestionLine| {
+                let ends = line.low.zip(line.high).filter(|_| reason(line).is_none());
+                ends.is_some_and(|(low, high)| is_beyond(line, low, high))
+            };
+            if questions(compared).any(|(_, line)| alone(line)) {
+                return "what these events show by themselves may be scatter, for each is like the one before it: measure \
+                        in turns (--abba), or longer"
+                    .into();
+            }
             undecided(compared.p_b_slower, compared.caveats.iter().any(wanders), in_turns)
         }
     }
@@ -290,6 +304,9 @@ fn note(line: &QuestionLine, words: impl Fn(f64) -> String) -> String {
         (VerdictWord::NoEvidence, Some(low), Some(high)) if line.estimate.is_some() => {
             if reason(line).is_some() {
                 "   a difference if it were the only question".into()
+            } else if is_beyond(line, low, high) {
+                // What keeps it from being evidence is told as a doubt.
+                "   a difference by these events alone (see the ! below)".into()
             } else if is_ratio(line) {
                 format!("   could be {} to {}", words(low), words(high))
             } else if low > 0.0 || high < 0.0 {
@@ -320,14 +337,18 @@ fn is_ratio(line: &QuestionLine) -> bool {
     of.is_some_and(|((a, b), estimate)| (b - a - estimate).abs() > 1e-9)
 }
 
-/// Why an interval beyond what matters is no evidence all the same: several questions were asked.
-pub(crate) fn reason(line: &QuestionLine) -> Option<String> {
-    let (low, high) = (line.low?, line.high?);
+/// Whether this interval has nothing in it that would not matter.
+fn is_beyond(line: &QuestionLine, low: f64, high: f64) -> bool {
     let zone = match is_ratio(line) {
         true => (1.0 / (1.0 + line.smallest_effect), 1.0 + line.smallest_effect),
         false => (-line.smallest_effect, line.smallest_effect),
     };
-    let is_beyond = line.verdict == VerdictWord::NoEvidence && (low > zone.1 || high < zone.0);
+    low > zone.1 || high < zone.0
+}
+
+/// Why an interval beyond what matters is no evidence all the same: several questions were asked.
+pub(crate) fn reason(line: &QuestionLine) -> Option<String> {
+    let is_beyond = line.verdict == VerdictWord::NoEvidence && is_beyond(line, line.low?, line.high?);
     let by_chance = line.by_chance.filter(|by_chance| is_beyond && *by_chance > LEVEL)?;
     Some(format!(
         "random scatter makes one of all these questions look like this in {} of comparisons, and {} is the most for evidence",
@@ -442,5 +463,18 @@ mod tests {
         let said = note(&QuestionLine { estimate: Some(1.95), ..tail }, |ratio| format!("x{ratio}"));
         assert!(said.contains("the only question") && !said.contains("could be"), "{said}");
         assert!(note(&line(0.5, 36.6), words).contains("perhaps less than 0.977 us"));
+        // Where it is not chance that keeps it from being evidence, but too few turns, say.
+        for by_chance in [None, Some(1e-9)] {
+            let steps = || (-8..=8).map(|step| 0.3 * f64::from(step));
+            for (low, high) in
+                steps().flat_map(|low| steps().map(move |high| (low, high))).filter(|(l, h)| l < h)
+            {
+                let said = note(&QuestionLine { by_chance, ..line(low, high) }, words);
+                let (nothing, ignored) = (low <= 0.0 && high >= 0.0, low <= 0.977 && high >= -0.977);
+                assert_eq!(said.contains("either way"), nothing, "{low} {high}: {said}");
+                assert_eq!(said.contains("perhaps less"), ignored && !nothing, "{low} {high}: {said}");
+                assert_eq!(said.contains("by these events alone"), !ignored, "{low} {high}: {said}");
+            }
+        }
     }
 }

@@ -10,6 +10,7 @@ use crate::progress::Progress;
 use dropline_trial::{Look, TargetActivity};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Looks at a target again and again.
@@ -67,6 +68,25 @@ impl Watch {
         }
     }
 
+    /// Before the first look.
+    pub(crate) fn begin(&self) -> Seen {
+        let process = self.process.as_ref();
+        Seen {
+            pid: process.map(|process| process.pid),
+            name: process.and_then(|process| process.name.clone()),
+            quotas_before: watched_quotas(process.map(|process| process.pid)),
+            others: process.map(|process| OthersTime::begin(process.pid)),
+            every: self.every,
+            kept: self.keep.then_some(ArrivalFidelity { looks: Vec::new(), last: None, quiet: 0 }),
+            first: None,
+            last: Look::default(),
+            looks: 0,
+            buffer_bytes: None,
+            largest_queued_bytes: None,
+            costs: Vec::new(),
+        }
+    }
+
     /// Looks until `done`, and tells `progress` what it sees and `held` how many bytes wait; times run from `epoch`.
     pub(crate) fn run(
         &mut self,
@@ -76,51 +96,39 @@ impl Watch {
         progress: Option<&Progress>,
         held: &(dyn Fn(u64) + Sync),
     ) -> TargetActivity {
-        let mut watched = TargetActivity {
-            pid: self.process.as_ref().map(|process| process.pid),
-            name: self.process.as_ref().and_then(|process| process.name.clone()),
-            every: self.every,
-            ..TargetActivity::default()
-        };
-        let quotas_before = watched_quotas(self.process.as_ref());
-        let others = self.process.as_ref().map(|process| OthersTime::begin(process.pid));
-        let mut costs = Vec::new();
-        let mut kept = ArrivalFidelity { looks: Vec::new(), last: None, quiet: 0 };
-        let mut first = Look::default();
+        let seen = Mutex::new(self.begin());
+        self.run_into(&seen, counters, epoch, done, progress, held)
+    }
+
+    /// The same, where somebody else asks meanwhile what was seen so far.
+    pub(crate) fn run_into(
+        &mut self,
+        seen: &Mutex<Seen>,
+        counters: &Counters,
+        epoch: Instant,
+        done: &AtomicBool,
+        progress: Option<&Progress>,
+        held: &(dyn Fn(u64) + Sync),
+    ) -> TargetActivity {
         loop {
             let begun = Instant::now();
             let (look, buffer_bytes) = self.look(counters, epoch, begun);
-            watched.buffer_bytes = watched.buffer_bytes.or(buffer_bytes);
-            watched.largest_queued_bytes = watched.largest_queued_bytes.max(look.queued_bytes);
             held(look.queued_bytes.unwrap_or(0));
-            watched.looks += 1;
-            if watched.looks == 1 {
-                first = look;
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.add(look, buffer_bytes);
+            if let (Some(progress), Some(drops)) = (progress, seen.grew(|look| look.drops)) {
+                progress.set_at_target(drops, look.queued_bytes.unwrap_or(0));
             }
-            if let (Some(progress), Some(now), Some(then)) = (progress, look.drops, first.drops) {
-                progress.set_at_target(now.saturating_sub(then), look.queued_bytes.unwrap_or(0));
-            }
-            if self.keep {
-                kept.add(look, self.every);
-            }
-            if costs.len() < MOST_KEPT {
-                costs.push(begun.elapsed());
+            if seen.costs.len() < MOST_KEPT {
+                seen.costs.push(begun.elapsed());
             }
             // The last look is after the last packet.
             if done.load(Ordering::Acquire) {
-                let grew = |of: fn(&Look) -> Option<u64>| Some(of(&look)?.saturating_sub(of(&first)?));
-                watched.cpu_ns = grew(|look| look.cpu_ns);
-                watched.waited_ns = grew(|look| look.waited_ns);
-                watched.others_ns = others.and_then(|others| others.so_far());
-                watched.throttled = watched_quotas(self.process.as_ref()).throttled_since(&quotas_before);
-                break;
+                return seen.so_far();
             }
+            drop(seen);
             std::thread::park_timeout(self.every.saturating_sub(begun.elapsed()));
         }
-        costs.sort_unstable();
-        watched.look_cost = costs[costs.len() / 2];
-        watched.samples = kept.close();
-        watched
     }
 
     fn look(&mut self, counters: &Counters, epoch: Instant, now: Instant) -> (Look, Option<u64>) {
@@ -153,8 +161,65 @@ impl Watch {
     }
 }
 
-fn watched_quotas(process: Option<&Process>) -> Quotas {
-    process.map(|process| Quotas::of_process(process.pid)).unwrap_or_default()
+/// What the looks so far have seen.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pid: Option<u32>,
+    name: Option<String>,
+    every: Duration,
+    quotas_before: Quotas,
+    others: Option<OthersTime>,
+    /// Looks worth keeping; `None` where none is to be kept.
+    kept: Option<ArrivalFidelity>,
+    first: Option<Look>,
+    last: Look,
+    looks: u64,
+    buffer_bytes: Option<u64>,
+    largest_queued_bytes: Option<u64>,
+    costs: Vec<Duration>,
+}
+
+impl Seen {
+    fn add(&mut self, look: Look, buffer_bytes: Option<u64>) {
+        self.buffer_bytes = self.buffer_bytes.or(buffer_bytes);
+        self.largest_queued_bytes = self.largest_queued_bytes.max(look.queued_bytes);
+        self.looks += 1;
+        self.first.get_or_insert(look);
+        self.last = look;
+        if let Some(kept) = &mut self.kept {
+            kept.add(look, self.every);
+        }
+    }
+
+    /// By how much it grew from the first look to the last.
+    fn grew(&self, of: fn(&Look) -> Option<u64>) -> Option<u64> {
+        Some(of(&self.last)?.saturating_sub(of(&self.first?)?))
+    }
+
+    /// What is known until now; nobody counted packets yet.
+    pub(crate) fn so_far(&self) -> TargetActivity {
+        let mut costs = self.costs.clone();
+        costs.sort_unstable();
+        TargetActivity {
+            pid: self.pid,
+            name: self.name.clone(),
+            buffer_bytes: self.buffer_bytes,
+            every: self.every,
+            look_cost: costs.get(costs.len() / 2).copied().unwrap_or_default(),
+            looks: self.looks,
+            largest_queued_bytes: self.largest_queued_bytes,
+            cpu_ns: self.grew(|look| look.cpu_ns),
+            waited_ns: self.grew(|look| look.waited_ns),
+            others_ns: self.others.as_ref().and_then(OthersTime::so_far),
+            packets: 0,
+            throttled: watched_quotas(self.pid).throttled_since(&self.quotas_before),
+            samples: self.kept.as_ref().map(ArrivalFidelity::all).unwrap_or_default(),
+        }
+    }
+}
+
+fn watched_quotas(pid: Option<u32>) -> Quotas {
+    pid.map(Quotas::of_process).unwrap_or_default()
 }
 
 /// Looks worth keeping, in order.
@@ -189,9 +254,8 @@ impl ArrivalFidelity {
         }
     }
 
-    fn close(mut self) -> Vec<Look> {
-        self.looks.extend(self.last);
-        self.looks
+    fn all(&self) -> Vec<Look> {
+        self.looks.iter().copied().chain(self.last).collect()
     }
 }
 
@@ -225,7 +289,7 @@ mod tests {
         kept.add(look(100, 832), every);
         kept.add(look(101, 0), every);
         (102..110).for_each(|at| kept.add(look(at, 0), every));
-        let times: Vec<i64> = kept.close().iter().map(|look| look.at_ns).collect();
+        let times: Vec<i64> = kept.all().iter().map(|look| look.at_ns).collect();
         assert_eq!(times, [0, 16, 32, 48, 64, 80, 96, 99, 100, 101, 109]);
     }
 

@@ -4,6 +4,7 @@ use super::tap::Tap;
 use crate::packet::clock_join::ClockJoin;
 use dropline_stats::Spacing;
 use dropline_trial::{PacketTimes, Stamp};
+use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -17,6 +18,8 @@ pub(super) struct Arrivals {
     tap: Tap,
     pub(super) times: PacketTimes,
     pub(super) spacing: Spacing,
+    /// How many packets had a payload of so many bytes.
+    sizes: BTreeMap<u16, u64>,
     pub(super) join: ClockJoin,
     /// Packets that came in a train behind its first.
     pub(super) in_trains: u64,
@@ -36,12 +39,13 @@ impl Arrivals {
         times.departures.stamp = Stamp::Kernel;
         let missed_before = tap.missed().unwrap_or(0);
         let (spacing, join) = (Spacing::new(), ClockJoin::default());
-        Ok(Self { tap, times, spacing, join, in_trains: 0, missed_before, missed: 0 })
+        let sizes = BTreeMap::new();
+        Ok(Self { tap, times, spacing, sizes, join, in_trains: 0, missed_before, missed: 0 })
     }
 
     /// Waits for copies and takes those that are there; whether there were any.
     pub(super) fn take(&mut self, epoch: Instant, longest: Duration) -> io::Result<bool> {
-        let Self { tap, times, spacing, join, in_trains, .. } = self;
+        let Self { tap, times, spacing, sizes, join, in_trains, .. } = self;
         let mut now_ns = None;
         let taken = tap.receive(longest, |tapped| {
             // Read once for all that came together, after the first of them was there.
@@ -55,6 +59,7 @@ impl Arrivals {
             let stamp = tapped.stamp_ns;
             let at_ns = stamp.and_then(|stamp| join.trial_ns(stamp, 0, now_ns)).unwrap_or(now_ns);
             let payload_bytes = u16::try_from(tapped.payload_bytes).unwrap_or(u16::MAX);
+            *sizes.entry(payload_bytes).or_default() += u64::from(tapped.datagrams);
             *in_trains += u64::from(tapped.datagrams).saturating_sub(1);
             // Those of a train arrive at once.
             for _ in 0..tapped.datagrams {
@@ -64,5 +69,15 @@ impl Arrivals {
         })?;
         self.missed = u64::from(self.tap.missed().unwrap_or(0).wrapping_sub(self.missed_before));
         Ok(taken > 0)
+    }
+
+    /// The payload of the packet in the middle, by size; `None` where none came.
+    pub(super) fn usual_payload_bytes(&self) -> Option<u16> {
+        let mut before = 0;
+        let half = self.sizes.values().sum::<u64>() / 2;
+        self.sizes.iter().find_map(|(&bytes, count)| {
+            before += count;
+            (before > half).then_some(bytes)
+        })
     }
 }

@@ -12,6 +12,7 @@ use dropline_trial::{PacketTimes, TargetActivity};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,8 @@ pub struct Overheard {
     pub arrived: Option<u64>,
     /// The same arrivals, all of them, by how they were spread.
     pub spacing: Option<Spacing>,
+    /// The payload of the packet in the middle, by size; `None` where none was seen.
+    pub usual_payload_bytes: Option<u16>,
     /// Why no arrivals were seen, if none were.
     pub untapped: Option<String>,
     /// Why it ended before it should have.
@@ -142,8 +145,7 @@ impl Port {
     }
 
     /// Listens until `duration` is over, `stop` is set or the socket goes away; `see` is shown how it goes, first when it
-    /// has begun. Every few seconds `keep` is given what was heard so far, without the times of packets and without what
-    /// the process did.
+    /// has begun. Every few seconds `keep` is given what was heard so far, without the times of packets.
     ///
     /// # Errors
     /// If it cannot begin.
@@ -182,15 +184,16 @@ impl Port {
         let epoch = Instant::now();
         let done = AtomicBool::new(false);
         let mut hearing = Hearing { epoch, duration, first, last: first, unseen: 0 };
+        let seen = Mutex::new(watch.begin());
         let mut kept = |arrivals: Option<&Arrivals>| {
             let grown = meanwhile.read().since(&before);
             if grown.target.is_some() {
-                let far = TargetActivity::default();
+                let far = seen.lock().unwrap_or_else(PoisonError::into_inner).so_far();
                 keep(&so_far(epoch.elapsed(), &grown, arrivals, far, untapped.clone()));
             }
         };
         let (watched, ended) = std::thread::scope(|scope| {
-            let look = || watch.run(counters, epoch, &done, None, &|_| {});
+            let look = || watch.run_into(&seen, counters, epoch, &done, None, &|_| {});
             let watching = Builder::new().spawn_scoped(scope, look).map_err(OverhearError::Thread)?;
             let ended = hearing.hear(arrivals.as_mut(), counters, stop, &mut see, &mut kept);
             done.store(true, Ordering::Release);
@@ -231,6 +234,7 @@ fn so_far(
         packets: None,
         arrived,
         spacing: arrivals.map(|arrivals| arrivals.spacing.clone()),
+        usual_payload_bytes: arrivals.and_then(Arrivals::usual_payload_bytes),
         untapped,
         ended: None,
         dropped: grown.target.map_or(0, |sockets| sockets.drops),

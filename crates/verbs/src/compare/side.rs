@@ -24,6 +24,8 @@ pub struct Pair {
     pub seed: Option<u64>,
     /// Whether both are one file, or one record and its copy.
     pub is_one_file: bool,
+    /// Somebody waits for what is left of a measurement that was cut off: what is no verdict is not worked out.
+    pub is_in_haste: bool,
     /// Doubts about both together.
     pub doubts: Vec<CaveatLine>,
 }
@@ -68,7 +70,7 @@ pub fn read(a: &Path, b: &Path, hints: &Hints) -> Result<Pair, Failure> {
         ))
         .advice("a maximum of several events is longer than an event: measure both alike"));
     }
-    Ok(Pair { a, b, interleaved: false, seed: None, is_one_file, doubts: Vec::new() })
+    Ok(Pair { a, b, interleaved: false, seed: None, is_one_file, is_in_haste: false, doubts: Vec::new() })
 }
 
 /// What two turns measured: a record whose trials are of two targets.
@@ -99,8 +101,15 @@ pub fn turns(record: &Record, name: &str) -> Result<Pair, Failure> {
     }
     let of = |trials: &[&TrialLine]| of_trials(&trials[0].target, &trials[..turns], false);
     let seed = Some(record.header.profile.seed);
-    let doubts = record.reading.clone();
-    Ok(Pair { a: of(&a)?, b: of(&b)?, interleaved: true, seed, is_one_file: false, doubts })
+    Ok(Pair {
+        a: of(&a)?,
+        b: of(&b)?,
+        interleaved: true,
+        seed,
+        is_one_file: false,
+        is_in_haste: false,
+        doubts: record.reading.clone(),
+    })
 }
 
 /// Whether both paths lead to one file, or to one record and its copy: a record says when it was measured, and other files
@@ -139,7 +148,14 @@ pub(super) fn side(path: &Path, hints: &Hints) -> Result<Side, Failure> {
                     "measure one:  dropline trial TARGET --load 10kpps --duration 60s -o before.jsonl",
                 ));
             }
-            let mut side = of_trials(&name, &trials, true)?;
+            let mut side = of_trials(&name, &trials, true).map_err(|why| {
+                match record.header.verb.as_str() {
+                "watch" => why.advice(
+                    "a watch hears what arrives, not what comes back: compare what  dropline trial  measured",
+                ),
+                _ => why,
+            }
+            })?;
             side.doubts.extend(record.reading);
             side
         }

@@ -7,11 +7,12 @@ use crate::observer::Watcher;
 use crate::search::{Conditions, load_is, opening};
 use dropline_archive::record_file::{Keeper, Output};
 use dropline_archive::{clock, environment};
-use dropline_failure::Failure;
+use dropline_failure::{Failure, quoted_path};
 use dropline_record::{CaveatLine, Header, ProfileLine, Purpose, Record, TrialLine, schema};
 use dropline_targets::{Opened, Target};
 use dropline_trial::number_of;
 use dropline_trial::{Rate, TrafficProfile, TrialInput, seed};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A block is at least so long, where the time allows ten on each side.
@@ -41,10 +42,23 @@ pub struct Turns {
 pub struct Taken {
     /// Trials in the order in which they were made.
     pub record: Record,
-    /// The turns made so far are kept.
+    /// Why it ended before its time.
     pub failure: Option<Failure>,
     /// Turns that were to be made.
     wanted: usize,
+    /// Where the turns are kept.
+    file: Option<PathBuf>,
+    /// Those of them that are.
+    kept: usize,
+}
+
+/// What was measured where a side has no turn, and why there is none.
+#[derive(Debug)]
+pub struct OneSided {
+    /// Its trials.
+    pub record: Record,
+    /// Why there are no more.
+    pub failure: Failure,
 }
 
 impl Taken {
@@ -52,22 +66,44 @@ impl Taken {
     ///
     /// # Errors
     /// If nothing of one side was measured.
-    pub fn pair(self) -> Result<(Pair, Option<Failure>), Failure> {
-        let (made, wanted) = (self.record.trials.len(), self.wanted);
-        match (side::turns(&self.record, "what was measured"), self.failure) {
+    pub fn pair(self) -> Result<(Pair, Option<Failure>), Box<OneSided>> {
+        let Self { record, failure, wanted, file, kept } = self;
+        let made = record.trials.len();
+        let told = |what: &str| match &file {
+            None => format!("{what} above, and kept nowhere (-o -); for more, measure anew"),
+            Some(_) if kept < made => format!(
+                "{what} above, and {kept} of {} are kept; to keep all, make room or name a file elsewhere (-o FILE), and \
+                 measure anew",
+                number_of(made, "turn")
+            ),
+            Some(_) => format!("{what} above and kept; for more, measure anew into another file"),
+        };
+        match (side::turns(&record, "what was measured"), failure) {
             (Ok(mut pair), Some(failure)) => {
+                let again = file.as_ref().filter(|_| kept == made).map_or(String::new(), |file| {
+                    format!("; where the peaks are:  dropline compare {}", quoted_path(file))
+                });
                 let text = format!(
-                    "it ended early: begun were {made} of {}, and what they say is compared",
+                    "it ended early: begun were {made} of {}, and what they say is compared, without the quantiles and \
+                     peaks of either side{again}",
                     number_of(wanted, "turn")
                 );
                 pair.doubts.push(CaveatLine::said("ended_early", text));
-                let advice = "the turns until then are compared above and kept; for more, measure anew into another file";
-                Ok((pair, Some(failure.advice(advice))))
+                pair.is_in_haste = true;
+                Ok((pair, Some(failure.advice(told("the turns until then are compared")))))
             }
             (Ok(pair), None) => Ok((pair, None)),
-            (Err(_), Some(failure)) => Err(failure
-                .advice("it ended before a turn of each side was measured: there is nothing to compare")),
-            (Err(why), None) => Err(why),
+            (Err(_), Some(failure)) if made == 0 => {
+                let advice = "it ended before a turn of each side was measured: there is nothing to compare";
+                Err(Box::new(OneSided { record, failure: failure.advice(advice) }))
+            }
+            (Err(_), Some(failure)) => {
+                let advice = told(
+                    "it ended before a turn of each side was measured, so nothing is compared; what was measured is told",
+                );
+                Err(Box::new(OneSided { record, failure: failure.advice(advice) }))
+            }
+            (Err(failure), None) => Err(Box::new(OneSided { record, failure })),
         }
     }
 }
@@ -124,38 +160,44 @@ impl Turns {
         let header = self.header(&opened, conditions);
         watcher.opened(&header.target, header.target_note.as_deref());
         let mut keeper = Keeper::begin(output, &header)?;
-        let mut record = Record::begin(header);
         let (blocks, length) = self.blocks();
-        let wanted = 2 * blocks as usize;
         let input = TrialInput { load: self.load, duration: length };
+        let mut taken = Taken {
+            record: Record::begin(header),
+            failure: None,
+            wanted: 2 * blocks as usize,
+            file: output.path().map(Path::to_owned),
+            kept: 0,
+        };
         let mut at = Duration::ZERO;
         for (index, side) in self.order().enumerate() {
             let name = ["A", "B"][side];
             watcher.begins(index as u64 + 1, input, name);
             let trial = match opened[side].measurer.measure(input) {
                 Ok(trial) => trial,
-                Err(failure) => return Ok(Taken { record, failure: Some(failure), wanted }),
+                Err(failure) => return Ok(Taken { failure: Some(failure), ..taken }),
             };
             // A turn that the user stopped is a shorter one.
             let stopped = trial.is_interrupted();
             if stopped && trial.offered == 0 {
-                return Ok(Taken { record, failure: Some(Failure::interrupted()), wanted });
+                return Ok(Taken { failure: Some(Failure::interrupted()), ..taken });
             }
-            let arrival = record.header.profile.arrival.clone();
+            let arrival = taken.record.header.profile.arrival.clone();
             let target = self.targets[side].to_string();
             let mut line = TrialLine::new(&trial, &target, &arrival, Purpose::Trial, at);
             line.number = index as u64 + 1;
             line.phase = Some(name.into());
             at += trial.elapsed;
             let kept = keeper.trial(&line);
+            taken.kept += usize::from(kept.is_ok());
             watcher.ended(&line, None);
-            record.trials.push(line);
-            let failure = kept.err().or_else(|| stopped.then(Failure::interrupted));
-            if failure.is_some() {
-                return Ok(Taken { record, failure, wanted });
+            taken.record.trials.push(line);
+            taken.failure = kept.err().or_else(|| stopped.then(Failure::interrupted));
+            if taken.failure.is_some() {
+                break;
             }
         }
-        Ok(Taken { record, failure: None, wanted })
+        Ok(taken)
     }
 
     fn open(&self, side: usize, conditions: &Conditions) -> Result<Opened, Failure> {

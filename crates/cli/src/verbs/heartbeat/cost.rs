@@ -15,9 +15,11 @@ use std::path::PathBuf;
 Examples:
   dropline heartbeat cost
   dropline heartbeat cost c/heartbeat/heartbeat.c \\
-      ../dumpulse/dumpulse.c --html cost.html
+      --html cost.html
+  cc -O2 -c c/heartbeat/heartbeat.c -o mine.o
   dropline heartbeat cost mine.o --rounds 0 --json
-  dropline heartbeat cost --server 127.0.0.1:9060 --pid 4711
+  dropline heartbeat serve --no-limits &
+  dropline heartbeat cost --server 127.0.0.1:9060 --pid $!
 
 Run it in a clone of Dropline, or name a C source. Sizes are measured of any C source; operations are counted of one that defines hb_handle or dumpulse_process_packet. \
 Tools that are not on this machine (compilers, callgrind, simavr) are named and left out; cargo xtask setup embedded \

@@ -13,6 +13,7 @@ use dropline_trial::quantities;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  dropline heartbeat serve &
   dropline heartbeat report 127.0.0.1:9060
   dropline heartbeat report 127.0.0.1:9060 \\
       --clock shared --json

@@ -15,6 +15,7 @@ use std::time::Duration;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  dropline heartbeat serve &
   dropline heartbeat send 127.0.0.1:9060 --once \\
       --variables 3 --value 45
   dropline heartbeat send 127.0.0.1:9060 \\

@@ -26,6 +26,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  dropline heartbeat serve &
   dropline heartbeat watch 127.0.0.1:9060
   dropline heartbeat watch 127.0.0.1:9060 \\
       --page 127.0.0.1:9061
