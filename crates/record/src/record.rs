@@ -215,7 +215,7 @@ impl Record {
 
     /// The same data as one object: the promised fields of `--json`.
     ///
-    /// For the verbs `trial` and `watch` that is the trial with the header's fields beside it.
+    /// For the verbs `trial` and `watch` that is the trial with the header's fields beside it; any other has its `trials`.
     pub fn to_object(&self) -> Value {
         let mut object = Map::new();
         if self.header.is_of_one_trial()
@@ -231,10 +231,12 @@ impl Record {
                     object.insert(key, value);
                 });
             }
-            object.insert("trials".into(), serde_json::to_value(&self.trials).unwrap_or_default());
             if !self.limits.is_empty() {
                 object.insert("limits".into(), serde_json::to_value(&self.limits).unwrap_or_default());
             }
+        }
+        if !self.header.is_of_one_trial() {
+            object.insert("trials".into(), serde_json::to_value(&self.trials).unwrap_or_default());
         }
         match (&self.result, self.answers()) {
             (Some(result), _) => merge(&mut object, result),
