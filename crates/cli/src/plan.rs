@@ -1,6 +1,10 @@
 //! What the flags mean: words in, plans out.
 
-use crate::args::{CompareArgs, InjectArgs, SearchArgs, TrafficArgs, TrialArgs};
+use crate::args::TrafficArgs;
+use crate::verbs::compare::CompareArgs;
+use crate::verbs::inject::InjectArgs;
+use crate::verbs::search::SearchArgs;
+use crate::verbs::trial::TrialArgs;
 use dropline_failure::Failure;
 use dropline_search::{Goal, Limits, Preset};
 use dropline_stats::compare::Questions;
