@@ -11,6 +11,7 @@ const TEST: [(&str, &str); 9] = [
     ("iptables", "/usr/sbin/iptables-legacy"),
     ("libhdrhistogram-java", "/usr/share/java/hdrhistogram.jar"),
     ("nftables", "/usr/sbin/nft"),
+    ("hyperfine", "/usr/bin/hyperfine"),
     ("prometheus", "/usr/bin/promtool"),
     ("python3-prometheus-client", "/usr/lib/python3/dist-packages/prometheus_client/__init__.py"),
     ("xinetd", "/usr/sbin/xinetd"),
