@@ -4,7 +4,7 @@ use crate::{Done, root};
 use std::path::Path;
 
 /// Debian packages that `make test` needs, and a file of each that tells that it is there.
-const TEST: [(&str, &str); 9] = [
+const TEST: [(&str, &str); 10] = [
     ("chromium", "/usr/bin/chromium"),
     ("default-jre-headless", "/usr/bin/java"),
     ("iproute2", "/sbin/ip"),
