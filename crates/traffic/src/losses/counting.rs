@@ -182,8 +182,8 @@ pub(crate) fn ask_times(
 ) -> Result<Option<Counts>, UdpError> {
     let mut batch = ReceiveBatch::new(QUERY_BYTES);
     for sent in 1..=queries {
-        // Each has a number of its own: what comes again and again is not answered.
-        let number = monotonic_ns() / 1000;
+        // Each has a number of its own, of the bits that a message has: what comes again and again is not answered.
+        let number = (monotonic_ns() / 1000) & u64::from(u32::MAX);
         let query = Message::CountQuery { tag: whose.tag(), number };
         let meaning = |error: io::Error| UdpError::of_socket(error, target.address, sent, 0);
         match socket.send(&query.encode()) {
