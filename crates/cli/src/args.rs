@@ -1,11 +1,16 @@
-//! Flags that several verbs have; those of one verb stand in its file. What they mean is decided in `plan.rs`.
+//! Every flag, as typed. What they mean is decided in `plan.rs`.
+
+mod delays;
+mod measuring;
+
+pub(crate) use delays::{CompareArgs, FitArgs, ImportArgs, InjectArgs, SourceArgs};
+pub(crate) use measuring::{KeepArgs, Requirement, SearchArgs, TrafficArgs, TrialArgs};
 
 use crate::help::{self, one_of};
-use clap::Args;
-use dropline_distributions::import::{self, Format};
-use dropline_stats::compare::SMALLEST_EFFECT;
-use dropline_traffic::{ReceiveMeans, SendMeans};
-use dropline_trial::{Drain, TrafficProfile, arrival};
+use clap::{Args, ValueEnum};
+use dropline_experiments::{EXPERIMENTS, Experiment};
+use dropline_traffic::ReceiveMeans;
+use dropline_trial::arrival;
 use std::path::PathBuf;
 
 /// The units of quantities, as flags take them.
@@ -17,7 +22,7 @@ Units:
   ratio     0.005 0.5%";
 
 /// Every way to name a target.
-pub(crate) fn targets() -> String {
+fn targets() -> String {
     let forms = dropline_targets::KINDS.iter().flat_map(|kind| kind.forms.iter().copied());
     let systems = dropline_targets::Simulation::systems();
     let systems = format!("Simulated systems: {}.", systems.join(", "));
@@ -25,168 +30,292 @@ pub(crate) fn targets() -> String {
 }
 
 /// Every arrival process.
-pub(crate) fn arrivals() -> String {
+fn arrivals() -> String {
     let kinds = arrival::KINDS.iter().map(|kind| (kind.written, kind.about));
     help::table("Arrival processes (--arrival)", kinds.chain([arrival::SUM]))
 }
 
-/// The sentence of `--smallest-effect`, against what.
-pub(crate) fn smallest_effect(against: &str) -> String {
-    format!(
-        "Ignore a change that is a smaller share of {against} than this [default: {}%]",
-        100.0 * SMALLEST_EFFECT
-    )
-}
-
-/// What the packets look like.
+/// Run a UDP service to measure: it answers each packet after a service time.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Load")]
-pub(crate) struct TrafficArgs {
-    /// When packets leave: constant, poisson, or another process that dropline trial --help lists.
-    #[arg(long, value_name = "PROCESS", default_value = "constant")]
-    pub(crate) arrival: String,
-    #[arg(long, value_name = "SIZE", conflicts_with = "frame", help = payload())]
-    pub(crate) packet: Option<String>,
-    /// Size of the Ethernet frame with its checksum, instead of --packet.
+#[command(after_help = "\
+Examples:
+  dropline serve --service-time 20us --queue 256
+  dropline serve --listen 127.0.0.1:9000 --sleep \\
+      --service-time 500us --queue 16 --workers 2
+  dropline serve --service-time 40us --queue 0 --buffer 26624B
+
+It prints `listening udp ADDR:PORT`, echoes each packet (never more than it got), and on Ctrl-C prints what it \
+received, answered and dropped, and where.")]
+pub(crate) struct ServeArgs {
+    /// Address to listen on; with any other than loopback, other hosts can send to it.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7007")]
+    pub(crate) listen: String,
+    /// Time that a worker takes for each packet; 0 answers at once, without queue and workers.
+    #[arg(long, value_name = "TIME", default_value = "0us")]
+    pub(crate) service_time: String,
+    /// Sleep through the service time instead of keeping the CPU busy.
+    #[arg(long)]
+    pub(crate) sleep: bool,
+    /// Number of packets that can wait for a worker, and with 0 they wait in the socket's buffer instead.
+    #[arg(long, value_name = "PACKETS", default_value_t = 256)]
+    pub(crate) queue: usize,
+    /// Size of the socket's receive buffer [default: the system's].
     #[arg(long, value_name = "SIZE")]
-    pub(crate) frame: Option<String>,
-    /// Number of streams (source ports), or their shares of the load, such as voice=1,bulk=3.
-    #[arg(long, value_name = "N|SHARES", default_value = "1")]
-    pub(crate) streams: String,
-    /// Split the load over directions with these shares, such as west=2,east=1 (exec: and sim:).
-    #[arg(long, value_name = "SHARES")]
-    pub(crate) directions: Option<String>,
-    #[arg(long, value_name = "N", help = seed())]
-    pub(crate) seed: Option<u64>,
-    #[command(flatten)]
-    pub(crate) measured: MeasuredArgs,
-    #[command(flatten)]
-    pub(crate) moving: MovingArgs,
-}
-
-fn payload() -> String {
-    format!("Size of the UDP payload [default: {}B]", TrafficProfile::default().packet.payload_bytes())
-}
-
-fn seed() -> String {
-    format!(
-        "Random seed of arrivals and simulations, from which each trial's own is derived; the same seed repeats the \
-         same random numbers [default: {}]",
-        TrafficProfile::default().seed
-    )
-}
-
-/// How the target is measured.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Target")]
-pub(crate) struct MeasuredArgs {
-    #[arg(long, value_name = "TIME", help = drain())]
-    pub(crate) drain: Option<String>,
-    /// Split each trial into this many time slices, none shorter than 10 ms [default: 40].
+    pub(crate) buffer: Option<String>,
+    /// Number of workers that serve packets in parallel.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) workers: usize,
+    /// Stop when the standard input ends too; for programs that start this one.
+    #[arg(long)]
+    pub(crate) until_eof: bool,
+    /// Run on this CPU alone.
     #[arg(long, value_name = "N")]
-    pub(crate) slices: Option<u32>,
-    /// How long an exec: program may stay silent beyond a trial's duration.
-    #[arg(long, value_name = "TIME", default_value = "60s")]
-    pub(crate) patience: String,
-    /// Spread the streams over these addresses of the target, instead of the one named.
-    #[arg(long, value_name = "ADDRESSES")]
-    pub(crate) target_addresses: Option<String>,
-    /// Spread the streams over this many consecutive ports of the target, from the one named.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) target_ports: u16,
-    /// Process of the target, whose CPU time and waiting are watched [default: the one that holds the socket].
-    #[arg(long, value_name = "PID")]
-    pub(crate) pid: Option<u32>,
-}
-
-fn drain() -> String {
-    format!(
-        "Wait at most this long for packets after the last departure [default: {:?}]",
-        Drain::default().longest
-    )
-}
-
-/// How packets of ours are moved.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Generator")]
-pub(crate) struct MovingArgs {
-    /// How packets are sent.
-    #[arg(long, value_name = "MEANS", default_value = "auto",
-          value_parser = one_of(SendMeans::ALL, SendMeans::name, SendMeans::about))]
-    pub(crate) send: SendMeans,
-    /// How replies are received.
-    #[arg(long, value_name = "MEANS", default_value = "auto",
+    pub(crate) cpu: Option<u32>,
+    /// Use real-time priority (SCHED_FIFO) at this level; needs root or CAP_SYS_NICE.
+    #[arg(long, value_name = "PRIORITY")]
+    pub(crate) fifo: Option<u8>,
+    /// Write to this file when each packet was read and served, in ns of the monotonic clock (needs --queue 0).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) times: Option<PathBuf>,
+    /// How packets are taken from the socket.
+    #[arg(long, value_name = "MEANS", default_value = "block",
           value_parser = one_of(ReceiveMeans::ALL, ReceiveMeans::name, ReceiveMeans::about))]
     pub(crate) receive: ReceiveMeans,
-    /// Number of threads that send; each has its own streams.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) senders: usize,
-    /// Number of threads that receive; each has its own streams.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) receivers: usize,
-    /// CPUs of senders and receivers, such as 0/1 or 0,2/1,3; auto pins the sender to the last CPU if real-time
-    /// priority is allowed, free pins nothing.
-    #[arg(long, value_name = "CPUS", default_value = "auto")]
-    pub(crate) cpus: String,
-    /// Do not use real-time priority (SCHED_FIFO) for the sender.
+    /// Answer every packet, also of ports below 1024 and of other load generators, which are answered a few times
+    /// otherwise (a forged packet can then start an endless exchange).
     #[arg(long)]
-    pub(crate) ordinary_priority: bool,
-    /// Spread the streams over these addresses of this machine, such as 127.0.0.1-127.0.0.8.
-    #[arg(long, value_name = "ADDRESSES")]
-    pub(crate) source_addresses: Option<String>,
-    /// Source port of the first stream; each further stream uses the next one.
-    #[arg(long, value_name = "PORT")]
-    pub(crate) source_port: Option<u16>,
+    pub(crate) answer_all: bool,
+    /// Print the counts as one JSON object.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
 }
 
-/// Where the result goes.
+/// Explain where the lost packets of a trial went, why, and what would help.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Output")]
-pub(crate) struct KeepArgs {
+#[command(after_help = "\
+Examples:
+  dropline serve --service-time 100us &
+  dropline trial udp://127.0.0.1:7007 --load 20kpps \\
+      --arrival poisson -o lossy.jsonl
+  dropline explain lossy.jsonl
+
+It needs the times of each packet, which trial keeps beside its record (lossy.jsonl.packets), and replays them \
+against the target's buffer, service time and pauses.")]
+pub(crate) struct ExplainArgs {
+    /// Record of a trial.
+    pub(crate) file: PathBuf,
+    /// Print one JSON object.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Watch the traffic of a running service without sending anything: arrivals, drops, pauses.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline serve &
+  dropline watch --port 7007 --duration 10s -o seen.jsonl
+  dropline explain seen.jsonl
+
+Packets are seen with CAP_NET_RAW (root); without it, only the socket and its process are.")]
+pub(crate) struct WatchArgs {
+    /// UDP port of the service, in this network namespace or in that of --pid.
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
+    /// Process of the service, which may be in another network namespace [default: the one that holds the socket].
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Option<u32>,
+    /// How long to watch [default: until Ctrl-C].
+    #[arg(long, value_name = "TIME")]
+    pub(crate) duration: Option<String>,
+    /// Time between two looks at the socket.
+    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    pub(crate) every: String,
     /// Keep the record in this file; - keeps none [default: dropline-DATE.jsonl].
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
     /// Print one JSON object instead of the report.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
-    /// Exit with code 1 if this holds or cannot be told, such as 'p99>200us', 'loss_ratio>=0.1%' or, of a search,
-    /// 'lower[0.5%]<90kpps'; may be repeated, and an unknown name lists all.
-    #[arg(long, value_name = "CONDITION")]
-    pub(crate) fail_if: Vec<String>,
-    /// Read flags from this TOML file, by their names; those on the command line win.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) scenario: Option<PathBuf>,
     /// Show no progress on stderr.
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
 }
 
-/// What a file does not say about itself.
+/// Show records as text, JSON, a web page or plots.
 #[derive(Args, Debug)]
-pub(crate) struct SourceArgs {
-    /// Format of the file [default: recognized from its beginning].
-    #[arg(long, value_name = "FORMAT", value_parser = one_of(Format::all(), Format::word, Format::what))]
-    pub(crate) from: Option<Format>,
-    /// Unit of the file's values, if the file names none.
-    #[arg(long, value_name = "UNIT", value_parser = one_of(import::UNITS, |(word, _)| word, |(_, ns)| in_words(ns)))]
-    pub(crate) unit: Option<(&'static str, u64)>,
-    /// Column of values in a csv or tsv file, by name or number; a second --column is that of their counts.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) column: Vec<String>,
-    /// Trial of a record whose delays are read [default: those whose load was asked for, else the last].
-    #[arg(long, value_name = "N")]
-    pub(crate) trial: Option<u64>,
-    /// Distribution to read of a file that holds several, by name or number [default: all].
-    #[arg(long, value_name = "NAME")]
-    pub(crate) only: Option<String>,
+#[command(after_help = "\
+Examples:
+  dropline search sim:soft -o before.jsonl
+  dropline search 'sim:soft?seed=8' -o after.jsonl
+  dropline report before.jsonl
+  dropline report before.jsonl after.jsonl --html both.html
+  dropline report before.jsonl --svg plots/")]
+pub(crate) struct ReportArgs {
+    /// Records; several are shown on common axes.
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Write one self-contained web page [default name: the first record's with .html].
+    #[arg(long, value_name = "OUT", num_args = 0..=1, help_heading = "Output")]
+    pub(crate) html: Option<Option<PathBuf>>,
+    /// Write each plot as an SVG file into this directory.
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print one JSON object, or an array of several records.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
 }
 
-/// A unit of time.
-fn in_words(ns: u64) -> &'static str {
-    match ns {
-        1 => "nanoseconds",
-        1000 => "microseconds",
-        1_000_000 => "milliseconds",
-        _ => "seconds",
+/// Write a record in another format.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline search sim:hard -o night.jsonl
+  dropline export night.jsonl --to csv -o night.csv
+  dropline export night.jsonl --to openmetrics -o night.om
+  cc -O2 -pthread c/trace/copy.c -o graph
+  dropline trial flowgraph:exec:./graph --duration 30s \\
+      -o graph.jsonl
+  dropline export graph.jsonl --to chrome -o graph.json
+  dropline export graph.jsonl --to ctf -o graph.ctf
+
+ui.perfetto.dev shows what --to chrome writes, babeltrace2 reads what --to ctf writes.")]
+pub(crate) struct ExportArgs {
+    /// Record to write in another format.
+    pub(crate) record: PathBuf,
+    /// Format to write.
+    #[arg(long, value_name = "FORMAT", default_value = "csv")]
+    pub(crate) to: ExportFormat,
+    /// New file, or new directory of --to ctf [default: text goes to stdout].
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) output: Option<PathBuf>,
+    /// With --to hlog, write one interval for each time slice, to two digits, instead of one for each trial.
+    #[arg(long)]
+    pub(crate) slices: bool,
+    /// With --to hlog, write only this trial [default: those whose load was asked for, else the last].
+    #[arg(long, value_name = "N")]
+    pub(crate) trial: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// A pipeline's events for Perfetto.
+    Chrome,
+    /// One row for each trial.
+    Csv,
+    /// A pipeline's events as a trace in a new directory.
+    Ctf,
+    /// Delays as a log of HdrHistogram.
+    Hlog,
+    /// Load, loss and delays as metrics.
+    Openmetrics,
+    /// JSON Schema of a record's lines.
+    Schema,
+}
+
+/// Perform trials for another program, over stdin and stdout.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  echo '{\"trial\":1,\"intended_load_pps\":1000000,\
+\"duration_s\":1}' \\
+      | dropline measure sim:hard
+
+It answers the exec: protocol, so that another search, such as PyPI's MLRsearch, can measure with Dropline.")]
+pub(crate) struct MeasureArgs {
+    /// What to measure; dropline trial --help lists all targets.
+    pub(crate) target: String,
+    #[command(flatten)]
+    pub(crate) traffic: TrafficArgs,
+}
+
+/// Run one of the project's own experiments.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline experiment search-cost --html search-cost.html
+  dropline experiment search-coverage --runs 200
+  dropline experiment poisson-loss --keep runs.jsonl")]
+pub(crate) struct ExperimentArgs {
+    /// Experiment to run.
+    #[arg(value_parser = one_of(EXPERIMENTS.iter(), |one| one.name, |one| one.about))]
+    pub(crate) name: &'static Experiment,
+    #[arg(long, value_name = "N", help = runs())]
+    pub(crate) runs: Option<u32>,
+    #[arg(long, value_name = "N", help = only_of("Seed of the first run; further runs use the next numbers [default: 1]", "first-seed"))]
+    pub(crate) first_seed: Option<u64>,
+    #[arg(long, help = only_of("Make a quick run that shows that it works; its numbers mean nothing", "small"))]
+    pub(crate) small: bool,
+    #[arg(long, conflicts_with = "small", help = only_of("Run everything, which takes up to two hours", "full"))]
+    pub(crate) full: bool,
+    #[arg(long, value_name = "WORDS", help = only_of("Run only the rows or systems whose names hold this, such as 'one CPU' or 'noisy,dips'", "only"))]
+    pub(crate) only: Option<String>,
+    #[arg(long, value_name = "TIME", help = only_of("Trial time of each search [default: 36s]", "budget"))]
+    pub(crate) budget: Option<String>,
+    #[arg(long, value_name = "FILE", help = only_of("Keep each run in this file as it ends, and do not repeat runs that are in it", "keep"))]
+    pub(crate) keep: Option<PathBuf>,
+    /// Also write the result as a web page.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// How often each experiment repeats everything.
+fn runs() -> String {
+    let known = EXPERIMENTS.iter().filter_map(|one| Some(format!("{} {}", one.name, one.runs?)));
+    format!("How often everything is repeated [default: {}]", known.collect::<Vec<_>>().join(", "))
+}
+
+/// A sentence about a flag, and the experiments that heed it.
+fn only_of(sentence: &str, flag: &str) -> String {
+    let heeding = EXPERIMENTS.iter().filter(|one| one.flags.contains(&flag)).map(|one| one.name);
+    let heeding = heeding.collect::<Vec<_>>().join(", ");
+    match sentence.split_once(" [default") {
+        Some((what, default)) => format!("{what} ({heeding}) [default{default}"),
+        None => format!("{sentence} ({heeding})"),
     }
+}
+
+/// List what on this machine disturbs a measurement, and check whether a target answers.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  dropline serve &\n  dropline doctor udp://127.0.0.1:7007")]
+pub(crate) struct DoctorArgs {
+    /// Target to check too.
+    pub(crate) target: Option<String>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Be one client of a closed loop; trials start it.
+#[derive(Args, Debug)]
+pub(crate) struct ClientArgs {
+    /// Plan of the trial.
+    pub(crate) words: Vec<String>,
+}
+
+/// Print a shell's completion script.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  dropline completions bash > \\
+      ~/.local/share/bash-completion/completions/dropline")]
+pub(crate) struct CompletionsArgs {
+    #[arg(hide_possible_values = true, help = shells())]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+fn shells() -> String {
+    let shells = clap_complete::Shell::value_variants().iter().map(ToString::to_string);
+    format!("Shell to complete in, one of {}", shells.collect::<Vec<_>>().join(", "))
+}
+
+/// Print the man page of the program, or of one verb.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  dropline man | man -l -\n  dropline man heartbeat serve | man -l -")]
+pub(crate) struct ManArgs {
+    /// Verb to describe, such as search, or name of a page [default: the whole program].
+    pub(crate) verb: Vec<String>,
 }

@@ -1,10 +1,6 @@
 //! What the flags mean: words in, plans out.
 
-use crate::args::TrafficArgs;
-use crate::verbs::compare::CompareArgs;
-use crate::verbs::inject::InjectArgs;
-use crate::verbs::search::SearchArgs;
-use crate::verbs::trial::TrialArgs;
+use crate::args::{CompareArgs, InjectArgs, SearchArgs, TrafficArgs, TrialArgs};
 use dropline_failure::Failure;
 use dropline_search::{Goal, Limits, Preset};
 use dropline_stats::compare::Questions;

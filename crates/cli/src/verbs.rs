@@ -18,7 +18,11 @@ pub(crate) mod serve;
 pub(crate) mod trial;
 pub(crate) mod watch;
 
-use crate::args::{KeepArgs, TrafficArgs};
+use crate::args::{
+    ClientArgs, CompareArgs, CompletionsArgs, DoctorArgs, ExperimentArgs, ExplainArgs, ExportArgs, FitArgs,
+    ImportArgs, InjectArgs, KeepArgs, ManArgs, MeasureArgs, ReportArgs, SearchArgs, ServeArgs, TrafficArgs,
+    TrialArgs, WatchArgs,
+};
 use crate::plan;
 use crate::signals::stop_on_signals;
 use clap::{Command, Subcommand};
@@ -36,25 +40,25 @@ use std::path::{Path, PathBuf};
 /// What can be asked for, in the order in which the help lists it.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    Search(Box<search::SearchArgs>),
-    Trial(Box<trial::TrialArgs>),
-    Explain(explain::ExplainArgs),
-    Compare(Box<compare::CompareArgs>),
-    Serve(serve::ServeArgs),
-    Watch(watch::WatchArgs),
-    Report(report::ReportArgs),
-    Fit(fit::FitArgs),
-    Inject(Box<inject::InjectArgs>),
-    Import(import::ImportArgs),
-    Export(export::ExportArgs),
-    Measure(Box<measure::MeasureArgs>),
+    Search(Box<SearchArgs>),
+    Trial(Box<TrialArgs>),
+    Explain(ExplainArgs),
+    Compare(Box<CompareArgs>),
+    Serve(ServeArgs),
+    Watch(WatchArgs),
+    Report(ReportArgs),
+    Fit(FitArgs),
+    Inject(Box<InjectArgs>),
+    Import(ImportArgs),
+    Export(ExportArgs),
+    Measure(Box<MeasureArgs>),
     Heartbeat(HeartbeatArgs),
-    Experiment(experiment::ExperimentArgs),
-    Doctor(doctor::DoctorArgs),
+    Experiment(ExperimentArgs),
+    Doctor(DoctorArgs),
     #[command(hide = true)]
-    Client(client::ClientArgs),
-    Completions(manual::CompletionsArgs),
-    Man(manual::ManArgs),
+    Client(ClientArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
 impl Verb {

@@ -1,49 +1,11 @@
 //! `dropline fit`.
 
 use super::{DONE, import, style};
-use crate::args::SourceArgs;
+use crate::args::FitArgs;
 use crate::{output as out, plan};
-use clap::Args;
 use dropline_distributions::fit::{FitPlan, fit};
 use dropline_failure::Failure;
 use dropline_trial::quantities;
-use std::path::PathBuf;
-
-/// Describe a delay distribution: percentiles, modes, families and tail, each with its confidence interval.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  dropline trial wakeup: --load 1kHz --duration 60s \\
-      -o idle.jsonl
-  dropline fit idle.jsonl
-  dropline fit idle.jsonl --above 42us --modes
-  dropline fit idle.jsonl --json
-
-A number is printed with its interval, or not at all.")]
-pub(crate) struct FitArgs {
-    /// Record, or a file that dropline import reads.
-    pub(crate) file: PathBuf,
-    #[command(flatten)]
-    pub(crate) source: SourceArgs,
-    /// Confidence level of the intervals.
-    #[arg(long, value_name = "RATIO", default_value = "95%")]
-    pub(crate) level: String,
-    /// Delay above which the slow tail begins [default: the highest percentile that has enough events].
-    #[arg(long, value_name = "TIME")]
-    pub(crate) above: Option<String>,
-    /// Also fit a mixture of code paths to the events.
-    #[arg(long)]
-    pub(crate) modes: bool,
-    /// Also write a web page with plots.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Random seed of the simulations behind intervals and tests.
-    #[arg(long, value_name = "N", default_value_t = 7)]
-    pub(crate) seed: u64,
-    /// Print one JSON object.
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-}
 
 pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
     let above =

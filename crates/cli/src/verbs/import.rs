@@ -1,9 +1,8 @@
 //! `dropline import`.
 
 use super::DONE;
-use crate::args::SourceArgs;
+use crate::args::{ImportArgs, SourceArgs};
 use crate::output as out;
-use clap::Args;
 use dropline_archive::record_file;
 use dropline_distributions::import::{Format, Hints, Imported};
 use dropline_distributions::{export, import};
@@ -11,39 +10,6 @@ use dropline_failure::Failure;
 use dropline_printable::printable;
 use dropline_trial::number_of;
 use std::path::Path;
-use std::path::PathBuf;
-
-/// Turn another program's measurements into a record: exact values and counts.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  cyclictest -m -p 95 -a -i 1000 -l 100000 -h 400 -q > \\
-      quiet.hist && dropline import quiet.hist -o quiet.jsonl
-  dropline serve &
-  dropline trial udp://127.0.0.1:7007 --load 10kpps \\
-      -o delays.jsonl
-  dropline export delays.jsonl --to hlog -o service.hlog
-  dropline import service.hlog -o service.jsonl
-  seq 20 420 > values.txt
-  dropline import values.txt -o values.jsonl \\
-      --from raw --unit us
-  (echo latency_ms; seq 20 420) > requests.csv
-  dropline import requests.csv -o requests.jsonl \\
-      --column latency_ms
-  hyperfine 'sleep 0.01' 'sleep 0.02' \\
-      --export-json both.json && dropline import both.json \\
-      --only 'sleep 0.01' -o short.jsonl
-
-A malformed file is refused, and the error names its line; nothing of it is kept.")]
-pub(crate) struct ImportArgs {
-    /// File that another program wrote; - reads the standard input.
-    pub(crate) file: PathBuf,
-    #[command(flatten)]
-    pub(crate) source: SourceArgs,
-    /// New record to write.
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
-}
 
 pub(crate) fn run(args: &ImportArgs) -> Result<u8, Failure> {
     let (format, imported) = read(&args.file, &args.source)?;

@@ -1,38 +1,13 @@
 //! `dropline report`.
 
 use super::{DONE, style};
+use crate::args::ReportArgs;
 use crate::output as out;
-use clap::Args;
 use dropline_archive::record_file::read_record;
 use dropline_failure::Failure;
 use dropline_record::Record;
 use dropline_verbs::explain::explanation_of;
 use std::path::Path;
-use std::path::PathBuf;
-
-/// Show records as text, JSON, a web page or plots.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  dropline search sim:soft -o before.jsonl
-  dropline search 'sim:soft?seed=8' -o after.jsonl
-  dropline report before.jsonl
-  dropline report before.jsonl after.jsonl --html both.html
-  dropline report before.jsonl --svg plots/")]
-pub(crate) struct ReportArgs {
-    /// Records; several are shown on common axes.
-    #[arg(required = true)]
-    pub(crate) files: Vec<PathBuf>,
-    /// Write one self-contained web page [default name: the first record's with .html].
-    #[arg(long, value_name = "OUT", num_args = 0..=1, help_heading = "Output")]
-    pub(crate) html: Option<Option<PathBuf>>,
-    /// Write each plot as an SVG file into this directory.
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
-    pub(crate) svg: Option<PathBuf>,
-    /// Print one JSON object, or an array of several records.
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-}
 
 pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
     let mut records: Vec<Record> =

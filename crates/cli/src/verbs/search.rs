@@ -3,211 +3,22 @@
 mod gate;
 
 use super::{DONE, FAILED, conditions, not_valid, output, style};
-use crate::args::{KeepArgs, TrafficArgs, smallest_effect, targets};
-use crate::help::one_of;
+use crate::args::SearchArgs;
 use crate::progress::Progress;
 use crate::{output as out, plan};
-use clap::{Args, ValueEnum};
 use dropline_archive::record_file::{Output, read_record};
 use dropline_failure::{Failure, quoted_path};
-use dropline_record::ResultWord;
 use dropline_record::{AnswerLine, EndWord, Record, Study, Table};
-use dropline_search::{Preset, mdr};
 use dropline_targets::Target;
 use dropline_trial::Rate;
 use dropline_verbs::observer::Watcher as _;
 use dropline_verbs::plan::SearchPlan;
-use dropline_verbs::plan::{AlgorithmPlan, CERTIFY_BUDGET};
 use dropline_verbs::resume::going_on;
 use dropline_verbs::search::{Conditions, Finished};
 use dropline_verbs::validity;
 use gate::{Gate, Held};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-
-/// What a search that goes on has from its record.
-const OF_THE_RECORD: [&str; 20] = [
-    "min_load",
-    "max_load",
-    "algorithm",
-    "preset",
-    "goal",
-    "level",
-    "certify",
-    "repeat",
-    "delay_at",
-    "warm_up",
-    "mdr_version",
-    "mdr_phases",
-    "mdr_doublings",
-    "arrival",
-    "packet",
-    "frame",
-    "streams",
-    "directions",
-    "drain",
-    "seed",
-];
-
-const SEARCH_EXAMPLES: &str = "\
-Examples:
-  dropline search sim:consistent
-  dropline serve &
-  dropline search udp://127.0.0.1:7007 --arrival poisson \\
-      --goal 0 --goal 0.5%
-  dropline search udp://127.0.0.1:7007 --certify \\
-      --budget 2min --level 99%
-  dropline search udp://127.0.0.1:7007 --budget 5min \\
-      --algorithm mdr --goal 0,trial=10s
-  dropline search exec:'dropline measure sim:hard' \\
-      --max-load 10Mpps -o night.jsonl
-  dropline search --resume night.jsonl --budget 5min \\
-      exec:'dropline measure sim:hard'
-  dropline search udp://127.0.0.1:7007 -o main.jsonl
-  dropline search udp://127.0.0.1:7007 \\
-      --baseline main.jsonl --smallest-effect 3%
-  dropline search udp://127.0.0.1:7007 --require narrow \\
-      --fail-if 'lower[0.5%]<90kpps'
-  dropline search udp://127.0.0.1:7007 \\
-      --scenario scenarios/rfc2544-frame-sizes.toml";
-
-fn search_help() -> String {
-    format!("\
-{SEARCH_EXAMPLES}
-
-A goal is a loss ratio with optional attributes (RFC 9971):
-  --goal 0.5%,exceed=50%,trial=1s,initial=1s,sum=21s
-  --goal 0,width=1%
-
-The answer of credible is an interval that contains the true limit with probability --level. It is narrow when it is \
-within the goal's width, else wide: give a larger --budget to make it narrower.
-
-{}", targets())
-}
-
-/// Find the load above which packets drop, for one or several loss ratios at once.
-#[derive(Args, Debug)]
-#[command(after_help = SEARCH_EXAMPLES, after_long_help = search_help())]
-pub(crate) struct SearchArgs {
-    /// What to measure, such as udp://HOST:PORT or sim:consistent.
-    #[arg(required_unless_present_any = ["resume", "scenario"])]
-    pub(crate) target: Option<String>,
-    /// Loss ratio to find the load of, with optional attributes; may be repeated [default: 0 and 0.5%].
-    #[arg(long, value_name = "RATIO[,…]", help_heading = "Search")]
-    pub(crate) goal: Vec<String>,
-    #[arg(long, value_name = "TIME", help_heading = "Search", help = budgets())]
-    pub(crate) budget: Option<String>,
-    /// Confidence level of the intervals: the share of searches whose interval contains the true limit (credible)
-    /// [default: 95%].
-    #[arg(long, value_name = "RATIO", help_heading = "Search")]
-    pub(crate) level: Option<String>,
-    #[arg(long, help_heading = "Search", help = certificate())]
-    pub(crate) certify: bool,
-    /// How the next load is chosen [default: credible].
-    #[arg(long, value_name = "NAME", help_heading = "Search",
-          value_parser = one_of(AlgorithmPlan::all(), AlgorithmPlan::name, AlgorithmPlan::about))]
-    pub(crate) algorithm: Option<AlgorithmPlan>,
-    /// Use the goals of another method; implies --algorithm mlr.
-    #[arg(long, value_name = "NAME", help_heading = "Search", conflicts_with = "goal",
-          value_parser = one_of(Preset::ALL, Preset::name, Preset::about))]
-    pub(crate) preset: Option<Preset>,
-    /// Lowest load to try [default: 1kpps, or what fits the target].
-    #[arg(long, value_name = "RATE", help_heading = "Search")]
-    pub(crate) min_load: Option<String>,
-    /// Highest load to try [default: what fits the target, for udp:// what this machine can send, which is measured first].
-    #[arg(long, value_name = "RATE", help_heading = "Search")]
-    pub(crate) max_load: Option<String>,
-    /// Stop after this many trials.
-    #[arg(long, value_name = "N", help_heading = "Search", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) max_trials: Option<u64>,
-    /// Repeat the search this often, and show how much the answers differ.
-    // All of them are shown together, so all are held.
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) repeat: u32,
-    /// Afterwards, measure delay percentiles at these shares of each goal's load, such as 90%,50%,10%.
-    #[arg(long, value_name = "SHARES", help_heading = "Search")]
-    pub(crate) delay_at: Option<String>,
-    #[arg(long, value_name = "TIME", help_heading = "Search", help = warm_ups())]
-    pub(crate) warm_up: Option<String>,
-    /// Rules of mdr [default: current].
-    #[arg(long, value_name = "NAME", help_heading = "Search",
-          value_parser = one_of(mdr::Version::ALL, mdr::Version::name, mdr::Version::about))]
-    pub(crate) mdr_version: Option<mdr::Version>,
-    /// Number of phases of mdr between the first and the last one [default: 2].
-    #[arg(long, value_name = "N", help_heading = "Search")]
-    pub(crate) mdr_phases: Option<u8>,
-    /// How often an external step of mdr doubles the width [default: 1].
-    #[arg(long, value_name = "N", help_heading = "Search")]
-    pub(crate) mdr_doublings: Option<u8>,
-    #[command(flatten)]
-    pub(crate) traffic: TrafficArgs,
-    #[command(flatten)]
-    pub(crate) keep: KeepArgs,
-    /// Also write the report as a web page.
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) html: Option<PathBuf>,
-    /// Print one line of JSON for each trial as it ends, instead of the report.
-    #[arg(long, conflicts_with = "json", help_heading = "Output")]
-    pub(crate) jsonl: bool,
-    /// Exit with code 1 unless the result of every goal is this.
-    #[arg(long, value_name = "WHAT", help_heading = "Output")]
-    pub(crate) require: Option<Requirement>,
-    /// Compare with this earlier search afterwards, and exit with code 1 if a limit got worse.
-    #[arg(long, value_name = "RECORD", help_heading = "Output")]
-    pub(crate) baseline: Option<PathBuf>,
-    #[arg(long, value_name = "RATIO", help_heading = "Output", requires = "baseline", help = smallest_effect("--baseline"))]
-    pub(crate) smallest_effect: Option<String>,
-    /// Continue the search of this record with its settings; only --budget and --max-trials may be others (type the
-    /// target again if it starts a program).
-    #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with_all = OF_THE_RECORD)]
-    pub(crate) resume: Option<PathBuf>,
-}
-
-fn budgets() -> String {
-    let budget = |algorithm: AlgorithmPlan| match algorithm.default_budget() {
-        Some(budget) => format!("{} {budget:?}", algorithm.name()),
-        None => format!("{} none", algorithm.name()),
-    };
-    format!(
-        "Stop when the trials took this long together [default: {}]",
-        AlgorithmPlan::all().map(budget).join(", ")
-    )
-}
-
-fn warm_ups() -> String {
-    let warm_up =
-        |algorithm: &AlgorithmPlan| format!("{} {:?}", algorithm.name(), algorithm.default_warm_up());
-    let all = AlgorithmPlan::all();
-    let some: Vec<String> = all.iter().filter(|one| !one.default_warm_up().is_zero()).map(warm_up).collect();
-    format!(
-        "Offer the highest load this long first, and discard that trial [default: {}, others 0s]",
-        some.join(", ")
-    )
-}
-
-fn certificate() -> String {
-    let more = CERTIFY_BUDGET.as_secs() / 60;
-    format!(
-        "Go on, for at most {more}min more, until RFC 9971 calls each goal regular, and state both answers (credible)"
-    )
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Requirement {
-    /// Each interval is within its goal's width (credible).
-    Narrow,
-    /// Both bounds stand and are close enough (the others).
-    Regular,
-}
-
-impl Requirement {
-    pub(crate) fn word(self) -> ResultWord {
-        match self {
-            Self::Narrow => ResultWord::Narrow,
-            Self::Regular => ResultWord::Regular,
-        }
-    }
-}
 
 pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> {
     if let Some(path) = &args.resume {

@@ -1,49 +1,15 @@
 //! `dropline watch`.
 
 use super::{DONE, is_interrupted, output_to, style};
+use crate::args::WatchArgs;
 use crate::signals::{INTERRUPTED, stop_on_signals};
 use crate::{output as out, plan};
-use clap::Args;
 use console::Term;
 use dropline_failure::{Failure, quoted_path};
 use dropline_trial::quantities;
 use dropline_verbs::search::Finished;
 use dropline_verbs::watch::{Glimpse, WatchPlan, watch};
-use std::path::PathBuf;
 use std::time::Duration;
-
-/// Watch the traffic of a running service without sending anything: arrivals, drops, pauses.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  dropline serve &
-  dropline watch --port 7007 --duration 10s -o seen.jsonl
-  dropline explain seen.jsonl
-
-Packets are seen with CAP_NET_RAW (root); without it, only the socket and its process are.")]
-pub(crate) struct WatchArgs {
-    /// UDP port of the service, in this network namespace or in that of --pid.
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) port: u16,
-    /// Process of the service, which may be in another network namespace [default: the one that holds the socket].
-    #[arg(long, value_name = "PID")]
-    pub(crate) pid: Option<u32>,
-    /// How long to watch [default: until Ctrl-C].
-    #[arg(long, value_name = "TIME")]
-    pub(crate) duration: Option<String>,
-    /// Time between two looks at the socket.
-    #[arg(long, value_name = "TIME", default_value = "1ms")]
-    pub(crate) every: String,
-    /// Keep the record in this file; - keeps none [default: dropline-DATE.jsonl].
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
-    /// Print one JSON object instead of the report.
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Show no progress on stderr.
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
-}
 
 pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
     let duration = args

@@ -1,7 +1,7 @@
 //! What turns the result of a search into an exit code: conditions, a requirement, a search to compare with.
 
 use super::super::{conditions_to_fail, object, style};
-use super::{Requirement, SearchArgs};
+use crate::args::{Requirement, SearchArgs};
 use crate::plan;
 use dropline_archive::record_file::read_record;
 use dropline_failure::Failure;
