@@ -9,9 +9,15 @@ impl Outcome {
         match self.target {
             _ if self.one_way => self.queries,
             Some(target) => target.served,
-            None => [self.generator_lost, self.late, self.reply_truncated, self.reply_changed]
-                .into_iter()
-                .fold(self.forwarded, u64::saturating_add),
+            None => [
+                self.generator_lost,
+                self.late,
+                self.reply_truncated,
+                self.reply_extended,
+                self.reply_changed,
+            ]
+            .into_iter()
+            .fold(self.forwarded, u64::saturating_add),
         }
     }
 

@@ -516,3 +516,12 @@ fn a_count_query_to_a_target_is_no_other_programs_packet() {
     let found = account(&one_way, &grown);
     assert_eq!((at(&found), codes(&found)), (vec![("no_listener", 40), ("unexplained", 10)], vec![]));
 }
+
+#[test]
+fn a_reply_that_came_back_otherwise_is_no_other_programs_packet() {
+    // Of 1000 packets 40 met nobody and 960 were answered: 50 late, and 30 shorter, 30 longer and 30 with other bytes.
+    let kinds =
+        Outcome { late: 50, reply_truncated: 30, reply_extended: 30, reply_changed: 30, ..echo(1000, 820) };
+    let found = account(&kinds, &beside(1000, 960, 0, 40, Stack { no_ports: 40, ..Stack::default() }));
+    assert_eq!((found.lost_at["no_listener"], codes(&found)), (40, vec![]));
+}
