@@ -101,6 +101,50 @@ fn no_verb_sends_a_packet_where_a_rule_lets_routers_pass_it_on_to_another_host()
 }
 
 #[test]
+fn a_measurement_whose_packets_leave_beside_the_way_ends_at_once_with_exit_code_3_and_no_other_follows() {
+    let Some(lab) = built_or_skipped(Pair::new()) else { return };
+    let Some(stranger) = built_or_skipped(Namespace::new("stranger")) else { return };
+    connect(
+        End { namespace: &lab.target, device: "out", address: Some("10.9.3.1/24") },
+        End { namespace: &stranger, device: "in", address: Some("10.9.3.2/24") },
+    )
+    .unwrap();
+    let bench = Bench::new();
+    let _service = service(&lab.target, "10.9.0.2:9060", false);
+    let target = "udp://10.9.0.2:9060";
+    let route =
+        |does| lab.target.ip(&["route", does, "10.9.0.1/32", "via", "10.9.3.2", "dev", "out"]).unwrap();
+    for (file, words) in [
+        ("trial.jsonl", &["trial", target, "--load=1kpps", "--duration=60s"][..]),
+        ("search.jsonl", &["search", target, "--max-load=2kpps", "--budget=60s", "--goal=50%,duration=5s"]),
+    ] {
+        let before = left(&lab.client);
+        let words = [words, &["-o", file]].concat();
+        let output = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+                while left(&lab.client) < before + 1_000 && std::time::Instant::now() < until {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                }
+                route("add");
+            });
+            lab.client.run(|| bench.command(&words).output()).unwrap().unwrap()
+        });
+        let (said, errors) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(3), "{words:?}: {said} {errors}");
+        let words_of = format!("left by interface out of network namespace {}", lab.target.name());
+        assert!(said.split_whitespace().collect::<Vec<_>>().join(" ").contains(&words_of), "{said} {errors}");
+        assert!(left(&lab.client) < before + 20_000, "{words:?}: it went on");
+        let record = std::fs::read_to_string(bench.path(file)).unwrap();
+        let trials: Vec<&str> =
+            record.lines().filter(|line| line.contains("\"intended_load_pps\"")).collect();
+        assert!(trials.last().unwrap().contains("left_elsewhere"), "{record}");
+        route("del");
+    }
+}
+
+#[test]
 fn no_packet_is_sent_where_the_system_has_nothing_left_to_look_for_such_a_rule_with() {
     let Some(lab) = built_or_skipped(Pair::new()) else { return };
     let here = lab.client.run(|| std::net::UdpSocket::bind("127.0.0.1:9060")).unwrap().unwrap();

@@ -18,7 +18,13 @@ pub fn consent(address: SocketAddr) -> Result<(), Failure> {
 
 /// Why no packet goes to a target, with what to do.
 pub fn refused(target: &str, why: &NoLeash) -> Failure {
-    Failure::environment(format!("refused: {target}: {why}")).advice(match why {
+    let said = format!("refused: {target}: {why}");
+    // What was measured before is kept, and is not the target's doing.
+    let failure = match why {
+        NoLeash::LeftElsewhere { .. } => Failure::not_valid(said),
+        _ => Failure::environment(said),
+    };
+    failure.advice(match why {
         NoLeash::Unseen { .. } => {
             "no load is sent where nobody can tell who gets it; run this as root: to look into a network \
              namespace takes CAP_SYS_ADMIN and CAP_SYS_PTRACE"
@@ -35,6 +41,9 @@ pub fn refused(target: &str, why: &NoLeash) -> Failure {
         ),
         NoLeash::LedAway { .. } => "no load is sent to a host that did not consent, and no copy of it; remove that rule \
               (nft list ruleset or iptables-save shows it), or measure in a network namespace without it"
+            .into(),
+        NoLeash::LeftElsewhere { .. } => "no load is sent to a host that did not consent; find what leads packets there \
+              ( ip rule,  ip route,  nft list ruleset,  tc filter show  have it), take it away, and begin again"
             .into(),
         NoLeash::Diverted { by, .. } => mended(by),
         _ => "no load is sent to a host that did not consent; run dropline on that host, against its own \
@@ -67,8 +76,13 @@ fn mended(by: &Detour) -> String {
         Detour::Neighbour { .. } => {
             "delete that entry ( ip neigh  shows it): the kernel then asks again who has the address"
         }
-        Detour::Rule => {
-            "take the rule away ( ip rule  shows it), or measure in a network namespace without it"
+        Detour::Rule { .. } => {
+            "take the rule or the route away ( ip rule  and  ip route show table all  have them), or measure in a network \
+             namespace without it"
+        }
+        Detour::Taken { .. } => {
+            "take that interface away, or let it take no more than what is for its own address ( ip link set NAME type \
+             macvlan mode bridge )"
         }
         _ => {
             "name the address that it leads to, or run dropline in a control group without that program ( bpftool cgroup tree  \

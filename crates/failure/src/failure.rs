@@ -18,6 +18,8 @@ pub enum Kind {
     /// Refused, or broken by the environment: consent, privilege, missing part, a program that died.
     /// Exit code 4.
     Environment,
+    /// What was measured is not valid, and nothing that is would follow: it was our own side, or the way. Exit code 3.
+    NotValid,
     /// The user stopped it; what was measured is kept. Exit code 130.
     Interrupted,
 }
@@ -31,6 +33,11 @@ impl Failure {
     /// The environment refused or broke.
     pub fn environment(what: impl fmt::Display) -> Self {
         Self::new(Kind::Environment, what)
+    }
+
+    /// What was measured is not valid, and no other measurement is made.
+    pub fn not_valid(what: impl fmt::Display) -> Self {
+        Self::new(Kind::NotValid, what)
     }
 
     /// The system did not start a thread.
@@ -65,6 +72,7 @@ impl Failure {
         match self.kind {
             Kind::Usage => 2,
             Kind::Environment => 4,
+            Kind::NotValid => 3,
             Kind::Interrupted => 130,
         }
     }

@@ -29,6 +29,8 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         DelaysDoubted { delay_p90_ns, lateness_p90_ns }
         LinkDown { interface }
         RuleAppeared { rule }
+        LeftElsewhere { packets, interface }
+        PacketTooLong { packet_bytes, mtu, interface }
         TargetUnreachable { error, at_ns, refused, reports }
         Outage { at_ns, for_ns, missing, offered, outages }
         ClockStepped { steps, largest_ns }

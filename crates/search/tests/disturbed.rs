@@ -137,7 +137,8 @@ fn a_search_that_gets_no_clean_trial_ends_and_says_that_it_was_the_generator() {
 }
 
 /// Doubts that a program may have of the trial that it performed, after which `trial` says that it is not valid.
-const SAID: [&str; 4] = ["generator_limited", "generator_lost", "loss_doubted", "rule_appeared"];
+const SAID: [&str; 5] =
+    ["generator_limited", "generator_lost", "loss_doubted", "rule_appeared", "left_elsewhere"];
 
 /// A search whose trials a program performs; of each it says, or does not say, that it is spoilt.
 fn performed(algorithm: &str, capacity: f64, is_spoilt: impl Fn(u64) -> Option<Caveat>) -> Ended {

@@ -156,6 +156,10 @@ pub fn failure(why: &UdpError) -> Failure {
         UdpError::Closed { target, .. } => failure.advice(format!(
             "nothing listens there. Start your service, or measure ours:  dropline serve --listen {target}"
         )),
+        UdpError::NoAnswer { target, others: 1.., from: Some(_), .. } => failure.advice(format!(
+            "what came is not an echo, and it came from another socket than the one that was asked: such a service is \
+             measured by what comes to its socket, udp://{target}?reply=none"
+        )),
         UdpError::NoAnswer { target, others: 1.., .. } => failure.advice(format!(
             "which reply is to which packet is told by the first 16 bytes of a packet: a service that sends them back \
              and then what it likes is udp://{target}?reply=any; one whose answers begin otherwise is measured by what \

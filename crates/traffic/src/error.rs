@@ -1,8 +1,12 @@
 //! Why a trial could not be performed, or a target not be started.
 
+mod no_leash;
+
+pub use no_leash::{Detour, NoLeash};
+
 use dropline_trial::time_of;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Why a trial could not be performed. Loss is never one of these.
@@ -26,7 +30,7 @@ pub enum UdpError {
         sent: u64,
         /// What the target sent back instead: no packet's answer, as far as can be told.
         others: u64,
-        /// Where an answer came from that no socket hears which asked the target alone.
+        /// Where an answer came from, or these others, that no socket hears which asked the target alone.
         from: Option<SocketAddr>,
         /// How long an answer was waited for after the last of them.
         waited: Duration,
@@ -93,12 +97,14 @@ pub enum UdpError {
         source: io::Error,
     },
     /// The packets are longer than the way to the target allows in one piece.
-    #[error("packets with {payload} B of payload are too long for the way to {target}")]
+    #[error("packets with {payload} B of payload are too long for the way to {target}{}", carries(link))]
     TooLong {
         /// Where packets were to go.
         target: SocketAddr,
         /// Bytes of UDP payload.
         payload: u32,
+        /// The interface of the way that carries least, and how many bytes, where that is known.
+        link: Option<(String, u32)>,
     },
     /// One socket sends in one direction only: more need a target that says so.
     #[error("a UDP target has one direction, not {0}")]
@@ -150,7 +156,7 @@ impl UdpError {
             | io::ErrorKind::NetworkUnreachable
             | io::ErrorKind::NetworkDown
             | io::ErrorKind::AddrNotAvailable => Self::Unreachable { target, source },
-            _ if is_too_long(&source) => Self::TooLong { target, payload },
+            _ if is_too_long(&source) => Self::TooLong { target, payload, link: None },
             _ => Self::System { doing: "moving packets", source },
         }
     }
@@ -195,121 +201,12 @@ fn is_too_long(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EMSGSIZE)
 }
 
-/// Why packets to a service cannot be kept on this machine.
-#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum NoLeash {
-    /// No namespace that packets to it would come to has the address.
-    #[error("{0} is not on this machine or in one of its network namespaces")]
-    Elsewhere(IpAddr),
-    /// They would leave by an interface behind which anything may be.
-    #[error(
-        "{address} is not on this machine or in one of its network namespaces: packets to it pass {interface}, \
-         which may lead anywhere"
-    )]
-    LeadsOff {
-        /// Where packets were to go.
-        address: IpAddr,
-        /// By its name.
-        interface: String,
-    },
-    /// This user may not look there.
-    #[error(
-        "whether {address} is in a network namespace of this machine cannot be seen: packets to it pass \
-         {interface}, and what is at its other end is hidden from this user"
-    )]
-    Unseen {
-        /// Where packets were to go.
-        address: IpAddr,
-        /// By its name.
-        interface: String,
-    },
-    /// A rule of a firewall on the way copies packets, or hands them on, past what could hold them, or sets the time to live
-    /// that holds them.
-    #[error(
-        "packets to {address} may not stay on this machine: a rule of a firewall that they, or their replies, may meet \
-         gives them, or copies of them, to another host, or lets routers pass them on ({rule})"
-    )]
-    LedAway {
-        /// Where packets were to go.
-        address: IpAddr,
-        /// What the rule does, and its chain.
-        rule: String,
-    },
-    /// A way leads them, as it stands now, past the namespace that has the address.
-    #[error("packets to {address} do not stay on this machine for certain: {by}")]
-    Diverted {
-        /// Where packets were to go.
-        address: IpAddr,
-        /// What leads them.
-        by: Detour,
-    },
-    /// The system had no thread, no file or no memory left to look with.
-    #[error("whether packets to {address} stay on this machine could not be found out: {why}")]
-    NotLooked {
-        /// Where packets were to go.
-        address: IpAddr,
-        /// In the system's words.
-        why: String,
-    },
-    /// The address is of this machine, but not of its loopback interface, where alone packets can be held.
-    #[error(
-        "{0} is an IPv6 address of this machine that loopback does not have: packets that are kept from leaving loopback do \
-         not reach it"
-    )]
-    Loose(IpAddr),
-}
-
-impl NoLeash {
-    /// The one that an error of holding a socket is of.
-    pub fn inside(error: &io::Error) -> Option<&Self> {
-        error.get_ref()?.downcast_ref()
-    }
-
-    /// What leads packets elsewhere, where that was seen.
-    pub(crate) fn leads(self) -> Option<String> {
-        match self {
-            Self::LedAway { rule, .. } => Some(rule),
-            Self::Diverted { by, .. } => Some(by.to_string()),
-            _ => None,
-        }
-    }
-}
-
-/// What leads packets elsewhere than to whoever has their address.
-#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Detour {
-    /// A router that is not where the address is.
-    #[error(
-        "their route goes by way of {0}, and the namespace that they are for does not have that address there"
-    )]
-    Gateway(IpAddr),
-    /// Another packet around each of them.
-    #[error("their route puts them into other packets (an encapsulation), and where those go is not known")]
-    Encapsulation,
-    /// IPsec.
-    #[error("a policy of IPsec for {0} may put them into other packets, and where those go is not known")]
-    Policy(String),
-    /// An entry in the table of neighbours.
-    #[error(
-        "the hardware address of their next hop {hop} is taken to be {hardware}, and no interface of the namespace that they \
-         are for has that"
-    )]
-    Neighbour {
-        /// Whose it is taken to be.
-        hop: IpAddr,
-        /// As it is written.
-        hardware: String,
-    },
-    /// A rule of routing for some of them.
-    #[error(
-        "a rule of routing for some ports, protocols or sources leads them, or replies to them, another way"
-    )]
-    Rule,
-    /// A program at a control group writes another address into what is connected.
-    #[error("a socket that is connected to it is led to {0} instead, by a program at a control group (eBPF)")]
-    Connected(SocketAddr),
+/// What a way carries, where that is known.
+fn carries(link: &Option<(String, u32)>) -> String {
+    let said = |(name, mtu): &(String, u32)| {
+        format!(": {name} carries {mtu} B in one piece, IP and UDP headers included")
+    };
+    link.as_ref().map(said).unwrap_or_default()
 }
 
 /// Why the embedded target could not be started.
@@ -364,7 +261,11 @@ fn packets_were(number: u64) -> String {
 /// What came of packets that nobody answered.
 fn what_came(others: u64, from: Option<SocketAddr>, waited: Duration) -> String {
     match (others, from) {
-        (_, Some(from)) => format!("none was answered from there: an answer comes from {from}"),
+        (0, Some(from)) => format!("none was answered from there: an answer comes from {from}"),
+        (1, Some(from)) => format!("1 reply came from {from}, but it is none of them"),
+        (_, Some(from)) => {
+            format!("{} replies came from {from}, but none of them is one of these packets", grouped(others))
+        }
         (0, None) => format!("none was answered within {}", time_of(waited.as_nanos() as u64)),
         (1, None) => "1 reply came, but it is none of them".into(),
         _ => format!("{} replies came, but none of them is one of these packets", grouped(others)),

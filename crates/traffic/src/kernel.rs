@@ -10,6 +10,7 @@ pub(crate) mod process;
 pub mod quota;
 pub mod reasons;
 mod redirects;
+mod routing;
 mod rules;
 pub(crate) mod seen;
 pub(crate) mod segment;

@@ -1,5 +1,6 @@
 //! Other programs' traffic, overheard.
 
 mod arrivals;
+pub(crate) mod beside;
 pub(crate) mod overheard;
 pub mod tap;

@@ -174,6 +174,48 @@ fn loopback_that_is_down_for_a_while_during_a_trial_is_said_and_is_nobodys_loss(
 }
 
 #[test]
+fn a_link_that_is_down_for_a_while_is_not_called_a_full_queue() {
+    let Some(pair) = dropline_lab::built_or_skipped(dropline_lab::Pair::new()) else { return };
+    let listen = SocketAddr::from((pair.target_address, 7007));
+    let responder =
+        pair.target.run(|| Responder { listen, ..Responder::default() }.start()).unwrap().unwrap();
+    let input = TrialInput { load: Rate::pps(1_000.0).unwrap(), duration: Duration::from_secs(2) };
+    let target = UdpTarget { address: responder.address(), reply: Reply::Echo };
+    // Each end is switched off: the other one's link is down then too.
+    for (namespace, device) in
+        [(&pair.target, dropline_lab::Pair::FAR), (&pair.client, dropline_lab::Pair::NEAR)]
+    {
+        let before = responder.counts().received;
+        let trial = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let until = Instant::now() + Duration::from_secs(10);
+                while responder.counts().received < before + 100 && Instant::now() < until {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                namespace.ip(&["link", "set", "dev", device, "down"]).unwrap();
+                std::thread::sleep(Duration::from_millis(400));
+                namespace.ip(&["link", "set", "dev", device, "up"]).unwrap();
+            });
+            let (profile, options) = (TrafficProfile::default(), MeasurerOptions::default());
+            let measure =
+                || UdpMeasurer::new(target, profile, options, 1, Arc::default(), None)?.measure(input);
+            pair.client.run(measure).unwrap().unwrap()
+        });
+        assert!(
+            trial.caveats.iter().any(|caveat| caveat.code() == "link_down"),
+            "{device}: {:?}",
+            trial.caveats
+        );
+        for caveat in &trial.caveats {
+            let words = caveat.to_string();
+            let is_false =
+                ["ENOBUFS", "queue of", "free a CPU", "find out why"].iter().any(|word| words.contains(word));
+            assert!(!is_false || caveat.code() == "loss_doubted", "{device}: {words} {:?}", trial.refused);
+        }
+    }
+}
+
+#[test]
 fn a_link_that_is_down_between_two_trials_is_waited_for() {
     let Some(namespace) = alone("lo-between") else { return };
     let switch = |to| namespace.ip(&["link", "set", "dev", "lo", to]).unwrap();

@@ -17,7 +17,8 @@ pub enum Caveat {
         intended: u64,
         /// Packets that left.
         offered: u64,
-        /// The system error with which most of the others were refused; `None` if they were not.
+        /// The system error with which most of the others were refused, or `link_down` where a link of the way was down
+        /// meanwhile and took them with it; `None` if they were not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
         /// The interface that they were to leave through, where they were refused.
@@ -88,6 +89,23 @@ pub enum Caveat {
     RuleAppeared {
         /// What it does, and its chain.
         rule: String,
+    },
+    /// Packets of the trial, or copies of them, left by an interface that is not on the way to the target or back: the trial
+    /// was ended for it.
+    LeftElsewhere {
+        /// How many were seen to.
+        packets: u64,
+        /// The interface that most of them left by, and its namespace.
+        interface: String,
+    },
+    /// The packets are longer than an interface on the way carries in one piece.
+    PacketTooLong {
+        /// Bytes of each packet, its IP header included.
+        packet_bytes: u32,
+        /// What the interface carries, in bytes.
+        mtu: u32,
+        /// The interface that carries least, and its namespace.
+        interface: String,
     },
     /// The target was there and then was not: it died, or the way to it ended. What the system refused for
     /// that was not offered.
@@ -375,7 +393,7 @@ pub enum Caveat {
 }
 
 /// Doubts that say that our own side, or the way, disturbed what was offered or counted.
-pub const DISTURBING: [&str; 7] = [
+pub const DISTURBING: [&str; 8] = [
     "generator_limited",
     "generator_lost",
     "generator_starved",
@@ -383,15 +401,17 @@ pub const DISTURBING: [&str; 7] = [
     "loss_doubted",
     "link_down",
     "rule_appeared",
+    "left_elsewhere",
 ];
 
 /// Doubts about a trial after which it says more about us, or the way, than about the target.
-pub const INVALIDATING: [&str; 7] = [
+pub const INVALIDATING: [&str; 8] = [
     "generator_limited",
     "generator_lost",
     "loss_doubted",
     "delays_doubted",
     "rule_appeared",
+    "left_elsewhere",
     "events_missing",
     "stamps_disagree",
 ];
@@ -447,6 +467,8 @@ impl Caveat {
             Self::DelaysDoubted { .. } => "delays_doubted",
             Self::LinkDown { .. } => "link_down",
             Self::RuleAppeared { .. } => "rule_appeared",
+            Self::LeftElsewhere { .. } => "left_elsewhere",
+            Self::PacketTooLong { .. } => "packet_too_long",
             Self::TargetUnreachable { .. } => "target_unreachable",
             Self::Outage { .. } => "outage",
             Self::ClockStepped { .. } => "clock_stepped",

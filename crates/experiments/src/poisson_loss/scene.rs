@@ -9,7 +9,7 @@ use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Priority of server and clients where they go before normal processes.
@@ -44,7 +44,9 @@ pub(super) fn perform(row: &Row, run: u32, fifo: bool, stop: &AtomicBool) -> Res
         seat: Seat { cpu: Some(clients_cpu), fifo: priority },
     };
     let running = crowd.start(&program).map_err(|why| failed("starting the clients", &why))?;
-    let gathered = running.gather(stop).map_err(|why| dropline_targets::udp::failure(&why))?;
+    let gathered = running
+        .gather(|| stop.load(Ordering::Relaxed))
+        .map_err(|why| dropline_targets::udp::failure(&why))?;
     if gathered.is_stopped() {
         return Err(Failure::interrupted());
     }

@@ -11,7 +11,6 @@ use std::io::{self, Read as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The program that is a client when it is started with these words and then those of a plan.
@@ -109,14 +108,14 @@ impl RunningClients {
         self.from_ns
     }
 
-    /// Waits for their end and adds up what they did. When the user wants to stop, they are asked to end at once.
+    /// Waits for their end and adds up what they did. When they are to stop, they are asked to end at once.
     ///
     /// # Errors
     /// If a client did not say what it did.
-    pub fn gather(mut self, stop: &AtomicBool) -> Result<ClosedLoopOutcome, UdpError> {
+    pub fn gather(mut self, are_to_stop: impl Fn() -> bool) -> Result<ClosedLoopOutcome, UdpError> {
         let mut stopped_ns = None;
         while monotonic_ns() < self.until_ns {
-            if stop.load(Ordering::Relaxed) {
+            if are_to_stop() {
                 stopped_ns = Some(monotonic_ns().saturating_sub(self.from_ns));
                 self.children.iter().for_each(ask_to_end);
                 break;
@@ -191,7 +190,7 @@ mod tests {
     fn clients_that_were_stopped_before_they_could_listen_for_it_did_nothing() {
         let ended = |script: &str| {
             let program = ClientProgram { path: "/bin/sh".into(), words: vec!["-c".into(), script.into()] };
-            crowd().start(&program).unwrap().gather(&AtomicBool::new(true))
+            crowd().start(&program).unwrap().gather(|| true)
         };
         let gathered = ended("exec sleep 60").unwrap();
         assert_eq!((gathered.is_stopped(), gathered.offered()), (true, 0));

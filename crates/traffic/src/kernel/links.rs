@@ -18,10 +18,14 @@ pub struct Link {
     pub on: bool,
     /// Switched on, and what it leads to is there.
     pub up: bool,
+    /// Bytes of the longest IP packet that it carries in one piece; 0 where that is not told.
+    pub mtu: u32,
     /// The interface it belongs to: a bridge.
     pub master: Option<u32>,
     /// What it is, in the words of `ip link`; empty for one of hardware.
     pub kind: String,
+    /// What it takes of that which arrives at the interface below it, beside what is for its own address.
+    pub takes: Takes,
     /// The interface below it or at its other end.
     pub other: Option<u32>,
     /// The namespace of that one, as numbered here; `None` if it is this one.
@@ -40,6 +44,43 @@ pub struct Link {
     pub transmit_drops: u64,
     /// Packets with another host's hardware address.
     pub other_host: u64,
+}
+
+/// What an interface on top of another (macvlan, macvtap) takes of that which arrives there for other addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Takes {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// All (passthru).
+    All,
+    /// Copies of what these hardware addresses sent (source).
+    From(Vec<Vec<u8>>),
+}
+
+impl Takes {
+    /// As the settings of an interface of that kind say; the mode is their attribute 1, the list 5.
+    fn read(settings: &[u8]) -> Self {
+        const PASSTHRU: u32 = 8;
+        const SOURCE: u32 = 16;
+        match Attributes::find(settings, 0, 1).and_then(|mode| word(mode, 0)) {
+            Some(PASSTHRU) => Self::All,
+            Some(SOURCE) => {
+                let listed = Attributes::find(settings, 0, 5).unwrap_or_default();
+                Self::From(Attributes::behind(listed, 0).map(|(_, address)| address.to_vec()).collect())
+            }
+            _ => Self::Nothing,
+        }
+    }
+
+    /// Whether that is anything of what this hardware address sends.
+    pub(crate) fn takes_of(&self, hardware: &[u8]) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::All => true,
+            Self::From(listed) => listed.iter().any(|address| address == hardware),
+        }
+    }
 }
 
 /// What a queueing discipline dropped, and where it stands.
@@ -73,6 +114,10 @@ pub struct Route {
     pub gateway: Option<IpAddr>,
     /// Whether packets are put into others on it, whose way is another.
     pub encapsulated: bool,
+    /// The table that it is of.
+    pub table: Option<u32>,
+    /// Bytes of the longest packet that it carries in one piece, where that is known of it.
+    pub mtu: Option<u32>,
 }
 
 /// Packets whose way is asked for. What is not told of them (no port is 0) is met by no rule that tells packets by it.
@@ -83,6 +128,18 @@ pub(crate) struct Flow {
     pub(crate) to: SocketAddr,
     /// The interface that their socket is bound to.
     pub(crate) through: Option<u32>,
+    /// The mark and the type of service that they have.
+    pub(crate) mark: u32,
+    pub(crate) service: u8,
+    /// Whose socket it is; `None`: ours.
+    pub(crate) user: Option<u32>,
+}
+
+impl Flow {
+    /// Plain packets of ours.
+    pub(crate) fn plain(from: Option<SocketAddr>, to: SocketAddr, through: Option<u32>) -> Self {
+        Self { from, to, through, mark: 0, service: 0, user: None }
+    }
 }
 
 /// A next hop, as the table of neighbours has it.
@@ -146,11 +203,15 @@ pub(crate) fn qdiscs(netlink: &mut Netlink) -> io::Result<Vec<Qdisc>> {
 
 /// The way of UDP packets.
 pub(crate) fn route(netlink: &mut Netlink, flow: &Flow) -> io::Result<Option<Route>> {
+    /// rtnetlink.h: the answer has the table in which the route was found.
+    const TELL_THE_TABLE: u32 = 0x1000;
     let (family, to) = written(flow.to.ip());
     let from = flow.from.map(|from| written(from.ip()).1);
     let bits = |address: &[u8]| (address.len() * 8) as u8;
     let mut fixed = [0; 12];
     (fixed[0], fixed[1], fixed[2]) = (family, bits(&to), from.as_deref().map_or(0, bits));
+    fixed[3] = flow.service;
+    fixed[8..].copy_from_slice(&TELL_THE_TABLE.to_ne_bytes());
     let ports = [(28, flow.from.map_or(0, |from| from.port())), (29, flow.to.port())];
     let mut request = Request::one(GET_ROUTE, &fixed).with(1, &to).with(27, &[libc::IPPROTO_UDP as u8]);
     for (kind, port) in ports.into_iter().filter(|(_, port)| *port != 0) {
@@ -159,8 +220,11 @@ pub(crate) fn route(netlink: &mut Netlink, flow: &Flow) -> io::Result<Option<Rou
     if let Some(from) = from {
         request = request.with(2, &from);
     }
-    if let Some(through) = flow.through {
-        request = request.with(4, &through.to_ne_bytes());
+    let numbers = [(4, flow.through), (16, Some(flow.mark).filter(|&mark| mark != 0)), (25, flow.user)];
+    for (kind, number) in numbers {
+        if let Some(number) = number {
+            request = request.with(kind, &number.to_ne_bytes());
+        }
     }
     let mut route = None;
     netlink.ask(&request, |message| route = Route::read(message))?;
@@ -228,9 +292,15 @@ impl Link {
             match kind {
                 1 => link.hardware = value.to_vec(),
                 3 => link.name = text(value),
+                4 => link.mtu = word(value, 0).unwrap_or(0),
                 5 => link.other = word(value, 0),
                 10 => link.master = word(value, 0),
-                18 => link.kind = Attributes::find(value, 0, 1).map(text).unwrap_or_default(),
+                18 => {
+                    link.kind = Attributes::find(value, 0, 1).map(text).unwrap_or_default();
+                    if ["macvlan", "macvtap"].contains(&link.kind.as_str()) {
+                        link.takes = Attributes::find(value, 0, 2).map(Takes::read).unwrap_or_default();
+                    }
+                }
                 // The statistics: 64 bits each.
                 23 => {
                     let count = |at: usize| double(value, 8 * at).unwrap_or(0);
@@ -312,6 +382,8 @@ impl Route {
             // One of the other version of IP stands behind the number of its family.
             gateway: attribute(5).or_else(|| attribute(18)?.get(2..)).and_then(address),
             encapsulated: attribute(21).or(attribute(22)).is_some(),
+            table: attribute(15).and_then(|value| word(value, 0)),
+            mtu: attribute(8).and_then(|metrics| word(Attributes::find(metrics, 0, 2)?, 0)),
         })
     }
 }
@@ -345,7 +417,7 @@ pub(crate) fn written(address: IpAddr) -> (u8, Vec<u8>) {
     }
 }
 
-fn address(value: &[u8]) -> Option<IpAddr> {
+pub(crate) fn address(value: &[u8]) -> Option<IpAddr> {
     if let Ok(octets) = <[u8; 4]>::try_from(value) {
         return Some(octets.into());
     }
@@ -362,7 +434,7 @@ mod tests {
         let links = links(&mut netlink).unwrap();
         let lo = links.iter().find(|link| link.name == "lo").unwrap();
         assert!(lo.stands_alone() && lo.up && !lo.program, "{lo:?}");
-        let flow = Flow { from: None, to: "127.0.0.1:0".parse().unwrap(), through: None };
+        let flow = Flow::plain(None, "127.0.0.1:0".parse().unwrap(), None);
         let to_itself = route(&mut netlink, &flow).unwrap().unwrap();
         assert_eq!((to_itself.local, to_itself.through, to_itself.gateway), (true, Some(lo.index), None));
         let nobody = neighbour(&mut netlink, lo.index, "127.0.0.9".parse().unwrap());

@@ -1,6 +1,6 @@
 //! Who can get a packet that no router passes on: the stations of a segment.
 
-use super::links::{Link, Neighbour};
+use super::links::{Flow, Link, Neighbour, Route};
 use super::path;
 use super::view::View;
 use crate::error::Detour;
@@ -32,8 +32,13 @@ impl From<io::Error> for Gap {
 }
 
 /// The namespace that has `address` and gets what leaves `here` by interface `through` for that address, or for the `gateway`
-/// towards it: a number that its files share.
-pub(crate) fn holder(here: View, through: u32, address: IpAddr, gateway: Option<IpAddr>) -> Result<u64, Gap> {
+/// towards it.
+pub(crate) fn holder(
+    here: View,
+    through: u32,
+    address: IpAddr,
+    gateway: Option<IpAddr>,
+) -> Result<Passed, Gap> {
     let mut views = vec![here];
     path::add_all_others(&mut views)?;
     let mut segment = Segment::of(views);
@@ -44,10 +49,13 @@ pub(crate) fn holder(here: View, through: u32, address: IpAddr, gateway: Option<
         }
     }
     let mut found = Err(Gap::Nobody);
-    for (at, entrance) in stations.into_iter().filter(|&(at, _)| at != 0) {
+    for &(at, entrance) in stations.iter().filter(|&&(at, _)| at != 0) {
         if segment.views[at].route(address).is_some_and(|route| route.local) {
             found = match segment.detour(through, gateway.unwrap_or(address), gateway, (at, entrance))? {
-                None => return Ok(segment.views[at].id),
+                None => {
+                    let taken = segment.taken_from(through, at);
+                    return taken.map_or_else(|| Ok(segment.passed(at, entrance, &stations)), Err);
+                }
                 Some(detour) => Err(Gap::Diverted(detour)),
             };
         }
@@ -55,16 +63,91 @@ pub(crate) fn holder(here: View, through: u32, address: IpAddr, gateway: Option<
     found
 }
 
+/// What packets to an address may pass that no router passes on, and replies to them.
+#[derive(Debug)]
+pub(crate) struct Passed {
+    /// The namespaces; the first is where packets leave.
+    pub(crate) views: Vec<View>,
+    /// Of each, the interfaces.
+    pub(crate) interfaces: Vec<BTreeSet<u32>>,
+    /// Those of them by which packets come in for whoever has the interface.
+    pub(crate) ends: Vec<BTreeSet<u32>>,
+    /// Which of them has the address, and the interface that they come in by.
+    pub(crate) holder: (usize, u32),
+}
+
+impl Passed {
+    /// The interface `loopback` alone.
+    pub(crate) fn loopback(here: View, loopback: u32) -> Self {
+        Self {
+            views: vec![here],
+            interfaces: vec![[loopback].into()],
+            ends: vec![BTreeSet::new()],
+            holder: (0, loopback),
+        }
+    }
+
+    /// What carries least of the way to an address, in words, and how many bytes in one piece.
+    pub(crate) fn carries_least(&mut self, address: IpAddr) -> Option<(String, u32)> {
+        let each = self.views.iter_mut().zip(&self.interfaces).enumerate();
+        let least = each.filter_map(|(at, (view, interfaces))| {
+            view.carries_least(interfaces, Some(address).filter(|_| at == 0))
+        });
+        least.min_by_key(|(_, mtu)| *mtu)
+    }
+
+    /// What leads replies of a flow to where nothing of the way is, by their type of service alone or by all else, as `kinds`
+    /// say.
+    ///
+    /// # Errors
+    /// If it could not be looked at.
+    pub(crate) fn replies_led_elsewhere(
+        &mut self,
+        flow: &Flow,
+        kinds: &[bool],
+    ) -> io::Result<Option<String>> {
+        let (at, _) = self.holder;
+        if at == 0 {
+            return Ok(None);
+        }
+        // What is no station's own, as where a host answers for another, is the near end's.
+        let (before, [far, behind @ ..]) = self.views.split_at_mut(at) else { return Ok(None) };
+        let stations = std::cell::RefCell::new(before.iter_mut().skip(1).chain(behind).collect::<Vec<_>>());
+        let is_a_stations = |hop: IpAddr| {
+            stations.borrow_mut().iter_mut().any(|view| view.route(hop).is_some_and(|route| route.local))
+        };
+        let on_way = &self.interfaces[at];
+        let elsewhere = |route: &Route| {
+            !route.local
+                && (route.encapsulated
+                    || route.through.is_some_and(|through| !on_way.contains(&through))
+                    || route.gateway.is_some_and(is_a_stations))
+        };
+        for &by_service in kinds {
+            if let Some(led) = far.led_elsewhere(flow, by_service, elsewhere)? {
+                return Ok(Some(led));
+            }
+        }
+        Ok(None)
+    }
+}
+
 /// The namespaces of this machine and their interfaces; the first is where packets leave.
 struct Segment {
     views: Vec<View>,
     links: Vec<Vec<Link>>,
+    /// Interfaces that packets may pass.
+    passed: BTreeSet<(usize, u32)>,
+    /// Interfaces of it that others are on top of: what is for those arrives there first.
+    below: BTreeSet<(usize, u32)>,
+    /// Interfaces that take what is for others.
+    takers: Vec<(usize, Link)>,
 }
 
 impl Segment {
     fn of(mut views: Vec<View>) -> Self {
         let links = views.iter_mut().map(|view| view.links().unwrap_or_default()).collect();
-        Self { views, links }
+        Self { views, links, passed: BTreeSet::new(), below: BTreeSet::new(), takers: Vec::new() }
     }
 
     fn link(&self, at: usize, index: u32) -> Option<&Link> {
@@ -96,24 +179,79 @@ impl Segment {
         Ok(known.filter(others).map(|known| Detour::Neighbour { hop, hardware: known.hardware_text() }))
     }
 
+    /// Who takes what is sent to the station that has the address, or what it replies, and is another, or a program that may be
+    /// a machine of its own (macvtap).
+    fn taken_from(&mut self, through: u32, holder: usize) -> Option<Gap> {
+        let of_replies = self.above(0, through).into_iter().filter(|(_, link)| {
+            self.links[holder].iter().any(|replying| link.takes.takes_of(&replying.hardware))
+        });
+        let replies: Vec<_> = of_replies.collect();
+        let own = |of: &usize, link: &Link| *of == 0 && link.index == through;
+        let out = self.takers.iter().filter(|(of, link)| *of != holder && !own(of, link));
+        let taps = self.takers.iter().filter(|(_, link)| link.kind == "macvtap");
+        let (of, link) = out.chain(taps).chain(&replies).next()?;
+        let (interface, namespace) = (link.name.clone(), self.views[*of].name.clone());
+        Some(Gap::Diverted(Detour::Taken { interface, namespace }))
+    }
+
+    /// What is passed where that station has the address.
+    fn passed(self, holder: usize, entrance: u32, stations: &BTreeSet<(usize, u32)>) -> Passed {
+        let Self { views, passed, below, .. } = self;
+        let ends: BTreeSet<_> = stations.difference(&below).copied().collect();
+        let of = |all: &BTreeSet<(usize, u32)>, at: usize| -> BTreeSet<u32> {
+            all.iter().filter(|(of, _)| *of == at).map(|(_, index)| *index).collect()
+        };
+        let (views_of, holder_of) = (Vec::new(), (0, entrance));
+        let mut found =
+            Passed { views: views_of, interfaces: Vec::new(), ends: Vec::new(), holder: holder_of };
+        for (at, view) in views.into_iter().enumerate() {
+            let interfaces = of(&passed, at);
+            if at == holder {
+                found.holder.0 = found.views.len();
+            }
+            if !interfaces.is_empty() {
+                found.views.push(view);
+                found.interfaces.push(interfaces);
+                found.ends.push(of(&ends, at));
+            }
+        }
+        found
+    }
+
     /// The namespaces that a packet may get to which leaves the first by `through`, each with the interface that it comes in
-    /// by. A pair of interfaces has two ends, a bridge as many as its ports; whatever else is on the way may lead anywhere.
+    /// by. A pair of interfaces has two ends, a bridge as many as its ports, and on top of each may be others (macvlan,
+    /// ipvlan); whatever else is on the way may lead anywhere.
     fn stations(&mut self, through: u32) -> Result<BTreeSet<(usize, u32)>, Gap> {
-        let (mut stations, mut seen) = (BTreeSet::new(), BTreeSet::new());
+        let mut stations = BTreeSet::new();
+        let sent_by = self.link(0, through).map(|link| link.hardware.clone()).unwrap_or_default();
         let mut exits = vec![(0, through)];
         while let Some((at, index)) = exits.pop() {
-            if !seen.insert((at, index)) {
+            if !self.passed.insert((at, index)) {
                 continue;
             }
             let link = self.link(at, index).cloned().ok_or_else(|| Gap::Unseen(format!("number {index}")))?;
             match link.kind.as_str() {
                 "bridge" => exits.extend(self.ports(at, index)),
+                // What leaves by it is gone.
+                "dummy" => stations.extend(self.on_top(at, index, &sent_by)),
+                "macvlan" | "ipvlan" => {
+                    let (below, lower) = self.other_end(at, &link).ok_or(Gap::Unseen(link.name))?;
+                    stations.extend(self.on_top(below, lower.index, &sent_by));
+                    exits.push((below, lower.index));
+                }
                 "veth" => {
                     let (to, far) = self.other_end(at, &link).ok_or(Gap::Unseen(link.name))?;
+                    stations.extend(self.on_top(to, far.index, &sent_by));
                     stations.insert((to, far.master.unwrap_or(far.index)));
+                    self.passed.insert((to, far.index));
                     match far.master.and_then(|master| self.link(to, master)) {
                         None => {}
-                        Some(bridge) if bridge.kind == "bridge" => exits.extend(self.ports(to, bridge.index)),
+                        Some(bridge) if bridge.kind == "bridge" => {
+                            let bridge = bridge.index;
+                            exits.extend(self.ports(to, bridge));
+                            stations.extend(self.on_top(to, bridge, &sent_by));
+                            self.passed.insert((to, bridge));
+                        }
                         Some(other) => return Err(Gap::LeadsOff(other.name.clone())),
                     }
                 }
@@ -121,6 +259,35 @@ impl Segment {
             }
         }
         Ok(stations)
+    }
+
+    /// The interfaces on top of one, each with its namespace: what arrives there for their addresses is theirs, and of some
+    /// (passthru, source) what that hardware address sent to others too.
+    fn on_top(&mut self, at: usize, below: u32, sent_by: &[u8]) -> BTreeSet<(usize, u32)> {
+        let mut found = BTreeSet::new();
+        for (of, link) in self.above(at, below) {
+            // Where a program reads what such an interface takes (macvtap), nothing of this segment is for it.
+            if link.kind.ends_with("vlan") {
+                found.insert((of, link.index));
+                self.passed.insert((of, link.index));
+                self.below.insert((at, below));
+            }
+            if link.takes.takes_of(sent_by) {
+                self.takers.push((of, link));
+            }
+        }
+        found
+    }
+
+    fn above(&mut self, at: usize, below: u32) -> Vec<(usize, Link)> {
+        let kinds = ["macvlan", "macvtap", "ipvlan", "ipvtap"];
+        let all =
+            self.links.iter().enumerate().flat_map(|(of, links)| links.iter().map(move |link| (of, link)));
+        let is_one = |link: &Link| link.other == Some(below) && kinds.contains(&link.kind.as_str());
+        let one: Vec<_> = all.filter(|(_, link)| is_one(link)).map(|(of, link)| (of, link.clone())).collect();
+        one.into_iter()
+            .filter(|(of, link)| self.other_end(*of, link).is_some_and(|(to, _)| to == at))
+            .collect()
     }
 
     fn other_end(&mut self, at: usize, link: &Link) -> Option<(usize, Link)> {

@@ -4,11 +4,12 @@ use super::addresses;
 use super::links::{self, Flow, Link, Neighbour, Qdisc, Route, Side};
 use super::netlink::{Attributes, Netlink, Request, word};
 use super::redirects;
+use super::routing;
 use super::rules;
 use super::seen::seen;
 use super::tables::{Tables, Version};
 use dropline_account::Stack;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -46,6 +47,8 @@ impl Elsewhere {
 pub(crate) struct View {
     /// The number of its file: the same namespace has the same.
     pub(crate) id: u64,
+    /// What a person knows it by.
+    pub(crate) name: String,
     /// The namespace itself; `None` if only its tables may be read.
     file: Option<File>,
     netlink: Option<Netlink>,
@@ -82,7 +85,8 @@ impl View {
     /// If this user may not enter it, or it is none.
     pub(crate) fn of_file(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
-        inside(&file, Self::here)?
+        let view = inside(&file, Self::here)??;
+        Ok(Self { name: named(path), ..view })
     }
 
     /// The tables of a process's namespace, `/proc/…/net`: all that a user may read who may not enter it.
@@ -98,6 +102,7 @@ impl View {
         let open = |name: &str| File::open(net.join(name)).ok();
         Self {
             id,
+            name: "this network namespace".into(),
             file: None,
             netlink: None,
             filter: None,
@@ -148,6 +153,19 @@ impl View {
         Some(links)
     }
 
+    /// What carries least of the route to an address and of these interfaces, in words, and how many bytes in one piece.
+    pub(crate) fn carries_least(
+        &mut self,
+        interfaces: &BTreeSet<u32>,
+        to: Option<IpAddr>,
+    ) -> Option<(String, u32)> {
+        let of_route = to.and_then(|to| Some((format!("the route to {to}"), self.route(to)?.mtu?)));
+        let links = self.links()?;
+        let own = links.into_iter().filter(|link| interfaces.contains(&link.index) && link.mtu > 0);
+        let named = own.map(|link| (format!("interface {} of {}", link.name, self.name), link.mtu));
+        named.chain(of_route).min_by_key(|(_, mtu)| *mtu)
+    }
+
     /// Its queueing disciplines; `None` if they are not to be seen.
     pub(crate) fn qdiscs(&mut self) -> Option<Vec<Qdisc>> {
         links::qdiscs(self.netlink.as_mut()?).ok()
@@ -160,8 +178,16 @@ impl View {
 
     /// The same of a socket that is bound to an interface.
     pub(crate) fn route_by(&mut self, through: Option<u32>, address: IpAddr) -> Option<Route> {
-        let flow = Flow { from: None, to: SocketAddr::new(address, 0), through };
+        let flow = Flow::plain(None, SocketAddr::new(address, 0), through);
         links::route(self.netlink.as_mut()?, &flow).ok()?
+    }
+
+    /// The way of packets of a flow; `None` if this user may not see, or there is none.
+    ///
+    /// # Errors
+    /// If it could not be looked at.
+    pub(crate) fn route_of(&mut self, flow: &Flow) -> io::Result<Option<Route>> {
+        self.netlink.as_mut().map_or(Ok(None), |netlink| routing::leading(links::route(netlink, flow)))
     }
 
     /// The name of the interface through which packets to an address leave.
@@ -199,6 +225,24 @@ impl View {
         links::namespace_number(self.netlink.as_mut()?, u32::try_from(file).ok()?)
     }
 
+    /// Where a rule of routing or a route leads some of the packets of a flow that leave here, in words, where that is
+    /// `elsewhere`; with `by_service`, by their type of service alone.
+    ///
+    /// # Errors
+    /// If it could not be looked at.
+    pub(crate) fn led_elsewhere(
+        &mut self,
+        flow: &Flow,
+        by_service: bool,
+        elsewhere: impl Fn(&Route) -> bool,
+    ) -> io::Result<Option<String>> {
+        let Some(netlink) = self.netlink.as_mut() else { return Ok(None) };
+        match by_service {
+            true => routing::led_elsewhere_by_service(netlink, &self.name, flow, elsewhere),
+            false => routing::led_elsewhere(netlink, &self.name, flow, elsewhere),
+        }
+    }
+
     /// Chains of its firewall; `None` if they may not be seen.
     pub(crate) fn chains(&mut self) -> Option<Chains> {
         Chains::find(self.filter.as_mut()?)
@@ -219,6 +263,19 @@ impl View {
             return Ok(found);
         }
         seen(self.inside(rules::leading_away_in_older_tables))?.transpose().map(Option::flatten)
+    }
+}
+
+/// The namespace that a file stands for, in words: one of `ip netns`, or a process's.
+fn named(file: &Path) -> String {
+    let last =
+        |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    match file.strip_prefix("/proc") {
+        Ok(of) => {
+            let process = of.iter().next().map(Path::new).map(last).unwrap_or_default();
+            format!("the network namespace of process {process}")
+        }
+        Err(_) => format!("network namespace {}", last(file)),
     }
 }
 

@@ -11,6 +11,8 @@ pub(crate) struct TrialState<'a> {
     epoch: Instant,
     pub(crate) stamps: &'a Stamps,
     pub(crate) stop: &'a AtomicBool,
+    /// Set where packets leave beside their way: the trial is ended as if the user had.
+    astray: Option<&'a AtomicBool>,
     pub(crate) progress: Option<&'a Progress>,
     /// How far each sender is.
     senders: Vec<Cell>,
@@ -61,6 +63,7 @@ impl<'a> TrialState<'a> {
             epoch,
             stamps,
             stop,
+            astray: None,
             progress,
             senders: (0..senders).map(|_| Cell::default()).collect(),
             sending: AtomicUsize::new(senders),
@@ -70,6 +73,11 @@ impl<'a> TrialState<'a> {
             held: AtomicU64::new(0),
             step,
         }
+    }
+
+    /// Ends it as soon as this is set.
+    pub(crate) fn until(self, astray: &'a AtomicBool) -> Self {
+        Self { astray: Some(astray), ..self }
     }
 
     /// Now, in ns after the start; 0 before it.
@@ -125,9 +133,9 @@ impl<'a> TrialState<'a> {
         self.halted.load(Ordering::Relaxed)
     }
 
-    /// Whether the user wants to stop.
+    /// Whether the user wants to stop, or packets leave beside their way.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed) || self.astray.is_some_and(|astray| astray.load(Ordering::Relaxed))
     }
 
     pub(crate) fn halt(&self) {

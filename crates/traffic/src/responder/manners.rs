@@ -18,7 +18,8 @@ const AGAIN: u32 = 4;
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
 /// Datagrams, and sources of such, remembered; each makes one that had its place be forgotten.
 const PLACES: usize = 1024;
-/// Answers to other bytes than a trial's that a source has until it was silent for as long as is remembered.
+/// Answers to other bytes than a trial's that a source has until one was refused it, and it was silent then for as long as is
+/// remembered.
 ///
 /// With [`HARMED`] and those to packets that are repeated, a circle has fewer than a hundred packets: each answer
 /// causes one.
@@ -38,8 +39,8 @@ pub(crate) struct Manners {
     datagrams: Vec<Place>,
     /// Those that sent something again.
     again: Vec<Place>,
-    /// How often sources of other bytes were answered, and when they last sent such.
-    others: HashMap<IpAddr, (u32, Duration)>,
+    /// Sources of other bytes.
+    others: HashMap<IpAddr, Source>,
     /// Packets that came to harm and may still be answered.
     harmed: u32,
 }
@@ -49,6 +50,14 @@ pub(crate) struct Manners {
 struct Place {
     hash: u64,
     times: u32,
+    last: Duration,
+}
+
+/// How often a source of other bytes was answered, whether it was not since, and when it last sent such.
+#[derive(Clone, Copy, Debug, Default)]
+struct Source {
+    answered: u32,
+    was_refused: bool,
     last: Duration,
 }
 
@@ -96,7 +105,7 @@ impl Manners {
     fn is_in_budget(&mut self, source: IpAddr, now: Duration) -> bool {
         let is_old = |last: Duration| now.saturating_sub(last) > FORGOTTEN_AFTER;
         if self.others.len() >= SOURCES {
-            self.others.retain(|_, (_, last)| !is_old(*last));
+            self.others.retain(|_, source| !is_old(source.last));
         }
         // A host with IPv6 has a network of 64 bits for itself.
         let owner = match source.to_canonical() {
@@ -106,13 +115,14 @@ impl Manners {
         if self.others.len() >= SOURCES && !self.others.contains_key(&owner) {
             return false;
         }
-        let (answered, last) = self.others.entry(owner).or_default();
-        if is_old(*last) {
-            *answered = 0;
+        let source = self.others.entry(owner).or_default();
+        if source.was_refused && is_old(source.last) {
+            *source = Source::default();
         }
-        *last = now;
-        let admitted = *answered < OTHERS;
-        *answered += u32::from(admitted);
+        source.last = now;
+        let admitted = source.answered < OTHERS;
+        source.answered += u32::from(admitted);
+        source.was_refused |= !admitted;
         admitted
     }
 }
@@ -188,6 +198,23 @@ mod tests {
             assert_eq!(answered("10.0.0.1:5000", now), 0, "however slow it is");
         }
         assert_eq!(answered("10.0.0.1:5000", 111_000), OTHERS as usize, "after a silence");
+    }
+
+    #[test]
+    fn a_circle_that_is_slower_than_what_is_remembered_ends_and_who_asks_again_is_answered_anew() {
+        for (apart, changes) in [(11_000, 0), (11_000, 1), (60_000, 0), (3_600_000, 1)] {
+            let mut manners = Manners::new(at("127.0.0.1:7007"));
+            let mut is_answered = |number: u64| {
+                let bytes = (number * changes).to_be_bytes();
+                manners.admit_other(at("10.0.0.1:5000"), &bytes, ms(number * apart))
+            };
+            // Each packet but the first is made of an answer: without one there is no further one.
+            let packets = (0..1000).take_while(|&number| is_answered(number)).count() as u64;
+            assert_eq!(packets, u64::from(OTHERS), "{apart} ms apart");
+            // Who sends another although nothing was answered is in no circle.
+            let more = (packets + 1..1000).take_while(|&number| is_answered(number)).count();
+            assert_eq!(more, OTHERS as usize, "{apart} ms apart");
+        }
     }
 
     #[test]

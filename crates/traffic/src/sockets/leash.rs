@@ -6,15 +6,16 @@
 
 use super::whereabouts::{Way, unencapsulated};
 use crate::error::{Detour, NoLeash};
-use crate::kernel::links::{self, Flow};
-use crate::kernel::netlink::Netlink;
-use crate::kernel::seen::seen;
+use crate::kernel::links::{Flow, Route};
+use crate::kernel::segment::Passed;
 use crate::kernel::socket_table::{self, AtSocket};
 use socket2::SockRef;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::num::NonZeroU32;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a socket is held that sends to a service of this machine.
 #[derive(Clone, Debug)]
@@ -26,6 +27,10 @@ pub struct Leash {
     from: Option<IpAddr>,
     /// The next hop, where it is not the address itself.
     gateway: Option<IpAddr>,
+    /// What packets and replies may pass, where that was seen.
+    passed: Option<Arc<Mutex<Passed>>>,
+    /// Whether routes for types of service were asked for: they know no ports.
+    is_asked_by_service: Arc<AtomicBool>,
 }
 
 /// The loopback interface has this number in every namespace.
@@ -37,9 +42,10 @@ impl Leash {
     /// # Errors
     /// If packets to it cannot be kept on this machine.
     pub fn towards(address: IpAddr) -> Result<Self, NoLeash> {
-        let way = Way::to(address)?;
-        if let Some(interface) = way.interface.and_then(NonZeroU32::new) {
-            return Ok(Self { interface, from: None, gateway: way.gateway });
+        let Way { interface, gateway, passed, .. } = Way::to(address)?;
+        let passed = passed.map(|passed| Arc::new(Mutex::new(passed)));
+        if let Some(interface) = interface.and_then(NonZeroU32::new) {
+            return Ok(Self { interface, from: None, gateway, passed, is_asked_by_service: Arc::default() });
         }
         // What is bound to loopback reaches each own address of version 4, and of version 6 those that loopback has.
         let own = match address {
@@ -49,7 +55,8 @@ impl Leash {
             }
             IpAddr::V6(_) => return Err(NoLeash::Loose(address)),
         };
-        Ok(Self { interface: LOOPBACK, from: Some(own), gateway: None })
+        let (interface, gateway) = (LOOPBACK, None);
+        Ok(Self { interface, from: Some(own), gateway, passed, is_asked_by_service: Arc::default() })
     }
 
     /// Where a socket has to be bound that is to be held: `source`, unless any address would do.
@@ -79,19 +86,46 @@ impl Leash {
         if !is_meant(asked, led) {
             return diverted(Detour::Connected(led));
         }
-        let Some(mut netlink) = seen(Netlink::open(libc::NETLINK_ROUTE)).map_err(unknown)? else {
-            return Ok(());
-        };
-        let mut route = |flow| Ok(seen(links::route(&mut netlink, &flow)).map_err(unknown)?.flatten());
-        let out = route(Flow { from: Some(own), to: led, through: Some(self.interface.get()) })?;
-        unencapsulated(address, out)?;
-        if self.interface != LOOPBACK {
-            let as_any = out.is_some_and(|out| out.gateway.filter(|&to| to != address) == self.gateway);
-            return if as_any { Ok(()) } else { diverted(Detour::Rule) };
+        let led_by = |rule| Err(NoLeash::Diverted { address, by: Detour::Rule { rule: Some(rule) } });
+        let Some(passed) = &self.passed else { return Ok(()) };
+        let mut passed = passed.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_asked = self.is_asked_by_service.swap(true, Ordering::Relaxed);
+        let kinds = if is_asked { &[false][..] } else { &[false, true] };
+        let out = Flow::plain(Some(own), led, Some(self.interface.get()));
+        let back = Flow::plain(Some(led), own, None);
+        let here = &mut passed.views[0];
+        for flow in [Some(&out), Some(&back).filter(|_| self.interface == LOOPBACK)].into_iter().flatten() {
+            unencapsulated(address, here.route_of(flow).map_err(unknown)?)?;
+            for &by_service in kinds {
+                let elsewhere = |route: &Route| self.is_elsewhere(route, address);
+                if let Some(rule) = here.led_elsewhere(flow, by_service, elsewhere).map_err(unknown)? {
+                    return led_by(rule);
+                }
+            }
         }
-        let back = route(Flow { from: Some(led), to: own, through: None })?;
-        unencapsulated(address, back)?;
-        if back.is_none_or(|back| back.local) { Ok(()) } else { diverted(Detour::Rule) }
+        match passed.replies_led_elsewhere(&back, kinds).map_err(unknown)? {
+            Some(rule) => led_by(rule),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a route leads packets to an address otherwise than this.
+    fn is_elsewhere(&self, route: &Route, address: IpAddr) -> bool {
+        let is_this = route.through == Some(self.interface.get())
+            && (self.interface == LOOPBACK || route.gateway.filter(|&to| to != address) == self.gateway);
+        !route.local && !is_this
+    }
+
+    /// Whether packets of a socket that was held go where they did then, and replies come back.
+    ///
+    /// # Errors
+    /// If anything came since that leads them elsewhere.
+    pub(crate) fn still_holds(&self, socket: &UdpSocket) -> Result<(), NoLeash> {
+        // A program at a control group was asked when it was connected.
+        match ends(socket) {
+            Ok((_, led)) => self.follow(socket, led),
+            Err(_) => Ok(()),
+        }
     }
 
     /// The address that replies come from. A service that is bound to all addresses answers loopback's from loopback's.

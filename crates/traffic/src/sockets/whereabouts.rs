@@ -1,14 +1,14 @@
 //! Is the target on this machine? Without consent, traffic never leaves it.
 
 use crate::error::{Detour, NoLeash};
-use crate::kernel::links::Route;
+use crate::kernel::links::{Flow, Route};
 use crate::kernel::seen::seen;
 use crate::kernel::segment;
-use crate::kernel::segment::Gap;
+use crate::kernel::segment::{Gap, Passed};
 use crate::kernel::transforms::transforming;
 use crate::kernel::view::{View, process_in, tables_that_show};
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 /// Where packets to an address end.
@@ -45,6 +45,8 @@ pub(crate) struct Way {
     pub(crate) interface: Option<u32>,
     /// The next hop, where it is not the address itself.
     pub(crate) gateway: Option<IpAddr>,
+    /// What they may pass, where that was seen.
+    pub(crate) passed: Option<Passed>,
 }
 
 /// The loopback interface has this number in every namespace.
@@ -63,7 +65,7 @@ impl Way {
         untransformed(address, is_own)?;
         unencapsulated(address, route)?;
         if address.is_loopback() || address.is_unspecified() {
-            return Ok(Self { end: Whereabouts::Here, interface: Some(LOOPBACK), gateway: None });
+            return Ok(Self::here(Some(LOOPBACK), here));
         }
         if address.is_multicast() {
             return Err(elsewhere());
@@ -71,28 +73,59 @@ impl Way {
         let (mut here, route) = (here.ok_or_else(elsewhere)?, route.ok_or_else(elsewhere)?);
         if route.local {
             let interface = here.has_address(LOOPBACK, address).then_some(LOOPBACK);
-            return Ok(Self { end: Whereabouts::Here, interface, gateway: None });
+            return Ok(Self::here(interface, Some(here)));
         }
         let interface = route.through.ok_or_else(elsewhere)?;
         // What is bound to the interface has one of the routes over it, which may be another.
         let bound = here.route_by(Some(interface), address).ok_or_else(elsewhere)?;
         unencapsulated(address, Some(bound))?;
         let gateway = bound.gateway.filter(|&gateway| gateway != address);
-        let other =
-            |net| Self { end: Whereabouts::OtherNamespace { net }, interface: Some(interface), gateway };
+        let rule = rule_to_a_gateway(&mut here, interface, address)?;
+        let other = |net, passed| Self {
+            end: Whereabouts::OtherNamespace { net },
+            interface: Some(interface),
+            gateway,
+            passed,
+        };
         match segment::holder(here, interface, address, gateway) {
-            Ok(namespace) => Ok(other(process_in(namespace))),
+            Ok(passed) => {
+                let namespace = passed.views[passed.holder.0].id;
+                Ok(other(process_in(namespace), Some(passed)))
+            }
             Err(Gap::Nobody) => Err(elsewhere()),
             Err(Gap::LedAway(rule)) => Err(NoLeash::LedAway { address, rule }),
+            Err(Gap::Diverted(Detour::Gateway(_))) if rule.is_some() => {
+                Err(NoLeash::Diverted { address, by: Detour::Rule { rule } })
+            }
             Err(Gap::Diverted(by)) => Err(NoLeash::Diverted { address, by }),
             Err(Gap::NotLooked(why)) => Err(NoLeash::NotLooked { address, why }),
             Err(Gap::LeadsOff(interface)) => Err(NoLeash::LeadsOff { address, interface }),
             Err(Gap::Unseen(name)) => match tables_that_show(address, interface, gateway) {
-                Some(net) => Ok(other(Some(net))),
+                Some(net) => Ok(other(Some(net), None)),
                 None => Err(NoLeash::Unseen { address, interface: name }),
             },
         }
     }
+}
+
+impl Way {
+    /// To an address of this namespace: packets are held at loopback, whichever interface has it.
+    fn here(interface: Option<u32>, here: Option<View>) -> Self {
+        let passed = here.map(|here| Passed::loopback(here, LOOPBACK));
+        Self { end: Whereabouts::Here, interface, gateway: None, passed }
+    }
+}
+
+/// What leads packets to an address by way of a gateway, in words, where it is not the table of routes that all have.
+fn rule_to_a_gateway(here: &mut View, interface: u32, address: IpAddr) -> Result<Option<String>, NoLeash> {
+    const MAIN: u32 = 254;
+    let flow = Flow::plain(None, SocketAddr::new(address, 0), Some(interface));
+    let is_of_a_rule = |route: &Route| route.gateway.is_some() && route.table != Some(MAIN);
+    let led = match here.route_of(&flow) {
+        Ok(Some(route)) if is_of_a_rule(&route) => here.led_elsewhere(&flow, false, is_of_a_rule),
+        other => other.map(|_| None),
+    };
+    led.map_err(|why| NoLeash::NotLooked { address, why: why.to_string() })
 }
 
 /// No packets inside of others.

@@ -27,7 +27,36 @@ const NET_OFF: u32 = 0u32.wrapping_sub(0x10_0000);
 /// If the privilege lacks (`CAP_NET_RAW`), or there is no such interface.
 pub(crate) fn open_tap(interface: Option<&str>, port: u16, bytes: usize) -> io::Result<UdpSocket> {
     let number = interface.map_or(Ok(0), number_of)?;
-    // Protocol 0: nothing comes before the filter stands and it is bound.
+    let socket = unbound()?;
+    set_raw_option(socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)?;
+    only(&socket, &mut arriving_for(port))?;
+    set_receive_buffer(&socket, bytes)?;
+    stamp_packets(&socket)?;
+    bind(socket, number)
+}
+
+/// A socket that gets a copy of the head of each UDP datagram that begins as a trial's packet and has this `tag`, and passes
+/// the interface of this number: leaving by it, or, if `arriving`, coming in there for whoever has it. Nothing else costs more
+/// than a look of the kernel's.
+///
+/// # Errors
+/// If the privilege lacks (`CAP_NET_RAW`), or there is no such interface.
+pub(crate) fn open_tap_of_trial(interface: u32, tag: u32, arriving: bool) -> io::Result<UdpSocket> {
+    let socket = unbound()?;
+    only(&socket, &mut with_tag(tag, arriving))?;
+    bind(socket, interface as libc::c_int)
+}
+
+/// Lets the tap of a trial be that of another.
+///
+/// # Errors
+/// If the system does not allow it.
+pub(crate) fn tap_trial(tap: &UdpSocket, tag: u32, arriving: bool) -> io::Result<()> {
+    only(tap, &mut with_tag(tag, arriving))
+}
+
+/// A tap to which nothing comes before its filter stands and it is bound: its protocol is 0.
+fn unbound() -> io::Result<UdpSocket> {
     // SAFETY: makes a socket; the number is checked before it is owned.
     let socket = unsafe {
         libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0)
@@ -37,12 +66,12 @@ pub(crate) fn open_tap(interface: Option<&str>, port: u16, bytes: usize) -> io::
     }
     // SAFETY: a file descriptor that was just made and belongs to nobody else.
     let socket = unsafe { OwnedFd::from_raw_fd(socket) };
-    set_raw_option(socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)?;
     set_raw_option(socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_VNET_HDR, 1)?;
-    let socket = UdpSocket::from(socket);
-    only(&socket, port)?;
-    set_receive_buffer(&socket, bytes)?;
-    stamp_packets(&socket)?;
+    Ok(UdpSocket::from(socket))
+}
+
+/// Lets a tap get what passes an interface; 0 is any of this network namespace.
+fn bind(socket: UdpSocket, number: libc::c_int) -> io::Result<UdpSocket> {
     // SAFETY: a plain C structure for which all zeroes is a value.
     let mut address: libc::sockaddr_ll = unsafe { MaybeUninit::zeroed().assume_init() };
     address.sll_family = libc::AF_PACKET as u16;
@@ -66,19 +95,31 @@ fn number_of(interface: &str) -> io::Result<libc::c_int> {
     if number == 0 { Err(io::Error::last_os_error()) } else { Ok(number as libc::c_int) }
 }
 
+/// Instructions of a filter (linux/filter.h).
+const LOAD_WORD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+const LOAD_HALF: u32 = libc::BPF_LD | libc::BPF_H | libc::BPF_ABS;
+const LOAD_BYTE: u32 = libc::BPF_LD | libc::BPF_B | libc::BPF_ABS;
+const LOAD_WORD_BEHIND: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_IND;
+const LOAD_HALF_BEHIND: u32 = libc::BPF_LD | libc::BPF_H | libc::BPF_IND;
+const LOAD_LENGTH: u32 = libc::BPF_LDX | libc::BPF_B | libc::BPF_MSH;
+const IF_EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+const IF_ANY: u32 = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
+const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
+
+fn step(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
+    libc::sock_filter { code: code as u16, jt, jf, k }
+}
+
+/// Bytes from the IP header on.
+fn ip(at: u32) -> u32 {
+    NET_OFF.wrapping_add(at)
+}
+
 /// Lets pass what was sent to this host, over UDP, to this port. What still carries the tag of a virtual network
 /// comes once more, without it, from the interface of that network.
-fn only(socket: &UdpSocket, port: u16) -> io::Result<()> {
-    const LOAD_WORD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
-    const LOAD_HALF: u32 = libc::BPF_LD | libc::BPF_H | libc::BPF_ABS;
-    const LOAD_BYTE: u32 = libc::BPF_LD | libc::BPF_B | libc::BPF_ABS;
-    const IF_EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
-    const IF_ANY: u32 = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
-    const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
-    let step = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter { code: code as u16, jt, jf, k };
-    let ip = |at: u32| NET_OFF.wrapping_add(at);
+fn arriving_for(port: u16) -> [libc::sock_filter; 20] {
     let port = u32::from(port);
-    let mut program = [
+    [
         step(LOAD_WORD, 0, 0, AD_PACKET_TYPE),
         step(IF_EQUAL, 0, 16, 0), // PACKET_HOST
         step(LOAD_WORD, 0, 0, AD_VLAN_TAG_PRESENT),
@@ -91,8 +132,8 @@ fn only(socket: &UdpSocket, port: u16) -> io::Result<()> {
         step(IF_EQUAL, 0, 9, 17),
         step(LOAD_HALF, 0, 0, ip(6)),
         step(IF_ANY, 7, 0, 0x1FFF),
-        step(libc::BPF_LDX | libc::BPF_B | libc::BPF_MSH, 0, 0, ip(0)),
-        step(libc::BPF_LD | libc::BPF_H | libc::BPF_IND, 0, 0, ip(2)),
+        step(LOAD_LENGTH, 0, 0, ip(0)),
+        step(LOAD_HALF_BEHIND, 0, 0, ip(2)),
         step(IF_EQUAL, 5, 4, port),
         // IPv6 without further headers.
         step(LOAD_BYTE, 0, 0, ip(6)),
@@ -101,7 +142,48 @@ fn only(socket: &UdpSocket, port: u16) -> io::Result<()> {
         step(IF_EQUAL, 1, 0, port),
         step(RETURN, 0, 0, 0),
         step(RETURN, 0, 0, KEPT),
-    ];
+    ]
+}
+
+/// Lets pass what leaves, or what came in for this host, and is a trial's packet with this tag.
+fn with_tag(tag: u32, arriving: bool) -> [libc::sock_filter; 22] {
+    /// linux/if_packet.h: to this host, and leaving.
+    const HOST: u32 = 0;
+    const OUTGOING: u32 = 4;
+    /// How a trial's packet begins, and where its tag is, behind the header of UDP.
+    const BEGINS: u32 = 0xd701;
+    const PACKET: u32 = 8;
+    const TAG: u32 = 12;
+    [
+        step(LOAD_WORD, 0, 0, AD_PACKET_TYPE),
+        step(IF_EQUAL, 0, 18, if arriving { HOST } else { OUTGOING }),
+        step(LOAD_WORD, 0, 0, AD_PROTOCOL),
+        step(IF_EQUAL, 1, 0, 0x0800),
+        step(IF_EQUAL, 9, 15, 0x86DD),
+        // IPv4: UDP, not a later fragment.
+        step(LOAD_BYTE, 0, 0, ip(9)),
+        step(IF_EQUAL, 0, 13, 17),
+        step(LOAD_HALF, 0, 0, ip(6)),
+        step(IF_ANY, 11, 0, 0x1FFF),
+        step(LOAD_LENGTH, 0, 0, ip(0)),
+        step(LOAD_HALF_BEHIND, 0, 0, ip(PACKET)),
+        step(IF_EQUAL, 0, 8, BEGINS),
+        step(LOAD_WORD_BEHIND, 0, 0, ip(TAG)),
+        step(IF_EQUAL, 7, 6, tag),
+        // IPv6 without further headers.
+        step(LOAD_BYTE, 0, 0, ip(6)),
+        step(IF_EQUAL, 0, 4, 17),
+        step(LOAD_HALF, 0, 0, ip(40 + PACKET)),
+        step(IF_EQUAL, 0, 2, BEGINS),
+        step(LOAD_WORD, 0, 0, ip(40 + TAG)),
+        step(IF_EQUAL, 1, 0, tag),
+        step(RETURN, 0, 0, 0),
+        step(RETURN, 0, 0, KEPT),
+    ]
+}
+
+/// Gives a tap its filter.
+fn only(socket: &UdpSocket, program: &mut [libc::sock_filter]) -> io::Result<()> {
     let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
     // SAFETY: the kernel copies the program, of the length given, during the call.
     let answer = unsafe {

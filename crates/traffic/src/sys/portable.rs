@@ -306,6 +306,16 @@ pub(crate) fn open_tap(_: Option<&str>, _: u16, _: usize) -> io::Result<UdpSocke
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// As [`open_tap`].
+pub(crate) fn open_tap_of_trial(_: u32, _: u32, _: bool) -> io::Result<UdpSocket> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// There is no tap.
+pub(crate) fn tap_trial(_: &UdpSocket, _: u32, _: bool) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Nothing to ask for: a queue that drops silently is counted as loss.
 pub(crate) fn report_refusals(_: &UdpSocket) -> io::Result<()> {
     Ok(())

@@ -12,6 +12,7 @@ use crate::placement::affinity::Seat;
 use crate::sys::monotonic_ns;
 use crate::target::Reply;
 use dropline_trial::{ClosedLoop, PacketTimes, TargetActivity, Trial};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Who sends in a closed loop.
@@ -50,9 +51,11 @@ impl<'a> Clients<'a> {
         program: &ClientProgram,
         ledger: &mut Ledger,
         whose: Whose,
+        astray: &AtomicBool,
         trial: &mut Trial,
     ) -> Result<(Option<PacketTimes>, Option<TargetActivity>), UdpError> {
-        let Setup { target, profile, options, stop, progress } = self.setup;
+        let Setup { target, profile, options, progress, .. } = self.setup;
+        let are_to_stop = || self.setup.is_stopped() || astray.load(Ordering::Relaxed);
         let reply = match (target.reply, self.closed.waits) {
             (Reply::None, _) => ClientReply::None,
             (Reply::Echo | Reply::Any, false) => ClientReply::Counted,
@@ -73,7 +76,7 @@ impl<'a> Clients<'a> {
         let running = crowd.start(program).map_err(UdpError::system("starting the clients"))?;
         let epoch = Instant::now() + Duration::from_nanos(running.from_ns().saturating_sub(monotonic_ns()));
         let (gathered, watched) =
-            ledger.watch_while(progress.as_deref(), epoch, &|_| {}, || running.gather(stop));
+            ledger.watch_while(progress.as_deref(), epoch, &|_| {}, || running.gather(are_to_stop));
         let gathered = gathered?;
         if gathered.is_stopped() && gathered.offered() == 0 {
             return Err(UdpError::Interrupted);

@@ -4,7 +4,7 @@ use crate::kernel::view::View;
 use crate::receive::received::Received;
 use crate::send::sent::Sent;
 use dropline_stats::Histogram;
-use dropline_trial::{ArrivalFidelity, Caveat, Disturbance, Fidelity, Throttled, Trial, TrialInput};
+use dropline_trial::{ArrivalFidelity, Caveat, Disturbance, Fidelity, Packet, Throttled, Trial, TrialInput};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -52,6 +52,36 @@ pub(crate) fn doubt(
         trial.caveats.push(Caveat::ClockStepped { steps, largest_ns });
     }
 }
+
+/// Once it is known what the links did: what the system refused while one was down says nothing of queues.
+pub(crate) fn blame_a_link_that_was_down(trial: &mut Trial) {
+    let is_down = |caveat: &Caveat| matches!(caveat, Caveat::LinkDown { .. });
+    if !trial.caveats.iter().any(is_down) {
+        return;
+    }
+    for caveat in &mut trial.caveats {
+        if let Caveat::GeneratorLimited { error: Some(error), .. } = caveat
+            && OF_A_LINK.contains(&error.as_str())
+        {
+            *error = "link_down".into();
+        }
+    }
+}
+
+/// The doubt about packets that are longer than something on their way carries in one piece, by name and bytes.
+pub(crate) fn too_long(packet: Packet, target: IpAddr, carries: Option<(String, u32)>) -> Option<Caveat> {
+    let packet_bytes = ip_bytes(packet.payload_bytes(), target);
+    let (interface, mtu) = carries.filter(|(_, mtu)| packet_bytes > *mtu)?;
+    Some(Caveat::PacketTooLong { packet_bytes, mtu, interface })
+}
+
+/// Bytes of a packet with so much UDP payload, its IP header included.
+pub(crate) fn ip_bytes(payload: u32, target: IpAddr) -> u32 {
+    payload + 8 + if target.to_canonical().is_ipv6() { 40 } else { 20 }
+}
+
+/// What the system says of packets to a link that is down.
+const OF_A_LINK: [&str; 4] = ["ENOBUFS", "ENETDOWN", "ENETUNREACH", "EHOSTUNREACH"];
 
 /// The error with which the system refused half of the missing packets or more, beside the one that says that the target
 /// was gone.

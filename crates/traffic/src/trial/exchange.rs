@@ -27,6 +27,7 @@ use crate::sys::{ReceiveBatch, allowed_cpus, can_stamp_departures, receive_drops
 use dropline_stats::{Cut, Spacing};
 use dropline_trial::{Departed, PacketTimes, TargetActivity, TrialInput};
 use std::net::UdpSocket;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// What one measurer moves packets with: its sockets, and what its threads work with.
@@ -157,7 +158,7 @@ impl Exchange {
         ))
     }
 
-    /// Packets out, packets back; all threads have ended when this returns.
+    /// Packets out, packets back, until all are through or `astray` is set; all threads have ended when this returns.
     pub(crate) fn run(
         &mut self,
         setup: &Setup,
@@ -165,6 +166,7 @@ impl Exchange {
         input: TrialInput,
         seed: u64,
         whose: Whose,
+        astray: &AtomicBool,
     ) -> Result<Exchanged, UdpError> {
         let send = self.streams.prepare(setup.options.means.send, input.load.as_pps())?.means;
         self.stamps.forget(self.noted);
@@ -212,6 +214,7 @@ impl Exchange {
         let epoch = self.interruptions.as_ref().map_or(soon, |heard| heard.best_start(soon, input.load));
         let (progress, clock_step) = (setup.progress.as_deref(), setup.options.clock_step);
         let flight = TrialState::new(epoch, sending.len(), &self.stamps, &setup.stop, progress, clock_step);
+        let flight = flight.until(astray);
         let drain = echo.then_some(setup.profile.drain);
         let move_packets = || threads::run(sending, receiving, &self.placement, &flight, duration_ns, drain);
         let (moved, watched) =

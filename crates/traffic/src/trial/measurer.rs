@@ -1,14 +1,15 @@
 //! Trials on a UDP target.
 
 use super::clients::Clients;
-use super::doubts::doubt;
+use super::doubts::{blame_a_link_that_was_down, doubt, too_long};
 use super::exchange::{Exchange, Exchanged};
 use super::options::MeasurerOptions;
+use super::probe::probe;
 use super::reach::reach;
 use super::replies::Replies;
 use super::setup::Setup;
 use crate::closed_loop::client_processes::ClientProgram;
-use crate::error::UdpError;
+use crate::error::{NoLeash, UdpError};
 use crate::kernel::quota::Quotas;
 use crate::losses::evidence::Known;
 use crate::losses::led_away;
@@ -18,10 +19,12 @@ use crate::packet::received_set::ReceivedSet;
 use crate::progress::Progress;
 use crate::send::sent::Trains;
 use crate::target::{Reply, UdpTarget};
+use crate::watch::beside::{Beside, Left, Trials};
 use dropline_trial::{
     ArrivalFidelity, Caveat, ClosedLoop, Delay, Measurer, Observed, Pace, PacketTimes, Stamp, TargetActivity,
     TrafficProfile, Trial, TrialInput,
 };
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -48,6 +51,18 @@ pub struct UdpMeasurer {
     resent: u64,
     /// Whether a trial was performed.
     was_reached: bool,
+    /// Sees packets that leave beside their way.
+    beside: Beside,
+    /// By which interface packets of an earlier trial did.
+    left_by: Option<String>,
+}
+
+/// What moving a trial's packets found, beside what stands in the trial.
+struct Moved {
+    /// What the target did meanwhile.
+    watched: Option<TargetActivity>,
+    /// Of a schedule: how many packets had their turn, and which of them came back.
+    seen: Option<(u64, ReceivedSet)>,
 }
 
 /// So long a trial waits for a link that was there in the one before.
@@ -86,7 +101,10 @@ impl UdpMeasurer {
             several_targets,
             longest: setup.profile.drain.longest,
         };
+        let addresses = exchange.streams.targets().iter().map(|target| target.ip().to_canonical()).collect();
         Ok(Self {
+            beside: Beside::of(&addresses),
+            left_by: None,
             numbering: Numbering::from(first_trial, setup.profile.seed),
             exchange,
             ledger: Ledger::new(account),
@@ -117,15 +135,33 @@ impl UdpMeasurer {
     }
 
     /// Before the first trial: whether what every stream sends comes to the target, each by its own port. An answer takes
-    /// about `round_trip`. The clients of a closed loop have ports of their own, and are not asked for.
+    /// about `round_trip`; none where that is zero, for nobody asked yet. The clients of a closed loop have ports of their own,
+    /// and are not asked for.
+    ///
+    /// A target that answered, and falls silent as a whole, is no reason not to measure it: what it loses then is its loss.
     ///
     /// # Errors
     /// If what some of them send does not, or the user wants to stop.
-    pub fn reach(&self, round_trip: Duration) -> Result<(), UdpError> {
-        match self.setup.profile.arrival.pace() {
-            Pace::Closed(_) => Ok(()),
-            _ => reach(&self.setup, &self.exchange.streams, self.numbering.before_the_first(), round_trip),
+    pub fn reach(&mut self, round_trip: Duration) -> Result<(), UdpError> {
+        if let Pace::Closed(_) = self.setup.profile.arrival.pace() {
+            return Ok(());
         }
+        let has_answered = self.setup.is_answered() && !round_trip.is_zero();
+        match reach(&self.setup, &self.exchange.streams, self.numbering.before_the_first(), round_trip) {
+            // Whether it is these streams alone, or nobody, that it does not answer any more.
+            Err(silent @ UdpError::NoAnswer { .. }) if has_answered => {
+                match probe(self.setup.target, &self.setup.profile, &self.setup.stop) {
+                    Err(UdpError::NoAnswer { .. }) => {}
+                    Err(other) => return Err(other),
+                    Ok(_) => return Err(silent),
+                }
+            }
+            reached => reached?,
+        }
+        if has_answered {
+            self.replies.has_answered();
+        }
+        Ok(())
     }
 
     /// In words: how packets are sent and received, by whom, and why so.
@@ -159,11 +195,21 @@ impl Measurer for UdpMeasurer {
             progress.begin(whose.number);
         }
         let target = self.setup.target.address;
-        self.setup.still_stays().map_err(|why| UdpError::NoLeash { target, why })?;
-        let mut trial = self.perform_once_there(input, whose)?;
+        if let Some(interface) = self.left_by.clone() {
+            let why = NoLeash::LeftElsewhere { address: target.ip(), interface };
+            return Err(UdpError::NoLeash { target, why });
+        }
+        self.exchange.streams.still_stay().map_err(|why| UdpError::NoLeash { target, why })?;
+        let mut trial = self.perform_once_there(input, whose).map_err(|why| match why {
+            UdpError::TooLong { target, payload, .. } => {
+                let link = self.beside.carries_least(target.ip().to_canonical());
+                UdpError::TooLong { target, payload, link }
+            }
+            other => other,
+        })?;
         self.was_reached = true;
         // Where nothing is left to look with now, no rule was seen.
-        if let Err(why) = self.setup.still_stays()
+        if let Err(why) = self.exchange.streams.still_stay()
             && let Some(rule) = why.leads()
         {
             trial.caveats.push(Caveat::RuleAppeared { rule });
@@ -196,16 +242,20 @@ impl UdpMeasurer {
     fn perform(&mut self, input: TrialInput, whose: Whose) -> Result<Trial, UdpError> {
         let mut trial = Trial::new(whose.number, input, self.setup.profile.trial_seed(whose.number));
         let opening = self.ledger.open(self.exchange.socket(), whose, &self.setup.stop)?;
-        let (watched, seen) = match self.setup.profile.arrival.pace() {
-            Pace::Closed(closed) => (self.move_by_clients(closed, whose, &mut trial)?, None),
-            _ => {
-                let (watched, intended, seen) = self.move_by_schedule(whose, &mut trial)?;
-                (watched, Some((intended, seen)))
-            }
-        };
+        let (moved, left) = self.move_watched(whose, &mut trial);
+        let Moved { watched, seen } = moved?;
+        if let Some(left) = &left {
+            let interface = left.interface();
+            self.left_by = Some(interface.clone());
+            trial.caveats.push(Caveat::LeftElsewhere { packets: left.packets, interface });
+        }
+        let (packet, target) = (self.setup.profile.packet, self.setup.target.address.ip().to_canonical());
+        trial.caveats.extend(too_long(packet, target, self.beside.carries_least(target)));
         let mut closing = self.ledger.close(opening, self.exchange.socket(), whose, watched, &mut trial)?;
         if self.setup.is_answered() {
-            self.replies.check(&self.setup, &trial)?;
+            if left.is_none() {
+                self.replies.check(&self.setup, &trial)?;
+            }
             if trial.lost() > 0 {
                 self.ledger.ask(&mut closing, whose);
             }
@@ -217,6 +267,7 @@ impl UdpMeasurer {
                 let late = self.take_late(whose, &mut seen);
                 let known = Known { late, in_trains: self.trains.behind(), resent: self.resent };
                 self.ledger.account(closing, known, &mut trial);
+                blame_a_link_that_was_down(&mut trial);
                 // Of several targets, one may be gone and the others not.
                 if self.setup.is_answered() && self.setup.options.targets.count() == 1 {
                     led_away::find(&mut trial, intended, &seen, &self.exchange.spread);
@@ -228,31 +279,58 @@ impl UdpMeasurer {
         Ok(trial)
     }
 
-    /// The packets of a closed loop, and what the target did meanwhile.
+    /// Packets out and back, until any of them leaves beside the way; what did.
+    fn move_watched(&mut self, whose: Whose, trial: &mut Trial) -> (Result<Moved, UdpError>, Option<Left>) {
+        let is_closed = matches!(self.setup.profile.arrival.pace(), Pace::Closed(_));
+        // The clients of a closed loop have ports of their own.
+        let ports: BTreeSet<u16> = match is_closed {
+            true => BTreeSet::new(),
+            false => self.sources().iter().map(SocketAddr::port).collect(),
+        };
+        let targets = self.exchange.streams.targets();
+        let canonical = |target: &SocketAddr| SocketAddr::new(target.ip().to_canonical(), target.port());
+        let targets: BTreeSet<SocketAddr> = targets.iter().map(canonical).collect();
+        let trials = Trials { tag: whose.tag(), ports: &ports, targets: &targets };
+        let mut beside = std::mem::take(&mut self.beside);
+        let astray = AtomicBool::new(false);
+        let moved = beside.watch_while(&trials, &astray, || match self.setup.profile.arrival.pace() {
+            Pace::Closed(closed) => self.move_by_clients(closed, whose, &astray, trial),
+            _ => self.move_by_schedule(whose, &astray, trial),
+        });
+        self.beside = beside;
+        moved
+    }
+
+    /// The packets of a closed loop.
     fn move_by_clients(
         &mut self,
         closed: ClosedLoop,
         whose: Whose,
+        astray: &AtomicBool,
         trial: &mut Trial,
-    ) -> Result<Option<TargetActivity>, UdpError> {
+    ) -> Result<Moved, UdpError> {
         let program = self.clients.as_ref().ok_or(UdpError::NoClients)?;
         let clients = Clients::of(closed, &self.setup, &self.exchange);
-        let (packets, watched) = clients.run(program, &mut self.ledger, whose, trial)?;
+        let (packets, watched) = clients.run(program, &mut self.ledger, whose, astray, trial)?;
         self.packets = packets;
-        Ok(watched)
+        if !self.setup.is_stopped() {
+            trial.caveats.retain(|caveat| *caveat != Caveat::Interrupted);
+        }
+        Ok(Moved { watched, seen: None })
     }
 
-    /// The packets of a schedule; what the target did meanwhile, how many had their turn, and which of them came back.
+    /// The packets of a schedule.
     fn move_by_schedule(
         &mut self,
         whose: Whose,
+        astray: &AtomicBool,
         trial: &mut Trial,
-    ) -> Result<(Option<TargetActivity>, u64, ReceivedSet), UdpError> {
+    ) -> Result<Moved, UdpError> {
         let (input, seed, arrival) = (trial.input, trial.seed, &self.setup.profile.arrival);
         let drops = self.exchange.drops();
         let quotas = Quotas::of_this_process();
         let Exchanged { sent, mut received, packets, departed, arrived, watched } =
-            self.exchange.run(&self.setup, &mut self.ledger, input, seed, whose)?;
+            self.exchange.run(&self.setup, &mut self.ledger, input, seed, whose, astray)?;
         if let Some(stopped_ns) = sent.stopped_ns {
             trial.duration = Duration::from_nanos(stopped_ns.max(1)).min(input.duration);
         }
@@ -289,7 +367,7 @@ impl UdpMeasurer {
             let lost = now.iter().zip(&drops).map(|(now, then)| u64::from(now.wrapping_sub(*then))).sum();
             self.replies.count(self.setup.target.reply, &mut received, &sent.marks, lost, trial);
         }
-        Ok((watched, intended, received.seen))
+        Ok(Moved { watched, seen: Some((intended, received.seen)) })
     }
 
     /// Takes what came back after the drain; returns how many of this trial's packets were among it.

@@ -1,10 +1,12 @@
 //! Does the target answer, and how soon?
 
+use super::doubts::ip_bytes;
 use crate::error::{UdpError, nothing_as_none};
 use crate::losses::counting::Counting;
 use crate::packet::attribution::{Whose, salt};
 use crate::packet::frame::Head;
 use crate::sockets::connection::{connect, listening_beside};
+use crate::sockets::whereabouts::Way;
 use crate::sys::{Exit, ReceiveBatch, SendBatch, report_refusals, wait_readable};
 use crate::target::{Reply, UdpTarget};
 use dropline_payload::{Message, Tags, Verdict};
@@ -50,7 +52,7 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
     let begun = Instant::now();
     let patience = PATIENCE.max(profile.drain.longest);
     for index in 0..PROBES {
-        let meaning = |error| UdpError::of_socket(error, target.address, index + 1, payload);
+        let meaning = |error| with_link(UdpError::of_socket(error, target.address, index + 1, payload));
         let packet = Message::Packet { tag: whose.tag(), index, reply_wanted: true };
         batch.clear();
         batch.push(packet.header(), None);
@@ -69,24 +71,73 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
         None => {
             let (target, sent, others) = (target.address, sent.len() as u64, hearing.others);
             let waited = begun.elapsed();
-            let from = if others == 0 { answers_from(target, whose, payload) } else { None };
+            let beside = if others == 0 { answers_beside(target, whose, payload) } else { None };
+            let (from, others) = match beside {
+                Some(Beside::Packet(from)) => (Some(from), 0),
+                Some(Beside::Others(from, others)) => (Some(from), others),
+                None => (None, others),
+            };
+            // What is longer than the way carries may be dropped on it without a word.
+            if let Some(link) = carries_less(target, payload).filter(|_| others == 0 && from.is_none()) {
+                return Err(UdpError::TooLong { target, payload, link: Some(link) });
+            }
             Err(UdpError::NoAnswer { target, sent, others, from, waited })
         }
     }
 }
 
-/// Where else the answer to a packet comes from, where one does: a second socket hears of every address.
-fn answers_from(target: SocketAddr, whose: Whose, payload: u32) -> Option<SocketAddr> {
+/// Says of packets that are too long what the way carries.
+fn with_link(why: UdpError) -> UdpError {
+    match why {
+        UdpError::TooLong { target, payload, .. } => {
+            UdpError::TooLong { target, payload, link: carries_less(target, payload) }
+        }
+        other => other,
+    }
+}
+
+/// What of the way to a target carries less in one piece than packets with so much payload have, and how many bytes.
+fn carries_less(target: SocketAddr, payload: u32) -> Option<(String, u32)> {
+    let address = target.ip().to_canonical();
+    let least = Way::to(address).ok()?.passed?.carries_least(address);
+    least.filter(|(_, mtu)| ip_bytes(payload, address) > *mtu)
+}
+
+/// What comes from elsewhere than from where a packet was sent.
+enum Beside {
+    /// That very packet.
+    Packet(SocketAddr),
+    /// So many other replies, the first from there.
+    Others(SocketAddr, u64),
+}
+
+/// What comes from elsewhere where a packet is sent, if anything does: a second socket hears of every address.
+fn answers_beside(target: SocketAddr, whose: Whose, payload: u32) -> Option<Beside> {
     let socket = connect(target, payload).ok()?;
     let hears = listening_beside(&socket).ok()?;
-    hears.set_read_timeout(Some(ANSWER_WITHIN)).ok()?;
     let packet = Message::Packet { tag: whose.tag(), index: PROBES, reply_wanted: true };
     let mut bytes = vec![0; payload as usize];
     let header = packet.header();
     bytes[..header.len()].copy_from_slice(&header);
     socket.send(&bytes).ok()?;
-    let (_, from) = hears.recv_from(&mut bytes).ok()?;
-    (from != target).then_some(from)
+    let until = Instant::now() + ANSWER_WITHIN;
+    let mut found: Option<(SocketAddr, u64)> = None;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        // No wait is as long as none, and none would be for ever.
+        hears.set_read_timeout(Some(left).filter(|left| !left.is_zero())).ok()?;
+        let heard = if left.is_zero() { None } else { hears.recv_from(&mut bytes).ok() };
+        match heard {
+            None => return found.map(|(from, others)| Beside::Others(from, others)),
+            Some((_, from)) if from == target => {}
+            Some((length, from)) => {
+                if matches!(whose.judge(&bytes[..length]), Verdict::Ours { index: PROBES }) {
+                    return Some(Beside::Packet(from));
+                }
+                found.get_or_insert((from, 0)).1 += 1;
+            }
+        }
+    }
 }
 
 /// What comes back.

@@ -65,6 +65,11 @@ impl Replies {
         }
     }
 
+    /// It answered what was asked before the first trial: silence is loss from now on.
+    pub(crate) fn has_answered(&mut self) {
+        self.has_answered = true;
+    }
+
     /// Of a target that never answered, a trial without a reply is no measurement.
     pub(crate) fn check(&mut self, setup: &Setup, trial: &Trial) -> Result<(), UdpError> {
         let otherwise = trial.replies_otherwise();

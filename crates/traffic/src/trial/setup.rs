@@ -1,14 +1,11 @@
 //! What a measurer was told once, for all its trials.
 
 use super::options::MeasurerOptions;
-use crate::error::{NoLeash, UdpError};
+use crate::error::UdpError;
 use crate::progress::Progress;
-use crate::sockets::whereabouts::Way;
 use crate::target::{Reply, UdpTarget};
 use dropline_trial::TrafficProfile;
-use std::collections::BTreeSet;
 use std::io;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -40,16 +37,6 @@ impl Setup {
             return Err(UdpError::Threads { threads: senders.max(receivers), streams });
         }
         Ok((senders, receivers))
-    }
-
-    /// Whether packets still stay on this machine, as when their sockets were opened.
-    ///
-    /// # Errors
-    /// If anything came since that may lead them elsewhere.
-    pub(crate) fn still_stays(&self) -> Result<(), NoLeash> {
-        let further = self.options.targets.addresses.iter().copied();
-        let all: BTreeSet<IpAddr> = further.chain([self.target.address.ip()]).collect();
-        all.into_iter().try_for_each(|address| Way::to(address).map(|_| ()))
     }
 
     /// What an error of a socket means, after so many packets left.

@@ -1,6 +1,6 @@
 //! The ways that a measurer's packets take: a socket a stream, and what leaves through it.
 
-use crate::error::UdpError;
+use crate::error::{NoLeash, UdpError};
 use crate::means::SendMeans;
 use crate::packet::frame::{Head, Link};
 use crate::send::lane::Lane;
@@ -12,6 +12,7 @@ use crate::sys::{
 };
 use dropline_payload::{HEADER_BYTES, filler};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
@@ -83,6 +84,30 @@ impl StreamSockets {
         Ok(streams)
     }
 
+    /// Whether packets still stay on this machine, as when their sockets were opened.
+    ///
+    /// # Errors
+    /// If anything came since that may lead them, or replies, elsewhere.
+    pub(crate) fn still_stay(&self) -> Result<(), NoLeash> {
+        /// Sockets that are asked for again at most: each was when it was opened.
+        const MOST: usize = 256;
+        let mut leashes = BTreeMap::new();
+        let apart = self.sockets.len().div_ceil(MOST).max(1);
+        for (target, socket) in self.targets.iter().zip(&self.sockets).step_by(apart) {
+            let leash = match leashes.entry(target.ip()) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(Leash::towards(target.ip())?),
+            };
+            leash.still_holds(socket)?;
+        }
+        Ok(())
+    }
+
+    /// Where the packets of each stream go.
+    pub(crate) fn targets(&self) -> &[SocketAddr] {
+        &self.targets
+    }
+
     /// Where the packets of a stream go.
     pub(crate) fn target(&self, stream: usize) -> SocketAddr {
         self.targets[stream]
@@ -121,7 +146,10 @@ impl StreamSockets {
         let link = link_to(first.ip().to_canonical())?;
         let ours = link.ethernet.ok_or_else(|| io::Error::other("packets to this target leave by an interface that is not Ethernet (loopback, a tunnel): leave --send to auto"))?;
         if self.payload + 28 > link.mtu as usize {
-            return Err(io::Error::other("the packets are longer than the interface takes"));
+            let (packet, mtu) = (self.payload + 28, link.mtu);
+            return Err(io::Error::other(format!(
+                "packets of {packet} B, IP header included, are longer than the {mtu} B that the interface takes"
+            )));
         }
         let theirs = neighbour(&link)?;
         let filler = filler(self.payload.saturating_sub(HEADER_BYTES));

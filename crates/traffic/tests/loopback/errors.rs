@@ -51,6 +51,28 @@ fn an_answer_from_another_socket_is_named_with_its_address_and_is_no_silence() {
 }
 
 #[test]
+fn what_another_socket_sends_is_called_an_answer_only_where_it_is_the_packet() {
+    let other = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let from = other.local_addr().unwrap();
+    for (replies, says) in [(1, "1 reply came from"), (3, "3 replies came from")] {
+        let other = other.try_clone().unwrap();
+        let target = OddTarget::start(move |_, _, bytes, source| {
+            for number in 0..replies {
+                // As long as what was sent, and what was sent with another header.
+                let mut reply = if number == 0 { vec![b'!'; bytes.len()] } else { bytes.to_vec() };
+                reply[4 + number] ^= 0x55;
+                let _ = other.send_to(&reply, source);
+            }
+        });
+        let refused = probe(echo(target.address), &profile(), &AtomicBool::new(false)).unwrap_err();
+        let UdpError::NoAnswer { from: found, others, .. } = refused else { panic!("{refused}") };
+        assert_eq!((found, others), (Some(from), replies as u64));
+        assert!(refused.to_string().contains(&format!("{says} {from}")), "{refused}");
+        assert!(!refused.to_string().contains("an answer comes from"), "{refused}");
+    }
+}
+
+#[test]
 fn a_slow_answer_to_an_earlier_probe_is_an_answer() {
     let slow = OddTarget::start(|socket, _, bytes, source| {
         std::thread::sleep(Duration::from_millis(250));
@@ -77,6 +99,29 @@ fn a_target_that_never_answers_is_an_error_and_one_that_stops_answering_loses() 
         Ok((vec![measurer.measure(input(1_000.0, 100))?, measurer.measure(input(1_000.0, 100))?], ()))
     });
     assert_eq!((trials[0].lost(), trials[1].lost()), (50, 100));
+}
+
+#[test]
+fn a_target_that_answers_every_question_and_then_nothing_has_trials_with_their_places() {
+    // Silent from the first packet of the trial on, and from the first that a stream asks.
+    for answers in [5 + 1, 5] {
+        let (trials, ()) = undisturbed(|| {
+            let falls_silent = OddTarget::start(move |socket, number, bytes, source| {
+                if number < answers {
+                    socket.send_to(bytes, source).unwrap();
+                }
+            });
+            let target = echo(falls_silent.address);
+            let asked = probe(target, &profile(), &AtomicBool::new(false))?;
+            let mut measurer = measurer(target, profile())?;
+            measurer.reach(Duration::from_nanos(asked.round_trip_ns.unwrap()))?;
+            Ok((vec![measurer.measure(input(1_000.0, 100))?, measurer.measure(input(1_000.0, 100))?], ()))
+        });
+        for trial in trials {
+            assert_eq!((trial.offered, trial.forwarded, trial.lost()), (100, 0, 100), "{answers}");
+            assert_eq!(trial.lost_at.as_ref().unwrap().values().sum::<u64>(), 100, "{answers}");
+        }
+    }
 }
 
 #[test]

@@ -93,6 +93,20 @@ impl fmt::Display for Caveat {
                 "a rule that leads packets elsewhere came during the trial ({rule}): packets, or copies of them, may have gone \
                  to another host, and what was lost too; take it away and measure again"
             ),
+            Self::LeftElsewhere { packets, interface } => write!(
+                f,
+                "not valid as a judgement of the target: {} of the trial, or copies, left by {interface}, which is not on the way \
+                 to the target or back, so the trial was ended, and no other is made while packets leave there; a rule, a \
+                 route or a filter that came during the trial leads them ( ip rule,  ip route,  nft list ruleset,  tc filter \
+                 show  have it): take it away and measure again",
+                number_of(*packets, "packet")
+            ),
+            Self::PacketTooLong { packet_bytes, mtu, interface } => write!(
+                f,
+                "packets of {packet_bytes} B, IP header included, are longer than the {mtu} B that {interface} carries in one \
+                 piece: they go in fragments, each of which can be lost, or are dropped there; send shorter packets, or raise \
+                 its mtu ( ip link set mtu )"
+            ),
             Self::TargetUnreachable { error, at_ns, refused, reports } => write!(
                 f,
                 "{:.1} s after the start the target, or the way to it, was gone ({error}): {}",
@@ -367,6 +381,13 @@ fn refused(error: &str, interface: Option<&str>) -> (String, String) {
                     "tc -s qdisc show{device} has its rate and its limit: raise them, take it away, or lower the load, before \
                      judging the target"
                 ),
+            )
+        }
+        "link_down" => {
+            let of = interface.map_or("a link of the way".into(), |name| format!("the link of interface {name}"));
+            (
+                format!("{of} was down for a while, and what was to leave then was refused"),
+                "see to the link and measure again".into(),
             )
         }
         "EPERM" => (

@@ -117,7 +117,8 @@ impl Trial {
     pub fn is_mostly_starved(&self) -> bool {
         let is_whole =
             self.intended.is_none_or(|intended| self.offered >= intended) && self.generator_lost == 0;
-        let of_the_way = |caveat: &Caveat| ["link_down", "rule_appeared"].contains(&caveat.code());
+        let of_the_way =
+            |caveat: &Caveat| ["link_down", "rule_appeared", "left_elsewhere"].contains(&caveat.code());
         let displaced = self.disturbance.unwrap_or_default().displaced;
         is_whole
             && self.starved_target().is_some()
@@ -129,7 +130,8 @@ impl Trial {
     /// in a lump; others kept the CPUs busy, from us or from the target; a link on the way was down; a rule led some streams
     /// elsewhere; or the trial tells nothing.
     pub fn lost_by_us(&self) -> u64 {
-        let is_of_a_rule = |caveat: &Caveat| matches!(caveat, Caveat::RuleAppeared { .. });
+        let is_of_a_rule =
+            |caveat: &Caveat| matches!(caveat, Caveat::RuleAppeared { .. } | Caveat::LeftElsewhere { .. });
         if self.tells_nothing() || self.caveats.iter().any(is_of_a_rule) {
             return self.lost();
         }
@@ -328,6 +330,14 @@ mod tests {
         assert_eq!((away.lost_by_target(), at("no_listener").lost_by_target()), (10, 635));
         assert_eq!(away.doubted_loss(), Some(Caveat::LossDoubted { lost: 635, ours: 625 }));
         assert!(!away.target_exceeds(Ratio::new(0.01).unwrap()));
+    }
+
+    #[test]
+    fn nothing_that_was_lost_is_the_targets_where_packets_left_elsewhere() {
+        let left = Caveat::LeftElsewhere { packets: 1, interface: "away".into() };
+        let trial = Trial { caveats: vec![left], ..trial(100, 0, 0) };
+        assert!(trial.is_invalid() && trial.is_void_at(Ratio::ZERO));
+        assert_eq!(trial.lost_by_us(), 100);
     }
 
     #[test]

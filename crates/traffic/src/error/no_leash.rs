@@ -1,0 +1,152 @@
+//! Why packets to a service cannot be kept on this machine, and what leads them elsewhere.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+/// Why packets to a service cannot be kept on this machine.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoLeash {
+    /// No namespace that packets to it would come to has the address.
+    #[error("{0} is not on this machine or in one of its network namespaces")]
+    Elsewhere(IpAddr),
+    /// They would leave by an interface behind which anything may be.
+    #[error(
+        "{address} is not on this machine or in one of its network namespaces: packets to it pass {interface}, \
+         which may lead anywhere"
+    )]
+    LeadsOff {
+        /// Where packets were to go.
+        address: IpAddr,
+        /// By its name.
+        interface: String,
+    },
+    /// This user may not look there.
+    #[error(
+        "whether {address} is in a network namespace of this machine cannot be seen: packets to it pass \
+         {interface}, and what is at its other end is hidden from this user"
+    )]
+    Unseen {
+        /// Where packets were to go.
+        address: IpAddr,
+        /// By its name.
+        interface: String,
+    },
+    /// A rule of a firewall on the way copies packets, or hands them on, past what could hold them, or sets the time to live
+    /// that holds them.
+    #[error(
+        "packets to {address} may not stay on this machine: a rule of a firewall that they, or their replies, may meet \
+         gives them, or copies of them, to another host, or lets routers pass them on ({rule})"
+    )]
+    LedAway {
+        /// Where packets were to go.
+        address: IpAddr,
+        /// What the rule does, and its chain.
+        rule: String,
+    },
+    /// Packets of the trial before left by an interface that is not on the way.
+    #[error(
+        "packets of the trial before, or copies of them, left by {interface}, which is not on the way to {address} or back"
+    )]
+    LeftElsewhere {
+        /// Where packets were to go.
+        address: IpAddr,
+        /// By its name, and that of its namespace.
+        interface: String,
+    },
+    /// A way leads them, as it stands now, past the namespace that has the address.
+    #[error("packets to {address} do not stay on this machine for certain: {by}")]
+    Diverted {
+        /// Where packets were to go.
+        address: IpAddr,
+        /// What leads them.
+        by: Detour,
+    },
+    /// The system had no thread, no file or no memory left to look with.
+    #[error("whether packets to {address} stay on this machine could not be found out: {why}")]
+    NotLooked {
+        /// Where packets were to go.
+        address: IpAddr,
+        /// In the system's words.
+        why: String,
+    },
+    /// The address is of this machine, but not of its loopback interface, where alone packets can be held.
+    #[error(
+        "{0} is an IPv6 address of this machine that loopback does not have: packets that are kept from leaving loopback do \
+         not reach it"
+    )]
+    Loose(IpAddr),
+}
+
+impl NoLeash {
+    /// The one that an error of holding a socket is of.
+    pub fn inside(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
+
+    /// What leads packets elsewhere, where that was seen.
+    pub(crate) fn leads(self) -> Option<String> {
+        match self {
+            Self::LedAway { rule, .. } => Some(rule),
+            Self::Diverted { by, .. } => Some(by.to_string()),
+            _ => None,
+        }
+    }
+}
+
+/// What leads packets elsewhere than to whoever has their address.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Detour {
+    /// A router that is not where the address is.
+    #[error(
+        "their route goes by way of {0}, and the namespace that they are for does not have that address there"
+    )]
+    Gateway(IpAddr),
+    /// Another packet around each of them.
+    #[error("their route puts them into other packets (an encapsulation), and where those go is not known")]
+    Encapsulation,
+    /// IPsec.
+    #[error("a policy of IPsec for {0} may put them into other packets, and where those go is not known")]
+    Policy(String),
+    /// An entry in the table of neighbours.
+    #[error(
+        "the hardware address of their next hop {hop} is taken to be {hardware}, and no interface of the namespace that they \
+         are for has that"
+    )]
+    Neighbour {
+        /// Whose it is taken to be.
+        hop: IpAddr,
+        /// As it is written.
+        hardware: String,
+    },
+    /// A rule or a route for some of them, by their port, mark, source or type of service.
+    #[error(
+        "a rule of routing leads some of them, or replies to them, another way, by their port, protocol, source, mark or type \
+         of service{}",
+        which(rule)
+    )]
+    Rule {
+        /// The rule, its table and where that leads, where they are known.
+        rule: Option<String>,
+    },
+    /// An interface on top of another takes what is for others.
+    #[error(
+        "interface {interface} in {namespace} takes them where they arrive, or copies of them (a macvlan or macvtap in \
+         passthru or source mode)"
+    )]
+    Taken {
+        /// By its name.
+        interface: String,
+        /// Where it is.
+        namespace: String,
+    },
+    /// A program at a control group writes another address into what is connected.
+    #[error("a socket that is connected to it is led to {0} instead, by a program at a control group (eBPF)")]
+    Connected(SocketAddr),
+}
+
+/// A rule that is known, behind what it does.
+fn which(rule: &Option<String>) -> String {
+    rule.as_ref().map(|rule| format!(" ({rule})")).unwrap_or_default()
+}
