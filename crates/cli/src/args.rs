@@ -50,7 +50,8 @@ pub(crate) struct ServeArgs {
     /// Address to listen on; with any other than loopback, other hosts can send to it.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7007")]
     pub(crate) listen: String,
-    /// Time that a worker takes for each packet; 0 answers at once, without queue and workers.
+    /// Time that a worker takes for each packet, with all that a packet costs; 0 answers at once, without queue and
+    /// workers.
     #[arg(long, value_name = "TIME", default_value = "0us")]
     pub(crate) service_time: String,
     /// Sleep through the service time instead of keeping the CPU busy.
