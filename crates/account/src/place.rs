@@ -45,7 +45,7 @@ pub enum Place {
     ServiceQueue,
     /// It waited at the socket when nobody looked any more, or the socket was closed over it.
     Unread,
-    /// It came back after the drain had ended.
+    /// It came back after the drain had ended, or later than a goal allows.
     Late,
     /// It came back shorter than it was sent.
     ReplyTruncated,

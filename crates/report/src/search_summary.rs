@@ -398,9 +398,11 @@ pub(crate) fn relative_width(lower: Option<f64>, upper: Option<f64>) -> Option<f
     (upper > 0.0 && upper >= lower).then(|| (upper - lower) / upper)
 }
 
-/// `without loss`, `with at most 0.5 % loss`.
+/// `without loss`, `with at most 0.5 % loss`, `with 99 % within 200 us`.
 pub(crate) fn loss_words(goal: &GoalLine) -> String {
-    if goal.loss_ratio == 0.0 {
+    if goal.within_s.is_some() {
+        format!("with {}", goal.words().replace(" %", &format!("{JOIN}%")))
+    } else if goal.loss_ratio == 0.0 {
         "without loss".into()
     } else {
         format!("with at most {}", goal.words().replace(" %", &format!("{JOIN}%")))

@@ -382,6 +382,7 @@ mod tests {
         use dropline_record::{AnswerLine, GoalLine};
         let goal = GoalLine {
             loss_ratio: 0.0,
+            within_s: None,
             exceed_ratio: 0.5,
             trial_duration_s: 1.0,
             initial_trial_duration_s: 1.0,
