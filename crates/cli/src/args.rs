@@ -149,6 +149,8 @@ Examples:
   dropline search sim:soft -o before.jsonl
   dropline search 'sim:soft?seed=8' -o after.jsonl
   dropline report before.jsonl
+  dropline report before.jsonl --line
+  dropline report before.jsonl after.jsonl --markdown
   dropline report before.jsonl after.jsonl --html both.html
   dropline report before.jsonl --svg plots/")]
 pub(crate) struct ReportArgs {
@@ -164,6 +166,12 @@ pub(crate) struct ReportArgs {
     /// Print one JSON object, or an array of several records.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+    /// Print one line for each record, for a chat: the answer, how sure it is, the target, the date.
+    #[arg(long, help_heading = "Output", conflicts_with = "json")]
+    pub(crate) line: bool,
+    /// Print Markdown for a pull request: the answer, its table, the caveats, the command that repeats it.
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "line"])]
+    pub(crate) markdown: bool,
 }
 
 /// Write a record in another format.

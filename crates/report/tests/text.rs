@@ -35,13 +35,13 @@ fn waits_are_told_where_we_wait_and_not_of_a_simulation() {
 }
 
 #[test]
-fn an_irregular_answer_is_marked_in_words_however_narrow_the_terminal() {
+fn an_answer_that_is_not_settled_is_marked_in_words_however_narrow_the_terminal() {
     let record = Made::mdr("lossless", 3, 30).search();
     insta::assert_snapshot!(text(&record, Style { width: 60, ..Style::default() }));
     for width in [1, 20, 40, 200] {
         let shown = text(&record, Style { width, ..Style::default() });
         let words: String = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains("irregular, at maximum: the target does at least 14.88 Mpps"), "{shown}");
+        assert!(words.contains("limit not reached: the target does at least 14.88 Mpps"), "{shown}");
     }
 }
 
@@ -49,7 +49,7 @@ fn an_irregular_answer_is_marked_in_words_however_narrow_the_terminal() {
 fn a_target_that_loses_everything_is_below_the_minimum() {
     let record = Made::mdr("dead", 3, 30).search();
     let shown = text(&record, Style::default());
-    assert!(shown.contains("irregular, below minimum: the goal fails even at"), "{shown}");
+    assert!(shown.contains("drops at the lowest load: the goal fails even at"), "{shown}");
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_search_that_was_cut_off_says_what_it_knew() {
     let cut = Record { trials: whole.trials[..12].to_vec(), result: None, ..whole };
     let shown = text(&cut, Style::default());
     insta::assert_snapshot!(shown);
-    assert!(shown.contains("irregular, unfinished"));
+    assert!(shown.contains("unfinished: the record has no end"));
 }
 
 #[test]

@@ -37,6 +37,11 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
         records if args.json => {
             out::print_json(&records.iter().map(dropline_report::object).collect::<Vec<_>>())?
         }
+        records if args.line => {
+            let lines: Vec<String> = records.iter().map(dropline_report::line).collect();
+            out::print(&lines.join("\n"))?
+        }
+        records if args.markdown => out::print(&dropline_report::markdown(records))?,
         _ if written => {}
         [record] => out::print_painted(&dropline_report::text(record, style()))?,
         records => out::print_painted(&dropline_report::text_many(records, style()))?,

@@ -174,7 +174,7 @@ fn frame_table(records: &[Record]) -> Study {
     for answer in &goals {
         columns.push(format!("{}, pps", answer.goal.words()));
         columns.push("Mbit/s".into());
-        columns.push("result".into());
+        columns.push("how sure".into());
     }
     let row = |record: &Record| {
         let profile = &record.header.profile;

@@ -76,7 +76,7 @@ fn row(name: &str, line: &QuestionLine, of: fn(f64, i32) -> String, change: fn(f
             td { "[" (or_dash(line.low)) ", " (or_dash(line.high)) "]" }
             td.w { (three(line.smallest_effect)) }
             td.l.wrap {
-                @if line.verdict == VerdictWord::Regressed { span.irregular { (line.verdict) } } @else { (line.verdict.words()) }
+                @if line.verdict == VerdictWord::Regressed { span.unsettled { (line.verdict) } } @else { (line.verdict.words()) }
                 @if let Some(why) = text::reason(line) { ", a difference if it were the only question: " (why) }
             }
         }

@@ -45,7 +45,7 @@ fn row(index: usize, line: &MovedLine, compared: &ComparedSearches, loads: Loads
             td { b { (change(line.ratio)) } }
             td { (interval(line)) }
             td.l.wrap {
-                @if line.verdict == VerdictWord::Regressed { span.irregular { (line.verdict) } } @else { (line.verdict.words()) }
+                @if line.verdict == VerdictWord::Regressed { span.unsettled { (line.verdict) } } @else { (line.verdict.words()) }
                 @if let Some(note) = note(line, compared.smallest_effect) { ", " (note) }
             }
             td { (limit(&line.of_a, line.open_a, loads)) }

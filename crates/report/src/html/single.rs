@@ -1,15 +1,17 @@
 //! The page of one record.
 
 use super::explained::why;
-use super::facts::{measured, started};
+use super::facts::measured;
 use super::figure::figures;
 use super::goals::{caveats, certificates, goals, outlooks, sentence};
 use super::graph::ran;
 use super::passages::{over_time, pipes};
 use super::shell::shell;
 use super::trials::trials;
+use crate::answer;
 use crate::number::{self, Loads, percent};
 use crate::plot::{self, Plot, Room};
+use crate::prose;
 use crate::search_summary::{Piece, SearchSummary};
 use crate::traffic;
 use dropline_record::LoadUnit;
@@ -37,7 +39,7 @@ pub(super) fn about(record: &Record) -> Markup {
             b { (header.target) }
             @if let Some(note) = &header.target_note { ", " (note) }
             ", " (traffic::traffic_words(record))
-            "  ·  dropline " (header.verb) ", " (started(&header.started))
+            "  ·  dropline " (header.verb) ", " (prose::date(&header.started))
         }
     }
 }
@@ -79,7 +81,7 @@ fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
         (about(record))
         @match record.trials.last() {
             Some(trial) => {
-                (sentence(&answer(trial, record.header.load_unit), None))
+                (sentence(&[said(answer::of_trial(trial, record.header.load_unit))], None))
                 p.lead { (explanation(trial, loads)) }
                 (caveats(&record.caveats(), None))
                 div.beside {
@@ -99,7 +101,7 @@ fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
                 (figures(&wide, false))
                 @if let Some(passages) = &trial.passages { (over_time(passages)) }
             }
-            None => { h1 { "No trial was finished." } (caveats(&record.caveats(), None)) }
+            None => { (sentence(&[said(answer::NO_TRIAL.into())], None)) (caveats(&record.caveats(), None)) }
         }
         section { h2 { "How it was measured" } (measured(record)) }
         @if record.trials.len() > 1 {
@@ -131,29 +133,9 @@ fn delayed(record: &Record, trial: &TrialLine) -> LoadUnit {
     }
 }
 
-fn answer(trial: &TrialLine, what: LoadUnit) -> Vec<Piece> {
-    let what = what.many();
-    let plain = |text: String| Piece { text, goal: None };
-    if let (Some(_), Some(delay), 0) = (&trial.passages, &trial.delay_ns, trial.lost.0)
-        && let Some(p50) = delay.p50
-    {
-        let slow = delay
-            .p99
-            .map_or_else(String::new, |p99| format!(", one in 100 {} or longer", number::nanoseconds(p99)));
-        return vec![plain(format!("Half of the granules take {} or less{slow}.", number::nanoseconds(p50)))];
-    }
-    let offered = number::count(trial.offered.0);
-    vec![plain(match (trial.offered.0, trial.lost.0) {
-        (0, _) => format!("There were no {what}."),
-        (_, 0) => format!("None of {offered} {what} was lost."),
-        (_, lost) => {
-            let ratio = percent(trial.loss_ratio.unwrap_or(0.0));
-            let ours = crate::denial::loss_that_may_be_ours(trial).map_or_else(String::new, |ours| {
-                format!("; {} of them perhaps not by the target: not valid", number::count(ours))
-            });
-            format!("{} of {offered} {what} were lost, {ratio}{ours}.", number::count(lost))
-        }
-    })]
+/// A sentence without a goal.
+fn said(text: String) -> Piece {
+    Piece { text, goal: None }
 }
 
 fn explanation(trial: &TrialLine, loads: Loads) -> String {

@@ -116,10 +116,10 @@ fn same_standing(finding: &SearchSummary) -> Option<Standing> {
 /// What a goal without both bounds lacks, said of it or of no goal.
 fn missing(why: &Standing, of_none: bool) -> &'static str {
     match (why, of_none) {
-        (Standing::AtMaximum { .. }, false) => "has no upper bound",
-        (Standing::AtMaximum { .. }, true) => "has an upper bound",
-        (Standing::BelowMinimum { .. }, false) => "has no lower bound",
-        (Standing::BelowMinimum { .. }, true) => "has a lower bound",
+        (Standing::AtMaximum, false) => "has no upper bound",
+        (Standing::AtMaximum, true) => "has an upper bound",
+        (Standing::BelowMinimum, false) => "has no lower bound",
+        (Standing::BelowMinimum, true) => "has a lower bound",
         (Standing::Doubted(_), false) => "is doubted",
         (Standing::Doubted(_), true) => "is beyond doubt",
         (_, false) => "was not settled",

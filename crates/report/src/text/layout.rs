@@ -18,23 +18,23 @@ pub(super) struct Page {
 
 /// A table whose columns fall away from the right when the terminal is narrow.
 #[derive(Debug)]
-pub(super) struct Columns {
-    pub(super) heads: Vec<(String, Side)>,
+pub(crate) struct Columns {
+    pub(crate) heads: Vec<(String, Side)>,
     /// Cells with their ink; what is said of a row and a doubt about it stand below it, whatever the width.
-    pub(super) rows: Vec<Row>,
+    pub(crate) rows: Vec<Row>,
     /// So many columns stay, however narrow.
-    pub(super) keep: usize,
+    pub(crate) keep: usize,
 }
 
 #[derive(Debug)]
-pub(super) struct Row {
-    pub(super) cells: Vec<(String, Ink)>,
-    pub(super) note: Option<String>,
-    pub(super) said: Option<String>,
+pub(crate) struct Row {
+    pub(crate) cells: Vec<(String, Ink)>,
+    pub(crate) note: Option<String>,
+    pub(crate) said: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     Left,
     Right,
 }
@@ -214,9 +214,9 @@ mod tests {
                 cells: vec![
                     ("no loss".into(), Ink::Goal(0)),
                     ("186.5".into(), Ink::Strong),
-                    ("narrow".into(), Ink::Plain),
+                    ("tested".into(), Ink::Plain),
                 ],
-                note: Some("irregular".into()),
+                note: Some("unfinished".into()),
                 said: None,
             }],
             keep: 2,
@@ -225,11 +225,11 @@ mod tests {
         wide.columns(&columns);
         assert_eq!(
             wide.into_text(),
-            "  goal       load   how\n  no loss   186.5   narrow\n    ! irregular\n"
+            "  goal       load   how\n  no loss   186.5   tested\n    ! unfinished\n"
         );
         let mut narrow = page(20);
         narrow.columns(&columns);
-        assert_eq!(narrow.into_text(), "  goal       load\n  no loss   186.5\n    ! irregular\n");
+        assert_eq!(narrow.into_text(), "  goal       load\n  no loss   186.5\n    ! unfinished\n");
     }
 
     #[test]

@@ -20,10 +20,11 @@ pub(crate) use compared::{first_line, points, reason, told};
 pub(crate) use drift::{fit as course, trial as trial_course};
 pub use explain::explain_text;
 pub use fit::fit_text;
-pub(crate) use layout::unit;
+pub(crate) use layout::{Columns, Side, unit};
 pub use many::text_many;
-pub(crate) use many::{change_words, irregular_words};
+pub(crate) use many::{several, singles};
 pub use moved::compared_searches_text;
+pub(crate) use search::goals;
 pub use study::study_text;
 
 use crate::search_summary::SearchSummary;

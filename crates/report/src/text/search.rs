@@ -44,7 +44,8 @@ pub(super) fn head(page: &mut Page, record: &Record) {
     }
 }
 
-fn goals(finding: &SearchSummary) -> Columns {
+/// A row a goal.
+pub(crate) fn goals(finding: &SearchSummary) -> Columns {
     let left = |word: &str| (word.to_owned(), Side::Left);
     let right = |word: &str| (word.to_owned(), Side::Right);
     let loads = finding.loads;
@@ -63,13 +64,13 @@ fn goals(finding: &SearchSummary) -> Columns {
             };
             let width =
                 search_summary::width(answer).filter(|_| !doubted).map_or_else(String::new, |width| {
-                    format!("{} of {}", number::percent(width), number::percent(answer.goal.width))
+                    format!("{}, asked {}", number::percent(width), number::percent(answer.goal.width))
                 });
             Row {
                 cells: vec![
                     (finding.names[index].clone(), Ink::Goal(index)),
                     (headline, Ink::Strong),
-                    (standing.short(), Ink::Plain),
+                    (standing.short().into_owned(), Ink::Plain),
                     (bounds, Ink::Plain),
                     (width, Ink::Plain),
                 ],
@@ -82,9 +83,9 @@ fn goals(finding: &SearchSummary) -> Columns {
         heads: vec![
             left("goal"),
             right(finding.headline_words()),
-            left("result"),
+            left("how sure"),
             left(&finding.bounds_words()),
-            left("width of asked"),
+            left("how wide"),
         ],
         rows,
         keep: 2,
