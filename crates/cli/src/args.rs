@@ -104,6 +104,8 @@ against the target's buffer, service time and pauses.")]
 pub(crate) struct ExplainArgs {
     /// Record of a trial.
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) told: ToldArgs,
     /// Print one JSON object.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -140,6 +142,16 @@ pub(crate) struct WatchArgs {
     /// Show no progress on stderr.
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) told: ToldArgs,
+}
+
+/// How much is told on a terminal.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct ToldArgs {
+    /// Say too how it was measured: traffic, generator, waits, goals with all their attributes.
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) verbose: bool,
 }
 
 /// Show records as text, JSON, a web page or plots.
@@ -157,7 +169,7 @@ pub(crate) struct ReportArgs {
     /// Records; several are shown on common axes.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Write one self-contained web page [default name: the first record's with .html].
+    /// Write one self-contained web page [default name: the record's with .html; of several A-and-B.html].
     #[arg(long, value_name = "OUT", num_args = 0..=1, help_heading = "Output")]
     pub(crate) html: Option<Option<PathBuf>>,
     /// Write each plot as an SVG file into this directory.
@@ -172,6 +184,8 @@ pub(crate) struct ReportArgs {
     /// Print Markdown for a pull request: the answer, its table, the caveats, the command that repeats it.
     #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "line"])]
     pub(crate) markdown: bool,
+    #[command(flatten)]
+    pub(crate) told: ToldArgs,
 }
 
 /// Write a record in another format.

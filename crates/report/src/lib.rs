@@ -38,7 +38,7 @@ pub use html::{
     study_page, study_with_curves_html, svgs,
 };
 pub use markdown::markdown;
-pub use number::seconds;
+pub use number::{nanoseconds, seconds};
 pub use object::object;
 pub use plot::{Calibration, CalibrationLine, Curve, Curves};
 pub use standing::{denied, standing};

@@ -223,6 +223,8 @@ pub(crate) struct CompareArgs {
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
     #[command(flatten)]
+    pub(crate) told: ToldArgs,
+    #[command(flatten)]
     pub(crate) traffic: TrafficArgs,
     #[command(flatten, next_help_heading = "Files")]
     pub(crate) source: SourceArgs,

@@ -35,7 +35,7 @@ pub fn compared_searches_html(compared: &ComparedSearches) -> String {
             p.about { "A change by less than " (percent(compared.smallest_effect)) " does not matter. " (compared.estimator) "." }
         }
     };
-    shell(&format!("compare {} {}", compared.a.source, compared.b.source), &content)
+    shell(&first_line(compared), &format!("{} against {}", compared.b.source, compared.a.source), &content)
 }
 
 fn row(index: usize, line: &MovedLine, compared: &ComparedSearches, loads: Loads) -> Markup {

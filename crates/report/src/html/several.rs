@@ -1,5 +1,6 @@
 //! The page of several records, on common axes.
 
+use super::downloads::downloads;
 use super::facts;
 use super::figure::figures;
 use super::goals::{caveats, sentence};
@@ -26,6 +27,10 @@ pub(super) fn page(records: &[Record]) -> String {
     let findings = SearchSummary::all(records);
     let labels = labels(records);
     let comparison = Comparison::of(records);
+    let description = match labels.shared.as_str() {
+        "" => number::plural(records.len() as u64, "record"),
+        shared => format!("{}, all with {shared}", number::plural(records.len() as u64, "record")),
+    };
     let content = html! {
         @if let Some(first) = records.first() { (about(first)) }
         (sentence(&answer::of_several(&comparison), None))
@@ -53,8 +58,9 @@ pub(super) fn page(records: &[Record]) -> String {
                 }
             }
         }
+        (downloads(records))
     };
-    shell(&number::plural(records.len() as u64, "record"), &content)
+    shell(&answer::plain(&answer::of_several(&comparison)), &description, &content)
 }
 
 /// One unit for all of them.

@@ -1,5 +1,6 @@
 //! The page of one record.
 
+use super::downloads::downloads;
 use super::explained::why;
 use super::facts::measured;
 use super::figure::figures;
@@ -9,6 +10,7 @@ use super::passages::{over_time, pipes};
 use super::shell::shell;
 use super::trials::trials;
 use crate::answer;
+use crate::denial::decisive_first;
 use crate::number::{self, Loads, percent};
 use crate::plot::{self, Plot, Room};
 use crate::prose;
@@ -19,16 +21,27 @@ use dropline_record::{DelayLine, Explanation, Record, TrialLine};
 use maud::{Markup, html};
 
 pub(super) fn page(record: &Record) -> String {
-    let title = format!("{} {}", record.header.verb, record.header.target);
     match SearchSummary::of(record) {
-        Some(finding) => shell(&title, &search(&finding)),
-        None => shell(&title, &trial(record, None)),
+        Some(finding) => whole(record, &finding.explanation(), &search(&finding)),
+        None => whole(record, &told(record), &trial(record, None)),
     }
 }
 
 /// A trial with the explanation of its loss.
 pub(super) fn explained_page(record: &Record, found: &Explanation) -> String {
-    shell(&format!("{} {}", record.header.verb, record.header.target), &trial(record, Some(found)))
+    whole(record, &crate::explained::sentence(found), &trial(record, Some(found)))
+}
+
+/// A page whose title is the record's answer.
+fn whole(record: &Record, told: &str, content: &Markup) -> String {
+    let description = format!("{}. {told}", record.header.target);
+    shell(&answer::words(std::slice::from_ref(record)), &description, content)
+}
+
+/// What was offered in a trial, in a sentence.
+fn told(record: &Record) -> String {
+    let loads = Loads::of(record.header.load_unit, [], traffic::highest_load(record));
+    record.trials.last().map_or_else(String::new, |trial| explanation(trial, loads))
 }
 
 /// What was measured, when: the first line of a page.
@@ -58,7 +71,7 @@ fn search(finding: &SearchSummary) -> Markup {
         (goals(finding))
         (outlooks(finding))
         (certificates(finding))
-        (caveats(&record.caveats(), Some(finding)))
+        (caveats(&decisive_first(record, record.caveats()), Some(finding)))
         @if !record.trials.is_empty() {
             (figures(&[plot::search_time(finding, view, Room::Full, "")], false))
         }
@@ -70,6 +83,7 @@ fn search(finding: &SearchSummary) -> Markup {
             p.about { "Click a heading to sort." }
             (trials(record, finding.loads))
         }
+        (downloads(std::slice::from_ref(record)))
     }
 }
 
@@ -83,7 +97,7 @@ fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
             Some(trial) => {
                 (sentence(&[said(answer::of_trial(trial, record.header.load_unit))], None))
                 p.lead { (explanation(trial, loads)) }
-                (caveats(&record.caveats(), None))
+                (caveats(&decisive_first(record, record.caveats()), None))
                 div.beside {
                     section { h2 { "What was counted" } (counted(trial)) }
                     section { h2 { "Delays" } (delays(trial, delayed(record, trial))) }
@@ -101,12 +115,13 @@ fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
                 (figures(&wide, false))
                 @if let Some(passages) = &trial.passages { (over_time(passages)) }
             }
-            None => { (sentence(&[said(answer::NO_TRIAL.into())], None)) (caveats(&record.caveats(), None)) }
+            None => { (sentence(&[said(answer::NO_TRIAL.into())], None)) (caveats(&decisive_first(record, record.caveats()), None)) }
         }
         section { h2 { "How it was measured" } (measured(record)) }
         @if record.trials.len() > 1 {
             section { h2 { "Every trial" } (trials(record, loads)) }
         }
+        (downloads(std::slice::from_ref(record)))
     }
 }
 

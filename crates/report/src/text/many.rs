@@ -64,7 +64,6 @@ fn columns(comparison: &Comparison) -> Columns {
     if comparison.labelled() {
         heads.insert(0, ("search".to_owned(), Side::Left));
     }
-    let keep = heads.len() + 1;
     let numbers: &[&str] = if comparison.repeated() {
         &["searches", "median", "min", "max", "half 16\u{2013}84", "median time", "half 16\u{2013}84"]
     } else {
@@ -72,7 +71,7 @@ fn columns(comparison: &Comparison) -> Columns {
     };
     heads.extend(numbers.iter().map(|head| ((*head).to_owned(), Side::Right)));
     let rows = comparison.lines.iter().map(|line| row(comparison, line)).collect();
-    Columns { heads, rows, keep }
+    Columns { heads, rows }
 }
 
 /// The trials that no search offered.
@@ -98,7 +97,7 @@ pub(crate) fn singles(records: &[Record]) -> Columns {
     });
     let rows = rows.collect();
     let heads = heads.into_iter().enumerate().map(|(at, head)| (head.to_owned(), side(at))).collect();
-    Columns { heads, rows, keep: 2 }
+    Columns { heads, rows }
 }
 
 fn row(comparison: &Comparison, line: &Line) -> Row {
