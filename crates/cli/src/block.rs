@@ -66,13 +66,20 @@ mod tests {
     #[test]
     fn no_line_of_the_block_is_wider_than_the_terminal() {
         let mut block = Block::default();
-        block.ended(1, "262 kpps", "lost 41 (0.022 %)", vec!["  no loss     [174.2, 380.4] kpps  width 54 % → 0.5 %".into()]);
+        block.ended(
+            1,
+            "262 kpps",
+            "lost 41 (0.022 %)",
+            vec!["  no loss     [174.2, 380.4] kpps  width 54 % → 0.5 %".into()],
+        );
         block.begins("weigh", 2, "186 kpps", 1.0);
         for width in [40, 60, 80, 200] {
-            let shown = block.text(0.5, "offered 51 200, forwarded 51 163, lost or under way 37 (0.07 %)", width);
+            let shown =
+                block.text(0.5, "offered 51 200, forwarded 51 163, lost or under way 37 (0.07 %)", width);
             assert!(shown.lines().all(|line| line.chars().count() <= width), "{width}:\n{shown}");
             let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-            let wide = block.text(0.5, "offered 51 200, forwarded 51 163, lost or under way 37 (0.07 %)", 400);
+            let wide =
+                block.text(0.5, "offered 51 200, forwarded 51 163, lost or under way 37 (0.07 %)", 400);
             assert_eq!(words(&shown), words(&wide));
         }
     }

@@ -253,10 +253,17 @@ mod tests {
             for long in [true, false] {
                 let shown = rendered(&verb, long, 40);
                 // A word that is longer than the terminal, such as a path to copy, is a line of its own.
-                let cut = shown.lines().filter(|line| line.chars().count() > 40 && line.split_whitespace().count() > 1);
+                let cut = shown
+                    .lines()
+                    .filter(|line| line.chars().count() > 40 && line.split_whitespace().count() > 1);
                 wrong.extend(cut.map(|line| format!("{}: {line}", verb.join(" "))));
                 let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-                assert_eq!(words(&shown), words(&rendered(&verb, long, 0)), "{}: nothing is left out", verb.join(" "));
+                assert_eq!(
+                    words(&shown),
+                    words(&rendered(&verb, long, 0)),
+                    "{}: nothing is left out",
+                    verb.join(" ")
+                );
             }
         }
         assert!(wrong.is_empty(), "{} lines:\n{}", wrong.len(), wrong.join("\n"));

@@ -349,7 +349,10 @@ mod tests {
             upper_valid: false,
             median_pps: None,
         };
-        assert!(bar((1e3, 1e6), &bounds, RANGE).starts_with("├[▒") && bar((1e3, 1e6), &bounds, 8).ends_with("▒]┤"));
+        assert!(
+            bar((1e3, 1e6), &bounds, RANGE).starts_with("├[▒")
+                && bar((1e3, 1e6), &bounds, 8).ends_with("▒]┤")
+        );
         assert_eq!(interval(&bounds), "[0.0010, 1.0000?] Mpps");
         assert_eq!(interval(&BoundsLine::default()), "[…, …] pps");
     }

@@ -20,8 +20,8 @@ pub(crate) mod watch;
 
 use crate::args::{
     ClientArgs, CompareArgs, CompletionsArgs, DoctorArgs, ExperimentArgs, ExplainArgs, ExportArgs, FitArgs,
-    ImportArgs, InjectArgs, KeepArgs, ManArgs, MeasureArgs, ReportArgs, SearchArgs, ServeArgs, ToldArgs, TrafficArgs,
-    TrialArgs, WatchArgs,
+    ImportArgs, InjectArgs, KeepArgs, ManArgs, MeasureArgs, ReportArgs, SearchArgs, ServeArgs, ToldArgs,
+    TrafficArgs, TrialArgs, WatchArgs,
 };
 use crate::plan;
 use crate::signals::stop_on_signals;
@@ -113,9 +113,15 @@ fn say_kept(stop: &AtomicBool, output: &Output, quiet: bool) {
     if quiet || !stop.load(Ordering::SeqCst) {
         return;
     }
-    match output.path().filter(|path| path.is_file()) {
-        Some(path) => note!("stopped: all that was measured until then is kept in {}", quoted_path(path)),
-        None => note!("stopped: what was measured until then is shown, and kept in no file"),
+    note!("{}", kept_words(output.path().filter(|path| path.is_file())));
+}
+
+fn kept_words(record: Option<&Path>) -> String {
+    match record {
+        Some(path) => {
+            format!("stopped: all that was measured until then is kept in {}", quoted_path(path))
+        }
+        None => "stopped: what was measured until then is shown, and kept in no file".into(),
     }
 }
 
@@ -227,6 +233,13 @@ fn object(record: &Record, checked: &[Checked]) -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_signal_stopped_says_where_it_is_kept_and_is_not_called_an_error() {
+        let kept = kept_words(Some(Path::new("two words.jsonl")));
+        assert!(kept.ends_with("is kept in 'two words.jsonl'") && !kept.contains("error"), "{kept}");
+        assert!(kept_words(None).ends_with("kept in no file"));
+    }
 
     #[test]
     fn a_terminal_has_no_more_colours_than_it_says() {

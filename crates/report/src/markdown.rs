@@ -19,7 +19,9 @@ pub fn markdown(records: &[Record]) -> String {
             }
             None => parts.push(table(&singles(records))),
         },
-        many => parts.extend([several(many), singles(many)].iter().filter(|it| !it.rows.is_empty()).map(table)),
+        many => {
+            parts.extend([several(many), singles(many)].iter().filter(|it| !it.rows.is_empty()).map(table))
+        }
     }
     let mut caveats: Vec<CaveatLine> = Vec::new();
     for caveat in records.iter().flat_map(|record| decisive_first(record, record.caveats())) {
@@ -28,7 +30,8 @@ pub fn markdown(records: &[Record]) -> String {
         }
     }
     if !caveats.is_empty() {
-        let lines = caveats.iter().map(|caveat| format!("- **!** {}\n", text(&prose::sentence_case(&caveat.text))));
+        let lines =
+            caveats.iter().map(|caveat| format!("- **!** {}\n", text(&prose::sentence_case(&caveat.text))));
         parts.push(lines.collect::<String>().trim_end().to_owned());
     }
     parts.extend(records.iter().map(measured));

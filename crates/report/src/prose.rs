@@ -76,7 +76,8 @@ mod tests {
 
     #[test]
     fn a_command_is_read_back_by_a_shell_as_it_was_typed() {
-        let words = ["/usr/bin/dropline", "search", "sim:soft?seed=8", "--goal", "0.5%", "it's"].map(String::from);
+        let words =
+            ["/usr/bin/dropline", "search", "sim:soft?seed=8", "--goal", "0.5%", "it's"].map(String::from);
         assert_eq!(command(&words), r"dropline search 'sim:soft?seed=8' --goal 0.5% 'it'\''s'");
     }
 }

@@ -219,8 +219,7 @@ impl<'a> SearchSummary<'a> {
                 number::percent(level)
             ),
             None => {
-                "Brackets hold two loads that were tried: one that met the goal, and one that did not."
-                    .into()
+                "Brackets hold two loads that were tried: one that met the goal, and one that did not.".into()
             }
         };
         format!("{brackets} {}.", sentence_case(&self.cost()))
@@ -293,9 +292,7 @@ impl<'a> SearchSummary<'a> {
                 "a load that met the goal and one that did not are as close as was asked for".into()
             }
             Standing::Narrow => "the interval is within the width that was asked for".into(),
-            Standing::Wide => {
-                "the interval is wider than was asked for; search longer (--budget)".into()
-            }
+            Standing::Wide => "the interval is wider than was asked for; search longer (--budget)".into(),
             Standing::AtMaximum => format!("{}, the highest load allowed; raise --max-load", at_least()),
             Standing::BelowMinimum => format!(
                 "the goal fails even at {}, the lowest load allowed; lower --min-load",
@@ -306,8 +303,9 @@ impl<'a> SearchSummary<'a> {
             }
             Standing::GeneratorLimited => format!("the upper bound is our generator's, {}", at_least()),
             Standing::TargetStarved => {
-                let least =
-                    answer.lower_pps.map_or_else(String::new, |lower| format!("; it does at least {}", load(Some(lower))));
+                let least = answer
+                    .lower_pps
+                    .map_or_else(String::new, |lower| format!("; it does at least {}", load(Some(lower))));
                 format!("not valid, other programs ran there{least}")
             }
             Standing::Unfinished => unfinished_words(self.record).into(),

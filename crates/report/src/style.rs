@@ -128,9 +128,22 @@ mod tests {
     /// The colour of a code, as the usual terminals have it: of 16 xterm's and the VGA's.
     fn shown(code: &str) -> Vec<[f64; 3]> {
         const XTERM: [[f64; 3]; 16] = [
-            [0.0; 3], [205.0, 0.0, 0.0], [0.0, 205.0, 0.0], [205.0, 205.0, 0.0], [0.0, 0.0, 238.0], [205.0, 0.0, 205.0],
-            [0.0, 205.0, 205.0], [229.0; 3], [127.0; 3], [255.0, 0.0, 0.0], [0.0, 255.0, 0.0], [255.0, 255.0, 0.0],
-            [92.0, 92.0, 255.0], [255.0, 0.0, 255.0], [0.0, 255.0, 255.0], [255.0; 3],
+            [0.0; 3],
+            [205.0, 0.0, 0.0],
+            [0.0, 205.0, 0.0],
+            [205.0, 205.0, 0.0],
+            [0.0, 0.0, 238.0],
+            [205.0, 0.0, 205.0],
+            [0.0, 205.0, 205.0],
+            [229.0; 3],
+            [127.0; 3],
+            [255.0, 0.0, 0.0],
+            [0.0, 255.0, 0.0],
+            [255.0, 255.0, 0.0],
+            [92.0, 92.0, 255.0],
+            [255.0, 0.0, 255.0],
+            [0.0, 255.0, 255.0],
+            [255.0; 3],
         ];
         let vga = |number: usize| {
             let part = |bit: usize| (number >> bit & 1) as f64 * 170.0 + (number >> 3) as f64 * 85.0;
@@ -172,7 +185,9 @@ mod tests {
             (Color::Ansi16, &[white, black], 3.0),
         ] {
             let codes = color.codes().unwrap();
-            for (code, ground) in codes.into_iter().flat_map(|code| grounds.iter().map(move |ground| (code, *ground))) {
+            for (code, ground) in
+                codes.into_iter().flat_map(|code| grounds.iter().map(move |ground| (code, *ground)))
+            {
                 for shown in shown(code) {
                     let found = contrast(shown, ground);
                     assert!(found >= least, "{color:?} {code} on {ground}: {found:.2}");

@@ -189,7 +189,10 @@ fn a_load_that_is_a_sum_is_said_with_its_parts() {
     record.header.load_is = "the sum over 2 directions: up 1/4, down 3/4".into();
     let page = html(std::slice::from_ref(&record));
     assert!(page.contains("the sum over 2 directions") && page.contains("up 1/4, down 3/4"));
-    assert!(text(&record, Style { verbose: true, ..Style::default() }).contains("the sum over 2 directions: up 1/4, down 3/4"));
+    assert!(
+        text(&record, Style { verbose: true, ..Style::default() })
+            .contains("the sum over 2 directions: up 1/4, down 3/4")
+    );
 }
 
 #[test]

@@ -59,10 +59,12 @@ fn the_title_and_description_of_a_page_are_its_answer() {
         let head = page.split_once("<style>").expect("a head").0;
         let title = head.split_once("<title>").expect("a title").1.split_once("</title>").unwrap().0;
         let heading = page.split_once("<h1>").unwrap().1.split_once("</h1>").unwrap().0;
-        let words: String = heading.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text)).collect();
+        let words: String =
+            heading.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text)).collect();
         assert_eq!(words.trim_end_matches('.'), title);
         assert!(head.contains(&format!("<meta property=\"og:title\" content=\"{title}\">")), "{head}");
-        let described = |name: &str| head.split_once(name).expect(name).1.split('"').next().unwrap().to_owned();
+        let described =
+            |name: &str| head.split_once(name).expect(name).1.split('"').next().unwrap().to_owned();
         let description = described("name=\"description\" content=\"");
         assert_eq!(description, described("property=\"og:description\" content=\""));
         assert!(!description.is_empty() && !head.contains("og:url"));
@@ -100,12 +102,18 @@ fn a_page_of_200_trials_has_at_most_450_kb_and_one_of_10_000_at_most_3_mb() {
             page.split(from).skip(1).filter_map(|part| part.split(to).next()).map(str::len).sum()
         };
         let parts = [of("<svg", "</svg>"), of("<tbody", "</tbody>"), of("base64,", "\"")];
-        assert!(page.len() <= most, "{trials} trials: {} bytes, of them drawings, tables, files {parts:?}", page.len());
+        assert!(
+            page.len() <= most,
+            "{trials} trials: {} bytes, of them drawings, tables, files {parts:?}",
+            page.len()
+        );
         drawn::svgs_of(&page).into_iter().for_each(drawn::assert_sound);
         // Whatever is thinned, every number is there.
         assert_eq!(saved(&page, "csv").expect("the CSV is there"), csv(&record));
         if trials > 1200 {
-            assert!(page.contains("the others lie on these or beside them") && page.contains("evenly chosen"));
+            assert!(
+                page.contains("the others lie on these or beside them") && page.contains("evenly chosen")
+            );
         } else {
             assert_eq!(page.matches("<tr data-trial=").count(), trials);
         }

@@ -4,8 +4,8 @@ mod made;
 
 use dropline_record::compared::{QuestionLine, SideLine};
 use dropline_record::{
-    CaveatLine, Compared, ComparedSearches, DesignWord, Fit, LoadUnit, MovedLine, Record, ResultWord, SearchedLine,
-    VerdictWord,
+    CaveatLine, Compared, ComparedSearches, DesignWord, Fit, LoadUnit, MovedLine, Record, ResultWord,
+    SearchedLine, VerdictWord,
 };
 use dropline_report::{
     Style, compared_searches_text, compared_text, explain_text, fit_text, study_text, text, text_many,
@@ -46,7 +46,10 @@ fn compared() -> Compared {
         a: side("before.jsonl"),
         b: side("after.jsonl"),
         estimator: "medians of time slices".into(),
-        caveats: vec![CaveatLine::said("apart", "the two were recorded apart: what differs is not in these intervals")],
+        caveats: vec![CaveatLine::said(
+            "apart",
+            "the two were recorded apart: what differs is not in these intervals",
+        )],
         ..Compared::default()
     }
 }
@@ -98,9 +101,15 @@ fn verbs(style: Style) -> Vec<(&'static str, String)> {
         ("search", text(&doubted(), style)),
         ("search of a long name", text(&long, style)),
         ("search that is not settled", text(&Made::mdr("lossless", 3, 30).search(), style)),
-        ("search, several", text_many(&[Made::mdr("hard", 1, 10).search(), Made::mdr("soft", 1, 10).search()], style)),
+        (
+            "search, several",
+            text_many(&[Made::mdr("hard", 1, 10).search(), Made::mdr("soft", 1, 10).search()], style),
+        ),
         ("trial", text(&made::trial(139_000.0, 10), style)),
-        ("trial and search", text_many(&[made::trial(139_000.0, 10), Made::mdr("hard", 1, 10).search()], style)),
+        (
+            "trial and search",
+            text_many(&[made::trial(139_000.0, 10), Made::mdr("hard", 1, 10).search()], style),
+        ),
         ("explain", explain_text(&explained, &found, style)),
         ("compare", compared_text(&compared(), style)),
         ("compare searches", compared_searches_text(&moved(), style)),
@@ -137,7 +146,10 @@ fn a_narrow_terminal_shows_every_number_that_a_wide_one_does() {
             // A head stands again beside each cell that moved, and a name without end is cut into lines.
             let narrow = numbers(&narrow);
             for number in numbers(wide) {
-                assert!(narrow.contains(&number) || *verb == "search of a long name", "{verb} at {width}: {number}");
+                assert!(
+                    narrow.contains(&number) || *verb == "search of a long name",
+                    "{verb} at {width}: {number}"
+                );
             }
         }
     }
@@ -158,7 +170,10 @@ fn the_answer_comes_first_then_the_caveats_those_that_decide_it_before_the_other
     assert!(at("\nlost") < at("\n! ") && at("\n! ") < at("\narrivals"), "{trial}");
     let (record, found) = made::explained();
     let explained = explain_text(&record, &found, Style::default());
-    assert!(explained.find("\n! ").is_none_or(|caveat| caveat < explained.find("\nwhen").unwrap()), "{explained}");
+    assert!(
+        explained.find("\n! ").is_none_or(|caveat| caveat < explained.find("\nwhen").unwrap()),
+        "{explained}"
+    );
 }
 
 #[test]
@@ -176,6 +191,12 @@ fn how_it_was_measured_is_told_who_asks_and_no_other() {
     let mut record = Made::mdr("lossless", 3, 30).search();
     let whole = |record: &Record| text(record, Style { verbose: true, ..Style::default() });
     assert!(whole(&record).contains("irregular: at maximum"));
-    record.result.as_mut().expect("it ended").goals.iter_mut().for_each(|goal| goal.result = ResultWord::AtMaximum);
+    record
+        .result
+        .as_mut()
+        .expect("it ended")
+        .goals
+        .iter_mut()
+        .for_each(|goal| goal.result = ResultWord::AtMaximum);
     assert!(whole(&record).contains("at maximum") && !whole(&record).contains("irregular"));
 }

@@ -38,7 +38,10 @@ fn kinds() -> Vec<(Record, &'static str)> {
 /// What stands between two tags, without the tags in it.
 fn inside(page: &str, from: &str, to: &str) -> String {
     let part = page.split_once(from).expect(from).1.split_once(to).expect(to).0;
-    part.split('<').map(|piece| piece.split_once('>').map_or("", |(_, words)| words)).collect::<Vec<_>>().join(" ")
+    part.split('<')
+        .map(|piece| piece.split_once('>').map_or("", |(_, words)| words))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[test]
@@ -77,7 +80,11 @@ fn a_line_for_a_chat_has_the_answer_how_sure_it_is_the_target_and_the_date() {
         }
     }
     let mut trial = made::trial(139_000.0, 10);
-    assert!(line(&trial).starts_with("24 of 1 390 000 packets were lost, 0.00173 %. No caveat. udp://"), "{}", line(&trial));
+    assert!(
+        line(&trial).starts_with("24 of 1 390 000 packets were lost, 0.00173 %. No caveat. udp://"),
+        "{}",
+        line(&trial)
+    );
     let starved = Caveat::GeneratorStarved { waited_ns: 9_000_000_000 };
     trial.trials[0].caveats.push(CaveatLine::from(&starved));
     trial.header.target = "udp://a\nb\u{1b}[2J".into();

@@ -1,6 +1,6 @@
 //! Flags of the verbs that read delays, or compare them.
 
-use super::TrafficArgs;
+use super::{ToldArgs, TrafficArgs};
 use super::measuring::smallest_effect;
 use crate::help::one_of;
 use clap::Args;

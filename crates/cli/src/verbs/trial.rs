@@ -1,6 +1,9 @@
 //! `dropline trial`.
 
-use super::{DONE, FAILED, conditions, conditions_to_fail, is_interrupted, not_valid, object, output, say_kept, style_of};
+use super::{
+    DONE, FAILED, conditions, conditions_to_fail, is_interrupted, not_valid, object, output, say_kept,
+    style_of,
+};
 use crate::args::TrialArgs;
 use crate::progress::Progress;
 use crate::signals::INTERRUPTED;

@@ -35,7 +35,11 @@ pub fn compared_html(compared: &Compared) -> String {
             p.about { "Intervals hold the true value at " (percent(compared.level)) "; they rest on " (compared.design) " samples. " (compared.estimator) "." }
         }
     };
-    shell(&text::first_line(compared, ": "), &format!("{} against {}", compared.b.source, compared.a.source), &content)
+    shell(
+        &text::first_line(compared, ": "),
+        &format!("{} against {}", compared.b.source, compared.a.source),
+        &content,
+    )
 }
 
 fn answers(compared: &Compared) -> Markup {

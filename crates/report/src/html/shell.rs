@@ -70,7 +70,8 @@ fn anchored(content: &str) -> String {
         let after = &after[start.len()..];
         let end = if start.starts_with("<figure") { '"' } else { '<' };
         let name = unique(&slug(after.split(end).next().unwrap_or_default()), &mut named);
-        let link = format!("<a class=\"here\" href=\"#{name}\" aria-label=\"Link to this part: {name}\">#</a>");
+        let link =
+            format!("<a class=\"here\" href=\"#{name}\" aria-label=\"Link to this part: {name}\">#</a>");
         out.push_str(before);
         rest = match start.strip_suffix("><h2>") {
             Some(section) => {
@@ -89,8 +90,10 @@ fn anchored(content: &str) -> String {
 
 /// `every-trial` of `Every trial`.
 fn slug(words: &str) -> String {
-    let letters: String =
-        words.chars().map(|sign| if sign.is_ascii_alphanumeric() { sign.to_ascii_lowercase() } else { ' ' }).collect();
+    let letters: String = words
+        .chars()
+        .map(|sign| if sign.is_ascii_alphanumeric() { sign.to_ascii_lowercase() } else { ' ' })
+        .collect();
     letters.split_whitespace().take(8).collect::<Vec<_>>().join("-")
 }
 

@@ -69,7 +69,12 @@ const ROWS: usize = 1000;
 fn shown(trials: &[TrialLine]) -> Vec<&TrialLine> {
     let step = trials.len().div_ceil(ROWS).max(1);
     let last = trials.len().saturating_sub(1);
-    trials.iter().enumerate().filter(|(at, _)| at % step == 0 || *at == last).map(|(_, trial)| trial).collect()
+    trials
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| at % step == 0 || *at == last)
+        .map(|(_, trial)| trial)
+        .collect()
 }
 
 fn columns(record: &Record, loads: Loads) -> Vec<Column> {

@@ -132,7 +132,10 @@ pub(crate) fn trial_words(trial: &TrialLine, loads: Loads) -> String {
 const MARKS: usize = 1200;
 
 /// Of very many trials one for each spot that the eye can tell from others, by where they stand in pixels.
-pub(crate) fn apart<'a>(trials: Vec<&'a TrialLine>, at: impl Fn(&TrialLine) -> (f64, f64)) -> Vec<&'a TrialLine> {
+pub(crate) fn apart<'a>(
+    trials: Vec<&'a TrialLine>,
+    at: impl Fn(&TrialLine) -> (f64, f64),
+) -> Vec<&'a TrialLine> {
     let (mut kept, mut spot) = (trials.clone(), 2.0);
     while kept.len() > MARKS {
         let mut taken = HashSet::new();

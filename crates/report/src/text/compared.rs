@@ -45,7 +45,10 @@ pub fn compared_text(compared: &Compared, style: Style) -> String {
 /// How the answer came about.
 fn method(page: &mut Page, compared: &Compared) {
     if let Some(slower) = compared.p_b_slower {
-        page.fact("in pairs", &format!("an event of B is longer than one of A in {} of pairs", percent(slower)));
+        page.fact(
+            "in pairs",
+            &format!("an event of B is longer than one of A in {} of pairs", percent(slower)),
+        );
     }
     if let Some(limit) = compared.deff_limit {
         page.fact(

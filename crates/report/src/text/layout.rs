@@ -253,7 +253,10 @@ mod tests {
         );
         let mut narrow = page(24);
         narrow.columns(&columns);
-        assert_eq!(narrow.into_text(), "  goal       load\n  no loss   186.5\n    how  tested\n    ! unfinished\n");
+        assert_eq!(
+            narrow.into_text(),
+            "  goal       load\n  no loss   186.5\n    how  tested\n    ! unfinished\n"
+        );
     }
 
     #[test]

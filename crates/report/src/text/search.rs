@@ -71,7 +71,12 @@ pub(crate) fn goals(finding: &SearchSummary) -> Columns {
             };
             let width =
                 search_summary::width(answer).filter(|_| !doubted).map_or_else(String::new, |width| {
-                    format!("{}, asked {}", number::percent(width), number::percent(answer.goal.width))
+                    let asked = answer.goal.width;
+                    // What was asked for is told where it was not reached.
+                    let asked = Some(asked).filter(|asked| width > asked * (1.0 + 1e-9));
+                    let asked =
+                        asked.map_or_else(String::new, |asked| format!(", asked {}", number::percent(asked)));
+                    format!("{}{asked}", number::percent(width))
                 });
             Row {
                 cells: vec![
