@@ -1,6 +1,6 @@
 //! Flags of the verbs that read delays, or compare them.
 
-use super::TrafficArgs;
+use super::{ToldArgs, TrafficArgs};
 use super::measuring::smallest_effect;
 use crate::help::one_of;
 use clap::Args;
@@ -222,6 +222,8 @@ pub(crate) struct CompareArgs {
     /// Show no progress on stderr.
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) told: ToldArgs,
     #[command(flatten)]
     pub(crate) traffic: TrafficArgs,
     #[command(flatten, next_help_heading = "Files")]

@@ -1,6 +1,6 @@
 //! Flags of the verbs that offer load: what is measured, with which traffic, where the result goes.
 
-use super::{arrivals, targets};
+use super::{ToldArgs, arrivals, targets};
 use crate::help::one_of;
 use clap::{Args, ValueEnum};
 use dropline_record::ResultWord;
@@ -359,6 +359,8 @@ pub(crate) struct KeepArgs {
     /// Show no progress on stderr.
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) told: ToldArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,6 @@
 //! `dropline explain`.
 
-use super::{DONE, style};
+use super::{DONE, style_of};
 use crate::args::ExplainArgs;
 use crate::output as out;
 use dropline_failure::Failure;
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Failure> {
             caveats: record.caveats(),
         })?;
     } else {
-        out::print_painted(&dropline_report::explain_text(&record, &explanation, style()))?;
+        out::print_painted(&dropline_report::explain_text(&record, &explanation, style_of(args.told)))?;
     }
     Ok(DONE)
 }

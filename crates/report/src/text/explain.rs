@@ -2,6 +2,7 @@
 
 use super::layout::{Columns, Page, Row, Side};
 use super::search::head;
+use crate::denial::decisive_first;
 use crate::explained::{change_words, facts, interval, lack_words, sentence, verdict_words};
 use crate::number::count;
 use crate::style::{Ink, Style};
@@ -13,6 +14,15 @@ use dropline_record::{Explanation, Record};
 pub fn explain_text(record: &Record, found: &Explanation, style: Style) -> String {
     let mut page = Page::new(style);
     page.paragraph(Ink::Strong, &sentence(found));
+    let lacks: Vec<&str> = found.lacks.iter().map(|lack| lack_words(found, *lack)).collect();
+    let caveats = decisive_first(record, record.caveats()).into_iter().map(|caveat| caveat.text);
+    let doubts: Vec<String> = lacks.into_iter().map(str::to_owned).chain(caveats).collect();
+    if !doubts.is_empty() {
+        page.gap();
+    }
+    for text in &doubts {
+        page.hanging("! ", Ink::Strong, text);
+    }
     page.gap();
     for (name, words) in facts(found) {
         page.fact(name, &words);
@@ -22,14 +32,6 @@ pub fn explain_text(record: &Record, found: &Explanation, style: Style) -> Strin
     }
     page.gap();
     head(&mut page, record);
-    let lacks: Vec<&str> = found.lacks.iter().map(|lack| lack_words(found, *lack)).collect();
-    let caveats: Vec<String> = record.caveats().into_iter().map(|caveat| caveat.text).collect();
-    if !lacks.is_empty() || !caveats.is_empty() {
-        page.gap();
-    }
-    for text in lacks.into_iter().chain(caveats.iter().map(String::as_str)) {
-        page.hanging("! ", Ink::Strong, text);
-    }
     page.into_text()
 }
 
@@ -67,6 +69,5 @@ fn changes(page: &mut Page, found: &Explanation, verdict: Verdict) {
             head("", Side::Left),
         ],
         rows,
-        keep: 2,
     });
 }
