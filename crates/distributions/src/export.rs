@@ -194,7 +194,7 @@ mod tests {
             name: "thread \"0\"".into(),
             notes: vec!["a note".into()],
             slices: Vec::new(),
-            dependence: None,
+            order: crate::import::Order::Unknown,
         }
     }
 

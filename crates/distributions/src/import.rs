@@ -24,6 +24,7 @@ use dropline_archive::reading::{Source, Unread};
 use dropline_failure::Failure;
 use dropline_record::below_zero;
 use dropline_stats::{CountError, Counted, HistogramError};
+pub use course::Order;
 pub use format::Format;
 use raw::Extent;
 pub use sliced::TimeSlice;
@@ -46,9 +47,8 @@ pub struct Imported {
     pub notes: Vec<String>,
     /// The same events by when they were, in order; empty where the file does not say.
     pub slices: Vec<TimeSlice>,
-    /// Correlation of each event with the one before it, where the file has them in the order of time and it is no
-    /// chance.
-    pub dependence: Option<f64>,
+    /// The events one after another, where the file has them in the order of time.
+    pub order: Order,
 }
 
 impl Imported {
@@ -56,7 +56,7 @@ impl Imported {
     fn whole(counted: Counted, name: String, mut notes: Vec<String>) -> Self {
         let below = below_zero(&counted).filter(|note| !notes.contains(note));
         notes.extend(below);
-        Self { counted, name, notes, slices: Vec::new(), dependence: None }
+        Self { counted, name, notes, slices: Vec::new(), order: Order::Unknown }
     }
 }
 

@@ -116,7 +116,7 @@ mod tests {
         };
         let slice = |at: usize| TimeSlice { begin_s: at as f64, length_s: 1.0, counted: of(at..at + 1) };
         Imported {
-            dependence: None,
+            order: crate::import::Order::Unknown,
             counted: of(0..40),
             name: String::new(),
             notes: Vec::new(),
