@@ -261,13 +261,20 @@ fn last_if_cut(text: &str) -> Option<usize> {
 
 /// The note of a unit that a file does not name.
 fn guessed(unit: &str) -> String {
-    format!("the file names no unit; {unit} were taken (--unit names another)")
+    format!("{GUESSED}{unit} were taken (--unit names another)")
+}
+
+const GUESSED: &str = "the file names no unit; ";
+
+/// Whether a note says that the unit was guessed.
+pub fn is_guess(note: &str) -> bool {
+    note.starts_with(GUESSED)
 }
 
 /// The units that `--unit` knows, in nanoseconds.
 pub const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
 /// The word of such a unit.
-fn unit_word(unit_ns: u64) -> &'static str {
+pub fn unit_word(unit_ns: u64) -> &'static str {
     UNITS.iter().find(|(_, ns)| *ns == unit_ns).map_or("another unit", |(word, _)| word)
 }

@@ -26,6 +26,11 @@ const SHORT: f64 = 0.9;
 const LONGEST: usize = 2;
 /// Fewer events have no neighbours to speak of.
 const FEWEST: usize = 8;
+/// A shorter beginning, or one of fewer events, is no warm-up.
+const SHORTEST_WARM_UP: usize = 5;
+const FEWEST_TO_WARM: usize = 40;
+/// So many standard errors a beginning is slower, the surest of all lengths.
+const SURELY: f64 = 4.5;
 /// Cuts of a side; of fewer than five events each, its events themselves.
 const BLOCKS: usize = 40;
 const LEAST_BLOCK: usize = 5;
@@ -64,6 +69,39 @@ pub fn are_dependent(sides: &[&[i64]], seed: u64) -> bool {
     let seen = largest(&seen);
     let as_large = others.iter().filter(|other| largest(other) >= seen).count();
     ((as_large + 1) as f64) <= level * (ORDERS + 1) as f64
+}
+
+/// How many events at the beginning are slower than all that follows: a warm-up. 0 where there is none.
+///
+/// The beginning is as long as it is most surely slower (Mann and Whitney 1947), at most a third; it counts where its median is
+/// beyond three quarters of the others, and the first half of what follows is no slower than the second: what falls all along
+/// has no steady part.
+pub fn warm_up(events: &[i64]) -> usize {
+    let n = events.len();
+    if n < FEWEST_TO_WARM {
+        return 0;
+    }
+    let ranks: Vec<f64> = scored(events).into_iter().map(|[rank, _]| rank).collect();
+    let sums = ranks.iter().scan(0.0, |sum, rank| {
+        *sum += rank;
+        Some(*sum)
+    });
+    let surely = |(at, sum): (usize, f64)| {
+        let (head, rest) = ((at + 1) as f64, (n - at - 1) as f64);
+        (at + 1, sum * (n as f64 / (head * rest)).sqrt())
+    };
+    let heads = sums.take(n / 3).enumerate().map(surely).filter(|(length, _)| *length >= SHORTEST_WARM_UP);
+    let Some((length, sure)) = heads.max_by(|a, b| a.1.total_cmp(&b.1)) else { return 0 };
+    let median = |part: &[i64], share: f64| {
+        let mut part = part.to_vec();
+        part.sort_unstable();
+        part[((part.len() as f64 * share) as usize).min(part.len() - 1)]
+    };
+    let (head, rest) = events.split_at(length);
+    let (middle, end) = rest.split_at(rest.len() / 2);
+    let is_apart = median(head, 0.5) > median(rest, 0.75);
+    let is_steady_then = median(middle, 0.5) <= median(end, 0.6);
+    if sure > SURELY && is_apart && is_steady_then { length } else { 0 }
 }
 
 /// Cuts of equal length, in order, as the blocks of a comparison: of few events each is one.
@@ -129,4 +167,88 @@ fn summed(row: &[[f64; 2]]) -> Vec<[f64; 2]> {
         sums.push(sum);
     }
     sums
+}
+
+/// Whether events of these ranges, from low to high, are stretches of time: they follow one another in far fewer runs than they
+/// would by chance.
+pub fn are_stretches(events: &[f64], ranges: &[(f64, f64)]) -> bool {
+    let of = |value: &f64| ranges.iter().rposition(|(low, _)| value >= low).unwrap_or(0);
+    let which: Vec<usize> = events.iter().map(of).collect();
+    let runs = 1 + which.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let n = which.len() as f64;
+    let alike: f64 = (0..ranges.len())
+        .map(|range| (which.iter().filter(|&&it| it == range).count() as f64 / n).powi(2))
+        .sum();
+    let by_chance = 1.0 + (n - 1.0) * (1.0 - alike);
+    ranges.len() > 1 && which.len() >= FEWEST_TO_WARM && (runs as f64) < FEWER_RUNS * by_chance
+}
+
+/// Of stretches there is at most this part of the runs of chance.
+const FEWER_RUNS: f64 = 0.1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_distr::{Distribution as _, StandardNormal};
+
+    /// Events of an autoregression, so many, on a scale of delays.
+    fn remembering(share: f64, count: usize, seed: u64) -> Vec<i64> {
+        let mut chance = seeded(seed);
+        let mut level: f64 = StandardNormal.sample(&mut chance);
+        let mut next = |_| {
+            let news: f64 = StandardNormal.sample(&mut chance);
+            level = share * level + (1.0 - share * share).sqrt() * news;
+            (100_000.0 * (0.35 * level).exp()) as i64
+        };
+        (0..count).map(&mut next).collect()
+    }
+
+    #[test]
+    fn independent_pairs_are_seldom_called_dependent_and_those_that_remember_nearly_always() {
+        let dependent = |share: f64, count: usize| {
+            let pair = |seed: u64| [seed, 1000 + seed].map(|seed| remembering(share, count, seed));
+            let are = |seed: &u64| {
+                let [a, b] = pair(*seed);
+                are_dependent(&[&a, &b], *seed)
+            };
+            (0..100).filter(are).count()
+        };
+        // 5 of 100, and three standard deviations of that.
+        assert!(dependent(0.0, 300) <= 11, "{}", dependent(0.0, 300));
+        for (share, count) in [(0.9, 20), (0.5, 60), (0.5, 300), (0.9, 300)] {
+            assert!(dependent(share, count) >= 92, "{share} {count}: {}", dependent(share, count));
+        }
+        assert!(!are_dependent(&[&[5; 100], &[7; 3]], 1), "equal ones, and too few");
+    }
+
+    #[test]
+    fn a_slow_beginning_is_counted_and_what_wanders_or_is_even_has_none() {
+        for count in [60, 300, 5000] {
+            let mut events = remembering(0.0, count, 7);
+            assert_eq!(warm_up(&events), 0);
+            events[..count / 10].iter_mut().for_each(|event| *event *= 2);
+            let found = warm_up(&events);
+            assert!(found.abs_diff(count / 10) <= 2 + count / 50, "{found} of {count}");
+        }
+        let falling: Vec<i64> = (0..300).map(|at| 10_000 - 20 * at + at * 37 % 101).collect();
+        assert_eq!(warm_up(&falling), 0, "it has no steady part");
+    }
+
+    #[test]
+    fn blocks_hold_all_events_in_order_and_few_events_are_blocks() {
+        for (count, expected) in [(0, 0), (20, 20), (199, 199), (200, 40), (5001, 40)] {
+            let events: Vec<i64> = (0..count).collect();
+            let found: Vec<&[i64]> = blocks(&events).collect();
+            assert_eq!((found.len(), found.concat()), (expected, events));
+        }
+    }
+
+    #[test]
+    fn modes_one_after_another_in_time_are_stretches_and_mixed_ones_are_not() {
+        let ranges = [(0.0, 15.0), (15.5, 30.0)];
+        let step: Vec<f64> = (0..200).map(|at| if at < 80 { 10.0 } else { 20.0 }).collect();
+        let mixed: Vec<f64> = (0..200).map(|at| if at * 7919 % 101 < 40 { 10.0 } else { 20.0 }).collect();
+        assert!(are_stretches(&step, &ranges) && !are_stretches(&mixed, &ranges));
+        assert!(!are_stretches(&step, &ranges[..1]));
+    }
 }
