@@ -301,7 +301,10 @@ mod tests {
         assert!(mixed.verdict_text.unwrap().contains("2 code paths"));
         let codes = |fit: &[CaveatLine]| fit.iter().map(|caveat| caveat.code.clone()).collect::<Vec<_>>();
         let (step, mixed) = (codes(&step.caveats), codes(&mixed.caveats));
-        assert!(step.contains(&"dependent_events".into()) && step.contains(&"modes_in_time".into()), "{step:?}");
+        assert!(
+            step.contains(&"dependent_events".into()) && step.contains(&"modes_in_time".into()),
+            "{step:?}"
+        );
         assert!(mixed.contains(&"independence_assumed".into()), "{mixed:?}");
     }
 

@@ -19,12 +19,12 @@ mod sliced;
 pub mod table;
 mod values;
 
+pub use course::Order;
 use dropline_archive::reading;
 use dropline_archive::reading::{Source, Unread};
 use dropline_failure::Failure;
 use dropline_record::below_zero;
 use dropline_stats::{CountError, Counted, HistogramError};
-pub use course::Order;
 pub use format::Format;
 use raw::Extent;
 pub use sliced::TimeSlice;

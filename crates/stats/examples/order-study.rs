@@ -69,7 +69,10 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let mut number = |or: u64| arguments.next().map_or(or, |word| word.parse().expect("a number"));
     let (pairs, seed, only, first) = (number(100), number(1), number(0), number(0));
-    println!("{:12} {:>6} {:>6} {:>6} | {:>5} {:>5} {:>5} | {:>7} {:>7}", "law", "events", "wrong", "dep", "core", "high", "tail", "width", "bounded");
+    println!(
+        "{:12} {:>6} {:>6} {:>6} | {:>5} {:>5} {:>5} | {:>7} {:>7}",
+        "law", "events", "wrong", "dep", "core", "high", "tail", "width", "bounded"
+    );
     for (name, law) in LAWS.into_iter().skip(first as usize) {
         for count in [20, 50, 100, 300, 1000, 5000] {
             if only > 0 && only != count {
@@ -79,16 +82,22 @@ fn main() {
             let mut widths = Vec::new();
             for pair in 0..pairs {
                 let mut chance = ChaCha8Rng::seed_from_u64(seed << 32 | pair);
-                let (a, b) = (delays(law, count as usize, &mut chance), delays(law, count as usize, &mut chance));
+                let (a, b) =
+                    (delays(law, count as usize, &mut chance), delays(law, count as usize, &mut chance));
+                // As `compare` does: from where both are steady.
+                let left_out = order::warm_up(&a).max(order::warm_up(&b));
+                let (a, b) = (&a[left_out..], &b[left_out..]);
                 let blocks = |events: &[i64]| order::blocks(events).map(counted).collect::<Vec<_>>();
-                let alike = order::are_dependent(&[&a, &b], pair);
-                let questions = Questions { percentile: 0.99, above: None, smallest_effect: None, more_loss: 0.0 };
+                let alike = order::are_dependent(&[a, b], pair);
+                let questions =
+                    Questions { percentile: 0.99, above: None, smallest_effect: None, more_loss: 0.0 };
                 let found = match alike {
-                    true => Comparison::of(&blocks(&a), &blocks(&b), Design::Apart, &questions),
-                    false => Comparison::of(&[counted(&a)], &[counted(&b)], Design::Whole, &questions),
+                    true => Comparison::of(&blocks(a), &blocks(b), Design::Apart, &questions),
+                    false => Comparison::of(&[counted(a)], &[counted(b)], Design::Whole, &questions),
                 };
                 dependent += u32::from(alike);
-                let differs = |verdict: Verdict| u32::from(matches!(verdict, Verdict::Improved | Verdict::Regressed));
+                let differs =
+                    |verdict: Verdict| u32::from(matches!(verdict, Verdict::Improved | Verdict::Regressed));
                 wrong += u32::from(!matches!(found.verdict, Overall::Equivalent | Overall::NoEvidence));
                 let answers = [&found.core, &found.high_percentile, &found.tail_mass];
                 each.iter_mut().zip(answers).for_each(|(each, answer)| *each += differs(answer.verdict));
@@ -99,7 +108,11 @@ fn main() {
             let median = widths.get(widths.len() / 2).copied().unwrap_or(f64::NAN) / 1000.0;
             println!(
                 "{name:12} {count:6} {:5.1}% {:5.0}% | {:4.1}% {:4.1}% {:4.1}% | {median:7.2} {:6.0}%",
-                share(wrong), share(dependent), share(each[0]), share(each[1]), share(each[2]),
+                share(wrong),
+                share(dependent),
+                share(each[0]),
+                share(each[1]),
+                share(each[2]),
                 share(widths.len() as u32)
             );
         }

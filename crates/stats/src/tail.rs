@@ -381,7 +381,8 @@ mod tests {
             let mut event = || 1000.0 * (1.0 - chance.random::<f64>().powf(0.7));
             let ticks: Vec<(i64, u64)> = (0..300).map(|_| (event() as i64, 1)).collect();
             let meaning = crate::Meaning { rounding: crate::Rounding::Floor, ..Default::default() };
-            let found = Excess::of(&crate::Counted::ticks(meaning, ticks, None).unwrap().binned(), -1.0).unwrap();
+            let found =
+                Excess::of(&crate::Counted::ticks(meaning, ticks, None).unwrap().binned(), -1.0).unwrap();
             let low = found.end_low.unwrap();
             held += u32::from(low <= 1000.0 && found.end_high.is_none_or(|high| high >= 1000.0));
             bounded += u32::from(found.end_high.is_some_and(|high| high < 1200.0));

@@ -135,7 +135,10 @@ fn verdict_of(fit: &Fit, best: &Fitted, verdict: LawVerdict, families: usize) ->
         LawVerdict::DoesNotFit => {
             let in_time = fit.caveats.iter().any(|caveat| caveat.code == MODES_IN_TIME);
             let paths = match (fit.mixture.len(), fit.modes.len()) {
-                _ if in_time => "no single family fits, and the modes are a step in time rather than code paths".to_owned(),
+                _ if in_time => {
+                    "no single family fits, and the modes are a step in time rather than code paths"
+                        .to_owned()
+                }
                 (0, 0 | 1) => "not one code path".to_owned(),
                 (0, modes) => format!("no single family fits, it is at least {modes} code paths"),
                 (1, _) => "no single family fits".to_owned(),

@@ -71,7 +71,8 @@ fn stretches(imported: &Imported) -> Vec<Binned> {
     match &imported.order {
         Order::Events(events) if order::are_dependent(&[events], SEED) => {
             let meaning = imported.counted.meaning();
-            let counted = |part: &[i64]| Counted::ticks(meaning, part.iter().map(|&tick| (tick, 1)), None).ok();
+            let counted =
+                |part: &[i64]| Counted::ticks(meaning, part.iter().map(|&tick| (tick, 1)), None).ok();
             order::blocks(events).filter_map(counted).map(|part| part.binned()).collect()
         }
         Order::Stretches(stretches) => stretches.iter().map(Counted::binned).collect(),

@@ -76,7 +76,11 @@ impl Course {
         let Some(last) = self.stretches.last_mut() else { return Ok(Order::Events(self.recent)) };
         let left = counted(&self.recent);
         // What was left over is no replicate of the others.
-        if 2 * self.recent.len() < self.length { take(last, left) } else { self.stretches.push(left) }
+        if 2 * self.recent.len() < self.length {
+            take(last, left)
+        } else {
+            self.stretches.push(left)
+        }
         let ranges = |stretch: BTreeMap<i64, u64>| {
             let cells = stretch.into_iter().map(|(low, count)| (low, low + width(low) - 1, count));
             Counted::ranges(meaning, cells, None)

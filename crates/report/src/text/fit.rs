@@ -180,7 +180,9 @@ fn tail(fit: &Fit) -> Option<String> {
         (Some(end), Some(low), Some(high)) => {
             format!(", it ends at{JOIN}{} [{},{JOIN}{}]", three(end), three(low), three(high))
         }
-        (Some(_), Some(low), None) => format!(", where it ends is not known, but not before{JOIN}{}", three(low)),
+        (Some(_), Some(low), None) => {
+            format!(", where it ends is not known, but not before{JOIN}{}", three(low))
+        }
         _ => String::new(),
     };
     let mut words = format!(

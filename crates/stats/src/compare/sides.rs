@@ -181,7 +181,8 @@ impl Side {
                 Curve::of(&blocks[from..to])
             })
             .collect();
-        let is_row = !batches.is_empty() && blocks.iter().all(|block| block.count() == 1 && block.above().is_none());
+        let is_row =
+            !batches.is_empty() && blocks.iter().all(|block| block.count() == 1 && block.above().is_none());
         let row = blocks.iter().filter(|_| is_row).flat_map(Binned::cells).map(|cell| cell.middle());
         Self { whole: Curve::of(blocks), events: row.collect(), batches }
     }

@@ -268,7 +268,8 @@ fn remembering(share: f64, count: usize, times: f64, seed: u64) -> Comparison {
 #[test]
 fn sides_of_one_thing_that_remembers_are_seldom_called_different_however_few_their_events() {
     const PAIRS: u64 = 60;
-    for (share, count) in [(0.5, 20), (0.9, 20), (0.99, 20), (0.9, 60), (0.99, 100), (0.9, 300), (0.99, 300)] {
+    for (share, count) in [(0.5, 20), (0.9, 20), (0.99, 20), (0.9, 60), (0.99, 100), (0.9, 300), (0.99, 300)]
+    {
         let is_wrong = |seed: &u64| {
             let verdict = remembering(share, count, 1.0, *seed).verdict;
             !matches!(verdict, Overall::NoEvidence | Overall::Equivalent)
@@ -281,7 +282,8 @@ fn sides_of_one_thing_that_remembers_are_seldom_called_different_however_few_the
 #[test]
 fn twenty_times_as_slow_is_told_beside_events_that_remember() {
     for (share, count) in [(0.5, 20), (0.9, 100), (0.9, 300), (0.5, 300)] {
-        let told = (0..20).filter(|&seed| remembering(share, count, 20.0, seed).core.verdict == Verdict::Regressed);
+        let told =
+            (0..20).filter(|&seed| remembering(share, count, 20.0, seed).core.verdict == Verdict::Regressed);
         let told = told.count();
         assert!(told >= 18, "{share} {count}: {told} of 20");
     }

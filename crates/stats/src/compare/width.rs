@@ -210,7 +210,8 @@ mod tests {
                     };
                     let (a, b) = (side(), side());
                     let found = width.ratio(&Sides::of(&a, &b, Design::Whole));
-                    let holds = found.low.is_none_or(|low| low <= 1.0) && found.high.is_none_or(|it| it >= 1.0);
+                    let holds =
+                        found.low.is_none_or(|low| low <= 1.0) && found.high.is_none_or(|it| it >= 1.0);
                     (said, held) = (said + u64::from(found.low.is_some()), held + u64::from(holds));
                 }
                 let told = format!("{width:?} {is_heavy} {count}: {held} of {PAIRS}, {said} said");

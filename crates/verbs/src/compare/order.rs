@@ -144,7 +144,9 @@ mod tests {
     fn events_that_follow_one_another_are_no_evidence_in_whichever_format_they_stand() {
         let lines = |events: &[String]| events.join("\n") + "\n";
         let array = |events: &[String]| format!("[{}]", events.join(", "));
-        let table = |events: &[String]| format!("code,delay\n{}", events.iter().map(|it| format!("ok,{it}\n")).collect::<String>());
+        let table = |events: &[String]| {
+            format!("code,delay\n{}", events.iter().map(|it| format!("ok,{it}\n")).collect::<String>())
+        };
         let hyperfine = |events: &[String]| {
             let times: Vec<String> = events.iter().map(|event| format!("{event}e-6")).collect();
             format!(r#"{{"results":[{{"command":"x","times":[{}]}}]}}"#, times.join(","))
@@ -163,7 +165,11 @@ mod tests {
     #[test]
     fn a_side_that_starts_slower_is_compared_from_where_it_is_steady_and_that_is_said() {
         let side = |warm: u64, seed: u64| -> String {
-            let event = |at: u64| 1000 + (at * 7919 + seed) % 101 + (at * 104_729 + seed) % 89 + if at < warm { 1100 } else { 0 };
+            let event = |at: u64| {
+                1000 + (at * 7919 + seed) % 101
+                    + (at * 104_729 + seed) % 89
+                    + if at < warm { 1100 } else { 0 }
+            };
             (0..400).map(|at| format!("{}\n", event(at))).collect()
         };
         let found = compared([&side(0, 3), &side(40, 57)], &Hints::default()).unwrap();
@@ -171,18 +177,29 @@ mod tests {
         assert!(said.text.contains("b starts slower") && said.text.contains("40 events"), "{}", said.text);
         assert_eq!((found.a.count.0, found.b.count.0), (360, 360));
         assert_ne!(found.verdict, VerdictWord::Regressed);
-        assert!(!codes(&compared([&side(0, 3), &side(0, 57)], &Hints::default()).unwrap()).contains(&"warm_up_left_out"));
+        assert!(
+            !codes(&compared([&side(0, 3), &side(0, 57)], &Hints::default()).unwrap())
+                .contains(&"warm_up_left_out")
+        );
     }
 
     #[test]
     fn a_file_that_names_its_unit_is_not_compared_with_a_guess_of_the_other() {
-        let events = |name: &str| format!("{name}\n{}", (0..100).map(|at| format!("{}\n", 10 + at * 7 % 31)).collect::<String>());
+        let events = |name: &str| {
+            format!("{name}\n{}", (0..100).map(|at| format!("{}\n", 10 + at * 7 % 31)).collect::<String>())
+        };
         for (a, b) in [("delay_ms", "delay"), ("delay", "delay_ns"), ("delay_us", "delay")] {
             let why = compared([&events(a), &events(b)], &Hints::default()).unwrap_err();
             assert!(why.contains("names no unit") && why.contains("--unit"), "{why}");
         }
-        assert!(compared([&events("delay_ms"), &events("delay_ns")], &Hints::default()).is_ok(), "both say it");
-        assert!(compared([&events("delay"), &events("delay")], &Hints::default()).is_ok(), "a guess for both");
+        assert!(
+            compared([&events("delay_ms"), &events("delay_ns")], &Hints::default()).is_ok(),
+            "both say it"
+        );
+        assert!(
+            compared([&events("delay"), &events("delay")], &Hints::default()).is_ok(),
+            "a guess for both"
+        );
         let said = Hints { unit_ns: Some(1000), ..Hints::default() };
         assert!(compared([&events("delay_us"), &events("delay")], &said).is_ok());
     }

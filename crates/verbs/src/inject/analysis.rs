@@ -369,14 +369,16 @@ mod tests {
         // Peaks at 10, 22 and 60 us, and the second takes 100 us more: fewer than half of that lie between the first two.
         let events = |more: f64, seed: u64| {
             let ticks = (0..4000u64).map(|n| {
-                let noise = ((n * 7919 + seed * 131) % 97 + (n * 104_729 + seed * 17) % 89) as f64 / 93.0 - 1.0;
+                let noise =
+                    ((n * 7919 + seed * 131) % 97 + (n * 104_729 + seed * 17) % 89) as f64 / 93.0 - 1.0;
                 let at = [10.0, 22.0 + more, 60.0][(n % 3) as usize];
                 (((at + noise * 2.0) * 10.0).round() as i64, 1)
             });
             let meaning = Meaning { unit_ns: 1000, quantum_ns: 100.0, ..Meaning::default() };
             Counted::ticks(meaning, ticks, None).unwrap().binned()
         };
-        let round = |at: u64| Round { first: events(0.0, at), once: events(100.0, 50 + at), twice: None, last: None };
+        let round =
+            |at: u64| Round { first: events(0.0, at), once: events(100.0, 50 + at), twice: None, last: None };
         let rounds: Vec<Round> = (0..10).map(round).collect();
         let delay = Duration::from_micros(100);
         let mut found = Injected { delay_us: 100.0, ..Injected::default() };
