@@ -327,7 +327,7 @@ fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<Caveat
             format!(": the verdict stands as long as they vary less than {limit:.1} times as much")
         });
         let why = match pair.neighbours {
-            Neighbours::Independent => "events are no more alike with their neighbours than by chance",
+            Neighbours::Independent => "events are as alike with their neighbours as in another order",
             Neighbours::Unknown | Neighbours::Alike => "no time slices",
         };
         say("independence_assumed", format!("{why}: intervals take the events as independent{limit}"));
