@@ -21,6 +21,7 @@ pub mod mixture;
 pub mod modes;
 pub mod moments;
 pub mod normality;
+pub mod order;
 pub mod percentiles;
 pub mod ppcc;
 pub mod recorded;

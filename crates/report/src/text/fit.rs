@@ -176,7 +176,15 @@ fn tail(fit: &Fit) -> Option<String> {
             )
         });
     };
-    let end = gpd.end.map_or_else(String::new, |end| format!(", no event beyond{JOIN}{}", three(end)));
+    let end = match (gpd.end, gpd.end_low, gpd.end_high) {
+        (Some(end), Some(low), Some(high)) => {
+            format!(", it ends at{JOIN}{} [{},{JOIN}{}]", three(end), three(low), three(high))
+        }
+        (Some(_), Some(low), None) => {
+            format!(", where it ends is not known, but not before{JOIN}{}", three(low))
+        }
+        _ => String::new(),
+    };
     let mut words = format!(
         "generalised Pareto \u{3be}{JOIN}{} [{},{JOIN}{}]{end}",
         fixed(gpd.xi, 2),
