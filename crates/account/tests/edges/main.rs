@@ -5,6 +5,7 @@ mod course;
 mod losses;
 mod pace;
 mod queues;
+mod remedies;
 mod service_times;
 mod verdicts;
 mod watched;
