@@ -102,11 +102,14 @@ Examples:
 It needs the times of each packet, which trial keeps beside its record (lossy.jsonl.packets), and replays them \
 against the target's buffer, service time and pauses.")]
 pub(crate) struct ExplainArgs {
-    /// Record of a trial.
+    /// Record of a trial, or of a search: its lowest load that lost packets is explained.
     pub(crate) file: PathBuf,
     /// Print one JSON object.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+    /// Tell all caveats; otherwise only those that decide what the answer is worth.
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) verbose: bool,
 }
 
 /// Watch the traffic of a running service without sending anything: arrivals, drops, pauses.

@@ -12,6 +12,7 @@ mod explained;
 mod graph;
 mod html;
 mod json_word;
+mod lacks;
 mod moved;
 mod number;
 mod object;
