@@ -250,6 +250,52 @@ impl Space {
     }
 }
 
+impl Space {
+    /// The interfaces that the trial's packets pass.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = &Device> {
+        self.devices.iter().flatten().filter(|device| device.on_path)
+    }
+
+    /// Whether an interface on the way is down, or was.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.devices().any(|device| !device.up || device.carrier_changes > 0)
+    }
+
+    /// Packets that arrived at interfaces and not at the IP layer; ARP and the like are among them.
+    pub(crate) fn vanished_before(&self) -> u64 {
+        let alone = self.devices.iter().flatten().filter(|device| device.own);
+        let arrived: u64 = alone.map(|device| device.received.saturating_sub(device.other_host)).sum();
+        arrived.saturating_sub(self.stack.received).saturating_sub(self.stack.received_otherwise)
+    }
+
+    /// Which way packets go that arrive here; `None` if both.
+    pub(crate) fn arrives(&self) -> Option<Way> {
+        match self.role {
+            Role::Near => Some(Way::Back),
+            Role::Far => Some(Way::Out),
+            Role::Both | Role::Between => None,
+        }
+    }
+
+    /// Which way packets go that arrive through an interface.
+    pub(crate) fn arrives_through(&self, device: &Device) -> Option<Way> {
+        match (self.role, device.leaves) {
+            (Role::Between, Some(Way::Out)) => Some(Way::Back),
+            (Role::Between, Some(Way::Back)) => Some(Way::Out),
+            _ => self.arrives(),
+        }
+    }
+
+    /// Which way packets go that depart from here.
+    pub(crate) fn departs(&self) -> Option<Way> {
+        match self.role {
+            Role::Near => Some(Way::Out),
+            Role::Far => Some(Way::Back),
+            Role::Both | Role::Between => None,
+        }
+    }
+}
+
 impl Snapshot {
     /// How much each counter grew; only namespaces that were read both times are in it.
     pub fn since(&self, before: &Self) -> Self {

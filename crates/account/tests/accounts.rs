@@ -382,6 +382,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
             late: c[3],
             refused: c[4],
             refused_by_queue: c[5],
+            duplicated: 0,
             refused_without_route,
             target,
             unread: c[6],

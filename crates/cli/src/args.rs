@@ -103,7 +103,7 @@ Examples:
 It needs the times of each packet, which trial keeps beside its record (lossy.jsonl.packets), and replays them \
 against the target's buffer, service time and pauses.")]
 pub(crate) struct ExplainArgs {
-    /// Record of a trial.
+    /// Record of a trial, or of a search: its lowest load that lost packets is explained.
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) told: ToldArgs,

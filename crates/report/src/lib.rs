@@ -13,6 +13,7 @@ mod explained;
 mod graph;
 mod html;
 mod json_word;
+mod lacks;
 mod markdown;
 mod moved;
 mod number;

@@ -234,7 +234,7 @@ fn a_page_that_explains_a_loss_says_why_and_what_would_help() {
 #[test]
 fn an_explanation_on_a_terminal_begins_with_the_answer() {
     let (record, found) = made::explained();
-    let said = dropline_report::explain_text(&record, &found, Style::default()).replace('\u{202f}', " ");
+    let said = explained_text(&record, &found).replace('\u{202f}', " ");
     assert!(said.starts_with("1 280 of 2 560 packets were lost, all at the receive buffer"), "{said}");
     let at = |words: &str| said.find(words).unwrap_or_else(|| panic!("{words} is not in\n{said}"));
     assert!(
@@ -251,7 +251,7 @@ fn what_the_targets_program_took_and_did_not_answer_is_said_to_be_there() {
     (found.unanswered, found.load) = (1280, Some(1.6));
     found.model.as_mut().unwrap().md1k = Some(1250.4);
     let said = |found: &dropline_record::Explanation| {
-        let said = dropline_report::explain_text(&record, found, Style::default());
+        let said = explained_text(&record, found);
         said.replace(['\u{202f}', '\u{a0}', '\n'], " ").replace("  ", " ")
     };
     let text = said(&found);
@@ -269,6 +269,30 @@ fn what_the_targets_program_took_and_did_not_answer_is_said_to_be_there() {
     let text = said(&found);
     assert!(text.contains("measured 0 at its socket and in its own queue"), "{text}");
     assert!(text.contains("none of the loss is where packets wait for the target"), "{text}");
+}
+
+fn explained_text(record: &Record, found: &dropline_record::Explanation) -> String {
+    dropline_report::explain_text(
+        record,
+        &made::explained_line(found),
+        Style { verbose: true, ..Style::default() },
+    )
+}
+
+#[test]
+fn an_explanation_says_the_caveats_that_decide_behind_its_answer_and_counts_the_others() {
+    use dropline_record::CaveatLine;
+    let (record, found) = made::explained();
+    let decides = CaveatLine::said("others_came", "others came");
+    let beside = CaveatLine::said("timer_slack", "a timer is slack");
+    let line =
+        dropline_record::ExplainedLine { caveats: vec![beside, decides], ..made::explained_line(&found) };
+    let said = |verbose| dropline_report::explain_text(&record, &line, Style { verbose, ..Style::default() });
+    let (short, full) = (said(false), said(true));
+    let at = |words: &str| short.find(words).unwrap_or_else(|| panic!("{words} is not in\n{short}"));
+    assert!(at("were lost") < at("! others came") && at("! others came") < at("\narrivals"));
+    assert!(!short.contains("a timer is slack") && short.contains("-v shows them"), "{short}");
+    assert!(full.contains("! a timer is slack") && !full.contains("-v shows"), "{full}");
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn verbs(style: Style) -> Vec<(&'static str, String)> {
             "trial and search",
             text_many(&[made::trial(139_000.0, 10), Made::mdr("hard", 1, 10).search()], style),
         ),
-        ("explain", explain_text(&explained, &found, style)),
+        ("explain", explain_text(&explained, &made::explained_line(&found), style)),
         ("compare", compared_text(&compared(), style)),
         ("compare searches", compared_searches_text(&moved(), style)),
         ("fit", fit_text(&Fit { unit_ns: 1000, quantum_ns: 1000.0, ..Fit::default() }, style)),
@@ -169,7 +169,7 @@ fn the_answer_comes_first_then_the_caveats_those_that_decide_it_before_the_other
     let at = |words: &str| trial.find(words).unwrap_or_else(|| panic!("{words} is not in\n{trial}"));
     assert!(at("\nlost") < at("\n! ") && at("\n! ") < at("\narrivals"), "{trial}");
     let (record, found) = made::explained();
-    let explained = explain_text(&record, &found, Style::default());
+    let explained = explain_text(&record, &made::explained_line(&found), Style::default());
     assert!(
         explained.find("\n! ").is_none_or(|caveat| caveat < explained.find("\nwhen").unwrap()),
         "{explained}"

@@ -356,9 +356,11 @@ pub(crate) fn explained() -> (Record, dropline_record::Explanation) {
         offered: 2560,
         lost: 1280,
         lost_at: Some(&lost_at),
+        doubts: dropline_record::explanation::Doubts::default(),
         unseen: false,
         watched: None,
         duration_ns: 400_000_000,
+        drain_ns: 100_000_000,
         seed: 7,
     };
     let mut record = Made::service(Arrival::constant(), 7).search();
@@ -366,4 +368,15 @@ pub(crate) fn explained() -> (Record, dropline_record::Explanation) {
     record.header.search = None;
     record.result = None;
     (record, explain(&evidence))
+}
+
+/// As `explain` prints it.
+pub(crate) fn explained_line(found: &dropline_record::Explanation) -> dropline_record::ExplainedLine {
+    dropline_record::ExplainedLine {
+        explanation: found.clone(),
+        trial: 1,
+        chosen: None,
+        target: "udp://127.0.0.1:7007".into(),
+        caveats: Vec::new(),
+    }
 }

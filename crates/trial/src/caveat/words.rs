@@ -252,6 +252,19 @@ impl fmt::Display for Caveat {
                 "the counters that say where packets were lost count {beyond} more than were lost here: other \
                  programs lose packets on this machine meanwhile, and a place may be theirs"
             ),
+            Self::OthersCame { dropped: 0, came } => write!(
+                f,
+                "programs of the target's network namespace got {} that are not this trial's, at its socket or at others: where \
+                 they came to its socket, this trial had a part of the target only; stop those programs, or measure in a network \
+                 namespace of its own",
+                number_of(*came, "packet")
+            ),
+            Self::OthersCame { dropped, .. } => write!(
+                f,
+                "the target's socket dropped {} that are not this trial's: other programs sent to it meanwhile, another trial \
+                 perhaps, and this trial had a part of the target only; stop them and measure again",
+                number_of(*dropped, "packet")
+            ),
             Self::PlaceInferred { place, packets, because } => {
                 write!(f, "{} put at {place} as what remained: {because}", number_of(*packets, "lost packet"))
             }
