@@ -6,8 +6,8 @@ use dropline_archive::record_file::{Keeper, Output};
 use dropline_archive::{clock, environment};
 use dropline_failure::{Failure, Kind};
 use dropline_record::{
-    AnswerLine, BROKEN, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, EndWord, Header,
-    LoadUnit, OutlookLine, ProfileLine, Purpose, Record, ResultLine, ResultWord, TrialLine, schema,
+    AnswerLine, BROKEN, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, EndWord, Header, LoadUnit,
+    OutlookLine, ProfileLine, Purpose, Record, ResultLine, ResultWord, TrialLine, schema,
 };
 use dropline_search::{Limits, Search};
 use dropline_targets::{AnyMeasurer, Opened, Opening, Target};

@@ -51,9 +51,11 @@ impl Seen {
             offered: self.packets.len() as u64,
             lost: self.lost,
             lost_at: self.lost_at.as_ref(),
+            doubts: dropline_account::explanation::Doubts::default(),
             unseen: false,
             watched: self.watched.as_ref(),
             duration_ns: self.duration_ns,
+            drain_ns: 1_000_000_000,
             seed: 7,
         })
     }

@@ -1,7 +1,7 @@
 //! Flags of the verbs that read delays, or compare them.
 
-use super::{ToldArgs, TrafficArgs};
 use super::measuring::smallest_effect;
+use super::{ToldArgs, TrafficArgs};
 use crate::help::one_of;
 use clap::Args;
 use dropline_distributions::import::{Format, UNITS};
