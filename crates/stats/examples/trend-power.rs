@@ -275,9 +275,13 @@ impl Bench {
         let mut met = true;
         for steps in [&steps[..], &[]] {
             let nights = nights(stepped(white(&mut chance, 10_000, 0.01), steps), Some(0.01));
-            let begun = Instant::now();
-            let trend = Trend::of(&nights, WANTED).expect("enough nights");
-            let took = begun.elapsed();
+            let timed = || {
+                let begun = Instant::now();
+                let trend = Trend::of(&nights, WANTED).expect("enough nights");
+                (begun.elapsed(), trend)
+            };
+            // Of a busy machine the shortest of several says most.
+            let (took, trend) = (0..20).map(|_| timed()).min_by_key(|timed| timed.0).expect("it was tried");
             let found = trend.changes.len();
             met &= found == steps.len();
             println!(
