@@ -76,14 +76,15 @@ impl Noise {
             let own = (1.0 - self.shared) * row.variances[night];
             let total = uncertain + own;
             let surprise = residual - state;
-            squares += surprise * surprise / total;
+            let certain = 1.0 / total;
+            squares += surprise * surprise * certain;
             product *= total;
             if !(1e-100..1e100).contains(&product) {
                 logarithms += product.ln();
                 product = 1.0;
             }
-            state += uncertain / total * surprise;
-            uncertain *= own / total;
+            state += uncertain * certain * surprise;
+            uncertain *= own * certain;
         }
         let count = (residuals.len() - from) as f64;
         let variance = (squares / count).max(f64::MIN_POSITIVE);
