@@ -35,6 +35,7 @@ pub mod slices;
 pub mod spacing;
 pub mod special;
 pub mod tail;
+pub mod trend;
 
 pub use binned::{Binned, Cell};
 pub use counted::{Above, CountError, Counted, Event, Meaning, Rounding};
