@@ -3,8 +3,10 @@
 mod buffer;
 mod course;
 mod losses;
+mod one_way;
 mod pace;
 mod queues;
+mod reasons;
 mod remedies;
 mod service_times;
 mod verdicts;

@@ -1,6 +1,6 @@
 //! What a CPU of its own, or another quota, would change for a target that was looked at.
 
-use super::{MS, Seen, US};
+use super::{MS, Seen, US, busy, times};
 use dropline_account::Explanation;
 use dropline_account::explanation::{Cause, Throttled};
 use dropline_account::remedy::{Change, Verdict};
@@ -100,4 +100,22 @@ fn a_stall_is_the_schedulers_if_it_had_no_cpu_for_half_of_it() {
         assert_eq!(found.cause, Some(cause), "{:?}", found.model);
         assert_eq!(verdict(&found, Change::OwnCpu), Some(verdict_of_own_cpu), "{:?}", found.server);
     }
+}
+
+#[test]
+fn a_longer_queue_is_so_many_times_as_long() {
+    // Forty wait and one is served when 24 more come.
+    let mut packets = busy(40, 40 * US);
+    packets.extend((0..24).map(|n| (MS + 1 + n, None)));
+    let found = Seen::of(times(&packets)).lost_at(&[("service_queue", 24)]).explained();
+    assert!(
+        found.buffer.is_some_and(|buffer| buffer.own_queue && buffer.packets == 40),
+        "{:?}",
+        found.buffer
+    );
+    assert!(
+        found.with(|change| change == Change::Queue { times: 2, packets: 80 }).is_some(),
+        "{:?}",
+        found.remedies
+    );
 }
