@@ -22,7 +22,7 @@ pub mod stalls;
 
 pub use accounting::{Account, Outcome, TargetCounts, account};
 pub use buffer::{Family, Room, packets_held, truesize};
-pub use counters::{Device, Role, Snapshot, Space, Stack, TargetSockets};
+pub use counters::{Bars, Device, Role, Snapshot, Space, Stack, TargetSockets};
 pub use explanation::{Evidence, Explanation, explain};
 pub use ledger::Ledger;
 pub use place::{Place, Site, Way};

@@ -30,6 +30,7 @@ const CHECKS: [Check; 27] = [
     ("quantity", fuzz::quantity::check),
     ("record", fuzz::record::check),
     ("recording", fuzz::recording::check),
+    ("ruleset", fuzz::ruleset::check),
     ("said", fuzz::said::check),
     ("scenario", fuzz::scenario::check),
     ("search", fuzz::search::check),

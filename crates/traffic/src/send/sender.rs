@@ -20,6 +20,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
+/// Packets that are refused before it is believed that all are.
+const REFUSED_IN_ALL: u64 = 3;
+
 /// What every sender of a trial is to do.
 #[derive(Clone, Copy)]
 pub(crate) struct Task<'a> {
@@ -243,12 +246,18 @@ impl Sender<'_> {
                     }
                     Err(Refused { error, packets }) => {
                         let was_there = !self.task.reply_wanted || flight.forwarded() > 0;
+                        let before = refused.get(&error.raw_os_error()).map_or(0, |(_, count)| *count);
+                        // Who refuses one in nine is there.
+                        let is_each = before + packets as u64 >= REFUSED_IN_ALL && before * 2 >= sent.offered;
                         match ends_trial(&error) {
-                            true if !was_there || error.raw_os_error() == Some(libc::EMSGSIZE) => {
-                                return Err(error);
-                            }
+                            true if error.raw_os_error() == Some(libc::EMSGSIZE) => return Err(error),
+                            true if !was_there && is_each => return Err(error),
                             true => sent.unreachable(&error, after, packets as u64),
-                            false if sent.offered == 0 && error.kind() == io::ErrorKind::PermissionDenied => {
+                            false
+                                if sent.offered == 0
+                                    && is_each
+                                    && error.kind() == io::ErrorKind::PermissionDenied =>
+                            {
                                 return Err(error);
                             }
                             false => {}
