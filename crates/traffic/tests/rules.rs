@@ -110,7 +110,7 @@ fn a_translation_is_met_by_the_first_packet_of_a_flow_alone_and_its_address_is_k
         let is_of = |met: &Met| met.chain.ends_with(" translated");
         met.into_iter().filter(is_of).map(|met| (met.address, met.certainty)).collect::<Vec<_>>()
     };
-    let to = |port: u16| udp(("192.0.2.7", ANY), ("127.0.0.7", port..=port));
+    let to = |port: u16| udp(("192.0.2.7", 4000..=4007), ("127.0.0.7", port..=port));
     let address = |word: &str| Some(word.parse::<IpAddr>().unwrap());
     assert_eq!(met(&to(7), true), [(address("192.0.2.6"), Certainly), (address("192.0.2.8"), Possibly)]);
     assert_eq!(met(&to(9), true)[0], (address("127.0.0.1"), Certainly));

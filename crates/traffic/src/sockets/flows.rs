@@ -26,9 +26,10 @@ impl From<IpAddr> for Flows {
 }
 
 impl From<SocketAddr> for Flows {
-    /// From whatever port.
+    /// From whichever port the system gives.
     fn from(target: SocketAddr) -> Self {
-        Self { ports: target.port()..=target.port(), ..Self::from(target.ip()) }
+        let source_ports = std::fs::read_to_string(GIVEN).ok().and_then(|said| given(&said)).unwrap_or(ANY);
+        Self { ports: target.port()..=target.port(), source_ports, ..Self::from(target.ip()) }
     }
 }
 
@@ -43,7 +44,7 @@ impl Flows {
     pub(crate) fn from_any(self, sources: &[IpAddr], first_port: Option<u16>, ports: usize) -> Self {
         Self {
             sources: sources.iter().map(|source| source.to_canonical()).collect(),
-            source_ports: first_port.map_or(ANY, |first| in_a_row(first, ports)),
+            source_ports: first_port.map_or(self.source_ports, |first| in_a_row(first, ports)),
             ..self
         }
     }
@@ -66,6 +67,14 @@ impl Flows {
     }
 }
 
+/// Where the kernel has the ports that it gives to sockets which ask for any, of the namespace of who reads it.
+const GIVEN: &str = "/proc/sys/net/ipv4/ip_local_port_range";
+
+fn given(said: &str) -> Option<RangeInclusive<u16>> {
+    let (first, last) = said.trim().split_once(char::is_whitespace)?;
+    Some(first.parse().ok()?..=last.trim().parse().ok()?)
+}
+
 /// So many ports, one at least.
 fn in_a_row(first: u16, ports: usize) -> RangeInclusive<u16> {
     let last = usize::from(first).saturating_add(ports.saturating_sub(1));
@@ -84,6 +93,7 @@ mod tests {
         let tuples = flows.tuples(None, &[target.ip()]);
         assert_eq!(tuples.iter().map(|tuple| tuple.source).collect::<Vec<_>>(), [Some(near), Some(far)]);
         assert_eq!((&tuples[0].source_ports, &tuples[0].destination_ports), (&(4000..=4007), &(7007..=7009)));
+        assert_eq!((given("32768\t60999\n"), given("torn")), (Some(32_768..=60_999), None));
         let tuples = Flows::from(target).tuples(Some(near), &[target.ip(), far]);
         assert_eq!(
             tuples.iter().map(|tuple| tuple.destination).collect::<Vec<_>>(),

@@ -74,7 +74,7 @@ fn rules_for_tcp_other_ports_other_addresses_or_absent_interfaces_refuse_nothing
     let away = "10.9.0.77";
     for rules in [
         at_output(&format!("tcp dport {PORT} ip ttl set 9")),
-        at_output(&format!("udp sport != {PORT} udp dport != {PORT} ip ttl set 9")),
+        at_output(&format!("udp sport != {PORT} udp dport 80-90 ip ttl set 9")),
         at_output(&format!("udp dport {{ 53, 8000-9000 }} ip daddr set {away}")),
         at_output("ip daddr 10.1.0.0/16 ip ttl set 9"),
         at_output("oifname \"docker0\" ip ttl set 9"),
