@@ -30,11 +30,32 @@ pub struct Space {
     /// Whether packets can be dropped before the IP layer by somebody's rule or program; `None` if that is
     /// not to be seen.
     pub hooked: Option<bool>,
-    /// Whether a firewall has rules whose drops leave no trace in the counters here; `None` if that is not to be seen.
+    /// Whether a rule of a firewall may drop the trial's packets where that leaves no trace in the counters here; `None` if
+    /// that is not to be seen.
     pub ruled: Option<bool>,
+    /// Of whose packets that arrive rules of a firewall may drop some, in the IP layer.
+    pub drops_arriving: Bars,
+    /// Of whose that leave.
+    pub drops_leaving: Bars,
+    /// Whether the other side's address is an own one here too: what comes from there cannot be (a martian).
+    pub source_is_own: bool,
     /// Whether the next hop towards the other side has a hardware address; `None` if none is needed, or
     /// nobody can tell.
     pub neighbour_found: Option<bool>,
+}
+
+/// Whose packets rules of a firewall may drop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bars {
+    /// That is not to be seen.
+    #[default]
+    Unseen,
+    /// Nobody's: there is no such rule.
+    Nothing,
+    /// Those of others alone: no such rule may meet the trial's.
+    Others,
+    /// The trial's too.
+    Ours,
 }
 
 /// What a namespace is to a trial.

@@ -6,7 +6,7 @@
 //! kernel's reasons for dropping packets, in which all namespaces are mixed.
 
 use crate::outcome::Account;
-use crate::{Ledger, Outcome, Place, Role, Site, Snapshot, Space, Way};
+use crate::{Bars, Ledger, Outcome, Place, Role, Site, Snapshot, Space, Way};
 use dropline_trial::Caveat;
 use std::collections::BTreeMap;
 
@@ -128,6 +128,18 @@ impl<'a> Hearing<'a> {
         }
         *self.withheld.entry(place).or_default() += perhaps;
         packets - perhaps
+    }
+
+    /// The same of what rules of a firewall dropped: nothing where none may drop the trial's packets.
+    fn barred(&mut self, packets: u64, by_rules: Bars, others: u64) -> u64 {
+        match by_rules {
+            Bars::Unseen | Bars::Ours => self.ours(Place::Netfilter, packets, others),
+            Bars::Nothing => 0,
+            Bars::Others => {
+                *self.withheld.entry(Place::Netfilter).or_default() += packets;
+                0
+            }
+        }
     }
 
     /// What programs counted by the trial's tag.
@@ -261,9 +273,12 @@ impl<'a> Hearing<'a> {
         let discards = space.stack.out_discards.saturating_sub(dropped).saturating_sub(refused);
         let errors = space.stack.send_buffer_errors.saturating_sub(dropped).saturating_sub(refused_by_queue);
         let either = errors.min(discards);
-        let forbidden_alone = self.ours(Place::Netfilter, discards - either, others);
+        let forbidden_alone = self.barred(discards - either, space.drops_leaving, others);
         self.take(Site::back(Place::Netfilter), forbidden_alone);
         let either = self.ours(Place::SendBuffer, either, others);
+        if matches!(space.drops_leaving, Bars::Nothing | Bars::Others) {
+            return self.take(Site::back(Place::SendBuffer), either);
+        }
         let reasons = self.grown.reasons.as_ref();
         let by_firewalls = reasons.and_then(|reasons| reasons.get(&Place::Netfilter));
         let Some(by_firewalls) = by_firewalls else {
@@ -281,8 +296,14 @@ impl<'a> Hearing<'a> {
         let mut differences = Vec::new();
         for space in &self.grown.spaces {
             let others = space.others_arrived(self.outcome);
-            let vanished = self.ours(Place::Netfilter, space.stack.vanished_inside(), others);
-            differences.push((vanished, Place::Netfilter, space.arrives()));
+            let vanished = space.stack.vanished_inside();
+            if space.source_is_own {
+                let vanished = self.ours(Place::Martian, vanished, others);
+                differences.push((vanished, Place::Martian, space.arrives()));
+            } else {
+                let vanished = self.barred(vanished, space.drops_arriving, others);
+                differences.push((vanished, Place::Netfilter, space.arrives()));
+            }
             if space.hooked == Some(true) {
                 differences.push((space.vanished_before(), Place::Ingress, space.arrives()));
             }

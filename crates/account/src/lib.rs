@@ -24,7 +24,7 @@ pub mod stalls;
 
 pub use accounting::account;
 pub use buffer::{Family, Room, packets_held, truesize};
-pub use counters::{Device, Role, Snapshot, Space, Stack, TargetSockets};
+pub use counters::{Bars, Device, Role, Snapshot, Space, Stack, TargetSockets};
 pub use explanation::{Evidence, Explanation, explain};
 pub use ledger::Ledger;
 pub use outcome::{Account, Outcome, TargetCounts};

@@ -71,6 +71,8 @@ pub struct Route {
     pub through: Option<u32>,
     /// The next hop, where it is not the address itself.
     pub gateway: Option<IpAddr>,
+    /// Where packets come from that do not say.
+    pub source: Option<IpAddr>,
     /// Whether packets are put into others on it, whose way is another.
     pub encapsulated: bool,
 }
@@ -311,6 +313,7 @@ impl Route {
             through: attribute(4).and_then(|value| word(value, 0)),
             // One of the other version of IP stands behind the number of its family.
             gateway: attribute(5).or_else(|| attribute(18)?.get(2..)).and_then(address),
+            source: attribute(7).and_then(address),
             encapsulated: attribute(21).or(attribute(22)).is_some(),
         })
     }

@@ -1,5 +1,6 @@
 //! Trials on a UDP target.
 
+use super::appearing::{leading_away, while_looking};
 use super::clients::Clients;
 use super::doubts::doubt;
 use super::exchange::{Exchange, Exchanged};
@@ -160,12 +161,12 @@ impl Measurer for UdpMeasurer {
         }
         let target = self.setup.target.address;
         self.setup.still_stays().map_err(|why| UdpError::NoLeash { target, why })?;
-        let mut trial = self.perform_once_there(input, whose)?;
+        let packets = self.setup.packets();
+        let (trial, came) = while_looking(&packets, || self.perform_once_there(input, whose));
+        let mut trial = trial?;
         self.was_reached = true;
         // Where nothing is left to look with now, no rule was seen.
-        if let Err(why) = self.setup.still_stays()
-            && let Some(rule) = why.leads()
-        {
+        if let Some(rule) = came.or_else(|| leading_away(&packets)) {
             trial.caveats.push(Caveat::RuleAppeared { rule });
         }
         Ok(Trial { elapsed: begun.elapsed(), ..trial })

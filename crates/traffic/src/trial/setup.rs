@@ -3,12 +3,13 @@
 use super::options::MeasurerOptions;
 use crate::error::{NoLeash, UdpError};
 use crate::progress::Progress;
+use crate::sockets::flows::Flows;
 use crate::sockets::whereabouts::Way;
 use crate::target::{Reply, UdpTarget};
 use dropline_trial::TrafficProfile;
 use std::collections::BTreeSet;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -42,14 +43,23 @@ impl Setup {
         Ok((senders, receivers))
     }
 
+    /// What is sent, to each address.
+    pub(crate) fn packets(&self) -> Vec<Flows> {
+        let MeasurerOptions { sources, targets, .. } = &self.options;
+        let further = targets.addresses.iter().copied();
+        let all: BTreeSet<IpAddr> = further.chain([self.target.address.ip()]).collect();
+        let (port, streams) = (self.target.address.port(), self.profile.streams.len());
+        all.into_iter()
+            .map(|address| sources.flows(SocketAddr::new(address, port), streams, targets))
+            .collect()
+    }
+
     /// Whether packets still stay on this machine, as when their sockets were opened.
     ///
     /// # Errors
     /// If anything came since that may lead them elsewhere.
     pub(crate) fn still_stays(&self) -> Result<(), NoLeash> {
-        let further = self.options.targets.addresses.iter().copied();
-        let all: BTreeSet<IpAddr> = further.chain([self.target.address.ip()]).collect();
-        all.into_iter().try_for_each(|address| Way::to(address).map(|_| ()))
+        self.packets().iter().try_for_each(|packets| Way::to(packets).map(|_| ()))
     }
 
     /// What an error of a socket means, after so many packets left.

@@ -65,7 +65,9 @@ impl StreamSockets {
         let mut leashes = BTreeMap::new();
         for stream in 0..wanted.streams {
             let target = streams.targets[stream];
-            let leash = leashes.entry(target).or_insert_with(|| Leash::towards(target.ip()));
+            let leash = leashes.entry(target).or_insert_with(|| {
+                Leash::towards(wanted.sources.flows(target, wanted.streams, &Targets::default()))
+            });
             let source = wanted.sources.of_stream(stream, target);
             let socket = connect_from(source, leash.clone(), target, wanted.payload)?;
             report_refusals(&socket).map_err(UdpError::system("asking to be told of refused packets"))?;

@@ -400,7 +400,7 @@ mod tests {
 
     #[test]
     fn what_programs_read_of_others_hides_a_loss_and_invents_none() {
-        use dropline_account::{Space, Stack};
+        use dropline_account::{Bars, Space, Stack};
         let grown = |udp_read, drops, waiting_bytes| Snapshot {
             spaces: vec![Space {
                 id: 1,
@@ -409,6 +409,9 @@ mod tests {
                 devices: None,
                 hooked: None,
                 ruled: None,
+                drops_arriving: Bars::Unseen,
+                drops_leaving: Bars::Unseen,
+                source_is_own: false,
                 neighbour_found: None,
             }],
             target: Some(TargetSockets { identity: 1, drops, waiting_bytes }),

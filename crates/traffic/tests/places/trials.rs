@@ -65,6 +65,39 @@ fn a_queue_that_refuses_our_sends_loses_nothing_and_one_that_keeps_silent_is_whe
     }
 }
 
+/// The portable way cannot ask the kernel for the errors.
+#[test]
+#[cfg(not(feature = "portable"))]
+fn what_a_rule_in_front_of_our_interface_refuses_is_not_told_as_a_full_queue() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let _responder = responder(&lab.target, lab.target_address, Responder::default());
+    let rules = |rule: &str| {
+        format!(
+            "table netdev dropline {{ chain out {{ type filter hook egress device {} priority 0; {rule}; }}; }}",
+            Pair::NEAR
+        )
+    };
+    if let Err(why) = lab.client.nft(&rules(&format!("udp dport {PORT} numgen inc mod 2 0 drop"))) {
+        return eprintln!("skipped: this kernel has no such rule: {why}");
+    }
+    let means = Means { send: SendMeans::Send, ..Means::default() };
+    let options = MeasurerOptions { means, ..MeasurerOptions::default() };
+    let trial = trial_of(&lab.client, echo(lab.target_address), &options, 1_000.0, 200);
+    assert!(trial.refused["ENOBUFS"] >= 90, "{:?}", trial.refused);
+    let limited =
+        trial.caveats.iter().find(|caveat| caveat.code() == "generator_limited").unwrap().to_string();
+    assert!(
+        limited.contains("(chain out of table netdev dropline)") && !limited.contains("full"),
+        "{limited}"
+    );
+    // What waits for the hardware address of its next hop is refused later, when nobody is told.
+    assert!(
+        trial.lost() <= 2 && lost(&trial).iter().all(|(place, _)| *place != "qdisc"),
+        "{:?}",
+        trial.lost_at
+    );
+}
+
 #[test]
 fn packets_that_a_queue_refused_take_no_place_of_those_that_the_target_lost() {
     let Some(lab) = built(Pair::new()) else { return };

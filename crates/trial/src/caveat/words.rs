@@ -368,6 +368,17 @@ fn goal(loss_ratio: f64) -> String {
 
 /// What refused packets that were to leave, and what to do about it.
 fn refused(error: &str, interface: Option<&str>) -> (String, String) {
+    if let Some(rule) = error.strip_prefix("ENOBUFS (").and_then(|rule| rule.strip_suffix(')')) {
+        let of =
+            interface.map_or_else(|| "an interface on the way".into(), |name| format!("interface {name}"));
+        return (
+            format!(
+                "a rule of a firewall in front of {of} may drop such packets ({rule}), and this machine refused packets there \
+                 (ENOBUFS)"
+            ),
+            "look for that rule (nft list ruleset) before judging the target".into(),
+        );
+    }
     match error {
         "ENOBUFS" => {
             let (of, device) = match interface {
@@ -454,6 +465,9 @@ mod tests {
             "{queue}"
         );
         assert!(said(Some("EPERM"), None).contains("firewall"));
+        let rule = said(Some("ENOBUFS (chain out of table netdev t)"), Some("veA"));
+        assert!(rule.contains("in front of interface veA may drop such packets (chain out of"), "{rule}");
+        assert!(!rule.contains("full"), "{rule}");
         for error in ["ENOBUFS", "EPERM", "EINVAL"] {
             let said = said(Some(error), None);
             assert!(said.contains(error) && said.contains("4 of 10") && !said.contains("CPU"), "{said}");
