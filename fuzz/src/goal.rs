@@ -4,7 +4,7 @@ use super::text;
 use dropline_search::Limits;
 use dropline_targets::Target;
 use dropline_trial::{LoadRange, Rate, TrafficProfile};
-use dropline_verbs::goals::WrittenGoal;
+use dropline_verbs::goals::{WrittenGoal, within};
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ pub fn check(bytes: &[u8]) {
             algorithm,
             preset: None,
             goals: vec![goal],
+            within: within(&[written]).expect("one bound"),
             range: LoadRange::new(Rate::from_millipps(1_000_000), Rate::HIGHEST).expect("legal"),
             limits: Limits::default(),
             warm_up: Duration::ZERO,
@@ -28,5 +29,6 @@ pub fn check(bytes: &[u8]) {
             repetition: None,
         };
         plan.search().expect(name);
+        assert!(plan.within.is_none_or(|bound| !bound.is_zero()));
     }
 }

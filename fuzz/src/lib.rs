@@ -24,6 +24,7 @@ pub mod packets;
 pub mod quantity;
 pub mod record;
 pub mod recording;
+pub mod ruleset;
 pub mod said;
 pub mod scenario;
 pub mod search;

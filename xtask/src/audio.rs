@@ -116,6 +116,12 @@ fn left(dropline: &Path, directory: &Path) -> Done {
     let mut killed = trial("600s").spawn().map_err(|why| why.to_string())?;
     wait_for(2 * OF_EACH);
     killed.kill().and_then(|()| killed.wait()).map_err(|why| why.to_string())?;
+    // Its parent is gone; the run is once the kernel has taken back what it held.
+    let of_killed: Vec<String> = names().into_iter().filter(|name| !of_living.contains(name)).collect();
+    let dying = Instant::now();
+    while of_killed.iter().any(|name| is_held(name)) && dying.elapsed().as_secs() < 20 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
     let next = trial("1s").status().map_err(|why| why.to_string())?;
     let after = names();
     let ended = living.wait().map_err(|why| why.to_string())?;
@@ -128,6 +134,12 @@ fn left(dropline: &Path, directory: &Path) -> Done {
         _ if after.len() > OF_EACH || !rest.is_empty() => Err(format!("jack: left {after:?}, then {rest:?}")),
         true => Ok(()),
     }
+}
+
+/// Whether a run that lives holds this directory of shared memory.
+fn is_held(name: &str) -> bool {
+    let directory = Path::new("/dev/shm").join(name);
+    directory.is_dir() && std::fs::File::open(directory).is_ok_and(|open| open.try_lock().is_err())
 }
 
 /// A server that is asked to end when it is dropped.

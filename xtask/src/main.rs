@@ -6,6 +6,7 @@ mod demo;
 mod embedded;
 mod flowgraph;
 mod setup;
+mod suites;
 mod test;
 mod trace;
 

@@ -1,6 +1,6 @@
 //! Everything in the default build: format, lints, tests, the page in a browser.
 
-use crate::{Done, build_dropline, root};
+use crate::{Done, build_dropline, root, suites};
 use std::process::Command;
 use std::time::Instant;
 
@@ -8,11 +8,15 @@ pub(crate) fn run() -> Done {
     let begun = Instant::now();
     crate::run("cargo", &["fmt", "--all", "--check"])?;
     crate::run("cargo", &["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
-    crate::run("cargo", &["test", "--locked", "--workspace"])?;
+    let mut unsteady = Vec::new();
+    suites::run(&["--workspace"], &mut unsteady)?;
     // The portable way to move packets is built and tested where it is not the one in use.
-    crate::run("cargo", &["test", "--locked", "--package", "dropline-traffic", "--features", "portable"])?;
+    suites::run(&["--package", "dropline-traffic", "--features", "portable"], &mut unsteady)?;
     pages()?;
     eprintln!("make test took {} s", begun.elapsed().as_secs());
+    if !unsteady.is_empty() {
+        eprintln!("Failed once and passed by itself, to be made steady: {}", unsteady.join(", "));
+    }
     Ok(())
 }
 

@@ -16,7 +16,7 @@ const MAY_KNOW: [(&str, &[&str]); 28] = [
     ("dropline-passage", &["dropline-stats", "dropline-trial"]),
     ("dropline-payload", &[]),
     ("dropline-trial", &["dropline-stats"]),
-    ("dropline-sim", &["dropline-trial"]),
+    ("dropline-sim", &["dropline-stats", "dropline-trial"]),
     ("dropline-search", &["dropline-trial"]),
     (
         "dropline-record",

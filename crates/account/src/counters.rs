@@ -30,11 +30,32 @@ pub struct Space {
     /// Whether packets can be dropped before the IP layer by somebody's rule or program; `None` if that is
     /// not to be seen.
     pub hooked: Option<bool>,
-    /// Whether a firewall has rules whose drops leave no trace in the counters here; `None` if that is not to be seen.
+    /// Whether a rule of a firewall may drop the trial's packets where that leaves no trace in the counters here; `None` if
+    /// that is not to be seen.
     pub ruled: Option<bool>,
+    /// Of whose packets that arrive rules of a firewall may drop some, in the IP layer.
+    pub drops_arriving: Bars,
+    /// Of whose that leave.
+    pub drops_leaving: Bars,
+    /// Whether the other side's address is an own one here too: what comes from there cannot be (a martian).
+    pub source_is_own: bool,
     /// Whether the next hop towards the other side has a hardware address; `None` if none is needed, or
     /// nobody can tell.
     pub neighbour_found: Option<bool>,
+}
+
+/// Whose packets rules of a firewall may drop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bars {
+    /// That is not to be seen.
+    #[default]
+    Unseen,
+    /// Nobody's: there is no such rule.
+    Nothing,
+    /// Those of others alone: no such rule may meet the trial's.
+    Others,
+    /// The trial's too.
+    Ours,
 }
 
 /// What a namespace is to a trial.
@@ -247,6 +268,52 @@ impl Space {
             .as_ref()
             .map(|devices| devices.iter().map(|device| device.since(old(device).unwrap_or(&none))).collect());
         Self { stack: self.stack.since(&before.stack), devices, ..self.clone() }
+    }
+}
+
+impl Space {
+    /// The interfaces that the trial's packets pass.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = &Device> {
+        self.devices.iter().flatten().filter(|device| device.on_path)
+    }
+
+    /// Whether an interface on the way is down, or was.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.devices().any(|device| !device.up || device.carrier_changes > 0)
+    }
+
+    /// Packets that arrived at interfaces and not at the IP layer; ARP and the like are among them.
+    pub(crate) fn vanished_before(&self) -> u64 {
+        let alone = self.devices.iter().flatten().filter(|device| device.own);
+        let arrived: u64 = alone.map(|device| device.received.saturating_sub(device.other_host)).sum();
+        arrived.saturating_sub(self.stack.received).saturating_sub(self.stack.received_otherwise)
+    }
+
+    /// Which way packets go that arrive here; `None` if both.
+    pub(crate) fn arrives(&self) -> Option<Way> {
+        match self.role {
+            Role::Near => Some(Way::Back),
+            Role::Far => Some(Way::Out),
+            Role::Both | Role::Between => None,
+        }
+    }
+
+    /// Which way packets go that arrive through an interface.
+    pub(crate) fn arrives_through(&self, device: &Device) -> Option<Way> {
+        match (self.role, device.leaves) {
+            (Role::Between, Some(Way::Out)) => Some(Way::Back),
+            (Role::Between, Some(Way::Back)) => Some(Way::Out),
+            _ => self.arrives(),
+        }
+    }
+
+    /// Which way packets go that depart from here.
+    pub(crate) fn departs(&self) -> Option<Way> {
+        match self.role {
+            Role::Near => Some(Way::Out),
+            Role::Far => Some(Way::Back),
+            Role::Both | Role::Between => None,
+        }
     }
 }
 

@@ -58,6 +58,22 @@ impl Space {
         came.saturating_sub(known).min(self.others_arrived(outcome))
     }
 
+    /// Packets that came to sockets here and are known not to be the trial's, neither its packets nor their replies; what
+    /// sockets had no room for is not among them, but for the `dropped` of the target's.
+    pub fn others_got(&self, outcome: &Outcome, dropped: u64) -> u64 {
+        let out = outcome.offered.saturating_add(outcome.queries);
+        let known = match self.role {
+            Role::Near => outcome.replies().saturating_add(outcome.duplicated),
+            Role::Far => out,
+            Role::Both | Role::Between => {
+                out.saturating_add(outcome.replies()).saturating_add(outcome.duplicated)
+            }
+        };
+        let ours = dropped.saturating_add(outcome.generator_lost);
+        let got = [self.stack.receive_buffer_errors.min(ours), outcome.unread];
+        got.into_iter().fold(self.stack.udp_read, u64::saturating_add).saturating_sub(known)
+    }
+
     /// Packets that programs here wanted to send and that are not known to be the trial's. Replies that were lost, and of
     /// which the target says nothing, are among them.
     pub fn others_sent(&self, outcome: &Outcome) -> u64 {
@@ -69,5 +85,51 @@ impl Space {
             Role::Between => return 0,
         };
         self.stack.requested.saturating_sub(self.stack.icmp_sent).saturating_sub(known)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Snapshot, Stack, TargetSockets, account};
+    use dropline_trial::Caveat;
+
+    #[test]
+    fn packets_of_others_at_the_targets_socket_are_said_and_a_few_beside_it_are_not() {
+        let others = |drops: u64, got: u64| {
+            // 1 000 packets, of which 600 were read and answered; each reply is read here too.
+            let stack = Stack {
+                udp_read: 1200 + got,
+                in_errors: drops,
+                receive_buffer_errors: drops,
+                received: 10_000,
+                delivered: 10_000,
+                ..Stack::default()
+            };
+            let space = Space {
+                id: 1,
+                role: Role::Both,
+                stack,
+                devices: None,
+                hooked: Some(false),
+                ruled: Some(false),
+                drops_arriving: crate::Bars::Nothing,
+                drops_leaving: crate::Bars::Nothing,
+                source_is_own: false,
+                neighbour_found: None,
+            };
+            let target = Some(TargetSockets { drops, ..TargetSockets::default() });
+            let grown = Snapshot { spaces: vec![space], target, ..Snapshot::default() };
+            let outcome = Outcome { offered: 1000, forwarded: 600, ..Outcome::default() };
+            let account = account(&outcome, &grown, |_| None);
+            account.caveats.into_iter().find(|caveat| caveat.code() == "others_came")
+        };
+        assert_eq!(others(400, 0), None, "all that was dropped is the trial's");
+        assert_eq!(others(405, 0), None, "count queries are dropped too");
+        assert_eq!(others(400, 40), None, "a few");
+        let another_trial = Caveat::OthersCame { dropped: 400, came: 1600 };
+        assert_eq!(others(800, 1200), Some(another_trial), "another trial of the same load");
+        let beside = Caveat::OthersCame { dropped: 0, came: 500 };
+        assert_eq!(others(400, 500), Some(beside), "to this socket, or to others of its namespace");
     }
 }

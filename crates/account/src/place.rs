@@ -21,6 +21,8 @@ pub enum Place {
     Netfilter,
     /// A rule at the receiving device, before the network layer.
     Ingress,
+    /// Its source address is one of the namespace that it came to.
+    Martian,
     /// The reverse path filter: its source address is not reached the way it came.
     RpFilter,
     /// It carried another host's hardware address.
@@ -45,7 +47,7 @@ pub enum Place {
     ServiceQueue,
     /// It waited at the socket when nobody looked any more, or the socket was closed over it.
     Unread,
-    /// It came back after the drain had ended.
+    /// It came back after the drain had ended, or later than a goal allows.
     Late,
     /// It came back shorter than it was sent.
     ReplyTruncated,
@@ -77,7 +79,7 @@ pub struct Site {
 
 impl Place {
     /// All of them, in the order in which a record lists them.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::ReceiveBuffer,
         Self::SocketFilter,
         Self::Checksum,
@@ -86,6 +88,7 @@ impl Place {
         Self::Qdisc,
         Self::Netfilter,
         Self::Ingress,
+        Self::Martian,
         Self::RpFilter,
         Self::OtherHost,
         Self::Neighbour,
@@ -116,6 +119,7 @@ impl Place {
             Self::Qdisc => "qdisc",
             Self::Netfilter => "netfilter",
             Self::Ingress => "ingress",
+            Self::Martian => "martian",
             Self::RpFilter => "rp_filter",
             Self::OtherHost => "other_host",
             Self::Neighbour => "neighbour",
@@ -209,7 +213,7 @@ mod tests {
 
     #[test]
     fn keys_are_those_that_are_promised() {
-        let promised = "receive_buffer socket_filter checksum no_listener led_away qdisc netfilter ingress rp_filter \
+        let promised = "receive_buffer socket_filter checksum no_listener led_away qdisc netfilter ingress martian rp_filter \
                         other_host neighbour link_down ttl no_route fragment softnet udp_memory \
                         service_queue unread late reply_truncated reply_extended reply_changed \
                         unexplained";
@@ -238,7 +242,7 @@ mod tests {
             }
         }
         let all: std::collections::BTreeSet<String> = Site::all().map(Site::key).collect();
-        assert_eq!((all.len(), Site::all().count()), (45, 45), "each has a key of its own");
+        assert_eq!((all.len(), Site::all().count()), (47, 47), "each has a key of its own");
         for strange in ["", "return_", "return_late", "return_unexplained", "elsewhere"] {
             assert_eq!(Site::of_key(strange), None, "{strange}");
         }

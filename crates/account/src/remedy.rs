@@ -1,6 +1,7 @@
 //! What would lose fewer packets: the replay once more, with one thing changed.
 
-use crate::{Arriving, Room, Server, Service, Stalls, replay};
+use crate::replay::replay_until;
+use crate::{Arriving, Replayed, Room, Server, Service, Stalls};
 use dropline_trial::seed;
 use rand::Rng as _;
 use schemars::JsonSchema;
@@ -24,17 +25,24 @@ pub enum Verdict {
     Helps,
     /// In its best case, and not in its worst.
     MayHelp,
+    /// More comes than is served: it is full a little later, and loses as much from then on.
+    Postpones,
     /// Not even in its best case.
     DoesNot,
 }
 
 impl Predicted {
     /// With what the replay of things as they were is off by: what it has too little may be lost whatever is changed,
-    /// and what it has too much may not be.
-    pub(crate) fn beside(self, measured: u64, replayed: u64) -> Self {
-        let low = self.low.saturating_sub(replayed.saturating_sub(measured));
-        let high = self.high.saturating_add(measured.saturating_sub(replayed));
+    /// and what it has too much may not be. What was measured is known to be between two numbers, where it is doubted.
+    pub(crate) fn beside(self, [least, most]: [u64; 2], replayed: u64) -> Self {
+        let low = self.low.saturating_sub(replayed.saturating_sub(least));
+        let high = self.high.saturating_add(most.saturating_sub(replayed));
         Self { low, high, ..self }
+    }
+
+    /// From the best case of one to the worst of another, which is the likelier one.
+    pub(crate) fn up_to_worst(self, worst: Self) -> Self {
+        Self { low: self.low.min(worst.low), high: self.high.max(worst.high), ..worst }
     }
 }
 
@@ -46,6 +54,8 @@ pub struct Remedy {
     pub change: Change,
     /// What would be lost.
     pub lost: Predicted,
+    /// Whether more comes than is served, so that it is only full a little later.
+    pub postpones: bool,
 }
 
 /// What is changed.
@@ -83,6 +93,19 @@ pub enum Change {
     ConstantArrivals,
 }
 
+impl Remedy {
+    fn of(change: Change, lost: Predicted) -> Self {
+        Self { change, lost, postpones: false }
+    }
+}
+
+impl Change {
+    /// Whether more packets can wait.
+    pub(crate) fn is_more_room(self) -> bool {
+        matches!(self, Self::Buffer { .. } | Self::Queue { .. })
+    }
+}
+
 /// What is uncertain about a server that was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Doubt {
@@ -92,6 +115,8 @@ pub(crate) struct Doubt {
     pub(crate) runs: u64,
     /// Chance.
     pub(crate) seed: u64,
+    /// When nobody waits for a packet any more: what is not served then is lost, whatever is changed.
+    pub(crate) end_ns: u64,
 }
 
 /// Cost of the system call that a batch saves.
@@ -105,20 +130,29 @@ const NEIGHBOURS: usize = 16;
 
 impl Doubt {
     /// As many replays as are affordable, nine at least.
-    pub(crate) fn of(service: f64, packets: usize, seed: u64) -> Self {
+    pub(crate) fn of(service: f64, packets: usize, seed: u64, end_ns: u64) -> Self {
         /// Replayed packets that take about a tenth of a second.
         const AFFORDABLE: usize = 1_500_000;
         let runs = (AFFORDABLE / packets.max(1)).clamp(9, 49) as u64;
-        Self { service, runs, seed }
+        Self { service, runs, seed, end_ns }
     }
 
     /// The loss, replayed with what is uncertain drawn anew: the mean service time within its error, each
-    /// service time among its neighbours', waking up by half of itself.
+    /// service time among its neighbours', waking up by half of itself. What still waits at the end is not lost.
     pub(crate) fn predict(self, arrivals: &[Arriving], server: &Server) -> Predicted {
+        self.predicted(arrivals, server, Replayed::lost)
+    }
+
+    /// The same of a server that something was changed in: what still waits at the end is lost.
+    pub(crate) fn predict_changed(self, arrivals: &[Arriving], server: &Server) -> Predicted {
+        self.predicted(arrivals, server, Replayed::missed)
+    }
+
+    fn predicted(self, arrivals: &[Arriving], server: &Server, of: fn(&Replayed) -> u64) -> Predicted {
         let mut losses: Vec<u64> = (0..self.runs)
             .map(|run| {
-                let drawn = self.drawn(server, run);
-                replay(arrivals.iter().copied(), &drawn, seed::of_trial(self.seed, run)).lost()
+                let (drawn, seed) = (self.drawn(server, run), seed::of_trial(self.seed, run));
+                of(&replay_until(arrivals.iter().copied(), &drawn, seed, self.end_ns))
             })
             .collect();
         losses.sort_unstable();
@@ -153,9 +187,18 @@ impl Doubt {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Otherwise {
     /// On a CPU that nobody else uses.
-    pub(crate) own_cpu: Option<Server>,
+    pub(crate) own_cpu: Option<OnOwnCpu>,
     /// Its pauses come after so many packets, and not at their times: who serves more pauses more.
     pub(crate) pausing_by_work: Option<Server>,
+}
+
+/// A server on a CPU that nobody else uses: how fast it is there is known to be between two.
+#[derive(Clone, Debug)]
+pub(crate) struct OnOwnCpu {
+    /// As fast as its own running time allows.
+    pub(crate) best: Server,
+    /// As slow as its pace was.
+    pub(crate) worst: Server,
 }
 
 impl Server {
@@ -184,26 +227,26 @@ pub(crate) fn remedies(
     let half = half(arrivals, doubt.seed);
     let apart = equally_apart(arrivals);
     let batch = Change::Batch { packets: BATCH };
-    let mut found =
-        vec![Remedy { change: Change::Worker, lost: with_a_worker_more(arrivals, server, doubt) }];
+    let mut found = vec![Remedy::of(Change::Worker, with_a_worker_more(arrivals, server, doubt))];
     let mut tried = |change: Change, arrivals: &[Arriving], server: &Server, by_work: Option<Server>| {
-        let mut lost = doubt.predict(arrivals, server);
+        let mut lost = doubt.predict_changed(arrivals, server);
         if let Some(by_work) = by_work {
-            lost.high = lost.high.max(doubt.predict(arrivals, &by_work).high);
+            lost.high = lost.high.max(doubt.predict_changed(arrivals, &by_work).high);
         }
-        found.push(Remedy { change, lost });
+        found.push(Remedy::of(change, lost));
     };
     let by_work = otherwise.pausing_by_work.as_ref();
-    if let Some((change, larger)) = more_room(arrivals, server) {
+    if let Some((change, larger)) = more_room(arrivals, server, doubt.end_ns) {
         let roomy = |server: &Server| Server { room: larger.room, queue: larger.queue, ..server.clone() };
         tried(change, arrivals, &larger, by_work.map(roomy));
     }
     tried(batch, arrivals, &batched(server), by_work.map(batched));
-    if let Some(own_cpu) = &otherwise.own_cpu {
-        tried(Change::OwnCpu, arrivals, own_cpu, None);
-    }
     tried(Change::HalfTheLoad, &half, server, by_work.cloned());
     tried(Change::ConstantArrivals, &apart, server, by_work.cloned());
+    if let Some(OnOwnCpu { best, worst }) = &otherwise.own_cpu {
+        let [best, worst] = [best, worst].map(|server| doubt.predict_changed(arrivals, server));
+        found.push(Remedy::of(Change::OwnCpu, best.up_to_worst(worst)));
+    }
     found.sort_by_key(|remedy| (remedy.lost.lost, remedy.lost.high));
     found
 }
@@ -211,16 +254,16 @@ pub(crate) fn remedies(
 /// A worker more may stall when the other does, or go on: nothing says which.
 fn with_a_worker_more(arrivals: &[Arriving], server: &Server, doubt: Doubt) -> Predicted {
     let more = Server { workers: server.workers + 1, ..server.clone() };
-    let lost = doubt.predict(arrivals, &more);
+    let lost = doubt.predict_changed(arrivals, &more);
     if server.stalls.total_ns() == 0 {
         return lost;
     }
-    let going_on = doubt.predict(arrivals, &Server { stalls: Stalls::default(), ..more });
+    let going_on = doubt.predict_changed(arrivals, &Server { stalls: Stalls::default(), ..more });
     Predicted { low: lost.low.min(going_on.low), ..lost }
 }
 
-/// The smallest buffer or queue, in doublings, that loses nothing, or the largest that is tried.
-fn more_room(arrivals: &[Arriving], server: &Server) -> Option<(Change, Server)> {
+/// The smallest buffer or queue, in doublings, with which no more is missed than with the largest that is tried.
+fn more_room(arrivals: &[Arriving], server: &Server, end_ns: u64) -> Option<(Change, Server)> {
     let larger = |times: u32| -> Option<(Change, Server)> {
         match (server.queue, server.room) {
             (Some(queue), _) => {
@@ -236,14 +279,11 @@ fn more_room(arrivals: &[Arriving], server: &Server) -> Option<(Change, Server)>
             (None, _) => None,
         }
     };
-    let mut times = 2;
-    loop {
-        let (change, server) = larger(times)?;
-        if times == LARGEST || replay(arrivals.iter().copied(), &server, 0).lost() == 0 {
-            return Some((change, server));
-        }
-        times *= 2;
-    }
+    let missed = |server: &Server| replay_until(arrivals.iter().copied(), server, 0, end_ns).missed();
+    let largest = larger(LARGEST)?;
+    let least = missed(&largest.1);
+    let doublings = (1..).map(|doubling| 1 << doubling).take_while(|times| *times < LARGEST);
+    doublings.filter_map(larger).find(|(_, server)| missed(server) <= least).or(Some(largest))
 }
 
 /// The system call paid once a batch.
@@ -307,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_burst_is_cured_by_a_buffer_and_by_equal_gaps_and_not_by_batches() {
-        let doubt = Doubt::of(0.01, 6400, 7);
+        let doubt = Doubt::of(0.01, 6400, 7, u64::MAX);
         let base = doubt.predict(&ticks(), &server());
         assert_eq!((base.lost, base.low, base.high), (3200, 3200, 3200));
         let found = remedies(&ticks(), &server(), &Otherwise::default(), doubt);
@@ -325,11 +365,12 @@ mod tests {
         let steady: Vec<Arriving> =
             (0..10_000).map(|n| Arriving { at_ns: n * 100_000, payload_bytes: 16 }).collect();
         let stalled = Server { stalls: Stalls::new(vec![(500_000_000, 520_000_000)]), ..server() };
-        let doubt = Doubt::of(0.01, steady.len(), 7);
+        let doubt = Doubt::of(0.01, steady.len(), 7, u64::MAX);
         let base = doubt.predict(&steady, &stalled).lost;
         // Six more while the first quarter of the buffer is read and not yet given back.
         assert!((140..=144).contains(&base), "200 arrive, 64 find room: {base}");
-        let otherwise = Otherwise { own_cpu: Some(server()), ..Otherwise::default() };
+        let own_cpu = Some(OnOwnCpu { best: server(), worst: server() });
+        let otherwise = Otherwise { own_cpu, ..Otherwise::default() };
         let found = remedies(&steady, &stalled, &otherwise, doubt);
         assert_eq!(lost(&found, |change| change == Change::OwnCpu).high, 0);
         assert!(lost(&found, |change| change == Change::ConstantArrivals).lost >= base - 1);
@@ -348,7 +389,7 @@ mod tests {
             room: Room::Linux { buffer_bytes: 256 * 832 },
             ..server()
         };
-        let doubt = Doubt::of(0.01, steady.len(), 7);
+        let doubt = Doubt::of(0.01, steady.len(), 7, u64::MAX);
         let sure = remedies(&steady, &server, &Otherwise::default(), doubt);
         assert_eq!(lost(&sure, |change| matches!(change, Change::Buffer { .. })).high, 0);
         let pausing_by_work = server.pausing_by_work(&pauses, 25 * 500, 6_000.0);
@@ -358,11 +399,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_served_when_nobody_waits_any_more_is_lost_whatever_is_changed() {
+        // A second of 50 kpps at a server that takes 25: half of them are more than it serves.
+        let fast: Vec<Arriving> =
+            (0..50_000).map(|n| Arriving { at_ns: n * 20_000, payload_bytes: 16 }).collect();
+        let lost_until = |end_ns: u64| {
+            let doubt = Doubt::of(0.0, fast.len(), 7, end_ns);
+            let found = remedies(&fast, &server(), &Otherwise::default(), doubt);
+            lost(&found, |change| matches!(change, Change::Buffer { .. }))
+        };
+        let [at_once, after_a_drain] = [1_000_000_000, 1_050_000_000].map(lost_until);
+        assert!(at_once.low > 24_900, "a buffer of 4 096 only holds what is not served: {at_once:?}");
+        assert!((23_700..23_800).contains(&after_a_drain.lost), "1 250 more in the drain: {after_a_drain:?}");
+    }
+
+    #[test]
     fn what_is_uncertain_about_the_service_widens_the_interval() {
         let fast: Vec<Arriving> =
             (0..10_000).map(|n| Arriving { at_ns: n * 30_000, payload_bytes: 16 }).collect();
-        let sure = Doubt { service: 0.0, runs: 25, seed: 7 }.predict(&fast, &server());
-        let unsure = Doubt { service: 0.05, runs: 25, seed: 7 }.predict(&fast, &server());
+        let sure = Doubt { service: 0.0, runs: 25, seed: 7, end_ns: u64::MAX }.predict(&fast, &server());
+        let unsure = Doubt { service: 0.05, runs: 25, seed: 7, end_ns: u64::MAX }.predict(&fast, &server());
         assert!(sure.high - sure.low <= 2, "{sure:?}");
         assert!(unsure.high - unsure.low > 500, "{unsure:?}");
         assert!(unsure.low < sure.lost && sure.lost < unsure.high);

@@ -71,6 +71,8 @@ pub struct Replayed {
     pub lost_at_socket: u64,
     /// Lost because the server's own queue was full.
     pub lost_at_queue: u64,
+    /// Still waiting, at the socket or in the queue, when the replay ended.
+    pub unserved: u64,
     /// Most packets that an arrival found waiting, at the socket and in the queue.
     pub largest_backlog: u64,
     /// Each arrival in order: the packets that it found waiting, and what became of it.
@@ -92,20 +94,36 @@ impl Replayed {
         self.lost_at_socket + self.lost_at_queue
     }
 
+    /// Packets that were not served, because they were lost or still waited at the end.
+    pub fn missed(&self) -> u64 {
+        self.lost() + self.unserved
+    }
+
     /// Lost ÷ arrived; `None` when nothing arrived.
     pub fn loss_ratio(&self) -> Option<f64> {
         (!self.seen.is_empty()).then(|| self.lost() as f64 / self.seen.len() as f64)
     }
 }
 
-/// Replays arrivals, in order of time, against a server. `seed` is the chance of drawn service times.
+/// Replays arrivals, in order of time, against a server, until all are served. `seed` is the chance of drawn service times.
 pub fn replay(arrivals: impl IntoIterator<Item = Arriving>, server: &Server, seed: u64) -> Replayed {
+    replay_until(arrivals, server, seed, u64::MAX)
+}
+
+/// The same, where nobody waits longer than until `end_ns` for a packet to be served.
+pub fn replay_until(
+    arrivals: impl IntoIterator<Item = Arriving>,
+    server: &Server,
+    seed: u64,
+    end_ns: u64,
+) -> Replayed {
     let mut run = Run::new(server, seed);
     for packet in arrivals {
         run.advance(packet.at_ns);
         run.arrive(packet);
     }
-    run.advance(u64::MAX);
+    run.advance(end_ns);
+    run.found.unserved = (run.waiting.len() + run.queued.len()) as u64;
     run.found
 }
 

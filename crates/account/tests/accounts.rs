@@ -1,7 +1,7 @@
 //! Where packets went, from counters as the kernel has them: one row of counters each, and any counters at all.
 
 use dropline_account::{
-    Account, Device, Outcome, Place, Role, Snapshot, Space, Stack, TargetCounts, TargetSockets, Way,
+    Account, Bars, Device, Outcome, Place, Role, Snapshot, Space, Stack, TargetCounts, TargetSockets, Way,
 };
 use proptest::prelude::*;
 
@@ -14,6 +14,9 @@ fn space(role: Role, stack: Stack, devices: Vec<Device>) -> Space {
         devices: Some(devices),
         hooked: Some(false),
         ruled: Some(false),
+        drops_arriving: Bars::Unseen,
+        drops_leaving: Bars::Unseen,
+        source_is_own: false,
         neighbour_found: Some(true),
     }
 }
@@ -338,7 +341,15 @@ fn any_space() -> impl Strategy<Value = Space> {
     let devices = prop::option::of(prop::collection::vec(any_device(), 0..3));
     let flags = prop::array::uniform3(prop::option::of(any::<bool>()));
     (role, stack(), devices, flags).prop_map(|(role, stack, devices, [hooked, ruled, neighbour_found])| {
-        Space { id: role as u64, role, stack, devices, hooked, ruled, neighbour_found }
+        let bars = |of: Option<bool>| match of {
+            None => Bars::Unseen,
+            Some(true) => Bars::Ours,
+            Some(false) => Bars::Others,
+        };
+        let [drops_arriving, drops_leaving] = [ruled, hooked].map(bars);
+        let (id, source_is_own) = (role as u64, hooked == ruled);
+        let counted = Space { drops_arriving, drops_leaving, source_is_own, ..space(role, stack, vec![]) };
+        Space { id, devices, hooked, ruled, neighbour_found, ..counted }
     })
 }
 
@@ -382,6 +393,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
             late: c[3],
             refused: c[4],
             refused_by_queue: c[5],
+            duplicated: 0,
             refused_without_route,
             target,
             unread: c[6],

@@ -1,7 +1,7 @@
 //! Each counter alone: whose it is, which place it names, and what is taken off it before it may claim packets.
 
 use dropline_account::{
-    Account, Device, Outcome, Place, Role, Snapshot, Space, Stack, TargetCounts, TargetSockets, Way,
+    Account, Bars, Device, Outcome, Place, Role, Snapshot, Space, Stack, TargetCounts, TargetSockets, Way,
 };
 
 const ROLES: [Role; 4] = [Role::Near, Role::Far, Role::Both, Role::Between];
@@ -15,6 +15,9 @@ fn space(role: Role) -> Space {
         devices: Some(vec![device()]),
         hooked: Some(false),
         ruled: Some(false),
+        drops_arriving: Bars::Unseen,
+        drops_leaving: Bars::Unseen,
+        source_is_own: false,
         neighbour_found: Some(true),
     }
 }
@@ -227,6 +230,38 @@ fn what_vanished_before_the_ip_layer_was_taken_by_a_rule_where_there_is_one() {
     let bridge =
         Space { hooked: Some(true), ..Space { stack: Stack::default(), ..in_device(Role::Far, below) } };
     assert_eq!(at(&account(&echo(1000, 0), &seen(bridge))), []);
+}
+
+#[test]
+fn what_vanished_in_the_ip_layer_is_a_firewalls_only_where_a_rule_may_drop_the_trials_packets() {
+    let stack = Stack { received: 20, delivered: 13, ..Stack::default() };
+    let far =
+        |drops_arriving, source_is_own| Space { drops_arriving, source_is_own, ..in_stack(Role::Far, stack) };
+    let of = |far| account(&echo(13 + 7, 13), &seen(far));
+    for (bars, place, is_said) in [
+        (Bars::Unseen, "netfilter", false),
+        (Bars::Ours, "netfilter", false),
+        (Bars::Nothing, "unexplained", false),
+        (Bars::Others, "unexplained", true),
+    ] {
+        let account = of(far(bars, false));
+        assert_eq!(account.lost_at[place], 7, "{bars:?} {account:?}");
+        let says = account.caveats.iter().any(|caveat| caveat.code() == "counters_shared");
+        assert_eq!(says, is_said, "{bars:?}");
+    }
+    assert_eq!(of(far(Bars::Nothing, true)).lost_at["martian"], 7);
+    let refused = Stack { out_discards: 9, ..Stack::default() };
+    let replies = |drops_leaving| Space { drops_leaving, ..in_stack(Role::Far, refused) };
+    assert_eq!(of(replies(Bars::Ours)).lost_at["return_netfilter"], 7);
+    assert_eq!(of(replies(Bars::Others)).lost_at["unexplained"], 7);
+    // What no rule can have refused was refused by a full send buffer, whatever other namespaces' rules refuse.
+    let full = Stack { out_discards: 7, send_buffer_errors: 7, ..Stack::default() };
+    for (bars, place) in [(Bars::Nothing, "return_send_buffer"), (Bars::Ours, "return_netfilter")] {
+        let far = Space { drops_leaving: bars, ..in_stack(Role::Far, full) };
+        let reasons = Some([(Place::Netfilter, 99)].into());
+        let account = account(&echo(13 + 7, 13), &Snapshot { reasons, ..seen(far) });
+        assert_eq!(account.lost_at[place], 7, "{bars:?} {account:?}");
+    }
 }
 
 #[test]

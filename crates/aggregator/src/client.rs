@@ -153,7 +153,7 @@ pub fn connect(target: SocketAddr) -> io::Result<UdpSocket> {
     };
     let any = SocketAddr::new(any, 0);
     // Its user may have consented before a rule came that leads packets away: each socket is held, or is none.
-    let leash = Leash::towards(target.ip()).map_err(io::Error::other)?;
+    let leash = Leash::towards(target).map_err(io::Error::other)?;
     let socket = UdpSocket::bind(leash.source(any))?;
     leash.hold(&socket, target)?;
     Ok(socket)
@@ -186,7 +186,7 @@ pub fn resolve(word: &str) -> Result<SocketAddr, Failure> {
 
 /// Whether the aggregator most likely stamps with this machine's clock: it runs here.
 pub fn clock_is_shared(target: SocketAddr) -> bool {
-    Whereabouts::of(target.ip()).is_this_machine()
+    Whereabouts::of(target).is_this_machine()
 }
 
 #[cfg(test)]

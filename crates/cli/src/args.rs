@@ -50,7 +50,8 @@ pub(crate) struct ServeArgs {
     /// Address to listen on; with any other than loopback, other hosts can send to it.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7007")]
     pub(crate) listen: String,
-    /// Time that a worker takes for each packet; 0 answers at once, without queue and workers.
+    /// Time that a worker takes for each packet, with all that a packet costs; 0 answers at once, without queue and
+    /// workers.
     #[arg(long, value_name = "TIME", default_value = "0us")]
     pub(crate) service_time: String,
     /// Sleep through the service time instead of keeping the CPU busy.
@@ -102,8 +103,10 @@ Examples:
 It needs the times of each packet, which trial keeps beside its record (lossy.jsonl.packets), and replays them \
 against the target's buffer, service time and pauses.")]
 pub(crate) struct ExplainArgs {
-    /// Record of a trial.
+    /// Record of a trial, or of a search: its lowest load that lost packets is explained.
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) told: ToldArgs,
     /// Print one JSON object.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -140,6 +143,16 @@ pub(crate) struct WatchArgs {
     /// Show no progress on stderr.
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) told: ToldArgs,
+}
+
+/// How much is told on a terminal.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct ToldArgs {
+    /// Say too how it was measured: traffic, generator, waits, goals with all their attributes.
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) verbose: bool,
 }
 
 /// Show records as text, JSON, a web page or plots.
@@ -149,13 +162,15 @@ Examples:
   dropline search sim:soft -o before.jsonl
   dropline search 'sim:soft?seed=8' -o after.jsonl
   dropline report before.jsonl
+  dropline report before.jsonl --line
+  dropline report before.jsonl after.jsonl --markdown
   dropline report before.jsonl after.jsonl --html both.html
   dropline report before.jsonl --svg plots/")]
 pub(crate) struct ReportArgs {
     /// Records; several are shown on common axes.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Write one self-contained web page [default name: the first record's with .html].
+    /// Write one self-contained web page [default name: the record's with .html; of several A-and-B.html].
     #[arg(long, value_name = "OUT", num_args = 0..=1, help_heading = "Output")]
     pub(crate) html: Option<Option<PathBuf>>,
     /// Write each plot as an SVG file into this directory.
@@ -164,6 +179,14 @@ pub(crate) struct ReportArgs {
     /// Print one JSON object, or an array of several records.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+    /// Print one line for each record, for a chat: the answer, how sure it is, the target, the date.
+    #[arg(long, help_heading = "Output", conflicts_with = "json")]
+    pub(crate) line: bool,
+    /// Print Markdown for a pull request: the answer, its table, the caveats, the command that repeats it.
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "line"])]
+    pub(crate) markdown: bool,
+    #[command(flatten)]
+    pub(crate) told: ToldArgs,
 }
 
 /// Write a record in another format.

@@ -28,18 +28,35 @@ impl Block {
         self.known = known;
     }
 
-    /// All of it, when this share of the trial that runs has passed and it tells these words of itself.
-    pub(crate) fn text(&self, share: f64, words: &str) -> String {
+    /// All of it, when this share of the trial that runs has passed and it tells these words of itself; no line is wider
+    /// than the terminal.
+    pub(crate) fn text(&self, share: f64, words: &str, width: usize) -> String {
         let full = (share.clamp(0.0, 1.0) * BAR as f64) as usize;
         let bar = format!("{}{}", "█".repeat(full), "░".repeat(BAR - full));
-        let running = match (self.running.as_str(), words) {
-            ("", _) => String::new(),
-            (running, "") => format!("{running}   {bar}"),
-            (running, words) => format!("{running}   {bar}\n  {words}"),
+        let running = match self.running.as_str() {
+            "" => String::new(),
+            running => format!("{running}   {bar}"),
         };
-        let lines = [&running, &self.before].into_iter().chain(&self.known);
-        lines.filter(|line| !line.is_empty()).cloned().collect::<Vec<_>>().join("\n")
+        let words = if running.is_empty() || words.is_empty() { String::new() } else { format!("  {words}") };
+        let lines = [&running, &words, &self.before].into_iter().chain(&self.known);
+        lines.filter(|line| !line.is_empty()).map(|line| wrapped(line, width)).collect::<Vec<_>>().join("\n")
     }
+}
+
+/// A line in as many as it takes: its words, and what is between them, stay as they are where they have room.
+fn wrapped(line: &str, width: usize) -> String {
+    let (mut out, mut used) = (String::new(), 0);
+    for word in line.split_inclusive(' ') {
+        let length = word.trim_end_matches(' ').chars().count();
+        if used > 0 && length > 0 && used + length > width && !out.trim_end_matches(' ').ends_with('\n') {
+            out.truncate(out.trim_end_matches(' ').len());
+            out.push_str("\n    ");
+            used = 4;
+        }
+        out.push_str(word);
+        used += word.chars().count();
+    }
+    out.trim_end_matches(' ').to_owned()
 }
 
 #[cfg(test)]
@@ -47,12 +64,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_line_of_the_block_is_wider_than_the_terminal() {
+        let mut block = Block::default();
+        block.ended(
+            1,
+            "262 kpps",
+            "lost 41 (0.022 %)",
+            vec!["  no loss     [174.2, 380.4] kpps  width 54 % → 0.5 %".into()],
+        );
+        block.begins("weigh", 2, "186 kpps", 1.0);
+        for width in [40, 60, 80, 200] {
+            let shown =
+                block.text(0.5, "offered 51 200, forwarded 51 163, lost or under way 37 (0.07 %)", width);
+            assert!(shown.lines().all(|line| line.chars().count() <= width), "{width}:\n{shown}");
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            let wide =
+                block.text(0.5, "offered 51 200, forwarded 51 163, lost or under way 37 (0.07 %)", 400);
+            assert_eq!(words(&shown), words(&wide));
+        }
+    }
+
+    #[test]
     fn a_load_stands_beside_the_loss_of_its_own_trial_alone() {
         let mut block = Block::default();
         let load = |trial: u64| format!("{}.5 kpps", 200 + trial);
         for trial in 1..=6 {
             block.begins("weigh", trial, &load(trial), 1.0);
-            let running = block.text(0.5, "");
+            let running = block.text(0.5, "", 80);
             if trial > 1 {
                 let lost = format!("lost {}", trial - 1);
                 let of_the_last = running.lines().find(|line| line.contains(&lost)).expect("it is said");
@@ -62,7 +100,7 @@ mod tests {
             assert!(running.lines().next().is_some_and(|line| line.contains(&load(trial))));
             assert!(!running.lines().next().is_some_and(|line| line.contains("lost")), "{running}");
             block.ended(trial, &load(trial), &format!("lost {trial} of 100"), vec!["no loss [1, 2]".into()]);
-            let ended = block.text(1.0, "");
+            let ended = block.text(1.0, "", 80);
             assert_eq!(
                 ended,
                 format!("trial {trial}   {}   lost {trial} of 100\nno loss [1, 2]", load(trial))
@@ -74,8 +112,8 @@ mod tests {
     fn what_the_running_trial_tells_stands_below_its_load() {
         let mut block = Block::default();
         block.begins("trial", 1, "100 kpps", 10.0);
-        let said = block.text(0.25, "offered 25 000");
+        let said = block.text(0.25, "offered 25 000", 80);
         assert_eq!(said, "trial, trial 1   100 kpps for 10.000 s   ████░░░░░░░░░░░░\n  offered 25 000");
-        assert!(block.text(7.0, "").ends_with("████████████████"));
+        assert!(block.text(7.0, "", 80).ends_with("████████████████"));
     }
 }

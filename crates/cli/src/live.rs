@@ -73,11 +73,16 @@ pub(crate) fn live_words(live: &Live, number: u64) -> String {
         offered => format!("offered {}", grouped(offered)),
     };
     if forwarded > 0 {
+        let away = offered.saturating_sub(forwarded);
         words.push_str(&format!(
-            ", forwarded {}, lost or under way {}",
+            ", forwarded {}, lost or under way {} ({:.2}\u{a0}%)",
             grouped(forwarded),
-            grouped(offered.saturating_sub(forwarded))
+            grouped(away),
+            away as f64 / offered.max(1) as f64 * 100.0
         ));
+    }
+    if let Some(delay) = live.delay_ns() {
+        words.push_str(&format!(", the last reply took {}", dropline_report::nanoseconds(delay)));
     }
     if let Some((dropped, waiting_bytes)) = live.at_target() {
         words.push_str(if words.is_empty() { "" } else { "; " });

@@ -50,6 +50,37 @@ pub(crate) fn print_data(text: &str) -> Result<(), Failure> {
     write_out(&lines.join("\r\n"))
 }
 
+/// Labels with what to type, in one line where it has room, else each below its label; a command that is longer than a
+/// line is broken as a shell reads it back.
+pub(crate) fn commands(rows: &[(&str, String)], width: usize) -> String {
+    let line: Vec<String> = rows.iter().map(|(label, words)| format!("{label}  {words}")).collect();
+    let line = line.join("     ");
+    if line.chars().count() <= width {
+        return line;
+    }
+    let row = |(label, words): &(&str, String)| {
+        let line = format!("{label}  {words}");
+        if line.chars().count() <= width { line } else { format!("{label}\n{}", broken(words, width)) }
+    };
+    rows.iter().map(row).collect::<Vec<_>>().join("\n")
+}
+
+/// Words in lines that end in a backslash; a word alone may still be longer.
+fn broken(words: &str, width: usize) -> String {
+    let mut lines = vec![String::from(" ")];
+    for word in words.split(' ') {
+        let line = lines.last_mut().expect("there is a line");
+        // The blank before the word, and the blank and the backslash behind it.
+        if line.trim().is_empty() || line.chars().count() + 1 + word.chars().count() + 2 <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(format!("    {word}"));
+        }
+    }
+    lines.join(" \\\n")
+}
+
 fn write_out(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
@@ -160,6 +191,22 @@ mod tests {
         let painted = "\x1b[1;38;5;75ma\x1b[0m b\n";
         assert_eq!(colored(painted), painted);
         assert_eq!(colored("\x1b[2Ja\x1b]0;t\x07\u{202e}"), "\u{fffd}[2Ja\u{fffd}]0;t\u{fffd}\u{fffd}");
+    }
+
+    #[test]
+    fn what_to_type_fits_its_terminal_and_is_read_back_by_a_shell() {
+        let rows = [
+            ("record", "dropline-20261121-0931.jsonl".to_owned()),
+            ("page", "dropline report dropline-20261121-0931.jsonl --html".into()),
+        ];
+        assert!(!commands(&rows, 120).contains('\n'));
+        for width in [40, 60, 80] {
+            let shown = commands(&rows, width);
+            assert!(shown.lines().all(|line| line.chars().count() <= width), "{shown}");
+            let typed = shown.replace(" \\\n", " ");
+            let words: Vec<&str> = typed.split_whitespace().collect();
+            assert_eq!(words.join(" "), format!("record {} page {}", rows[0].1, rows[1].1), "{shown}");
+        }
     }
 
     #[test]

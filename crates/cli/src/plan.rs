@@ -12,7 +12,7 @@ use dropline_trial::{
 };
 use dropline_verbs::arrival_argument;
 use dropline_verbs::compare::turns::Turns;
-use dropline_verbs::goals::WrittenGoal;
+use dropline_verbs::goals::{self, WrittenGoal};
 use dropline_verbs::inject::Injection;
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
 use dropline_verbs::trial::TrialPlan;
@@ -131,7 +131,7 @@ pub(crate) fn searches(
     }
     let replayed = replayed(args);
     let preset = preset(args, replayed.as_ref());
-    let (algorithm, goals) = asked(args)?;
+    let (algorithm, goals, within) = asked(args)?;
     let mut limits = match &replayed {
         Some(record) => record.limits,
         None => Limits { budget: algorithm.default_budget(), max_trials: None },
@@ -160,6 +160,7 @@ pub(crate) fn searches(
             algorithm,
             preset,
             goals,
+            within,
             range,
             limits,
             warm_up,
@@ -270,18 +271,20 @@ fn goals(
     algorithm: AlgorithmPlan,
     preset: Option<Preset>,
     replayed: Option<&SearchPlan>,
-) -> Result<Vec<Goal>, Failure> {
+) -> Result<(Vec<Goal>, Option<Duration>), Failure> {
     if let Some(preset) = preset {
-        return Ok(preset.goals());
+        return Ok((preset.goals(), None));
     }
     if let Some(record) = replayed.filter(|_| args.goal.is_empty()) {
-        return Ok(record.goals.clone());
+        return Ok((record.goals.clone(), record.within));
     }
     let written: Vec<&str> = match args.goal.as_slice() {
         [] => vec!["0", "0.5%"],
         goals => goals.iter().map(String::as_str).collect(),
     };
-    written.into_iter().map(|word| WrittenGoal::parse(word)?.resolve(algorithm)).collect()
+    let written: Vec<WrittenGoal> = written.into_iter().map(WrittenGoal::parse).collect::<Result<_, _>>()?;
+    let goals = written.iter().map(|goal| goal.resolve(algorithm)).collect::<Result<_, _>>()?;
+    Ok((goals, goals::within(&written)?))
 }
 
 fn shares(text: &str) -> Result<Vec<Ratio>, Failure> {
@@ -451,12 +454,13 @@ pub(crate) fn smallest_effect(text: Option<&str>) -> Result<Option<f64>, Failure
 }
 
 /// What a search is asked for, before its target is looked at.
-pub(crate) fn asked(args: &SearchArgs) -> Result<(AlgorithmPlan, Vec<Goal>), Failure> {
+pub(crate) fn asked(args: &SearchArgs) -> Result<(AlgorithmPlan, Vec<Goal>, Option<Duration>), Failure> {
     let replayed = replayed(args);
     let replayed = replayed.as_ref();
     let preset = preset(args, replayed);
     let algorithm = algorithm(args, preset, replayed)?;
-    Ok((algorithm, goals(args, algorithm, preset, replayed)?))
+    let (goals, within) = goals(args, algorithm, preset, replayed)?;
+    Ok((algorithm, goals, within))
 }
 
 /// How long an exec: program may stay silent.

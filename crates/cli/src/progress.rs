@@ -18,8 +18,14 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Characters of a range bar.
+/// Characters of a range bar at most, and so many at least that it shows anything.
 const RANGE: usize = 44;
+const FEWEST: usize = 8;
+
+/// Columns of the terminal that stderr is.
+fn width() -> usize {
+    console::Term::stderr().size_checked().map_or(80, |(_, columns)| columns.into())
+}
 
 /// Shows progress on stderr, and finished trials as JSON on stdout where asked.
 pub(crate) struct Progress {
@@ -121,7 +127,7 @@ impl Progress {
         let (shown, live) = (self.shown.clone(), self.live.source());
         let text = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
             let share = state.elapsed().as_secs_f64() / duration.as_secs_f64();
-            let _ = write!(out, "{}", shown.text(share, &live_words(&live, number)));
+            let _ = write!(out, "{}", shown.text(share, &live_words(&live, number), width()));
         };
         let style = ProgressStyle::with_template("{block}").expect("a legal template");
         block.set_style(style.with_key("block", text));
@@ -139,7 +145,13 @@ impl Progress {
                     }
                     _ => format!("asked {} %", asked * 100.0),
                 };
-                format!("  {goal:<11} {}  {}  {width}", bar(range, bounds), self.load(interval(bounds)))
+                let words = format!("{}  {width}", self.load(interval(bounds)));
+                // The goal's name, the bar's ends and what stands between.
+                let room = self::width().saturating_sub(2 + 11 + 1 + 2 + 2 + words.chars().count());
+                match room.min(RANGE) {
+                    0..FEWEST => format!("  {goal:<11} {words}"),
+                    cells => format!("  {goal:<11} {}  {words}", bar(range, bounds, cells)),
+                }
             })
             .collect()
     }
@@ -270,13 +282,13 @@ fn interval(bounds: &BoundsLine) -> String {
 }
 
 /// The range searched on a log scale, and the bounds in it.
-fn bar((min, max): (f64, f64), bounds: &BoundsLine) -> String {
+fn bar((min, max): (f64, f64), bounds: &BoundsLine, cells: usize) -> String {
     let place = |pps: f64| {
         let share = (pps / min).ln() / (max / min).ln();
-        if share.is_finite() { (share.clamp(0.0, 1.0) * (RANGE - 1) as f64).round() as usize } else { 0 }
+        if share.is_finite() { (share.clamp(0.0, 1.0) * (cells - 1) as f64).round() as usize } else { 0 }
     };
     let (lower, upper) = (bounds.lower_pps.map(place), bounds.upper_pps.map(place));
-    let inner: String = (0..RANGE)
+    let inner: String = (0..cells)
         .map(|at| match at {
             _ if Some(at) == lower && Some(at) == upper => '▓',
             _ if Some(at) == lower => '[',
@@ -337,7 +349,10 @@ mod tests {
             upper_valid: false,
             median_pps: None,
         };
-        assert!(bar((1e3, 1e6), &bounds).starts_with("├[▒") && bar((1e3, 1e6), &bounds).ends_with("▒]┤"));
+        assert!(
+            bar((1e3, 1e6), &bounds, RANGE).starts_with("├[▒")
+                && bar((1e3, 1e6), &bounds, 8).ends_with("▒]┤")
+        );
         assert_eq!(interval(&bounds), "[0.0010, 1.0000?] Mpps");
         assert_eq!(interval(&BoundsLine::default()), "[…, …] pps");
     }

@@ -20,15 +20,15 @@ pub(crate) mod watch;
 
 use crate::args::{
     ClientArgs, CompareArgs, CompletionsArgs, DoctorArgs, ExperimentArgs, ExplainArgs, ExportArgs, FitArgs,
-    ImportArgs, InjectArgs, KeepArgs, ManArgs, MeasureArgs, ReportArgs, SearchArgs, ServeArgs, TrafficArgs,
-    TrialArgs, WatchArgs,
+    ImportArgs, InjectArgs, KeepArgs, ManArgs, MeasureArgs, ReportArgs, SearchArgs, ServeArgs, ToldArgs,
+    TrafficArgs, TrialArgs, WatchArgs,
 };
 use crate::plan;
 use crate::signals::stop_on_signals;
 use clap::{Command, Subcommand};
 use dropline_archive::clock;
 use dropline_archive::record_file::Output;
-use dropline_failure::Failure;
+use dropline_failure::{Failure, quoted_path};
 use dropline_record::Record;
 use dropline_report::{Color, Style, object as object_of};
 use dropline_verbs::fail_if::{Asked, Checked, FailIf};
@@ -36,6 +36,7 @@ use dropline_verbs::search::Conditions;
 use heartbeat::HeartbeatArgs;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What can be asked for, in the order in which the help lists it.
 #[derive(Debug, Subcommand)]
@@ -107,6 +108,23 @@ fn is_interrupted(record: &Record) -> bool {
     record.trials.iter().flat_map(|line| &line.caveats).any(|caveat| caveat.code == "interrupted")
 }
 
+/// Says what a signal left: the record, and where it is.
+fn say_kept(stop: &AtomicBool, output: &Output, quiet: bool) {
+    if quiet || !stop.load(Ordering::SeqCst) {
+        return;
+    }
+    note!("{}", kept_words(output.path().filter(|path| path.is_file())));
+}
+
+fn kept_words(record: Option<&Path>) -> String {
+    match record {
+        Some(path) => {
+            format!("stopped: all that was measured until then is kept in {}", quoted_path(path))
+        }
+        None => "stopped: what was measured until then is shown, and kept in no file".into(),
+    }
+}
+
 /// What a measurement is given beside its plan.
 fn conditions(traffic: &TrafficArgs, command_line: Vec<String>) -> Result<Conditions, Failure> {
     Ok(Conditions {
@@ -148,16 +166,19 @@ fn unnamed() -> PathBuf {
     names.find(|name| !name.exists()).expect("numbers do not end")
 }
 
+/// The same with how it was measured, where that is asked for.
+fn style_of(told: ToldArgs) -> Style {
+    Style { verbose: told.verbose, ..style() }
+}
+
 /// How text is laid out on this stdout: plain when piped or with NO_COLOR.
 fn style() -> Style {
     let out = std::io::stdout();
     let width = console_width().unwrap_or(Style::default().width);
     let plain = !out.is_terminal() || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let color = match (plain, std::env::var("COLORFGBG").as_deref().map(light_ground)) {
-        (true, _) => Color::None,
-        (false, Ok(true)) => Color::Ansi256Light,
-        (false, _) => Color::Ansi256Dark,
-    };
+    let said = |name: &str| std::env::var(name).unwrap_or_default();
+    let ground = std::env::var("COLORFGBG").ok();
+    let color = if plain { Color::None } else { color(&said("TERM"), &said("COLORTERM"), ground.as_deref()) };
     Style { width, color, ..Style::default() }
 }
 
@@ -168,6 +189,22 @@ fn console_width() -> Option<usize> {
     }
     let (_, columns) = console::Term::stdout().size_checked()?;
     Some(usize::from(columns))
+}
+
+/// The colours of a terminal by what it says of itself: how many it has, and of its ground.
+fn color(term: &str, colorterm: &str, ground: Option<&str>) -> Color {
+    let has_many = term.contains("256") || term.contains("direct") || !colorterm.is_empty();
+    match (term, has_many, ground.map(light_ground)) {
+        ("dumb", _, _) => Color::None,
+        (_, true, Some(true)) => Color::Ansi256Light,
+        (_, true, Some(false)) => Color::Ansi256Dark,
+        (_, true, None) => Color::Ansi256,
+        (_, false, Some(true)) => Color::Ansi16Light,
+        (_, false, Some(false)) => Color::Ansi16Dark,
+        // A console has a dark ground.
+        ("linux", false, None) => Color::Ansi16Dark,
+        (_, false, None) => Color::Ansi16,
+    }
 }
 
 /// Whether `COLORFGBG` (as `0;15`) says that the terminal's ground is light.
@@ -191,4 +228,26 @@ fn object(record: &Record, checked: &[Checked]) -> serde_json::Value {
         object["fail_if"] = serde_json::to_value(checked).expect("conditions are JSON");
     }
     object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_signal_stopped_says_where_it_is_kept_and_is_not_called_an_error() {
+        let kept = kept_words(Some(Path::new("two words.jsonl")));
+        assert!(kept.ends_with("is kept in 'two words.jsonl'") && !kept.contains("error"), "{kept}");
+        assert!(kept_words(None).ends_with("kept in no file"));
+    }
+
+    #[test]
+    fn a_terminal_has_no_more_colours_than_it_says() {
+        assert_eq!(color("xterm-256color", "", Some("0;15")), Color::Ansi256Light);
+        assert_eq!(color("xterm-256color", "", None), Color::Ansi256);
+        assert_eq!(color("xterm", "truecolor", Some("15;0")), Color::Ansi256Dark);
+        assert_eq!(color("xterm", "", Some("0;7")), Color::Ansi16Light);
+        assert_eq!((color("linux", "", None), color("vt100", "", None)), (Color::Ansi16Dark, Color::Ansi16));
+        assert_eq!(color("dumb", "truecolor", None), Color::None);
+    }
 }

@@ -98,7 +98,7 @@ fn a_search_of_no_trials_and_no_search_at_all_are_usage_errors() {
 
 #[test]
 fn a_result_that_is_not_the_required_one_is_named_in_words() {
-    refused(&["search", "sim:dead", "-q", "-o-", "--require=narrow"], 1, &["is below minimum"]);
+    refused(&["search", "sim:dead", "-q", "-o-", "--require=narrow"], 1, &["drops at the lowest load"]);
 }
 
 #[test]

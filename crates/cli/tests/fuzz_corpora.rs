@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// A reader's name, and what must hold of it for any bytes.
 type Check = (&'static str, fn(&[u8]));
 
-const CHECKS: [Check; 27] = [
+const CHECKS: [Check; 28] = [
     ("addresses", fuzz::addresses::check),
     ("answer", fuzz::answer::check),
     ("client_report", fuzz::client_report::check),
@@ -30,6 +30,7 @@ const CHECKS: [Check; 27] = [
     ("quantity", fuzz::quantity::check),
     ("record", fuzz::record::check),
     ("recording", fuzz::recording::check),
+    ("ruleset", fuzz::ruleset::check),
     ("said", fuzz::said::check),
     ("scenario", fuzz::scenario::check),
     ("search", fuzz::search::check),

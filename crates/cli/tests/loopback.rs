@@ -77,8 +77,10 @@ fn arrivals_change_what_a_small_queue_loses() {
 #[test]
 fn a_search_brackets_a_service_whose_limit_is_known() {
     let bench = Bench::new();
-    // 2000 packets a second, and never more.
+    // 2000 packets a second, and never more: 1000 in half a second, and after it what the queue and the service still
+    // hold. Of all that, one packet in a hundred may be lost.
     let service = bench.serve(&["--service-time", "500us", "--queue", "64"]);
+    let limit = (1000.0 + 64.0 + 1.0) / 0.99 / 0.5;
     let words = [
         "search",
         &service.target(),
@@ -99,11 +101,11 @@ fn a_search_brackets_a_service_whose_limit_is_known() {
         (Some(3), _) => {
             let why = json["goals"][0]["why"].as_str().unwrap();
             assert!(["generator_limited", "target_starved"].contains(&why), "{json}");
-            assert!(lower.is_none_or(|lower| lower < 2100.0), "{lower:?} pps of at most 2000");
+            assert!(lower.is_none_or(|lower| lower < limit + 1.0), "{lower:?} pps of at most {limit}");
         }
         (code, upper) => {
             let (lower, upper) = (lower.expect("500 pps can be served"), upper.expect("8 kpps cannot"));
-            assert!(lower < 2100.0 && lower < upper, "{code:?}: [{lower}, {upper}] pps of at most 2000");
+            assert!(lower < limit + 1.0 && lower < upper, "{code:?}: [{lower}, {upper}] pps, limit {limit}");
         }
     }
     assert!(json["target_note"].as_str().unwrap().starts_with("echo, answers in "));

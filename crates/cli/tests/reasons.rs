@@ -26,8 +26,32 @@ fn a_trial_that_lost_packets_is_explained_from_what_it_kept() {
     assert_eq!(explained["lost"], lost, "{explained}");
     assert_eq!(explained["buffer"]["packets"].as_u64(), Some(32), "{explained}");
     let text = bench.done(&["explain", "r.jsonl"]).text;
-    let says = ["what would help", "what would not", "The model does not explain this loss"];
+    let says = [
+        "what would help",
+        "what would not",
+        "The model does not explain this loss",
+        "packets of others came to the target's socket",
+    ];
     assert!(text.contains("receive buffer") && says.iter().any(|said| text.contains(said)), "{text}");
+}
+
+#[test]
+fn explain_of_a_search_says_which_of_its_trials_it_explains() {
+    let bench = Bench::new();
+    bench.done(&["search", "sim:soft", "--algorithm", "binary", "-q", "-o", "s.jsonl"]);
+    let text = bench.read("s.jsonl");
+    let trials = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let lossy = trials.filter(|line| line["lost"].as_u64().is_some_and(|lost| lost > 0));
+    let load = |line: &Value| line["intended_load_pps"].as_f64().unwrap();
+    let lowest = lossy.min_by(|a, b| load(a).total_cmp(&load(b))).unwrap();
+    let explained = bench.done(&["explain", "s.jsonl", "--json"]).json();
+    assert_eq!(
+        (&explained["trial"], &explained["lost"]),
+        (&lowest["number"], &lowest["lost"]),
+        "{explained}"
+    );
+    let said = bench.done(&["explain", "s.jsonl"]).text;
+    assert!(said.contains("the lowest load that lost packets") && said.contains("dropline trial"), "{said}");
 }
 
 /// Packets that a socket nobody reads holds, of 64 B, and so many sent to it.
@@ -85,6 +109,30 @@ fn watching_packets(bench: &Bench, target: &UdpSocket, words: &[&str], packet: &
         sender.send_to(packet, target.local_addr().unwrap()).unwrap();
     }
     child
+}
+
+#[test]
+fn a_watch_says_that_it_does_not_see_what_a_program_did_with_what_it_read() {
+    let bench = Bench::new();
+    // It takes each packet and answers none, as one does whose own queue is full.
+    let target = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let reader = target.try_clone().unwrap();
+    let reading = std::thread::spawn(move || {
+        for _ in 0..HELD {
+            reader.recv(&mut [0; 64]).unwrap();
+        }
+    });
+    let port = target.local_addr().unwrap().port().to_string();
+    let words = ["watch", "--port", &port, "--json", "-o", "seen.jsonl"];
+    let read = watched(&mut bench.command(&words), &target);
+    reading.join().unwrap();
+    if codes(&read).contains(&"arrivals_unseen") {
+        // Without the privilege; what it had read when the watch ended is chance.
+        return;
+    }
+    assert!(codes(&read).contains(&"answers_unseen"), "{read}");
+    let text = bench.done(&["explain", "seen.jsonl"]).text;
+    assert!(text.contains("what it did with the packets that it read is not seen"), "{text}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 /// # Errors
 /// If packets to that address would leave this machine, or nobody can tell.
 pub fn consent(address: SocketAddr) -> Result<(), Failure> {
-    Leash::towards(address.ip()).map(|_| ()).map_err(|why| refused(&address.to_string(), &why))
+    Leash::towards(address).map(|_| ()).map_err(|why| refused(&address.to_string(), &why))
 }
 
 /// Why no packet goes to a target, with what to do.

@@ -1,6 +1,6 @@
 //! `import` and `export`: distributions to a record, and to the formats of others.
 
-use crate::import::{Format, ImportError, Imported, hlog, own_record};
+use crate::import::{Format, ImportError, Imported, Order, hlog, own_record};
 use crate::openmetrics;
 use dropline_archive::{clock, record_file};
 use dropline_failure::Failure;
@@ -18,6 +18,11 @@ pub fn lines(source: &str, format: Format, imported: &[Imported]) -> String {
     for part in imported {
         let mut line = DistributionLine::new(source, format.word(), &part.name, &part.counted, &part.notes);
         part.slices.iter().for_each(|slice| line.push_slice(slice.begin_s, slice.length_s, &slice.counted));
+        match &part.order {
+            Order::Unknown => {}
+            Order::Events(events) => line.events.clone_from(events),
+            Order::Stretches(stretches) => stretches.iter().for_each(|stretch| line.push_stretch(stretch)),
+        }
         let line = serde_json::to_string(&Line::Distribution(Box::new(line))).expect("a line is JSON");
         text.push_str(&printable_json(&line));
         text.push('\n');
@@ -194,7 +199,7 @@ mod tests {
             name: "thread \"0\"".into(),
             notes: vec!["a note".into()],
             slices: Vec::new(),
-            dependence: None,
+            order: Order::Unknown,
         }
     }
 
@@ -203,6 +208,17 @@ mod tests {
         let text = lines("a.hist", Format::Cyclictest, &[part(), part()]);
         assert_eq!(Format::of(&text), Some(Format::Record));
         assert_eq!(Format::Record.parse(&text, &Hints::default()).unwrap(), [part(), part()]);
+    }
+
+    #[test]
+    fn events_that_were_imported_are_still_in_their_order() {
+        let long: String = (0..200_000).map(|at| format!("{}\n", 1000 + at % 977)).collect();
+        for text in ["9\n7\n8.5\n7\n", &long] {
+            let raw = Format::Raw.parse(text, &Hints::default()).unwrap();
+            assert_ne!(raw[0].order, Order::Unknown);
+            let record = lines("a.txt", Format::Raw, &raw);
+            assert_eq!(Format::Record.parse(&record, &Hints::default()).unwrap()[0].order, raw[0].order);
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 mod shape;
 mod sliced;
 
-use crate::import::Imported;
+use crate::import::{Imported, Order};
 use dropline_record::fit::{CellLine, CensoredLine, FitPercentileLine, MomentsLine};
 use dropline_record::{CaveatLine, Count, Fit};
 use dropline_stats::{
@@ -81,8 +81,15 @@ pub fn fit(source: &str, imported: &Imported, plan: &FitPlan) -> Fit {
         caveats: imported.notes.iter().map(|note| CaveatLine::said("import", note)).collect(),
         ..Fit::default()
     };
+    fit.caveats.extend(sliced.dependent());
     if counted.count() > 0 {
         let most = most_cells(counted);
+        let events: Vec<f64> = match &imported.order {
+            Order::Events(ticks) => {
+                ticks.iter().map(|&tick| tick as f64 * meaning.quantum_ns / meaning.unit_ns as f64).collect()
+            }
+            Order::Unknown | Order::Stretches(_) => Vec::new(),
+        };
         match binned.stepped() {
             Some(stepped) => {
                 fit.caveats.push(CaveatLine::said(
@@ -92,9 +99,9 @@ pub fn fit(source: &str, imported: &Imported, plan: &FitPlan) -> Fit {
                         stepped.quantum() * meaning.unit_ns as f64
                     ),
                 ));
-                shape::add(&mut fit, &stepped, most, plan);
+                shape::add(&mut fit, &stepped, &events, most, plan);
             }
-            None => shape::add(&mut fit, &binned, most, plan),
+            None => shape::add(&mut fit, &binned, &events, most, plan),
         }
         let doubts = doubts(&fit, counted, &binned);
         fit.caveats.extend(doubts);
@@ -276,6 +283,29 @@ mod tests {
         let tail = idle.tail.unwrap();
         assert_eq!((tail.threshold, tail.count.0, tail.gpd), (42.0, 9, None), "nine events bear no law");
         assert_eq!(idle.normality.unwrap().verdict, LawWord::DoesNotFit);
+    }
+
+    #[test]
+    fn modes_one_after_the_other_in_time_are_a_step_and_no_code_paths() {
+        let text = |place: fn(usize) -> bool| -> String {
+            let event = |at: usize| {
+                let noise = (at * 7919 % 101 + at * 104_729 % 89) / 4;
+                format!("{}\n", noise + if place(at) { 300 } else { 100 })
+            };
+            (0..600).map(event).collect()
+        };
+        let of = |text: &str| fitted(text, Format::Raw);
+        let (step, mixed) = (of(&text(|at| at >= 200)), of(&text(|at| at * 31 % 97 > 33)));
+        assert_eq!((step.modes.len(), mixed.modes.len()), (2, 2));
+        assert!(step.verdict_text.unwrap().contains("a step in time rather than code paths"));
+        assert!(mixed.verdict_text.unwrap().contains("2 code paths"));
+        let codes = |fit: &[CaveatLine]| fit.iter().map(|caveat| caveat.code.clone()).collect::<Vec<_>>();
+        let (step, mixed) = (codes(&step.caveats), codes(&mixed.caveats));
+        assert!(
+            step.contains(&"dependent_events".into()) && step.contains(&"modes_in_time".into()),
+            "{step:?}"
+        );
+        assert!(mixed.contains(&"independence_assumed".into()), "{mixed:?}");
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod sliced;
 pub mod table;
 mod values;
 
+pub use course::Order;
 use dropline_archive::reading;
 use dropline_archive::reading::{Source, Unread};
 use dropline_failure::Failure;
@@ -46,9 +47,8 @@ pub struct Imported {
     pub notes: Vec<String>,
     /// The same events by when they were, in order; empty where the file does not say.
     pub slices: Vec<TimeSlice>,
-    /// Correlation of each event with the one before it, where the file has them in the order of time and it is no
-    /// chance.
-    pub dependence: Option<f64>,
+    /// The events one after another, where the file has them in the order of time.
+    pub order: Order,
 }
 
 impl Imported {
@@ -56,7 +56,7 @@ impl Imported {
     fn whole(counted: Counted, name: String, mut notes: Vec<String>) -> Self {
         let below = below_zero(&counted).filter(|note| !notes.contains(note));
         notes.extend(below);
-        Self { counted, name, notes, slices: Vec::new(), dependence: None }
+        Self { counted, name, notes, slices: Vec::new(), order: Order::Unknown }
     }
 }
 
@@ -261,13 +261,20 @@ fn last_if_cut(text: &str) -> Option<usize> {
 
 /// The note of a unit that a file does not name.
 fn guessed(unit: &str) -> String {
-    format!("the file names no unit; {unit} were taken (--unit names another)")
+    format!("{GUESSED}{unit} were taken (--unit names another)")
+}
+
+const GUESSED: &str = "the file names no unit; ";
+
+/// Whether a note says that the unit was guessed.
+pub fn is_guess(note: &str) -> bool {
+    note.starts_with(GUESSED)
 }
 
 /// The units that `--unit` knows, in nanoseconds.
 pub const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
 /// The word of such a unit.
-fn unit_word(unit_ns: u64) -> &'static str {
+pub fn unit_word(unit_ns: u64) -> &'static str {
     UNITS.iter().find(|(_, ns)| *ns == unit_ns).map_or("another unit", |(word, _)| word)
 }

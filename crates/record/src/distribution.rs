@@ -39,6 +39,13 @@ pub struct DistributionLine {
     /// The same events by when they were, in order; empty where the file does not say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slices: Vec<DistributionSlice>,
+    /// The tick of each event, in the order in which they were measured; empty where the file does not say, or of too many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<i64>,
+    /// Of too many events to keep each: stretches of them in their order, with lowest tick, highest tick and count of each
+    /// occupied cell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stretches: Vec<Vec<(i64, i64, Count)>>,
 }
 
 /// The events of one part of the time.
@@ -77,6 +84,8 @@ impl DistributionLine {
             above_count: counted.above().map(|above| Count(above.count)),
             notes: notes.to_vec(),
             slices: Vec::new(),
+            events: Vec::new(),
+            stretches: Vec::new(),
         }
     }
 
@@ -145,6 +154,54 @@ impl DistributionLine {
             Ok((*begin_s, *duration_s, counted))
         };
         (1..).zip(&self.slices).map(read).collect()
+    }
+
+    /// Adds the next stretch of its events, counted in the same ticks.
+    pub fn push_stretch(&mut self, counted: &Counted) {
+        self.stretches.push(counted.cells().map(|(low, high, count)| (low, high, Count(count))).collect());
+    }
+
+    /// Its events in their order, those of the whole.
+    ///
+    /// # Errors
+    /// If there are others, or another number of them.
+    pub fn events_in_order(&self) -> Result<&[i64], String> {
+        if self.events.is_empty() {
+            return Ok(&self.events);
+        }
+        let mut events = self.events.clone();
+        events.sort_unstable();
+        let count = |low: i64, high: i64| {
+            events.partition_point(|tick| *tick <= high) - events.partition_point(|tick| *tick < low)
+        };
+        let other = self.cells.iter().find(|(low, high, Count(of))| count(*low, *high) as u64 != *of);
+        match other {
+            Some((low, high, Count(of))) => Err(format!(
+                "its cell from {low} to {high} has {of} events, and {} of its events in order are there",
+                count(*low, *high)
+            )),
+            None if events.len() as u64 != self.count.0 => {
+                Err(format!("count is {}, and there are {} events in order", self.count.0, events.len()))
+            }
+            None => Ok(&self.events),
+        }
+    }
+
+    /// Its stretches of events, in their order.
+    ///
+    /// # Errors
+    /// What a stretch says against itself, or all of them against the whole.
+    pub fn counted_stretches(&self) -> Result<Vec<Counted>, String> {
+        let meaning = self.meaning()?;
+        let read = |(number, cells): (u32, &Vec<(i64, i64, Count)>)| {
+            counted(meaning, cells, None).map_err(|what| format!("stretch {number}: {what}"))
+        };
+        let stretches: Vec<Counted> = (1..).zip(&self.stretches).map(read).collect::<Result<_, _>>()?;
+        let sum: u64 = stretches.iter().map(Counted::count).sum();
+        if !stretches.is_empty() && sum != self.count.0 {
+            return Err(format!("count is {}, and its stretches make it {sum}", self.count.0));
+        }
+        Ok(stretches)
     }
 
     fn meaning(&self) -> Result<Meaning, String> {

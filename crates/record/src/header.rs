@@ -141,6 +141,9 @@ pub struct MdrLine {
 pub struct GoalLine {
     /// A trial with more loss is bad.
     pub loss_ratio: f64,
+    /// What comes back later counts as lost, in seconds; absent where any delay will do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_s: Option<f64>,
     /// Share of the duration sum that may be bad.
     pub exceed_ratio: f64,
     /// Length of a full trial, in seconds.
@@ -154,22 +157,41 @@ pub struct GoalLine {
 }
 
 impl GoalLine {
-    /// The goal in words: `no loss` or `0.5 % loss`.
+    /// The goal in words: `no loss`, `0.5 % loss` or `99 % within 200 us`.
     pub fn words(&self) -> String {
-        if self.loss_ratio == 0.0 {
-            "no loss".into()
-        } else {
-            // Ratios are whole billionths: seven decimals of a per cent.
-            let percent = format!("{:.7}", self.loss_ratio * 100.0);
-            format!("{} % loss", percent.trim_end_matches('0').trim_end_matches('.'))
+        // Ratios are whole billionths: seven decimals of a per cent.
+        let percent = |ratio: f64| short(ratio * 100.0, 7);
+        match self.within_s.map(time_words) {
+            Some(bound) if self.loss_ratio == 0.0 => format!("all within {bound}"),
+            Some(bound) => format!("{} % within {bound}", percent(1.0 - self.loss_ratio)),
+            None if self.loss_ratio == 0.0 => "no loss".into(),
+            None => format!("{} % loss", percent(self.loss_ratio)),
         }
     }
+}
+
+/// `200 us`, `1.5 ms`, `2 s`.
+fn time_words(seconds: f64) -> String {
+    let (unit, times) = match seconds {
+        1.0.. => ("s", 1.0),
+        1e-3.. => ("ms", 1e3),
+        1e-6.. => ("us", 1e6),
+        _ => ("ns", 1e9),
+    };
+    format!("{} {unit}", short(seconds * times, 6))
+}
+
+/// With so many decimals at most, and none that is 0.
+fn short(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 impl From<&dropline_search::Goal> for GoalLine {
     fn from(goal: &dropline_search::Goal) -> Self {
         Self {
             loss_ratio: goal.loss_ratio.as_f64(),
+            within_s: None,
             exceed_ratio: goal.exceed_ratio.as_f64(),
             trial_duration_s: goal.trial_duration.as_secs_f64(),
             initial_trial_duration_s: goal.initial_trial_duration.as_secs_f64(),

@@ -26,7 +26,12 @@ pub struct WatchedLine {
     pub largest_queued_bytes: Option<u64>,
     /// CPU time of the process from the first look to the last.
     pub cpu_ns_total: Option<u64>,
-    /// Time that it could have run and had no CPU, from the first look to the last; absent where that was not to be seen.
+    /// Of that, what its busiest thread ran; absent where that was not to be seen: the times that it waited are then of all its
+    /// threads, added up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest_cpu_ns_total: Option<u64>,
+    /// Time that its busiest thread could have run and had no CPU, from the first look to the last; absent where that was not
+    /// to be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited_ns_total: Option<u64>,
     /// CPU time that programs used meanwhile which are neither it nor the generator; absent where that is not to be told.
@@ -45,7 +50,7 @@ pub struct WatchedLine {
     pub drops: Option<Vec<Option<u64>>>,
     /// CPU time so far, all threads.
     pub cpu_ns: Option<Vec<Option<u64>>>,
-    /// Time it could have run and had no CPU, so far.
+    /// Time that its busiest thread could have run and had no CPU, so far.
     pub waited_ns: Option<Vec<Option<u64>>>,
     /// Context switches so far.
     pub switches: Option<Vec<Option<u64>>>,
@@ -91,6 +96,7 @@ impl WatchedLine {
             looks: self.looks,
             largest_queued_bytes: self.largest_queued_bytes,
             cpu_ns: self.cpu_ns_total,
+            busiest_cpu_ns: self.busiest_cpu_ns_total,
             waited_ns: self.waited_ns_total,
             others_ns: self.others_ns_total,
             packets: self.packets.0,
@@ -127,6 +133,7 @@ impl From<&TargetActivity> for WatchedLine {
             looks: watched.looks,
             largest_queued_bytes: watched.largest_queued_bytes,
             cpu_ns_total: watched.cpu_ns,
+            busiest_cpu_ns_total: watched.busiest_cpu_ns,
             waited_ns_total: watched.waited_ns,
             others_ns_total: watched.others_ns,
             packets: Count(watched.packets),
@@ -166,7 +173,7 @@ mod tests {
             let throttled = Some(Throttled { runtime_us: 1, period_us: 2, times: 3, stopped_ns: 4 });
             let (waited_ns, others_ns) = (Some(5), samples.first().and_then(|look: &Look| look.waited_ns));
             let watched =
-                TargetActivity { pid: Some(7), looks: 90, waited_ns, others_ns, throttled, samples, ..TargetActivity::default() };
+                TargetActivity { pid: Some(7), looks: 90, busiest_cpu_ns: waited_ns, waited_ns, others_ns, throttled, samples, ..TargetActivity::default() };
             let text = serde_json::to_string(&WatchedLine::from(&watched)).unwrap();
             let line: WatchedLine = serde_json::from_str(&text).unwrap();
             prop_assert_eq!(line.watched(), watched);

@@ -49,6 +49,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         LossBelow { intended_load_pps, offered, lost }
         BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide }
         CountersShared { beyond, unplaced }
+        OthersCame { dropped, came }
         PlaceInferred { place, packets, because }
         PlacesUnseen { what, need }
         NotRealTime { why }

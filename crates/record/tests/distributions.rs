@@ -78,3 +78,32 @@ fn values_below_zero_are_taken_where_a_note_says_how_many() {
     line["notes"] = json!(["19 values are below zero"]);
     assert!(against(&line).is_some());
 }
+
+#[test]
+fn a_maximum_is_of_one_event_at_least_and_a_tick_is_a_thousand_millionth_of_the_unit_at_least() {
+    let good = stored();
+    let of = |event: &str, event_of: Value, quantum_ns: f64| {
+        let mut line = good.clone();
+        (line["event"], line["event_of"], line["quantum_ns"]) = (json!(event), event_of, json!(quantum_ns));
+        against(&line)
+    };
+    assert_eq!((of("maximum", json!(1), 1000.0), of("each", Value::Null, 1e-6)), (None, None));
+    assert!(of("maximum", json!(0), 1000.0).unwrap().contains("event_of is 0"));
+    for quantum_ns in [1e-7, 1e4, 1000.000_01] {
+        assert!(of("each", Value::Null, quantum_ns).unwrap().contains("quantum_ns is"), "{quantum_ns}");
+    }
+}
+
+#[test]
+fn slices_may_begin_together_last_no_time_and_have_all_events() {
+    let mut line = stored();
+    line["slices"][1]["begin_s"] = json!(0.0);
+    line["slices"][1]["duration_s"] = json!(0.0);
+    line["slices"][1]["cells"] = json!([[6, 6, 20]]);
+    assert_eq!(against(&line), None);
+    line["slices"][1]["cells"] = json!([[6, 6, 21]]);
+    assert!(against(&line).unwrap().contains("more events than count"));
+    let mut line = stored();
+    line["above_from"] = json!(12);
+    assert_eq!(against(&line), None, "just above the highest cell");
+}

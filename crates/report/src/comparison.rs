@@ -1,6 +1,6 @@
 //! Several searches: what they share, where they differ, how far they scatter.
 
-use crate::number::Loads;
+use crate::number::{self, JOIN, Loads};
 use crate::search_summary::{SearchSummary, loss_words};
 use crate::standing::Standing;
 use crate::traffic;
@@ -42,10 +42,10 @@ pub(crate) struct Line {
     pub(crate) change: Option<f64>,
     /// Of the first search.
     pub(crate) trials: u64,
-    /// In a word how the first search ended.
+    /// How sure the first search is.
     pub(crate) result: String,
-    /// The answers that are none.
-    pub(crate) irregular: Vec<Standing>,
+    /// The answers that do not stand.
+    pub(crate) unsettled: Vec<Standing>,
 }
 
 /// How far numbers scatter; each is `None` without numbers.
@@ -155,8 +155,8 @@ impl Line {
             upper_pps: first.upper_pps,
             change: None,
             trials: shown[0].record.trials.len() as u64,
-            result: standings.first()?.short(),
-            irregular: standings.into_iter().filter(|standing| !standing.settled()).cloned().collect(),
+            result: standings.first()?.short().into_owned(),
+            unsettled: standings.into_iter().filter(|standing| !standing.settled()).cloned().collect(),
         })
     }
 }
@@ -235,10 +235,10 @@ fn features(record: &Record) -> Vec<String> {
     vec![
         header.target.clone(),
         algorithm,
-        format!("{} trials", crate::number::seconds(longest)),
+        format!("{} trials", number::seconds(longest)),
         format!("{} arrivals", traffic::arrival_words(&profile.arrival)),
         match traffic::is_size_known(record) {
-            true => crate::number::bytes(profile.packet_bytes.into()),
+            true => number::bytes(profile.packet_bytes.into()),
             false => "packets of unknown size".into(),
         },
         parts("stream", &profile.streams),
@@ -249,6 +249,27 @@ fn features(record: &Record) -> Vec<String> {
 fn change(from: Option<f64>, to: Option<f64>) -> Option<f64> {
     let (from, to) = (from?, to?);
     (from > 0.0).then(|| to / from - 1.0)
+}
+
+/// `+5.1 %`, `−23 %`.
+pub(crate) fn change_words(change: f64) -> String {
+    let sign = if change >= 0.0 { "+" } else { "\u{2212}" };
+    format!("{sign}{}{JOIN}%", number::three(change.abs() * 100.0))
+}
+
+/// Which of the searches have no answer that stands.
+pub(crate) fn unsettled_words(line: &Line) -> String {
+    let mut kinds: Vec<String> = Vec::new();
+    for word in line.unsettled.iter().map(Standing::short) {
+        if !kinds.iter().any(|kind| *kind == word) {
+            kinds.push(word.into_owned());
+        }
+    }
+    if line.searches == 1 {
+        kinds.join(", ")
+    } else {
+        format!("{} of {} searches: {}", line.unsettled.len(), line.searches, kinds.join(", "))
+    }
 }
 
 #[cfg(test)]

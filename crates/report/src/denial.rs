@@ -106,6 +106,26 @@ pub fn doubted(record: &Record) -> Option<&'static str> {
         .find_map(|answer| Some(Denied::of(record, answer)?.why))
 }
 
+/// The caveats of a record in the order of what they decide: first those that deny an answer, then those that leave
+/// nothing said of the target, then those about our own side, then all others.
+pub(crate) fn decisive_first(record: &Record, mut caveats: Vec<CaveatLine>) -> Vec<CaveatLine> {
+    let goals: Vec<AnswerLine> = record.answers().unwrap_or_default();
+    let rank = |caveat: &CaveatLine| {
+        let denies = |denial: &Denial| {
+            denial.code == caveat.code
+                && goals.iter().any(|answer| (denial.about)(record, caveat, &answer.goal))
+        };
+        match DENIALS.iter().position(denies) {
+            Some(place) => place,
+            None if caveat.is_invalidating() => DENIALS.len(),
+            None if caveat.is_disturbing() => DENIALS.len() + 1,
+            None => DENIALS.len() + 2,
+        }
+    };
+    caveats.sort_by_cached_key(rank);
+    caveats
+}
+
 /// An answer that is denied: why, and the loads that what was seen leaves open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Denied {

@@ -5,7 +5,7 @@ use dropline_record::explanation::{
     BufferSeen, Cause, Explanation, Lack, ServerSeen, ServiceFrom, Throttled,
 };
 use dropline_record::losses::{Burst, Shape};
-use dropline_record::remedy::{Change, Predicted, Verdict};
+use dropline_record::remedy::{Change, Predicted, Remedy, Verdict};
 
 /// A model that is off by this share at most has about as many.
 const NEAR: f64 = 0.1;
@@ -20,8 +20,11 @@ pub(crate) fn sentence(found: &Explanation) -> String {
         return format!("None of {offered} was lost: there is nothing to explain.");
     }
     let mut words = place_sentence(found, &offered);
-    if found.cause == Some(Cause::Quota) {
-        words.push_str(" The target was stopped by its CPU quota, and packets came meanwhile.");
+    if found.doubted > 0 {
+        words.push_str(&format!(" Of these, up to {} may not be the target's doing.", count(found.doubted)));
+    }
+    if let Some(cause) = found.cause {
+        words.push_str(cause_sentence(cause));
     }
     if let Some(model) = found.model.filter(|_| found.lacks.contains(&Lack::NotReplayed)) {
         words.push_str(&format!(
@@ -32,6 +35,26 @@ pub(crate) fn sentence(found: &Explanation) -> String {
         ));
     }
     words
+}
+
+/// What it was, in a sentence behind the places.
+fn cause_sentence(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Arrivals => " They came together, more than the buffer holds.",
+        Cause::Overload => {
+            " The target is overloaded: packets came faster than it serves them, and a CPU of its own would not change that."
+        }
+        Cause::NoCpu => {
+            " The target lacked a CPU: it could have run, and others had its CPU while packets came."
+        }
+        Cause::NoCpuOrLoad => {
+            " It was the lack of a CPU or the load itself: the trial cannot tell them apart. Offer the load once more while \
+             nothing else runs on the target's CPU."
+        }
+        Cause::Quota => " The target was stopped by its CPU quota, and packets came meanwhile.",
+        Cause::Stalls => " The target did nothing for a while, and packets came meanwhile.",
+        Cause::Together => " They came together, and the target did nothing meanwhile.",
+    }
 }
 
 /// How many were lost, and where most of them.
@@ -113,6 +136,7 @@ pub(crate) fn facts(found: &Explanation) -> Vec<Fact> {
     facts.extend(found.server.as_ref().and_then(stalls).map(|words| ("stalls", words)));
     facts.extend(found.throttled.map(|throttled| ("quota", quota_words(throttled))));
     facts.extend(found.buffer.map(|buffer| ("buffer", buffer_words(buffer))));
+    facts.extend(found.server.as_ref().and_then(own_time).map(|words| ("own CPU", words)));
     facts.extend(load(found).map(|words| ("load", words)));
     facts.extend(model(found).map(|words| ("model", words)));
     facts.extend(cause(found).map(|words| ("cause", words)));
@@ -186,6 +210,22 @@ fn server_words(server: &ServerSeen) -> String {
         nanoseconds(server.service_ns as u64),
         nanoseconds((2.0 * server.service_error_ns) as u64)
     )
+}
+
+/// How fast it would be on a CPU that nobody else uses.
+fn own_time(server: &ServerSeen) -> Option<String> {
+    let own = server.own_time?;
+    let waited = match own.waited_ns * 20.0 > own.most_ns {
+        true => {
+            format!("; its busiest thread waited {} of that for a CPU", nanoseconds(own.waited_ns as u64))
+        }
+        false => String::new(),
+    };
+    Some(format!(
+        "on a CPU that nobody else uses it would take {} to {} a packet: from what its busiest thread ran to the pace it had{waited}",
+        nanoseconds(own.least_ns as u64),
+        nanoseconds(own.most_ns as u64)
+    ))
 }
 
 /// What its process did while packets waited and it took some.
@@ -292,7 +332,13 @@ fn cause(found: &Explanation) -> Option<String> {
     let constant = lost(Change::ConstantArrivals);
     let mut words = match found.cause? {
         Cause::Arrivals => "the arrivals: they come together, and more wait than the buffer holds".to_owned(),
-        Cause::Load => format!("the load: packets come faster than they are served{}", waiting(found)),
+        Cause::Overload => {
+            format!("an overload: packets come faster than they are served, on any CPU{}", waiting(found))
+        }
+        Cause::NoCpu => {
+            "the lack of a CPU: at the pace that it had between, the target keeps up with the load".to_owned()
+        }
+        Cause::NoCpuOrLoad => "the lack of a CPU or the load itself: the trial cannot tell them apart".to_owned(),
         Cause::Stalls => {
             format!("the target's stalls: packets come and nobody reads them{}", stalling(found))
         }
@@ -324,8 +370,6 @@ fn stalling(found: &Explanation) -> &'static str {
     };
     if most(|server| server.paused_ns) {
         ", for it sleeps or waits for something else; whether that comes with time or with packets is not known"
-    } else if most(|server| server.not_scheduled_ns) {
-        ", for it gets no CPU"
     } else {
         ""
     }
@@ -336,15 +380,16 @@ pub(crate) fn verdict_words(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
         Verdict::Helps => ("what would help (replayed)", "helps"),
         Verdict::MayHelp => ("what may help", "may help"),
+        Verdict::Postpones => ("what would only postpone it", "postpones"),
         Verdict::DoesNot => ("what would not", "does not"),
     }
 }
 
 /// A change in words: what, and on which condition.
-pub(crate) fn change_words(found: &Explanation, change: Change) -> (String, &'static str) {
-    let until_full = "for this trial alone: more comes than is served, and it is full later";
-    let room = if found.only_delays(change) { until_full } else { "" };
-    match change {
+pub(crate) fn change_words(found: &Explanation, remedy: &Remedy) -> (String, &'static str) {
+    let until_full = "more comes than is served: it is full later, and as many are lost from then on";
+    let room = if remedy.postpones { until_full } else { "" };
+    match remedy.change {
         Change::Buffer { times, rcvbuf_bytes } => {
             (format!("buffer for \u{d7}{times} packets (SO_RCVBUF {rcvbuf_bytes})"), room)
         }
@@ -359,7 +404,7 @@ pub(crate) fn change_words(found: &Explanation, change: Change) -> (String, &'st
             "one worker more".into(),
             "reading the same socket, with a CPU, and not waiting for the same thing",
         ),
-        Change::OwnCpu => ("target on a CPU of its own".into(), "if others on its CPU make it stall"),
+        Change::OwnCpu => ("target on a CPU of its own".into(), own_cpu_condition(found)),
         Change::NoQuota => {
             ("no CPU quota, or one that lasts".into(), "and a CPU to run on (cpu.max, cpu.cfs_quota_us)")
         }
@@ -368,56 +413,11 @@ pub(crate) fn change_words(found: &Explanation, change: Change) -> (String, &'st
     }
 }
 
-/// What an explanation lacks, in words, with what to do.
-pub(crate) fn lack_words(found: &Explanation, lack: Lack) -> &'static str {
-    match lack {
-        Lack::BufferNotSeen => {
-            "the target's buffer was not seen; its size is taken from what waited when packets were lost"
-        }
-        Lack::NoReplies => {
-            "nobody saw packets come back: which were lost and how long each took is not known, only how many, \
-             and what the target did between two looks"
-        }
-        Lack::PacketsLeftOut => "only the first packets were kept: what came later is not in the models",
-        Lack::PacketsMissing => "the file of packets was cut off: what is missing is not in the models",
-        Lack::ServiceNotKnown => "too few packets waited for another: the service time is not known",
-        Lack::StallsUnexplained => {
-            "the target was not watched: why it stalled is not known; on this machine, and allowed to see its \
-             process, dropline watches it"
-        }
-        Lack::LeftByApp => {
-            "packets are taken to arrive when their send began, by our own clock: a sender that lost its CPU \
-             meanwhile sent later"
-        }
-        Lack::NotReplayed => {
-            "the replay does not lose what was lost: something is not in it, so it names no cause, and what would help \
-             was not tried on it; stalls shorter than the time between two looks are not seen (--every)"
-        }
-        Lack::PacedElsewhere => {
-            "replies came as far apart as something else on the way let them, a queueing discipline say: a server as slow as \
-             that would have lost packets in front of it, and none were; how long it takes is not known from them"
-        }
-        Lack::PacedByQueue => {
-            "a queue on the way to the target was full, and replies came as far apart as it let packets through: how long \
-             the target takes is not known from them (tc -s qdisc show has the queues of an interface)"
-        }
-        Lack::PacedByReturnQueue => {
-            "a queue on the way back was full, and replies came as far apart as it let them through: how long the target \
-             takes is not known from them (tc -s qdisc show has the queues of an interface)"
-        }
-        Lack::PaceNotKnown => {
-            "replies came far further apart than the CPU time that the target spent on a packet, and next to nothing waited \
-             at its socket: a queue on the way there or back may have paced them, or one inside the target; how long it \
-             takes is not known from them (tc -s qdisc show has the queues of an interface)"
-        }
-        Lack::ElsewhereLost if found.model.is_some_and(|model| model.measured == 0) => {
-            "none of the loss is where packets wait for the target, at its socket and in its own queue, and the models are of \
-             these alone"
-        }
-        Lack::ElsewhereLost => {
-            "part of the loss is not where packets wait for the target, at its socket and in its own queue: the models are \
-             of these alone"
-        }
+/// What the interval of a CPU of its own reaches from and to.
+fn own_cpu_condition(found: &Explanation) -> &'static str {
+    match found.server.as_ref().and_then(|server| server.own_time) {
+        Some(_) => "from what its own running time allows to what its pace allows",
+        None => "its CPU time was not seen: from nothing to what its pace allows",
     }
 }
 
@@ -425,7 +425,11 @@ pub(crate) fn lack_words(found: &Explanation, lack: Lack) -> &'static str {
 pub(crate) fn cause_title(found: &Explanation) -> String {
     match found.cause {
         Some(Cause::Arrivals) => "Packets came together, more than the buffer holds",
-        Some(Cause::Load) => "Packets came faster than they are served",
+        Some(Cause::Overload) => "Packets came faster than they are served",
+        Some(Cause::NoCpu) => "Packets were lost while the target had no CPU",
+        Some(Cause::NoCpuOrLoad) => {
+            "Packets came faster than the target served them, for want of a CPU or not"
+        }
         Some(Cause::Stalls) => "Packets were lost while the target did nothing",
         Some(Cause::Quota) => "Packets were lost while the target was stopped by its CPU quota",
         Some(Cause::Together) => "Packets came together while the target did nothing",

@@ -1,9 +1,10 @@
 //! A record to text, CSV, and one HTML page with plots.
 //!
-//! Owns how a measurement is shown: [`text()`], [`html()`], [`svgs`], [`csv()`]. It never measures, never reads a
+//! Owns how a measurement is shown: [`text()`], [`line()`], [`markdown()`], [`html()`], [`svgs`], [`csv()`]. It never measures, never reads a
 //! file and never changes a number: what it shows is in the record, or computed from it here.
 //! Start reading at `finding`, what a search says in words, and `traffic`, what moved; then `text`, `plot`, `html`.
 
+mod answer;
 mod arrivals;
 mod comparison;
 mod csv;
@@ -12,6 +13,8 @@ mod explained;
 mod graph;
 mod html;
 mod json_word;
+mod lacks;
+mod markdown;
 mod moved;
 mod number;
 mod object;
@@ -28,13 +31,15 @@ mod traffic;
 /// be drawn anew.
 pub const MARK: &str = "<!-- drawn by dropline -->";
 
+pub use answer::line;
 pub use csv::csv;
 pub use denial::{Denied, disputed, doubted, failed_and_passed};
 pub use html::{
     Graph, compared_html, compared_searches_html, explained_html, explained_svgs, fit_html, html, study_html,
     study_page, study_with_curves_html, svgs,
 };
-pub use number::seconds;
+pub use markdown::markdown;
+pub use number::{nanoseconds, seconds};
 pub use object::object;
 pub use plot::{Calibration, CalibrationLine, Curve, Curves};
 pub use standing::{denied, standing};

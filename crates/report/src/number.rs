@@ -61,7 +61,7 @@ pub fn seconds(value: f64) -> String {
 }
 
 /// A time given in nanoseconds, in the unit that suits it: `38 us`, `1.9 ms`.
-pub(crate) fn nanoseconds(value: u64) -> String {
+pub fn nanoseconds(value: u64) -> String {
     nanoseconds_of(value as f64, 3)
 }
 

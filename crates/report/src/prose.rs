@@ -33,3 +33,51 @@ pub(crate) fn sentence_case(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
+
+/// `2026-11-21T09:31:00Z` as `21 Nov 2026 09:31 UTC`; anything else as it is.
+pub(crate) fn date(text: &str) -> String {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let read = || {
+        let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+        let mut parts = date.split('-');
+        let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+        let month = MONTHS.get(month.parse::<usize>().ok()?.checked_sub(1)?)?;
+        let day: u32 = day.parse().ok()?;
+        Some(format!("{day} {month} {year} {} UTC", time.get(..5)?))
+    };
+    read().unwrap_or_else(|| text.to_owned())
+}
+
+/// A command line as a shell reads it back: words are quoted where they must be.
+pub(crate) fn command(words: &[String]) -> String {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "-_./:=,@%+?".contains(sign);
+    let quoted = |word: &String| match word {
+        word if !word.is_empty() && word.chars().all(is_plain) && !word.contains('?') => word.clone(),
+        word => format!("'{}'", dropline_printable::in_one_line(word).replace('\'', "'\\''")),
+    };
+    let mut words = words.iter();
+    // Where the program is on this machine is nobody else's business.
+    let first = words.next().map(|name| name.rsplit('/').next().unwrap_or(name).to_owned());
+    first.into_iter().chain(words.map(quoted)).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_read_or_left_alone() {
+        assert_eq!(date("2026-11-21T09:31:00Z"), "21 Nov 2026 09:31 UTC");
+        for odd in ["yesterday", "2026-99-21T09:31:00Z", "2026-11-21T✓Z"] {
+            assert_eq!(date(odd), odd);
+        }
+    }
+
+    #[test]
+    fn a_command_is_read_back_by_a_shell_as_it_was_typed() {
+        let words =
+            ["/usr/bin/dropline", "search", "sim:soft?seed=8", "--goal", "0.5%", "it's"].map(String::from);
+        assert_eq!(command(&words), r"dropline search 'sim:soft?seed=8' --goal 0.5% 'it'\''s'");
+    }
+}

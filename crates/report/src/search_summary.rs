@@ -3,7 +3,7 @@
 use crate::json_word::word;
 use crate::number::{self, JOIN, Loads};
 use crate::prose::sentence_case;
-use crate::standing::{Standing, prefix, unfinished_words};
+use crate::standing::{Standing, unfinished_words};
 use crate::traffic::highest_load;
 use dropline_record::{AnswerLine, GoalLine, Purpose, Record, SearchLine, TrialLine};
 
@@ -151,7 +151,7 @@ impl<'a> SearchSummary<'a> {
             (standing, (lower, upper), Some(headline)) if standing.settled() => {
                 say("", loads.with_unit(headline), format!(" {loss}, {}", loads.interval(lower, upper)));
             }
-            (Standing::AtMaximum { .. }, (lower, _), headline) => match lower.or(headline) {
+            (Standing::AtMaximum, (lower, _), headline) => match lower.or(headline) {
                 Some(load) => {
                     say("at least ", loads.with_unit(load), format!(" {loss}, the highest load allowed"));
                 }
@@ -175,7 +175,7 @@ impl<'a> SearchSummary<'a> {
             (Standing::GeneratorLimited, (None, _), _) => {
                 say("", "an unknown load".into(), format!(" {loss}, for our generator was disturbed"));
             }
-            (Standing::BelowMinimum { .. }, _, _) => say(
+            (Standing::BelowMinimum, _, _) => say(
                 "not even ",
                 loads.with_unit(self.search.min_load_pps),
                 format!(" {loss}, the lowest load allowed"),
@@ -219,8 +219,7 @@ impl<'a> SearchSummary<'a> {
                 number::percent(level)
             ),
             None => {
-                "Brackets hold the relevant bounds: a load that achieved the goal, and one that failed it."
-                    .into()
+                "Brackets hold two loads that were tried: one that met the goal, and one that did not.".into()
             }
         };
         format!("{brackets} {}.", sentence_case(&self.cost()))
@@ -270,43 +269,45 @@ impl<'a> SearchSummary<'a> {
         let load = answer.headline_pps()?;
         let more = matches!(
             self.standings[goal],
-            Standing::AtMaximum { .. } | Standing::GeneratorLimited | Standing::TargetStarved
+            Standing::AtMaximum | Standing::GeneratorLimited | Standing::TargetStarved
         );
         Some(if more { format!("≥{JOIN}{}", with(load)) } else { with(load) })
     }
 
-    /// Whether the answer is one, and if not, what it still says.
+    /// How sure the answer is, and what that means: the words of the table, then why.
     pub(crate) fn standing_words(&self, goal: usize) -> String {
+        let standing = &self.standings[goal];
+        match self.why(goal) {
+            Some(why) => format!("{}: {why}", standing.short()),
+            None => standing.short().into_owned(),
+        }
+    }
+
+    fn why(&self, goal: usize) -> Option<String> {
         let answer = &self.answers[goal];
         let load = |load: Option<f64>| load.map_or_else(|| "this".into(), |load| self.loads.with_unit(load));
-        match &self.standings[goal] {
-            Standing::Regular => "regular".into(),
-            Standing::Narrow => "narrow: the interval is as narrow as asked".into(),
-            Standing::Wide => "wide: the interval is wider than asked".into(),
-            Standing::AtMaximum { irregular } => format!(
-                "{}at maximum: the target does at least {}",
-                prefix(*irregular, ", "),
-                load(answer.lower_pps)
-            ),
-            Standing::BelowMinimum { irregular } => format!(
-                "{}below minimum: the goal fails even at {}, the lowest load allowed",
-                prefix(*irregular, ", "),
+        let at_least = || format!("the target does at least {}", load(answer.lower_pps));
+        Some(match &self.standings[goal] {
+            Standing::Regular => {
+                "a load that met the goal and one that did not are as close as was asked for".into()
+            }
+            Standing::Narrow => "the interval is within the width that was asked for".into(),
+            Standing::Wide => "the interval is wider than was asked for; search longer (--budget)".into(),
+            Standing::AtMaximum => format!("{}, the highest load allowed; raise --max-load", at_least()),
+            Standing::BelowMinimum => format!(
+                "the goal fails even at {}, the lowest load allowed; lower --min-load",
                 load(Some(self.search.min_load_pps))
             ),
             Standing::GeneratorLimited if answer.lower_pps.is_none() => {
-                "irregular, generator limited: not valid, no load was offered as asked and borne".into()
+                "not valid, no load was offered as asked and borne".into()
             }
-            Standing::GeneratorLimited => format!(
-                "irregular, generator limited: the upper bound is our generator's, the target does at least {}",
-                load(answer.lower_pps)
-            ),
-            Standing::TargetStarved => format!(
-                "irregular, target starved: not valid, other programs kept the target from its CPU{}",
-                answer.lower_pps.map_or_else(String::new, |lower| format!(
-                    "; it does at least {}",
-                    self.loads.with_unit(lower)
-                ))
-            ),
+            Standing::GeneratorLimited => format!("the upper bound is our generator's, {}", at_least()),
+            Standing::TargetStarved => {
+                let least = answer
+                    .lower_pps
+                    .map_or_else(String::new, |lower| format!("; it does at least {}", load(Some(lower))));
+                format!("not valid, other programs ran there{least}")
+            }
             Standing::Unfinished => unfinished_words(self.record).into(),
             Standing::Doubted(denied) => {
                 let stated = self.loads.interval(answer.lower_pps, answer.upper_pps);
@@ -318,10 +319,10 @@ impl<'a> SearchSummary<'a> {
                     ),
                     None => format!("the bounds {stated} are what single trials showed"),
                 };
-                format!("doubted: {}; {so}", denied.why)
+                format!("{}; {so}", denied.why)
             }
-            Standing::Other(why) => format!("irregular: {why}"),
-        }
+            Standing::Other(_) => return None,
+        })
     }
 
     /// What a longer search would buy: `60 s would give 1.1 %, 0.5 % takes about 5 min`; `None` where the answer
@@ -398,9 +399,11 @@ pub(crate) fn relative_width(lower: Option<f64>, upper: Option<f64>) -> Option<f
     (upper > 0.0 && upper >= lower).then(|| (upper - lower) / upper)
 }
 
-/// `without loss`, `with at most 0.5 % loss`.
+/// `without loss`, `with at most 0.5 % loss`, `with 99 % within 200 us`.
 pub(crate) fn loss_words(goal: &GoalLine) -> String {
-    if goal.loss_ratio == 0.0 {
+    if goal.within_s.is_some() {
+        format!("with {}", goal.words().replace(" %", &format!("{JOIN}%")))
+    } else if goal.loss_ratio == 0.0 {
         "without loss".into()
     } else {
         format!("with at most {}", goal.words().replace(" %", &format!("{JOIN}%")))

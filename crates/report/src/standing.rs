@@ -3,10 +3,11 @@
 use crate::denial::Denied;
 use crate::json_word::word;
 use dropline_record::{AnswerLine, BROKEN, EndWord, Record, ResultWord};
+use std::borrow::Cow;
 
-/// In a word or two, whether an answer of a record stands, and as what: `narrow`, `doubted`, `irregular: unfinished`.
+/// In a few plain words, how sure an answer of a record is: `precise enough`, `doubted`, `unfinished`.
 pub fn standing(record: &Record, answer: &AnswerLine) -> String {
-    Standing::of(record, answer).short()
+    Standing::of(record, answer).short().into_owned()
 }
 
 /// Why an answer of a record does not stand as it is stated, and the loads that are open; `None` where it stands, or is
@@ -15,42 +16,39 @@ pub fn denied(record: &Record, answer: &AnswerLine) -> Option<Denied> {
     Standing::of(record, answer).denied()
 }
 
-/// What ended a search whose bounds are not close enough.
+/// What ended a search whose ends are not close enough.
 pub(crate) fn unfinished_words(record: &Record) -> &'static str {
     let Some(result) = &record.result else {
-        return "irregular, unfinished: the record has no end: its search still runs, was killed, or could not write on; the bounds are \
-                what was known then";
+        return "the record has no end: its search still runs, was killed, or could not write on; the bounds are what was known then";
     };
     match result.ended_by {
-        Some(EndWord::Budget) => {
-            "irregular, unfinished: the budget was spent before the bounds were close enough"
-        }
+        Some(EndWord::Budget) => "the budget was spent before the bounds were close enough",
         Some(EndWord::MaxTrials) => {
-            "irregular, unfinished: as many trials were made as are allowed (--max-trials) before the bounds were close enough"
+            "as many trials were made as are allowed (--max-trials) before the bounds were close enough"
         }
-        _ if result.interrupted => {
-            "irregular, unfinished: the search was stopped before the bounds were close enough"
-        }
-        _ => "irregular, unfinished: the search ended before the bounds were close enough",
+        _ if result.interrupted => "the search was stopped before the bounds were close enough",
+        _ => "the search ended before the bounds were close enough",
     }
+}
+
+/// What the record itself says of an answer, in the words of RFC 9971 and of JSON: `irregular: at maximum`.
+pub(crate) fn recorded_words(answer: &AnswerLine) -> String {
+    let result = word(serde_json::to_value(answer.result)).replace('_', " ");
+    let why = answer.why.as_ref().filter(|_| answer.result == ResultWord::Irregular);
+    why.map_or_else(|| result.clone(), |why| format!("{result}: {}", why.replace('_', " ")))
 }
 
 /// Whether an answer is one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Standing {
+    /// Two loads as close as asked, of which trials bear one and not the other.
     Regular,
     /// An interval as narrow as asked.
     Narrow,
     /// An interval wider than asked.
     Wide,
-    /// Irregular where the algorithm states bounds.
-    AtMaximum {
-        irregular: bool,
-    },
-    /// Irregular where the algorithm states bounds.
-    BelowMinimum {
-        irregular: bool,
-    },
+    AtMaximum,
+    BelowMinimum,
     GeneratorLimited,
     /// Others kept the target from its CPU.
     TargetStarved,
@@ -70,7 +68,7 @@ impl Standing {
         {
             return Self::Other(format!("unfinished, {}", broken.text));
         }
-        let deniable = standing.settled() || matches!(standing, Self::AtMaximum { .. });
+        let deniable = standing.settled() || matches!(standing, Self::AtMaximum);
         match Denied::of(record, answer) {
             Some(denied) if deniable => Self::Doubted(denied),
             _ => standing,
@@ -85,8 +83,8 @@ impl Standing {
             "regular" => Self::Regular,
             "narrow" => Self::Narrow,
             "wide" => Self::Wide,
-            "at_maximum" => Self::AtMaximum { irregular },
-            "below_minimum" => Self::BelowMinimum { irregular },
+            "at_maximum" => Self::AtMaximum,
+            "below_minimum" => Self::BelowMinimum,
             "generator_limited" => Self::GeneratorLimited,
             "target_starved" => Self::TargetStarved,
             "unfinished" => Self::Unfinished,
@@ -107,23 +105,19 @@ impl Standing {
         }
     }
 
-    /// In a word or two, for a table.
-    pub(crate) fn short(&self) -> String {
-        match self {
-            Self::Regular => "regular".into(),
-            Self::Narrow => "narrow".into(),
-            Self::Wide => "wide".into(),
-            Self::AtMaximum { irregular } => format!("{}at maximum", prefix(*irregular, ": ")),
-            Self::BelowMinimum { irregular } => format!("{}below minimum", prefix(*irregular, ": ")),
-            Self::GeneratorLimited => "irregular: generator limited".into(),
-            Self::TargetStarved => "irregular: target starved".into(),
-            Self::Unfinished => "irregular: unfinished".into(),
-            Self::Doubted(_) => "doubted".into(),
-            Self::Other(why) => format!("irregular: {why}"),
-        }
+    /// How sure the answer is, in a few words. Every front end takes them from here: terminal, page, Markdown, chat.
+    pub(crate) fn short(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            Self::Regular => "tested",
+            Self::Narrow => "precise enough",
+            Self::Wide => "not yet precise",
+            Self::AtMaximum => "limit not reached",
+            Self::BelowMinimum => "drops at the lowest load",
+            Self::GeneratorLimited => "our generator ended first",
+            Self::TargetStarved => "target kept from its CPU",
+            Self::Unfinished => "unfinished",
+            Self::Doubted(_) => "doubted",
+            Self::Other(why) => return Cow::Owned(why.clone()),
+        })
     }
-}
-
-pub(crate) fn prefix(irregular: bool, join: &str) -> String {
-    if irregular { format!("irregular{join}") } else { String::new() }
 }

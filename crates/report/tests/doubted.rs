@@ -125,7 +125,7 @@ fn no_title_or_caption_claims_what_a_doubt_denies() {
     );
     assert!(page.contains("<h2>No goal is beyond doubt</h2>"));
     let both = text_many(&[record.clone(), record], Style { width: 200, ..Style::default() });
-    assert!(both.contains("2 of 2 searches doubted"), "{both}");
+    assert!(both.contains("2 of 2 searches: doubted"), "{both}");
 }
 
 #[test]

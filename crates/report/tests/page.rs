@@ -4,7 +4,7 @@ mod drawn;
 mod made;
 
 use drawn::{assert_sound, svgs_of};
-use dropline_record::{CaveatLine, Record, ResultWord};
+use dropline_record::{CaveatLine, Record};
 use dropline_report::{Graph, Style, csv, html, study_html, svgs, text};
 use dropline_trial::{Arrival, TrafficProfile};
 use made::Made;
@@ -189,7 +189,10 @@ fn a_load_that_is_a_sum_is_said_with_its_parts() {
     record.header.load_is = "the sum over 2 directions: up 1/4, down 3/4".into();
     let page = html(std::slice::from_ref(&record));
     assert!(page.contains("the sum over 2 directions") && page.contains("up 1/4, down 3/4"));
-    assert!(text(&record, Style::default()).contains("the sum over 2 directions: up 1/4, down 3/4"));
+    assert!(
+        text(&record, Style { verbose: true, ..Style::default() })
+            .contains("the sum over 2 directions: up 1/4, down 3/4")
+    );
 }
 
 #[test]
@@ -213,7 +216,7 @@ fn later_fields_are_shown_when_they_are_there() {
 
 #[test]
 fn a_page_that_explains_a_loss_says_why_and_what_would_help() {
-    let (record, found) = explained();
+    let (record, found) = made::explained();
     let page = dropline_report::explained_html(&record, &found);
     for words in
         ["Why packets were lost", "What would help", "constant arrivals", "SO_RCVBUF", "1\u{202f}280"]
@@ -230,8 +233,8 @@ fn a_page_that_explains_a_loss_says_why_and_what_would_help() {
 
 #[test]
 fn an_explanation_on_a_terminal_begins_with_the_answer() {
-    let (record, found) = explained();
-    let said = dropline_report::explain_text(&record, &found, Style::default()).replace('\u{202f}', " ");
+    let (record, found) = made::explained();
+    let said = explained_text(&record, &found).replace('\u{202f}', " ");
     assert!(said.starts_with("1 280 of 2 560 packets were lost, all at the receive buffer"), "{said}");
     let at = |words: &str| said.find(words).unwrap_or_else(|| panic!("{words} is not in\n{said}"));
     assert!(
@@ -243,12 +246,12 @@ fn an_explanation_on_a_terminal_begins_with_the_answer() {
 
 #[test]
 fn what_the_targets_program_took_and_did_not_answer_is_said_to_be_there() {
-    let (record, mut found) = explained();
+    let (record, mut found) = made::explained();
     found.lost_at = Some([("unexplained".to_owned(), 1280u64)].into());
     (found.unanswered, found.load) = (1280, Some(1.6));
     found.model.as_mut().unwrap().md1k = Some(1250.4);
     let said = |found: &dropline_record::Explanation| {
-        let said = dropline_report::explain_text(&record, found, Style::default());
+        let said = explained_text(&record, found);
         said.replace(['\u{202f}', '\u{a0}', '\n'], " ").replace("  ", " ")
     };
     let text = said(&found);
@@ -268,36 +271,28 @@ fn what_the_targets_program_took_and_did_not_answer_is_said_to_be_there() {
     assert!(text.contains("none of the loss is where packets wait for the target"), "{text}");
 }
 
-/// 128 packets together each 20 ms at a server of 40 us with room for 64.
-fn explained() -> (Record, dropline_record::Explanation) {
-    use dropline_record::explanation::{Evidence, explain};
-    use dropline_trial::PacketTimes;
-    let mut packets = PacketTimes::with_room(2560, true);
-    for n in 0..2560u64 {
-        let (tick, place) = (n / 128 * 20_000_000, n % 128);
-        packets.departures.push(tick + place * 10, Some(tick + place * 100), 0);
-        if place < 64 {
-            packets.returns.as_mut().unwrap().note(n, tick + 34_000 + (place + 1) * 40_000);
-        }
-    }
-    let lost_at = [("receive_buffer".to_owned(), 1280u64)].into();
-    let evidence = Evidence {
-        packets: &packets,
-        payload_bytes: 64,
-        family: dropline_record::explanation::Family::V4,
-        offered: 2560,
-        lost: 1280,
-        lost_at: Some(&lost_at),
-        unseen: false,
-        watched: None,
-        duration_ns: 400_000_000,
-        seed: 7,
-    };
-    let mut record = service();
-    record.header.verb = "trial".into();
-    record.header.search = None;
-    record.result = None;
-    (record, explain(&evidence))
+fn explained_text(record: &Record, found: &dropline_record::Explanation) -> String {
+    dropline_report::explain_text(
+        record,
+        &made::explained_line(found),
+        Style { verbose: true, ..Style::default() },
+    )
+}
+
+#[test]
+fn an_explanation_says_the_caveats_that_decide_behind_its_answer_and_counts_the_others() {
+    use dropline_record::CaveatLine;
+    let (record, found) = made::explained();
+    let decides = CaveatLine::said("others_came", "others came");
+    let beside = CaveatLine::said("timer_slack", "a timer is slack");
+    let line =
+        dropline_record::ExplainedLine { caveats: vec![beside, decides], ..made::explained_line(&found) };
+    let said = |verbose| dropline_report::explain_text(&record, &line, Style { verbose, ..Style::default() });
+    let (short, full) = (said(false), said(true));
+    let at = |words: &str| short.find(words).unwrap_or_else(|| panic!("{words} is not in\n{short}"));
+    assert!(at("were lost") < at("! others came") && at("! others came") < at("\narrivals"));
+    assert!(!short.contains("a timer is slack") && short.contains("-v shows them"), "{short}");
+    assert!(full.contains("! a timer is slack") && !full.contains("-v shows"), "{full}");
 }
 
 #[test]
@@ -326,17 +321,8 @@ fn the_median_of_an_interval_is_drawn_over_time_and_stands_among_the_numbers() {
 
 #[test]
 fn the_plot_over_time_says_of_an_answer_what_the_table_says() {
-    for (system, result, words) in [
-        ("lossless", ResultWord::AtMaximum, "at maximum"),
-        ("dead", ResultWord::BelowMinimum, "below minimum"),
-    ] {
-        let mut record = Made::mdr(system, 3, 30).search();
-        let drawn = |record: &Record| svgs(std::slice::from_ref(record))[0].1.clone();
-        assert!(drawn(&record).contains(&format!(">irregular: {words}<")), "bounds are irregular there");
-        for answer in &mut record.result.as_mut().expect("it has ended").goals {
-            (answer.result, answer.why) = (result, None);
-        }
-        let svg = drawn(&record);
-        assert!(svg.contains(&format!(">{words}<")) && !svg.contains("irregular"), "{system}");
+    for (system, words) in [("lossless", "limit not reached"), ("dead", "drops at the lowest load")] {
+        let svg = svgs(&[Made::mdr(system, 3, 30).search()])[0].1.clone();
+        assert!(svg.contains(&format!(">{words}<")), "{system}");
     }
 }

@@ -8,13 +8,16 @@ use dropline_search::Limits;
 use dropline_trial::Caveat;
 use made::Made;
 
+/// With how it was measured.
+const VERBOSE: Style = Style { width: 80, color: Color::None, unicode: true, verbose: true };
+
 fn mdr() -> Record {
     Made::mdr("inconsistent", 3, 30).search()
 }
 
 #[test]
 fn a_search_shows_its_answer_and_what_rfc_9971_wants_said() {
-    let shown = text(&mdr(), Style::default());
+    let shown = text(&mdr(), VERBOSE);
     insta::assert_snapshot!(shown);
     // Whatever the wording: every goal's bounds, units and attributes are there.
     for said in
@@ -30,18 +33,18 @@ fn a_search_shows_its_answer_and_what_rfc_9971_wants_said() {
 #[test]
 fn waits_are_told_where_we_wait_and_not_of_a_simulation() {
     let service = Made::service(dropline_trial::Arrival::constant(), 7).search();
-    assert!(text(&service, Style::default()).contains("after the last departure"));
-    assert!(!text(&mdr(), Style::default()).contains("after the last departure"));
+    assert!(text(&service, VERBOSE).contains("after the last departure"));
+    assert!(!text(&mdr(), VERBOSE).contains("after the last departure"));
 }
 
 #[test]
-fn an_irregular_answer_is_marked_in_words_however_narrow_the_terminal() {
+fn an_answer_that_is_not_settled_is_marked_in_words_however_narrow_the_terminal() {
     let record = Made::mdr("lossless", 3, 30).search();
     insta::assert_snapshot!(text(&record, Style { width: 60, ..Style::default() }));
     for width in [1, 20, 40, 200] {
         let shown = text(&record, Style { width, ..Style::default() });
         let words: String = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains("irregular, at maximum: the target does at least 14.88 Mpps"), "{shown}");
+        assert!(words.contains("limit not reached: the target does at least 14.88 Mpps"), "{shown}");
     }
 }
 
@@ -49,7 +52,7 @@ fn an_irregular_answer_is_marked_in_words_however_narrow_the_terminal() {
 fn a_target_that_loses_everything_is_below_the_minimum() {
     let record = Made::mdr("dead", 3, 30).search();
     let shown = text(&record, Style::default());
-    assert!(shown.contains("irregular, below minimum: the goal fails even at"), "{shown}");
+    assert!(shown.contains("drops at the lowest load: the goal fails even at"), "{shown}");
 }
 
 #[test]
@@ -58,7 +61,7 @@ fn a_search_that_was_cut_off_says_what_it_knew() {
     let cut = Record { trials: whole.trials[..12].to_vec(), result: None, ..whole };
     let shown = text(&cut, Style::default());
     insta::assert_snapshot!(shown);
-    assert!(shown.contains("irregular, unfinished"));
+    assert!(shown.contains("unfinished: the record has no end"));
 }
 
 #[test]
@@ -141,9 +144,9 @@ fn a_trial_beside_a_search_is_shown_with_its_counts() {
 fn of_what_nobody_sent_no_size_is_known() {
     let mut record = made::trial(139_000.0, 10);
     record.header.verb = "watch".into();
-    assert!(text(&record, Style::default()).contains("payload"));
+    assert!(text(&record, VERBOSE).contains("payload"));
     record.trials[0].offered = Count(0);
-    let shown = text(&record, Style::default());
+    let shown = text(&record, VERBOSE);
     assert!(!shown.contains("payload") && shown.contains("none seen"), "{shown}");
 }
 
@@ -155,9 +158,16 @@ fn an_experiment_shows_its_tables() {
 #[test]
 fn colours_add_nothing_but_colour_and_ascii_is_ascii() {
     let record = made::trial(139_000.0, 10);
-    let style = Style { width: 80, color: Color::None, unicode: true };
+    let style = Style { width: 80, color: Color::None, unicode: true, verbose: false };
     let plain = text(&record, style);
-    for color in [Color::Ansi256Dark, Color::Ansi256Light] {
+    for color in [
+        Color::Ansi256,
+        Color::Ansi256Dark,
+        Color::Ansi256Light,
+        Color::Ansi16,
+        Color::Ansi16Dark,
+        Color::Ansi16Light,
+    ] {
         let painted = text(&record, Style { color, ..style });
         assert!(painted.contains("\x1b["));
         assert_eq!(without_colour(&painted), plain);
@@ -223,9 +233,9 @@ fn without_colour(text: &str) -> String {
 #[test]
 fn a_limit_that_was_changed_is_shown_with_the_trial_from_which_it_held() {
     let mut record = mdr();
-    assert!(!text(&record, Style::default()).contains("from trial 13 on"));
+    assert!(!text(&record, VERBOSE).contains("from trial 13 on"));
     record.limits.push(LimitsLine { after_trial: 12, budget_s: Some(90.0), max_trials: None });
-    let shown = text(&record, Style::default()).replace('\u{a0}', " ");
+    let shown = text(&record, VERBOSE).replace('\u{a0}', " ");
     assert!(shown.contains("from trial 13 on budget 90 s"), "{shown}");
 }
 

@@ -1,7 +1,9 @@
 //! A measurer whose trials take no time.
 
 use crate::{Moment, Offer, Settings, System};
-use dropline_trial::{Arrival, LoadRange, Measurer, Rate, Ratio, TrafficProfile, Trial, TrialInput, seed};
+use dropline_trial::{
+    Arrival, Delay, DelayKind, LoadRange, Measurer, Rate, Ratio, TrafficProfile, Trial, TrialInput, seed,
+};
 use rand_distr::{Distribution as _, Poisson};
 use std::convert::Infallible;
 use std::time::Duration;
@@ -19,7 +21,7 @@ pub fn default_range() -> LoadRange {
 
 /// Performs trials on a simulated system, in virtual time.
 ///
-/// Only counts are simulated: delay, order and duplicates are not known of it.
+/// Counts are simulated, and of some systems delays: order and duplicates are not known of it.
 #[derive(Clone, Debug)]
 pub struct Simulated {
     system: System,
@@ -79,8 +81,12 @@ impl Measurer for Simulated {
         let constant = self.profile.arrival.is_constant();
         let offer = Offer { packets, load: input.load, duration: input.duration, constant };
         let moment = Moment { number, seed: self.profile.seed };
-        let lost = self.system.lost_at(moment, self.capacity, &offer, &mut seed::generator(trial_seed));
+        let mut chance = seed::generator(trial_seed);
+        let lost = self.system.lost_at(moment, self.capacity, &offer, &mut chance);
+        let delays = self.system.delays(self.capacity, &offer, &mut chance);
         Ok(Trial {
+            delay_kind: delays.as_ref().map(|_| DelayKind::RoundTrip),
+            delay: delays.map_or_else(Delay::default, Delay::of),
             intended: Some(packets),
             offered: packets,
             forwarded: packets.saturating_sub(lost),

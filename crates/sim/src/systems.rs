@@ -9,18 +9,20 @@ mod knee;
 mod lossy_below;
 mod mixed;
 mod overdispersed;
+mod queue;
 mod random;
 mod restless;
 mod smooth;
 mod steady;
 
+use dropline_stats::Histogram;
 use dropline_trial::{Rate, Ratio};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
 use std::time::Duration;
 
 /// Every system, in the order of help texts. A new one is a file beside this and a line here.
-static ALL: [&dyn Behaviour; 32] = [
+static ALL: [&dyn Behaviour; 33] = [
     &knee::HARD,
     &smooth::CONSISTENT,
     &smooth::SOFT,
@@ -53,6 +55,7 @@ static ALL: [&dyn Behaviour; 32] = [
     &mixed::MODES,
     &mixed::HASHING,
     &mixed::TWO_KNEES,
+    &queue::QUEUE,
 ];
 
 /// How a system under test behaves.
@@ -72,6 +75,11 @@ pub trait Behaviour: fmt::Debug + Send + Sync {
     /// The same for a trial at its place in a search; another answer only where systems change meanwhile.
     fn lost_at(&self, _: Moment, capacity: Rate, offer: &Offer, chance: &mut ChaCha8Rng) -> u64 {
         self.lost(capacity, offer, chance)
+    }
+
+    /// How long each packet of an offer was under way; `None` where only counts are simulated.
+    fn delays(&self, _capacity: Rate, _offer: &Offer, _chance: &mut ChaCha8Rng) -> Option<Histogram> {
+        None
     }
 
     /// The load up to which one more trial at constant load, `duration` long, loses more than `loss_ratio`
@@ -178,6 +186,11 @@ impl System {
         self.0.lost_at(moment, capacity, offer, chance).min(offer.packets)
     }
 
+    /// How long each packet of an offer was under way; `None` where only counts are simulated.
+    pub fn delays(self, capacity: Rate, offer: &Offer, chance: &mut ChaCha8Rng) -> Option<Histogram> {
+        self.0.delays(capacity, offer, chance)
+    }
+
     /// The load up to which one more trial of `duration` at constant load loses more than `loss_ratio` with a
     /// probability of at most `exceed_ratio`, or at most 0.5 where that is 0.
     ///
@@ -220,7 +233,7 @@ mod tests {
             error.to_string(),
             "there is no simulated system \"herd\"; there are hard, consistent, soft, noisy, dips, \
              inconsistent, lossless, dead, clumped, overdispersed, drooping, breakdown, bucket, random, \
-             two-state, drift, floor, band, random-loss, slope, cold-start, reordering, gradual, red, near-goal, microbursts, slow-start, outages, pauses, modes, hashing, two-knees"
+             two-state, drift, floor, band, random-loss, slope, cold-start, reordering, gradual, red, near-goal, microbursts, slow-start, outages, pauses, modes, hashing, two-knees, queue"
         );
         for name in System::names() {
             assert_eq!(System::named(name).unwrap().name(), name);
@@ -269,7 +282,7 @@ mod tests {
 
     #[test]
     fn systems_without_a_knee_have_no_truth() {
-        for name in ["lossless", "dead"] {
+        for name in ["lossless", "dead", "queue"] {
             let system = System::named(name).unwrap();
             let second = Duration::from_secs(1);
             assert_eq!(system.truth(system.nominal_capacity(), Ratio::ZERO, second, Ratio::ZERO), None);

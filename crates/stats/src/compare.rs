@@ -21,12 +21,12 @@ pub use width::WidthRatio;
 
 use crate::Binned;
 use curve::Curve;
-use difference::Difference;
+use difference::{BORNE_BY, Difference};
 use judgement::{Pivot, answer, judge};
 use loss::Loss;
 use sides::{Side, Sides, differences, likeness};
 use tail::{Tail, Threshold};
-use wandering::Wandering;
+use wandering::{Row, Wandering};
 use width::Width;
 
 /// How the blocks of A and of B were measured.
@@ -109,6 +109,8 @@ pub enum Overall {
 pub const SMALLEST_EFFECT: f64 = 0.02;
 const THRESHOLD: f64 = 0.99;
 const FARTHER: f64 = 0.999;
+/// A side has at least so many long events, or what is long must be said.
+const LONG_ONES: f64 = 2.0;
 /// Shares of lost events that are known to differ by less are alike: the loss that a search allows beside none.
 const ALIKE_LOSS: f64 = 0.005;
 
@@ -209,6 +211,10 @@ pub fn shifts(a: &[Binned], b: &[Binned], design: Design, quantiles: &[f64]) -> 
 
 /// What is said of a quantile: by the shares of events below it, or where they wander too much by the batches' own.
 fn of_quantile(sides: &Sides, p: f64, effect: impl Fn(Option<f64>) -> f64) -> Answer {
+    if let Some(row) = Row::of(sides, p) {
+        let smallest = effect(row.of_each().0);
+        return answer(&row, row.of_each(), smallest, smallest);
+    }
     let shares = Difference::of(sides, p);
     let batches = Wandering::instead_of(&shares, sides, p);
     let of_each = batches.map_or_else(|| shares.of_each(), |batches| batches.of_each());
@@ -224,6 +230,12 @@ fn tail(sides: &Sides, questions: &Questions) -> (Option<Tail>, Option<f64>, Opt
     let of = |threshold| Tail::of(sides, threshold, questions.more_loss == 0.0);
     if let Some(above) = questions.above {
         return (Some(of(Threshold::Given(above))), Some(above), None);
+    }
+    // The percentile of so few is the largest of them, or near it; and of ones that follow one another fewer are left.
+    let beyond = sides.a.whole.count().min(sides.b.whole.count()) * (1.0 - THRESHOLD);
+    let needed = if sides.design == Design::Apart { BORNE_BY } else { LONG_ONES };
+    if beyond < needed {
+        return (None, None, None);
     }
     let farther = Threshold::of_a(sides, FARTHER).and_then(|at| {
         let (a, b) = of(at).shares();

@@ -21,6 +21,7 @@ pub mod mixture;
 pub mod modes;
 pub mod moments;
 pub mod normality;
+pub mod order;
 pub mod percentiles;
 pub mod ppcc;
 pub mod recorded;
@@ -34,6 +35,7 @@ pub mod slices;
 pub mod spacing;
 pub mod special;
 pub mod tail;
+pub mod trend;
 
 pub use binned::{Binned, Cell};
 pub use counted::{Above, CountError, Counted, Event, Meaning, Rounding};

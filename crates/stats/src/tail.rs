@@ -15,6 +15,12 @@ pub const ESTIMATOR: &str = "share beyond the threshold with Clopper and Pearson
 pub const FEWEST: u64 = 30;
 /// Half the 95 % point of chi-square with one degree of freedom.
 const HALF_CHI: f64 = 1.920_729_410_347_062_2;
+/// The same for an end, near which events are dense, so that its likelihood is not that of a normal law.
+const OF_AN_END: f64 = 3.0;
+/// Shapes ξ of laws with an end that are tried for one, less their sign.
+const SHAPES: (f64, f64) = (1e-4, 20.0);
+/// An end so many doublings of the tail's length away is none.
+const FARTHEST_END: i32 = 20;
 const DRAWS: u32 = 999;
 
 /// The share of events beyond a threshold.
@@ -61,6 +67,10 @@ pub struct Excess {
     pub exponential: f64,
     /// Value beyond which the law has nothing; `None` where it has no end.
     pub end: Option<f64>,
+    /// Lower end of the 95 % profile interval of the end; `None` where the law has no end.
+    pub end_low: Option<f64>,
+    /// Upper end of it; `None` where the events do not bound it.
+    pub end_high: Option<f64>,
     /// Mean of the recorded values beyond the threshold's own tick.
     pub mean_excess: f64,
     /// Hill's estimate of ξ: never to be read alone, it is positive for bounded tails too.
@@ -110,6 +120,26 @@ impl Excess {
             }
             (inside + end) / 2.0
         };
+        let law_end = Law::Pareto { loc: edge, sigma, xi }.end();
+        let last = beyond.cells().last()?.low;
+        // Of a law with this end, whatever its shape.
+        let is_outside = |end: f64| {
+            let of_shape = |shape: f64| loss((end - edge) * shape.exp(), -shape.exp());
+            golden(&mut { of_shape }, SHAPES.0.ln(), SHAPES.1.ln(), 1e-7).1 > least + OF_AN_END
+        };
+        let between = |mut inside: f64, mut outside: f64| {
+            for _ in 0..50 {
+                let middle = f64::midpoint(inside, outside);
+                if is_outside(middle) { outside = middle } else { inside = middle }
+            }
+            outside
+        };
+        let end_low = law_end.map(|end| between(end, last));
+        let end_high = law_end.and_then(|end| {
+            let reach = (end - edge).max(beyond.quantum());
+            let far = (1..FARTHEST_END).map(|doubled| edge + reach * f64::from(doubled).exp2());
+            far.into_iter().find(|&far| is_outside(far)).map(|far| between(end, far))
+        });
         let exponential = -golden(&mut |s: f64| loss(s.exp(), 0.0), mean.ln() - 3.0, mean.ln() + 3.0, 1e-9).1;
         let weighted = |value: &dyn Fn(f64) -> f64| {
             beyond.cells().iter().map(|cell| cell.count as f64 * value(cell.middle())).sum::<f64>() / k
@@ -121,7 +151,9 @@ impl Excess {
             xi_high: limit(1.0),
             log_likelihood: -least,
             exponential,
-            end: Law::Pareto { loc: edge, sigma, xi }.end(),
+            end: law_end,
+            end_low,
+            end_high,
             mean_excess: weighted(&|value| value - edge),
             hill: weighted(&|value| (value / edge).max(1.0).ln()),
         })
@@ -338,6 +370,26 @@ mod tests {
         }
         let (gain, p) = Excess::of(&binned(IOZONE64), 42.0).unwrap().against_exponential();
         assert!((gain - 6.100).abs() < 5e-3 && (p - 0.0135).abs() < 2e-4, "{gain} {p}");
+    }
+
+    #[test]
+    fn the_interval_of_an_end_holds_it_and_has_no_upper_end_where_there_may_be_none() {
+        let (mut held, mut bounded) = (0, 0);
+        for seed in 0..40 {
+            let mut chance = seeded(seed);
+            // ξ = −0.7, σ = 700: it ends at 1000 ticks.
+            let mut event = || 1000.0 * (1.0 - chance.random::<f64>().powf(0.7));
+            let ticks: Vec<(i64, u64)> = (0..300).map(|_| (event() as i64, 1)).collect();
+            let meaning = crate::Meaning { rounding: crate::Rounding::Floor, ..Default::default() };
+            let found =
+                Excess::of(&crate::Counted::ticks(meaning, ticks, None).unwrap().binned(), -1.0).unwrap();
+            let low = found.end_low.unwrap();
+            held += u32::from(low <= 1000.0 && found.end_high.is_none_or(|high| high >= 1000.0));
+            bounded += u32::from(found.end_high.is_some_and(|high| high < 1200.0));
+        }
+        assert!(held >= 36 && bounded >= 36, "{held} {bounded}");
+        let idle = Excess::of(&binned(IDLE), 42.0).unwrap();
+        assert_eq!((idle.end, idle.end_low, idle.end_high), (None, None, None));
     }
 
     #[test]

@@ -135,7 +135,7 @@ pub(super) fn consent_of_all(address: SocketAddr, targets: &Targets) -> Result<(
     targets.addresses.iter().try_for_each(|&further| {
         let address = SocketAddr::new(further, address.port());
         let named = |why| refused(&format!("{address} (of --target-addresses)"), &why);
-        Leash::towards(address.ip()).map(|_| ()).map_err(named)
+        Leash::towards(address).map(|_| ()).map_err(named)
     })
 }
 

@@ -45,6 +45,7 @@ pub use responder::settings::{Responder, ResponderCounts};
 pub use send::sent::Trains;
 pub use sockets::connection::{Sources, Targets};
 pub use sockets::datagrams;
+pub use sockets::flows::Flows;
 pub use sockets::leash::Leash;
 pub use sockets::whereabouts::Whereabouts;
 pub use target::{Reply, UdpTarget};

@@ -11,6 +11,8 @@ pub struct Progress {
     dropped: AtomicU64,
     waiting_bytes: AtomicU64,
     watched: AtomicBool,
+    /// 0 before the first reply.
+    delay_ns: AtomicU64,
 }
 
 impl Progress {
@@ -29,6 +31,11 @@ impl Progress {
         self.forwarded.load(Ordering::Relaxed)
     }
 
+    /// How long the last reply took from when its packet was due; `None` before the first.
+    pub fn delay_ns(&self) -> Option<u64> {
+        Some(self.delay_ns.load(Ordering::Relaxed)).filter(|ns| *ns > 0)
+    }
+
     /// Packets that the target's socket did not take, and the memory that those waiting there are charged for;
     /// `None` if the target is not watched.
     pub fn at_target(&self) -> Option<(u64, u64)> {
@@ -41,6 +48,7 @@ impl Progress {
         self.offered.store(0, Ordering::Relaxed);
         self.forwarded.store(0, Ordering::Relaxed);
         self.watched.store(false, Ordering::Relaxed);
+        self.delay_ns.store(0, Ordering::Relaxed);
         self.trial.store(trial, Ordering::Relaxed);
     }
 
@@ -52,6 +60,10 @@ impl Progress {
         self.dropped.store(dropped, Ordering::Relaxed);
         self.waiting_bytes.store(waiting_bytes, Ordering::Relaxed);
         self.watched.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_delay(&self, ns: u64) {
+        self.delay_ns.store(ns, Ordering::Relaxed);
     }
 
     pub(crate) fn set_forwarded(&self, packets: u64) {

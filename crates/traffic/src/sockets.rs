@@ -2,5 +2,6 @@
 
 pub(crate) mod connection;
 pub mod datagrams;
+pub(crate) mod flows;
 pub(crate) mod leash;
 pub(crate) mod whereabouts;

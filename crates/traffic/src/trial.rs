@@ -1,5 +1,6 @@
 //! A trial: the rooms below, put together.
 
+mod appearing;
 mod clients;
 pub mod cost;
 mod doubts;

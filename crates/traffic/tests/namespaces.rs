@@ -11,7 +11,7 @@ use dropline_traffic::{
 };
 use dropline_trial::{Caveat, Measurer as _, Rate, TrafficProfile, Trial, TrialInput};
 use std::io::{BufRead as _, BufReader, Lines, Read as _};
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,13 +19,17 @@ use std::time::{Duration, Instant};
 #[test]
 fn a_target_in_another_namespace_is_on_this_machine_as_long_as_the_namespace_is() {
     let inside = address(1, 2);
-    assert_eq!(Whereabouts::of(inside.into()), Whereabouts::Elsewhere);
+    assert_eq!(Whereabouts::of(IpAddr::from(inside)), Whereabouts::Elsewhere);
     let Some(namespace) = Namespace::new(1, "veth") else { return };
-    assert_eq!(Whereabouts::of(inside.into()), Whereabouts::OtherNamespace { net: None });
-    assert_eq!(Whereabouts::of(address(1, 1).into()), Whereabouts::Here);
-    assert_eq!(Whereabouts::of(address(1, 3).into()), Whereabouts::Elsewhere, "nobody's, same network");
+    assert_eq!(Whereabouts::of(IpAddr::from(inside)), Whereabouts::OtherNamespace { net: None });
+    assert_eq!(Whereabouts::of(IpAddr::from(address(1, 1))), Whereabouts::Here);
+    assert_eq!(
+        Whereabouts::of(IpAddr::from(address(1, 3))),
+        Whereabouts::Elsewhere,
+        "nobody's, same network"
+    );
     let target = namespace.start("serves_in_a_namespace");
-    let here = Whereabouts::of(inside.into());
+    let here = Whereabouts::of(IpAddr::from(inside));
     assert!(matches!(here, Whereabouts::OtherNamespace { net: Some(_) }), "{here:?}");
     let trial = measure(UdpTarget { address: target.address, reply: Reply::Echo }, 1_000.0);
     assert!(trial.offered > 0);
@@ -36,7 +40,7 @@ fn a_target_in_another_namespace_is_on_this_machine_as_long_as_the_namespace_is(
 fn an_address_behind_a_tunnel_is_elsewhere_whoever_else_holds_it() {
     // The namespace holds the address too, but packets to it would leave through the other interface.
     let Some(_namespace) = Namespace::new(2, "vxlan") else { return };
-    assert_eq!(Whereabouts::of(address(2, 2).into()), Whereabouts::Elsewhere);
+    assert_eq!(Whereabouts::of(IpAddr::from(address(2, 2))), Whereabouts::Elsewhere);
 }
 
 #[test]

@@ -274,6 +274,14 @@ pub enum Caveat {
         #[serde(default)]
         unplaced: u64,
     },
+    /// Packets of others came to the target's socket meanwhile, or may have: what a model of the trial's own packets says of it
+    /// does not hold.
+    OthersCame {
+        /// Packets that its socket dropped beyond the trial's.
+        dropped: u64,
+        /// Packets that programs of its network namespace got beyond the trial's, at this socket or at others.
+        came: u64,
+    },
     /// Packets were given to a place that did not count them: what remained.
     PlaceInferred {
         /// The place.
@@ -488,6 +496,7 @@ impl Caveat {
             Self::GoalsContradict { .. } => "goals_contradict",
             Self::BadMoments { .. } => "bad_moments",
             Self::CountersShared { .. } => "counters_shared",
+            Self::OthersCame { .. } => "others_came",
             Self::PlaceInferred { .. } => "place_inferred",
             Self::PlacesUnseen { .. } => "places_unseen",
             Self::NotRealTime { .. } => "not_real_time",

@@ -26,7 +26,9 @@ pub struct TargetActivity {
     pub largest_queued_bytes: Option<u64>,
     /// CPU time of the process from the first look to the last, all threads, in ns.
     pub cpu_ns: Option<u64>,
-    /// Time that it could have run and had no CPU, from the first look to the last, all threads, in ns.
+    /// Of that, what its busiest thread ran, in ns; `None` where its threads were not told apart: `waited_ns` is then of all.
+    pub busiest_cpu_ns: Option<u64>,
+    /// Time that its busiest thread could have run and had no CPU, from the first look to the last, in ns.
     pub waited_ns: Option<u64>,
     /// CPU time that programs used meanwhile which are neither it nor the generator, in ns; `None` where that is not to be
     /// told.
@@ -83,7 +85,7 @@ pub struct Look {
     pub drops: Option<u64>,
     /// CPU time of the process so far, all threads.
     pub cpu_ns: Option<u64>,
-    /// Time that it could have run and had no CPU, so far.
+    /// Time that its busiest thread could have run and had no CPU, so far.
     pub waited_ns: Option<u64>,
     /// Context switches so far: it had nothing to do, or had its CPU taken.
     pub switches: Option<u64>,

@@ -1,5 +1,7 @@
 //! `compare`: two sets of delays, three questions; or two searches, one question a goal.
 
+pub mod order;
+mod same;
 pub mod searches;
 pub mod side;
 pub mod turns;
@@ -19,8 +21,9 @@ use dropline_stats::compare::{Answer, Comparison, Design, Questions, Shift, Widt
 use dropline_stats::modes::{Mode, Modes};
 use dropline_stats::{Binned, Counted, Meaning};
 use dropline_trial::number_of;
+use same::is_same;
 use searches::Searched;
-use side::{Pair, Side};
+use side::{Neighbours, Pair, Side};
 use std::path::Path;
 
 /// What the intervals are.
@@ -59,7 +62,11 @@ pub fn read(a: &Path, b: &Path, hints: &Hints) -> Result<Both, Failure> {
     let is_search = |verb: &Option<String>| verb.as_deref() == Some("search");
     match made_by.each_ref().map(is_search) {
         [true, true] => Ok(Both::Searches(Box::new([Searched::read(a)?, Searched::read(b)?]))),
-        [false, false] => side::read(a, b, hints).map(|pair| Both::Delays(Box::new(pair))),
+        [false, false] => {
+            let mut pair = side::read(a, b, hints)?;
+            order::arrange(&mut pair);
+            Ok(Both::Delays(Box::new(pair)))
+        }
         [a_is, _] => {
             let (search, other) = if a_is { (a, b) } else { (b, a) };
             let other_is = match made_by.iter().flatten().find(|verb| *verb != "search") {
@@ -145,39 +152,9 @@ pub fn compare(pair: &Pair, questions: &Questions) -> Compared {
     compared
 }
 
-/// Whether both sides hold the same events and would not by chance: there is nothing to compare.
-fn is_same(pair: &Pair) -> bool {
-    /// Independent measurements are so rarely equal by chance that they are taken for one.
-    const BY_CHANCE: f64 = 1e-6;
-    let is_equal = pair.a.blocks == pair.b.blocks && pair.a.lost == pair.b.lost;
-    is_equal && (pair.is_one_file || chance_of_another(&pair.a) < BY_CHANCE)
-}
-
-/// With which probability another measurement of the same target counts as many in each cell of each block: cells but the
-/// fullest of a block as Poisson's, of which two of mean m are equal with a probability below 1.1 ÷ √(4πm).
-fn chance_of_another(side: &Side) -> f64 {
-    let equal = |count: u64| (1.1 / (4.0 * std::f64::consts::PI * count as f64).sqrt()).min(1.0);
-    let of_block = |(block, lost): (&Counted, u64)| {
-        let above = block.above().map_or(0, |above| above.count);
-        let counts = || block.cells().map(|(_, _, count)| count).chain([above, lost]);
-        let fullest = counts().max().unwrap_or(0);
-        counts().filter(|&count| count > 0).map(equal).product::<f64>() / equal(fullest)
-    };
-    let lost = side.lost.iter().flatten().copied().chain(std::iter::repeat(0));
-    side.blocks.iter().zip(lost).map(of_block).product()
-}
-
-/// As how many events of their own a side's dependent ones vary, at most: neighbours alike by r take (1 + r) ÷ (1 − r) of
-/// them for one.
-fn inflation(pair: &Pair) -> Option<f64> {
-    let alike = [&pair.a, &pair.b].into_iter().filter_map(|side| side.dependence).reduce(f64::max)?;
-    Some((1.0 + alike) / (1.0 - alike).max(f64::EPSILON))
-}
-
-/// Whether events are so alike with their neighbours that what was found may be chance.
+/// Whether events are like those near them on one side, and the other has no order to say how much they vary.
 fn is_dependent(pair: &Pair, found: &Comparison) -> bool {
-    let room = found.deff_limit.unwrap_or(1.0);
-    found.design == Design::Whole && inflation(pair).is_some_and(|inflation| inflation > room)
+    found.design == Design::Whole && pair.neighbours == Neighbours::Alike
 }
 
 /// Whether two targets were measured in too few turns to know how turns of one of them differ.
@@ -349,26 +326,16 @@ fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<Caveat
         let limit = found.deff_limit.map_or(String::new(), |limit| {
             format!(": the verdict stands as long as they vary less than {limit:.1} times as much")
         });
-        say(
-            "independence_assumed",
-            format!("no time slices: intervals take the events as independent{limit}"),
-        );
-    }
-    if let Some(inflation) = inflation(pair).filter(|_| found.design == Design::Whole) {
-        let so = match is_dependent(pair, found) {
-            true => {
-                "nothing can be decided: intervals would be wider by the root of that. Measure in time slices, or in turns"
-            }
-            false => "the verdict stands all the same, and intervals are narrower than they should be",
+        let why = match pair.neighbours {
+            Neighbours::Independent => "events are as alike with their neighbours as in another order",
+            Neighbours::Unknown | Neighbours::Alike => "no time slices",
         };
-        say(
-            "dependent_events",
-            format!(
-                "each event is like the one before it, so that about {inflation:.3} of them are worth one: {so}"
-            ),
-        );
+        say("independence_assumed", format!("{why}: intervals take the events as independent{limit}"));
     }
-    if let Some(alike) = found.likeness.filter(|alike| *alike > ALIKE) {
+    let alike = found.likeness.filter(|alike| *alike > ALIKE);
+    if pair.neighbours == Neighbours::Alike {
+        say("dependent_events", dependent(pair, found));
+    } else if let Some(alike) = alike {
         say(
             "alike_slices",
             format!(
@@ -396,66 +363,20 @@ fn caveats(pair: &Pair, found: &Comparison, questions: &Questions) -> Vec<Caveat
     caveats
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Two sides of one block with these delays and counts.
-    fn pair(counts: &[(i64, u64)], lost: u64) -> Pair {
-        let meaning = Meaning {
-            unit_ns: 1_000,
-            quantum_ns: 1_000.0,
-            rounding: dropline_stats::Rounding::Floor,
-            event: dropline_stats::Event::Each,
-        };
-        let block = Counted::ticks(meaning, counts.iter().copied(), None).unwrap();
-        let side = Side {
-            name: "a".into(),
-            meaning,
-            blocks: vec![block],
-            lost: Some(vec![lost]),
-            doubts: Vec::new(),
-            is_invalid: false,
-            seconds: None,
-            dependence: None,
-            notes: Vec::new(),
-        };
-        Pair {
-            a: side.clone(),
-            b: side,
-            interleaved: false,
-            seed: None,
-            is_one_file: false,
-            is_in_haste: false,
-            doubts: Vec::new(),
-        }
+/// What events that are like those near them mean.
+fn dependent(pair: &Pair, found: &Comparison) -> String {
+    if is_dependent(pair, found) {
+        return "each event is like those near it, and of one side the order is not known: how much they vary is not known, and \
+                nothing can be decided. Keep the events of both in the order of time, or measure in time slices, or in turns"
+            .into();
     }
-
-    #[test]
-    fn equal_counts_are_one_measurement_only_where_two_would_not_be_equal_by_chance() {
-        let spread: Vec<(i64, u64)> = (0..12).map(|at| (20 + at, 300 + 7 * at as u64)).collect();
-        assert!(is_same(&pair(&spread, 0)), "twelve cells of hundreds");
-        let steady = [(31, 9_991), (32, 6), (35, 1)];
-        assert!(!is_same(&pair(&steady, 0)), "a quick target answers nearly always in one time");
-        assert!(!is_same(&pair(&[(31, 10_000)], 0)) && !is_same(&pair(&[], 0)), "nothing differs");
-        assert!(!is_same(&pair(&[(31, 5_000), (90, 5_000)], 0)), "two cells may be equal by chance");
-        assert!(is_same(&Pair { is_one_file: true, ..pair(&steady, 0) }), "but not one file");
-        let other = pair(&spread[1..], 0).b;
-        assert!(!is_same(&Pair { b: other, ..pair(&spread, 0) }), "what differs is two measurements");
-    }
-
-    #[test]
-    fn two_counts_of_one_mean_are_equal_no_more_often_than_is_said() {
-        // The probability itself, by its sum.
-        for mean in [1_u32, 2, 5, 20, 100] {
-            let mut of_count = (-f64::from(mean)).exp();
-            let mut equal = 0.0;
-            for count in 1..1_000 {
-                equal += of_count * of_count;
-                of_count *= f64::from(mean) / f64::from(count);
-            }
-            let said = chance_of_another(&pair(&[(31, 1_000_000), (40, mean.into())], 0).a);
-            assert!(equal <= said && said < 1.2 * equal, "{mean}: {equal} {said}");
-        }
-    }
+    let open = [&found.core, &found.high_percentile, &found.tail_mass];
+    let times = open.into_iter().filter_map(|answer| answer.needed).reduce(f64::max);
+    let count = |side: &Side| side.blocks.iter().map(Counted::count).sum::<u64>();
+    let events = count(&pair.a).max(count(&pair.b));
+    let more = times.map_or(String::new(), |times| {
+        let more = ((times - 1.0) * events as f64).ceil().max(1.0);
+        format!("; what is open takes about {more:.0} events more of each side")
+    });
+    format!("each event is like those near it: intervals are by how much stretches of them differ{more}")
 }

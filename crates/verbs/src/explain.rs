@@ -1,11 +1,14 @@
 //! The verb `explain`: a record and its packets in, why packets were lost out.
 
+use dropline_account::explanation::Doubts;
 use dropline_account::{Evidence, Family, explain as explain_evidence};
 use dropline_archive::reading;
 use dropline_archive::record_file::{packets_beside, read_record};
 use dropline_failure::{Failure, quoted, quoted_path};
-use dropline_record::{BROKEN, CaveatLine, Explanation, PacketFile, PacketsLine, Record, TrialLine};
-use dropline_trial::number_of;
+use dropline_record::{
+    BROKEN, CaveatLine, ExplainedLine, Explanation, PacketFile, PacketsLine, Record, TrialLine,
+};
+use dropline_trial::{Caveat, PacketTimes, Trial, number_of};
 use std::path::Path;
 
 /// A record with the explanation of its trial's loss.
@@ -13,39 +16,95 @@ use std::path::Path;
 pub struct Explained {
     /// The record.
     pub record: Record,
-    /// Why its trial lost packets.
-    pub explanation: Explanation,
+    /// Why a trial of it lost packets.
+    pub line: ExplainedLine,
 }
 
-/// Explains the loss of the trial in a record.
+/// Explains the loss of the trial in a record, or of the one of a search's trials that says most of its limit.
 ///
 /// # Errors
 /// If the record cannot be read, or the times of its packets were not kept or are another trial's.
 pub fn explain(path: &Path) -> Result<Explained, Failure> {
     let mut record = read_record(path)?;
-    let Some(trial) = record.trials.last() else {
-        return Err(Failure::environment(format!("{}: no trial was finished", path.display())));
+    let (at, chosen) = match choice(&record) {
+        Some(choice) => choice,
+        None => return Err(Failure::environment(format!("{}: no trial was finished", path.display()))),
     };
-    let file = packets(path, &record, trial)?;
-    if file.missing > 0 {
-        record.reading.push(torn(path, &file));
+    let trial = &record.trials[at];
+    let file = match (&chosen, trial.packets.is_none()) {
+        // A search keeps counts alone: they say where.
+        (Some(_), true) => None,
+        _ => Some(packets(path, &record, trial)?),
+    };
+    if let Some(file) = file.as_ref().filter(|file| file.missing > 0) {
+        record.reading.push(torn(path, file));
     }
-    let trial = record.trials.last().expect("was there above");
+    let trial = &record.trials[at];
     let stored = trial.trial().map_err(|why| Failure::environment(format!("{}: {why}", path.display())))?;
     let family = if record.header.target.contains('[') { Family::V6 } else { Family::V4 };
+    let nothing = PacketTimes::with_room(0, false);
     let explanation = explain_evidence(&Evidence {
-        packets: &file.times,
+        packets: file.as_ref().map_or(&nothing, |file| &file.times),
         payload_bytes: record.header.profile.packet_bytes,
         family,
         offered: stored.offered,
         lost: stored.lost(),
         lost_at: stored.lost_at.as_ref(),
+        doubts: doubts(&stored),
         unseen: trial.caveats.iter().any(|caveat| caveat.code == "places_unseen"),
         watched: stored.watched.as_ref(),
         duration_ns: stored.duration.as_nanos() as u64,
+        drain_ns: (record.header.profile.drain_s.max(0.0) * 1e9) as u64,
         seed: stored.seed,
     });
-    Ok(Explained { record, explanation })
+    let caveats = match chosen {
+        None => record.caveats(),
+        Some(_) => record.reading.iter().chain(&trial.caveats).cloned().collect(),
+    };
+    let line = ExplainedLine {
+        explanation,
+        trial: trial.number,
+        chosen,
+        target: record.header.target.clone(),
+        caveats,
+    };
+    Ok(Explained { record, line })
+}
+
+/// Which trial is explained, and why that one, where there are several.
+fn choice(record: &Record) -> Option<(usize, Option<String>)> {
+    let last = record.trials.len().checked_sub(1)?;
+    if record.header.is_of_one_trial() || last == 0 {
+        return Some((last, None));
+    }
+    let lossy = |sure: bool| {
+        let trials = record.trials.iter().enumerate();
+        let lossy = trials.filter(|(_, trial)| trial.lost.0 > 0 && !(sure && trial.void));
+        lossy.min_by(|(_, a), (_, b)| a.intended_load_pps.total_cmp(&b.intended_load_pps))
+    };
+    let (at, why) = match (lossy(true), lossy(false)) {
+        (Some((at, _)), _) => (at, "the lowest load that lost packets in a trial that counts"),
+        (None, Some((at, _))) => (at, "the lowest load that lost packets; no trial that lost some counts"),
+        (None, None) => (last, "the last one; none of them lost packets"),
+    };
+    let load = record.trials[at].intended_load_pps;
+    let of = number_of(record.trials.len() as u64, "trial");
+    Some((at, Some(format!("trial {} of {of}, at {load:.0} pps: {why}", record.trials[at].number))))
+}
+
+/// What speaks against a trial's numbers.
+fn doubts(trial: &Trial) -> Doubts {
+    let mut doubts = Doubts { not_the_targets: trial.lost_by_us(), ..Doubts::default() };
+    for caveat in &trial.caveats {
+        match *caveat {
+            Caveat::CountersShared { beyond, unplaced } => {
+                (doubts.beyond, doubts.unplaced) = (beyond, unplaced)
+            }
+            Caveat::OthersCame { dropped, came } => doubts.others = dropped.max(came),
+            _ => {}
+        }
+    }
+    doubts
 }
 
 /// The explanation of a record whose packets were kept; `None` where there is nothing to explain from. Why what was kept
@@ -54,7 +113,7 @@ pub fn explanation_of(path: &Path, record: &mut Record) -> Option<Explanation> {
     record.trials.last()?.packets.as_ref()?;
     let beside = packets_beside(path);
     match explain(path) {
-        Ok(explained) => Some(explained.explanation),
+        Ok(explained) => Some(explained.line.explanation),
         Err(why) => {
             if beside.exists() {
                 let text = format!("the trial's loss is not explained: {why}");

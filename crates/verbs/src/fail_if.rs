@@ -290,10 +290,9 @@ pub fn unmet(required: ResultWord, record: &Record) -> Option<String> {
     };
     match goals.iter().find(|answer| !is_met(answer)) {
         Some(answer) => {
-            let why =
-                answer.why.as_ref().map_or(String::new(), |why| format!(" ({})", why.replace('_', " ")));
-            let (required, result, goal) = (word(required), word(answer.result), answer.goal.words());
-            Some(format!("--require {required}: the result for {goal} is {result}{why}"))
+            let (required, goal) = (word(required), answer.goal.words());
+            let sure = dropline_report::standing(record, answer);
+            Some(format!("--require {required}: the answer for {goal} is not so: {sure}"))
         }
         None if goals.is_empty() => Some(format!("--require {}: there is no result", word(required))),
         None => None,
@@ -382,6 +381,7 @@ mod tests {
         use dropline_record::{AnswerLine, GoalLine};
         let goal = GoalLine {
             loss_ratio: 0.0,
+            within_s: None,
             exceed_ratio: 0.5,
             trial_duration_s: 1.0,
             initial_trial_duration_s: 1.0,

@@ -6,10 +6,11 @@ use dropline_search::Goal;
 use dropline_trial::{Ratio, quantities};
 use std::time::Duration;
 
-/// A goal as written: a loss ratio, and any attributes.
+/// A goal as written: a loss ratio or a bound on a percentile of the delay, and any attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WrittenGoal {
     loss_ratio: Option<Ratio>,
+    within: Option<Duration>,
     exceed: Option<Ratio>,
     width: Option<Ratio>,
     trial: Option<Duration>,
@@ -20,7 +21,7 @@ pub struct WrittenGoal {
 const KEYS: [&str; 5] = ["exceed", "trial", "initial", "sum", "width"];
 
 impl WrittenGoal {
-    /// Reads `0`, `0.5%,exceed=50%,trial=1s,initial=1s,sum=21s,width=0.5%`.
+    /// Reads `0`, `0.5%,exceed=50%,trial=1s,initial=1s,sum=21s,width=0.5%`, `p99<200us`, `late>50ms:0.1%`.
     ///
     /// # Errors
     /// If a part is not a quantity, or an attribute is unknown.
@@ -30,10 +31,14 @@ impl WrittenGoal {
         let wrong = |part: &str, why: quantities::QuantityError| {
             Failure::usage(format!("goal {word:?}, {part}: {why}"))
         };
-        let mut goal = Self {
-            loss_ratio: Some(quantities::ratio(first).map_err(|why| wrong("loss ratio", why))?),
-            ..Self::default()
+        let (within, loss_ratio) = match first.split_once(['<', '>']) {
+            None => (None, quantities::ratio(first).map_err(|why| wrong("loss ratio", why))?),
+            Some(_) => {
+                let (bound, ratio) = bound(word, first)?;
+                (Some(bound), ratio)
+            }
         };
+        let mut goal = Self { loss_ratio: Some(loss_ratio), within, ..Self::default() };
         for part in parts {
             let (key, value) = part
                 .split_once('=')
@@ -77,6 +82,47 @@ impl WrittenGoal {
     }
 }
 
+/// The longest delay that these goals allow: one for all, or none.
+///
+/// # Errors
+/// If they allow several.
+pub fn within(goals: &[WrittenGoal]) -> Result<Option<Duration>, Failure> {
+    let first = goals.first().and_then(|goal| goal.within);
+    match goals.iter().all(|goal| goal.within == first) {
+        true => Ok(first),
+        false => Err(Failure::usage(
+            "the goals of a search have one bound on the delay, and these have several",
+        )
+        .advice("a packet that comes back later counts as lost for all of them: search once for each bound")),
+    }
+}
+
+/// `p99<200us`, `max<1ms` or `late>50ms:0.1%`: the bound, and the share of packets that may be lost or later.
+fn bound(word: &str, text: &str) -> Result<(Duration, Ratio), Failure> {
+    let wrong =
+        |what: &str, why: quantities::QuantityError| Failure::usage(format!("goal {word:?}, {what}: {why}"));
+    let duration = |text: &str| quantities::positive_duration(text.trim()).map_err(|why| wrong("delay", why));
+    if let Some((name, time)) = text.split_once('<') {
+        let percent = match name.trim() {
+            "max" => return Ok((duration(time)?, Ratio::ZERO)),
+            name => name.strip_prefix('p'),
+        };
+        if let Some(percent) = percent {
+            let in_time =
+                quantities::ratio(&format!("{percent}%")).map_err(|why| wrong("percentile", why))?;
+            // Those of 0 and 100 % have no share on one side.
+            let share = Ratio::from_billionths(1_000_000_000 - in_time.as_billionths());
+            let share = share.map_err(|why| Failure::usage(format!("goal {word:?}, percentile: {why}")))?;
+            return Ok((duration(time)?, share));
+        }
+    }
+    if let Some((time, share)) = text.strip_prefix("late>").and_then(|rest| rest.split_once(':')) {
+        return Ok((duration(time)?, quantities::ratio(share.trim()).map_err(|why| wrong("share", why))?));
+    }
+    Err(Failure::usage(format!("goal {word:?}: {text:?} is not a bound on the delay"))
+        .advice("write  p99<200us,  max<1ms  or  late>50ms:0.1%"))
+}
+
 /// The goal itself, or a usage error that says why it cannot be searched for.
 pub(crate) fn checked(goal: Goal) -> Result<Goal, Failure> {
     goal.checked().map_err(Failure::usage)
@@ -103,6 +149,29 @@ mod tests {
     }
 
     #[test]
+    fn a_bound_on_a_percentile_is_a_share_that_may_be_lost_or_later() {
+        for (word, within_us, billionths) in [
+            ("p99<200us", 200, 10_000_000),
+            ("p99.9 < 1ms", 1000, 1_000_000),
+            ("max<50us", 50, 0),
+            ("late>50ms:0.1%", 50_000, 1_000_000),
+            ("late>1ms: 2 %,width=1%", 1000, 20_000_000),
+        ] {
+            let goal = WrittenGoal::parse(word).unwrap_or_else(|why| panic!("{word}: {why}"));
+            let ratio = goal.loss_ratio.map(Ratio::as_billionths);
+            assert_eq!(
+                (goal.within, ratio),
+                (Some(Duration::from_micros(within_us)), Some(billionths)),
+                "{word}"
+            );
+            assert_eq!(within(&[goal]).unwrap(), goal.within);
+        }
+        let several = ["p99<200us", "0"].map(|word| WrittenGoal::parse(word).unwrap());
+        assert!(within(&several).unwrap_err().to_string().contains("one bound on the delay"));
+        assert_eq!(within(&[]).unwrap(), None);
+    }
+
+    #[test]
     fn a_goal_that_cannot_be_is_a_usage_error_that_says_why() {
         let mlr = AlgorithmPlan::parse("mlr").unwrap();
         for (bad, why) in [
@@ -115,6 +184,15 @@ mod tests {
             ("0,width=0", "width must be above 0"),
             ("0,trial=1s,initial=2s", "initial"),
             ("", "number"),
+            ("p99<200", "needs a unit"),
+            ("p99<0s", "above 0"),
+            ("p0<1ms", "below 1"),
+            ("p100<1ms", "below 1"),
+            ("p99>200us", "is not a bound on the delay"),
+            ("p<200us", "number"),
+            ("q99<200us", "write  p99<200us"),
+            ("late>50ms", "is not a bound on the delay"),
+            ("late>50ms:100%", "below 1"),
         ] {
             let error = WrittenGoal::parse(bad).and_then(|goal| goal.resolve(mlr)).unwrap_err();
             assert_eq!(error.exit_code(), 2);

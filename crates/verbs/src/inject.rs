@@ -8,7 +8,7 @@ pub use words::study;
 use crate::compare::side;
 use crate::observer::Watcher;
 use crate::search::{Conditions, opening};
-use analysis::{Added, Round};
+use analysis::{Added, Asked, Round};
 use dropline_distributions::import::Hints;
 use dropline_failure::{Failure, nearest};
 use dropline_record::{Count, Injected, Purpose, TrialLine};
@@ -114,7 +114,7 @@ pub fn inject(
     }
     drop(opened);
     let added = place.added(plan.delay);
-    analysis::fill(&mut found, &rounds, &added);
+    analysis::fill(&mut found, &rounds, &added, Asked::ToldApart);
     found.crossings = Some(Count(added.iter().map(|added| added.crossings).sum()));
     found.realised_us = added[0].realised_us();
     Ok(found)
@@ -128,10 +128,11 @@ pub fn stored(before: &Path, after: &Path, hints: &Hints, delay: Duration) -> Re
     let pair = side::read(before, after, hints)?;
     let unit = |side: &side::Side| Meaning { unit_ns: 1000, ..side.meaning };
     let of = |side: &side::Side| -> Vec<Binned> {
-        side.blocks.iter().map(|block| block.clone().with_meaning(unit(side)).binned()).collect()
+        let parts = side.in_parts(ROUNDS as usize);
+        parts.into_iter().map(|part| part.with_meaning(unit(side)).binned()).collect()
     };
     let (before_blocks, after_blocks) = (of(&pair.a), of(&pair.b));
-    // Slices of both are rounds where there are as many; a file without any is one round.
+    // Slices of both are rounds, and parts of events in the order of time; a file that has neither is one round.
     let few = before_blocks.len().min(after_blocks.len()).min(ROUNDS as usize);
     let part = |blocks: &[Binned], index: usize| {
         let (from, to) = (index * blocks.len() / few, (index + 1) * blocks.len() / few);
@@ -152,7 +153,7 @@ pub fn stored(before: &Path, after: &Path, hints: &Hints, delay: Duration) -> Re
         ..Injected::default()
     };
     let added = [Added::asked(delay), Added::asked(delay * 2)];
-    analysis::fill(&mut found, &rounds, &added);
+    analysis::fill(&mut found, &rounds, &added, Asked::Fitted);
     Ok(found)
 }
 

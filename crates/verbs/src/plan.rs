@@ -21,6 +21,8 @@ pub struct SearchPlan {
     pub preset: Option<Preset>,
     /// What is looked for, in the order of the answers.
     pub goals: Vec<Goal>,
+    /// A packet that comes back later counts as lost, for each goal.
+    pub within: Option<Duration>,
     /// The loads it may use.
     pub range: LoadRange,
     /// When it gives up.
@@ -42,6 +44,7 @@ impl SearchPlan {
             algorithm,
             preset: None,
             goals,
+            within: None,
             range,
             limits: Limits::default(),
             warm_up: Duration::ZERO,
@@ -77,13 +80,18 @@ impl SearchPlan {
         search.limit(self.algorithm.in_all(limits));
     }
 
+    /// The record's line of one of its goals.
+    pub fn goal_line(&self, goal: &Goal) -> GoalLine {
+        GoalLine { within_s: self.within.map(|bound| bound.as_secs_f64()), ..GoalLine::from(goal) }
+    }
+
     /// The record's line of this plan.
     pub fn line(&self) -> SearchLine {
         let mut line = SearchLine {
             algorithm: self.algorithm.name().into(),
             effective_duration: "duration_s".into(),
             preset: self.preset.map(|preset| preset.name().into()),
-            goals: self.goals.iter().map(GoalLine::from).collect(),
+            goals: self.goals.iter().map(|goal| self.goal_line(goal)).collect(),
             min_load_pps: self.range.min().as_pps(),
             max_load_pps: self.range.max().as_pps(),
             budget_s: self.limits.budget.map(|budget| budget.as_secs_f64()),

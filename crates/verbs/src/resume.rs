@@ -39,6 +39,7 @@ impl SearchPlan {
             algorithm,
             preset,
             goals: stored.goals.iter().map(goal).collect::<Result<_, _>>()?,
+            within: within(&stored.goals)?,
             range: LoadRange::new(rate(stored.min_load_pps)?, rate(stored.max_load_pps)?).map_err(unsound)?,
             limits: match record.limits.last() {
                 Some(line) => limits(line.budget_s, line.max_trials)?,
@@ -87,6 +88,16 @@ fn goal(stored: &GoalLine) -> Result<Goal, Failure> {
         duration_sum: seconds(stored.duration_sum_s)?,
     };
     goals::checked(goal)
+}
+
+/// The bound on the delay, one for all.
+fn within(stored: &[GoalLine]) -> Result<Option<Duration>, Failure> {
+    let first = stored.first().and_then(|goal| goal.within_s);
+    let is_one = stored.iter().all(|goal| goal.within_s == first);
+    let bound = first.map(seconds).transpose()?;
+    (is_one && bound.is_none_or(|bound| !bound.is_zero()))
+        .then_some(bound)
+        .ok_or_else(|| unsound("its goals have several bounds on the delay, or one of 0"))
 }
 
 fn rate(pps: f64) -> Result<Rate, Failure> {

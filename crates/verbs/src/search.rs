@@ -6,8 +6,8 @@ use dropline_archive::record_file::{Keeper, Output};
 use dropline_archive::{clock, environment};
 use dropline_failure::{Failure, Kind};
 use dropline_record::{
-    AnswerLine, BROKEN, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, EndWord, GoalLine, Header,
-    LoadUnit, OutlookLine, ProfileLine, Purpose, Record, ResultLine, ResultWord, TrialLine, schema,
+    AnswerLine, BROKEN, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, EndWord, Header, LoadUnit,
+    OutlookLine, ProfileLine, Purpose, Record, ResultLine, ResultWord, TrialLine, schema,
 };
 use dropline_search::{Limits, Search};
 use dropline_targets::{AnyMeasurer, Opened, Opening, Target};
@@ -241,7 +241,19 @@ impl Run<'_> {
     }
 
     fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
-        self.open()?.measure(input).and_then(dropline_targets::whole)
+        let mut trial = self.open()?.measure(input).and_then(dropline_targets::whole)?;
+        if let Some(bound) = self.plan.within {
+            let has_delays = trial.delay.histogram.is_some() || trial.service_delay.histogram.is_some();
+            if trial.forwarded > 0 && !has_delays {
+                return Err(Failure::usage(format!(
+                    "{}: a goal bounds the delay, and the trials of this target have none",
+                    self.plan.target
+                ))
+                .advice("ask for a share of loss, such as  --goal 0.5%"));
+            }
+            trial.forward_within(bound);
+        }
+        Ok(trial)
     }
 
     fn finish(&mut self) -> Result<(), Failure> {
@@ -338,7 +350,7 @@ impl Run<'_> {
             .map(|(goal, outcome)| AnswerLine {
                 certified: certified.next(),
                 outlook: outlooks.next().flatten().and_then(|outlook| OutlookLine::new(&outlook, elapsed_s)),
-                ..AnswerLine::new(GoalLine::from(goal), outcome)
+                ..AnswerLine::new(self.plan.goal_line(goal), outcome)
             })
             .collect()
     }

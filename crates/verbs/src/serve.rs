@@ -64,6 +64,9 @@ pub struct Served {
     pub refused: u64,
     /// Still waiting when it stopped.
     pub waiting: u64,
+    /// For how long it had packets to serve and no CPU, beyond what it made up: it was that much slower than told. Of all
+    /// workers together; 0 if it kept its pace.
+    pub stood_still_ns: u64,
 }
 
 impl From<ResponderCounts> for Served {
@@ -76,6 +79,7 @@ impl From<ResponderCounts> for Served {
             dropped_socket: counts.dropped_socket,
             refused: counts.refused,
             waiting: counts.waiting,
+            stood_still_ns: counts.stood_still.as_nanos() as u64,
         }
     }
 }

@@ -129,6 +129,7 @@ fn doubts(heard: &Overheard) -> Vec<Caveat> {
     let reported = |code: &str, text: String| Caveat::Reported { code: code.into(), text };
     let mut doubts: Vec<Caveat> = heard.untapped.iter().map(untapped).collect();
     doubts.extend(heard.account.caveats.iter().cloned());
+    doubts.extend(answers_unseen(heard));
     if heard.missed > 0 {
         doubts.push(reported(
             "arrivals_missed",
@@ -150,6 +151,19 @@ fn doubts(heard: &Overheard) -> Vec<Caveat> {
         ));
     }
     doubts
+}
+
+/// Of packets that a program read: what became of them then is its own affair.
+fn answers_unseen(heard: &Overheard) -> Option<Caveat> {
+    let lost: u64 = heard.account.lost_at.values().sum();
+    let read = heard.arrived.unwrap_or(heard.read_in_namespace).saturating_sub(lost);
+    (read > 0).then(|| Caveat::Reported {
+        code: "answers_unseen".into(),
+        text: "losses are those before the program read a packet; what it did with the packets that it read is not seen: those that \
+               it dropped, in a queue of its own say, or did not answer count as forwarded; a trial, which counts \
+               the answers, or the program's own counters tell"
+            .into(),
+    })
 }
 
 /// Of what is kept while it goes on.

@@ -56,9 +56,10 @@ impl Activity {
         each.fold(Spent::default(), Spent::and)
     }
 
-    /// Those in which it had no CPU for half of the time or more.
-    pub(super) fn starved_in(&self, intervals: &Stalls) -> Stalls {
-        let starved = |&&(from, to): &&(u64, u64)| self.spent(from, to).not_scheduled_ns * 2 >= to - from;
+    /// Those in which it had no CPU for one in so many parts of the time, or more.
+    pub(super) fn starved_in(&self, intervals: &Stalls, one_in: u64) -> Stalls {
+        let starved =
+            |&&(from, to): &&(u64, u64)| self.spent(from, to).not_scheduled_ns * one_in >= to - from;
         Stalls::new(intervals.intervals().iter().filter(starved).copied().collect())
     }
 }
@@ -103,7 +104,7 @@ mod tests {
         assert_eq!((spent(0, 4), spent(4, 10), spent(12, 20)), ([4, 0, 0], [0, 6, 0], [0, 0, 8]));
         assert_eq!(spent(0, 20), [6, 6, 8]);
         let stalls = Stalls::new(vec![(5 * MS, 9 * MS), (13 * MS, 15 * MS)]);
-        assert_eq!(activity.starved_in(&stalls).intervals(), [(5 * MS, 9 * MS)]);
+        assert_eq!(activity.starved_in(&stalls, 2).intervals(), [(5 * MS, 9 * MS)]);
         assert_eq!(
             Activity::of(&TargetActivity { samples: vec![Look::default()], ..TargetActivity::default() }),
             None

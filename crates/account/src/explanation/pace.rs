@@ -39,7 +39,7 @@ pub(super) fn doubt(found: &Explanation, evidence: &Evidence<'_>, charged: u32) 
 
 /// The way on which more was lost in a queue than where packets wait for the server. A full send buffer is such a queue's too.
 fn full_queue(evidence: &Evidence<'_>) -> Option<Way> {
-    let at = |site: Site| evidence.lost_at.and_then(|places| places.get(&site.key())).copied().unwrap_or(0);
+    let at = |site: Site| evidence.at(site);
     let out = at(Site::out(Place::Qdisc));
     let back = at(Site::back(Place::Qdisc)) + at(Site::back(Place::SendBuffer));
     let at_server = at(Site::out(Place::ReceiveBuffer)) + at(Site::out(Place::ServiceQueue));

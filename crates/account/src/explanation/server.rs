@@ -3,8 +3,10 @@
 use super::Evidence;
 use super::activity::{Activity, pairs};
 use super::drained::{Drained, Serving};
+use super::own_time::OwnTime;
+use crate::remedy::OnOwnCpu;
 use crate::service_time::Served;
-use crate::{Arriving, Stalls};
+use crate::{Arriving, Server, Stalls};
 use dropline_trial::{TargetActivity, Throttled};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,6 +24,9 @@ pub struct ServerSeen {
     pub service_error_ns: f64,
     /// Where it comes from.
     pub service_from: ServiceFrom,
+    /// Time that it would take on a CPU that nobody else uses; null where it was not seen what its busiest thread ran and
+    /// waited.
+    pub own_time: Option<OwnTime>,
     /// From a packet's arrival to when an idle server reads it.
     pub wake_ns: u64,
     /// Times it had work and did nothing.
@@ -45,6 +50,9 @@ pub struct ServerSeen {
     /// The stalls in which it had no CPU for half of the time or more; `None` where that was not seen.
     #[serde(skip)]
     kept_from_cpu: Option<Stalls>,
+    /// Those in which it had none for a tenth of the time or more.
+    #[serde(skip)]
+    perhaps_kept: Option<Stalls>,
 }
 
 /// Where a service time comes from.
@@ -97,12 +105,19 @@ impl ServerSeen {
         let lengths = || intervals.intervals().iter().map(|(begin, end)| end - begin);
         let range = lengths().min().zip(lengths().max());
         let spent = activity.as_ref().map(|activity| activity.spent_in(&intervals));
+        let starved_ns = spent.map_or(0, |spent| spent.not_scheduled_ns);
+        let own_time =
+            watched.and_then(|watched| OwnTime::of(watched, evidence.served(), service_ns, starved_ns));
+        // Waits of several threads, added up, say of no stall why it came.
+        let activity = activity.filter(|_| own_time.is_some());
+        let kept = |one_in| activity.as_ref().map(|activity| activity.starved_in(&intervals, one_in));
         Some(Self {
             pid: watched.and_then(|watched| watched.pid),
             name: watched.and_then(|watched| watched.name.clone()),
             service_ns,
             service_error_ns,
             service_from,
+            own_time,
             wake_ns: served.map_or(0, |served| served.wake_ns),
             stalls: intervals.intervals().len() as u64,
             stalled_ns: intervals.total_ns(),
@@ -112,7 +127,8 @@ impl ServerSeen {
             paused_ns: spent.map(|spent| spent.paused_ns),
             serving,
             services,
-            kept_from_cpu: activity.map(|activity| activity.starved_in(&intervals)),
+            kept_from_cpu: kept(2),
+            perhaps_kept: kept(10),
             intervals,
         })
     }
@@ -125,11 +141,6 @@ impl ServerSeen {
         without_cpu > 0 && quota.stopped_ns * 10 >= without_cpu
     }
 
-    /// Of its service time, the share in which it could have run and had no CPU, where that was seen.
-    fn share_without_cpu(&self) -> f64 {
-        self.serving.and_then(|serving| serving.share(serving.not_scheduled_ns)).unwrap_or(0.0)
-    }
-
     /// Stalls that are its own doing, or may be: it had a CPU, or nobody saw whether it had.
     pub(super) fn own_pauses(&self) -> Stalls {
         self.kept_from_cpu
@@ -137,14 +148,22 @@ impl ServerSeen {
             .map_or_else(|| self.intervals.clone(), |kept| self.intervals.without(kept))
     }
 
-    /// What remains on a CPU that nobody else uses: the stalls, and the factor of its service time.
-    pub(super) fn on_own_cpu(&self) -> (Stalls, f64) {
-        let remain = match &self.kept_from_cpu {
-            // Nobody saw why it stalled: the advice has that condition.
-            None => Stalls::default(),
-            Some(kept) => self.intervals.without(kept),
-        };
-        (remain, 1.0 - self.share_without_cpu())
+    /// It on a CPU that nobody else uses: at least as fast as its pace was, at most as fast as its own running time allows, or
+    /// as anything where nobody saw that. Stalls of which nobody saw why they came may go, or stay.
+    pub(super) fn on_own_cpu(&self, server: &Server) -> OnOwnCpu {
+        let without = |kept: &Option<Stalls>| kept.as_ref().map(|kept| self.intervals.without(kept));
+        let least_ns = self.own_time.map_or(0.0, |own| own.least_ns);
+        OnOwnCpu {
+            best: Server {
+                stalls: without(&self.perhaps_kept).unwrap_or_default(),
+                service: server.service.scaled(least_ns / self.service_ns.max(1.0)),
+                ..server.clone()
+            },
+            worst: Server {
+                stalls: without(&self.kept_from_cpu).unwrap_or_else(|| self.intervals.clone()),
+                ..server.clone()
+            },
+        }
     }
 }
 

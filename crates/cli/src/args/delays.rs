@@ -1,7 +1,7 @@
 //! Flags of the verbs that read delays, or compare them.
 
-use super::TrafficArgs;
 use super::measuring::smallest_effect;
+use super::{ToldArgs, TrafficArgs};
 use crate::help::one_of;
 use clap::Args;
 use dropline_distributions::import::{Format, UNITS};
@@ -222,6 +222,8 @@ pub(crate) struct CompareArgs {
     /// Show no progress on stderr.
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) told: ToldArgs,
     #[command(flatten)]
     pub(crate) traffic: TrafficArgs,
     #[command(flatten, next_help_heading = "Files")]

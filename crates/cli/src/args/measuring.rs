@@ -1,6 +1,6 @@
 //! Flags of the verbs that offer load: what is measured, with which traffic, where the result goes.
 
-use super::{arrivals, targets};
+use super::{ToldArgs, arrivals, targets};
 use crate::help::one_of;
 use clap::{Args, ValueEnum};
 use dropline_record::ResultWord;
@@ -41,6 +41,7 @@ Examples:
   dropline serve &
   dropline search udp://127.0.0.1:7007 --arrival poisson \\
       --goal 0 --goal 0.5%
+  dropline search udp://127.0.0.1:7007 --goal 'p99<5ms'
   dropline search udp://127.0.0.1:7007 --certify \\
       --budget 2min --level 99%
   dropline search udp://127.0.0.1:7007 --budget 5min \\
@@ -64,6 +65,9 @@ fn search_help() -> String {
 A goal is a loss ratio with optional attributes (RFC 9971):
   --goal 0.5%,exceed=50%,trial=1s,initial=1s,sum=21s
   --goal 0,width=1%
+or a bound on the delay; what comes back later counts as lost:
+  --goal 'p99<200us'
+  --goal 'late>50ms:0.1%'
 
 The answer of credible is an interval that contains the true limit with probability --level. It is narrow when it is \
 within the goal's width, else wide: give a larger --budget to make it narrower.
@@ -78,8 +82,9 @@ pub(crate) struct SearchArgs {
     /// What to measure, such as udp://HOST:PORT or sim:consistent.
     #[arg(required_unless_present_any = ["resume", "scenario"])]
     pub(crate) target: Option<String>,
-    /// Loss ratio to find the load of, with optional attributes; may be repeated [default: 0 and 0.5%].
-    #[arg(long, value_name = "RATIO[,…]", help_heading = "Search")]
+    /// Loss ratio or bound on the delay (p99<200us) to find the load of, with optional attributes; may be repeated
+    /// [default: 0 and 0.5%].
+    #[arg(long, value_name = "GOAL[,…]", help_heading = "Search")]
     pub(crate) goal: Vec<String>,
     #[arg(long, value_name = "TIME", help_heading = "Search", help = budgets())]
     pub(crate) budget: Option<String>,
@@ -354,6 +359,8 @@ pub(crate) struct KeepArgs {
     /// Show no progress on stderr.
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) told: ToldArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

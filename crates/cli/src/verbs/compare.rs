@@ -1,7 +1,7 @@
 //! `dropline compare`.
 
 use super::import::{hints, no_hints};
-use super::{DONE, FAILED, conditions, not_valid, output_to, style};
+use super::{DONE, FAILED, conditions, not_valid, output_to, say_kept, style_of};
 use crate::args::CompareArgs;
 use crate::progress::{Progress, at_work};
 use crate::{output as out, plan};
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure>
     if args.json {
         out::print_json(&compared)?;
     } else {
-        out::print_painted(&dropline_report::compared_text(&compared, style()))?;
+        out::print_painted(&dropline_report::compared_text(&compared, style_of(args.told)))?;
     }
     if let Some(failure) = failure {
         return Err(failure);
@@ -66,7 +66,7 @@ fn limits(args: &CompareArgs, [a, b]: &[Searched; 2]) -> Result<u8, Failure> {
     if args.json {
         out::print_json(&compared)?;
     } else {
-        out::print_painted(&dropline_report::compared_searches_text(&compared, style()))?;
+        out::print_painted(&dropline_report::compared_searches_text(&compared, style_of(args.told)))?;
     }
     Ok(match compared.is_worse() {
         _ if compared.not_valid.is_some() => not_valid(),
@@ -80,8 +80,10 @@ fn measured(args: &CompareArgs, words: Vec<String>) -> Result<Taken, Failure> {
     let turns = plan::turns(args)?;
     let output = output_to(args.output.as_deref(), 0, 1);
     let mut progress = Progress::new(args.quiet, false).counting(turns.targets[0].load_unit());
-    let taken = turns.take(&output, &conditions(&args.traffic, words)?, &mut progress);
+    let conditions = conditions(&args.traffic, words)?;
+    let taken = turns.take(&output, &conditions, &mut progress);
     progress.clear();
+    say_kept(&conditions.stop, &output, args.quiet);
     taken
 }
 
@@ -90,7 +92,7 @@ fn told(args: &CompareArgs, OneSided { record, failure }: OneSided) -> Result<u8
     match &record.trials[..] {
         [] => {}
         _ if args.json => out::print_json(&dropline_report::object(&record))?,
-        _ => out::print_painted(&dropline_report::text(&record, style()))?,
+        _ => out::print_painted(&dropline_report::text(&record, style_of(args.told)))?,
     }
     Err(failure)
 }

@@ -1,13 +1,13 @@
 //! `dropline report`.
 
-use super::{DONE, style};
+use super::{DONE, style_of};
 use crate::args::ReportArgs;
 use crate::output as out;
 use dropline_archive::record_file::read_record;
 use dropline_failure::Failure;
 use dropline_record::Record;
 use dropline_verbs::explain::explanation_of;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
     let mut records: Vec<Record> =
@@ -18,7 +18,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
     };
     let mut written = false;
     if let Some(path) = &args.html {
-        let path = path.clone().unwrap_or_else(|| args.files[0].with_extension("html"));
+        let path = path.clone().unwrap_or_else(|| page_of(&args.files));
         let page = match &explanation {
             Some(found) => dropline_report::explained_html(&records[0], found),
             None => dropline_report::html(&records),
@@ -37,11 +37,28 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
         records if args.json => {
             out::print_json(&records.iter().map(dropline_report::object).collect::<Vec<_>>())?
         }
+        records if args.line => {
+            let lines: Vec<String> = records.iter().map(dropline_report::line).collect();
+            out::print(&lines.join("\n"))?
+        }
+        records if args.markdown => out::print(&dropline_report::markdown(records))?,
         _ if written => {}
-        [record] => out::print_painted(&dropline_report::text(record, style()))?,
-        records => out::print_painted(&dropline_report::text_many(records, style()))?,
+        [record] => out::print_painted(&dropline_report::text(record, style_of(args.told)))?,
+        records => out::print_painted(&dropline_report::text_many(records, style_of(args.told)))?,
     }
     Ok(DONE)
+}
+
+/// The page of records for which nobody named one, beside the first: `A.html`, of two `A-and-B.html`, of more
+/// `A-and-2-more.html`. So the page of several is never that of one of them.
+fn page_of(files: &[PathBuf]) -> PathBuf {
+    let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let first = files[0].with_extension("html");
+    match files {
+        [] | [_] => first,
+        [a, b] => first.with_file_name(format!("{}-and-{}.html", stem(a), stem(b))),
+        [a, more @ ..] => first.with_file_name(format!("{}-and-{}-more.html", stem(a), more.len())),
+    }
 }
 
 /// Draws plots into a directory, which is made where it is missing, and is not left behind without one.
@@ -67,4 +84,17 @@ fn draw_svgs(directory: &Path, svgs: impl Iterator<Item = (String, String)>) -> 
         // One in which a plot is stays.
         missing.iter().for_each(|path| drop(std::fs::remove_dir(path)));
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_of_several_records_has_a_name_of_its_own() {
+        let page = |files: &[&str]| page_of(&files.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(page(&["runs/a.jsonl"]), Path::new("runs/a.html"));
+        assert_eq!(page(&["runs/a.jsonl", "b.v2.jsonl"]), Path::new("runs/a-and-b.v2.html"));
+        assert_eq!(page(&["a.jsonl", "b.jsonl", "c.jsonl"]), Path::new("a-and-2-more.html"));
+    }
 }

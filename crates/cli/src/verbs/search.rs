@@ -2,7 +2,7 @@
 
 mod gate;
 
-use super::{DONE, FAILED, conditions, not_valid, output, style};
+use super::{DONE, FAILED, conditions, not_valid, output, say_kept, style, style_of};
 use crate::args::SearchArgs;
 use crate::progress::Progress;
 use crate::{output as out, plan};
@@ -39,7 +39,8 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
     progress.printed()?;
     if !paths.is_empty() && !args.json_or_lines() {
         let is_broken = failures.last().is_some_and(Option::is_some);
-        out::print(&next_command(&paths, &records, is_broken))?;
+        let rows = next_command(&paths, &records, is_broken);
+        out::print(&out::commands(&rows, style().width))?;
     }
     if let Some(failure) = failures.into_iter().flatten().next() {
         return Err(failure);
@@ -84,6 +85,10 @@ fn fresh(args: &SearchArgs, conditions: &mut Conditions, progress: &mut Progress
         let output = output(&args.keep, index, count);
         progress.searching(&plan);
         let one = dropline_verbs::search::search(&plan, &output, conditions, progress)?;
+        if one.record.result.as_ref().is_some_and(|result| result.interrupted) {
+            progress.clear();
+            say_kept(&conditions.stop, &output, args.keep.quiet);
+        }
         if let Output::File(file) = output {
             paths.push(file);
         }
@@ -155,11 +160,11 @@ fn show(args: &SearchArgs, records: &[Record], held: &[Held]) -> Result<(), Fail
                 _ => out::print_json(&objects),
             }
         }
-        [record] => out::print_painted(&(dropline_report::text(record, style()) + &texts)),
+        [record] => out::print_painted(&(dropline_report::text(record, style_of(args.keep.told)) + &texts)),
         records if differs_in_frame(records) => {
             out::print_painted(&dropline_report::study_text(&frame_table(records), style()))
         }
-        records => out::print_painted(&dropline_report::text_many(records, style())),
+        records => out::print_painted(&dropline_report::text_many(records, style_of(args.keep.told))),
     }
 }
 
@@ -174,7 +179,7 @@ fn frame_table(records: &[Record]) -> Study {
     for answer in &goals {
         columns.push(format!("{}, pps", answer.goal.words()));
         columns.push("Mbit/s".into());
-        columns.push("result".into());
+        columns.push("how sure".into());
     }
     let row = |record: &Record| {
         let profile = &record.header.profile;
@@ -217,8 +222,9 @@ fn known(record: &Record, answer: &AnswerLine, words: impl Fn(f64) -> String) ->
     }
 }
 
-/// What to do with the records; `is_broken` says that the last of them lacks something, if only its last line.
-fn next_command(paths: &[PathBuf], records: &[Record], is_broken: bool) -> String {
+/// What to do with the records, a label and a command each; `is_broken` says that the last of them lacks something, if
+/// only its last line.
+fn next_command(paths: &[PathBuf], records: &[Record], is_broken: bool) -> Vec<(&'static str, String)> {
     let path = quoted_path(&paths[0]);
     let last = paths.last().filter(|_| is_broken);
     let has_more = |record: &Record| record.ended_by() != Some(EndWord::EndingFailed);
@@ -227,13 +233,15 @@ fn next_command(paths: &[PathBuf], records: &[Record], is_broken: bool) -> Strin
         .zip(records)
         .find(|(path, record)| (!record.is_finished() || last == Some(*path)) && has_more(record));
     let go_on = cut_off.map(|(path, record)| going_on(&path.to_string_lossy(), &record.header.target));
+    let all = || ("records", format!("{path} and {} more", records.len() - 1));
     match (records, go_on) {
-        ([_], Some(command)) => format!("record  {path}     go on  {command}"),
-        ([_], None) => format!("record  {path}     page  dropline report {path} --html"),
-        (_, Some(command)) => {
-            format!("records  {path} and {} more     resume the last  {command}", records.len() - 1)
+        ([_], Some(command)) => vec![("record", path), ("go on", command)],
+        ([_], None) => {
+            let page = format!("dropline report {path} --html");
+            vec![("record", path), ("page", page)]
         }
-        (_, None) => format!("records  {path} and {} more", records.len() - 1),
+        (_, Some(command)) => vec![all(), ("resume the last", command)],
+        (_, None) => vec![all()],
     }
 }
 

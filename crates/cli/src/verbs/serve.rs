@@ -84,5 +84,11 @@ fn text(served: &Served) -> String {
     some(served.waiting, "waiting");
     let socket = served.dropped_socket.map_or("not known".into(), |count| count.to_string());
     lines.push(format!("dropped    {} at the queue, {socket} at the socket's buffer", served.dropped_queue));
+    if served.stood_still_ns > 0 {
+        let ms = served.stood_still_ns as f64 / 1e6;
+        lines.push(format!(
+            "stood      still for {ms:.1} ms with packets to serve: the machine gave it no CPU"
+        ));
+    }
     lines.join("\n")
 }

@@ -1,6 +1,9 @@
 //! `dropline trial`.
 
-use super::{DONE, FAILED, conditions, conditions_to_fail, is_interrupted, not_valid, object, output, style};
+use super::{
+    DONE, FAILED, conditions, conditions_to_fail, is_interrupted, not_valid, object, output, say_kept,
+    style_of,
+};
 use crate::args::TrialArgs;
 use crate::progress::Progress;
 use crate::signals::INTERRUPTED;
@@ -17,8 +20,10 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
     let conditions = conditions(&args.traffic, words)?;
     let mut progress = Progress::new(args.keep.quiet, false).counting(plan.target.load_unit());
     let mut background = Background::start(&args.background)?;
-    let done = dropline_verbs::trial::trial(&plan, &output(&args.keep, 0, 1), &conditions, &mut progress);
+    let output = output(&args.keep, 0, 1);
+    let done = dropline_verbs::trial::trial(&plan, &output, &conditions, &mut progress);
     progress.clear();
+    say_kept(&conditions.stop, &output, args.keep.quiet);
     if background.ended() > 0 {
         note!("a --background command had ended before the trial did");
     }
@@ -28,7 +33,7 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
     if args.keep.json {
         out::print_json(&object(&record, &checked))?;
     } else {
-        out::print_painted(&dropline_report::text(&record, style()))?;
+        out::print_painted(&dropline_report::text(&record, style_of(args.keep.told)))?;
     }
     let met: Vec<&Checked> = checked.iter().filter(|checked| checked.failed).collect();
     met.iter().for_each(|checked| note!("{}", checked.text));

@@ -1,6 +1,6 @@
 //! `dropline watch`.
 
-use super::{DONE, is_interrupted, output_to, style};
+use super::{DONE, is_interrupted, output_to, say_kept, style_of};
 use crate::args::WatchArgs;
 use crate::signals::{INTERRUPTED, stop_on_signals};
 use crate::{output as out, plan};
@@ -32,13 +32,16 @@ pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
     }
     let done = watch(&plan, &output, &stop, |glimpse| shown.show(glimpse));
     shown.clear();
+    say_kept(&stop, &output, args.quiet);
     let Finished { record, failure } = done?;
     if args.json {
         out::print_json(&dropline_report::object(&record))?;
     } else {
-        out::print_painted(&dropline_report::text(&record, style()))?;
+        out::print_painted(&dropline_report::text(&record, style_of(args.told)))?;
         if let Some(path) = output.path().filter(|path| path.is_file()) {
-            out::print(&format!("record     {0}\nwhy        dropline explain {0}", quoted_path(path)))?;
+            let path = quoted_path(path);
+            let why = format!("dropline explain {path}");
+            out::print(&out::commands(&[("record", path), ("why", why)], style_of(args.told).width))?;
         }
     }
     failure.map_or(Ok(if is_interrupted(&record) { INTERRUPTED } else { DONE }), Err)

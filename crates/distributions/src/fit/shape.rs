@@ -11,15 +11,17 @@ use dropline_stats::mixture::{self, Kind, mixtures};
 use dropline_stats::normality::{self, goodness};
 use dropline_stats::ppcc::{self, Plot, Shape, critical};
 use dropline_stats::tail::{self, Excess, Mass, TailShape, stability};
-use dropline_stats::{Binned, Fitted, LawVerdict, Modes, Normality, families};
+use dropline_stats::{Binned, Fitted, LawVerdict, Modes, Normality, families, order};
 
+/// The modes are one after the other in time.
+const MODES_IN_TIME: &str = "modes_in_time";
 /// Fewer events bear no statement about a law.
 const FEWEST: u64 = 30;
 
 /// Adds laws, modes and tail to what is known.
 ///
-/// Laws are fitted to at most `most` cells.
-pub(super) fn add(fit: &mut Fit, fine: &Binned, most: usize, plan: &FitPlan) {
+/// Laws are fitted to at most `most` cells; `events` are all of them in the order of time, where that is known.
+pub(super) fn add(fit: &mut Fit, fine: &Binned, events: &[f64], most: usize, plan: &FitPlan) {
     let binned = &fine.coarse(most);
     let threshold = threshold(fine, fit, plan);
     fit.tail = threshold.and_then(|threshold| tail_line(fine, threshold, plan));
@@ -29,6 +31,12 @@ pub(super) fn add(fit: &mut Fit, fine: &Binned, most: usize, plan: &FitPlan) {
         .iter()
         .map(|mode| ModeLine { low: mode.low, high: mode.high, peak: mode.peak, mass: Count(mode.mass) })
         .collect();
+    let ranges: Vec<(f64, f64)> = modes.modes.iter().map(|mode| (mode.low, mode.high)).collect();
+    if order::are_stretches(events, &ranges) {
+        let text = "the modes are stretches of time, one after the other: it changed while it was measured, and was not now on \
+                    one code path and now on another; measure each stretch by itself";
+        fit.caveats.push(CaveatLine::said(MODES_IN_TIME, text));
+    }
     fit.modes_tried = modes
         .tried
         .iter()
@@ -125,7 +133,12 @@ fn verdict_of(fit: &Fit, best: &Fitted, verdict: LawVerdict, families: usize) ->
             ),
         ),
         LawVerdict::DoesNotFit => {
+            let in_time = fit.caveats.iter().any(|caveat| caveat.code == MODES_IN_TIME);
             let paths = match (fit.mixture.len(), fit.modes.len()) {
+                _ if in_time => {
+                    "no single family fits, and the modes are a step in time rather than code paths"
+                        .to_owned()
+                }
                 (0, 0 | 1) => "not one code path".to_owned(),
                 (0, modes) => format!("no single family fits, it is at least {modes} code paths"),
                 (1, _) => "no single family fits".to_owned(),
@@ -271,6 +284,8 @@ fn tail_line(binned: &Binned, threshold: f64, plan: &FitPlan) -> Option<TailLine
             log_likelihood_exponential: found.exponential,
             p_exponential: found.against_exponential().1,
             end: found.end,
+            end_low: found.end_low,
+            end_high: found.end_high,
             mean_excess: found.mean_excess,
             hill: found.hill,
         }),

@@ -1,14 +1,19 @@
 //! Time slices of one distribution: what intervals rest on, and whether anything changed.
 
 use crate::drift;
-use crate::import::Imported;
+use crate::import::{Imported, Order};
 use dropline_record::CourseWord;
 use dropline_record::fit::{SliceEvents, SlicesLine};
 use dropline_record::{CaveatLine, Count, Fit};
-use dropline_stats::{Binned, Replicates};
+use dropline_stats::{Binned, Counted, Replicates, order};
 
 /// Neighbouring batches more alike than this are said.
 const ALIKE: f64 = 0.3;
+
+/// Events of a file without slices are like those near them.
+const DEPENDENT: &str = "dependent_events";
+/// The random seed of the other orders that the order of time is held against.
+const SEED: u64 = 2004;
 
 /// The slices as every estimator here takes them.
 pub(super) struct Sliced {
@@ -24,7 +29,18 @@ impl Sliced {
             .map(|slice| (slice.begin_s, slice.length_s, slice.counted.binned()))
             .collect();
         let events: Vec<Binned> = slices.iter().map(|slice| slice.2.clone()).collect();
-        Self { replicates: Replicates::of(&events), slices }
+        let in_order = if slices.is_empty() { stretches(imported) } else { Vec::new() };
+        let replicates = Replicates::of(&events).or_else(|| Replicates::of(&in_order));
+        Self { replicates, slices }
+    }
+
+    /// What is said of events without slices that are like those near them.
+    pub(super) fn dependent(&self) -> Option<CaveatLine> {
+        (self.slices.is_empty() && self.replicates.is_some()).then(|| {
+            let text = "each event is like those near it: intervals of percentiles and of the mean are by how much stretches of \
+                        them differ; laws, modes and tail take the events as independent";
+            CaveatLine::said(DEPENDENT, text)
+        })
     }
 
     pub(super) fn replicates(&self) -> Option<&Replicates> {
@@ -50,6 +66,20 @@ impl Sliced {
     }
 }
 
+/// Events in the order of time, in stretches where they are like those near them.
+fn stretches(imported: &Imported) -> Vec<Binned> {
+    match &imported.order {
+        Order::Events(events) if order::are_dependent(&[events], SEED) => {
+            let meaning = imported.counted.meaning();
+            let counted =
+                |part: &[i64]| Counted::ticks(meaning, part.iter().map(|&tick| (tick, 1)), None).ok();
+            order::blocks(events).filter_map(counted).map(|part| part.binned()).collect()
+        }
+        Order::Stretches(stretches) => stretches.iter().map(Counted::binned).collect(),
+        Order::Events(_) | Order::Unknown => Vec::new(),
+    }
+}
+
 fn events((begin_s, duration_s, events): &drift::Slice) -> SliceEvents {
     SliceEvents {
         begin_s: *begin_s,
@@ -63,6 +93,9 @@ fn events((begin_s, duration_s, events): &drift::Slice) -> SliceEvents {
 /// What slices, or that there are none, put between the numbers and their reader.
 pub(super) fn doubts(fit: &Fit) -> Vec<CaveatLine> {
     let Some(slices) = &fit.slices else {
+        if fit.caveats.iter().any(|caveat| caveat.code == DEPENDENT) {
+            return Vec::new();
+        }
         return vec![CaveatLine::said(
             "independence_assumed",
             "no time slices: all intervals take the events as independent, and are too narrow where they are not",
@@ -105,7 +138,7 @@ mod tests {
     use super::*;
     use crate::fit::{FitPlan, fit};
     use crate::import::TimeSlice;
-    use dropline_stats::{Counted, Meaning};
+    use dropline_stats::Meaning;
 
     fn imported(middle: fn(usize) -> i64) -> Imported {
         let of = |slices: std::ops::Range<usize>| {
@@ -116,7 +149,7 @@ mod tests {
         };
         let slice = |at: usize| TimeSlice { begin_s: at as f64, length_s: 1.0, counted: of(at..at + 1) };
         Imported {
-            dependence: None,
+            order: Order::Unknown,
             counted: of(0..40),
             name: String::new(),
             notes: Vec::new(),

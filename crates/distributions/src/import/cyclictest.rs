@@ -3,6 +3,7 @@
 //! Its latency is a whole number of microseconds with the fraction cut off, or of nanoseconds with `-N`. The table
 //! ends at `-h`'s limit: what was longer stands in `# Histogram Overflows`, and `# Total` leaves it out.
 
+use super::course::Course;
 use super::{ImportError, Imported, guessed, last_if_cut};
 use dropline_stats::{Above, Counted, Event, Meaning, Rounding};
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ pub(super) fn looks(head: &str) -> bool {
 /// If a row has another number of columns, or the table does not add up to its own total.
 pub fn parse(text: &str, unit_ns: Option<u64>) -> Result<Vec<Imported>, ImportError> {
     let mut table = Table::default();
-    let mut values: BTreeMap<u64, BTreeMap<i64, u64>> = BTreeMap::new();
+    let mut values: BTreeMap<u64, (BTreeMap<i64, u64>, Course)> = BTreeMap::new();
     let cut = last_if_cut(text);
     for (index, line) in text.lines().enumerate() {
         let (number, line) = (index + 1, line.trim());
@@ -31,7 +32,9 @@ pub fn parse(text: &str, unit_ns: Option<u64>) -> Result<Vec<Imported>, ImportEr
             return Err(ImportError::Cut { line: number });
         }
         if let Some((thread, latency)) = verbose(line) {
-            *values.entry(thread).or_default().entry(latency).or_default() += 1;
+            let (ticks, course) = values.entry(thread).or_default();
+            *ticks.entry(latency).or_default() += 1;
+            course.add(latency);
         } else if let Some(comment) = line.strip_prefix('#') {
             table.comment(number, comment.trim())?;
         } else if line.starts_with(|sign: char| sign.is_ascii_digit()) {
@@ -49,9 +52,10 @@ pub fn parse(text: &str, unit_ns: Option<u64>) -> Result<Vec<Imported>, ImportEr
     if !values.is_empty() && table.rows.is_empty() {
         return values
             .into_iter()
-            .map(|(thread, ticks)| {
+            .map(|(thread, (ticks, course))| {
                 let counted = Counted::ticks(meaning, ticks, None)?;
-                Ok(Imported::whole(counted, format!("thread {thread}"), notes.clone()))
+                let order = course.finish(meaning)?;
+                Ok(Imported { order, ..Imported::whole(counted, format!("thread {thread}"), notes.clone()) })
             })
             .collect();
     }

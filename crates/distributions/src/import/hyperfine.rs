@@ -1,5 +1,6 @@
 //! hyperfine's `--export-json`: how long each run of each command took, in seconds.
 
+use super::course::Course;
 use super::{ImportError, Imported};
 use dropline_stats::{Counted, Event, Meaning, Rounding};
 use dropline_trial::number_of;
@@ -41,7 +42,10 @@ fn imported(benchmark: Benchmark) -> Result<Imported, ImportError> {
     }
     let meaning =
         Meaning { unit_ns: 1_000_000, quantum_ns: 1.0, rounding: Rounding::Round, event: Event::Each };
-    let counted = Counted::ticks(meaning, times.iter().map(|time| ((time * 1e9).round() as i64, 1)), None)?;
+    let mut course = Course::default();
+    let ticks = times.iter().map(|time| (time * 1e9).round() as i64).inspect(|&tick| course.add(tick));
+    let counted = Counted::ticks(meaning, ticks.map(|tick| (tick, 1)), None)?;
+    let order = course.finish(meaning)?;
     let failed = exit_codes.iter().filter(|code| **code != Some(0)).count();
     let notes = match failed {
         0 => Vec::new(),
@@ -50,7 +54,7 @@ fn imported(benchmark: Benchmark) -> Result<Imported, ImportError> {
             number_of(times.len(), "run")
         )],
     };
-    Ok(Imported::whole(counted, command, notes))
+    Ok(Imported { order, ..Imported::whole(counted, command, notes) })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Our own records: distributions that were imported, and the delays of trials.
 
-use super::{ImportError, Imported, TimeSlice, last_if_cut};
+use super::{ImportError, Imported, Order, TimeSlice, last_if_cut};
 use dropline_record::schema::Line;
 use dropline_record::{DelayLine, Purpose, ReadError, Record, TrialLine};
 use dropline_stats::histogram::v2_deflate_cells;
@@ -27,11 +27,18 @@ pub fn parse(text: &str, number: Option<u64>) -> Result<Vec<Imported>, ImportErr
                     line: index + 1,
                     what: format!("it contradicts itself: {what}"),
                 };
+                let stretches = line.counted_stretches().map_err(against_itself)?;
+                let order = match line.events_in_order().map_err(against_itself)? {
+                    [] if stretches.is_empty() => Order::Unknown,
+                    [] => Order::Stretches(stretches),
+                    events => Order::Events(events.to_vec()),
+                };
                 let slices = line.counted_slices().map_err(against_itself)?.into_iter();
                 let slices =
                     slices.map(|(begin_s, length_s, counted)| TimeSlice { begin_s, length_s, counted });
                 imported.push(Imported {
                     slices: slices.collect(),
+                    order,
                     ..Imported::whole(line.counted().map_err(against_itself)?, line.name, line.notes)
                 });
             }

@@ -185,6 +185,12 @@ pub struct GpdLine {
     pub p_exponential: f64,
     /// The value that the law does not exceed; null where it has no end.
     pub end: Option<f64>,
+    /// Lower end of the 95 % interval of that value; null where it was not looked for.
+    #[serde(default)]
+    pub end_low: Option<f64>,
+    /// Upper end of it; null where the events do not bound it.
+    #[serde(default)]
+    pub end_high: Option<f64>,
     /// Mean excess, in units.
     pub mean_excess: f64,
     /// Hill's estimate; positive for bounded tails too.

@@ -50,7 +50,7 @@ pub(crate) fn of_trial(record: &Record, line: &TrialLine) -> Result<(), String> 
     counts(line)?;
     if record.header.load_unit == LoadUnit::Packets {
         packets(line)?;
-        limits::of_counts(line)?;
+        limits::of_counts(&record.header, line)?;
         limits::of_question(&record.header, line)?;
     }
     limits::of_search(record, line)?;

@@ -35,7 +35,11 @@ pub fn compared_html(compared: &Compared) -> String {
             p.about { "Intervals hold the true value at " (percent(compared.level)) "; they rest on " (compared.design) " samples. " (compared.estimator) "." }
         }
     };
-    shell(&format!("compare {} {}", compared.a.source, compared.b.source), &content)
+    shell(
+        &text::first_line(compared, ": "),
+        &format!("{} against {}", compared.b.source, compared.a.source),
+        &content,
+    )
 }
 
 fn answers(compared: &Compared) -> Markup {
@@ -76,7 +80,7 @@ fn row(name: &str, line: &QuestionLine, of: fn(f64, i32) -> String, change: fn(f
             td { "[" (or_dash(line.low)) ", " (or_dash(line.high)) "]" }
             td.w { (three(line.smallest_effect)) }
             td.l.wrap {
-                @if line.verdict == VerdictWord::Regressed { span.irregular { (line.verdict) } } @else { (line.verdict.words()) }
+                @if line.verdict == VerdictWord::Regressed { span.unsettled { (line.verdict) } } @else { (line.verdict.words()) }
                 @if let Some(why) = text::reason(line) { ", a difference if it were the only question: " (why) }
             }
         }

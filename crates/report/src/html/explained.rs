@@ -1,7 +1,8 @@
 //! Why packets were lost: a part of a trial's page.
 
 use super::figure::figures;
-use crate::explained::{change_words, facts, interval, lack_words, verdict_words};
+use crate::explained::{change_words, facts, interval, verdict_words};
+use crate::lacks::lack_words;
 use crate::number::count;
 use crate::plot::{self, Plot, Room};
 use dropline_record::Explanation;
@@ -57,7 +58,7 @@ fn remedies(found: &Explanation) -> Markup {
                             (row("as it was, replayed", model.replay.lost, &interval(model.replay), ""))
                         }
                         @for remedy in &found.remedies {
-                            @let (words, condition) = change_words(found, remedy.change);
+                            @let (words, condition) = change_words(found, remedy);
                             @let verdict = verdict_words(found.verdict(remedy)).1;
                             @let verdict = if condition.is_empty() { verdict.into() } else { format!("{verdict}, {condition}") };
                             (row(&words, remedy.lost.lost, &interval(remedy.lost), &verdict))

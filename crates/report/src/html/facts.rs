@@ -1,8 +1,9 @@
 //! How it was measured: load, arrivals, generator, every goal attribute, the machine.
 
 use crate::number::{self, Loads, percent, seconds};
-use crate::prose::sentence_case;
+use crate::prose::{self, sentence_case};
 use crate::search_summary::{self, SearchSummary};
+use crate::standing::recorded_words;
 use crate::traffic;
 use dropline_record::{Environment, PartLine, Record};
 use maud::{Markup, html};
@@ -15,7 +16,7 @@ pub(super) fn measured(record: &Record) -> Markup {
             dl { @for (name, text) in &facts { dt { (name) } dd { (text) } } }
             @if let Some(finding) = SearchSummary::of(record) { (attributes(&finding)) }
             @if !record.header.environment.command_line.is_empty() {
-                p.about { "command " code { (record.header.environment.command_line.join(" ")) } }
+                p.about { "command " code { (prose::command(&record.header.environment.command_line)) } }
             }
         }
     }
@@ -86,7 +87,7 @@ fn facts(record: &Record) -> Vec<(&'static str, String)> {
         facts.push(("lost at", places.join(", ")));
     }
     facts.push(("machine", machine(&header.environment)));
-    facts.push(("begun", started(&header.started)));
+    facts.push(("begun", prose::date(&header.started)));
     facts
 }
 
@@ -142,6 +143,7 @@ fn attributes(finding: &SearchSummary) -> Markup {
                         th scope="col" { "initial" br; "s" }
                         th scope="col" { "sum" br; "s" }
                         th scope="col" { "width of" br; "upper" }
+                        th.l scope="col" { "in the record" br; "(RFC 9971)" }
                     }
                 }
                 tbody {
@@ -155,38 +157,11 @@ fn attributes(finding: &SearchSummary) -> Markup {
                             td { (number::three(goal.initial_trial_duration_s)) }
                             td { (number::three(goal.duration_sum_s)) }
                             td { (percent(goal.width)) }
+                            td.l { (recorded_words(answer)) }
                         }
                     }
                 }
             }
-        }
-    }
-}
-
-/// `2026-11-21T09:31:00Z` as `21 Nov 2026 09:31 UTC`; anything else as it is.
-pub(super) fn started(text: &str) -> String {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let read = || {
-        let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
-        let mut parts = date.split('-');
-        let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
-        let month = MONTHS.get(month.parse::<usize>().ok()?.checked_sub(1)?)?;
-        let day: u32 = day.parse().ok()?;
-        Some(format!("{day} {month} {year} {} UTC", time.get(..5)?))
-    };
-    read().unwrap_or_else(|| text.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_is_read_or_left_alone() {
-        assert_eq!(started("2026-11-21T09:31:00Z"), "21 Nov 2026 09:31 UTC");
-        for odd in ["yesterday", "2026-99-21T09:31:00Z", "2026-11-21T✓Z"] {
-            assert_eq!(started(odd), odd);
         }
     }
 }

@@ -12,8 +12,16 @@ use maud::{Markup, html};
 /// Distributions as one page.
 pub fn fit_html(fits: &[Fit]) -> String {
     let content = html! { @for fit in fits { (section(fit)) } };
-    let name = fits.first().map_or("", |fit| fit.source.as_str());
-    shell(&format!("fit {name}"), &content)
+    let first = fits.first();
+    let description = first.map_or_else(String::new, |fit| {
+        format!("{}: {} events, in {}", fit.source, count(fit.count.0), unit(fit.unit_ns))
+    });
+    shell(&first.map_or_else(String::new, headline), &description, &content)
+}
+
+/// The verdict in a sentence.
+fn headline(fit: &Fit) -> String {
+    fit.verdict_text.as_deref().map_or_else(|| "Too few events for a law".into(), crate::prose::sentence_case)
 }
 
 /// What is said about one distribution, with its plots.
@@ -21,7 +29,7 @@ pub(super) fn section(fit: &Fit) -> Markup {
     let unit = unit(fit.unit_ns);
     html! {
         p.about { "dropline fit " b { (fit.source) } }
-        h1 { (fit.verdict_text.as_deref().map_or_else(|| "Too few events for a law".into(), crate::prose::sentence_case)) }
+        h1 { (headline(fit)) }
         p.para { (count(fit.count.0)) " events in " (unit) "; each is known to " (three(fit.quantum_ns)) " ns (" (fit.rounding) ")" }
         (caveats(&fit.caveats, None))
         @let course = text::course(fit);

@@ -5,6 +5,7 @@ use crate::plot::canvas::{Canvas, Path};
 use crate::plot::scale::Scale;
 use crate::prose::sentence_case;
 use crate::search_summary::{Piece, SearchSummary, width};
+use crate::standing::recorded_words;
 use dropline_record::CaveatLine;
 use maud::{Markup, html};
 
@@ -45,9 +46,9 @@ pub(super) fn goals(finding: &SearchSummary) -> Markup {
                         th scope="col" { (finding.headline_words()) br; (loads.unit) }
                         th scope="col" { (from) br; (loads.unit) }
                         th scope="col" { (to) br; (loads.unit) }
-                        th.w scope="col" { "width" }
-                        th.w scope="col" { "asked" }
-                        th.l scope="col" { "result" }
+                        th.w scope="col" { "how wide" }
+                        th.w scope="col" { "asked for" }
+                        th.l scope="col" { "how sure" }
                         @if let Some((low, high)) = range {
                             th.l.w scope="col" { (loads.short(low)) " to " (loads.short(high)) " " (loads.unit) }
                         }
@@ -67,9 +68,9 @@ pub(super) fn goals(finding: &SearchSummary) -> Markup {
                             td data-upper-pps=[answer.upper_pps] { (load(stated.and(answer.upper_pps))) }
                             td.w { @if let Some(width) = stated.and(width(answer)) { (fixed(width * 100.0, 2)) "\u{a0}%" } }
                             td.w { (fixed(answer.goal.width * 100.0, 2)) "\u{a0}%" }
-                            td.l.wrap data-result=(standing.short()) {
+                            td.l.wrap data-result=(recorded_words(answer)) {
                                 @if standing.settled() { (standing.short()) }
-                                @else { span.irregular { (standing.short()) } }
+                                @else { span.unsettled { (standing.short()) } }
                             }
                             @if let Some(range) = range { td.l.w { (whisker(finding, index, range)) } }
                         }
@@ -111,12 +112,12 @@ pub(super) fn certificates(finding: &SearchSummary) -> Markup {
     }
 }
 
-/// What each answer that is none still says.
-fn irregular(finding: &SearchSummary) -> Markup {
+/// What each answer that does not stand still says.
+fn unsettled(finding: &SearchSummary) -> Markup {
     html! {
         @for (index, name) in finding.names.iter().enumerate() {
             @if !finding.standings[index].settled() {
-                div.caveat data-code="irregular" data-goal=(index) {
+                div.caveat data-code="unsettled" data-goal=(index) {
                     b { "!" }
                     span { b class=(format!("t{}", finding.inks[index])) { (name) } ": " (finding.standing_words(index)) "." }
                 }
@@ -160,11 +161,11 @@ fn whisker(finding: &SearchSummary, index: usize, range: (f64, f64)) -> Markup {
 
 /// Each doubt in a box of its own, never below the fold.
 pub(super) fn caveats(caveats: &[CaveatLine], finding: Option<&SearchSummary>) -> Markup {
-    let irregular = finding.map(irregular);
+    let unsettled = finding.map(unsettled);
     html! {
-        @if !caveats.is_empty() || irregular.is_some() {
+        @if !caveats.is_empty() || unsettled.is_some() {
             div.caveats {
-                @if let Some(irregular) = irregular { (irregular) }
+                @if let Some(unsettled) = unsettled { (unsettled) }
                 @for caveat in caveats {
                     div.caveat data-code=(caveat.code) { b { "!" } span { (sentence_case(&caveat.text)) } }
                 }

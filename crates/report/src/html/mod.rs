@@ -1,6 +1,7 @@
 //! A record as one self-contained page: no network, readable without a script.
 
 mod compared;
+mod downloads;
 mod explained;
 mod facts;
 mod figure;

@@ -35,7 +35,7 @@ pub fn compared_searches_html(compared: &ComparedSearches) -> String {
             p.about { "A change by less than " (percent(compared.smallest_effect)) " does not matter. " (compared.estimator) "." }
         }
     };
-    shell(&format!("compare {} {}", compared.a.source, compared.b.source), &content)
+    shell(&first_line(compared), &format!("{} against {}", compared.b.source, compared.a.source), &content)
 }
 
 fn row(index: usize, line: &MovedLine, compared: &ComparedSearches, loads: Loads) -> Markup {
@@ -45,7 +45,7 @@ fn row(index: usize, line: &MovedLine, compared: &ComparedSearches, loads: Loads
             td { b { (change(line.ratio)) } }
             td { (interval(line)) }
             td.l.wrap {
-                @if line.verdict == VerdictWord::Regressed { span.irregular { (line.verdict) } } @else { (line.verdict.words()) }
+                @if line.verdict == VerdictWord::Regressed { span.unsettled { (line.verdict) } } @else { (line.verdict.words()) }
                 @if let Some(note) = note(line, compared.smallest_effect) { ", " (note) }
             }
             td { (limit(&line.of_a, line.open_a, loads)) }

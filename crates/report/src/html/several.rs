@@ -1,16 +1,17 @@
 //! The page of several records, on common axes.
 
+use super::downloads::downloads;
 use super::facts;
 use super::figure::figures;
 use super::goals::{caveats, sentence};
 use super::shell::shell;
 use super::single::about;
 use super::trials::trials;
-use crate::comparison::{Comparison, Labels, Line, labels};
+use crate::answer;
+use crate::comparison::{Comparison, Labels, change_words, labels, unsettled_words};
 use crate::number::{self, Loads};
 use crate::plot::{self, Plot, Room};
-use crate::search_summary::{Piece, SearchSummary};
-use crate::text::{change_words, irregular_words};
+use crate::search_summary::SearchSummary;
 use crate::{prose, traffic};
 use dropline_record::{CaveatLine, Record};
 use maud::{Markup, html};
@@ -26,9 +27,13 @@ pub(super) fn page(records: &[Record]) -> String {
     let findings = SearchSummary::all(records);
     let labels = labels(records);
     let comparison = Comparison::of(records);
+    let description = match labels.shared.as_str() {
+        "" => number::plural(records.len() as u64, "record"),
+        shared => format!("{}, all with {shared}", number::plural(records.len() as u64, "record")),
+    };
     let content = html! {
         @if let Some(first) = records.first() { (about(first)) }
-        (sentence(&answer(&comparison), None))
+        (sentence(&answer::of_several(&comparison), None))
         @if !labels.shared.is_empty() { p.lead { "All with " (labels.shared) "." } }
         @if !comparison.lines.is_empty() { (table(&comparison)) }
         @if let Some(words) = comparison.left_out() { p.about { (words) } }
@@ -53,8 +58,9 @@ pub(super) fn page(records: &[Record]) -> String {
                 }
             }
         }
+        (downloads(records))
     };
-    shell(&number::plural(records.len() as u64, "record"), &content)
+    shell(&answer::plain(&answer::of_several(&comparison)), &description, &content)
 }
 
 /// One unit for all of them.
@@ -75,50 +81,6 @@ fn name(labels: &Labels, index: usize) -> String {
         Some(label) if !label.is_empty() => prose::sentence_case(label),
         _ => format!("Search {}", index + 1),
     }
-}
-
-/// The first goal of every group, or its spread over the searches.
-fn answer(comparison: &Comparison) -> Vec<Piece> {
-    let plain = |text: String| Piece { text, goal: None };
-    let Some(first) = comparison.lines.first() else {
-        return vec![plain("None of these records is a search, so the load above which packets drop is not known; what each trial counted is below.".into())];
-    };
-    let loads = comparison.loads;
-    let verb = if first.forwarded { "it forwards" } else { "it takes" };
-    let mut pieces = vec![plain(format!("{} {verb} ", prose::sentence_case(&first.loss)))];
-    let lines: Vec<&Line> = comparison.lines.iter().filter(|line| line.goal == first.goal).collect();
-    for (index, line) in lines.iter().enumerate() {
-        if index > 0 {
-            pieces.push(plain(if index + 1 == lines.len() { " and ".into() } else { ", ".into() }));
-        }
-        let load =
-            line.headline.median.map_or_else(|| "an unknown load".into(), |load| loads.with_unit(load));
-        pieces.push(Piece { text: load, goal: Some(line.ink) });
-        let with = if line.label.is_empty() { String::new() } else { format!(" with {}", line.label) };
-        let change = line
-            .change
-            .filter(|_| index > 0)
-            .map_or_else(String::new, |change| format!(" ({})", change_words(change)));
-        let spread = match (line.searches, line.headline.min, line.headline.max) {
-            (2.., Some(min), Some(max)) => {
-                format!(
-                    ", the median of {} searches from {} to {}",
-                    line.searches,
-                    loads.bare(min),
-                    loads.bare(max)
-                )
-            }
-            _ => String::new(),
-        };
-        let doubt = match line.irregular.iter().all(|standing| standing.denied().is_some()) {
-            _ if line.irregular.is_empty() => "",
-            true => ", doubted",
-            false => ", irregular",
-        };
-        pieces.push(plain(format!("{with}{change}{spread}{doubt}")));
-    }
-    pieces.push(plain(".".into()));
-    pieces
 }
 
 fn table(comparison: &Comparison) -> Markup {
@@ -150,7 +112,7 @@ fn table(comparison: &Comparison) -> Markup {
                             th.w scope="col" { "trials" }
                             th.w scope="col" { "time" br; "s" }
                         }
-                        th.l.w scope="col" { "result" }
+                        th.l.w scope="col" { "how sure" }
                     }
                 }
                 tbody {
@@ -177,8 +139,8 @@ fn table(comparison: &Comparison) -> Markup {
                                 td.w { (time(line.elapsed.median)) }
                             }
                             td.l.w.wrap {
-                                @if line.irregular.is_empty() { (line.result) }
-                                @else { span.irregular { (irregular_words(line)) } }
+                                @if line.unsettled.is_empty() { (line.result) }
+                                @else { span.unsettled { (unsettled_words(line)) } }
                             }
                         }
                     }

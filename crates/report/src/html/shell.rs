@@ -7,14 +7,16 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 /// Allows this script and no other; a test says what it must be.
-const SCRIPT_HASH: &str = "sha256-xFR/LS0tyH5EN5mJatlIDQtp+4lMicQKDD1MpKARzQ8=";
+const SCRIPT_HASH: &str = "sha256-fJzUtFk8GFbQYP8J2tnmTY4K7RJwQv8MKgNQdKS2A4g=";
 
-/// A whole page around its content; what would turn its text round or hide it is replaced.
-pub(super) fn shell(title: &str, content: &Markup) -> String {
+/// A whole page around its content: its title and description are its answer, so that a link to it tells that; what
+/// would turn its text round or hide it is replaced.
+pub(super) fn shell(answer: &str, description: &str, content: &Markup) -> String {
     let policy = format!(
         "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{SCRIPT_HASH}'; base-uri 'none'; \
          form-action 'none'"
     );
+    let answer = answer.trim_end_matches('.');
     let page = html! {
         (DOCTYPE) (PreEscaped(MARK))
         html lang="en" {
@@ -24,16 +26,84 @@ pub(super) fn shell(title: &str, content: &Markup) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 link rel="icon" href="data:,";
-                title { (title) }
+                title { (answer) }
+                meta name="description" content=(description);
+                meta property="og:type" content="article";
+                meta property="og:title" content=(answer);
+                meta property="og:description" content=(description);
                 style { (PreEscaped(plot::STYLE)) (PreEscaped(STYLE)) }
             }
             body {
-                main { (content) }
+                main { (hinted(&anchored(&content.0))) }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
     };
     printable(&page.into_string()).into_owned()
+}
+
+/// What is said once, above the first plot, to who has a script.
+fn hinted(content: &str) -> PreEscaped<String> {
+    const FIGURES: &str = "<div class=\"figures";
+    let Some((before, after)) = content.split_once(FIGURES) else { return PreEscaped(content.to_owned()) };
+    let hint = html! {
+        p.about.hint hidden {
+            "To read values: point at a plot, tap it, or step through it with the arrow keys. Drag across the plot over search \
+             time, or hold Shift, to mark the same trials in the other plots."
+        }
+    };
+    PreEscaped(format!("{before}{}{FIGURES}{after}", hint.0))
+}
+
+/// Where a plot or a section begins in what was made here; text is escaped, so a record cannot say this.
+const STARTS: [&str; 2] = ["<figure data-plot=\"", "<section><h2>"];
+
+/// Each plot and each section with a name that a link can end in, and that link.
+fn anchored(content: &str) -> String {
+    let mut named: Vec<String> = Vec::new();
+    let mut out = String::with_capacity(content.len());
+    let mut rest = content;
+    while let Some((at, start)) =
+        STARTS.iter().filter_map(|start| Some((rest.find(start)?, *start))).min_by_key(|(at, _)| *at)
+    {
+        let (before, after) = rest.split_at(at);
+        let after = &after[start.len()..];
+        let end = if start.starts_with("<figure") { '"' } else { '<' };
+        let name = unique(&slug(after.split(end).next().unwrap_or_default()), &mut named);
+        let link =
+            format!("<a class=\"here\" href=\"#{name}\" aria-label=\"Link to this part: {name}\">#</a>");
+        out.push_str(before);
+        rest = match start.strip_suffix("><h2>") {
+            Some(section) => {
+                out.push_str(&format!("{section} id=\"{name}\">{link}<h2>"));
+                after
+            }
+            None => {
+                let (plot, after) = after.split_once("\">").unwrap_or((after, ""));
+                out.push_str(&format!("{start}{plot}\" id=\"{name}\">{link}"));
+                after
+            }
+        };
+    }
+    out + rest
+}
+
+/// `every-trial` of `Every trial`.
+fn slug(words: &str) -> String {
+    let letters: String = words
+        .chars()
+        .map(|sign| if sign.is_ascii_alphanumeric() { sign.to_ascii_lowercase() } else { ' ' })
+        .collect();
+    letters.split_whitespace().take(8).collect::<Vec<_>>().join("-")
+}
+
+/// The name, with a number where it is taken.
+fn unique(name: &str, named: &mut Vec<String>) -> String {
+    let name = if name.is_empty() { "part" } else { name };
+    let all = std::iter::once(name.to_owned()).chain((2..).map(|number| format!("{name}-{number}")));
+    let free = all.into_iter().find(|one| !named.contains(one)).expect("numbers do not end");
+    named.push(free.clone());
+    free
 }
 
 #[cfg(test)]
@@ -53,5 +123,17 @@ mod tests {
         for text in [STYLE, SCRIPT, plot::STYLE] {
             assert!(!text.contains("</") && !text.contains("http") && !text.contains("url("), "{text}");
         }
+    }
+
+    #[test]
+    fn each_plot_and_section_has_a_name_of_its_own() {
+        let content = "<section><h2>Every trial</h2></section><figure data-plot=\"loss\"><h2>a</h2></figure>\
+                       <figure data-plot=\"loss\"></figure><section><h2>Every trial</h2></section>";
+        let named = anchored(content);
+        for id in ["every-trial", "loss", "loss-2", "every-trial-2"] {
+            assert_eq!(named.matches(&format!("id=\"{id}\"")).count(), 1, "{named}");
+            assert_eq!(named.matches(&format!("href=\"#{id}\"")).count(), 1, "{named}");
+        }
+        assert_eq!(named.matches("<h2>").count(), 3, "{named}");
     }
 }

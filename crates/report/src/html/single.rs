@@ -1,15 +1,19 @@
 //! The page of one record.
 
+use super::downloads::downloads;
 use super::explained::why;
-use super::facts::{measured, started};
+use super::facts::measured;
 use super::figure::figures;
 use super::goals::{caveats, certificates, goals, outlooks, sentence};
 use super::graph::ran;
 use super::passages::{over_time, pipes};
 use super::shell::shell;
 use super::trials::trials;
+use crate::answer;
+use crate::denial::decisive_first;
 use crate::number::{self, Loads, percent};
 use crate::plot::{self, Plot, Room};
+use crate::prose;
 use crate::search_summary::{Piece, SearchSummary};
 use crate::traffic;
 use dropline_record::LoadUnit;
@@ -17,16 +21,27 @@ use dropline_record::{DelayLine, Explanation, Record, TrialLine};
 use maud::{Markup, html};
 
 pub(super) fn page(record: &Record) -> String {
-    let title = format!("{} {}", record.header.verb, record.header.target);
     match SearchSummary::of(record) {
-        Some(finding) => shell(&title, &search(&finding)),
-        None => shell(&title, &trial(record, None)),
+        Some(finding) => whole(record, &finding.explanation(), &search(&finding)),
+        None => whole(record, &told(record), &trial(record, None)),
     }
 }
 
 /// A trial with the explanation of its loss.
 pub(super) fn explained_page(record: &Record, found: &Explanation) -> String {
-    shell(&format!("{} {}", record.header.verb, record.header.target), &trial(record, Some(found)))
+    whole(record, &crate::explained::sentence(found), &trial(record, Some(found)))
+}
+
+/// A page whose title is the record's answer.
+fn whole(record: &Record, told: &str, content: &Markup) -> String {
+    let description = format!("{}. {told}", record.header.target);
+    shell(&answer::words(std::slice::from_ref(record)), &description, content)
+}
+
+/// What was offered in a trial, in a sentence.
+fn told(record: &Record) -> String {
+    let loads = Loads::of(record.header.load_unit, [], traffic::highest_load(record));
+    record.trials.last().map_or_else(String::new, |trial| explanation(trial, loads))
 }
 
 /// What was measured, when: the first line of a page.
@@ -37,7 +52,7 @@ pub(super) fn about(record: &Record) -> Markup {
             b { (header.target) }
             @if let Some(note) = &header.target_note { ", " (note) }
             ", " (traffic::traffic_words(record))
-            "  ·  dropline " (header.verb) ", " (started(&header.started))
+            "  ·  dropline " (header.verb) ", " (prose::date(&header.started))
         }
     }
 }
@@ -56,7 +71,7 @@ fn search(finding: &SearchSummary) -> Markup {
         (goals(finding))
         (outlooks(finding))
         (certificates(finding))
-        (caveats(&record.caveats(), Some(finding)))
+        (caveats(&decisive_first(record, record.caveats()), Some(finding)))
         @if !record.trials.is_empty() {
             (figures(&[plot::search_time(finding, view, Room::Full, "")], false))
         }
@@ -68,6 +83,7 @@ fn search(finding: &SearchSummary) -> Markup {
             p.about { "Click a heading to sort." }
             (trials(record, finding.loads))
         }
+        (downloads(std::slice::from_ref(record)))
     }
 }
 
@@ -79,9 +95,9 @@ fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
         (about(record))
         @match record.trials.last() {
             Some(trial) => {
-                (sentence(&answer(trial, record.header.load_unit), None))
+                (sentence(&[said(answer::of_trial(trial, record.header.load_unit))], None))
                 p.lead { (explanation(trial, loads)) }
-                (caveats(&record.caveats(), None))
+                (caveats(&decisive_first(record, record.caveats()), None))
                 div.beside {
                     section { h2 { "What was counted" } (counted(trial)) }
                     section { h2 { "Delays" } (delays(trial, delayed(record, trial))) }
@@ -99,12 +115,13 @@ fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
                 (figures(&wide, false))
                 @if let Some(passages) = &trial.passages { (over_time(passages)) }
             }
-            None => { h1 { "No trial was finished." } (caveats(&record.caveats(), None)) }
+            None => { (sentence(&[said(answer::NO_TRIAL.into())], None)) (caveats(&decisive_first(record, record.caveats()), None)) }
         }
         section { h2 { "How it was measured" } (measured(record)) }
         @if record.trials.len() > 1 {
             section { h2 { "Every trial" } (trials(record, loads)) }
         }
+        (downloads(std::slice::from_ref(record)))
     }
 }
 
@@ -131,29 +148,9 @@ fn delayed(record: &Record, trial: &TrialLine) -> LoadUnit {
     }
 }
 
-fn answer(trial: &TrialLine, what: LoadUnit) -> Vec<Piece> {
-    let what = what.many();
-    let plain = |text: String| Piece { text, goal: None };
-    if let (Some(_), Some(delay), 0) = (&trial.passages, &trial.delay_ns, trial.lost.0)
-        && let Some(p50) = delay.p50
-    {
-        let slow = delay
-            .p99
-            .map_or_else(String::new, |p99| format!(", one in 100 {} or longer", number::nanoseconds(p99)));
-        return vec![plain(format!("Half of the granules take {} or less{slow}.", number::nanoseconds(p50)))];
-    }
-    let offered = number::count(trial.offered.0);
-    vec![plain(match (trial.offered.0, trial.lost.0) {
-        (0, _) => format!("There were no {what}."),
-        (_, 0) => format!("None of {offered} {what} was lost."),
-        (_, lost) => {
-            let ratio = percent(trial.loss_ratio.unwrap_or(0.0));
-            let ours = crate::denial::loss_that_may_be_ours(trial).map_or_else(String::new, |ours| {
-                format!("; {} of them perhaps not by the target: not valid", number::count(ours))
-            });
-            format!("{} of {offered} {what} were lost, {ratio}{ours}.", number::count(lost))
-        }
-    })]
+/// A sentence without a goal.
+fn said(text: String) -> Piece {
+    Piece { text, goal: None }
 }
 
 fn explanation(trial: &TrialLine, loads: Loads) -> String {

@@ -54,7 +54,7 @@ fn page(study: &Study, first: &[Plot], last: &[Plot], fits: &[Fit]) -> String {
         (figures(last, true))
         @for fit in fits { (super::fit::section(fit)) }
     };
-    shell(&format!("{verb}{}", study.name), &content)
+    shell(&study.title, &format!("dropline {verb}{}", study.name), &content)
 }
 
 fn section(table: &Table) -> Markup {

@@ -1,6 +1,6 @@
 //! Every trial as a table that can be sorted.
 
-use crate::number::{self, Loads, fixed, nanoseconds};
+use crate::number::{self, Loads, fixed};
 use dropline_record::{Purpose, Record, TrialLine};
 use maud::{Markup, html};
 
@@ -23,7 +23,14 @@ struct Cell {
 pub(super) fn trials(record: &Record, loads: Loads) -> Markup {
     let mut columns = columns(record, loads);
     columns.retain(|column| record.trials.iter().any(|trial| !(column.cell)(trial).text.is_empty()));
+    let shown = shown(&record.trials);
     html! {
+        @if shown.len() < record.trials.len() {
+            p.about {
+                "Here are " (number::count(shown.len() as u64)) " of " (number::plural(record.trials.len() as u64, "trial"))
+                ", evenly chosen. The record and the CSV below have all."
+            }
+        }
         div.scroll {
             table.trials.sort {
                 thead {
@@ -40,7 +47,7 @@ pub(super) fn trials(record: &Record, loads: Loads) -> Markup {
                     }
                 }
                 tbody {
-                    @for trial in &record.trials {
+                    @for trial in shown {
                         tr data-trial=(trial.number) data-load-pps=(trial.intended_load_pps)
                             data-lost=(trial.lost.0) data-offered=(trial.offered.0) {
                             @for column in &columns {
@@ -55,8 +62,28 @@ pub(super) fn trials(record: &Record, loads: Loads) -> Markup {
     }
 }
 
+/// Rows of a table at most.
+const ROWS: usize = 1000;
+
+/// The trials of the table: all, or of very many every so many, the last with them.
+fn shown(trials: &[TrialLine]) -> Vec<&TrialLine> {
+    let step = trials.len().div_ceil(ROWS).max(1);
+    let last = trials.len().saturating_sub(1);
+    trials
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| at % step == 0 || *at == last)
+        .map(|(_, trial)| trial)
+        .collect()
+}
+
 fn columns(record: &Record, loads: Loads) -> Vec<Column> {
     let decimals = loss_decimals(&record.trials);
+    // One unit for all: a spreadsheet reads a column of them.
+    let (delay_ns, delay_unit) = match record.trials.iter().filter_map(p99).max() {
+        Some(1_000_000..) => (1e6, "ms"),
+        _ => (1e3, "us"),
+    };
     vec![
         column(("", "trial"), "", |trial| number(trial.number as f64, trial.number.to_string())),
         column(("at", "s"), "w", |trial| number(trial.at_s, fixed(trial.at_s, 2))),
@@ -71,8 +98,8 @@ fn columns(record: &Record, loads: Loads) -> Vec<Column> {
             Some(ratio) => number(ratio, fixed(ratio * 100.0, decimals)),
             None => words(String::new()),
         }),
-        column(("p99", "delay"), "", |trial| match trial.delay_ns.as_ref().and_then(|delay| delay.p99) {
-            Some(p99) => number(p99 as f64, nanoseconds(p99)),
+        column(("p99 delay", delay_unit), "", move |trial| match p99(trial) {
+            Some(p99) => number(p99 as f64, number::three(p99 as f64 / delay_ns)),
             None => words(String::new()),
         }),
         column(("", "lost at"), "l w wrap", |trial| words(lost_at(trial))),
@@ -90,11 +117,17 @@ fn column(
 }
 
 fn number(value: f64, text: String) -> Cell {
-    Cell { text, value: Some(value.to_string()) }
+    // What sorts as it stands needs no second value.
+    let value = value.to_string();
+    Cell { value: (value != text).then_some(value), text }
 }
 
 fn words(text: String) -> Cell {
     Cell { text, value: None }
+}
+
+fn p99(trial: &TrialLine) -> Option<u64> {
+    trial.delay_ns.as_ref()?.p99
 }
 
 fn lost_at(trial: &TrialLine) -> String {

@@ -4,7 +4,7 @@ use super::axes::{Frame, load_ticks, widest};
 use super::canvas::{Anchor, Canvas, Drawing, Path};
 use super::scale::Scale;
 use super::search_time::View;
-use super::{Numbers, Plot, Reading, Room, shown_loss, trial_words};
+use super::{Numbers, Plot, Reading, Room, apart, apart_words, shown_loss, trial_words};
 use crate::number::{self, Loads, percent};
 use crate::prose::labelled;
 use crate::search_summary::SearchSummary;
@@ -43,9 +43,15 @@ pub(crate) fn loss(finding: &SearchSummary, loads: LoadAxis, room: Room, label: 
             loads.unit
         ));
     }
+    let all = shown.len();
+    let shown = apart(shown, |trial| {
+        let x = (trial.intended_load_pps - low) / (high - low).max(f64::MIN_POSITIVE) * room.width();
+        (x, shown_loss(trial).max(1e-12).log10() * 60.0)
+    });
+    caption.push_str(&apart_words(all, shown.len()));
     Some(Plot {
         name: "loss",
-        desc: format!("Loss ratio of {} over load. {title}.", number::plural(shown.len() as u64, "trial")),
+        desc: format!("Loss ratio of {} over load. {title}.", number::plural(all as u64, "trial")),
         title,
         caption,
         wide: draw(finding, loads, (low, high), &shown, room),

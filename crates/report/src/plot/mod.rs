@@ -46,6 +46,7 @@ use crate::number::Loads;
 use canvas::Drawing;
 use dropline_printable::printable;
 use dropline_record::{Purpose, TrialLine};
+use std::collections::HashSet;
 
 /// Colours and lines of all drawings, for page and file alike.
 pub(crate) const STYLE: &str = include_str!("plot.css");
@@ -125,6 +126,36 @@ pub(crate) fn trial_words(trial: &TrialLine, loads: Loads) -> String {
         (None, _) => String::new(),
     };
     format!("trial {}: {}, {lost}{purpose}", trial.number, loads.with_unit(trial.intended_load_pps))
+}
+
+/// Marks of a plot at most: more of them lie on one another.
+const MARKS: usize = 1200;
+
+/// Of very many trials one for each spot that the eye can tell from others, by where they stand in pixels.
+pub(crate) fn apart<'a>(
+    trials: Vec<&'a TrialLine>,
+    at: impl Fn(&TrialLine) -> (f64, f64),
+) -> Vec<&'a TrialLine> {
+    let (mut kept, mut spot) = (trials.clone(), 2.0);
+    while kept.len() > MARKS {
+        let mut taken = HashSet::new();
+        kept.clone_from(&trials);
+        kept.retain(|trial| {
+            let (x, y) = at(trial);
+            taken.insert(((x / spot) as i64, (y / spot) as i64, trial.lost.0 > 0))
+        });
+        spot *= 1.4;
+    }
+    kept
+}
+
+/// What a caption says of trials that lie on others.
+pub(crate) fn apart_words(all: usize, drawn: usize) -> String {
+    if all == drawn {
+        return String::new();
+    }
+    let [all, drawn] = [all, drawn].map(|trials| crate::number::count(trials as u64));
+    format!(" Of {all} trials {drawn} are drawn, the others lie on these or beside them; the record has all.")
 }
 
 /// The loss ratio that a mark shows.

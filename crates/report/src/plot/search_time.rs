@@ -12,11 +12,12 @@ pub(crate) use view::{View, common_view};
 use super::axes::{Frame, load_ticks, widest};
 use super::canvas::{Anchor, Canvas, Drawing};
 use super::scale::Scale;
-use super::{Numbers, Plot, Reading, Room, trial_words};
+use super::{Numbers, Plot, Reading, Room, apart, apart_words, trial_words};
 use crate::number::{self, Loads, percent, seconds};
 use crate::prose::{labelled, sentence_case};
 use crate::search_summary::{SearchSummary, relative_width};
 use crate::standing::Standing;
+use dropline_record::TrialLine;
 use steps::{Step, steps};
 
 /// Height of the lanes at the edges, for trials outside the axis.
@@ -42,6 +43,13 @@ pub(crate) fn search_time(finding: &SearchSummary, view: View, room: Room, label
     if outside {
         caption.push_str(" Marks at the edge are trials outside the axis.");
     }
+    let all: Vec<&TrialLine> = finding.record.trials.iter().collect();
+    let height = (view.high - view.low).max(f64::MIN_POSITIVE);
+    let shown = apart(all, |trial| {
+        let x = (trial.at_s + trial.duration_s / 2.0) / view.until.max(1e-9) * Room::Full.width();
+        (x, ((trial.intended_load_pps - view.low) / height * 360.0).clamp(-9.0, 369.0))
+    });
+    caption.push_str(&apart_words(finding.record.trials.len(), shown.len()));
     let title = labelled(label, title(finding));
     Plot {
         name: "search-time",
@@ -52,9 +60,9 @@ pub(crate) fn search_time(finding: &SearchSummary, view: View, room: Room, label
         ),
         title,
         caption,
-        wide: draw(finding, view, room),
-        narrow: draw(finding, view, Room::Narrow),
-        numbers: numbers(finding, view.loads),
+        wide: draw(finding, &shown, view, room),
+        narrow: draw(finding, &shown, view, Room::Narrow),
+        numbers: numbers(finding, &shown, view.loads),
     }
 }
 
@@ -116,10 +124,10 @@ fn same_standing(finding: &SearchSummary) -> Option<Standing> {
 /// What a goal without both bounds lacks, said of it or of no goal.
 fn missing(why: &Standing, of_none: bool) -> &'static str {
     match (why, of_none) {
-        (Standing::AtMaximum { .. }, false) => "has no upper bound",
-        (Standing::AtMaximum { .. }, true) => "has an upper bound",
-        (Standing::BelowMinimum { .. }, false) => "has no lower bound",
-        (Standing::BelowMinimum { .. }, true) => "has a lower bound",
+        (Standing::AtMaximum, false) => "has no upper bound",
+        (Standing::AtMaximum, true) => "has an upper bound",
+        (Standing::BelowMinimum, false) => "has no lower bound",
+        (Standing::BelowMinimum, true) => "has a lower bound",
         (Standing::Doubted(_), false) => "is doubted",
         (Standing::Doubted(_), true) => "is beyond doubt",
         (_, false) => "was not settled",
@@ -160,13 +168,15 @@ fn known(finding: &SearchSummary, goal: usize) -> Option<(f64, f64)> {
 /// A graph under way.
 struct Drawn<'a> {
     finding: &'a SearchSummary<'a>,
+    /// The trials that have marks.
+    trials: &'a [&'a TrialLine],
     view: View,
     frame: Frame,
     rate: Scale,
     time: Scale,
 }
 
-fn draw(finding: &SearchSummary, view: View, room: Room) -> Drawing {
+fn draw(finding: &SearchSummary, trials: &[&TrialLine], view: View, room: Room) -> Drawing {
     let narrow = room == Room::Narrow;
     let mut canvas = Canvas::new(room.width(), if room == Room::Full { 424.0 } else { 348.0 });
     let tick_room = Scale::linear((view.low, view.high), (0.0, 1.0));
@@ -200,7 +210,7 @@ fn draw(finding: &SearchSummary, view: View, room: Room) -> Drawing {
     frame.name_columns(&mut canvas, "elapsed search time, s");
     let words = format!("axis from {}", view.loads.short(view.low));
     frame.left_axis(&mut canvas, cut.then_some(words.as_str()));
-    let drawn = Drawn { finding, view, frame, rate, time };
+    let drawn = Drawn { finding, trials, view, frame, rate, time };
     marks::phases(&mut canvas, &drawn);
     stairs::bounds(&mut canvas, &drawn);
     let marks = marks::trials(&mut canvas, &drawn);
@@ -208,7 +218,7 @@ fn draw(finding: &SearchSummary, view: View, room: Room) -> Drawing {
     canvas.finish(marks)
 }
 
-fn numbers(finding: &SearchSummary, loads: Loads) -> Numbers {
+fn numbers(finding: &SearchSummary, trials: &[&TrialLine], loads: Loads) -> Numbers {
     let mut heads: Vec<String> = ["trial", "ends at, s", "lost", "of offered", "loss ratio"]
         .iter()
         .map(|head| (*head).into())
@@ -222,9 +232,7 @@ fn numbers(finding: &SearchSummary, loads: Loads) -> Numbers {
         }
         heads.push(format!("upper, {}", loads.unit));
     }
-    let rows = finding
-        .record
-        .trials
+    let rows = trials
         .iter()
         .map(|trial| {
             let mut cells = vec![

@@ -1,10 +1,10 @@
 //! A comparison on a terminal: the verdict first.
 
-use super::layout::Page;
+use super::layout::{self, Columns, Page, Side};
 use super::unit;
 use crate::number::{JOIN, apart, digits, percent, percent_of, plural, three};
 use crate::style::{Ink, Style};
-use dropline_record::compared::{QuestionLine, WidthLine};
+use dropline_record::compared::{ComparedModeLine, QuestionLine, WidthLine};
 use dropline_record::{CaveatLine, Compared, DesignWord, VerdictWord};
 
 /// How often all questions together may find a difference that is none.
@@ -17,67 +17,86 @@ pub fn compared_text(compared: &Compared, style: Style) -> String {
     let mut page = Page::new(style);
     page.paragraph(Ink::Strong, &first_line(compared, "   "));
     page.gap();
-    let rows: Vec<Row> =
-        [typical(compared), high(compared), tail(compared)].into_iter().chain(loss(compared)).collect();
-    let width =
-        |cell: fn(&Row) -> &String| rows.iter().map(|row| cell(row).chars().count()).max().unwrap_or(0);
-    let (name, change, interval) =
-        (width(|row| &row.name), width(|row| &row.change), width(|row| &row.interval));
-    for row in &rows {
-        let ink = match row.verdict {
-            VerdictWord::Regressed => Ink::Lost,
-            VerdictWord::Improved => Ink::Strong,
-            _ => Ink::Plain,
-        };
-        let facts = format!("{:name$}  {:change$}  {:interval$}   ", row.name, row.change, row.interval);
-        let verdict = page.style.paint(ink, &row.verdict.words());
-        page.line(&format!("{}{verdict}{}", page.style.plain(&facts), page.style.plain(&row.note)));
+    page.columns(&questions_table(compared));
+    page.caveats(&compared.caveats);
+    page.gap();
+    for (name, line) in questions(compared) {
+        if let Some(why) = reason(line) {
+            page.fact(&name, &why);
+        }
+    }
+    if let Some(more) = longer(compared) {
+        page.fact("to decide", &more);
     }
     if let Some(words) = spread(compared) {
-        page.line(&page.style.plain(&format!("{:name$}  {words}", "spread")));
+        page.fact("spread", &words);
     }
     if let Some(modes) = &compared.modes {
-        let say = |modes: &[dropline_record::compared::ComparedModeLine]| {
-            let mut heaviest = modes.to_vec();
-            heaviest.sort_by(|x, y| y.mass.total_cmp(&x.mass));
-            let left_out = heaviest.split_off(heaviest.len().min(SHOWN_MODES)).len();
-            heaviest.sort_by(|x, y| x.peak.total_cmp(&y.peak));
-            let each = heaviest.iter().map(|mode| format!("{} ({})", three(mode.peak), percent(mode.mass)));
-            let more = if left_out > 0 { format!(" and {left_out} smaller") } else { String::new() };
-            format!("{}{more}", each.collect::<Vec<_>>().join(", "))
-        };
-        page.line(&page.style.plain(&format!(
-            "{:name$}  peaks at {} → {}",
-            "modes",
-            say(&modes.a),
-            say(&modes.b)
-        )));
+        page.fact("modes", &format!("peaks at {} → {}", peaks(&modes.a), peaks(&modes.b)));
     }
-    page.gap();
     page.fact("A", &side(&compared.a));
     page.fact("B", &side(&compared.b));
+    if page.style.verbose {
+        method(&mut page, compared);
+    }
+    page.into_text()
+}
+
+/// How the answer came about.
+fn method(page: &mut Page, compared: &Compared) {
     if let Some(slower) = compared.p_b_slower {
-        page.fact("", &format!("an event of B is longer than one of A in {} of pairs", percent(slower)));
+        page.fact(
+            "in pairs",
+            &format!("an event of B is longer than one of A in {} of pairs", percent(slower)),
+        );
     }
     if let Some(limit) = compared.deff_limit {
         page.fact(
-            "",
+            "holds",
             &format!(
                 "the verdict holds while events vary less than {}{JOIN}times as much as known",
                 three(limit)
             ),
         );
     }
-    for (name, line) in questions(compared) {
-        if let Some(why) = reason(line) {
-            page.fact("", &format!("{name}: {why}"));
+    let words = format!("{}; intervals rest on {} samples", compared.estimator, compared.design);
+    page.fact("method", &words);
+}
+
+/// The heaviest peaks, in order.
+fn peaks(modes: &[ComparedModeLine]) -> String {
+    let mut heaviest = modes.to_vec();
+    heaviest.sort_by(|x, y| y.mass.total_cmp(&x.mass));
+    let left_out = heaviest.split_off(heaviest.len().min(SHOWN_MODES)).len();
+    heaviest.sort_by(|x, y| x.peak.total_cmp(&y.peak));
+    let each = heaviest.iter().map(|mode| format!("{} ({})", three(mode.peak), percent(mode.mass)));
+    let more = if left_out > 0 { format!(" and {left_out} smaller") } else { String::new() };
+    format!("{}{more}", each.collect::<Vec<_>>().join(", "))
+}
+
+/// A row a question.
+fn questions_table(compared: &Compared) -> Columns {
+    let asked = [typical(compared), high(compared), tail(compared)].into_iter().chain(loss(compared));
+    let rows = asked.map(|row| {
+        let ink = match row.verdict {
+            VerdictWord::Regressed => Ink::Lost,
+            VerdictWord::Improved => Ink::Strong,
+            _ => Ink::Plain,
+        };
+        layout::Row {
+            cells: vec![
+                (row.name, Ink::Plain),
+                (row.change, Ink::Strong),
+                (row.interval, Ink::Plain),
+                (row.verdict.words(), ink),
+            ],
+            note: None,
+            said: Some(row.note.trim().to_owned()).filter(|note| !note.is_empty()),
         }
-    }
-    page.caveats(&compared.caveats);
-    if let Some(more) = longer(compared) {
-        page.fact("", &more);
-    }
-    page.into_text()
+    });
+    let interval = format!("{} interval", percent(compared.level));
+    let heads = ["question", "B against A", interval.as_str(), "verdict"];
+    Columns { heads: heads.map(|head| (head.to_owned(), Side::Left)).into(), rows: rows.collect() }
 }
 
 struct Row {

@@ -2,33 +2,51 @@
 
 use super::layout::{Columns, Page, Row, Side};
 use super::search::head;
-use crate::explained::{change_words, facts, interval, lack_words, sentence, verdict_words};
+use crate::explained::{change_words, facts, interval, sentence, verdict_words};
+use crate::lacks::{Standing, lack_words};
 use crate::number::count;
 use crate::style::{Ink, Style};
 use dropline_record::remedy::Verdict;
-use dropline_record::{Explanation, Record};
+use dropline_record::{ExplainedLine, Explanation, Record};
 
-/// An explanation as text: the answer first, then when, where and why, then what would help and what not.
+/// An explanation as text: the answer first and the doubts that decide what it is worth, then when, where and why, then what would
+/// help and what not. Further doubts stand at its end, or where they are not to be told in full, how many they are.
 /// Ends with a newline.
-pub fn explain_text(record: &Record, found: &Explanation, style: Style) -> String {
+pub fn explain_text(record: &Record, line: &ExplainedLine, style: Style) -> String {
+    let found = &line.explanation;
     let mut page = Page::new(style);
     page.paragraph(Ink::Strong, &sentence(found));
+    let lacks = found.lacks.iter().map(|lack| (Standing::of_lack(*lack), lack_words(found, *lack)));
+    let caveats = line.caveats.iter().map(|caveat| (Standing::of_caveat(caveat), caveat.text.as_str()));
+    let doubts: Vec<(Standing, &str)> = lacks.chain(caveats).collect();
+    let of =
+        |standing: Standing| doubts.iter().filter(move |(one, _)| *one == standing).map(|(_, text)| *text);
+    of(Standing::Decides).for_each(|text| page.hanging("! ", Ink::Strong, text));
     page.gap();
+    if let Some(chosen) = &line.chosen {
+        page.fact("explained", chosen);
+    }
     for (name, words) in facts(found) {
         page.fact(name, &words);
     }
-    for verdict in [Verdict::Helps, Verdict::MayHelp, Verdict::DoesNot] {
+    for verdict in [Verdict::Helps, Verdict::MayHelp, Verdict::Postpones, Verdict::DoesNot] {
         changes(&mut page, found, verdict);
     }
     page.gap();
     head(&mut page, record);
-    let lacks: Vec<&str> = found.lacks.iter().map(|lack| lack_words(found, *lack)).collect();
-    let caveats: Vec<String> = record.caveats().into_iter().map(|caveat| caveat.text).collect();
-    if !lacks.is_empty() || !caveats.is_empty() {
+    let others = of(Standing::Beside).count();
+    if others > 0 {
         page.gap();
     }
-    for text in lacks.into_iter().chain(caveats.iter().map(String::as_str)) {
-        page.hanging("! ", Ink::Strong, text);
+    match others {
+        0 => {}
+        _ if style.verbose => of(Standing::Beside).for_each(|text| page.hanging("! ", Ink::Strong, text)),
+        1 => page.hanging("! ", Ink::Faint, "one more caveat, which changes no answer: -v shows it"),
+        _ => page.hanging(
+            "! ",
+            Ink::Faint,
+            &format!("{others} more caveats, which change no answer: -v shows them"),
+        ),
     }
     page.into_text()
 }
@@ -40,7 +58,7 @@ fn changes(page: &mut Page, found: &Explanation, verdict: Verdict) {
         .iter()
         .filter(|remedy| found.verdict(remedy) == verdict)
         .map(|remedy| {
-            let (words, condition) = change_words(found, remedy.change);
+            let (words, condition) = change_words(found, remedy);
             let ink = if verdict == Verdict::Helps { Ink::Strong } else { Ink::Lost };
             Row {
                 cells: vec![
@@ -67,6 +85,5 @@ fn changes(page: &mut Page, found: &Explanation, verdict: Verdict) {
             head("", Side::Left),
         ],
         rows,
-        keep: 2,
     });
 }

@@ -10,7 +10,7 @@ use dropline_record::fit::StraightLine;
 /// Rows of the histogram.
 const ROWS: f64 = 24.0;
 /// Columns of its longest bar.
-const BAR: f64 = 40.0;
+const BAR: usize = 40;
 
 /// The answer of `fit` as text. Ends with a newline.
 pub fn fit_text(fit: &Fit, style: Style) -> String {
@@ -176,7 +176,15 @@ fn tail(fit: &Fit) -> Option<String> {
             )
         });
     };
-    let end = gpd.end.map_or_else(String::new, |end| format!(", no event beyond{JOIN}{}", three(end)));
+    let end = match (gpd.end, gpd.end_low, gpd.end_high) {
+        (Some(end), Some(low), Some(high)) => {
+            format!(", it ends at{JOIN}{} [{},{JOIN}{}]", three(end), three(low), three(high))
+        }
+        (Some(_), Some(low), None) => {
+            format!(", where it ends is not known, but not before{JOIN}{}", three(low))
+        }
+        _ => String::new(),
+    };
     let mut words = format!(
         "generalised Pareto \u{3be}{JOIN}{} [{},{JOIN}{}]{end}",
         fixed(gpd.xi, 2),
@@ -267,7 +275,7 @@ fn families(fit: &Fit) -> Columns {
         }
     });
     let sides = [Side::Left, Side::Right, Side::Right, Side::Right, Side::Left];
-    Columns { heads: heads.map(String::from).into_iter().zip(sides).collect(), rows: rows.collect(), keep: 3 }
+    Columns { heads: heads.map(String::from).into_iter().zip(sides).collect(), rows: rows.collect() }
 }
 
 /// Rows of about equal ratio, each of whole ticks; bars of the logarithm of their counts.
@@ -292,11 +300,14 @@ fn histogram(page: &mut Page, fit: &Fit) {
         .collect();
     let width = spans.iter().map(|span| span.chars().count()).max().unwrap_or(0).max(4);
     let head = format!("{:>width$}  {:>9}  bars: logarithm of the count", unit(fit.unit_ns), "count");
-    page.painted_fact("histogram", &page.style.paint(Ink::Faint, &head));
+    page.fact_in("histogram", Ink::Faint, &head.replace(' ', "\u{a0}"));
+    // What stands before a bar: the name of a fact, its span, its count.
+    let room = page.style.width.saturating_sub(11 + width + 2 + 9 + 2).clamp(4, BAR) as f64;
     for (row, span) in rows.iter().zip(spans) {
         let share = (row.events as f64).ln_1p() / (most as f64).ln_1p();
-        let bar = "\u{2588}".repeat((share * BAR).ceil() as usize);
-        page.painted_fact("", &format!("{span:>width$}  {:>9}  {bar}", count(row.events)));
+        let bar = "\u{2588}".repeat((share * room).ceil() as usize);
+        let line = format!("{span:>width$}  {:>9}  {bar}", count(row.events));
+        page.fact("", &line.replace(' ', "\u{a0}"));
     }
 }
 

@@ -25,6 +25,5 @@ pub(super) fn write(page: &mut Page, found: &GraphLine, duration_s: f64) {
             .map(|(index, head)| ((*head).to_owned(), if index == 0 { Side::Left } else { Side::Right }))
             .collect(),
         rows: rows.collect(),
-        keep: 3,
     });
 }

@@ -16,25 +16,23 @@ pub(super) struct Page {
     text: String,
 }
 
-/// A table whose columns fall away from the right when the terminal is narrow.
+/// A table: columns that have no room stand below their row.
 #[derive(Debug)]
-pub(super) struct Columns {
-    pub(super) heads: Vec<(String, Side)>,
+pub(crate) struct Columns {
+    pub(crate) heads: Vec<(String, Side)>,
     /// Cells with their ink; what is said of a row and a doubt about it stand below it, whatever the width.
-    pub(super) rows: Vec<Row>,
-    /// So many columns stay, however narrow.
-    pub(super) keep: usize,
+    pub(crate) rows: Vec<Row>,
 }
 
 #[derive(Debug)]
-pub(super) struct Row {
-    pub(super) cells: Vec<(String, Ink)>,
-    pub(super) note: Option<String>,
-    pub(super) said: Option<String>,
+pub(crate) struct Row {
+    pub(crate) cells: Vec<(String, Ink)>,
+    pub(crate) note: Option<String>,
+    pub(crate) said: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     Left,
     Right,
 }
@@ -65,30 +63,33 @@ impl Page {
         self.hanging(&named(name), Ink::Faint, text);
     }
 
-    /// A fact that is painted already; it must fit a line.
-    pub(super) fn painted_fact(&mut self, name: &str, painted: &str) {
-        let name = self.style.paint(Ink::Faint, &named(name));
-        self.text.push_str(&name);
-        self.text.push_str(painted);
-        self.end_line();
-    }
-
-    /// A painted line; it must fit.
-    pub(super) fn line(&mut self, painted: &str) {
-        self.text.push_str(painted);
-        self.end_line();
+    /// A fact in an ink.
+    pub(super) fn fact_in(&mut self, name: &str, ink: Ink, text: &str) {
+        self.beneath(&named(name), Ink::Faint, ink, text);
     }
 
     /// Text that wraps beneath itself.
     pub(super) fn hanging(&mut self, before: &str, ink: Ink, text: &str) {
-        let indent = before.chars().count();
-        for (index, line) in self.wrapped(text, indent).iter().enumerate() {
-            if index == 0 {
-                self.text.push_str(&self.style.paint(ink, before));
+        self.beneath(before, ink, Ink::Plain, text);
+    }
+
+    /// The same with an ink for what stands before it and one for itself. Where little room is left beside the former, it
+    /// stands below it.
+    fn beneath(&mut self, before: &str, first: Ink, ink: Ink, text: &str) {
+        let mut indent = before.chars().count();
+        let mut starts = true;
+        if indent + NARROWEST / 2 > self.style.width.max(NARROWEST) {
+            self.paragraph(first, before);
+            (indent, starts) = (4, false);
+        }
+        for line in self.wrapped(text, indent) {
+            if starts {
+                self.text.push_str(&self.style.paint(first, before));
+                starts = false;
             } else {
                 self.text.push_str(&" ".repeat(indent));
             }
-            self.text.push_str(line);
+            self.text.push_str(&self.style.paint(ink, &line));
             self.end_line();
         }
     }
@@ -116,17 +117,30 @@ impl Page {
             })
             .collect();
         let mut shown = widths.len();
+        let room = self.style.width.max(NARROWEST) + GUTTER;
         let total = |shown: usize| 2 + widths[..shown].iter().map(|width| width + GUTTER).sum::<usize>();
-        while shown > columns.keep && total(shown) > self.style.width + GUTTER {
+        while shown > 0 && total(shown) > room {
             shown -= 1;
         }
         let heads: Vec<(String, Ink)> =
             columns.heads.iter().map(|(head, _)| (head.clone(), Ink::Faint)).collect();
         let sides: Vec<Side> = columns.heads.iter().map(|(_, side)| *side).collect();
-        self.row(&heads[..shown], &sides, &widths);
+        if heads[..shown].iter().any(|(head, _)| !head.is_empty()) {
+            self.row(&heads[..shown], &sides, &widths);
+        }
         for row in &columns.rows {
-            let cells = &row.cells[..shown.min(row.cells.len())];
-            self.row(cells, &sides, &widths);
+            let (cells, below) = row.cells.split_at(shown.min(row.cells.len()));
+            if !cells.is_empty() {
+                self.row(cells, &sides, &widths);
+            }
+            for ((cell, ink), (head, _)) in below.iter().zip(&columns.heads[shown..]) {
+                if cells.is_empty() && head == &columns.heads[0].0 {
+                    self.beneath("  ", Ink::Plain, *ink, cell);
+                } else if !cell.is_empty() {
+                    let head = if head.is_empty() { "    ".into() } else { format!("    {head}  ") };
+                    self.beneath(&head, Ink::Faint, *ink, cell);
+                }
+            }
             if let Some(said) = &row.said {
                 self.hanging("    ", Ink::Plain, said);
             }
@@ -163,8 +177,8 @@ impl Page {
         let room = self.style.width.max(NARROWEST).saturating_sub(indent).max(NARROWEST / 2);
         let mut lines: Vec<String> = vec![String::new()];
         let mut used = 0;
-        for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
-            let word = self.style.plain(word);
+        let words = text.split([' ', '\n', '\t']).filter(|word| !word.is_empty());
+        for word in words.flat_map(|word| self.pieces(word, room)) {
             let length = word.chars().count();
             let line = lines.last_mut().expect("there is a line");
             if used > 0 && used + 1 + length > room {
@@ -180,6 +194,17 @@ impl Page {
             }
         }
         lines
+    }
+
+    /// A word that is longer than a line gives way: at its no-break spaces first, then anywhere.
+    fn pieces(&self, word: &str, room: usize) -> Vec<String> {
+        let word = self.style.plain(word);
+        if word.chars().count() <= room {
+            return vec![word];
+        }
+        let parts = word.split(' ').filter(|part| !part.is_empty());
+        let signs = parts.map(|part| part.chars().collect::<Vec<char>>());
+        signs.flat_map(|signs| signs.chunks(room).map(String::from_iter).collect::<Vec<_>>()).collect()
     }
 }
 
@@ -203,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_fall_away_from_the_right_and_notes_never() {
+    fn columns_that_have_no_room_stand_below_their_row() {
         let columns = Columns {
             heads: vec![
                 ("goal".into(), Side::Left),
@@ -214,22 +239,24 @@ mod tests {
                 cells: vec![
                     ("no loss".into(), Ink::Goal(0)),
                     ("186.5".into(), Ink::Strong),
-                    ("narrow".into(), Ink::Plain),
+                    ("tested".into(), Ink::Plain),
                 ],
-                note: Some("irregular".into()),
+                note: Some("unfinished".into()),
                 said: None,
             }],
-            keep: 2,
         };
         let mut wide = page(80);
         wide.columns(&columns);
         assert_eq!(
             wide.into_text(),
-            "  goal       load   how\n  no loss   186.5   narrow\n    ! irregular\n"
+            "  goal       load   how\n  no loss   186.5   tested\n    ! unfinished\n"
         );
-        let mut narrow = page(20);
+        let mut narrow = page(24);
         narrow.columns(&columns);
-        assert_eq!(narrow.into_text(), "  goal       load\n  no loss   186.5\n    ! irregular\n");
+        assert_eq!(
+            narrow.into_text(),
+            "  goal       load\n  no loss   186.5\n    how  tested\n    ! unfinished\n"
+        );
     }
 
     #[test]

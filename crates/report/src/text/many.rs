@@ -1,9 +1,8 @@
 //! Several searches and trials side by side on a terminal.
 
 use super::layout::{Columns, Page, Row, Side};
-use crate::comparison::{Comparison, Line, labels};
-use crate::number::{self, JOIN, Loads};
-use crate::standing::Standing;
+use crate::comparison::{Comparison, Line, change_words, labels, unsettled_words};
+use crate::number::{self, Loads};
 use crate::style::{Ink, Style};
 use crate::traffic;
 use dropline_record::{CaveatLine, Record};
@@ -55,12 +54,16 @@ pub fn text_many(records: &[Record], style: Style) -> String {
     page.into_text()
 }
 
+/// A row a goal of each group of searches.
+pub(crate) fn several(records: &[Record]) -> Columns {
+    columns(&Comparison::of(records))
+}
+
 fn columns(comparison: &Comparison) -> Columns {
     let mut heads = vec![("goal".to_owned(), Side::Left)];
     if comparison.labelled() {
         heads.insert(0, ("search".to_owned(), Side::Left));
     }
-    let keep = heads.len() + 1;
     let numbers: &[&str] = if comparison.repeated() {
         &["searches", "median", "min", "max", "half 16\u{2013}84", "median time", "half 16\u{2013}84"]
     } else {
@@ -68,11 +71,11 @@ fn columns(comparison: &Comparison) -> Columns {
     };
     heads.extend(numbers.iter().map(|head| ((*head).to_owned(), Side::Right)));
     let rows = comparison.lines.iter().map(|line| row(comparison, line)).collect();
-    Columns { heads, rows, keep }
+    Columns { heads, rows }
 }
 
 /// The trials that no search offered.
-fn singles(records: &[Record]) -> Columns {
+pub(crate) fn singles(records: &[Record]) -> Columns {
     let labels = labels(records).each;
     let heads = ["trial", "load", "offered", "forwarded", "lost", "ratio"];
     let side = |at: usize| if at == 0 { Side::Left } else { Side::Right };
@@ -94,7 +97,7 @@ fn singles(records: &[Record]) -> Columns {
     });
     let rows = rows.collect();
     let heads = heads.into_iter().enumerate().map(|(at, head)| (head.to_owned(), side(at))).collect();
-    Columns { heads, rows, keep: 2 }
+    Columns { heads, rows }
 }
 
 fn row(comparison: &Comparison, line: &Line) -> Row {
@@ -128,29 +131,7 @@ fn row(comparison: &Comparison, line: &Line) -> Row {
     cells.extend(numbers.into_iter().enumerate().map(|(index, cell)| {
         (cell, if index == usize::from(comparison.repeated()) { Ink::Strong } else { Ink::Plain })
     }));
-    Row { cells, note: (!line.irregular.is_empty()).then(|| irregular_words(line)), said: None }
-}
-
-/// `+5.1 %`, `−23 %`.
-pub(crate) fn change_words(change: f64) -> String {
-    let sign = if change >= 0.0 { "+" } else { "\u{2212}" };
-    format!("{sign}{}{JOIN}%", number::three(change.abs() * 100.0))
-}
-
-/// Which of the searches have no regular answer.
-pub(crate) fn irregular_words(line: &Line) -> String {
-    let words: Vec<String> = line.irregular.iter().map(Standing::short).collect();
-    let mut kinds: Vec<String> = Vec::new();
-    for word in &words {
-        if !kinds.contains(word) {
-            kinds.push(word.clone());
-        }
-    }
-    if line.searches == 1 {
-        kinds.join(", ")
-    } else {
-        format!("{} of {} searches {}", words.len(), line.searches, kinds.join(", "))
-    }
+    Row { cells, note: (!line.unsettled.is_empty()).then(|| unsettled_words(line)), said: None }
 }
 
 /// Each doubt once.

@@ -20,29 +20,36 @@ pub(crate) use compared::{first_line, points, reason, told};
 pub(crate) use drift::{fit as course, trial as trial_course};
 pub use explain::explain_text;
 pub use fit::fit_text;
-pub(crate) use layout::unit;
+pub(crate) use layout::{Columns, Side, unit};
 pub use many::text_many;
-pub(crate) use many::{change_words, irregular_words};
+pub(crate) use many::{several, singles};
 pub use moved::compared_searches_text;
+pub(crate) use search::goals;
 pub use study::study_text;
 
+use crate::denial::decisive_first;
 use crate::search_summary::SearchSummary;
 use crate::style::{Ink, Style};
 use dropline_record::{CaveatLine, Record};
 use layout::Page;
 
-/// A record as text: what was found, how sure it is, how it was measured. Ends with a newline.
+/// A record as text: what was found and how sure it is, the caveats, then what else was seen; with
+/// [`Style::verbose`] how it was measured. Ends with a newline.
 pub fn text(record: &Record, style: Style) -> String {
     let mut page = Page::new(style);
     match SearchSummary::of(record) {
         Some(finding) => search::write(&mut page, &finding),
         None => trial::write(&mut page, record),
     }
-    page.caveats(&record.caveats());
     page.into_text()
 }
 
 impl Page {
+    /// The doubts of a record, those that decide its answer first.
+    fn caveats_of(&mut self, record: &Record) {
+        self.caveats(&decisive_first(record, record.caveats()));
+    }
+
     /// Each doubt on lines of its own, behind a `!`.
     fn caveats(&mut self, caveats: &[CaveatLine]) {
         if !caveats.is_empty() {

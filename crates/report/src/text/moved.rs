@@ -2,6 +2,7 @@
 
 use super::layout::{Columns, Page, Row, Side};
 use crate::moved::{change, first_line, goal, interval, interval_words, limit, loads, longer, note, side};
+use crate::number::percent;
 use crate::style::{Ink, Style};
 use dropline_record::ComparedSearches;
 use dropline_record::VerdictWord;
@@ -12,12 +13,16 @@ pub fn compared_searches_text(compared: &ComparedSearches, style: Style) -> Stri
     page.paragraph(Ink::Strong, &first_line(compared));
     page.gap();
     page.columns(&goals(compared));
+    page.caveats(&compared.caveats);
     page.gap();
+    if let Some(longer) = longer(compared) {
+        page.fact("to decide", &longer);
+    }
     page.fact("A", &side(&compared.a));
     page.fact("B", &side(&compared.b));
-    page.caveats(&compared.caveats);
-    if let Some(longer) = longer(compared) {
-        page.fact("", &longer);
+    if page.style.verbose {
+        page.fact("matters", &format!("a change by {} or more", percent(compared.smallest_effect)));
+        page.fact("method", &compared.estimator);
     }
     page.into_text()
 }
@@ -54,6 +59,5 @@ fn goals(compared: &ComparedSearches) -> Columns {
             left(&format!("B drops above, {}", loads.unit)),
         ],
         rows: compared.goals.iter().enumerate().map(row).collect(),
-        keep: 3,
     }
 }

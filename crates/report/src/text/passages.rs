@@ -22,7 +22,6 @@ pub(super) fn write(page: &mut Page, found: &PassagesLine) {
     page.columns(&Columns {
         heads: passages::HEADS.iter().map(|head| ((*head).to_owned(), Side::Right)).collect(),
         rows: rows.collect(),
-        keep: 5,
     });
     page.gap();
     for pipe in &found.pipes {

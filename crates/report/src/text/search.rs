@@ -2,13 +2,12 @@
 
 use super::layout::{Columns, Page, Row, Side};
 use crate::search_summary::{self, SearchSummary};
+use crate::standing::recorded_words;
 use crate::style::Ink;
 use crate::{number, traffic};
 use dropline_record::{Record, TrialLine};
 
 pub(super) fn write(page: &mut Page, finding: &SearchSummary) {
-    head(page, finding.record);
-    page.gap();
     page.columns(&goals(finding));
     for (index, (name, answer)) in finding.names.iter().zip(&finding.answers).enumerate() {
         if let Some(outlook) = finding.outlook(index) {
@@ -19,6 +18,8 @@ pub(super) fn write(page: &mut Page, finding: &SearchSummary) {
         }
     }
     super::cycles::periods(page, finding);
+    page.caveats_of(finding.record);
+    page.gap();
     page.hanging("  ", Ink::Plain, &finding.cost());
     delays(page, finding);
     let lost_at = traffic::lost_at(&finding.record.trials);
@@ -26,14 +27,20 @@ pub(super) fn write(page: &mut Page, finding: &SearchSummary) {
         page.fact("  lost at", &places(&lost_at));
     }
     page.gap();
-    measured(page, finding);
+    head(page, finding.record);
+    if page.style.verbose {
+        measured(page, finding);
+    }
 }
 
-/// Target, arrivals, generator: what a reader compares first.
+/// The target; of a full account its traffic and the generator too.
 pub(super) fn head(page: &mut Page, record: &Record) {
     let header = &record.header;
     let note = header.target_note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
     page.fact("target", &format!("{}{note}", header.target));
+    if !page.style.verbose {
+        return;
+    }
     page.fact("load", &traffic::traffic_words(record));
     if let Some(generator) = &header.generator {
         let limit = header.generator_limit_pps.map_or_else(String::new, |limit| {
@@ -44,7 +51,8 @@ pub(super) fn head(page: &mut Page, record: &Record) {
     }
 }
 
-fn goals(finding: &SearchSummary) -> Columns {
+/// A row a goal.
+pub(crate) fn goals(finding: &SearchSummary) -> Columns {
     let left = |word: &str| (word.to_owned(), Side::Left);
     let right = |word: &str| (word.to_owned(), Side::Right);
     let loads = finding.loads;
@@ -63,13 +71,18 @@ fn goals(finding: &SearchSummary) -> Columns {
             };
             let width =
                 search_summary::width(answer).filter(|_| !doubted).map_or_else(String::new, |width| {
-                    format!("{} of {}", number::percent(width), number::percent(answer.goal.width))
+                    let asked = answer.goal.width;
+                    // What was asked for is told where it was not reached.
+                    let asked = Some(asked).filter(|asked| width > asked * (1.0 + 1e-9));
+                    let asked =
+                        asked.map_or_else(String::new, |asked| format!(", asked {}", number::percent(asked)));
+                    format!("{}{asked}", number::percent(width))
                 });
             Row {
                 cells: vec![
                     (finding.names[index].clone(), Ink::Goal(index)),
                     (headline, Ink::Strong),
-                    (standing.short(), Ink::Plain),
+                    (standing.short().into_owned(), Ink::Plain),
                     (bounds, Ink::Plain),
                     (width, Ink::Plain),
                 ],
@@ -82,12 +95,11 @@ fn goals(finding: &SearchSummary) -> Columns {
         heads: vec![
             left("goal"),
             right(finding.headline_words()),
-            left("result"),
+            left("how sure"),
             left(&finding.bounds_words()),
-            left("width of asked"),
+            left("how wide"),
         ],
         rows,
-        keep: 2,
     }
 }
 
@@ -154,6 +166,9 @@ pub(super) fn places(lost_at: &[(String, u64)]) -> String {
 fn measured(page: &mut Page, finding: &SearchSummary) {
     let search = finding.search;
     let preset = search.preset.as_ref().map_or_else(String::new, |preset| format!(", preset {preset}"));
+    for (name, answer) in finding.names.iter().zip(&finding.answers) {
+        page.fact("in record", &format!("{name}: {}", recorded_words(answer)));
+    }
     let unit = finding.record.header.load_unit;
     let load = |load: f64| number::Loads::of(unit, [], load).with_unit(load);
     page.fact(

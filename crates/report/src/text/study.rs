@@ -47,7 +47,7 @@ fn columns(table: &Table) -> Columns {
             said: row.get(numbers).filter(|said| !said.is_empty()).cloned(),
         })
         .collect();
-    Columns { heads, rows, keep: 2 }
+    Columns { heads, rows }
 }
 
 #[cfg(test)]
@@ -65,7 +65,10 @@ mod tests {
             rows: vec![row("ticks", why), row("constant", "")],
         };
         let study = Study { tables: vec![table], ..Study::default() };
-        let text = study_text(&study, Style { width: 120, color: crate::Color::None, unicode: true });
+        let text = study_text(
+            &study,
+            Style { width: 120, color: crate::Color::None, unicode: true, verbose: false },
+        );
         assert!(text.contains(&format!("21.8 %\n    {why}\n")), "{text}");
     }
 }

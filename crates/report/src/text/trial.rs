@@ -13,11 +13,13 @@ const CELLS: usize = 16;
 pub(super) fn write(page: &mut Page, record: &Record) {
     let Some(trial) = record.trials.last() else {
         page.paragraph(Ink::Plain, "No trial was finished.");
+        page.caveats_of(record);
         page.gap();
         head(page, record);
         return;
     };
     counts(page, record, trial);
+    page.caveats_of(record);
     page.gap();
     if trial.intended.is_some() || trial.passages.is_none() {
         page.fact("arrivals", &crate::arrivals::words(trial));
@@ -45,7 +47,7 @@ pub(super) fn write(page: &mut Page, record: &Record) {
     }
     page.gap();
     head(page, record);
-    if trial.passages.is_none() && traffic::is_traffic(record) {
+    if page.style.verbose && trial.passages.is_none() && traffic::is_traffic(record) {
         page.fact("a load is", &record.header.load_is);
         if traffic::is_ours(record) {
             page.fact("waits", &traffic::waits_words(record));
@@ -74,8 +76,7 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
     });
     let lost = format!("{}{ratio}{ours}", number::count(trial.lost.0));
     let ink = if trial.lost.0 > 0 { Ink::Lost } else { Ink::Plain };
-    let lost = page.style.paint(ink, &lost);
-    page.painted_fact("lost", &lost);
+    page.fact_in("lost", ink, &lost);
     let lost_at = traffic::lost_at([trial]);
     if !lost_at.is_empty() {
         page.fact("lost at", &places(&lost_at));

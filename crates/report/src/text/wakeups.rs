@@ -77,6 +77,5 @@ fn table(woken: &WakeupsLine) -> Columns {
     Columns {
         heads: heads.iter().map(|head| ((*head).to_owned(), Side::Right)).collect(),
         rows: rows.collect(),
-        keep: 4,
     }
 }

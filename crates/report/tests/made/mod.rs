@@ -335,3 +335,48 @@ pub(crate) fn two_directions() -> TrafficProfile {
         ..TrafficProfile::default()
     }
 }
+
+/// 128 packets together each 20 ms at a server of 40 us with room for 64.
+pub(crate) fn explained() -> (Record, dropline_record::Explanation) {
+    use dropline_record::explanation::{Evidence, explain};
+    use dropline_trial::PacketTimes;
+    let mut packets = PacketTimes::with_room(2560, true);
+    for n in 0..2560u64 {
+        let (tick, place) = (n / 128 * 20_000_000, n % 128);
+        packets.departures.push(tick + place * 10, Some(tick + place * 100), 0);
+        if place < 64 {
+            packets.returns.as_mut().unwrap().note(n, tick + 34_000 + (place + 1) * 40_000);
+        }
+    }
+    let lost_at = [("receive_buffer".to_owned(), 1280u64)].into();
+    let evidence = Evidence {
+        packets: &packets,
+        payload_bytes: 64,
+        family: dropline_record::explanation::Family::V4,
+        offered: 2560,
+        lost: 1280,
+        lost_at: Some(&lost_at),
+        doubts: dropline_record::explanation::Doubts::default(),
+        unseen: false,
+        watched: None,
+        duration_ns: 400_000_000,
+        drain_ns: 100_000_000,
+        seed: 7,
+    };
+    let mut record = Made::service(Arrival::constant(), 7).search();
+    record.header.verb = "trial".into();
+    record.header.search = None;
+    record.result = None;
+    (record, explain(&evidence))
+}
+
+/// As `explain` prints it.
+pub(crate) fn explained_line(found: &dropline_record::Explanation) -> dropline_record::ExplainedLine {
+    dropline_record::ExplainedLine {
+        explanation: found.clone(),
+        trial: 1,
+        chosen: None,
+        target: "udp://127.0.0.1:7007".into(),
+        caveats: Vec::new(),
+    }
+}

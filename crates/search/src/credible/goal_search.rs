@@ -63,7 +63,8 @@ impl GoalSearch {
         start: Rate,
     ) -> Self {
         let (indices, goals): (Vec<usize>, Vec<Goal>) = goals.into_iter().unzip();
-        let stage = Stage::Locating(Locate::new(range, start), Vec::new());
+        let allowed = goals.iter().map(|goal| goal.loss_ratio).min().unwrap_or(Ratio::ZERO);
+        let stage = Stage::Locating(Locate::new(range, start, allowed), Vec::new());
         let shown = vec![Shown::default(); goals.len()];
         Self {
             goals,

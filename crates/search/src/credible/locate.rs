@@ -3,7 +3,7 @@
 use super::constants::locate::{
     AT_AN_END, DEEP, FAILURES, HEAVY, HEAVY_FAILURES, LEADS, LITTLE, MOST, NEAR, NEAR_A_STEP, STEP,
 };
-use dropline_trial::{LoadRange, Rate, Trial};
+use dropline_trial::{LoadRange, Rate, Ratio, Trial};
 
 /// What the first trials come to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +25,8 @@ pub(super) struct Locate {
     seen: Vec<Seen>,
     /// First load.
     start: Rate,
+    /// The share that every goal allows to be lost: so much is none.
+    allowed: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +37,8 @@ struct Seen {
 
 impl Locate {
     /// Begins at `start`.
-    pub(super) fn new(range: LoadRange, start: Rate) -> Self {
-        Self { range, seen: Vec::new(), start: range.clamp(start) }
+    pub(super) fn new(range: LoadRange, start: Rate, allowed: Ratio) -> Self {
+        Self { range, seen: Vec::new(), start: range.clamp(start), allowed: allowed.as_f64() }
     }
 
     /// No load above this one can be tried any more.
@@ -47,7 +49,8 @@ impl Locate {
     }
 
     pub(super) fn record(&mut self, trial: &Trial) {
-        self.seen.push(Seen { load: trial.input.load, loss: trial.loss_ratio().unwrap_or(1.0) });
+        let loss = trial.loss_ratio().unwrap_or(1.0) - self.allowed;
+        self.seen.push(Seen { load: trial.input.load, loss: loss.max(0.0) / (1.0 - self.allowed) });
     }
 
     /// Between which loads the knee is, when time is over.
@@ -149,7 +152,7 @@ mod tests {
     /// Records trials of a load in kpps and a loss in per cent; gives the next load in kpps.
     fn next_behind(trials: &[(u64, u64)]) -> u64 {
         let range = LoadRange::new(pps(1000), pps(1_500_000)).unwrap();
-        let mut locate = Locate::new(range, range.max());
+        let mut locate = Locate::new(range, range.max(), Ratio::ZERO);
         for (&(kpps, lost), number) in trials.iter().zip(1..) {
             let input = TrialInput { load: pps(kpps * 1000), duration: Duration::from_secs(1) };
             let offered = kpps * 1000;

@@ -45,6 +45,8 @@ pub(super) struct Sides {
 #[derive(Clone, Debug)]
 pub(crate) struct Side {
     pub(crate) whole: Curve,
+    /// Where each block is one event: these, in the order of time. So few say something as a row, and nothing in batches.
+    pub(crate) events: Vec<f64>,
     /// Empty where the events are taken as independent.
     pub(crate) batches: Vec<Curve>,
 }
@@ -150,7 +152,7 @@ pub(crate) fn spread_apart(residuals: &[f64], independent: f64, memory: f64) -> 
 }
 
 /// Correlation of a batch with the one before, freed of its bias (Kendall 1954); 0 where it may be chance.
-fn memory_of(residuals: &[f64]) -> f64 {
+pub(super) fn memory_of(residuals: &[f64]) -> f64 {
     let count = residuals.len() as f64;
     if likeness(residuals) <= REMEMBERED {
         return 0.0;
@@ -172,14 +174,17 @@ fn paired(pairs: usize) -> usize {
 
 impl Side {
     pub(crate) fn of(blocks: &[Binned], batches: usize) -> Self {
-        let batches = (0..batches)
+        let batches: Vec<Curve> = (0..batches)
             .map(|index| {
                 let from = index * blocks.len() / batches;
                 let to = (index + 1) * blocks.len() / batches;
                 Curve::of(&blocks[from..to])
             })
             .collect();
-        Self { whole: Curve::of(blocks), batches }
+        let is_row =
+            !batches.is_empty() && blocks.iter().all(|block| block.count() == 1 && block.above().is_none());
+        let row = blocks.iter().filter(|_| is_row).flat_map(Binned::cells).map(|cell| cell.middle());
+        Self { whole: Curve::of(blocks), events: row.collect(), batches }
     }
 
     /// How much each batch has below `x` beyond its share, as a part of all events.

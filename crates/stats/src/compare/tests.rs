@@ -237,3 +237,66 @@ fn the_shift_of_each_quantile_is_that_of_a_side_that_was_moved() {
         assert!(shift.low.unwrap() < 700.0 && shift.high.unwrap() > 700.0, "{shift:?}");
     }
 }
+
+/// Two sides of so many events in order, each like the one before it by so much; B's so many times as long.
+fn remembering(share: f64, count: usize, times: f64, seed: u64) -> Comparison {
+    use rand::SeedableRng as _;
+    use rand_distr::{Distribution as _, StandardNormal};
+    let mut chance = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
+    let mut side = |times: f64| -> Vec<i64> {
+        let mut level: f64 = StandardNormal.sample(&mut chance);
+        let mut next = |_| {
+            let news: f64 = StandardNormal.sample(&mut chance);
+            level = share * level + (1.0 - share * share).sqrt() * news;
+            (times * 100_000.0 * (0.35 * level).exp()) as i64
+        };
+        (0..count).map(&mut next).collect()
+    };
+    let (a, b) = (side(1.0), side(times));
+    let counted = |events: &[i64]| {
+        let ticks = events.iter().map(|&tick| (tick, 1));
+        crate::Counted::ticks(crate::Meaning::default(), ticks, None).unwrap().binned()
+    };
+    let blocks = |events: &[i64]| crate::order::blocks(events).map(counted).collect::<Vec<_>>();
+    if crate::order::are_dependent(&[&a, &b], seed) {
+        Comparison::of(&blocks(&a), &blocks(&b), Design::Apart, &ALL)
+    } else {
+        Comparison::of(&[counted(&a)], &[counted(&b)], Design::Whole, &ALL)
+    }
+}
+
+#[test]
+fn sides_of_one_thing_that_remembers_are_seldom_called_different_however_few_their_events() {
+    const PAIRS: u64 = 60;
+    for (share, count) in [(0.5, 20), (0.9, 20), (0.99, 20), (0.9, 60), (0.99, 100), (0.9, 300), (0.99, 300)]
+    {
+        let is_wrong = |seed: &u64| {
+            let verdict = remembering(share, count, 1.0, *seed).verdict;
+            !matches!(verdict, Overall::NoEvidence | Overall::Equivalent)
+        };
+        let wrong = (0..PAIRS).filter(is_wrong).count();
+        assert!(wrong <= 6, "{share} {count}: {wrong} of {PAIRS}");
+    }
+}
+
+#[test]
+fn twenty_times_as_slow_is_told_beside_events_that_remember() {
+    for (share, count) in [(0.5, 20), (0.9, 100), (0.9, 300), (0.5, 300)] {
+        let told =
+            (0..20).filter(|&seed| remembering(share, count, 20.0, seed).core.verdict == Verdict::Regressed);
+        let told = told.count();
+        assert!(told >= 18, "{share} {count}: {told} of 20");
+    }
+}
+
+#[test]
+fn a_percentile_that_so_few_events_have_is_no_tail_unless_it_is_said_what_is_long() {
+    let side = |more: i64| {
+        let ticks = (0..150).map(|event| (1000 + event + more, 1));
+        [crate::Counted::ticks(crate::Meaning::default(), ticks, None).unwrap().binned()]
+    };
+    let asked = |above: Option<f64>| {
+        Comparison::of(&side(0), &side(100), Design::Whole, &Questions { above, ..ALL }).tail_mass.estimate
+    };
+    assert!(asked(None).is_none() && asked(Some(1100.0)).is_some());
+}

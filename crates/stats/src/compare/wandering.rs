@@ -4,7 +4,9 @@ use super::Design;
 use super::curve::Curve;
 use super::difference::{BORNE_BY, Difference};
 use super::judgement::Pivot;
-use super::sides::{Side, Sides, spread_apart};
+use super::sides::{Side, Sides, Spread, memory_of, spread_apart};
+use crate::sample::{mean, median};
+use crate::special::student_quantile;
 
 /// A difference of quantiles whose error is that of the batches' own quantiles around it.
 ///
@@ -17,6 +19,100 @@ pub(super) struct Wandering {
     of_each: (f64, f64),
     error: f64,
     freedom: f64,
+}
+
+/// A median by a row of events, each of which follows the one before: that of their logarithms, or of themselves where some
+/// are not above zero. So the error of a side is as many times its scatter, however slow the side is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Row {
+    of_each: (f64, f64),
+    is_log: bool,
+    error: f64,
+    freedom: f64,
+}
+
+impl Row {
+    /// Of sides whose events are known one by one; `None` of others.
+    pub(super) fn of(sides: &Sides, p: f64) -> Option<Self> {
+        let (a, b) = (&sides.a.events, &sides.b.events);
+        if p != 0.5 || a.is_empty() || b.is_empty() {
+            return None;
+        }
+        let of_each = (median(a)?, median(b)?);
+        let is_log = a.iter().chain(b).all(|value| *value > 0.0);
+        let rows = [a, b].map(|events| -> Vec<f64> {
+            events.iter().map(|&value| if is_log { value.ln() } else { value }).collect()
+        });
+        let around = rows.map(|row| {
+            let middle = mean(&row).unwrap_or(0.0);
+            row.iter().map(|value| (value - middle) / row.len() as f64).collect::<Vec<_>>()
+        });
+        let [of_a, of_b] = widest(around);
+        let variance = of_a.variance + of_b.variance;
+        let freedom = of_a.freedom.min(of_b.freedom);
+        (variance > 0.0).then(|| Self { of_each, is_log, error: variance.sqrt(), freedom })
+    }
+
+    /// The medians themselves.
+    pub(super) fn of_each(&self) -> (Option<f64>, Option<f64>) {
+        (Some(self.of_each.0), Some(self.of_each.1))
+    }
+
+    /// How far a difference is, on the scale of the error.
+    fn apart(&self, difference: f64) -> f64 {
+        if self.is_log { (1.0 + difference / self.of_each.0).max(f64::MIN_POSITIVE).ln() } else { difference }
+    }
+
+    fn difference(&self, apart: f64) -> f64 {
+        if self.is_log { self.of_each.0 * apart.exp_m1() } else { apart }
+    }
+}
+
+/// Fewer sums say nothing of their memory.
+const FEWEST_SUMS: usize = 8;
+
+/// The spreads of two rows by sums over 1, 2, 4, … events, whichever reaches farthest: what is slow beneath much that is quick
+/// shows in longer sums alone. Where one side remembers, so may the other, whose few events do not show it.
+fn widest(rows: [Vec<f64>; 2]) -> [Spread; 2] {
+    let reach = |spreads: &[Spread; 2]| {
+        let freedom = spreads[0].freedom.min(spreads[1].freedom);
+        student_quantile(freedom, 0.975) * (spreads[0].variance + spreads[1].variance).sqrt()
+    };
+    let fewest = rows[0].len().min(rows[1].len());
+    let lengths = std::iter::successors(Some(1), |length| Some(length * 2))
+        .take_while(|length| *length == 1 || fewest / length >= FEWEST_SUMS);
+    let spreads = lengths.map(|length| {
+        let sums = [&rows[0], &rows[1]]
+            .map(|row| row.chunks(length).map(|part| part.iter().sum()).collect::<Vec<f64>>());
+        let memory = sums.iter().map(|sums| memory_of(sums)).fold(0.0, f64::max);
+        sums.map(|sums| spread_apart(&sums, 0.0, memory))
+    });
+    let unknown = Spread { variance: 0.0, freedom: 1.0 };
+    spreads.fold([unknown; 2], |kept, next| if reach(&next) > reach(&kept) { next } else { kept })
+}
+
+impl Pivot for Row {
+    fn estimate(&self) -> Option<f64> {
+        Some(self.of_each.1 - self.of_each.0)
+    }
+
+    fn ends(&self, reach: f64) -> (Option<f64>, Option<f64>) {
+        let center = self.apart(self.of_each.1 - self.of_each.0);
+        let end = |sign: f64| Some(self.difference(center + sign * reach * self.error));
+        (end(-1.0), end(1.0).filter(|end| end.is_finite()))
+    }
+
+    fn freedom(&self) -> f64 {
+        self.freedom
+    }
+
+    fn scaled(&self, value: f64) -> f64 {
+        value
+    }
+
+    fn unscaled(&self, value: f64) -> f64 {
+        value
+    }
 }
 
 /// Fewer batches do not show how long they remember.

@@ -23,6 +23,17 @@ pub struct WidthRatio {
 /// An interval whose ends are more than so many times, or less than one of so many times, what was seen says nothing.
 const WIDEST: f64 = 10.0;
 
+/// Of fewer events the law is not seen that says how uncertain their width is.
+const FEW: f64 = 30.0;
+/// What is taken for it then, an exponential one: its kurtosis, and how uncertain the logarithm of the distance of its
+/// quartiles is, times the events.
+const HEAVY: (f64, f64) = (9.0, 2.2);
+
+/// How much so many events are taken for ones of a heavy law: not at all where there are twice as many.
+fn heavy(events: f64) -> f64 {
+    (1.0 - events / (2.0 * FEW)).max(0.0)
+}
+
 /// A width of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
@@ -41,7 +52,9 @@ impl Width {
         let found = WidthRatio { of_a, of_b, estimate: Some(b / a), low: None, high: None };
         let error = match sides.design {
             Design::Whole => {
-                self.error(&sides.a.whole).zip(self.error(&sides.b.whole)).map(|(a, b)| (a + b, KNOWN))
+                let fewest = sides.a.whole.count().min(sides.b.whole.count());
+                let freedom = if fewest < FEW { fewest - 1.0 } else { KNOWN };
+                self.error(&sides.a.whole).zip(self.error(&sides.b.whole)).map(|(a, b)| (a + b, freedom))
             }
             Design::Apart => {
                 let one = |side: &Side| jackknife(&self.without_each(side)?);
@@ -81,14 +94,16 @@ impl Width {
         match self {
             Self::Deviation => {
                 let (variance, fourth) = central(curve)?;
-                Some((fourth / (variance * variance) - 1.0) / (4.0 * n))
+                let kurtosis = fourth / (variance * variance);
+                Some((kurtosis + heavy(n) * (HEAVY.0 - kurtosis).max(0.0) - 1.0) / (4.0 * n))
             }
             Self::Quartiles => {
                 let error = (0.25 * 0.75 / n).sqrt();
                 let half = |p: f64| Some((curve.quantile(p + error)? - curve.quantile(p - error)?) / 2.0);
                 let (low, high) = (half(0.25)?, half(0.75)?);
                 // Shares below the quartiles have correlation 1/3.
-                Some((low * low + high * high - 2.0 / 3.0 * low * high) / self.of(curve)?.powi(2))
+                let seen = (low * low + high * high - 2.0 / 3.0 * low * high) / self.of(curve)?.powi(2);
+                Some(seen + heavy(n) * (HEAVY.1 / n - seen).max(0.0))
             }
         }
     }
@@ -171,6 +186,38 @@ mod tests {
         near(found.estimate.unwrap(), 3.0);
         near((found.high.unwrap() / 3.0).ln(), 1.96 * (2.0 * 0.2 / 400.0f64).sqrt());
         near((3.0 / found.low.unwrap()).ln(), 1.96 * (2.0 * 0.2 / 400.0f64).sqrt());
+    }
+
+    #[test]
+    fn ratios_of_widths_of_few_events_are_held_as_often_as_is_said() {
+        use rand::SeedableRng as _;
+        use rand_distr::{Distribution as _, Exp1, StandardNormal};
+        const PAIRS: u64 = 300;
+        let each = |is_heavy| [(is_heavy, Width::Deviation), (is_heavy, Width::Quartiles)];
+        for (is_heavy, width) in [false, true].into_iter().flat_map(each) {
+            for count in [5, 8, 12, 20, 29] {
+                let (mut held, mut said) = (0, 0);
+                for seed in 0..PAIRS {
+                    let mut chance = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
+                    let mut side = || {
+                        let mut event = |_| {
+                            let normal: f64 = StandardNormal.sample(&mut chance);
+                            let long: f64 = Exp1.sample(&mut chance);
+                            ((1e6 + 1e5 * if is_heavy { long } else { normal }) as i64, 1)
+                        };
+                        let ticks: Vec<(i64, u64)> = (0..count).map(&mut event).collect();
+                        [crate::Counted::ticks(crate::Meaning::default(), ticks, None).unwrap().binned()]
+                    };
+                    let (a, b) = (side(), side());
+                    let found = width.ratio(&Sides::of(&a, &b, Design::Whole));
+                    let holds =
+                        found.low.is_none_or(|low| low <= 1.0) && found.high.is_none_or(|it| it >= 1.0);
+                    (said, held) = (said + u64::from(found.low.is_some()), held + u64::from(holds));
+                }
+                let told = format!("{width:?} {is_heavy} {count}: {held} of {PAIRS}, {said} said");
+                assert!(100 * held >= 93 * PAIRS && (count < 12 || 2 * said > PAIRS), "{told}");
+            }
+        }
     }
 
     #[test]

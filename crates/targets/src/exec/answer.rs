@@ -175,20 +175,17 @@ impl Answer {
         }
         let sum = |counts: &mut dyn Iterator<Item = u64>| counts.fold(0, u64::saturating_add);
         let of_slices = |count: fn(&AnswerSlice) -> u64| sum(&mut self.slices.iter().map(count));
+        let (sent, back) = (of_slices(|slice| slice.offered), of_slices(|slice| slice.forwarded));
         let delays = sum(&mut self.delay_ns_histogram.iter().flatten().map(|&(_, count)| count));
         for (larger, large, smaller, small) in [
             ("\"offered\"", self.offered, "\"intended\"", self.intended),
+            ("the sum of the slices' \"offered\"", sent, "\"offered\"", self.offered),
+            ("the sum of the slices' \"forwarded\"", back, "\"forwarded\"", self.forwarded),
             (
-                "the sum of the slices' \"offered\"",
-                of_slices(|slice| slice.offered),
-                "\"offered\"",
-                self.offered,
-            ),
-            (
-                "the sum of the slices' \"forwarded\"",
-                of_slices(|slice| slice.forwarded),
-                "\"forwarded\"",
-                self.forwarded,
+                "what the slices lost (their \"offered\" less their \"forwarded\")",
+                sent.saturating_sub(back),
+                "what the trial lost (\"offered\" less \"forwarded\")",
+                self.offered.saturating_sub(self.forwarded),
             ),
             ("the number of delays", delays, "\"forwarded\"", self.forwarded),
         ] {

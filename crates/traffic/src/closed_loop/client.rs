@@ -79,7 +79,7 @@ struct Wish {
 
 impl<'a> Client<'a> {
     fn new(plan: &'a ClientPlan, stop: &'a AtomicBool) -> Result<Self, ClientError> {
-        let leash = Leash::towards(plan.target.ip())?;
+        let leash = Leash::towards(plan.target)?;
         let socket = UdpSocket::bind(leash.source(Sources::default().of_stream(0, plan.target)))?;
         leash.hold(&socket, plan.target)?;
         socket.set_nonblocking(true)?;

@@ -112,6 +112,8 @@ pub struct Route {
     pub through: Option<u32>,
     /// The next hop, where it is not the address itself.
     pub gateway: Option<IpAddr>,
+    /// Where packets come from that do not say.
+    pub source: Option<IpAddr>,
     /// Whether packets are put into others on it, whose way is another.
     pub encapsulated: bool,
     /// The table that it is of.
@@ -381,6 +383,7 @@ impl Route {
             through: attribute(4).and_then(|value| word(value, 0)),
             // One of the other version of IP stands behind the number of its family.
             gateway: attribute(5).or_else(|| attribute(18)?.get(2..)).and_then(address),
+            source: attribute(7).and_then(address),
             encapsulated: attribute(21).or(attribute(22)).is_some(),
             table: attribute(15).and_then(|value| word(value, 0)),
             mtu: attribute(8).and_then(|metrics| word(Attributes::find(metrics, 0, 2)?, 0)),

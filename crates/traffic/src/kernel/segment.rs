@@ -1,8 +1,10 @@
 //! Who can get a packet that no router passes on: the stations of a segment.
 
+use super::firewall::Seat;
 use super::links::{Flow, Link, Neighbour, Route};
 use super::path;
 use super::view::View;
+use super::visit::{By, Tuple};
 use crate::error::Detour;
 use std::collections::BTreeSet;
 use std::io;
@@ -32,19 +34,33 @@ impl From<io::Error> for Gap {
 }
 
 /// The namespace that has `address` and gets what leaves `here` by interface `through` for that address, or for the `gateway`
-/// towards it.
+/// towards it, and what is passed.
+///
+/// `packet` is what leaves: none of the rules that it may meet leads it elsewhere.
 pub(crate) fn holder(
     here: View,
     through: u32,
-    address: IpAddr,
+    packet: &Tuple,
     gateway: Option<IpAddr>,
 ) -> Result<Passed, Gap> {
+    let Some(address) = packet.destination else { return Err(Gap::Nobody) };
     let mut views = vec![here];
     path::add_all_others(&mut views)?;
     let mut segment = Segment::of(views);
     let stations = segment.stations(through)?;
-    for &(at, _) in &stations {
-        if let Some(rule) = segment.views[at].leads_away()? {
+    for &(at, entrance) in &stations {
+        let is_bridge = segment.link(at, entrance).is_some_and(|link| link.kind == "bridge");
+        let view = &mut segment.views[at];
+        let by = if is_bridge { By::ANY } else { view.by(entrance) };
+        let back = packet.source.and_then(|source| view.route(source)?.through);
+        let back = back.map_or(By::ANY, |index| view.by(index));
+        let has_it = view.route(address).is_some_and(|route| route.local);
+        let seat = if has_it { Seat::Far(&by, &back) } else { Seat::Between(&by) };
+        let mut through = seat.through(packet);
+        if is_bridge && has_it {
+            through.extend(Seat::Between(&by).through(packet));
+        }
+        if let Some(rule) = view.leads_away(&through)? {
             return Err(Gap::LedAway(rule));
         }
     }

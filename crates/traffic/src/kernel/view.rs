@@ -1,13 +1,16 @@
 //! One network namespace, kept open: its tables and netlink sockets, read without entering it again.
 
 use super::addresses;
+use super::firewall::{self, Firewall, Through};
 use super::links::{self, Flow, Link, Neighbour, Qdisc, Route, Side};
-use super::netlink::{Attributes, Netlink, Request, word};
+use super::netlink::Netlink;
+use super::older;
 use super::redirects;
 use super::routing;
-use super::rules;
+use super::ruleset::Ruleset;
 use super::seen::seen;
 use super::tables::{Tables, Version};
+use super::visit::{By, Passes};
 use dropline_account::Stack;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -16,6 +19,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::Builder;
 
 /// The network namespace of a process that is not in ours.
@@ -53,6 +57,8 @@ pub(crate) struct View {
     file: Option<File>,
     netlink: Option<Netlink>,
     filter: Option<Netlink>,
+    /// The latest ruleset that was read, and its generation.
+    rules: Option<(u32, Arc<Ruleset>)>,
     /// Tells of interfaces that are switched off, and how often each was: no counter does.
     told: Option<Netlink>,
     switched_off: BTreeMap<u32, u64>,
@@ -106,6 +112,7 @@ impl View {
             file: None,
             netlink: None,
             filter: None,
+            rules: None,
             told: None,
             switched_off: BTreeMap::new(),
             snmp: open("snmp"),
@@ -243,26 +250,62 @@ impl View {
         }
     }
 
-    /// Chains of its firewall; `None` if they may not be seen.
-    pub(crate) fn chains(&mut self) -> Option<Chains> {
-        Chains::find(self.filter.as_mut()?)
+    /// Its firewall, as far as this user may see it.
+    ///
+    /// # Errors
+    /// If it could not be looked at.
+    pub(crate) fn firewall(&mut self) -> io::Result<Firewall> {
+        let rules = self.rules()?;
+        let older = match older::are_there() {
+            true => seen(self.inside(older::tables))?.transpose()?.flatten(),
+            false => Some(Vec::new()),
+        };
+        Ok(Firewall { rules, older })
     }
 
-    /// What a rule of its firewall, or a filter at an interface, does that leads packets, or copies of them, to another host or
-    /// lets routers pass them on; `None` where none does, or this user may not see its rules.
+    /// The ruleset of nftables, read anew where it is not the one that was read before.
+    fn rules(&mut self) -> io::Result<Option<Arc<Ruleset>>> {
+        let Some(filter) = &mut self.filter else { return Ok(None) };
+        let generation = firewall::generation(filter);
+        if let Some((known, rules)) = &self.rules
+            && Some(*known) == generation
+        {
+            return Ok(Some(Arc::clone(rules)));
+        }
+        let rules = firewall::ruleset(filter)?.map(Arc::new);
+        // What changed while it was read is read again the next time.
+        let is_same = firewall::generation(filter) == generation;
+        self.rules = generation.zip(rules.clone()).filter(|_| is_same);
+        Ok(rules)
+    }
+
+    /// What a rule of its firewall, or a filter at an interface, does that leads these packets, or copies of them, to another
+    /// host or lets routers pass them on; `None` where none does, or this user may not see its rules.
     ///
     /// # Errors
     /// If they could not be looked at.
-    pub(crate) fn leads_away(&mut self) -> io::Result<Option<String>> {
-        let new = self.filter.as_mut().map_or(Ok(None), rules::leading_away)?;
-        let found = match new {
-            None => self.netlink.as_mut().map_or(Ok(None), redirects::leading_away)?,
-            new => new,
-        };
-        if found.is_some() {
-            return Ok(found);
+    pub(crate) fn leads_away(&mut self, through: &[Through]) -> io::Result<Option<String>> {
+        let firewall = self.firewall()?;
+        let mut is_own = |address| self.route(address).is_some_and(|route| route.local);
+        match firewall.leads_away(through, &mut is_own) {
+            None => self.netlink.as_mut().map_or(Ok(None), redirects::leading_away),
+            rule => Ok(rule),
         }
-        seen(self.inside(rules::leading_away_in_older_tables))?.transpose().map(Option::flatten)
+    }
+
+    /// What packets pass that come or go by this interface: it, the bridge that it is a port of, or the ports that it has.
+    pub(crate) fn by(&mut self, index: u32) -> By {
+        let links = self.links().unwrap_or_default();
+        let Some(link) = links.iter().find(|link| link.index == index) else { return By::ANY };
+        let above = links.iter().find(|other| Some(other.index) == link.master);
+        let frames = links.iter().filter(|other| {
+            other.index == index || Some(other.index) == link.master || other.master == Some(index)
+        });
+        let named = |link: &Link| (link.name.clone(), link.index);
+        By {
+            packets: Passes::These(vec![named(above.unwrap_or(link))]),
+            frames: Passes::These(frames.map(named).collect()),
+        }
     }
 }
 
@@ -279,9 +322,11 @@ fn named(file: &Path) -> String {
     }
 }
 
-/// Whether a queueing discipline or a program stands before the IP layer.
-pub(crate) fn is_hooked(links: &[Link], qdiscs: &[Qdisc]) -> bool {
-    links.iter().any(|link| link.program) || qdiscs.iter().any(|qdisc| qdisc.side == Side::Arriving)
+/// Whether a queueing discipline or a program stands before the IP layer, at one of these interfaces.
+pub(crate) fn is_hooked<'a>(mut links: impl Iterator<Item = &'a Link>, qdiscs: &[Qdisc]) -> bool {
+    let arrives =
+        |link: &Link| qdiscs.iter().any(|qdisc| qdisc.side == Side::Arriving && qdisc.index == link.index);
+    links.any(|link| link.program || arrives(link))
 }
 
 /// Files that stand for the namespaces of this machine, one each, as far as this user sees them.
@@ -369,49 +414,6 @@ pub(crate) fn whole(file: &File) -> String {
         bytes.extend_from_slice(&part[..length]);
     }
     String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// Which chains a firewall has.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Chains {
-    /// Some that packets pass before the IP layer.
-    pub(crate) early: bool,
-    /// Some at interfaces or bridges, whose drops no counter of the IP layer shows.
-    pub(crate) at_devices: bool,
-    /// Any that packets pass.
-    pub(crate) any: bool,
-}
-
-impl Chains {
-    /// `None` if they may not be seen.
-    fn find(netlink: &mut Netlink) -> Option<Self> {
-        /// The subsystem of nftables, and its request for chains.
-        const CHAINS: u16 = (10 << 8) | 4;
-        const OF_DEVICES: u8 = 5;
-        const OF_BRIDGES: u8 = 7;
-        const OF_BOTH_VERSIONS: u8 = 1;
-        const INGRESS: u32 = 5;
-        let mut chains = Self::default();
-        let asked = netlink.ask(&Request::all(CHAINS, &[0; 4]), |message| {
-            // The family is the first byte; a chain's hook is its attribute 4, the number of that in 1.
-            let Some(hook) = Attributes::find(message.body, 4, 4) else { return };
-            let number = Attributes::find(hook, 0, 1).and_then(|number| word(number, 0)).map(u32::from_be);
-            let family = message.body.first();
-            let early =
-                family == Some(&OF_DEVICES) || family == Some(&OF_BOTH_VERSIONS) && number == Some(INGRESS);
-            chains.early |= early;
-            chains.at_devices |= early || family == Some(&OF_BRIDGES);
-            chains.any = true;
-        });
-        match asked {
-            Ok(()) => Some(chains),
-            // A kernel without nftables has no such chains.
-            Err(why) if matches!(why.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) => {
-                Some(Self::default())
-            }
-            Err(_) => None,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,18 +3,21 @@
 //! Nothing is judged here: [`dropline_account::account`] does. A namespace is entered once, on a thread that
 //! ends; what was opened in it is read from outside later, so a snapshot costs a few dozen system calls.
 
+use crate::kernel::firewall::{Dropped, Seat as Stands};
 use crate::kernel::links::{Link, Qdisc, Side};
 use crate::kernel::path::Path;
 use crate::kernel::reasons::Reasons;
 use crate::kernel::socket_table::AtSocket;
 use crate::kernel::view::View;
+use crate::kernel::visit::{By, Tuple};
 use crate::kernel::{tables, view};
+use crate::sockets::flows::Flows;
 use crate::sockets::whereabouts::Whereabouts;
-use dropline_account::{Device, Role, Snapshot, Space, TargetSockets, Way};
+use dropline_account::{Bars, Device, Role, Snapshot, Space, TargetSockets, Way};
 use dropline_trial::Caveat;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// The counters along the way from us to a target.
 #[derive(Debug)]
@@ -61,6 +64,17 @@ impl Counters {
             Ok(here) => counters.look_around(here),
             Err(_) => counters.miss("the counters of this machine", "there is no /proc to read them from"),
         }
+        if counters
+            .places
+            .first_mut()
+            .is_some_and(|here| here.view.firewall().is_ok_and(|rules| !rules.is_seen()))
+        {
+            counters.miss(
+                "the rules of this namespace's firewall",
+                "to list them takes CAP_NET_ADMIN: whether one of them drops the trial's packets, or leads them elsewhere, is \
+                 not known",
+            );
+        }
         counters
     }
 
@@ -86,7 +100,7 @@ impl Counters {
             }
             Err(here) => {
                 self.places.push(Seat { role: Role::Near, view: *here, leaves: BTreeMap::new() });
-                if let Whereabouts::OtherNamespace { net: Some(net) } = Whereabouts::of(address)
+                if let Whereabouts::OtherNamespace { net: Some(net) } = Whereabouts::of(self.target)
                     && let Ok(view) = View::of_process(&net)
                 {
                     self.places.push(Seat { role: Role::Far, view, leaves: BTreeMap::new() });
@@ -123,11 +137,27 @@ impl Counters {
     pub fn read(&mut self) -> Snapshot {
         let target = self.target_sockets().filter(|_| self.sockets);
         let (source, address) = (self.source, self.target.ip());
-        let spaces = self.places.iter_mut().map(|seat| seat.read(source, address)).collect();
+        let packets = self.packets();
+        let spaces = self.places.iter_mut().map(|seat| seat.read(source, address, &packets)).collect();
         let softnet = self.softnet.as_ref().map(view::whole);
         let backlog_drops = softnet.and_then(|rows| tables::backlog_drops(&rows));
         let reasons = self.reasons.as_ref().map(Reasons::read);
         Snapshot { spaces, target, backlog_drops, reasons }
+    }
+
+    /// What rules see of the trial's packets.
+    fn packets(&self) -> Vec<Tuple> {
+        let any = Tuple::any(self.target.ip().to_canonical().is_ipv4());
+        if !self.sockets {
+            return vec![any];
+        }
+        let flows = Flows::from(self.target);
+        let target = self.target.ip().to_canonical();
+        // An own address is reached by loopback's too, where the service is bound to all.
+        let is_both = self.places.iter().any(|seat| seat.role == Role::Both) && target.is_ipv4();
+        let loopback = is_both.then_some(Ipv4Addr::LOCALHOST.into());
+        let source = Some(self.source.to_canonical()).filter(|source| !source.is_unspecified());
+        flows.tuples(source, &[target].into_iter().chain(loopback).collect::<Vec<_>>())
     }
 
     /// The sockets that take what is sent to the target; `None` if they are gone, or not to be seen.
@@ -144,7 +174,7 @@ impl Counters {
 }
 
 impl Seat {
-    fn read(&mut self, source: IpAddr, target: IpAddr) -> Space {
+    fn read(&mut self, source: IpAddr, target: IpAddr, packets: &[Tuple]) -> Space {
         // Tables first: what netlink asks for takes longer.
         let stack = self.view.stack(tables::Version::of(target));
         let links = self.view.links();
@@ -155,19 +185,61 @@ impl Seat {
             Role::Far => Some(source),
             Role::Both | Role::Between => None,
         };
-        let chains = self.view.chains();
+        let dropped = self.dropped(packets);
         let hooked = links.and_then(|links| {
-            if view::is_hooked(links, known) { Some(true) } else { chains.map(|chains| chains.early) }
+            let on_path = links.iter().filter(|link| self.is_on_path(link));
+            if view::is_hooked(on_path, known) { Some(true) } else { dropped.map(|dropped| dropped.before) }
         });
         // What the IP layer of an end loses to a rule is a difference of its counters; what is only bridged is not.
-        let ruled = chains.map(|chains| chains.at_devices || chains.any && self.role == Role::Between);
+        let is_between = self.role == Role::Between;
+        let ruled =
+            dropped.map(|dropped| dropped.of_frames || is_between && (dropped.arriving || dropped.leaving));
+        let source_is_own =
+            self.role == Role::Far && self.view.route(source).is_some_and(|route| route.local);
         let neighbour_found = towards.and_then(|address| self.view.neighbour_found(address));
         let drops = |side| qdiscs.is_some().then(|| Qdisc::drops(known, side));
         let (leaving, arriving) = (drops(Side::Leaving), drops(Side::Arriving));
         let devices = links.map(|links| {
             links.iter().map(|link| self.device(link, leaving.as_ref(), arriving.as_ref())).collect()
         });
-        Space { id: self.view.id, role: self.role, stack, devices, hooked, ruled, neighbour_found }
+        Space {
+            id: self.view.id,
+            role: self.role,
+            stack,
+            devices,
+            hooked,
+            ruled,
+            drops_arriving: bars(dropped, |dropped| dropped.arriving),
+            drops_leaving: bars(dropped, |dropped| dropped.leaving),
+            source_is_own,
+            neighbour_found,
+        }
+    }
+
+    fn is_on_path(&self, link: &Link) -> bool {
+        match self.role {
+            Role::Both => link.name == "lo",
+            _ => self.leaves.is_empty() || self.leaves.contains_key(&link.index),
+        }
+    }
+
+    /// What rules of the firewall here may drop of the trial's packets; `None` where that is not to be seen.
+    fn dropped(&mut self, packets: &[Tuple]) -> Option<Dropped> {
+        const LOOPBACK: u32 = 1;
+        let firewall = self.view.firewall().ok()?;
+        let by = match (self.role, self.leaves.keys().next()) {
+            (Role::Both, _) => self.view.by(LOOPBACK),
+            (Role::Between, _) | (_, None) => By::ANY,
+            (_, Some(&index)) => self.view.by(index),
+        };
+        let seat = match self.role {
+            Role::Both => Stands::Both(&by),
+            Role::Near => Stands::Near(&by),
+            Role::Far => Stands::Far(&by, &by),
+            Role::Between => Stands::Between(&by),
+        };
+        let through: Vec<_> = packets.iter().flat_map(|packet| seat.through(packet)).collect();
+        firewall.drops(&through)
     }
 
     fn device(
@@ -181,10 +253,7 @@ impl Seat {
         Device {
             index: link.index,
             name: link.name.clone(),
-            on_path: match self.role {
-                Role::Both => link.name == "lo",
-                _ => self.leaves.is_empty() || leaves.is_some(),
-            },
+            on_path: self.is_on_path(link),
             leaves,
             own: link.stands_alone(),
             up: link.up,
@@ -197,5 +266,15 @@ impl Seat {
             queue_drops: leaving.map(of),
             ingress_drops: arriving.map_or(0, of),
         }
+    }
+}
+
+/// Whose packets rules may drop at one place.
+fn bars(dropped: Option<Dropped>, of: fn(&Dropped) -> bool) -> Bars {
+    match dropped {
+        None => Bars::Unseen,
+        Some(dropped) if of(&dropped) => Bars::Ours,
+        Some(dropped) if dropped.any => Bars::Others,
+        Some(_) => Bars::Nothing,
     }
 }

@@ -181,12 +181,17 @@ pub(crate) fn ask_times(
     stop: &AtomicBool,
 ) -> Result<Option<Counts>, UdpError> {
     let mut batch = ReceiveBatch::new(QUERY_BYTES);
+    let mut refused = None;
     for sent in 1..=queries {
         // Each has a number of its own, of the bits that a message has: what comes again and again is not answered.
         let number = (monotonic_ns() / 1000) & u64::from(u32::MAX);
         let query = Message::CountQuery { tag: whose.tag(), number };
         let meaning = |error: io::Error| UdpError::of_socket(error, target.address, sent, 0);
         match socket.send(&query.encode()) {
+            Err(error) if is_of_one(&error) => {
+                refused = Some(meaning(error));
+                continue;
+            }
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(meaning(error)),
             _ => {}
         }
@@ -202,7 +207,14 @@ pub(crate) fn ask_times(
             if !wait_readable(std::slice::from_ref(socket), left).map_err(meaning)? {
                 continue;
             }
-            for at in 0..nothing_as_none(batch.receive(socket)).map_err(meaning)?.unwrap_or(0) {
+            let received = match nothing_as_none(batch.receive(socket)) {
+                Err(error) if is_of_one(&error) => {
+                    refused = Some(meaning(error));
+                    break;
+                }
+                received => received.map_err(meaning)?.unwrap_or(0),
+            };
+            for at in 0..received {
                 if let Verdict::Counted { number: answered, counts } = whose.judge(batch.packet(at))
                     && answered == number
                 {
@@ -211,7 +223,12 @@ pub(crate) fn ask_times(
             }
         }
     }
-    Ok(None)
+    refused.map_or(Ok(None), Err)
+}
+
+/// Whether an error may be of one packet alone, as a rule of a firewall refuses one in nine.
+fn is_of_one(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::PermissionDenied)
 }
 
 /// What the kernel charges a waiting packet of this length for, found by letting one wait.

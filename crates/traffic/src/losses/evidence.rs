@@ -204,6 +204,7 @@ impl Evidence {
             reply_truncated: trial.reply_truncated.unwrap_or(0),
             reply_extended: trial.reply_extended.unwrap_or(0),
             reply_changed: trial.reply_changed.unwrap_or(0),
+            duplicated: trial.duplicated.unwrap_or(0),
             refused: trial.refused.values().sum(),
             refused_by_queue: refused("ENOBUFS") + resent,
             refused_without_route: refused("ENETUNREACH"),

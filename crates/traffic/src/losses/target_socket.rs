@@ -15,7 +15,7 @@ pub struct TargetSocket {
 impl TargetSocket {
     /// Finds it; `None` if it is not on this machine, or not to be seen.
     pub fn find(target: SocketAddr) -> Option<Self> {
-        let net = match Whereabouts::of(target.ip()) {
+        let net = match Whereabouts::of(target) {
             Whereabouts::Here => PathBuf::from("/proc/thread-self/net"),
             Whereabouts::OtherNamespace { net } => net?,
             Whereabouts::Elsewhere => return None,

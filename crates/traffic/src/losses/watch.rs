@@ -69,7 +69,10 @@ impl Watch {
     }
 
     /// Before the first look.
-    pub(crate) fn begin(&self) -> Seen {
+    pub(crate) fn begin(&mut self) -> Seen {
+        if let Some(process) = &mut self.process {
+            process.begin_anew();
+        }
         let process = self.process.as_ref();
         Seen {
             pid: process.map(|process| process.pid),
@@ -82,6 +85,7 @@ impl Watch {
             last: Look::default(),
             looks: 0,
             buffer_bytes: None,
+            busiest_cpu_ns: None,
             largest_queued_bytes: None,
             costs: Vec::new(),
         }
@@ -112,10 +116,10 @@ impl Watch {
     ) -> TargetActivity {
         loop {
             let begun = Instant::now();
-            let (look, buffer_bytes) = self.look(counters, epoch, begun);
+            let (look, buffer_bytes, busiest_cpu_ns) = self.look(counters, epoch, begun);
             held(look.queued_bytes.unwrap_or(0));
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-            seen.add(look, buffer_bytes);
+            seen.add(look, buffer_bytes, busiest_cpu_ns);
             if let (Some(progress), Some(drops)) = (progress, seen.grew(|look| look.drops)) {
                 progress.set_at_target(drops, look.queued_bytes.unwrap_or(0));
             }
@@ -131,8 +135,14 @@ impl Watch {
         }
     }
 
-    fn look(&mut self, counters: &Counters, epoch: Instant, now: Instant) -> (Look, Option<u64>) {
-        let used = self.process.as_ref().and_then(Process::used);
+    /// A look, the memory that its socket may hold, and what its busiest thread ran since the first look.
+    fn look(
+        &mut self,
+        counters: &Counters,
+        epoch: Instant,
+        now: Instant,
+    ) -> (Look, Option<u64>, Option<u64>) {
+        let used = self.process.as_mut().and_then(Process::used);
         let (queued_bytes, drops, buffer_bytes) = match &mut self.at {
             At::One(diag) => match diag.look() {
                 Some(SocketState { waiting_bytes, drops, buffer_bytes, .. }) => {
@@ -157,7 +167,7 @@ impl Watch {
             waited_ns: used.map(|used| used.waited_ns),
             switches: used.map(|used| used.switches),
         };
-        (look, buffer_bytes)
+        (look, buffer_bytes, used.map(|used| used.busiest_cpu_ns))
     }
 }
 
@@ -175,12 +185,14 @@ pub(crate) struct Seen {
     last: Look,
     looks: u64,
     buffer_bytes: Option<u64>,
+    busiest_cpu_ns: Option<u64>,
     largest_queued_bytes: Option<u64>,
     costs: Vec<Duration>,
 }
 
 impl Seen {
-    fn add(&mut self, look: Look, buffer_bytes: Option<u64>) {
+    fn add(&mut self, look: Look, buffer_bytes: Option<u64>, busiest_cpu_ns: Option<u64>) {
+        self.busiest_cpu_ns = busiest_cpu_ns.or(self.busiest_cpu_ns);
         self.buffer_bytes = self.buffer_bytes.or(buffer_bytes);
         self.largest_queued_bytes = self.largest_queued_bytes.max(look.queued_bytes);
         self.looks += 1;
@@ -209,6 +221,7 @@ impl Seen {
             looks: self.looks,
             largest_queued_bytes: self.largest_queued_bytes,
             cpu_ns: self.grew(|look| look.cpu_ns),
+            busiest_cpu_ns: self.busiest_cpu_ns,
             waited_ns: self.grew(|look| look.waited_ns),
             others_ns: self.others.as_ref().and_then(OthersTime::so_far),
             packets: 0,

@@ -163,11 +163,12 @@ impl<'a> TrialState<'a> {
         self.senders.iter().map(|sender| sender.packets.load(Ordering::Acquire)).sum()
     }
 
-    /// More packets came back.
-    pub(crate) fn add_forwarded(&self, packets: u64) {
+    /// More packets came back, the last of them after so long.
+    pub(crate) fn add_forwarded(&self, packets: u64, delay_ns: u64) {
         let all = self.forwarded.packets.fetch_add(packets, Ordering::Relaxed) + packets;
         if let Some(progress) = self.progress {
             progress.set_forwarded(all);
+            progress.set_delay(delay_ns);
         }
     }
 

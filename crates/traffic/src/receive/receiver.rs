@@ -35,6 +35,8 @@ pub(crate) struct Receiver<'a> {
     /// By stream: the index that would be next in order (RFC 4737 §3).
     next_expected: Vec<u64>,
     last_reply_ns: u64,
+    /// Of the last reply whose packet is known, from when that was due.
+    last_delay_ns: u64,
     join: ClockJoin,
     log: Option<&'a mut ReturnTimes>,
     arrived: &'a mut Spacing,
@@ -92,6 +94,7 @@ impl<'a> Receiver<'a> {
             means,
             was_there,
             last_reply_ns: 0,
+            last_delay_ns: 0,
             join: ClockJoin::default(),
             log: tools.log,
             arrived: tools.arrived,
@@ -221,7 +224,7 @@ impl<'a> Receiver<'a> {
         }
         let forwarded = self.counts.forwarded - before;
         if forwarded > 0 {
-            flight.add_forwarded(forwarded);
+            flight.add_forwarded(forwarded, self.last_delay_ns);
         }
         Ok(any)
     }
@@ -316,7 +319,8 @@ impl<'a> Receiver<'a> {
         }
         match times {
             Some((due, departed)) => {
-                counts.delay.record(back.saturating_sub(due));
+                self.last_delay_ns = back.saturating_sub(due);
+                counts.delay.record(self.last_delay_ns);
                 counts.slices.record(due, back.cast_signed() - due.cast_signed());
                 counts.service_delay.record(back.saturating_sub(departed));
             }

@@ -8,8 +8,8 @@ use std::time::Duration;
 ///
 /// One thread takes packets from the socket into a queue, from which the workers serve them one at a
 /// time. With a queue of 0 the workers read from the socket themselves, a packet when the one before is
-/// served, and what waits does so in the socket's buffer: as most simple services do. Without a service time nothing can wait there: the receiving thread answers by itself, in
-/// batches. A reply is its request, never more, and a trial's packet is marked as answered; count queries are
+/// served, and what waits does so in the socket's buffer: as most simple services do. Without a service time nothing can
+/// wait there: the receiving thread answers by itself, in batches. A reply is its request, never more, and a trial's packet is marked as answered; count queries are
 /// answered, and nothing is sent to port 0, to itself, to broadcast or multicast addresses. Unless it shall answer
 /// all, nothing is sent to ports of services (below 1024) or to the number of its own port; no answer of a reflector
 /// is answered, nor what comes again and again; and what is no packet of a trial, 32 times for each source until that
@@ -18,7 +18,8 @@ use std::time::Duration;
 pub struct Responder {
     /// Where to listen; port 0 lets the system choose.
     pub listen: SocketAddr,
-    /// How long a worker is busy with each packet.
+    /// How long a worker is busy with each packet: while packets wait, one service begins so long after the one before,
+    /// with all that a packet costs.
     pub service_time: Duration,
     /// Sleep for the service time instead of keeping a CPU busy.
     pub sleep: bool,
@@ -77,4 +78,6 @@ pub struct ResponderCounts {
     pub dropped_socket: Option<u64>,
     /// Count queries answered.
     pub queries: u64,
+    /// For how long workers with packets to serve had no CPU, beyond what they made up; of all workers together.
+    pub stood_still: Duration,
 }

@@ -3,6 +3,7 @@
 use super::manners::{Manners, is_one};
 use super::settings::{Responder, ResponderCounts};
 use super::tally::Tally;
+use super::turns::{StoodStill, Turns};
 use crate::error::nothing_as_none;
 use crate::means::ReceiveMeans;
 use crate::sys::{BATCH, ReceiveBatch, monotonic_ns, receive_drops, run_on, sharpen_sleep, wait_readable};
@@ -26,6 +27,7 @@ pub(crate) struct Workers {
     queue: Mutex<Queue>,
     filled: Condvar,
     closed: AtomicBool,
+    stood_still: StoodStill,
     /// Read and served, by the machine's monotonic clock.
     times: Mutex<Vec<[u64; 2]>>,
 }
@@ -68,6 +70,7 @@ struct Request {
     source: SocketAddr,
     bytes: Vec<u8>,
     origin: Origin,
+    came_ns: u64,
 }
 
 /// Which trial a packet is of, and whether it is to be answered.
@@ -111,6 +114,7 @@ impl Workers {
             queue: Mutex::default(),
             filled: Condvar::new(),
             closed: AtomicBool::new(false),
+            stood_still: StoodStill::default(),
             times: Mutex::new(Vec::with_capacity(config.keep_times)),
         }
     }
@@ -143,6 +147,7 @@ impl Workers {
             waiting: received.saturating_sub(answered + unanswered + dropped_queue + refused),
             dropped_socket: receive_drops(&self.sockets[0]).map(u64::from),
             queries: of(&counters.queries),
+            stood_still: Duration::from_nanos(self.stood_still.ns()),
         }
     }
 
@@ -312,7 +317,7 @@ impl Workers {
 
     /// With one: what finds no place is dropped.
     fn enqueue(&self, batch: &ReceiveBatch, requests: &[Taken]) {
-        let mut dropped = 0;
+        let (mut dropped, came_ns) = (0, monotonic_ns());
         let mut queue = lock(&self.queue);
         for &Taken { at, source, origin } in requests {
             if queue.waiting.len() >= self.config.queue {
@@ -325,7 +330,7 @@ impl Workers {
             let mut bytes = queue.spare.pop().unwrap_or_default();
             bytes.clear();
             bytes.extend_from_slice(batch.packet(at));
-            queue.waiting.push_back(Request { source, bytes, origin });
+            queue.waiting.push_back(Request { source, bytes, origin, came_ns });
             self.filled.notify_one();
         }
         add(&self.counters.dropped_queue, dropped);
@@ -334,10 +339,12 @@ impl Workers {
     /// A worker.
     pub(crate) fn serve_all(&self) {
         sharpen_sleep();
+        let mut turns = self.turns();
         let mut served = None;
         while let Some(request) = self.next_request(served.take()) {
-            let Request { source, mut bytes, origin } = request;
-            self.serve(&mut bytes, source, origin);
+            let Request { source, mut bytes, origin, came_ns } = request;
+            turns.take(came_ns, &self.stood_still);
+            self.answer(&mut bytes, source, origin);
             served = Some(bytes);
         }
     }
@@ -346,11 +353,15 @@ impl Workers {
     /// waits in the socket's buffer.
     pub(crate) fn serve_from_socket(&self) {
         sharpen_sleep();
+        let mut turns = self.turns();
+        // When it last had to wait: what is there without a wait came while it served.
+        let mut waited_ns = 0;
         let mut bytes = vec![0; LONGEST];
         while !self.closed.load(Ordering::Relaxed) {
             // An error here is about a reply that was not wanted, and ends nothing.
             let Ok((length, source)) = self.sockets[0].recv_from(&mut bytes) else {
                 let _ = wait_readable(&self.sockets, LOOK_EVERY);
+                waited_ns = monotonic_ns();
                 continue;
             };
             let sorted = self.sort(
@@ -368,7 +379,8 @@ impl Workers {
                     let read_ns = monotonic_ns();
                     REQUEST.cross();
                     add(&self.counters.received, 1);
-                    self.serve(&mut bytes[..length], source, origin);
+                    turns.take(waited_ns, &self.stood_still);
+                    self.answer(&mut bytes[..length], source, origin);
                     self.keep_times(read_ns);
                 }
             }
@@ -391,17 +403,13 @@ impl Workers {
         lock(&self.times).clone()
     }
 
-    /// Takes the service time, then answers.
-    fn serve(&self, bytes: &mut [u8], source: SocketAddr, origin: Origin) {
+    fn turns(&self) -> Turns {
+        Turns::new(self.config.service_time, self.config.sleep)
+    }
+
+    /// Once it is served.
+    fn answer(&self, bytes: &mut [u8], source: SocketAddr, origin: Origin) {
         mark_answered(bytes);
-        if self.config.sleep {
-            std::thread::sleep(self.config.service_time);
-        } else {
-            let until = Instant::now() + self.config.service_time;
-            while Instant::now() < until {
-                std::hint::spin_loop();
-            }
-        }
         let outcome = match origin.reply_wanted {
             false => &self.counters.unanswered,
             true if self.sockets[0].send_to(bytes, source).is_ok() => &self.counters.answered,

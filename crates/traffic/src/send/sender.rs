@@ -20,6 +20,20 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
+/// System calls of a sender that moved packets. What is refused is told with the next call at a socket.
+#[derive(Clone, Copy, Default)]
+struct Calls {
+    taken: u64,
+    refused: u64,
+}
+
+impl Calls {
+    /// Whether nobody is there, and not one who refuses a few packets: a rule of a firewall refuses one in nine.
+    fn are_all_refused(self) -> bool {
+        self.refused >= 3 && self.refused * 2 >= self.taken
+    }
+}
+
 /// What every sender of a trial is to do.
 #[derive(Clone, Copy)]
 pub(crate) struct Task<'a> {
@@ -66,7 +80,7 @@ impl Sender<'_> {
         let mut rank = self.task.placement.settle_sender(self.number);
         let slices = self.task.cut.slices();
         let mut sent = Sent::with_slices(slices);
-        let mut refused = RefusedBy::new();
+        let (mut refused, mut calls) = (RefusedBy::new(), Calls::default());
         // A trial that ended in an error may have left packets behind.
         self.lanes.iter_mut().for_each(Lane::clear);
         while !flight.until_start().is_zero() && !flight.is_halted() {
@@ -94,7 +108,7 @@ impl Sender<'_> {
             gathered_ns = now;
             index = self.gather(index, now, slice_end, &mut schedule, flight);
             flight.publish(self.number, index);
-            now = match self.flush(now, &mut sent, &mut refused, flight) {
+            now = match self.flush(now, &mut sent, &mut refused, &mut calls, flight) {
                 Ok(now) => now,
                 Err(error) => {
                     sent.error = Some(error);
@@ -206,6 +220,7 @@ impl Sender<'_> {
         mut now: u64,
         sent: &mut Sent,
         refused: &mut RefusedBy,
+        calls: &mut Calls,
         flight: &TrialState<'_>,
     ) -> io::Result<u64> {
         for (lane, exit) in self.lanes.iter_mut().zip(&mut self.exits) {
@@ -220,6 +235,7 @@ impl Sender<'_> {
                 self.task.pauses.step(now, after);
                 match outcome {
                     Ok(count) => {
+                        calls.taken += 1;
                         let call = Call { began_ns: now, ended_ns: after, first, count };
                         note_departures(
                             lane,
@@ -243,12 +259,17 @@ impl Sender<'_> {
                     }
                     Err(Refused { error, packets }) => {
                         let was_there = !self.task.reply_wanted || flight.forwarded() > 0;
+                        calls.refused += 1;
+                        let is_each = calls.are_all_refused();
                         match ends_trial(&error) {
-                            true if !was_there || error.raw_os_error() == Some(libc::EMSGSIZE) => {
-                                return Err(error);
-                            }
+                            true if error.raw_os_error() == Some(libc::EMSGSIZE) => return Err(error),
+                            true if !was_there && is_each => return Err(error),
                             true => sent.unreachable(&error, after, packets as u64),
-                            false if sent.offered == 0 && error.kind() == io::ErrorKind::PermissionDenied => {
+                            false
+                                if sent.offered == 0
+                                    && is_each
+                                    && error.kind() == io::ErrorKind::PermissionDenied =>
+                            {
                                 return Err(error);
                             }
                             false => {}

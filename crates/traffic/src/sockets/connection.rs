@@ -1,5 +1,6 @@
 //! Sockets that trial traffic leaves by, each held on this machine.
 
+use super::flows::Flows;
 use super::leash::Leash;
 use crate::error::{NoLeash, UdpError};
 use socket2::{Domain, SockRef, Socket, Type};
@@ -41,6 +42,13 @@ impl Sources {
     }
 }
 
+impl Sources {
+    /// What so many streams send from here to one of the addresses of `targets`, and to all its ports.
+    pub(crate) fn flows(&self, target: SocketAddr, streams: usize, targets: &Targets) -> Flows {
+        Flows::from(target).to_ports(targets.ports).from_any(&self.addresses, self.first_port, streams)
+    }
+}
+
 impl Targets {
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
@@ -60,7 +68,7 @@ impl Targets {
 
 /// A socket of this machine from which packets go to `target` alone, and that hears of it alone.
 pub(crate) fn connect(target: SocketAddr, payload: u32) -> Result<UdpSocket, UdpError> {
-    connect_from(Sources::default().of_stream(0, target), Leash::towards(target.ip()), target, payload)
+    connect_from(Sources::default().of_stream(0, target), Leash::towards(target), target, payload)
 }
 
 /// A socket that hears what comes to another's address and port from anywhere but that one's target. Nothing is sent by it:

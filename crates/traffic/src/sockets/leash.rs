@@ -4,6 +4,7 @@
 //! elsewhere, each packet otherwise. So a socket is bound to the interface behind which the address was seen, and its
 //! packets may not be passed on by any router: what is led astray on this machine finds no way to leave it.
 
+use super::flows::Flows;
 use super::whereabouts::{Way, unencapsulated};
 use crate::error::{Detour, NoLeash};
 use crate::kernel::links::{Flow, Route};
@@ -37,12 +38,14 @@ pub struct Leash {
 const LOOPBACK: NonZeroU32 = NonZeroU32::new(1).expect("one is not zero");
 
 impl Leash {
-    /// How a socket is held that sends to an address; nothing is sent to find out.
+    /// How a socket is held that sends these packets, as to an address and port; nothing is sent to find out.
     ///
     /// # Errors
     /// If packets to it cannot be kept on this machine.
-    pub fn towards(address: IpAddr) -> Result<Self, NoLeash> {
-        let Way { interface, gateway, passed, .. } = Way::to(address)?;
+    pub fn towards(packets: impl Into<Flows>) -> Result<Self, NoLeash> {
+        let packets = packets.into();
+        let address = packets.address;
+        let Way { interface, gateway, passed, .. } = Way::to(&packets)?;
         let passed = passed.map(|passed| Arc::new(Mutex::new(passed)));
         if let Some(interface) = interface.and_then(NonZeroU32::new) {
             return Ok(Self { interface, from: None, gateway, passed, is_asked_by_service: Arc::default() });
@@ -186,7 +189,7 @@ mod tests {
         // Nobody else on this machine connects there.
         let [named, other] = [7, 8].map(|last| Ipv4Addr::new(127, 77, 213, last));
         let hold = || {
-            let leash = Leash::towards(named.into()).unwrap();
+            let leash = Leash::towards(IpAddr::from(named)).unwrap();
             let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
             leash.hold(&socket, (named, 7007).into()).map(|()| socket)
         };

@@ -1,14 +1,17 @@
 //! Is the target on this machine? Without consent, traffic never leaves it.
 
+use super::flows::Flows;
 use crate::error::{Detour, NoLeash};
+use crate::kernel::firewall::Seat;
 use crate::kernel::links::{Flow, Route};
 use crate::kernel::seen::seen;
 use crate::kernel::segment;
 use crate::kernel::segment::{Gap, Passed};
 use crate::kernel::transforms::transforming;
 use crate::kernel::view::{View, process_in, tables_that_show};
+use crate::kernel::visit::{By, Tuple};
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 /// Where packets to an address end.
@@ -27,9 +30,9 @@ pub enum Whereabouts {
 }
 
 impl Whereabouts {
-    /// Where packets to `address` end. What this user may not look at counts as elsewhere.
-    pub fn of(address: IpAddr) -> Self {
-        Way::to(address).map_or(Self::Elsewhere, |way| way.end)
+    /// Where packets end. What this user may not look at counts as elsewhere.
+    pub fn of(packets: impl Into<Flows>) -> Self {
+        Way::to(&packets.into()).map_or(Self::Elsewhere, |way| way.end)
     }
 
     /// Whether packets stay on this machine.
@@ -55,13 +58,17 @@ const LOOPBACK: u32 = 1;
 impl Way {
     /// # Errors
     /// If it may lead off this machine.
-    pub(crate) fn to(address: IpAddr) -> Result<Self, NoLeash> {
-        let address = address.to_canonical();
+    pub(crate) fn to(packets: &Flows) -> Result<Self, NoLeash> {
+        let address = packets.address.to_canonical();
         let elsewhere = || NoLeash::Elsewhere(address);
-        let mut here = here_without_such_rules(address)?;
+        let unknown = |why: io::Error| NoLeash::NotLooked { address, why: why.to_string() };
+        let mut here = seen(View::here()).map_err(unknown)?;
         let route = here.as_mut().and_then(|here| here.route(address));
         let is_own =
             address.is_loopback() || address.is_unspecified() || route.is_some_and(|route| route.local);
+        if let Some(here) = &mut here {
+            unled(here, packets, route, is_own)?;
+        }
         untransformed(address, is_own)?;
         unencapsulated(address, route)?;
         if address.is_loopback() || address.is_unspecified() {
@@ -87,7 +94,10 @@ impl Way {
             gateway,
             passed,
         };
-        match segment::holder(here, interface, address, gateway) {
+        let tuples = packets.tuples(bound.source, &[address]);
+        let source = tuples[0].source.filter(|_| tuples.len() == 1);
+        let packet = Tuple { source, ..tuples[0].clone() };
+        match segment::holder(here, interface, &packet, gateway) {
             Ok(passed) => {
                 let namespace = passed.views[passed.holder.0].id;
                 Ok(other(process_in(namespace), Some(passed)))
@@ -145,13 +155,29 @@ fn untransformed(address: IpAddr, is_own: bool) -> Result<(), NoLeash> {
     }
 }
 
-/// This namespace, if it may be seen.
-fn here_without_such_rules(address: IpAddr) -> Result<Option<View>, NoLeash> {
-    let unknown = |why: io::Error| NoLeash::NotLooked { address, why: why.to_string() };
-    let mut here = seen(View::here()).map_err(unknown)?;
-    match here.as_mut().map_or(Ok(None), View::leads_away).map_err(unknown)? {
-        Some(rule) => Err(NoLeash::LedAway { address, rule }),
-        None => Ok(here),
+/// No rule of this namespace that the packets, or replies to them, may meet leads them away.
+fn unled(here: &mut View, packets: &Flows, route: Option<Route>, is_own: bool) -> Result<(), NoLeash> {
+    let address = packets.address.to_canonical();
+    let through = match route.and_then(|route| route.through) {
+        _ if is_own => here.by(LOOPBACK),
+        Some(index) => here.by(index),
+        None => By::ANY,
+    };
+    let seat = if is_own { Seat::Both(&through) } else { Seat::Near(&through) };
+    let tuples = match address {
+        IpAddr::V4(_) if is_own => {
+            // What goes to an own address comes from loopback's, and goes there where the service is bound to all.
+            let loopback = IpAddr::from(Ipv4Addr::LOCALHOST);
+            let preferred = if address.is_loopback() { route.and_then(|route| route.source) } else { None };
+            packets.tuples(preferred.or(Some(loopback)), &[address, loopback])
+        }
+        _ => packets.tuples(route.and_then(|route| route.source), &[address]),
+    };
+    let through: Vec<_> = tuples.iter().flat_map(|packet| seat.through(packet)).collect();
+    match here.leads_away(&through) {
+        Ok(None) => Ok(()),
+        Ok(Some(rule)) => Err(NoLeash::LedAway { address, rule }),
+        Err(why) => Err(NoLeash::NotLooked { address, why: why.to_string() }),
     }
 }
 
@@ -162,11 +188,11 @@ mod tests {
     #[test]
     fn loopback_is_here_and_the_world_is_not() {
         for here in ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "0.0.0.0"] {
-            assert_eq!(Whereabouts::of(here.parse().unwrap()), Whereabouts::Here, "{here}");
+            assert_eq!(Whereabouts::of(here.parse::<IpAddr>().unwrap()), Whereabouts::Here, "{here}");
         }
         // Documentation, benchmarking and multicast addresses: nobody's.
         for elsewhere in ["192.0.2.1", "198.18.0.1", "2001:db8::1", "239.1.2.3", "255.255.255.255"] {
-            assert!(!Whereabouts::of(elsewhere.parse().unwrap()).is_this_machine(), "{elsewhere}");
+            assert!(!Whereabouts::of(elsewhere.parse::<IpAddr>().unwrap()).is_this_machine(), "{elsewhere}");
         }
     }
 }

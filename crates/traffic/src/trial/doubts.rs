@@ -1,8 +1,10 @@
 //! Doubts about a trial: what was ours, what the network reported, what the clocks did.
 
 use crate::kernel::view::View;
+use crate::kernel::visit::Visit;
 use crate::receive::received::Received;
 use crate::send::sent::Sent;
+use crate::sockets::flows::Flows;
 use dropline_stats::Histogram;
 use dropline_trial::{ArrivalFidelity, Caveat, Disturbance, Fidelity, Packet, Throttled, Trial, TrialInput};
 use std::collections::BTreeMap;
@@ -24,6 +26,11 @@ pub(crate) fn doubt(
         let (intended, offered) = (sent.intended, sent.offered);
         let error = refused_most(&sent.refused, missing, gone.map(|gone| gone.error.as_str()));
         let interface = error.as_ref().and_then(|_| View::here().ok()?.interface_towards(target));
+        // A rule in front of an interface refuses a packet with the same word as a full queue.
+        let error = error.map(|error| match barred_by(target).filter(|_| error == "ENOBUFS") {
+            Some(rule) => format!("{error} ({rule})"),
+            None => error,
+        });
         trial.caveats.push(Caveat::GeneratorLimited { intended, offered, error, interface });
     }
     trial.caveats.extend(arrivals_not_kept(trial.input, &sent.lateness, kept));
@@ -82,6 +89,16 @@ pub(crate) fn ip_bytes(payload: u32, target: IpAddr) -> u32 {
 
 /// What the system says of packets to a link that is down.
 const OF_A_LINK: [&str; 4] = ["ENOBUFS", "ENETDOWN", "ENETUNREACH", "EHOSTUNREACH"];
+
+/// The chain of a rule in front of the interface towards a target that may drop what goes there.
+fn barred_by(target: IpAddr) -> Option<String> {
+    let mut here = View::here().ok()?;
+    let route = here.route(target)?;
+    let by = here.by(route.through?);
+    let packets = Flows::from(target).tuples(route.source, &[target]);
+    let firewall = here.firewall().ok()?;
+    packets.into_iter().find_map(|packet| firewall.bars(&(packet, Visit::leaving(&by, true))))
+}
 
 /// The error with which the system refused half of the missing packets or more, beside the one that says that the target
 /// was gone.

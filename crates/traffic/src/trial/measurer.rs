@@ -1,5 +1,6 @@
 //! Trials on a UDP target.
 
+use super::appearing::while_looking;
 use super::clients::Clients;
 use super::doubts::{blame_a_link_that_was_down, doubt, too_long};
 use super::exchange::{Exchange, Exchanged};
@@ -101,9 +102,8 @@ impl UdpMeasurer {
             several_targets,
             longest: setup.profile.drain.longest,
         };
-        let addresses = exchange.streams.targets().iter().map(|target| target.ip().to_canonical()).collect();
         Ok(Self {
-            beside: Beside::of(&addresses),
+            beside: Beside::of(&setup.packets()),
             left_by: None,
             numbering: Numbering::from(first_trial, setup.profile.seed),
             exchange,
@@ -199,8 +199,10 @@ impl Measurer for UdpMeasurer {
             let why = NoLeash::LeftElsewhere { address: target.ip(), interface };
             return Err(UdpError::NoLeash { target, why });
         }
-        self.exchange.streams.still_stay().map_err(|why| UdpError::NoLeash { target, why })?;
-        let mut trial = self.perform_once_there(input, whose).map_err(|why| match why {
+        let packets = self.setup.packets();
+        self.exchange.streams.still_stay(&packets).map_err(|why| UdpError::NoLeash { target, why })?;
+        let (trial, came) = while_looking(&packets, || self.perform_once_there(input, whose));
+        let mut trial = trial.map_err(|why| match why {
             UdpError::TooLong { target, payload, .. } => {
                 let link = self.beside.carries_least(target.ip().to_canonical());
                 UdpError::TooLong { target, payload, link }
@@ -209,9 +211,8 @@ impl Measurer for UdpMeasurer {
         })?;
         self.was_reached = true;
         // Where nothing is left to look with now, no rule was seen.
-        if let Err(why) = self.exchange.streams.still_stay()
-            && let Some(rule) = why.leads()
-        {
+        let leads = || self.exchange.streams.still_stay(&packets).err()?.leads();
+        if let Some(rule) = came.or_else(leads) {
             trial.caveats.push(Caveat::RuleAppeared { rule });
         }
         Ok(Trial { elapsed: begun.elapsed(), ..trial })

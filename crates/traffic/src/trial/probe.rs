@@ -6,11 +6,13 @@ use crate::losses::counting::Counting;
 use crate::packet::attribution::{Whose, salt};
 use crate::packet::frame::Head;
 use crate::sockets::connection::{connect, listening_beside};
+use crate::sockets::flows::Flows;
 use crate::sockets::whereabouts::Way;
-use crate::sys::{Exit, ReceiveBatch, SendBatch, report_refusals, wait_readable};
+use crate::sys::{Exit, ReceiveBatch, Refused, SendBatch, report_refusals, wait_readable};
 use crate::target::{Reply, UdpTarget};
 use dropline_payload::{Message, Tags, Verdict};
 use dropline_trial::TrafficProfile;
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -49,25 +51,39 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
     let mut hearing = Hearing { socket, replies, whose, stop, others: 0 };
     let mut sent = Vec::new();
     let mut round_trips = Vec::new();
+    let mut refused = None;
     let begun = Instant::now();
     let patience = PATIENCE.max(profile.drain.longest);
     for index in 0..PROBES {
-        let meaning = |error| with_link(UdpError::of_socket(error, target.address, index + 1, payload));
+        let meaning =
+            |error: io::Error| with_link(UdpError::of_socket(error, target.address, index + 1, payload));
         let packet = Message::Packet { tag: whose.tag(), index, reply_wanted: true };
         batch.clear();
         batch.push(packet.header(), None);
         sent.push(Instant::now());
-        batch.send(&Exit::Each(&hearing.socket), 0).map_err(|refused| meaning(refused.error))?;
+        if let Err(Refused { error, .. }) = batch.send(&Exit::Each(&hearing.socket), 0) {
+            // What the network said of an earlier one is said of this, too.
+            refused = Some(forgiven(error).map_err(&meaning)?);
+            continue;
+        }
         // The last one is waited for as long as any: an answer may take as long as a drain.
         let last = index + 1 == PROBES && round_trips.is_empty();
         let until = if last { begun + patience } else { Instant::now() + ANSWER_WITHIN };
-        let answer = hearing.reply(index, until, meaning)?;
-        round_trips
-            .extend(answer.map(|(answered, reply)| reply.duration_since(sent[answered]).as_nanos() as u64));
+        match hearing.reply(index, until) {
+            Ok(answer) => round_trips.extend(
+                answer.map(|(answered, reply)| reply.duration_since(sent[answered]).as_nanos() as u64),
+            ),
+            Err(Unheard::Stopped) => return Err(UdpError::Interrupted),
+            Err(Unheard::Refused(error)) => refused = Some(forgiven(error).map_err(&meaning)?),
+        }
     }
     round_trips.sort_unstable();
     match round_trips.get(round_trips.len() / 2) {
         Some(&median) => Ok(Probe { round_trip_ns: Some(median) }),
+        None if refused.is_some() => {
+            let (error, sent) = (refused.expect("is some"), sent.len() as u64);
+            Err(with_link(UdpError::of_socket(error, target.address, sent, payload)))
+        }
         None => {
             let (target, sent, others) = (target.address, sent.len() as u64, hearing.others);
             let waited = begun.elapsed();
@@ -99,7 +115,7 @@ fn with_link(why: UdpError) -> UdpError {
 /// What of the way to a target carries less in one piece than packets with so much payload have, and how many bytes.
 fn carries_less(target: SocketAddr, payload: u32) -> Option<(String, u32)> {
     let address = target.ip().to_canonical();
-    let least = Way::to(address).ok()?.passed?.carries_least(address);
+    let least = Way::to(&Flows::from(target)).ok()?.passed?.carries_least(address);
     least.filter(|(_, mtu)| ip_bytes(payload, address) > *mtu)
 }
 
@@ -140,6 +156,26 @@ fn answers_beside(target: SocketAddr, whose: Whose, payload: u32) -> Option<Besi
     }
 }
 
+/// What refuses one packet may let the next one pass, as a rule of a firewall for one in nine does: it is an error where
+/// none is answered.
+fn forgiven(error: io::Error) -> Result<io::Error, io::Error> {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused
+        | io::ErrorKind::PermissionDenied
+        | io::ErrorKind::HostUnreachable
+        | io::ErrorKind::NetworkUnreachable => Ok(error),
+        _ => Err(error),
+    }
+}
+
+/// Why no reply was heard.
+enum Unheard {
+    /// The user wants to stop.
+    Stopped,
+    /// The system, or the network, said why.
+    Refused(io::Error),
+}
+
 /// What comes back.
 struct Hearing<'a> {
     socket: UdpSocket,
@@ -152,15 +188,10 @@ struct Hearing<'a> {
 
 impl Hearing<'_> {
     /// Which probe up to `latest` was answered next, and when; `None` if none was `until` then.
-    fn reply(
-        &mut self,
-        latest: u64,
-        until: Instant,
-        meaning: impl Fn(std::io::Error) -> UdpError,
-    ) -> Result<Option<(usize, Instant)>, UdpError> {
+    fn reply(&mut self, latest: u64, until: Instant) -> Result<Option<(usize, Instant)>, Unheard> {
         loop {
             if self.stop.load(Ordering::Relaxed) {
-                return Err(UdpError::Interrupted);
+                return Err(Unheard::Stopped);
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -168,11 +199,12 @@ impl Hearing<'_> {
             }
             // Looks up from waiting often enough to see that the user wants to stop.
             let left = left.min(Duration::from_millis(50));
-            if !wait_readable(std::slice::from_ref(&self.socket), left).map_err(&meaning)? {
+            if !wait_readable(std::slice::from_ref(&self.socket), left).map_err(Unheard::Refused)? {
                 continue;
             }
             let now = Instant::now();
-            let count = nothing_as_none(self.replies.receive(&self.socket)).map_err(&meaning)?.unwrap_or(0);
+            let count =
+                nothing_as_none(self.replies.receive(&self.socket)).map_err(Unheard::Refused)?.unwrap_or(0);
             for at in 0..count {
                 match self.whose.judge(self.replies.packet(at)) {
                     Verdict::Ours { index } if index <= latest => return Ok(Some((index as usize, now))),

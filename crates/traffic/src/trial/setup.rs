@@ -3,9 +3,12 @@
 use super::options::MeasurerOptions;
 use crate::error::UdpError;
 use crate::progress::Progress;
+use crate::sockets::flows::Flows;
 use crate::target::{Reply, UdpTarget};
 use dropline_trial::TrafficProfile;
+use std::collections::BTreeSet;
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -37,6 +40,17 @@ impl Setup {
             return Err(UdpError::Threads { threads: senders.max(receivers), streams });
         }
         Ok((senders, receivers))
+    }
+
+    /// What is sent, to each address.
+    pub(crate) fn packets(&self) -> Vec<Flows> {
+        let MeasurerOptions { sources, targets, .. } = &self.options;
+        let further = targets.addresses.iter().copied();
+        let all: BTreeSet<IpAddr> = further.chain([self.target.address.ip()]).collect();
+        let (port, streams) = (self.target.address.port(), self.profile.streams.len());
+        all.into_iter()
+            .map(|address| sources.flows(SocketAddr::new(address, port), streams, targets))
+            .collect()
     }
 
     /// What an error of a socket means, after so many packets left.

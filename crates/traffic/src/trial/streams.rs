@@ -6,6 +6,7 @@ use crate::packet::frame::{Head, Link};
 use crate::send::lane::Lane;
 use crate::send::leaving::{Asked, Leaving};
 use crate::sockets::connection::{Sources, Targets, connect_from};
+use crate::sockets::flows::Flows;
 use crate::sockets::leash::Leash;
 use crate::sys::{
     Exit, FrameSocket, keep_trains, link_to, neighbour, report_refusals, set_receive_buffer, stamp_packets,
@@ -66,7 +67,9 @@ impl StreamSockets {
         let mut leashes = BTreeMap::new();
         for stream in 0..wanted.streams {
             let target = streams.targets[stream];
-            let leash = leashes.entry(target).or_insert_with(|| Leash::towards(target.ip()));
+            let leash = leashes.entry(target).or_insert_with(|| {
+                Leash::towards(wanted.sources.flows(target, wanted.streams, &Targets::default()))
+            });
             let source = wanted.sources.of_stream(stream, target);
             let socket = connect_from(source, leash.clone(), target, wanted.payload)?;
             report_refusals(&socket).map_err(UdpError::system("asking to be told of refused packets"))?;
@@ -84,11 +87,11 @@ impl StreamSockets {
         Ok(streams)
     }
 
-    /// Whether packets still stay on this machine, as when their sockets were opened.
+    /// Whether these packets still stay on this machine, as when their sockets were opened.
     ///
     /// # Errors
     /// If anything came since that may lead them, or replies, elsewhere.
-    pub(crate) fn still_stay(&self) -> Result<(), NoLeash> {
+    pub(crate) fn still_stay(&self, packets: &[Flows]) -> Result<(), NoLeash> {
         /// Sockets that are asked for again at most: each was when it was opened.
         const MOST: usize = 256;
         let mut leashes = BTreeMap::new();
@@ -96,7 +99,10 @@ impl StreamSockets {
         for (target, socket) in self.targets.iter().zip(&self.sockets).step_by(apart) {
             let leash = match leashes.entry(target.ip()) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => new.insert(Leash::towards(target.ip())?),
+                Entry::Vacant(new) => {
+                    let known = packets.iter().find(|flows| flows.address == target.ip());
+                    new.insert(Leash::towards(known.cloned().unwrap_or_else(|| target.ip().into()))?)
+                }
             };
             leash.still_holds(socket)?;
         }

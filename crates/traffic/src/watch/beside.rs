@@ -9,6 +9,7 @@ use super::tap::Tapped;
 use crate::error::nothing_as_none;
 use crate::kernel::segment::Passed;
 use crate::kernel::view::View;
+use crate::sockets::flows::Flows;
 use crate::sockets::whereabouts::Way;
 use crate::sys::{ReceiveBatch, open_tap_of_trial, tap_trial, wait_readable};
 use dropline_payload::Tag;
@@ -98,10 +99,10 @@ impl Default for Beside {
 }
 
 impl Beside {
-    /// What is beside the ways to these addresses. What this user may not see or tap is left out.
-    pub(crate) fn of(addresses: &BTreeSet<IpAddr>) -> Self {
+    /// What is beside the ways of these packets. What this user may not see or tap is left out.
+    pub(crate) fn of(packets: &[Flows]) -> Self {
         let mut found = Self::default();
-        for passed in addresses.iter().filter_map(|&address| Way::to(address).ok()?.passed) {
+        for passed in packets.iter().filter_map(|flows| Way::to(flows).ok()?.passed) {
             found.add(passed);
         }
         found.tap_new(Tag(0));

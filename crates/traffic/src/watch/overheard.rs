@@ -8,7 +8,7 @@ use crate::losses::counters::Counters;
 use crate::losses::watch::Watch;
 use dropline_account::{Account, Family, Outcome, Role, Snapshot, TargetSockets, account, truesize};
 use dropline_stats::Spacing;
-use dropline_trial::{PacketTimes, TargetActivity};
+use dropline_trial::{Caveat, PacketTimes, TargetActivity};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -229,6 +229,9 @@ fn so_far(
     let arrived = arrivals.map(|arrivals| arrivals.spacing.count());
     let (outcome, read_in_namespace) =
         outcome(grown, arrived, arrivals.map_or(0, |arrivals| arrivals.in_trains));
+    let mut account = account(&outcome, grown, |_| None);
+    // Whoever sent to the port is heard: all of it is what is accounted for.
+    account.caveats.retain(|caveat| !matches!(caveat, Caveat::OthersCame { .. }));
     Overheard {
         duration,
         packets: None,
@@ -239,7 +242,7 @@ fn so_far(
         ended: None,
         dropped: grown.target.map_or(0, |sockets| sockets.drops),
         read_in_namespace,
-        account: account(&outcome, grown, |_| None),
+        account,
         missed: arrivals.map_or(0, |arrivals| arrivals.missed),
         // Who sends is not known, and not to be told from others.
         watched: TargetActivity { packets: outcome.forwarded, others_ns: None, ..watched },
@@ -397,7 +400,7 @@ mod tests {
 
     #[test]
     fn what_programs_read_of_others_hides_a_loss_and_invents_none() {
-        use dropline_account::{Space, Stack};
+        use dropline_account::{Bars, Space, Stack};
         let grown = |udp_read, drops, waiting_bytes| Snapshot {
             spaces: vec![Space {
                 id: 1,
@@ -406,6 +409,9 @@ mod tests {
                 devices: None,
                 hooked: None,
                 ruled: None,
+                drops_arriving: Bars::Unseen,
+                drops_leaving: Bars::Unseen,
+                source_is_own: false,
                 neighbour_found: None,
             }],
             target: Some(TargetSockets { identity: 1, drops, waiting_bytes }),

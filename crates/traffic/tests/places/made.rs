@@ -121,6 +121,46 @@ fn a_source_that_is_not_reached_the_same_way_is_filtered() {
 }
 
 #[test]
+fn a_source_that_is_an_own_address_of_the_target_is_a_martian_and_not_a_firewalls() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let target = bound(&lab.target, Ipv4Addr::UNSPECIFIED, PORT);
+    let mut scene = Scene::of_pair(&lab);
+    lab.target.ip(&["addr", "add", &format!("{}/32", lab.client_address), "dev", "lo"]).unwrap();
+    assert_all_at(&scene.account(Some(&target), |scene| scene.send(300)), "martian", 300);
+}
+
+#[test]
+fn what_rules_take_of_others_or_at_other_interfaces_is_not_taken_for_the_trials() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let Some(other) = built(Namespace::new("other")) else { return };
+    connect(
+        End { namespace: &lab.target, device: "beside", address: Some("10.9.7.1/24") },
+        End { namespace: &other, device: Pair::NEAR, address: Some("10.9.7.2/24") },
+    )
+    .unwrap();
+    let target = bound(&lab.target, lab.target_address, PORT);
+    let stranger = bound(&other, Ipv4Addr::new(10, 9, 7, 2), 0);
+    let to = Ipv4Addr::new(10, 9, 7, 1);
+    for rules in [
+        "table inet dropline { chain in { type filter hook input priority 0; udp dport 19 drop; }; }".to_owned(),
+        format!("table ip dropline {{ chain in {{ type filter hook input priority 0; ip daddr {to} drop; }}; }}"),
+        "table netdev dropline { chain in { type filter hook ingress device beside priority 0; udp dport 19 drop; }; }".into(),
+    ] {
+        lab.target.nft(&rules).unwrap();
+        let account = Scene::of_pair(&lab).account(Some(&target), |scene| {
+            for _ in 0..100 {
+                stranger.send_to(&[0; PAYLOAD], (to, 19)).unwrap();
+            }
+            // So many were lost, and nothing here counted them.
+            let outcome = scene.send(100);
+            Outcome { offered: outcome.offered + 100, ..outcome }
+        });
+        assert_eq!(at(&account), [("unexplained", 100)], "{rules}: {account:?}");
+        lab.target.nft("flush ruleset").unwrap();
+    }
+}
+
+#[test]
 fn another_hosts_hardware_address_is_counted_by_the_interface() {
     let Some(lab) = built(Pair::new()) else { return };
     let target = bound(&lab.target, lab.target_address, PORT);

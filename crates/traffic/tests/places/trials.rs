@@ -65,26 +65,50 @@ fn a_queue_that_refuses_our_sends_loses_nothing_and_one_that_keeps_silent_is_whe
     }
 }
 
+/// The portable way cannot ask the kernel for the errors.
+#[test]
+#[cfg(not(feature = "portable"))]
+fn what_a_rule_in_front_of_our_interface_refuses_is_not_told_as_a_full_queue() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let _responder = responder(&lab.target, lab.target_address, Responder::default());
+    let rules = |rule: &str| {
+        format!(
+            "table netdev dropline {{ chain out {{ type filter hook egress device {} priority 0; {rule}; }}; }}",
+            Pair::NEAR
+        )
+    };
+    if let Err(why) = lab.client.nft(&rules(&format!("udp dport {PORT} numgen inc mod 2 0 drop"))) {
+        return eprintln!("skipped: this kernel has no such rule: {why}");
+    }
+    let means = Means { send: SendMeans::Send, ..Means::default() };
+    let options = MeasurerOptions { means, ..MeasurerOptions::default() };
+    let trial = trial_of(&lab.client, echo(lab.target_address), &options, 1_000.0, 200);
+    assert!(trial.refused["ENOBUFS"] >= 90, "{:?}", trial.refused);
+    let limited =
+        trial.caveats.iter().find(|caveat| caveat.code() == "generator_limited").unwrap().to_string();
+    assert!(
+        limited.contains("(chain out of table netdev dropline)") && !limited.contains("full"),
+        "{limited}"
+    );
+    // What waits for the hardware address of its next hop is refused later, when nobody is told.
+    assert!(
+        trial.lost() <= 2 && lost(&trial).iter().all(|(place, _)| *place != "qdisc"),
+        "{:?}",
+        trial.lost_at
+    );
+}
+
 #[test]
 fn packets_that_a_queue_refused_take_no_place_of_those_that_the_target_lost() {
     let Some(lab) = built(Pair::new()) else { return };
+    let ends = Arc::new(AtomicBool::new(false));
     let target = bound(&lab.target, lab.target_address, PORT);
-    // Nine of ten come back.
-    let service = std::thread::spawn(move || {
-        target.set_nonblocking(false).unwrap();
-        target.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
-        let mut bytes = [0; 2048];
-        for number in 1.. {
-            let Ok((length, source)) = target.recv_from(&mut bytes) else { return };
-            if number % 10 != 0 {
-                target.send_to(&bytes[..length], source).unwrap();
-            }
-        }
-    });
+    let service = answer_nine_of_ten(target, Arc::clone(&ends));
     Bottleneck { rate: "1mbit", burst_bytes: 2_000, limit_bytes: 2_000 }.at(&lab.client, Pair::NEAR).unwrap();
     let means = Means { send: SendMeans::Sendmmsg, ..Means::default() };
     let options = MeasurerOptions { means, ..MeasurerOptions::default() };
     let trial = trial_of(&lab.client, echo(lab.target_address), &options, 10_000.0, 2_000);
+    ends.store(true, Ordering::Relaxed);
     service.join().unwrap();
     assert!(trial.lost() > 10, "{:?}", trial.lost_at);
     let at_queue = trial.lost_at.as_ref().unwrap().get("qdisc").copied().unwrap_or(0);

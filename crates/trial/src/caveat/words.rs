@@ -266,6 +266,19 @@ impl fmt::Display for Caveat {
                 "the counters that say where packets were lost count {beyond} more than were lost here: other \
                  programs lose packets on this machine meanwhile, and a place may be theirs"
             ),
+            Self::OthersCame { dropped: 0, came } => write!(
+                f,
+                "programs of the target's network namespace got {} that are not this trial's, at its socket or at others: where \
+                 they came to its socket, this trial had a part of the target only; stop those programs, or measure in a network \
+                 namespace of its own",
+                number_of(*came, "packet")
+            ),
+            Self::OthersCame { dropped, .. } => write!(
+                f,
+                "the target's socket dropped {} that are not this trial's: other programs sent to it meanwhile, another trial \
+                 perhaps, and this trial had a part of the target only; stop them and measure again",
+                number_of(*dropped, "packet")
+            ),
             Self::PlaceInferred { place, packets, because } => {
                 write!(f, "{} put at {place} as what remained: {because}", number_of(*packets, "lost packet"))
             }
@@ -369,6 +382,17 @@ fn goal(loss_ratio: f64) -> String {
 
 /// What refused packets that were to leave, and what to do about it.
 fn refused(error: &str, interface: Option<&str>) -> (String, String) {
+    if let Some(rule) = error.strip_prefix("ENOBUFS (").and_then(|rule| rule.strip_suffix(')')) {
+        let of =
+            interface.map_or_else(|| "an interface on the way".into(), |name| format!("interface {name}"));
+        return (
+            format!(
+                "a rule of a firewall in front of {of} may drop such packets ({rule}), and this machine refused packets there \
+                 (ENOBUFS)"
+            ),
+            "look for that rule (nft list ruleset) before judging the target".into(),
+        );
+    }
     match error {
         "ENOBUFS" => {
             let (of, device) = match interface {
@@ -462,6 +486,9 @@ mod tests {
             "{queue}"
         );
         assert!(said(Some("EPERM"), None).contains("firewall"));
+        let rule = said(Some("ENOBUFS (chain out of table netdev t)"), Some("veA"));
+        assert!(rule.contains("in front of interface veA may drop such packets (chain out of"), "{rule}");
+        assert!(!rule.contains("full"), "{rule}");
         for error in ["ENOBUFS", "EPERM", "EINVAL"] {
             let said = said(Some(error), None);
             assert!(said.contains(error) && said.contains("4 of 10") && !said.contains("CPU"), "{said}");

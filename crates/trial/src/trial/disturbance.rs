@@ -62,7 +62,7 @@ pub enum Exposure {
 }
 
 /// Every place of loss, by its name in a record, each once: a loss at a place that is not here may have either reason.
-pub const EXPOSURES: [(&str, Exposure); 25] = {
+pub const EXPOSURES: [(&str, Exposure); 26] = {
     use Exposure::{EachByItself, ToLumps, ToLumpsAndWaiting};
     [
         ("receive_buffer", ToLumpsAndWaiting),
@@ -73,6 +73,7 @@ pub const EXPOSURES: [(&str, Exposure); 25] = {
         ("qdisc", ToLumps),
         ("netfilter", ToLumps),
         ("ingress", ToLumps),
+        ("martian", EachByItself),
         ("rp_filter", EachByItself),
         ("other_host", EachByItself),
         ("neighbour", ToLumpsAndWaiting),

@@ -198,9 +198,10 @@ fn open(side: &Searched, answer: &AnswerLine) -> Option<OpenLine> {
     })
 }
 
-/// Whether both goals ask about the same loss ratio: ratios are whole billionths.
+/// Whether both goals ask about the same share of packets that are lost, or later than the same bound: ratios are whole
+/// billionths.
 fn is_of(one: &GoalLine, other: &GoalLine) -> bool {
-    (one.loss_ratio - other.loss_ratio).abs() < 0.5e-9
+    (one.loss_ratio - other.loss_ratio).abs() < 0.5e-9 && one.within_s == other.within_s
 }
 
 fn listed(goals: &[GoalLine]) -> String {

@@ -2,7 +2,7 @@
 
 use crate::validity;
 use dropline_archive::{reading, record_file};
-use dropline_distributions::import::{self, Hints};
+use dropline_distributions::import::{self, Hints, Order};
 use dropline_failure::Failure;
 use dropline_record::{CaveatLine, Purpose, Record, TrialLine};
 use dropline_stats::{CountError, Counted, Event, Meaning, Rounding};
@@ -26,8 +26,21 @@ pub struct Pair {
     pub is_one_file: bool,
     /// Somebody waits for what is left of a measurement that was cut off: what is no verdict is not worked out.
     pub is_in_haste: bool,
+    /// Whether events are like those near them.
+    pub neighbours: Neighbours,
     /// Doubts about both together.
     pub doubts: Vec<CaveatLine>,
+}
+
+/// What the order of events says of both sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Neighbours {
+    /// No side has one, or each is in slices.
+    Unknown,
+    /// They are no more alike than others.
+    Independent,
+    /// They are.
+    Alike,
 }
 
 /// Delays in blocks.
@@ -47,8 +60,8 @@ pub struct Side {
     pub is_invalid: bool,
     /// How long was measured.
     pub seconds: Option<f64>,
-    /// Correlation of each event with the one before it, where the file has their order and no slices.
-    pub dependence: Option<f64>,
+    /// Its events one after another, where a file of another program has them in the order of time.
+    pub order: Order,
     /// Where its meaning was guessed.
     pub notes: Vec<String>,
 }
@@ -70,7 +83,46 @@ pub fn read(a: &Path, b: &Path, hints: &Hints) -> Result<Pair, Failure> {
         ))
         .advice("a maximum of several events is longer than an event: measure both alike"));
     }
-    Ok(Pair { a, b, interleaved: false, seed: None, is_one_file, is_in_haste: false, doubts: Vec::new() })
+    one_unit(&a, &b)?;
+    Ok(Pair {
+        a,
+        b,
+        interleaved: false,
+        seed: None,
+        is_one_file,
+        is_in_haste: false,
+        neighbours: Neighbours::Unknown,
+        doubts: Vec::new(),
+    })
+}
+
+/// Both name their unit, or both are taken in the same one: of a guess, one side may be a thousand times what it seems.
+///
+/// # Errors
+/// If one of them names another unit than was guessed of the other.
+fn one_unit(a: &Side, b: &Side) -> Result<(), Failure> {
+    let guessed = [a, b].map(|side| side.notes.iter().any(|note| import::is_guess(note)));
+    if guessed[0] == guessed[1] && a.meaning.unit_ns == b.meaning.unit_ns {
+        return Ok(());
+    }
+    let (unnamed, named) = match guessed {
+        [true, _] => (a, b),
+        [false, true] => (b, a),
+        [false, false] => return Ok(()),
+    };
+    let unit = |side: &Side| import::unit_word(side.meaning.unit_ns);
+    Err(Failure::usage(format!(
+        "{} names no unit, and {} is in {}: a guess of {} may be wrong by a factor of a thousand",
+        unnamed.name,
+        named.name,
+        unit(named),
+        unit(unnamed)
+    ))
+    .advice(format!(
+        "say what {} is in:  --unit ns, us, ms or s; where only one of the files names none, make a record of it first:  \
+         dropline import FILE --unit UNIT -o X.jsonl",
+        unnamed.name
+    )))
 }
 
 /// What two turns measured: a record whose trials are of two targets.
@@ -108,6 +160,7 @@ pub fn turns(record: &Record, name: &str) -> Result<Pair, Failure> {
         seed,
         is_one_file: false,
         is_in_haste: false,
+        neighbours: Neighbours::Unknown,
         doubts: record.reading.clone(),
     })
 }
@@ -180,7 +233,7 @@ pub(super) fn side(path: &Path, hints: &Hints) -> Result<Side, Failure> {
                 doubts: Vec::new(),
                 is_invalid: false,
                 seconds: None,
-                dependence: one.dependence,
+                order: one.order,
                 notes: one.notes,
             }
         }
@@ -248,7 +301,7 @@ fn of_trials(name: &str, lines: &[&TrialLine], sliced: bool) -> Result<Side, Fai
         doubts,
         is_invalid,
         seconds: Some(seconds),
-        dependence: None,
+        order: Order::Unknown,
         notes: Vec::new(),
     })
 }

@@ -112,8 +112,17 @@ fn told_apart(modes: Vec<Mode>, delay: f64, events: u64) -> Vec<Mode> {
     apart
 }
 
+/// Which modes are asked about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Those that the delay tells apart: it was chosen, and another one can be.
+    ToldApart,
+    /// Those that `fit` finds: what was stored has the delay that it has.
+    Fitted,
+}
+
 /// Estimates, intervals, verdicts.
-pub(super) fn fill(found: &mut Injected, rounds: &[Round], added: &[Added; 2]) {
+pub(super) fn fill(found: &mut Injected, rounds: &[Round], added: &[Added; 2], asked: Asked) {
     let pooled = |of: Which, without: Option<usize>| -> Binned {
         let kept = rounds.iter().enumerate().filter(|(index, _)| Some(*index) != without);
         let parts: Vec<Binned> = kept.flat_map(|(_, round)| round.events(of)).cloned().collect();
@@ -125,7 +134,13 @@ pub(super) fn fill(found: &mut Injected, rounds: &[Round], added: &[Added; 2]) {
         .map(|events| Count(events.count()));
     found.events = events;
     let delay = found.realised_us.unwrap_or(found.delay_us);
-    let modes = told_apart(Modes::of(&before, MODES_SEED).modes, delay, before.count());
+    let modes = match asked {
+        Asked::ToldApart => told_apart(Modes::of(&before, MODES_SEED).modes, delay, before.count()),
+        Asked::Fitted => {
+            let seen = before.stepped();
+            told_apart(Modes::of(seen.as_ref().unwrap_or(&before), MODES_SEED).modes, 0.0, before.count())
+        }
+    };
     let ranges: Vec<(f64, f64)> = modes.iter().map(|mode| (mode.low, mode.high)).collect();
     let estimate = |with: Which, added: &Added, without| {
         crossings(&pooled(Which::None, without), &pooled(with, without), &ranges, &added.delays)
@@ -326,7 +341,7 @@ mod tests {
     fn injected(rounds: &[Round], delay_us: u64) -> Injected {
         let delay = Duration::from_micros(delay_us);
         let mut found = Injected { delay_us: delay_us as f64, ..Injected::default() };
-        fill(&mut found, rounds, &[Added::asked(delay), Added::asked(delay * 2)]);
+        fill(&mut found, rounds, &[Added::asked(delay), Added::asked(delay * 2)], Asked::ToldApart);
         found
     }
 
@@ -347,6 +362,31 @@ mod tests {
         assert!(codes(&confounded).contains(&"confounded".to_owned()));
         assert!(confounded.modes.iter().all(|mode| mode.verdict == PathWord::Undecided), "{confounded:#?}");
         assert!(!codes(&injected(&rounds(1.5), 1)).contains(&"no_rounds".to_owned()));
+    }
+
+    #[test]
+    fn stored_events_are_asked_by_the_modes_that_fit_finds_and_a_delay_is_found_in_the_one_that_has_it() {
+        // Peaks at 10, 22 and 60 us, and the second takes 100 us more: fewer than half of that lie between the first two.
+        let events = |more: f64, seed: u64| {
+            let ticks = (0..4000u64).map(|n| {
+                let noise =
+                    ((n * 7919 + seed * 131) % 97 + (n * 104_729 + seed * 17) % 89) as f64 / 93.0 - 1.0;
+                let at = [10.0, 22.0 + more, 60.0][(n % 3) as usize];
+                (((at + noise * 2.0) * 10.0).round() as i64, 1)
+            });
+            let meaning = Meaning { unit_ns: 1000, quantum_ns: 100.0, ..Meaning::default() };
+            Counted::ticks(meaning, ticks, None).unwrap().binned()
+        };
+        let round =
+            |at: u64| Round { first: events(0.0, at), once: events(100.0, 50 + at), twice: None, last: None };
+        let rounds: Vec<Round> = (0..10).map(round).collect();
+        let delay = Duration::from_micros(100);
+        let mut found = Injected { delay_us: 100.0, ..Injected::default() };
+        fill(&mut found, &rounds, &[Added::asked(delay), Added::asked(delay * 2)], Asked::Fitted);
+        let verdicts: Vec<PathWord> = found.modes.iter().map(|mode| mode.verdict).collect();
+        assert_eq!(verdicts, [PathWord::Not, PathWord::OnPath, PathWord::Not], "{found:#?}");
+        let once = found.modes[1].once.unwrap();
+        assert!(once.low <= 1.0 && once.high >= 1.0 && once.high - once.low < 0.1, "{once:?}");
     }
 
     #[test]

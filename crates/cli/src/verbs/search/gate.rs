@@ -128,7 +128,7 @@ fn asked(args: &SearchArgs) -> Result<(Asked, LoadUnit, Vec<GoalLine>), Failure>
         }
         None => {
             let target = Target::parse(args.target.as_deref().unwrap_or_default())?;
-            let (algorithm, goals) = plan::asked(args)?;
+            let (algorithm, goals, _) = plan::asked(args)?;
             let goals = goals.iter().map(GoalLine::from).collect();
             let medians = matches!(algorithm, AlgorithmPlan::Credible { .. });
             (medians, args.certify, goals, args.delay_at.is_some(), target.load_unit())

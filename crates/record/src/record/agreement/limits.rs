@@ -4,6 +4,7 @@ use super::{SEEDED, is_near};
 use crate::count::seconds;
 use crate::{Header, LimitsLine, Purpose, Record, SearchLine, TrialLine};
 use dropline_trial::number_of;
+use dropline_trial::trial::within::LATE;
 use dropline_trial::{Arrival, Rate};
 use std::ops::RangeInclusive;
 
@@ -80,7 +81,7 @@ pub(super) fn of_question(header: &Header, line: &TrialLine) -> Result<(), Strin
 }
 
 /// No part of what was counted is more than the whole, and no machine counts faster than the highest load.
-pub(super) fn of_counts(line: &TrialLine) -> Result<(), String> {
+pub(super) fn of_counts(header: &Header, line: &TrialLine) -> Result<(), String> {
     let most = Rate::HIGHEST.as_pps() * (line.elapsed_s + line.duration_s);
     let others = [("duplicated", line.duplicated), ("reordered", line.reordered), ("late", line.late)];
     for (name, count) in others {
@@ -97,14 +98,19 @@ pub(super) fn of_counts(line: &TrialLine) -> Result<(), String> {
     }
     let all = |line: &Option<crate::DelayLine>| line.as_ref().map_or(0, |line| line.count.0);
     let (offered, forwarded) = (line.offered.0, line.forwarded.0);
+    // What came back later than the goals allow has a delay, and is not forwarded; of some the delay is not known.
+    let late = line.lost_at.as_ref().and_then(|places| places.get(LATE)).map_or(0, |late| late.0);
+    let came_back = forwarded.saturating_add(late).saturating_add(line.generator_lost.0);
+    let is_bound = header.search.iter().flat_map(|search| &search.goals).any(|goal| goal.within_s.is_some());
+    let (forwarded, what) = if is_bound { (came_back, "what came back") } else { (forwarded, "forwarded") };
     let slices =
         |count: fn(&crate::SliceLine) -> u64| line.slices.iter().map(count).fold(0, u64::saturating_add);
     for (part, count, whole, of) in [
-        ("the count of delay_ns", all(&line.delay_ns), "forwarded", forwarded),
-        ("the count of service_delay_ns", all(&line.service_delay_ns), "forwarded", forwarded),
-        ("the count of negative delays", line.negative.count.0, "forwarded", forwarded),
+        ("the count of delay_ns", all(&line.delay_ns), what, forwarded),
+        ("the count of service_delay_ns", all(&line.service_delay_ns), what, forwarded),
+        ("the count of negative delays", line.negative.count.0, what, forwarded),
         ("the slices' offered", slices(|slice| slice.offered.0), "offered", offered),
-        ("the slices' forwarded", slices(|slice| slice.forwarded.0), "forwarded", forwarded),
+        ("the slices' forwarded", slices(|slice| slice.forwarded.0), what, forwarded),
     ] {
         if count > of {
             return Err(format!("itself: {part} is {count}, and {whole} is {of}, which is less"));
@@ -113,7 +119,7 @@ pub(super) fn of_counts(line: &TrialLine) -> Result<(), String> {
     if line.target.starts_with("udp://") && line.intended.is_some() && !line.slices.is_empty() {
         for (part, count, whole, of) in [
             ("the slices' offered", slices(|slice| slice.offered.0), "offered", offered),
-            ("the slices' forwarded", slices(|slice| slice.forwarded.0), "forwarded", forwarded),
+            ("the slices' forwarded", slices(|slice| slice.forwarded.0), what, forwarded),
         ] {
             if count + of / UNSLICED < of {
                 return Err(format!("itself: {part} is {count}, and {whole} is {of}, which is more"));

@@ -49,6 +49,14 @@ fn of_search(search: &SearchLine) -> Result<(), String> {
                 return Err(format!("itself: {name} of goal {number} is {ratio}, which is not a share"));
             }
         }
+        if let Some(bound) = goal.within_s.filter(|bound| !(*bound > 0.0 && bound.is_finite())) {
+            return Err(format!(
+                "itself: within_s of goal {number} is {bound}, which is not a length of time"
+            ));
+        }
+        if goal.within_s != search.goals[0].within_s {
+            return Err("itself: its goals have several bounds on the delay".into());
+        }
     }
     Ok(())
 }

@@ -60,8 +60,8 @@ fn label_words(finding: &SearchSummary, goal: usize, narrow: bool) -> [String; 2
     }
     let none = match standing {
         // As long as a sentence.
-        Standing::Other(_) => "irregular".into(),
-        standing => standing.short(),
+        Standing::Other(_) => "unfinished".into(),
+        standing => standing.short().into_owned(),
     };
     [if narrow { none.clone() } else { value }, none]
 }

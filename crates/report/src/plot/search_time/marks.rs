@@ -58,8 +58,7 @@ pub(super) fn phases(canvas: &mut Canvas, drawn: &Drawn) {
 
 /// Dashes and discs, triangles at the edges; where each trial's mark stands.
 pub(super) fn trials(canvas: &mut Canvas, drawn: &Drawn) -> Vec<(f64, f64)> {
-    let Drawn { finding, view, frame, ref rate, ref time } = *drawn;
-    let trials = &finding.record.trials;
+    let Drawn { trials, view, frame, ref rate, ref time, .. } = *drawn;
     let shrink = match (frame.right - frame.left) / trials.len().max(1) as f64 {
         room if room < 2.0 => 0.55,
         room if room < 5.0 => 0.75,

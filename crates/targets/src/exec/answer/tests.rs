@@ -131,7 +131,11 @@ fn numbers_that_contradict_one_another_are_named_both() {
             r#"the sum of the slices' "forwarded" (10) is more than "forwarded" (9)"#,
         ),
         (
-            after(["10", "10", "9", "1"], &slices(r#""offered":5,"forwarded":1"#).replace("0.6", "0.7")),
+            after(["10", "10", "9", "1"], &slices(r#""offered":5,"forwarded":3"#)),
+            r#"what the slices lost (their "offered" less their "forwarded") (4) is more than what the trial lost ("offered" less "forwarded") (1)"#,
+        ),
+        (
+            after(["10", "10", "2", "1"], &slices(r#""offered":5,"forwarded":1"#).replace("0.6", "0.7")),
             r#"the sum of the slices' "duration_s" (1.1 s) is more than "duration_s" and a hundredth (1.01 s)"#,
         ),
     ] {

@@ -1,0 +1,68 @@
+//! What was full, the socket's buffer or the server's own queue, and how many packets it holds.
+
+use super::{Evidence, timeline};
+use crate::{Place, Site, packets_held, truesize};
+use dropline_trial::PacketTimes;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What was full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct BufferSeen {
+    /// The socket's buffer, or the server's own queue.
+    pub own_queue: bool,
+    /// Memory of the socket's buffer, the doubled SO_RCVBUF; null where it was not seen.
+    pub bytes: Option<u64>,
+    /// What a packet is charged.
+    pub truesize_bytes: u32,
+    /// Packets that fit.
+    pub packets: u64,
+    /// Fewest packets that fill it while it drains: the kernel gives room back a quarter at a time.
+    pub draining_packets: u64,
+    /// Whether the number was found from the backlog of the lost packets.
+    pub inferred: bool,
+}
+
+/// What was full: the server's own queue if more was lost there, else its socket's buffer.
+pub(super) fn buffer(evidence: &Evidence<'_>) -> Option<BufferSeen> {
+    let own_queue = evidence.own() > evidence.at(Site::out(Place::ReceiveBuffer));
+    let truesize_bytes = truesize(evidence.usual_payload(), evidence.family);
+    let bytes = evidence.watched.and_then(|watched| watched.buffer_bytes);
+    let (packets, inferred) = match bytes {
+        Some(bytes) if !own_queue => {
+            let held = packets_held(bytes, truesize_bytes);
+            // The packets of a train are charged a little more than those that come one by one.
+            let most = backlog_of_the_lost(evidence.packets, 1.0)
+                .filter(|most| (held * 9..held * 10).contains(&(most * 10)));
+            (most.unwrap_or(held), false)
+        }
+        _ => (backlog_of_the_lost(evidence.packets, FULL)?, true),
+    };
+    let truesize_bytes = match bytes.filter(|_| !own_queue) {
+        Some(bytes) if packets < packets_held(bytes, truesize_bytes) => {
+            u32::try_from(bytes / packets).unwrap_or(truesize_bytes)
+        }
+        _ => truesize_bytes,
+    };
+    let draining_packets = if own_queue { packets } else { packets - packets / 4 };
+    Some(BufferSeen { own_queue, bytes, truesize_bytes, packets, draining_packets, inferred })
+}
+
+/// Backlogs of lost packets up to this share say how much fits: the rest is late stamps.
+const FULL: f64 = 0.9;
+
+/// Packets that waited when others were lost: this share of the lost packets found at most so many.
+fn backlog_of_the_lost(packets: &PacketTimes, share: f64) -> Option<u64> {
+    packets.returns.as_ref()?;
+    let mut found: Vec<u64> = timeline::backlogs(packets)
+        .into_iter()
+        .filter(|moment| moment.lost)
+        // One of them was being served.
+        .map(|moment| u64::from(moment.backlog).saturating_sub(1))
+        .collect();
+    if found.is_empty() {
+        return None;
+    }
+    found.sort_unstable();
+    Some(found[((found.len() - 1) as f64 * share) as usize].max(1))
+}

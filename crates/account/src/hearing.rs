@@ -1,0 +1,473 @@
+//! The hearing of a trial's loss: each counter makes its claim, and each lost packet goes to one place, or is unexplained.
+//!
+//! Evidence is heard in order of how much it can prove. First what programs counted themselves, by the tag of
+//! the trial; then the target's own sockets; then what a whole namespace counted with a counter of its own;
+//! then differences between two counters; then what can only be what remains, which a caveat names; last the
+//! kernel's reasons for dropping packets, in which all namespaces are mixed.
+
+use crate::outcome::Account;
+use crate::{Bars, Ledger, Outcome, Place, Role, Site, Snapshot, Space, Way};
+use dropline_trial::Caveat;
+use std::collections::BTreeMap;
+
+/// Frames with which the kernel asks for a hardware address before it gives up, and some.
+const QUESTIONS: u64 = 8;
+
+/// Packets that other programs of a namespace may get beside a trial without a word: fewer than these, or one in so many.
+const A_FEW: u64 = 64;
+const NEGLIGIBLE: u64 = 20;
+
+/// Packets of the longest train (`UDP_MAX_SEGMENTS`): for so many at most stands one tick of a counter that counts trains.
+const LONGEST_TRAIN: u64 = 128;
+
+/// Why a place was given packets that no counter counted there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Inference {
+    Arrivals,
+    Closed,
+    Down,
+    Neighbour,
+    Reason,
+    Refused,
+    Trains,
+}
+
+impl Inference {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Arrivals => {
+                "more packets arrived at the interfaces than came to the IP layer, and other protocols' \
+                 arrivals are among them"
+            }
+            Self::Closed => "the target closed its socket; what waited there vanishes without a counter",
+            Self::Down => {
+                "an interface on the way was down, or its peer was, and the kernel counts next to none of \
+                 what is given to one"
+            }
+            Self::Neighbour => {
+                "the next hop's hardware address was not found, and the kernel does not count what waits for it"
+            }
+            Self::Reason => {
+                "the kernel's tracepoint names it, in which the drops of all programs and namespaces are mixed"
+            }
+            Self::Refused => {
+                "the system refused to send them, and the kernel counts what a firewall refused like what a full \
+                 send buffer did once the socket has waited for room: it was the one or the other"
+            }
+            Self::Trains => {
+                "packets left in trains, and below the socket the kernel counts a train as one packet"
+            }
+        }
+    }
+}
+
+/// The claims being heard.
+pub(crate) struct Hearing<'a> {
+    ledger: Ledger,
+    outcome: &'a Outcome,
+    grown: &'a Snapshot,
+    /// Packets that counters claimed beyond the loss.
+    over: u64,
+    /// Whether a counter is known to hold other programs' packets.
+    shared: bool,
+    inferred: Vec<(Site, u64, Inference)>,
+    /// Whether a place gets no packet that another program may have lost there.
+    wary: bool,
+    /// Packets that other programs may have lost where a counter counted some.
+    pub(crate) others: u64,
+    /// Packets that were counted at a place and may be other programs'.
+    withheld: BTreeMap<Place, u64>,
+}
+
+impl<'a> Hearing<'a> {
+    /// Everything that is counted.
+    pub(crate) fn of(outcome: &'a Outcome, grown: &'a Snapshot, wary: bool) -> Self {
+        let mut hearing = Self {
+            ledger: outcome.ledger(),
+            outcome,
+            grown,
+            over: 0,
+            shared: false,
+            inferred: Vec::new(),
+            wary,
+            others: 0,
+            withheld: BTreeMap::new(),
+        };
+        hearing.programs();
+        hearing.target_sockets();
+        hearing.stacks();
+        hearing.queues();
+        hearing.differences();
+        hearing
+    }
+
+    /// Places that got packets so far.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Place> {
+        self.ledger.places().keys().map(|site| site.place)
+    }
+
+    /// Whether what was counted is the loss, neither more nor less.
+    pub(crate) fn fits(&self) -> bool {
+        self.over == 0 && !self.shared && self.ledger.left(None) == 0
+    }
+
+    /// What remains, and the verdict.
+    pub(crate) fn judge(mut self) -> Account {
+        self.remainders();
+        self.reasons();
+        self.close()
+    }
+
+    /// Of packets that a counter of a whole namespace counted at a place, those that are no other program's, where these had
+    /// so many packets there.
+    fn ours(&mut self, place: Place, packets: u64, others: u64) -> u64 {
+        let perhaps = packets.min(others);
+        self.others = self.others.saturating_add(perhaps);
+        if !self.wary {
+            return packets;
+        }
+        *self.withheld.entry(place).or_default() += perhaps;
+        packets - perhaps
+    }
+
+    /// The same of what rules of a firewall dropped: nothing where none may drop the trial's packets.
+    fn barred(&mut self, packets: u64, by_rules: Bars, others: u64) -> u64 {
+        match by_rules {
+            Bars::Unseen | Bars::Ours => self.ours(Place::Netfilter, packets, others),
+            Bars::Nothing => 0,
+            Bars::Others => {
+                *self.withheld.entry(Place::Netfilter).or_default() += packets;
+                0
+            }
+        }
+    }
+
+    /// What programs counted by the trial's tag.
+    fn programs(&mut self) {
+        if let Some(counts) = self.outcome.target {
+            self.ledger.claim(Site::out(Place::ServiceQueue), counts.dropped_queue);
+            let waiting = counts.received.saturating_sub(counts.served).saturating_sub(counts.dropped_queue);
+            self.ledger.claim(Site::out(Place::Unread), waiting);
+        }
+        self.ledger.claim(Site::back(Place::Late), self.outcome.late);
+        self.ledger.claim(Site::back(Place::ReplyTruncated), self.outcome.reply_truncated);
+        self.ledger.claim(Site::back(Place::ReplyExtended), self.outcome.reply_extended);
+        self.ledger.claim(Site::back(Place::ReplyChanged), self.outcome.reply_changed);
+    }
+
+    /// The target's own sockets know what they dropped; the namespace says why.
+    fn target_sockets(&mut self) {
+        let stack = self.spaces(&[Role::Far, Role::Both]).next().map(|space| space.stack);
+        // Our reply sockets' drops are in the same counters if the namespace is the same.
+        let ours = match self.spaces(&[Role::Both]).next() {
+            Some(_) => self.outcome.generator_lost,
+            None => 0,
+        };
+        let full = stack.map(|stack| stack.receive_buffer_errors.saturating_sub(ours));
+        let (memory, filtered) = stack.map_or((0, 0), |stack| (stack.memory_errors, stack.filtered()));
+        match self.grown.target {
+            Some(sockets) => {
+                let memory = memory.min(sockets.drops);
+                let filtered = match full {
+                    // A filter drops only what was not dropped for want of room.
+                    Some(full) => filtered.min(sockets.drops.saturating_sub(memory).saturating_sub(full)),
+                    None => 0,
+                };
+                let full_here = sockets.drops - memory - filtered;
+                self.take(Site::out(Place::UdpMemory), memory);
+                self.take(Site::out(Place::SocketFilter), filtered);
+                self.take(Site::out(Place::ReceiveBuffer), full_here);
+                self.shared |= full.is_some_and(|full| full > full_here);
+            }
+            None => {
+                let others = self.spaces(&[Role::Far, Role::Both]).next();
+                let others = others.map_or(0, |space| space.others_arrived_at_udp(self.outcome));
+                let claims = [
+                    (Place::UdpMemory, memory),
+                    (Place::SocketFilter, filtered),
+                    (Place::ReceiveBuffer, full.unwrap_or(0)),
+                ];
+                for (place, packets) in claims {
+                    let packets = self.ours(place, packets, others);
+                    self.take(Site::out(place), packets);
+                }
+            }
+        }
+        // After what the socket dropped; their number is found from the memory that they take.
+        self.ledger.claim(Site::out(Place::Unread), self.outcome.unread);
+    }
+
+    /// Places with a counter of their own.
+    fn stacks(&mut self) {
+        for space in &self.grown.spaces {
+            let (stack, way) = (&space.stack, space.arrives());
+            let waiting = stack.reassembly_failures + stack.incomplete;
+            // On the way out and where both ways meet, the target's socket was heard already.
+            let errors = if way == Some(Way::Back) { stack.memory_errors } else { 0 };
+            let claims = [
+                (Place::Checksum, stack.checksum_errors),
+                (Place::NoListener, stack.no_ports),
+                (Place::RpFilter, stack.rp_filtered),
+                (Place::Ttl, stack.header_errors),
+                (Place::NoRoute, stack.in_no_routes + stack.address_errors),
+                (Place::Fragment, waiting),
+                (Place::UdpMemory, errors),
+            ];
+            let (others, at_udp) =
+                (space.others_arrived(self.outcome), space.others_arrived_at_udp(self.outcome));
+            for (place, packets) in claims {
+                let is_udps = matches!(place, Place::Checksum | Place::NoListener | Place::UdpMemory);
+                let packets = self.ours(place, packets, if is_udps { at_udp } else { others });
+                self.take_way(place, way, packets);
+            }
+            let other_host = space.devices().map(|device| device.other_host).sum();
+            self.take_way(Place::OtherHost, way, other_host);
+        }
+    }
+
+    /// Queueing disciplines, send buffers, the per-CPU backlog.
+    fn queues(&mut self) {
+        for space in &self.grown.spaces {
+            let others = space.others_sent(self.outcome);
+            let mut dropped = 0;
+            for device in space.devices() {
+                let mut drops = device.queue_drops.unwrap_or(0);
+                if matches!(space.role, Role::Near | Role::Both) {
+                    // We are told of what finds a queue full: that was not offered.
+                    drops = drops.saturating_sub(self.outcome.refused_by_queue);
+                }
+                dropped += drops;
+                let way = match space.role {
+                    Role::Near => Some(Way::Out),
+                    // Our own sends are told of; a target's mostly are not.
+                    Role::Far | Role::Both => Some(Way::Back),
+                    Role::Between => device.leaves,
+                };
+                let drops = self.ours(Place::Qdisc, drops, others);
+                self.take_way(Place::Qdisc, way, drops);
+                self.take_way(Place::Ingress, space.arrives_through(device), device.ingress_drops);
+            }
+            if matches!(space.role, Role::Far | Role::Both) {
+                self.refused_replies(space, dropped);
+            }
+        }
+        let backlog = self.grown.backlog_drops.unwrap_or(0);
+        // The backlog is the machine's; what the interfaces of these namespaces dropped on arrival is ours.
+        let seen = self.grown.spaces.iter().any(|space| space.devices.is_some());
+        let arrived: u64 =
+            self.grown.spaces.iter().flat_map(Space::devices).map(|device| device.receive_drops).sum();
+        self.take_either(Place::Softnet, if seen { backlog.min(arrived) } else { backlog });
+    }
+
+    /// What the system refused to send for the target. A full send buffer and a firewall both raise Ip.OutDiscards. A full
+    /// send buffer raises Udp.SndbufErrors too, and so does whatever else refuses a socket that once waited for room
+    /// (SOCK_NOSPACE): what is in both counters is the one or the other, and only the kernel's reasons can tell.
+    fn refused_replies(&mut self, space: &Space, dropped: u64) {
+        // Where the target has our own counters, they count what was refused to us too.
+        let ours = if space.role == Role::Both { self.outcome } else { &Outcome::default() };
+        let &Outcome { refused, refused_by_queue, refused_without_route, .. } = ours;
+        let others = space.others_sent(self.outcome);
+        let without_route = space.stack.out_no_routes.saturating_sub(refused_without_route);
+        let without_route = self.ours(Place::NoRoute, without_route, others);
+        self.take(Site::back(Place::NoRoute), without_route);
+        let discards = space.stack.out_discards.saturating_sub(dropped).saturating_sub(refused);
+        let errors = space.stack.send_buffer_errors.saturating_sub(dropped).saturating_sub(refused_by_queue);
+        let either = errors.min(discards);
+        let forbidden_alone = self.barred(discards - either, space.drops_leaving, others);
+        self.take(Site::back(Place::Netfilter), forbidden_alone);
+        let either = self.ours(Place::SendBuffer, either, others);
+        if matches!(space.drops_leaving, Bars::Nothing | Bars::Others) {
+            return self.take(Site::back(Place::SendBuffer), either);
+        }
+        let reasons = self.grown.reasons.as_ref();
+        let by_firewalls = reasons.and_then(|reasons| reasons.get(&Place::Netfilter));
+        let Some(by_firewalls) = by_firewalls else {
+            return self.infer(Site::back(Place::SendBuffer), either, Inference::Refused);
+        };
+        // Of the whole machine: at most so many are this firewall's, and the others are not.
+        let forbidden = either.min(by_firewalls.saturating_sub(discards - either));
+        self.infer(Site::back(Place::Netfilter), forbidden, Inference::Refused);
+        self.take(Site::back(Place::SendBuffer), either - forbidden);
+    }
+
+    /// Rules that drop packets leave a difference between two counters. So do a few packets that nobody wanted,
+    /// of groups that were not joined: hence after all that is counted, and the largest first.
+    fn differences(&mut self) {
+        let mut differences = Vec::new();
+        for space in &self.grown.spaces {
+            let others = space.others_arrived(self.outcome);
+            let vanished = space.stack.vanished_inside();
+            if space.source_is_own {
+                let vanished = self.ours(Place::Martian, vanished, others);
+                differences.push((vanished, Place::Martian, space.arrives()));
+            } else {
+                let vanished = self.barred(vanished, space.drops_arriving, others);
+                differences.push((vanished, Place::Netfilter, space.arrives()));
+            }
+            if space.hooked == Some(true) {
+                differences.push((space.vanished_before(), Place::Ingress, space.arrives()));
+            }
+        }
+        differences.sort_by_key(|(packets, ..)| std::cmp::Reverse(*packets));
+        for (packets, place, way) in differences {
+            match way {
+                Some(way) => self.ledger.claim(Site { way, place }, packets),
+                None => self.ledger.claim_either(place, packets),
+            };
+        }
+    }
+
+    /// What no counter counts, and can be what remains.
+    fn remainders(&mut self) {
+        let counted = self.ledger.places().iter().filter(|(site, _)| site.place.counts_trains());
+        if let Some((&site, &ticks)) = counted.max_by_key(|(_, packets)| **packets) {
+            let behind = ticks.saturating_mul(LONGEST_TRAIN - 1).min(self.outcome.in_trains);
+            self.infer(site, behind, Inference::Trains);
+        }
+        if self.outcome.closed {
+            self.infer(Site::out(Place::Unread), u64::MAX, Inference::Closed);
+        }
+        for space in &self.grown.spaces {
+            let Some(devices) = &space.devices else { continue };
+            let left: u64 = devices.iter().map(|device| device.transmitted).sum();
+            let dropped: u64 = devices.iter().filter_map(|device| device.queue_drops).sum();
+            // What the IP layer gave away and no interface sent.
+            let stuck = space.stack.transmitted.saturating_sub(left).saturating_sub(dropped);
+            let way = space.departs().unwrap_or(Way::Out);
+            if space.is_cut() {
+                self.infer(Site { way, place: Place::LinkDown }, stuck, Inference::Down);
+            } else if space.neighbour_found == Some(false) && stuck > 0 {
+                // The few frames that left are the kernel's own questions.
+                let asked = left.min(QUESTIONS);
+                self.infer(Site { way, place: Place::Neighbour }, stuck + asked, Inference::Neighbour);
+            }
+            if space.hooked.is_none() {
+                let way = space.arrives().unwrap_or(Way::Out);
+                self.infer(Site { way, place: Place::Ingress }, space.vanished_before(), Inference::Arrivals);
+            }
+        }
+    }
+
+    /// Whether packets can vanish at a place, uncounted, on the trial's own way: what the kernel says is of all
+    /// namespaces of the machine.
+    fn is_on_the_way(&self, place: Place) -> bool {
+        let spaces = || self.grown.spaces.iter();
+        match place {
+            Place::Ingress => spaces().any(|space| space.hooked != Some(false)),
+            Place::Netfilter => spaces().any(|space| space.ruled != Some(false)),
+            Place::LinkDown => spaces().any(|space| space.devices.is_none() || space.is_cut()),
+            Place::Neighbour => {
+                spaces().any(|space| space.role != Role::Both && space.neighbour_found != Some(true))
+            }
+            Place::Softnet => spaces().any(|space| {
+                space.devices.is_none() || space.devices().any(|device| device.receive_drops > 0)
+            }),
+            Place::Unread => self.outcome.closed || self.grown.target.is_none(),
+            _ => true,
+        }
+    }
+
+    /// What the kernel says it dropped packets for, beyond what was claimed.
+    fn reasons(&mut self) {
+        let reasons = self.grown.reasons.iter().flatten();
+        for (&place, &packets) in reasons {
+            if place.is_told_by_generator() || !self.is_on_the_way(place) {
+                continue;
+            }
+            let claimed: u64 = self
+                .ledger
+                .places()
+                .iter()
+                .filter(|(site, _)| site.place == place)
+                .map(|(_, packets)| packets)
+                .sum();
+            // Our own socket's drops are no loss of the target's.
+            let ours = if place == Place::ReceiveBuffer { self.outcome.generator_lost } else { 0 };
+            let withheld = self.withheld.get(&place).copied().unwrap_or(0);
+            let more = packets.saturating_sub(claimed).saturating_sub(ours).saturating_sub(withheld);
+            let got = self.ledger.claim_either(place, more);
+            if got > 0 {
+                self.inferred.push((Site::out(place), got, Inference::Reason));
+            }
+        }
+    }
+
+    fn close(self) -> Account {
+        let mut caveats = Vec::new();
+        let unplaced = self.withheld.values().sum::<u64>().min(self.ledger.left(None));
+        if self.ledger.lost() > 0 && (self.shared || self.over > 0 || unplaced > 0) {
+            caveats.push(Caveat::CountersShared { beyond: self.over, unplaced });
+        }
+        caveats.extend(self.others_came());
+        let fallen = self.grown.spaces.iter().flat_map(Space::devices).filter(|one| one.carrier_changes > 0);
+        caveats.extend(fallen.map(|device| Caveat::LinkDown { interface: device.name.clone() }));
+        let mut by_why: BTreeMap<&str, (String, u64)> = BTreeMap::new();
+        for (site, packets, why) in self.inferred {
+            let entry = by_why.entry(why.words()).or_insert_with(|| (site.to_string(), 0));
+            entry.1 += packets;
+        }
+        for (because, (place, packets)) in by_why {
+            caveats.push(Caveat::PlaceInferred { place, packets, because: because.into() });
+        }
+        Account { lost_at: self.ledger.close(), caveats }
+    }
+
+    /// Whether others' packets came to the target's socket, or may have.
+    fn others_came(&self) -> Option<Caveat> {
+        let lost = self.ledger.lost();
+        let sockets = self.grown.target.filter(|_| lost > 0)?;
+        let dropped = sockets.drops.saturating_sub(lost);
+        let target = self.spaces(&[Role::Far, Role::Both]).next();
+        let came = target.map_or(0, |space| space.others_got(self.outcome, sockets.drops));
+        // Count queries that it had no room for are dropped too.
+        let were_dropped = dropped > QUESTIONS;
+        let were_got = came >= A_FEW && came.saturating_mul(NEGLIGIBLE) >= self.outcome.offered;
+        (were_dropped || were_got)
+            .then_some(Caveat::OthersCame { dropped: if were_dropped { dropped } else { 0 }, came })
+    }
+
+    fn spaces(&self, roles: &'static [Role]) -> impl Iterator<Item = &Space> {
+        self.grown.spaces.iter().filter(|space| roles.contains(&space.role))
+    }
+
+    fn take(&mut self, site: Site, packets: u64) {
+        self.over += packets - self.ledger.claim(site, packets);
+    }
+
+    fn take_way(&mut self, place: Place, way: Option<Way>, packets: u64) {
+        match way {
+            Some(way) => self.take(Site { way, place }, packets),
+            None => self.take_either(place, packets),
+        }
+    }
+
+    fn take_either(&mut self, place: Place, packets: u64) {
+        self.over += packets - self.ledger.claim_either(place, packets);
+    }
+
+    fn infer(&mut self, site: Site, packets: u64, why: Inference) {
+        let got = self.ledger.claim(site, packets);
+        if got > 0 {
+            self.inferred.push((site, got, why));
+        }
+    }
+}
+
+impl Place {
+    /// Whether the kernel counts a train of packets as one here.
+    fn counts_trains(self) -> bool {
+        !matches!(
+            self,
+            Self::ReceiveBuffer
+                | Self::SocketFilter
+                | Self::UdpMemory
+                | Self::ServiceQueue
+                | Self::Unread
+                | Self::Late
+                | Self::ReplyTruncated
+                | Self::ReplyExtended
+                | Self::ReplyChanged
+                | Self::Unexplained
+        )
+    }
+}

@@ -1,0 +1,65 @@
+//! What was full, and how much it holds.
+
+use super::{MS, Seen, times};
+use dropline_account::explanation::BufferSeen;
+use dropline_trial::{PacketTimes, TargetActivity};
+
+/// A packet is lost when so many wait behind the one that is served.
+fn full_at(waiting: u64) -> PacketTimes {
+    let mut packets: Vec<_> = (0..=waiting).map(|n| (MS, Some(2 * MS + n))).collect();
+    packets.push((MS + 1, None));
+    times(&packets)
+}
+
+fn of(seen: &Seen) -> BufferSeen {
+    seen.explained().buffer.unwrap()
+}
+
+#[test]
+fn a_buffer_that_was_seen_holds_what_the_lost_packets_found_if_that_is_up_to_a_tenth_less() {
+    let found = |waiting| {
+        let watched = TargetActivity { buffer_bytes: Some(64 * 832), ..TargetActivity::default() };
+        let buffer = of(&Seen::of(full_at(waiting)).watched(watched));
+        assert_eq!((buffer.own_queue, buffer.inferred, buffer.bytes), (false, false, Some(64 * 832)));
+        (buffer.packets, buffer.truesize_bytes, buffer.draining_packets)
+    };
+    assert_eq!(found(57), (64, 832, 48), "less than that was another loss");
+    assert_eq!(found(58), (58, 64 * 832 / 58, 44));
+    assert_eq!(found(63), (63, 64 * 832 / 63, 48));
+    assert_eq!(found(64), (64, 832, 48));
+}
+
+#[test]
+fn a_buffer_that_nobody_saw_holds_what_nine_of_ten_lost_packets_found_at_most() {
+    let found = |waiting| of(&Seen::of(full_at(waiting))).packets;
+    assert_eq!((found(20), found(1), found(0)), (20, 1, 1));
+    // Eleven lost packets, each behind one more.
+    let packets: Vec<_> = (0..24).map(|n| (MS + n, (n < 2 || n % 2 == 1).then_some(2 * MS + n))).collect();
+    let buffer = of(&Seen::of(times(&packets)));
+    assert_eq!((buffer.packets, buffer.inferred), (10, true));
+    let nobody = Seen::of(times(&[(MS, Some(2 * MS))])).explained();
+    assert_eq!(nobody.buffer, None, "none was lost");
+}
+
+#[test]
+fn the_servers_own_queue_was_full_if_more_was_lost_there_than_in_its_buffer() {
+    let found = |in_queue| {
+        let places = [("receive_buffer", 5), ("service_queue", in_queue)];
+        let watched = TargetActivity { buffer_bytes: Some(64 * 832), ..TargetActivity::default() };
+        let buffer = of(&Seen::of(full_at(20)).watched(watched).lost_at(&places));
+        (buffer.own_queue, buffer.packets, buffer.draining_packets)
+    };
+    assert_eq!((found(5), found(6)), ((false, 64, 48), (true, 20, 20)));
+}
+
+#[test]
+fn packets_of_many_lengths_are_charged_as_the_one_in_the_middle() {
+    let mut packets = PacketTimes::with_room(4, true);
+    for (index, bytes) in (0..).zip([300, 10, 2000, 20]) {
+        packets.departures.push_of(MS, Some(MS), 0, bytes);
+        if index < 3 {
+            packets.returns.as_mut().unwrap().note(index, 2 * MS);
+        }
+    }
+    assert_eq!(of(&Seen::of(packets)).truesize_bytes, 1280);
+}

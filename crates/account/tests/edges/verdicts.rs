@@ -1,0 +1,81 @@
+//! Which replays are believed, and what is said of a change.
+
+use super::{MS, Seen, times};
+use dropline_account::explanation::{Lack, Model};
+use dropline_account::remedy::{Change, Predicted, Remedy, Verdict};
+use dropline_trial::PacketTimes;
+
+fn model(measured: u64, lost: u64, low: u64, high: u64) -> Model {
+    Model {
+        measured,
+        measured_between: [measured; 2],
+        replay: Predicted { lost, low, high },
+        md1k: None,
+        mm1k: None,
+    }
+}
+
+#[test]
+fn a_replay_fits_what_is_in_its_interval_or_off_by_a_fifth_at_most() {
+    assert_eq!((model(0, 5, 0, 9).error(), model(100, 120, 0, 0).error()), (None, Some(1.2 - 1.0)));
+    assert_eq!(model(200, 50, 0, 0).error(), Some(-0.75));
+    for (measured, lost, low, high, fits) in [
+        (100, 500, 100, 900, true),
+        (100, 500, 101, 900, false),
+        (900, 500, 100, 900, true),
+        (901, 500, 100, 900, false),
+        (100, 120, 110, 130, true),
+        (100, 121, 110, 130, false),
+        (100, 80, 70, 90, true),
+        (100, 79, 70, 90, false),
+        (0, 1, 1, 1, false),
+        (0, 0, 0, 0, true),
+    ] {
+        assert_eq!(model(measured, lost, low, high).fits(), fits, "{measured}: {lost} ({low} to {high})");
+    }
+}
+
+#[test]
+fn a_change_helps_if_it_spares_half_of_the_loss_in_its_worst_case() {
+    let mut found = Seen::of(times(&[(MS, Some(2 * MS))])).explained();
+    let buffer = Change::Buffer { times: 2, rcvbuf_bytes: 1 };
+    let queue = Change::Queue { times: 2, packets: 1 };
+    let remedy =
+        |change, low, high| Remedy { change, lost: Predicted { lost: low, low, high }, postpones: false };
+    assert_eq!(found.verdict(&remedy(buffer, 0, 0)), Verdict::DoesNot, "nothing was replayed");
+    found.model = Some(model(100, 100, 100, 100));
+    for (low, high, verdict) in
+        [(0, 50, Verdict::Helps), (50, 51, Verdict::MayHelp), (51, 51, Verdict::DoesNot)]
+    {
+        assert_eq!(found.verdict(&remedy(buffer, low, high)), verdict, "{low} to {high}");
+    }
+    for change in [buffer, queue, Change::Worker] {
+        let only_later = Remedy { postpones: true, ..remedy(change, 0, 0) };
+        assert_eq!(found.verdict(&only_later), Verdict::Postpones, "{change:?}");
+    }
+    assert_eq!(found.with(|_| true), None);
+    found.remedies = vec![remedy(buffer, 3, 4), remedy(Change::Worker, 1, 2)];
+    let worker = found.with(|change| change == Change::Worker);
+    assert_eq!(worker, Some(Predicted { lost: 1, low: 1, high: 2 }));
+}
+
+#[test]
+fn a_fiftieth_of_the_loss_elsewhere_is_not_missed() {
+    let lacks = |elsewhere| {
+        let places = [("receive_buffer", 100 - elsewhere), ("qdisc", elsewhere)];
+        let seen = Seen::of(times(&[(MS, Some(2 * MS))])).lost_at(&places);
+        seen.explained().lacks.contains(&Lack::ElsewhereLost)
+    };
+    assert_eq!((lacks(2), lacks(3)), (false, true));
+}
+
+#[test]
+fn packets_a_second_are_counted_between_the_first_and_the_last() {
+    let rate = |times: &[u64]| {
+        let mut packets = PacketTimes::with_room(times.len(), false);
+        times.iter().for_each(|&at| packets.departures.push(at, Some(at), 0));
+        Seen::of(packets).explained().arrivals.rate_pps
+    };
+    assert_eq!((rate(&[]), rate(&[5]), rate(&[5, 5])), (None, None, None));
+    assert_eq!(rate(&[MS, 2 * MS, 5 * MS]), Some(500.0));
+}

@@ -1,0 +1,136 @@
+//! The answer of a record in one sentence, and in one line with how sure it is: what a page, a chat and a pull request
+//! begin with.
+
+use crate::comparison::{Comparison, Line, change_words};
+use crate::number::{self, percent};
+use crate::prose;
+use crate::search_summary::{Piece, SearchSummary};
+use crate::standing::Standing;
+use dropline_record::{CaveatLine, LoadUnit, Record, TrialLine};
+
+/// The answer, how sure it is, of which target, from when: one line for a chat.
+pub fn line(record: &Record) -> String {
+    let header = &record.header;
+    let when = prose::date(&header.started);
+    let answer = words(std::slice::from_ref(record));
+    let words = format!("{answer} {}. {}, {when}", prose::sentence_case(&sure(record)), header.target);
+    dropline_printable::in_one_line(&words).replace(['\u{a0}', '\u{202f}'], " ")
+}
+
+/// The answer of records as a sentence.
+pub(crate) fn words(records: &[Record]) -> String {
+    match records {
+        [only] => of_record(only),
+        many => plain(&of_several(&Comparison::of(many))),
+    }
+}
+
+fn of_record(record: &Record) -> String {
+    match (SearchSummary::of(record), record.trials.last()) {
+        (Some(finding), _) => plain(&finding.sentence()),
+        (None, Some(trial)) => of_trial(trial, record.header.load_unit),
+        (None, None) => NO_TRIAL.into(),
+    }
+}
+
+/// What is said of a record that ended before its first trial did.
+pub(crate) const NO_TRIAL: &str = "No trial was finished.";
+
+/// How sure the answer of a record is, and how many caveats it has: `precise enough, 1 caveat`.
+pub(crate) fn sure(record: &Record) -> String {
+    let caveats = record.caveats();
+    let mut words: Vec<String> = match SearchSummary::of(record) {
+        Some(finding) => standings(&finding),
+        None if caveats.iter().any(CaveatLine::is_invalidating) => vec!["not valid".into()],
+        None => Vec::new(),
+    };
+    words.push(match caveats.len() as u64 {
+        0 => "no caveat".into(),
+        several => number::plural(several, "caveat"),
+    });
+    words.join(", ")
+}
+
+/// How sure each goal is, once where all are alike.
+fn standings(finding: &SearchSummary) -> Vec<String> {
+    let words: Vec<_> = finding.standings.iter().map(Standing::short).collect();
+    match words.split_first() {
+        None => Vec::new(),
+        Some((first, rest)) if rest.iter().all(|other| other == first) => vec![first.to_string()],
+        Some(_) => finding.names.iter().zip(&words).map(|(name, word)| format!("{name} {word}")).collect(),
+    }
+}
+
+/// A sentence without its colours.
+pub(crate) fn plain(pieces: &[Piece]) -> String {
+    pieces.iter().map(|piece| piece.text.as_str()).collect()
+}
+
+/// What became of the packets of a trial, or how long its granules took.
+pub(crate) fn of_trial(trial: &TrialLine, what: LoadUnit) -> String {
+    let what = what.many();
+    if let (Some(_), Some(delay), 0) = (&trial.passages, &trial.delay_ns, trial.lost.0)
+        && let Some(p50) = delay.p50
+    {
+        let slow = delay
+            .p99
+            .map_or_else(String::new, |p99| format!(", one in 100 {} or longer", number::nanoseconds(p99)));
+        return format!("Half of the granules take {} or less{slow}.", number::nanoseconds(p50));
+    }
+    let offered = number::count(trial.offered.0);
+    match (trial.offered.0, trial.lost.0) {
+        (0, _) => format!("There were no {what}."),
+        (_, 0) => format!("None of {offered} {what} was lost."),
+        (_, lost) => {
+            let ratio = percent(trial.loss_ratio.unwrap_or(0.0));
+            let ours = crate::denial::loss_that_may_be_ours(trial).map_or_else(String::new, |ours| {
+                format!("; {} of them perhaps not by the target: not valid", number::count(ours))
+            });
+            format!("{} of {offered} {what} were lost, {ratio}{ours}.", number::count(lost))
+        }
+    }
+}
+
+/// The first goal of every group, or its spread over the searches.
+pub(crate) fn of_several(comparison: &Comparison) -> Vec<Piece> {
+    let plain = |text: String| Piece { text, goal: None };
+    let Some(first) = comparison.lines.first() else {
+        return vec![plain("None of these records is a search, so the load above which packets drop is not known; what each trial counted is below.".into())];
+    };
+    let loads = comparison.loads;
+    let verb = if first.forwarded { "it forwards" } else { "it takes" };
+    let mut pieces = vec![plain(format!("{} {verb} ", prose::sentence_case(&first.loss)))];
+    let lines: Vec<&Line> = comparison.lines.iter().filter(|line| line.goal == first.goal).collect();
+    for (index, line) in lines.iter().enumerate() {
+        if index > 0 {
+            pieces.push(plain(if index + 1 == lines.len() { " and ".into() } else { ", ".into() }));
+        }
+        let load =
+            line.headline.median.map_or_else(|| "an unknown load".into(), |load| loads.with_unit(load));
+        pieces.push(Piece { text: load, goal: Some(line.ink) });
+        let with = if line.label.is_empty() { String::new() } else { format!(" with {}", line.label) };
+        let change = line
+            .change
+            .filter(|_| index > 0)
+            .map_or_else(String::new, |change| format!(" ({})", change_words(change)));
+        let spread = match (line.searches, line.headline.min, line.headline.max) {
+            (2.., Some(min), Some(max)) => {
+                format!(
+                    ", the median of {} searches from {} to {}",
+                    line.searches,
+                    loads.bare(min),
+                    loads.bare(max)
+                )
+            }
+            _ => String::new(),
+        };
+        let doubt = match line.unsettled.iter().all(|standing| standing.denied().is_some()) {
+            _ if line.unsettled.is_empty() => "",
+            true => ", doubted",
+            false => ", not settled",
+        };
+        pieces.push(plain(format!("{with}{change}{spread}{doubt}")));
+    }
+    pieces.push(plain(".".into()));
+    pieces
+}

@@ -1,0 +1,106 @@
+//! Records as Markdown, for a pull request: the answer, its table, the caveats, the command that repeats it.
+
+use crate::answer;
+use crate::denial::decisive_first;
+use crate::prose;
+use crate::search_summary::SearchSummary;
+use crate::text::{Columns, Side, goals, several, singles};
+use crate::traffic::traffic_words;
+use dropline_record::{CaveatLine, Record};
+
+/// Records as Markdown. Ends with a newline.
+pub fn markdown(records: &[Record]) -> String {
+    let mut parts = vec![format!("**{}**", text(&answer::words(records)))];
+    match records {
+        [only] => match SearchSummary::of(only) {
+            Some(finding) => {
+                parts.push(table(&goals(&finding)));
+                parts.push(format!("{}.", text(&prose::sentence_case(&finding.cost()))));
+            }
+            None => parts.push(table(&singles(records))),
+        },
+        many => {
+            parts.extend([several(many), singles(many)].iter().filter(|it| !it.rows.is_empty()).map(table))
+        }
+    }
+    let mut caveats: Vec<CaveatLine> = Vec::new();
+    for caveat in records.iter().flat_map(|record| decisive_first(record, record.caveats())) {
+        if !caveats.iter().any(|known| known.text == caveat.text) {
+            caveats.push(caveat);
+        }
+    }
+    if !caveats.is_empty() {
+        let lines =
+            caveats.iter().map(|caveat| format!("- **!** {}\n", text(&prose::sentence_case(&caveat.text))));
+        parts.push(lines.collect::<String>().trim_end().to_owned());
+    }
+    parts.extend(records.iter().map(measured));
+    parts.join("\n\n") + "\n"
+}
+
+/// Of what, when, and by which command.
+fn measured(record: &Record) -> String {
+    let header = &record.header;
+    let of = format!("{}, {}, {}", header.target, traffic_words(record), prose::date(&header.started));
+    let words = &header.environment.command_line;
+    if words.is_empty() {
+        return text(&of);
+    }
+    let command = prose::command(words);
+    let fence = fence(&command);
+    format!("{}. To repeat it:\n\n{fence}sh\n{command}\n{fence}", text(&of))
+}
+
+/// More backticks in a row than the text has.
+fn fence(text: &str) -> String {
+    let longest = text.split(|sign| sign != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(3.max(longest + 1))
+}
+
+fn table(columns: &Columns) -> String {
+    let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let heads = columns.heads.iter().map(|(head, _)| text(head)).collect();
+    let sides = columns.heads.iter().map(|(_, side)| if *side == Side::Right { "---:" } else { "---" });
+    let mut lines = row(heads) + &row(sides.map(str::to_owned).collect());
+    for line in &columns.rows {
+        lines.push_str(&row(line.cells.iter().map(|(cell, _)| text(cell)).collect()));
+    }
+    let notes = columns.rows.iter().filter_map(|line| {
+        let name = &line.cells.first()?.0;
+        Some(format!("\n- **!** {}: {}", text(name), text(line.note.as_ref()?)))
+    });
+    lines + notes.collect::<String>().as_str()
+}
+
+/// Words as they are read: what Markdown would act on is escaped, and a line stays one.
+fn text(words: &str) -> String {
+    let line = words.split(['\n', '\r', '\t']).collect::<Vec<_>>().join(" ");
+    let mut out = String::with_capacity(line.len());
+    for sign in dropline_printable::printable(&line).chars() {
+        match sign {
+            '\\' | '`' | '*' | '_' | '<' | '>' | '&' | '|' | '~' | '#' | '(' if is_special(sign, &out) => {
+                out.push('\\');
+                out.push(sign);
+            }
+            '\u{a0}' | '\u{202f}' => out.push(' '),
+            _ => out.push(sign),
+        }
+    }
+    out.trim_end().to_owned()
+}
+
+/// A round bracket makes a link only behind a square one.
+fn is_special(sign: char, before: &str) -> bool {
+    sign != '(' || before.ends_with(']')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_record_says_is_read_and_not_acted_upon() {
+        assert_eq!(text("a|b\n[x](http://e) <img> *c*\u{a0}d"), "a\\|b [x]\\(http://e) \\<img\\> \\*c\\* d");
+        assert_eq!((fence("a"), fence("a ```` b")), ("```".into(), "`````".into()));
+    }
+}

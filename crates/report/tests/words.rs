@@ -1,0 +1,109 @@
+//! How sure an answer is: the same plain words on a terminal, on a page, in Markdown and in a chat.
+
+mod made;
+
+use dropline_record::{AnswerLine, CaveatLine, Record, ResultWord};
+use dropline_report::{Style, html, line, markdown, standing, text};
+use dropline_trial::Caveat;
+use made::Made;
+
+/// A record of each way in which an answer stands or does not, and the words for it.
+fn kinds() -> Vec<(Record, &'static str)> {
+    let stated = |result: ResultWord, why: Option<&str>| {
+        let mut record = Made::service(dropline_trial::Arrival::constant(), 7).search();
+        for answer in &mut record.result.as_mut().expect("it ended").goals {
+            (answer.result, answer.why) = (result, why.map(str::to_owned));
+        }
+        record
+    };
+    let cut_off = Record { result: None, ..stated(ResultWord::Regular, None) };
+    let mut doubted = stated(ResultWord::Narrow, None);
+    let states = Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5 };
+    doubted.result.as_mut().expect("it ended").caveats.push(CaveatLine::from(&states));
+    vec![
+        (stated(ResultWord::Regular, None), "tested"),
+        (stated(ResultWord::Narrow, None), "precise enough"),
+        (stated(ResultWord::Wide, None), "not yet precise"),
+        (stated(ResultWord::AtMaximum, None), "limit not reached"),
+        (stated(ResultWord::Irregular, Some("at_maximum")), "limit not reached"),
+        (stated(ResultWord::BelowMinimum, None), "drops at the lowest load"),
+        (stated(ResultWord::Irregular, Some("below_minimum")), "drops at the lowest load"),
+        (stated(ResultWord::Irregular, Some("generator_limited")), "our generator ended first"),
+        (stated(ResultWord::Irregular, Some("target_starved")), "target kept from its CPU"),
+        (cut_off, "unfinished"),
+        (doubted, "doubted"),
+    ]
+}
+
+/// What stands between two tags, without the tags in it.
+fn inside(page: &str, from: &str, to: &str) -> String {
+    let part = page.split_once(from).expect(from).1.split_once(to).expect(to).0;
+    part.split('<')
+        .map(|piece| piece.split_once('>').map_or("", |(_, words)| words))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn how_sure_an_answer_is_has_the_same_plain_words_everywhere() {
+    for (record, words) in kinds() {
+        let answers: Vec<AnswerLine> = record.answers().expect("a search");
+        assert!(answers.iter().all(|answer| standing(&record, answer) == words), "{words}");
+        let shown = text(&record, Style { width: 200, ..Style::default() });
+        let page = html(std::slice::from_ref(&record));
+        let places = [
+            ("the table on a terminal", shown.split("\n\n").next().expect("a table").to_owned()),
+            ("the table of the page", inside(&page, "<table class=\"goals\">", "</table>")),
+            ("Markdown", markdown(std::slice::from_ref(&record)).split("```").next().unwrap().to_owned()),
+            ("a chat", line(&record)),
+        ];
+        for (place, said) in places {
+            assert!(said.to_lowercase().contains(&words.to_lowercase()), "{words} is not in {place}: {said}");
+            for term in ["narrow", "irregular", "regular", "exceed", "wide:"] {
+                let has = said.split([' ', ',', '.', '|']).any(|word| word == term);
+                assert!(!has, "{place} needs no {term:?}: {said}");
+            }
+        }
+        let unsettled = !["tested", "precise enough", "not yet precise"].contains(&words);
+        assert_eq!(shown.contains(&format!("! {words}: ")), unsettled, "{shown}");
+        assert_eq!(page.contains("data-code=\"unsettled\""), unsettled);
+    }
+}
+
+#[test]
+fn a_line_for_a_chat_has_the_answer_how_sure_it_is_the_target_and_the_date() {
+    for (record, words) in kinds() {
+        let said = line(&record);
+        assert!(!said.contains('\n') && said.starts_with("It "), "{said}");
+        for part in [words, &record.header.target, "21 Nov 2026"] {
+            assert!(said.to_lowercase().contains(&part.to_lowercase()), "{part}: {said}");
+        }
+    }
+    let mut trial = made::trial(139_000.0, 10);
+    assert!(
+        line(&trial).starts_with("24 of 1 390 000 packets were lost, 0.00173 %. No caveat. udp://"),
+        "{}",
+        line(&trial)
+    );
+    let starved = Caveat::GeneratorStarved { waited_ns: 9_000_000_000 };
+    trial.trials[0].caveats.push(CaveatLine::from(&starved));
+    trial.header.target = "udp://a\nb\u{1b}[2J".into();
+    let said = line(&trial);
+    assert!(!said.contains(['\n', '\u{1b}']) && said.contains("1 caveat"), "{said}");
+}
+
+#[test]
+fn markdown_has_the_answer_a_row_a_goal_the_caveats_and_the_command() {
+    let (record, _) = kinds().pop().expect("a doubted one");
+    let mut record = record;
+    record.header.environment.command_line = ["dropline", "search", "exec:a b"].map(String::from).to_vec();
+    let said = markdown(std::slice::from_ref(&record));
+    assert!(said.starts_with("**It "), "{said}");
+    for goal in ["| no loss |", "| 0.5 % loss |"] {
+        assert_eq!(said.lines().filter(|line| line.starts_with(goal)).count(), 1, "{said}");
+    }
+    assert!(said.contains("\n- **!** ") && said.contains("```sh\ndropline search 'exec:a b'\n```"), "{said}");
+    assert!(!said.contains('\u{a0}'));
+    let both = markdown(&[record.clone(), made::trial(139_000.0, 10)]);
+    assert!(both.contains("| no loss |") && both.contains("1 390 000"), "{both}");
+}

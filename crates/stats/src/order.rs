@@ -1,0 +1,252 @@
+//! Events in the order in which they were measured: whether those near one another are alike, and the blocks that then show
+//! how much they vary.
+//!
+//! Events that follow one another alike are no independent witnesses. Whether they do is one permutation test: sums over
+//! neighbours, of 2, 4, 8, … of them, vary more in the order of time than in any other. It looks at ranks, which see levels
+//! that wander, and at which events are long, which sees spells.
+
+use crate::chance::seeded;
+use rand::seq::SliceRandom as _;
+
+/// Name of the estimator.
+pub const ESTIMATOR: &str = "permutation test at 5 % of the largest excess of the variance of sums over 2, 4, 8, … \
+     neighbours, of ranks and of events above the 90th percentile";
+/// Independent events are called dependent as rarely as this.
+const LEVEL: f64 = 0.05;
+/// Of few events what is alike shows worse, and is looked for more.
+const FEW: usize = 50;
+const LEVEL_OF_FEW: f64 = 0.1;
+/// Fewer events have too few long ones for these to be alike.
+const SHOWS_SPELLS: usize = 100;
+/// Other orders that the order of time is held against.
+const ORDERS: usize = 199;
+/// Share of the events that is not long.
+const SHORT: f64 = 0.9;
+/// Sums are over no more than this part of the events.
+const LONGEST: usize = 2;
+/// Fewer events have no neighbours to speak of.
+const FEWEST: usize = 8;
+/// A shorter beginning, or one of fewer events, is no warm-up.
+const SHORTEST_WARM_UP: usize = 5;
+const FEWEST_TO_WARM: usize = 40;
+/// So many standard errors a beginning is slower, the surest of all lengths.
+const SURELY: f64 = 3.7;
+/// Cuts of a side; of fewer than five events each, its events themselves.
+const BLOCKS: usize = 40;
+const LEAST_BLOCK: usize = 5;
+
+/// Whether the events of either side, each in the order of time, are more alike with those near them than they would be in
+/// another order. Sides of fewer than eight events say nothing about that.
+pub fn are_dependent(sides: &[&[i64]], seed: u64) -> bool {
+    let mut rows: Vec<Vec<[f64; 2]>> =
+        sides.iter().filter(|side| side.len() >= FEWEST).map(|side| scored(side)).collect();
+    let fewest = rows.iter().map(Vec::len).min().unwrap_or(0);
+    let level = if fewest < FEW { LEVEL_OF_FEW } else { LEVEL };
+    let seen = excesses(&rows);
+    if seen.is_empty() {
+        return false;
+    }
+    let mut chance = seeded(seed);
+    let others: Vec<Vec<f64>> = (0..ORDERS)
+        .map(|_| {
+            rows.iter_mut().for_each(|row| row.shuffle(&mut chance));
+            excesses(&rows)
+        })
+        .collect();
+    // Each excess in the units of its own scatter, so that the largest is of equals.
+    let scales: Vec<(f64, f64)> = (0..seen.len())
+        .map(|which| {
+            let of: Vec<f64> = others.iter().map(|other| other[which]).collect();
+            let mean = of.iter().sum::<f64>() / of.len() as f64;
+            let variance = of.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / of.len() as f64;
+            (mean, variance.sqrt())
+        })
+        .collect();
+    let largest = |excesses: &[f64]| {
+        let scaled = excesses.iter().zip(&scales).filter(|(_, (_, deviation))| *deviation > 0.0);
+        scaled.map(|(value, (mean, deviation))| (value - mean) / deviation).fold(f64::NEG_INFINITY, f64::max)
+    };
+    let seen = largest(&seen);
+    let as_large = others.iter().filter(|other| largest(other) >= seen).count();
+    ((as_large + 1) as f64) <= level * (ORDERS + 1) as f64
+}
+
+/// How many events at the beginning are slower than all that follows: a warm-up. 0 where there is none.
+///
+/// The beginning is as long as it is most surely slower (Mann and Whitney 1947), at most a third; it counts where its median is
+/// beyond three quarters of the others, and the first half of what follows is no slower than the second: what falls all along
+/// has no steady part.
+pub fn warm_up(events: &[i64]) -> usize {
+    let n = events.len();
+    if n < FEWEST_TO_WARM {
+        return 0;
+    }
+    let ranks: Vec<f64> = scored(events).into_iter().map(|[rank, _]| rank).collect();
+    let sums = ranks.iter().scan(0.0, |sum, rank| {
+        *sum += rank;
+        Some(*sum)
+    });
+    let surely = |(at, sum): (usize, f64)| {
+        let (head, rest) = ((at + 1) as f64, (n - at - 1) as f64);
+        (at + 1, sum * (n as f64 / (head * rest)).sqrt())
+    };
+    let heads = sums.take(n / 3).enumerate().map(surely).filter(|(length, _)| *length >= SHORTEST_WARM_UP);
+    let Some((length, sure)) = heads.max_by(|a, b| a.1.total_cmp(&b.1)) else { return 0 };
+    let median = |part: &[i64], share: f64| {
+        let mut part = part.to_vec();
+        part.sort_unstable();
+        part[((part.len() as f64 * share) as usize).min(part.len() - 1)]
+    };
+    let (head, rest) = events.split_at(length);
+    let (middle, end) = rest.split_at(rest.len() / 2);
+    let is_apart = median(head, 0.5) > median(rest, 0.75);
+    let is_steady_then = median(middle, 0.5) <= median(end, 0.6);
+    if sure > SURELY && is_apart && is_steady_then { length } else { 0 }
+}
+
+/// Cuts of equal length, in order, as the blocks of a comparison: of few events each is one.
+pub fn blocks(events: &[i64]) -> impl Iterator<Item = &[i64]> {
+    let blocks = if events.len() < BLOCKS * LEAST_BLOCK { events.len() } else { BLOCKS };
+    (0..blocks).map(move |block| &events[block * events.len() / blocks..(block + 1) * events.len() / blocks])
+}
+
+/// The rank of each event and whether it is long, both less their means and in units of their deviation.
+fn scored(events: &[i64]) -> Vec<[f64; 2]> {
+    let mut order: Vec<usize> = (0..events.len()).collect();
+    order.sort_by_key(|&at| events[at]);
+    let mut scores = vec![[0.0; 2]; events.len()];
+    let mut from = 0;
+    for same in order.chunk_by(|&a, &b| events[a] == events[b]) {
+        let middle = from as f64 + (same.len() - 1) as f64 / 2.0;
+        let is_long = from as f64 >= SHORT * events.len() as f64;
+        same.iter().for_each(|&at| scores[at] = [middle, f64::from(u8::from(is_long))]);
+        from += same.len();
+    }
+    for which in 0..2 {
+        let n = scores.len() as f64;
+        let mean = scores.iter().map(|score| score[which]).sum::<f64>() / n;
+        let variance = scores.iter().map(|score| (score[which] - mean).powi(2)).sum::<f64>() / n;
+        let deviation = if variance > 0.0 { variance.sqrt() } else { 1.0 };
+        scores.iter_mut().for_each(|score| score[which] = (score[which] - mean) / deviation);
+    }
+    scores
+}
+
+/// Of each length and each score: the mean square of sums over so many neighbours, of all sides together, to the power of a
+/// third, whose scatter is about even.
+fn excesses(rows: &[Vec<[f64; 2]>]) -> Vec<f64> {
+    let sums: Vec<Vec<[f64; 2]>> = rows.iter().map(|row| summed(row)).collect();
+    let longest = rows.iter().map(Vec::len).max().unwrap_or(0) / LONGEST;
+    let lengths = std::iter::successors(Some(2), |length| Some(length * 2)).take_while(|&it| it <= longest);
+    let mut excesses = Vec::new();
+    for length in lengths {
+        let (mut squares, mut count) = ([0.0; 2], 0.0);
+        for sums in sums.iter().filter(|sums| sums.len() > length * LONGEST) {
+            for from in 0..sums.len() - length {
+                for (which, squares) in squares.iter_mut().enumerate() {
+                    *squares += (sums[from + length][which] - sums[from][which]).powi(2);
+                }
+            }
+            count += (sums.len() - length) as f64;
+        }
+        let shown = if longest * LONGEST < SHOWS_SPELLS { 1 } else { 2 };
+        excesses.extend(squares[..shown].iter().map(|squares| (squares / count / length as f64).cbrt()));
+    }
+    excesses
+}
+
+/// Sums of all before each place, and of all.
+fn summed(row: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    let mut sum = [0.0; 2];
+    let mut sums = Vec::with_capacity(row.len() + 1);
+    sums.push(sum);
+    for score in row {
+        sum = [sum[0] + score[0], sum[1] + score[1]];
+        sums.push(sum);
+    }
+    sums
+}
+
+/// Whether events of these ranges, from low to high, are stretches of time: they follow one another in far fewer runs than they
+/// would by chance.
+pub fn are_stretches(events: &[f64], ranges: &[(f64, f64)]) -> bool {
+    let of = |value: &f64| ranges.iter().rposition(|(low, _)| value >= low).unwrap_or(0);
+    let which: Vec<usize> = events.iter().map(of).collect();
+    let runs = 1 + which.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let n = which.len() as f64;
+    let alike: f64 = (0..ranges.len())
+        .map(|range| (which.iter().filter(|&&it| it == range).count() as f64 / n).powi(2))
+        .sum();
+    let by_chance = 1.0 + (n - 1.0) * (1.0 - alike);
+    ranges.len() > 1 && which.len() >= FEWEST_TO_WARM && (runs as f64) < FEWER_RUNS * by_chance
+}
+
+/// Of stretches there is at most this part of the runs of chance.
+const FEWER_RUNS: f64 = 0.1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_distr::{Distribution as _, StandardNormal};
+
+    /// Events of an autoregression, so many, on a scale of delays.
+    fn remembering(share: f64, count: usize, seed: u64) -> Vec<i64> {
+        let mut chance = seeded(seed);
+        let mut level: f64 = StandardNormal.sample(&mut chance);
+        let mut next = |_| {
+            let news: f64 = StandardNormal.sample(&mut chance);
+            level = share * level + (1.0 - share * share).sqrt() * news;
+            (100_000.0 * (0.35 * level).exp()) as i64
+        };
+        (0..count).map(&mut next).collect()
+    }
+
+    #[test]
+    fn independent_pairs_are_seldom_called_dependent_and_those_that_remember_nearly_always() {
+        let dependent = |share: f64, count: usize| {
+            let pair = |seed: u64| [seed, 1000 + seed].map(|seed| remembering(share, count, seed));
+            let are = |seed: &u64| {
+                let [a, b] = pair(*seed);
+                are_dependent(&[&a, &b], *seed)
+            };
+            (0..100).filter(are).count()
+        };
+        // 5 of 100, and three standard deviations of that.
+        assert!(dependent(0.0, 300) <= 11, "{}", dependent(0.0, 300));
+        for (share, count) in [(0.9, 20), (0.5, 60), (0.5, 300), (0.9, 300)] {
+            assert!(dependent(share, count) >= 92, "{share} {count}: {}", dependent(share, count));
+        }
+        assert!(!are_dependent(&[&[5; 100], &[7; 3]], 1), "equal ones, and too few");
+    }
+
+    #[test]
+    fn a_slow_beginning_is_counted_and_what_wanders_or_is_even_has_none() {
+        for count in [100, 300, 5000] {
+            let mut events = remembering(0.0, count, 7);
+            assert_eq!(warm_up(&events), 0);
+            events[..count / 10].iter_mut().for_each(|event| *event *= 2);
+            let found = warm_up(&events);
+            assert!(found.abs_diff(count / 10) <= 2 + count / 50, "{found} of {count}");
+        }
+        let falling: Vec<i64> = (0..300).map(|at| 10_000 - 20 * at + at * 37 % 101).collect();
+        assert_eq!(warm_up(&falling), 0, "it has no steady part");
+    }
+
+    #[test]
+    fn blocks_hold_all_events_in_order_and_few_events_are_blocks() {
+        for (count, expected) in [(0, 0), (20, 20), (199, 199), (200, 40), (5001, 40)] {
+            let events: Vec<i64> = (0..count).collect();
+            let found: Vec<&[i64]> = blocks(&events).collect();
+            assert_eq!((found.len(), found.concat()), (expected, events));
+        }
+    }
+
+    #[test]
+    fn modes_one_after_another_in_time_are_stretches_and_mixed_ones_are_not() {
+        let ranges = [(0.0, 15.0), (15.5, 30.0)];
+        let step: Vec<f64> = (0..200).map(|at| if at < 80 { 10.0 } else { 20.0 }).collect();
+        let mixed: Vec<f64> = (0..200).map(|at| if at * 7919 % 101 < 40 { 10.0 } else { 20.0 }).collect();
+        assert!(are_stretches(&step, &ranges) && !are_stretches(&mixed, &ranges));
+        assert!(!are_stretches(&step, &ranges[..1]));
+    }
+}

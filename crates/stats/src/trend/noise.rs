@@ -1,0 +1,132 @@
+//! What nights scatter about their level: a white part, larger where a night's own error is, and a part that neighbours
+//! share and forget from day to day (an autoregression in continuous time); by the likelihood of a Kalman filter.
+
+use super::levels::Levels;
+use super::weighted::Weighted;
+
+/// The noise about levels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Noise {
+    /// Variance of a night whose own is 1.
+    pub(super) variance: f64,
+    /// Share of it that neighbours have in common.
+    shared: f64,
+    /// How much of that is left a day later.
+    memory: f64,
+    /// Nights that would say as much if none had anything in common, less the levels.
+    pub(super) freedom: f64,
+}
+
+/// Memories and shares that are tried, beside no memory at all.
+const MEMORIES: [f64; 7] = [0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98];
+const SHARES: [f64; 5] = [0.15, 0.3, 0.5, 0.75, 0.98];
+/// Before any night is seen, a night is taken to be so much like the next,
+const USUAL: f64 = 0.2;
+/// and that is worth so many nights.
+const WORTH: f64 = 40.0;
+/// Of longer rows the latest nights tell how alike neighbours are.
+const ENOUGH: usize = 1200;
+/// What a change costs, in logarithms of the number of nights: its place and its size.
+const COST: f64 = 2.0;
+
+impl Noise {
+    /// About these levels, with what they cost together: twice the negative logarithm of the likelihood, and the price
+    /// of each change.
+    pub(super) fn about(row: &Weighted, levels: &Levels) -> (Self, f64) {
+        let residuals = levels.residuals(row);
+        let from = row.len().saturating_sub(ENOUGH);
+        let white = (Self { variance: 1.0, shared: 0.0, memory: 0.0, freedom: 0.0 }, f64::INFINITY);
+        let mut best = white;
+        let tried = MEMORIES.iter().flat_map(|&memory| SHARES.map(|shared| (memory, shared)));
+        for (memory, shared) in std::iter::once((0.0, 0.0)).chain(tried) {
+            let noise = Self { memory, shared, ..white.0 };
+            let prior = WORTH * (noise.likeness() - USUAL).powi(2);
+            let cost = noise.filtered(row, &residuals, from).1 + prior;
+            if cost < best.1 {
+                best = (noise, cost);
+            }
+        }
+        let noise = best.0;
+        let (variance, cost) = noise.filtered(row, &residuals, 0);
+        let prior = WORTH * (noise.likeness() - USUAL).powi(2);
+        let count = row.len() as f64;
+        let changes = levels.changes().count() as f64;
+        let alike = noise.likeness();
+        let freedom = (count * (1.0 - alike) / (1.0 + alike) - 1.0 - 2.0 * changes).max(3.0);
+        // Levels took part of the scatter with them.
+        let variance = variance * count / (count - 1.0 - changes).max(1.0);
+        (Self { variance, freedom, ..noise }, cost + prior + COST * count.ln() * changes)
+    }
+
+    /// The correlation of a night with that of the day after.
+    pub(super) fn likeness(&self) -> f64 {
+        self.shared * self.memory
+    }
+
+    /// Variance that fits best, and twice the negative logarithm of the likelihood with it.
+    fn filtered(&self, row: &Weighted, residuals: &[f64], from: usize) -> (f64, f64) {
+        let (mut state, mut uncertain) = (0.0, self.shared);
+        let (mut squares, mut product, mut logarithms) = (0.0, 1.0f64, 0.0);
+        for (night, residual) in residuals.iter().enumerate().skip(from) {
+            if night > from {
+                let kept = self.kept(row.days[night] - row.days[night - 1]);
+                state *= kept;
+                uncertain = kept * kept * uncertain + (1.0 - kept * kept) * self.shared;
+            }
+            let own = (1.0 - self.shared) * row.variances[night];
+            let total = uncertain + own;
+            let surprise = residual - state;
+            let certain = 1.0 / total;
+            squares += surprise * surprise * certain;
+            product *= total;
+            if !(1e-100..1e100).contains(&product) {
+                logarithms += product.ln();
+                product = 1.0;
+            }
+            state += uncertain * certain * surprise;
+            uncertain *= own * certain;
+        }
+        let count = (residuals.len() - from) as f64;
+        let variance = (squares / count).max(f64::MIN_POSITIVE);
+        (variance, count * variance.ln() + logarithms + product.ln())
+    }
+
+    fn kept(&self, days: f64) -> f64 {
+        // Most nights are a day apart, give or take minutes.
+        if (days - 1.0).abs() < 0.02 { self.memory } else { self.memory.powf(days) }
+    }
+
+    /// Variance of the sum of coefficients (from this night on) times nights; `wider` is how much more each scatters.
+    pub(super) fn variance_of(
+        &self,
+        row: &Weighted,
+        start: usize,
+        coefficients: impl Iterator<Item = (f64, f64)>,
+    ) -> f64 {
+        let (mut own, mut common, mut before, mut last) = (0.0, 0.0, 0.0, 0.0);
+        for (index, (coefficient, wider)) in coefficients.enumerate() {
+            let night = start + index;
+            if index > 0 {
+                before = self.kept(row.days[night] - row.days[night - 1]) * (before + last);
+            }
+            last = coefficient * wider.sqrt();
+            own += last * last * row.variances[night];
+            common += last * last + 2.0 * last * before;
+        }
+        self.variance * ((1.0 - self.shared) * own + self.shared * common)
+    }
+
+    /// How many times as much the mean of so many nights varies as if they had nothing in common.
+    pub(super) fn inflation(&self, nights: usize) -> f64 {
+        let count = nights.max(1) as f64;
+        let (mut sum, mut kept) = (0.0, 1.0);
+        for distance in 1..nights {
+            kept *= self.memory;
+            sum += (1.0 - distance as f64 / count) * kept;
+            if kept < 1e-6 {
+                break;
+            }
+        }
+        1.0 + 2.0 * self.shared * sum
+    }
+}

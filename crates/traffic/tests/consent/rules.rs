@@ -1,0 +1,162 @@
+//! Rules of a firewall that packets of a trial may meet, and those that they cannot.
+
+use super::*;
+
+/// Of one hook of the client, where it may meet what leaves.
+fn at_output(rule: &str) -> String {
+    format!("table ip dropline {{\n chain out {{ type filter hook output priority 0; {rule}; }}\n}}")
+}
+
+#[test]
+fn a_rule_that_comes_and_goes_during_a_trial_is_said() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let _there = serve(&lab.target, lab.target_address);
+    let target = UdpTarget { address: (lab.target_address, PORT).into(), reply: Reply::Echo };
+    let port = PORT.to_string();
+    let older = |what: &str| {
+        let words =
+            ["-t", "mangle", what, "OUTPUT", "-p", "udp", "--dport", &port, "-j", "TTL", "--ttl-set", "1"];
+        let done =
+            lab.client.run(|| std::process::Command::new("iptables-legacy").args(words).status()).unwrap();
+        done.is_ok_and(|status| status.success())
+    };
+    let newer = |what: &str| match what {
+        "-A" => lab.client.nft(&at_output(&format!("udp dport {PORT} ip ttl set 1"))).is_ok(),
+        _ => lab.client.nft("delete table ip dropline").is_ok(),
+    };
+    // Only what has such tables before a trial is looked at through it.
+    if !(older("-A") && older("-D")) {
+        eprintln!("left out: this machine has no older tables");
+    }
+    let ways: [&(dyn Fn(&str) -> bool + Sync); 2] = [&newer, &older];
+    for way in ways {
+        let came = AtomicBool::new(false);
+        let measured = std::thread::scope(|scope| {
+            let come = || {
+                std::thread::sleep(Duration::from_millis(500));
+                came.store(way("-A"), std::sync::atomic::Ordering::Relaxed);
+                std::thread::sleep(Duration::from_secs(1));
+                way("-D")
+            };
+            let comes = std::thread::Builder::new().spawn_scoped(scope, come).unwrap();
+            let measured = lab.client.run(|| {
+                let options = MeasurerOptions::default();
+                let mut measurer =
+                    UdpMeasurer::new(target, TrafficProfile::default(), options, 1, Arc::default(), None)?;
+                let input = |ms| TrialInput {
+                    load: Rate::pps(1_000.0).unwrap(),
+                    duration: Duration::from_millis(ms),
+                };
+                let during = measurer.measure(input(2_500))?;
+                Ok::<_, UdpError>((during, measurer.measure(input(100))?))
+            });
+            comes.join().unwrap();
+            measured.unwrap()
+        });
+        if !came.into_inner() {
+            continue;
+        }
+        let (during, after) = measured.unwrap();
+        let is_said = |trial: &Trial| trial.caveats.iter().any(|caveat| caveat.code() == "rule_appeared");
+        assert!(is_said(&during) && !is_said(&after), "{:?}", during.caveats);
+    }
+}
+
+#[test]
+fn rules_for_tcp_other_ports_other_addresses_or_absent_interfaces_refuse_nothing() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let _here = serve(&lab.client, lab.client_address);
+    let _there = serve(&lab.target, lab.target_address);
+    let nat = |hook: &str, rule: &str| {
+        format!("table ip dropline {{\n chain nat {{ type nat hook {hook} priority -100; {rule}; }}\n}}")
+    };
+    let at_lo = "table netdev dropline {\n chain in { type filter hook ingress device \"lo\" priority 0; udp dport 9 ip ttl set 9; }\n}";
+    let away = "10.9.0.77";
+    for rules in [
+        at_output(&format!("tcp dport {PORT} ip ttl set 9")),
+        at_output(&format!("udp sport != {PORT} udp dport 80-90 ip ttl set 9")),
+        at_output(&format!("udp dport {{ 53, 8000-9000 }} ip daddr set {away}")),
+        at_output("ip daddr 10.1.0.0/16 ip ttl set 9"),
+        at_output("oifname \"docker0\" ip ttl set 9"),
+        at_output(&format!("iifname \"lo\" ip daddr set {away}")),
+        at_output("meta mark 0x7 ip ttl set 9"),
+        nat("output", &format!("tcp dport {PORT} dnat to {away}")),
+        nat("output", &format!("udp dport 53 dnat to {away}")),
+        nat("prerouting", &format!("iifname \"eth7\" dnat to {away}")),
+        nat("postrouting", "oifname \"eth7\" masquerade"),
+        nat("postrouting", "masquerade"),
+        at_lo.to_owned(),
+    ] {
+        for namespace in [&lab.client, &lab.target] {
+            namespace.nft(&rules).unwrap();
+            for address in [lab.client_address, lab.target_address] {
+                let trial = offer(&lab.client, address).unwrap_or_else(|why| panic!("{rules}: {why}"));
+                assert_eq!(trial.forwarded, trial.offered, "{rules}");
+            }
+            namespace.nft("flush ruleset").unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_translation_that_packets_may_meet_is_refused_and_named_and_one_to_an_own_address_is_not() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let _here = serve(&lab.client, Ipv4Addr::UNSPECIFIED);
+    let rules = |hook: &str, rule: &str| {
+        format!("table ip dropline {{\n chain led {{ type nat hook {hook} priority -100; {rule}; }}\n}}")
+    };
+    for (hook, rule, said) in [
+        ("output", format!("udp dport {PORT} dnat to 10.9.0.77"), Some("dnat")),
+        ("output", format!("udp dport {PORT} numgen inc mod 9 == 0 dnat to 10.9.0.77"), Some("dnat")),
+        ("postrouting", format!("udp dport {PORT} snat to 10.9.0.77"), Some("snat")),
+        ("output", format!("udp dport {PORT} dnat to 127.0.0.1"), None),
+        ("output", format!("udp dport {PORT} redirect to :{PORT}"), None),
+        ("postrouting", format!("udp dport {PORT} snat to 127.0.0.1"), None),
+    ] {
+        lab.client.nft(&rules(hook, &rule)).unwrap();
+        let offered = offer(&lab.client, Ipv4Addr::LOCALHOST);
+        match said {
+            Some(word) => {
+                let why = offered.unwrap_err().to_string();
+                assert!(why.contains(&format!("{word} in chain led of table ip dropline")), "{rule}: {why}");
+            }
+            None => assert!(offered.is_ok(), "{rule}: {:?}", offered.err()),
+        }
+        lab.client.nft("flush ruleset").unwrap();
+    }
+    // A program that decides of packets may write anything into them.
+    if lab.client.nft(&at_output(&format!("udp dport {PORT} queue num 3"))).is_ok() {
+        let why = offer(&lab.client, Ipv4Addr::LOCALHOST).unwrap_err().to_string();
+        assert!(why.contains("queue in chain out of table ip dropline"), "{why}");
+    }
+}
+
+#[test]
+fn one_packet_in_nine_that_a_rule_rejects_is_a_loss_with_its_place_and_refuses_no_trial() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let address = SocketAddr::from((lab.target_address, PORT));
+    let _there = serve(&lab.target, lab.target_address);
+    for (namespace, hook, place) in [(&lab.target, "input", Some("netfilter")), (&lab.client, "output", None)]
+    {
+        for verdict in ["reject", "drop"] {
+            let rules = format!(
+                "table ip dropline {{\n chain led {{ type filter hook {hook} priority 0; udp dport {PORT} numgen inc mod 9 0 {verdict}; }}\n}}"
+            );
+            namespace.nft(&rules).unwrap();
+            let target = UdpTarget { address, reply: Reply::Echo };
+            let asked = || probe(target, &TrafficProfile::default(), &AtomicBool::new(false));
+            let probed = lab.client.run(asked).unwrap();
+            assert!(probed.is_ok(), "{hook} {verdict}: {probed:?}");
+            let offered = offer_from(4000, &lab.client, lab.target_address);
+            let trial = offered.unwrap_or_else(|why| panic!("{hook} {verdict}: {why}"));
+            let lost_at = trial.lost_at.clone().unwrap_or_default();
+            if let Some(place) = place {
+                let lost = lost_at.get(place).copied().unwrap_or(0);
+                assert!(lost > 0 && lost * 10 >= trial.lost() * 9, "{hook} {verdict}: {lost_at:?}");
+            } else {
+                assert!(trial.refused.values().sum::<u64>() > 0, "{hook} {verdict}: {:?}", trial.refused);
+            }
+            namespace.nft("delete table ip dropline").unwrap();
+        }
+    }
+}
