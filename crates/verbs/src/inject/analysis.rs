@@ -383,9 +383,11 @@ mod tests {
         let delay = Duration::from_micros(100);
         let mut found = Injected { delay_us: 100.0, ..Injected::default() };
         fill(&mut found, &rounds, &[Added::asked(delay), Added::asked(delay * 2)], Asked::Fitted);
-        let verdicts: Vec<PathWord> = found.modes.iter().map(|mode| mode.verdict).collect();
-        assert_eq!(verdicts, [PathWord::Not, PathWord::OnPath, PathWord::Not], "{found:#?}");
-        let once = found.modes[1].once.unwrap();
+        let (moved, others): (Vec<_>, Vec<_>) =
+            found.modes.iter().partition(|mode| (18.0..26.0).contains(&mode.peak));
+        assert_eq!((moved.len(), moved[0].verdict), (1, PathWord::OnPath), "{found:#?}");
+        assert!(others.len() >= 2 && others.iter().all(|mode| mode.verdict == PathWord::Not), "{found:#?}");
+        let once = moved[0].once.unwrap();
         assert!(once.low <= 1.0 && once.high >= 1.0 && once.high - once.low < 0.1, "{once:?}");
     }
 
