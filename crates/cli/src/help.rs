@@ -247,29 +247,6 @@ mod tests {
     }
 
     #[test]
-    fn no_line_of_any_help_is_cut_at_40_columns() {
-        let mut wrong = Vec::new();
-        for verb in verbs() {
-            for long in [true, false] {
-                let shown = rendered(&verb, long, 40);
-                // A word that is longer than the terminal, such as a path to copy, is a line of its own.
-                let cut = shown
-                    .lines()
-                    .filter(|line| line.chars().count() > 40 && line.split_whitespace().count() > 1);
-                wrong.extend(cut.map(|line| format!("{}: {line}", verb.join(" "))));
-                let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-                assert_eq!(
-                    words(&shown),
-                    words(&rendered(&verb, long, 0)),
-                    "{}: nothing is left out",
-                    verb.join(" ")
-                );
-            }
-        }
-        assert!(wrong.is_empty(), "{} lines:\n{}", wrong.len(), wrong.join("\n"));
-    }
-
-    #[test]
     fn a_line_that_is_cut_or_left_with_one_word_is_found() {
         let whole = "Usage\n\n  one two three four\n";
         assert!(flaws("Usage\n\n  one two\n  three four\n", whole, 12).is_empty());
