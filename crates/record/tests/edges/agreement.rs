@@ -181,7 +181,7 @@ fn a_trial_lasts_about_as_long_as_was_asked_and_no_longer_than_it_took() {
 #[test]
 fn what_was_intended_is_what_the_load_asks_for_give_or_take_a_packet_for_each_part() {
     let intended = |streams: u32, directions: u32, intended| {
-        let parts = |count| (count > 0).then(|| Part::equal(count)).unwrap_or_default();
+        let parts = |count| if count > 0 { Part::equal(count) } else { Vec::new() };
         let profile = TrafficProfile {
             streams: parts(streams),
             directions: parts(directions),
