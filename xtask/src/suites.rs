@@ -98,7 +98,7 @@ fn heard(words: &[&str], hear: &mut dyn FnMut(&str)) -> Result<ExitStatus, Strin
     // Its ends of the pipe; the program keeps its own until it ends.
     drop(command);
     let (lines, heard) = mpsc::channel();
-    std::thread::spawn(move || {
+    let read = move || {
         let mut reader = BufReader::new(reader);
         let mut line = Vec::new();
         while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
@@ -106,7 +106,8 @@ fn heard(words: &[&str], hear: &mut dyn FnMut(&str)) -> Result<ExitStatus, Strin
                 return;
             }
         }
-    });
+    };
+    std::thread::Builder::new().spawn(read).map_err(|why| why.to_string())?;
     // A program that a test left running may hold the pipe; cargo's own end is what counts.
     let mut ended = None;
     loop {

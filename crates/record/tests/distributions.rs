@@ -89,7 +89,7 @@ fn a_maximum_is_of_one_event_at_least_and_a_tick_is_a_thousand_millionth_of_the_
     };
     assert_eq!((of("maximum", json!(1), 1000.0), of("each", Value::Null, 1e-6)), (None, None));
     assert!(of("maximum", json!(0), 1000.0).unwrap().contains("event_of is 0"));
-    for quantum_ns in [1e-7, 1e4, 1000.000_01] {
+    for quantum_ns in [1e-7, 1e4, 1_000.000_01] {
         assert!(of("each", Value::Null, quantum_ns).unwrap().contains("quantum_ns is"), "{quantum_ns}");
     }
 }

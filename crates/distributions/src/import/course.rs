@@ -42,7 +42,7 @@ impl Course {
         self.recent.push(tick);
         if self.stretches.is_empty() && self.recent.len() == MOST {
             self.length = MOST / (STRETCHES / 2);
-            let stretches = self.recent.chunks(self.length).map(|part| counted(part)).collect();
+            let stretches = self.recent.chunks(self.length).map(counted).collect();
             (self.stretches, self.recent) = (stretches, Vec::new());
         } else if !self.stretches.is_empty() && self.recent.len() == self.length {
             self.stretches.push(counted(&self.recent));

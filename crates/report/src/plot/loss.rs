@@ -44,7 +44,7 @@ pub(crate) fn loss(finding: &SearchSummary, loads: LoadAxis, room: Room, label: 
         ));
     }
     let all = shown.len();
-    let shown = apart(shown, |trial| {
+    let shown = apart(&shown, |trial| {
         let x = (trial.intended_load_pps - low) / (high - low).max(f64::MIN_POSITIVE) * room.width();
         (x, shown_loss(trial).max(1e-12).log10() * 60.0)
     });

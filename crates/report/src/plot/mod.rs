@@ -46,7 +46,7 @@ use crate::number::Loads;
 use canvas::Drawing;
 use dropline_printable::printable;
 use dropline_record::{Purpose, TrialLine};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// Colours and lines of all drawings, for page and file alike.
 pub(crate) const STYLE: &str = include_str!("plot.css");
@@ -133,13 +133,13 @@ const MARKS: usize = 1200;
 
 /// Of very many trials one for each spot that the eye can tell from others, by where they stand in pixels.
 pub(crate) fn apart<'a>(
-    trials: Vec<&'a TrialLine>,
+    trials: &[&'a TrialLine],
     at: impl Fn(&TrialLine) -> (f64, f64),
 ) -> Vec<&'a TrialLine> {
-    let (mut kept, mut spot) = (trials.clone(), 2.0);
+    let (mut kept, mut spot) = (trials.to_vec(), 2.0);
     while kept.len() > MARKS {
-        let mut taken = HashSet::new();
-        kept.clone_from(&trials);
+        let mut taken = BTreeSet::new();
+        kept = trials.to_vec();
         kept.retain(|trial| {
             let (x, y) = at(trial);
             taken.insert(((x / spot) as i64, (y / spot) as i64, trial.lost.0 > 0))

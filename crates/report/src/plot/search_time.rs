@@ -45,7 +45,7 @@ pub(crate) fn search_time(finding: &SearchSummary, view: View, room: Room, label
     }
     let all: Vec<&TrialLine> = finding.record.trials.iter().collect();
     let height = (view.high - view.low).max(f64::MIN_POSITIVE);
-    let shown = apart(all, |trial| {
+    let shown = apart(&all, |trial| {
         let x = (trial.at_s + trial.duration_s / 2.0) / view.until.max(1e-9) * Room::Full.width();
         (x, ((trial.intended_load_pps - view.low) / height * 360.0).clamp(-9.0, 369.0))
     });

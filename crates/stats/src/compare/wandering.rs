@@ -47,7 +47,7 @@ impl Row {
             let middle = mean(&row).unwrap_or(0.0);
             row.iter().map(|value| (value - middle) / row.len() as f64).collect::<Vec<_>>()
         });
-        let [of_a, of_b] = widest(around);
+        let [of_a, of_b] = widest(&around);
         let variance = of_a.variance + of_b.variance;
         let freedom = of_a.freedom.min(of_b.freedom);
         (variance > 0.0).then(|| Self { of_each, is_log, error: variance.sqrt(), freedom })
@@ -73,7 +73,7 @@ const FEWEST_SUMS: usize = 8;
 
 /// The spreads of two rows by sums over 1, 2, 4, … events, whichever reaches farthest: what is slow beneath much that is quick
 /// shows in longer sums alone. Where one side remembers, so may the other, whose few events do not show it.
-fn widest(rows: [Vec<f64>; 2]) -> [Spread; 2] {
+fn widest(rows: &[Vec<f64>; 2]) -> [Spread; 2] {
     let reach = |spreads: &[Spread; 2]| {
         let freedom = spreads[0].freedom.min(spreads[1].freedom);
         student_quantile(freedom, 0.975) * (spreads[0].variance + spreads[1].variance).sqrt()

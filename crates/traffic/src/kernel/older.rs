@@ -107,9 +107,11 @@ impl OlderTable {
     pub fn met(&self, packet: &Tuple, visits: &[Visit]) -> Vec<Met> {
         let layout = if self.is_version_4 { IPV4 } else { IPV6 };
         let mut found = Vec::new();
+        if packet.is_version_4 != self.is_version_4 {
+            return found;
+        }
         let mut left = self.entries.as_slice();
-        while packet.is_version_4 == self.is_version_4 {
-            let Some(target) = half(left, layout.offsets) else { break };
+        while let Some(target) = half(left, layout.offsets) {
             let next = usize::from(half(left, layout.offsets + 2).unwrap_or(0));
             let does = layout.does(left.get(usize::from(target)..).unwrap_or_default());
             let certainty = layout.meets(left, usize::from(target), packet, visits);

@@ -45,7 +45,7 @@ impl Sources {
 impl Sources {
     /// What so many streams send from here to one of the addresses of `targets`, and to all its ports.
     pub(crate) fn flows(&self, target: SocketAddr, streams: usize, targets: &Targets) -> Flows {
-        Flows::from(target).to_ports(targets.ports).from_any(&self.addresses, self.first_port, streams)
+        Flows::from(target).with_ports(targets.ports).with_sources(&self.addresses, self.first_port, streams)
     }
 }
 

@@ -35,13 +35,13 @@ impl From<SocketAddr> for Flows {
 
 impl Flows {
     /// The same to so many ports, from the first on.
-    pub(crate) fn to_ports(self, ports: u16) -> Self {
+    pub(crate) fn with_ports(self, ports: u16) -> Self {
         let first = *self.ports.start();
         Self { ports: in_a_row(first, ports.into()), ..self }
     }
 
     /// The same from these addresses, and from so many ports in a row where the first is told.
-    pub(crate) fn from_any(self, sources: &[IpAddr], first_port: Option<u16>, ports: usize) -> Self {
+    pub(crate) fn with_sources(self, sources: &[IpAddr], first_port: Option<u16>, ports: usize) -> Self {
         Self {
             sources: sources.iter().map(|source| source.to_canonical()).collect(),
             source_ports: first_port.map_or(self.source_ports, |first| in_a_row(first, ports)),
@@ -89,7 +89,7 @@ mod tests {
     fn each_stream_is_in_the_ports_of_both_ends() {
         let target: SocketAddr = "127.0.0.1:7007".parse().unwrap();
         let [near, far]: [IpAddr; 2] = ["127.0.0.2", "127.0.0.3"].map(|address| address.parse().unwrap());
-        let flows = Flows::from(target).to_ports(3).from_any(&[near, far], Some(4000), 8);
+        let flows = Flows::from(target).with_ports(3).with_sources(&[near, far], Some(4000), 8);
         let tuples = flows.tuples(None, &[target.ip()]);
         assert_eq!(tuples.iter().map(|tuple| tuple.source).collect::<Vec<_>>(), [Some(near), Some(far)]);
         assert_eq!((&tuples[0].source_ports, &tuples[0].destination_ports), (&(4000..=4007), &(7007..=7009)));

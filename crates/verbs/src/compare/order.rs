@@ -151,7 +151,8 @@ mod tests {
             let times: Vec<String> = events.iter().map(|event| format!("{event}e-6")).collect();
             format!(r#"{{"results":[{{"command":"x","times":[{}]}}]}}"#, times.join(","))
         };
-        let formats: [&dyn Fn(&[String]) -> String; 4] = [&lines, &array, &table, &hyperfine];
+        type Format<'a> = &'a dyn Fn(&[String]) -> String;
+        let formats: [Format<'_>; 4] = [&lines, &array, &table, &hyperfine];
         for (number, text) in formats.into_iter().enumerate() {
             for seed in 0..8 {
                 let [a, b] = [2 * seed + 1, 2 * seed + 2].map(|seed| text(&wandering(80, seed * 77_777)));
