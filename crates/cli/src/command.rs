@@ -39,7 +39,8 @@ impl Cli {
     /// The definition as it is parsed by: a quantity may begin with a minus, and is refused as the quantity that
     /// it is. To clap `-1%` and `-5s` would be flags that nobody knows.
     pub(crate) fn as_typed() -> clap::Command {
-        const QUANTITIES: [&str; 10] = [
+        const QUANTITIES: [&str; 11] = [
+            "GOAL",
             "N",
             "N|SHARES",
             "PACKETS",
