@@ -169,6 +169,7 @@ impl DistributionLine {
         if self.events.is_empty() {
             return Ok(&self.events);
         }
+        self.counted()?;
         let mut events = self.events.clone();
         events.sort_unstable();
         let count = |low: i64, high: i64| {
