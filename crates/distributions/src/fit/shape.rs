@@ -13,8 +13,6 @@ use dropline_stats::ppcc::{self, Plot, Shape, critical};
 use dropline_stats::tail::{self, Excess, Mass, TailShape, stability};
 use dropline_stats::{Binned, Fitted, LawVerdict, Modes, Normality, families, order};
 
-/// The modes are one after the other in time.
-const MODES_IN_TIME: &str = "modes_in_time";
 /// Fewer events bear no statement about a law.
 const FEWEST: u64 = 30;
 
@@ -35,7 +33,7 @@ pub(super) fn add(fit: &mut Fit, fine: &Binned, events: &[f64], most: usize, pla
     if order::are_stretches(events, &ranges) {
         let text = "the modes are stretches of time, one after the other: it changed while it was measured, and was not now on \
                     one code path and now on another; measure each stretch by itself";
-        fit.caveats.push(CaveatLine::said(MODES_IN_TIME, text));
+        fit.caveats.push(CaveatLine::said("modes_in_time", text));
     }
     fit.modes_tried = modes
         .tried
@@ -133,7 +131,7 @@ fn verdict_of(fit: &Fit, best: &Fitted, verdict: LawVerdict, families: usize) ->
             ),
         ),
         LawVerdict::DoesNotFit => {
-            let in_time = fit.caveats.iter().any(|caveat| caveat.code == MODES_IN_TIME);
+            let in_time = fit.caveats.iter().any(|caveat| caveat.code == "modes_in_time");
             let paths = match (fit.mixture.len(), fit.modes.len()) {
                 _ if in_time => {
                     "no single family fits, and the modes are a step in time rather than code paths"

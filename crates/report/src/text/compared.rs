@@ -59,7 +59,7 @@ fn method(page: &mut Page, compared: &Compared) {
             ),
         );
     }
-    let words = format!("{}; intervals rest on {} samples", compared.estimator, compared.design);
+    let words = format!("{}; the samples that intervals rest on are {}", compared.estimator, compared.design);
     page.fact("method", &words);
 }
 
