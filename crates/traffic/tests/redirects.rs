@@ -139,7 +139,10 @@ fn a_redirect_that_comes_during_a_trial_is_said_and_before_a_trial_ends_the_sear
     let Ok(during) = during else { return eprintln!("skipped: this kernel redirects nothing") };
     let is_said = |trial: &Trial| trial.caveats.iter().any(|caveat| caveat.code() == "rule_appeared");
     assert!(!is_said(&before) && is_said(&during), "{:?}", during.caveats);
-    assert!(is_led_away(&after.unwrap_err()));
+    // Copies of the trial's packets were seen beside their way, or the filter was.
+    let after = after.unwrap_err();
+    let has_left = matches!(after, UdpError::NoLeash { why: NoLeash::LeftElsewhere { .. }, .. });
+    assert!(has_left || is_led_away(&after), "{after}");
 }
 
 #[test]
