@@ -4,6 +4,7 @@
 //! calls it with bytes it makes up (`make fuzz`); a test of `crates/cli` calls it with every file in
 //! `corpus/`, so that what was found stays found.
 
+pub mod acknowledged;
 pub mod addresses;
 pub mod answer;
 pub mod client_report;

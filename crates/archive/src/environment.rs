@@ -1,6 +1,7 @@
 //! What a sceptic asks about this machine, read from the kernel.
 
 use dropline_record::Environment;
+use std::collections::BTreeMap;
 use std::fs::read_to_string;
 
 /// Reads what can be read; what cannot is `None`.
@@ -34,7 +35,30 @@ pub fn capture(command_line: &[String]) -> Environment {
             // Real, effective, saved, file system.
             ids.split_whitespace().nth(1) == Some("0")
         }),
+        labels: labels(|name| std::env::var(name).ok()),
     }
+}
+
+/// What build services call the commit, the branch and the number of a build: each by the variables that it sets.
+const SERVICES: [[&str; 3]; 8] = [
+    ["GITHUB_SHA", "GITHUB_REF_NAME", "GITHUB_RUN_ID"],
+    ["CI_COMMIT_SHA", "CI_COMMIT_REF_NAME", "CI_PIPELINE_ID"],
+    ["BUILDKITE_COMMIT", "BUILDKITE_BRANCH", "BUILDKITE_BUILD_NUMBER"],
+    ["CIRCLE_SHA1", "CIRCLE_BRANCH", "CIRCLE_BUILD_NUM"],
+    ["TRAVIS_COMMIT", "TRAVIS_BRANCH", "TRAVIS_BUILD_NUMBER"],
+    ["DRONE_COMMIT_SHA", "DRONE_BRANCH", "DRONE_BUILD_NUMBER"],
+    ["BUILD_SOURCEVERSION", "BUILD_SOURCEBRANCHNAME", "BUILD_BUILDID"],
+    ["GIT_COMMIT", "GIT_BRANCH", "BUILD_NUMBER"],
+];
+/// A longer value is not a name.
+const LONGEST_LABEL: usize = 200;
+
+/// The labels of the first service that names a commit.
+fn labels(variable: impl Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
+    let said = |name: &str| variable(name).filter(|value| !value.is_empty() && value.len() <= LONGEST_LABEL);
+    let service = SERVICES.iter().find(|[commit, ..]| said(commit).is_some());
+    let named = service.into_iter().flat_map(|names| ["commit", "branch", "build"].into_iter().zip(names));
+    named.filter_map(|(label, name)| Some((label.to_owned(), said(name)?))).collect()
 }
 
 fn turbo() -> Option<String> {
@@ -73,6 +97,19 @@ fn field(text: &str, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commit_branch_and_build_are_those_of_the_service_that_started_it() {
+        let of = |set: &[(&str, &str)]| {
+            labels(|name| set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned()))
+        };
+        let found = of(&[("CI_COMMIT_SHA", "5f0c"), ("CI_PIPELINE_ID", "12"), ("BUILD_NUMBER", "7")]);
+        let named: Vec<(&str, &str)> =
+            found.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(named, [("build", "12"), ("commit", "5f0c")]);
+        assert!(of(&[("BUILD_NUMBER", "7"), ("GITHUB_SHA", "")]).is_empty());
+        assert!(of(&[("GITHUB_SHA", &"x".repeat(1000))]).is_empty());
+    }
 
     #[test]
     fn this_machine_has_a_kernel_and_processors() {

@@ -119,6 +119,29 @@ pub fn create_of(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     create(path, |file| file.write_all(bytes).map_err(cannot))
 }
 
+/// Changes a file that is ours to what `change` makes of it, which reads it. Whoever else changes it waits meanwhile, and
+/// whoever reads it sees one or the other.
+///
+/// # Errors
+/// If it cannot be locked or written, or `change` refuses.
+pub fn change(path: &Path, change: impl FnOnce() -> Result<Vec<u8>, Failure>) -> Result<(), Failure> {
+    let cannot = |why: io::Error| Failure::environment(format!("cannot write {}: {why}", path.display()));
+    let lock = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(lock_beside(path))
+        .map_err(cannot)?;
+    lock.lock().map_err(cannot)?;
+    replace(path, &change()?).map_err(cannot)
+}
+
+/// It stays: were it removed, one who waits for it would hold another than one who comes then.
+fn lock_beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.lock"))
+}
+
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (mut file, beside) = beside(path)?;
     let mut fill = || {
@@ -156,6 +179,30 @@ mod tests {
 
     const MARK: &str = "<!-- ours -->";
     const OLD: &str = "<!DOCTYPE html><!-- ours --><p>old";
+
+    #[test]
+    fn changes_of_several_at_once_are_all_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("list");
+        let add = |number: u8| {
+            change(&path, || {
+                let mut bytes = std::fs::read(&path).unwrap_or_default();
+                bytes.push(number);
+                Ok(bytes)
+            })
+            .unwrap();
+        };
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                std::thread::Builder::new().spawn_scoped(scope, move || add(number)).unwrap();
+            }
+        });
+        let mut kept = std::fs::read(&path).unwrap();
+        kept.sort_unstable();
+        assert_eq!(kept, [0, 1, 2, 3, 4, 5, 6, 7]);
+        let refused = change(&path, || Err(Failure::usage("no")));
+        assert!(refused.is_err() && std::fs::read(&path).unwrap().len() == 8);
+    }
 
     fn names(directory: &Path) -> Vec<String> {
         let all = std::fs::read_dir(directory).unwrap();

@@ -1,9 +1,11 @@
 //! Every flag, as typed. What they mean is decided in `plan.rs`.
 
 mod delays;
+mod history;
 mod measuring;
 
 pub(crate) use delays::{CompareArgs, FitArgs, ImportArgs, InjectArgs, SourceArgs};
+pub(crate) use history::TrendArgs;
 pub(crate) use measuring::{KeepArgs, Requirement, SearchArgs, TrafficArgs, TrialArgs};
 
 use crate::help::{self, one_of};

@@ -15,13 +15,14 @@ pub(crate) mod measure;
 pub(crate) mod report;
 pub(crate) mod search;
 pub(crate) mod serve;
+pub(crate) mod trend;
 pub(crate) mod trial;
 pub(crate) mod watch;
 
 use crate::args::{
     ClientArgs, CompareArgs, CompletionsArgs, DoctorArgs, ExperimentArgs, ExplainArgs, ExportArgs, FitArgs,
     ImportArgs, InjectArgs, KeepArgs, ManArgs, MeasureArgs, ReportArgs, SearchArgs, ServeArgs, ToldArgs,
-    TrafficArgs, TrialArgs, WatchArgs,
+    TrafficArgs, TrendArgs, TrialArgs, WatchArgs,
 };
 use crate::plan;
 use crate::signals::stop_on_signals;
@@ -45,6 +46,7 @@ pub(crate) enum Verb {
     Trial(Box<TrialArgs>),
     Explain(ExplainArgs),
     Compare(Box<CompareArgs>),
+    Trend(TrendArgs),
     Serve(ServeArgs),
     Watch(WatchArgs),
     Report(ReportArgs),
@@ -75,6 +77,7 @@ impl Verb {
             Self::Import(args) => import::run(&args),
             Self::Report(args) => report::run(&args),
             Self::Compare(args) => compare::run(&args, words),
+            Self::Trend(args) => trend::run(&args),
             Self::Inject(args) => inject::run(&args, words),
             Self::Export(args) => export::run(&args),
             Self::Measure(args) => measure::run(&args),

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 /// A reader's name, and what must hold of it for any bytes.
 type Check = (&'static str, fn(&[u8]));
 
-const CHECKS: [Check; 28] = [
+const CHECKS: [Check; 29] = [
+    ("acknowledged", fuzz::acknowledged::check),
     ("addresses", fuzz::addresses::check),
     ("answer", fuzz::answer::check),
     ("client_report", fuzz::client_report::check),

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What a sceptic asks about the machine (RFC 9971 R33; RFC 2544 §26). Unknown is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,4 +42,7 @@ pub struct Environment {
     pub load_average: Option<f64>,
     /// Whether the program ran as root.
     pub root: Option<bool>,
+    /// What the build service said that started it: `commit`, `branch`, `build`; absent elsewhere.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
 }

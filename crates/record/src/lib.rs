@@ -26,6 +26,7 @@ pub mod result_line;
 pub mod schema;
 pub mod slice_line;
 pub mod study;
+pub mod trends;
 pub mod trial_line;
 pub mod wakeups_line;
 pub mod watched_line;
@@ -57,6 +58,9 @@ pub use result_line::{
 };
 pub use slice_line::{SliceDelayLine, SliceLine};
 pub use study::{Chart, Series, Study, Table};
+pub use trends::{
+    ChangeLine, DriftingLine, LeftOutLine, MarkLine, News, PointLine, SegmentLine, SeriesLine, Trends,
+};
 pub use trial_line::{BoundsLine, DisturbanceLine, PacketsLine, Purpose, TrialLine};
 pub use wakeups_line::WakeupsLine;
 pub use watched_line::WatchedLine;

@@ -3,7 +3,7 @@
 pub use crate::header::CURRENT;
 use crate::{
     Compared, ComparedSearches, DistributionLine, ExplainedLine, Fit, Header, Injected, LimitsLine,
-    ResultLine, Study, TrialLine,
+    ResultLine, Study, Trends, TrialLine,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -42,6 +42,8 @@ enum Answer {
     Explained(ExplainedLine),
     /// `experiment`.
     Study(Study),
+    /// `trend`.
+    Trends(Trends),
 }
 
 /// The JSON Schema of one line.

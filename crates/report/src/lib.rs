@@ -26,6 +26,7 @@ mod standing;
 mod style;
 mod text;
 mod traffic;
+mod trends;
 
 /// What every page and every plot that stands alone begins with, after a page's doctype: by it a file is known that may
 /// be drawn anew.
@@ -36,7 +37,7 @@ pub use csv::csv;
 pub use denial::{Denied, disputed, doubted, failed_and_passed};
 pub use html::{
     Graph, compared_html, compared_searches_html, explained_html, explained_svgs, fit_html, html, study_html,
-    study_page, study_with_curves_html, svgs,
+    study_page, study_with_curves_html, svgs, trends_html,
 };
 pub use markdown::markdown;
 pub use number::{nanoseconds, seconds};
@@ -44,4 +45,6 @@ pub use object::object;
 pub use plot::{Calibration, CalibrationLine, Curve, Curves};
 pub use standing::{denied, standing};
 pub use style::{Color, Style};
-pub use text::{compared_searches_text, compared_text, explain_text, fit_text, study_text, text, text_many};
+pub use text::{
+    compared_searches_text, compared_text, explain_text, fit_text, study_text, text, text_many, trends_text,
+};

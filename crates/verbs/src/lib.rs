@@ -21,6 +21,7 @@ pub mod resume;
 pub mod scenario;
 pub mod search;
 pub mod serve;
+pub mod trend;
 pub mod trial;
 mod unsound;
 pub mod validity;

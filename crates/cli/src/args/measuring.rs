@@ -184,7 +184,7 @@ fn certificate() -> String {
 }
 
 /// The sentence of `--smallest-effect`, against what.
-pub(super) fn smallest_effect(against: &str) -> String {
+pub(in crate::args) fn smallest_effect(against: &str) -> String {
     format!(
         "Ignore a change that is a smaller share of {against} than this [default: {}%]",
         100.0 * SMALLEST_EFFECT

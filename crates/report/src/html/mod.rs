@@ -14,12 +14,14 @@ mod several;
 mod shell;
 mod single;
 mod study;
+mod trends;
 mod trials;
 
 pub use compared::compared_html;
 pub use fit::fit_html;
 pub use moved::compared_searches_html;
 pub use study::{Graph, study_html, study_page, study_with_curves_html};
+pub use trends::trends_html;
 
 use crate::plot::{self, Plot, Room};
 use crate::search_summary::SearchSummary;

@@ -21,6 +21,7 @@ mod places;
 mod search_time;
 mod slices;
 mod spans;
+mod trend;
 
 pub use calibration::{Calibration, CalibrationLine};
 pub use curves::{Curve, Curves};
@@ -41,6 +42,7 @@ pub(crate) use over_time::{fit_over_time, over_time};
 pub(crate) use places::places;
 pub(crate) use search_time::{View, common_view, search_time, time_span};
 pub(crate) use slices::slices;
+pub(crate) use trend::trend;
 
 use crate::number::Loads;
 use canvas::Drawing;

@@ -12,6 +12,7 @@ mod moved;
 mod passages;
 mod search;
 mod study;
+mod trends;
 mod trial;
 mod wakeups;
 
@@ -26,6 +27,7 @@ pub(crate) use many::{several, singles};
 pub use moved::compared_searches_text;
 pub(crate) use search::goals;
 pub use study::study_text;
+pub use trends::trends_text;
 
 use crate::denial::decisive_first;
 use crate::search_summary::SearchSummary;

@@ -1,0 +1,43 @@
+//! Flags of the verbs that look at many records.
+
+use super::measuring::smallest_effect;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// Find out when a limit moved in the searches of many nights, by how much, and whether that matters.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  mkdir nights
+  for night in 1 2 3 4 5 6 7 8 9; do dropline search 'sim:noisy?capacity=9Mpps' \\
+     --seed $night --max-trials 60 -q -o nights/$night.jsonl; done > nights.txt
+  dropline trend nights
+  dropline trend nights --fail-if regressed --html trend.html
+
+Searches of one target, goal, profile, machine and version of Dropline are a history. Another kernel, governor, turbo \
+or SMT begins a new level that is marked and not told as a change.")]
+pub(crate) struct TrendArgs {
+    /// Records of searches, and directories of them.
+    #[arg(required = true, value_name = "DIR|RECORD")]
+    pub(crate) records: Vec<PathBuf>,
+    #[arg(long, value_name = "RATIO", help = smallest_effect("the level before"))]
+    pub(crate) smallest_effect: Option<String>,
+    /// Exit with code 1 if a level regressed that is neither suspected nor acknowledged.
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) fail_if: Option<TrendCondition>,
+    /// Keep in acknowledged.json beside the records that the change of this id is known.
+    #[arg(long, value_name = "ID")]
+    pub(crate) acknowledge: Vec<String>,
+    /// Also write the result as a web page.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TrendCondition {
+    /// A level regressed.
+    Regressed,
+}

@@ -1,0 +1,27 @@
+//! `dropline trend`.
+
+use super::{DONE, FAILED, style};
+use crate::args::TrendArgs;
+use crate::{output as out, plan};
+use dropline_failure::Failure;
+use dropline_verbs::trend::{acknowledge, trend};
+
+pub(crate) fn run(args: &TrendArgs) -> Result<u8, Failure> {
+    let trends = || trend(&args.records, plan::smallest_effect(args.smallest_effect.as_deref())?);
+    let mut found = trends()?;
+    if !args.acknowledge.is_empty() {
+        let place = acknowledge(&args.records, &found, &args.acknowledge)?;
+        note!("acknowledged in {}", place.display());
+        found = trends()?;
+    }
+    if let Some(path) = &args.html {
+        out::draw(path, &dropline_report::trends_html(&found))?;
+        note!("page  {}", path.display());
+    }
+    if args.json {
+        out::print_json(&found)?;
+    } else {
+        out::print_painted(&dropline_report::trends_text(&found, style()))?;
+    }
+    Ok(if args.fail_if.is_some() && found.has_regressed() { FAILED } else { DONE })
+}

@@ -1,0 +1,262 @@
+//! The histories that records make: what is told of them, once, and what is left out.
+
+mod command;
+
+use command::{Bench, Ended};
+use serde_json::Value;
+use std::sync::OnceLock;
+
+const SEEDS: usize = 12;
+
+/// Searches of a noisy system whose limit is as high as at first, and of one whose limit fell.
+fn searches() -> &'static [[Vec<Value>; SEEDS]; 2] {
+    static SEARCHES: OnceLock<[[Vec<Value>; SEEDS]; 2]> = OnceLock::new();
+    SEARCHES.get_or_init(|| {
+        let bench = Bench::new();
+        ["9Mpps", "8Mpps"].map(|capacity| {
+            // Of a search whose answer does not stand there is no night.
+            let mut found = (1..100).filter_map(|seed| search(&bench, capacity, seed));
+            std::array::from_fn(|_| found.next().expect("most searches have an answer"))
+        })
+    })
+}
+
+/// The lines of a record, if its answer stands.
+fn search(bench: &Bench, capacity: &str, seed: usize) -> Option<Vec<Value>> {
+    let (target, seed) = (format!("sim:noisy?capacity={capacity}&seed={seed}"), seed.to_string());
+    let name = format!("{capacity}-{seed}.jsonl");
+    let words = [
+        "search",
+        &target,
+        "--seed",
+        &seed,
+        "-q",
+        "--budget=8s",
+        "--max-load=12Mpps",
+        "--goal=0.5%",
+        "-o",
+        &name,
+    ];
+    bench.done(&words);
+    let stands = bench.run(&["trend", &name]).code == Some(0);
+    stands.then(|| bench.read(&name).lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+}
+
+fn text(lines: &[Value]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// When a night was: a day after the one before it.
+fn at(night: usize) -> String {
+    format!("2026-{:02}-{:02}T01:00:00Z", 1 + night / 28, 1 + night % 28)
+}
+
+/// The record of a night, of a service that every night finds under the same address.
+fn night(night: usize, fell: bool, change: impl FnOnce(&mut Value)) -> String {
+    let mut lines = searches()[usize::from(fell)][night % SEEDS].clone();
+    aim(&mut lines, "exec:./service");
+    let header = &mut lines[0];
+    header["started"] = at(night).into();
+    header["environment"]["load_average"] = Value::Null;
+    change(header);
+    text(&lines)
+}
+
+/// Makes it a search of another target.
+fn aim(lines: &mut [Value], target: &str) {
+    lines
+        .iter_mut()
+        .filter(|line| line.get("target").is_some())
+        .for_each(|line| line["target"] = target.into());
+}
+
+/// A directory with as many nights, of which those from `fell` on have a lower limit.
+fn nights(bench: &Bench, directory: &str, count: usize, fell: usize) {
+    std::fs::create_dir_all(bench.path(directory)).unwrap();
+    for index in 0..count {
+        bench.write(&format!("{directory}/{index:03}.jsonl"), &night(index, index >= fell, commit(index)));
+    }
+}
+
+fn commit(index: usize) -> impl FnOnce(&mut Value) {
+    move |header| header["environment"]["labels"] = serde_json::json!({ "commit": format!("c{index:03}") })
+}
+
+fn json(bench: &Bench, words: &[&str]) -> Value {
+    bench.done(&[&["trend", "--json"], words].concat()).json()
+}
+
+fn gate(bench: &Bench) -> Ended {
+    bench.run(&["trend", "nights", "--fail-if", "regressed"])
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a Vec<Value> {
+    value[key].as_array().unwrap_or_else(|| panic!("{key} of {value}"))
+}
+
+#[test]
+fn nights_of_one_level_have_no_change_and_do_not_fail() {
+    let bench = Bench::new();
+    nights(&bench, "nights", 20, 20);
+    let ended = gate(&bench);
+    assert_eq!(ended.code, Some(0), "{}", ended.errors);
+    assert!(ended.text.starts_with("STEADY: no limit moved, in 1 history"), "{}", ended.text);
+    let found = json(&bench, &["nights"]);
+    let series = &list(&found, "series")[0];
+    assert_eq!((list(series, "points").len(), list(series, "changes").len()), (20, 0));
+    assert!(list(&found, "left_out").is_empty(), "{found}");
+}
+
+#[test]
+fn a_step_is_told_with_its_night_its_size_and_its_commits_and_fails() {
+    let bench = Bench::new();
+    nights(&bench, "nights", 24, 14);
+    let ended = gate(&bench);
+    assert_eq!(ended.code, Some(1), "{}", ended.errors);
+    assert!(ended.text.starts_with("REGRESSED: a limit fell by 1"), "{}", ended.text);
+    let found = json(&bench, &["nights"]);
+    let series = &list(&found, "series")[0];
+    let [change] = list(series, "changes").as_slice() else { panic!("one change: {series}") };
+    assert_eq!((&change["at"], &change["verdict"]), (&at(14).into(), &"regressed".into()));
+    let [low, size, high] = ["size_low", "size", "size_high"].map(|key| change[key].as_f64().unwrap());
+    assert!(low < 8.0 / 9.0 - 1.0 && 8.0 / 9.0 - 1.0 < high && low < size && size < high, "{change}");
+    assert_eq!((&change["suspected"], &change["acknowledged"]), (&false.into(), &false.into()));
+    assert_eq!(change["commits"], serde_json::json!(["c013", "c014"]));
+    assert!(ended.text.contains("commits c013..c014"), "{}", ended.text);
+}
+
+#[test]
+fn a_level_of_three_nights_is_suspected_and_does_not_fail() {
+    let bench = Bench::new();
+    nights(&bench, "nights", 17, 14);
+    let ended = gate(&bench);
+    assert_eq!(ended.code, Some(0), "{}", ended.errors);
+    assert!(ended.text.starts_with("SUSPECTED: "), "{}", ended.text);
+    assert!(ended.text.contains("measure again now"), "{}", ended.text);
+}
+
+#[test]
+fn an_acknowledged_change_keeps_its_id_and_fails_no_more_and_a_new_one_does() {
+    let bench = Bench::new();
+    nights(&bench, "nights", 24, 14);
+    let id = |found: &Value| list(&list(found, "series")[0], "changes")[0]["id"].clone();
+    let before = id(&json(&bench, &["nights"]));
+    let name = before.as_str().unwrap();
+    let ended = bench.done(&["trend", "nights", "--acknowledge", name, "--fail-if", "regressed"]);
+    assert!(ended.text.starts_with("NOTHING NEW"), "{}", ended.text);
+    assert!(ended.errors.contains("acknowledged.json"), "{}", ended.errors);
+    nights(&bench, "nights", 30, 14);
+    assert_eq!(gate(&bench).code, Some(0));
+    let later = json(&bench, &["nights"]);
+    assert_eq!(id(&later), before, "more nights make no other change of it");
+    let known = bench.read("nights/acknowledged.json");
+    bench.done(&["trend", "nights", "--acknowledge", name]);
+    assert_eq!(bench.read("nights/acknowledged.json"), known, "what is known is not written twice");
+    std::fs::remove_file(bench.path("nights/acknowledged.json")).unwrap();
+    assert_eq!(gate(&bench).code, Some(1));
+}
+
+#[test]
+fn other_targets_machines_and_versions_are_histories_of_their_own() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("nights")).unwrap();
+    for index in 0..24 {
+        let other = move |header: &mut Value| match index % 4 {
+            1 => header["environment"]["cpu"] = "another processor".into(),
+            2 => header["environment"]["dropline"] = "0.0.1".into(),
+            _ => {}
+        };
+        let record = night(index, index % 4 == 0, other);
+        let record = if index % 4 == 0 { record.replace("exec:./service", "exec:./other") } else { record };
+        bench.write(&format!("nights/{index:03}.jsonl"), &record);
+    }
+    let found = json(&bench, &["nights"]);
+    let series = list(&found, "series");
+    assert_eq!(series.len(), 4, "{found}");
+    assert!(series.iter().all(|series| list(series, "points").len() == 6));
+    assert!(series.iter().all(|series| list(series, "changes").is_empty()), "{found}");
+    let text = bench.done(&["trend", "nights"]).text;
+    assert!(text.starts_with("TOO FEW NIGHTS"), "six nights tell nothing: {text}");
+}
+
+#[test]
+fn another_kernel_is_a_mark_and_the_level_behind_it_no_news() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("nights")).unwrap();
+    for index in 0..24 {
+        let kernel = if index < 12 { "Linux 6.1" } else { "Linux 6.6" };
+        let record = night(index, index >= 12, |header| header["environment"]["kernel"] = kernel.into());
+        bench.write(&format!("nights/{index:03}.jsonl"), &record);
+    }
+    let ended = gate(&bench);
+    assert_eq!(ended.code, Some(0), "{}", ended.text);
+    let found = json(&bench, &["nights"]);
+    let series = &list(&found, "series")[0];
+    assert!(list(series, "changes").is_empty(), "{series}");
+    assert_eq!(
+        series["marks"],
+        serde_json::json!([{ "at": at(12), "text": "kernel Linux 6.1 → Linux 6.6" }])
+    );
+}
+
+#[test]
+fn what_is_no_night_is_left_out_by_name_and_the_others_are_told() {
+    let bench = Bench::new();
+    nights(&bench, "nights", 10, 10);
+    bench.done(&["trial", "sim:hard", "--load=1Mpps", "-q", "-o", "nights/trial.jsonl"]);
+    let whole = night(11, false, |_| {});
+    let lines: Vec<&str> = whole.lines().collect();
+    bench.write("nights/torn.jsonl", &whole[..whole.len() - lines.last().unwrap().len() / 2]);
+    bench.write("nights/undated.jsonl", &night(12, false, |header| header["started"] = "yesterday".into()));
+    bench.write("nights/text.jsonl", "not a record\n");
+    bench.write("nights/notes.txt", "not read\n");
+    let found = json(&bench, &["nights", "nights/003.jsonl"]);
+    assert_eq!(list(&list(&found, "series")[0], "points").len(), 10, "a file counts once");
+    let why = |name: &str| {
+        let line =
+            list(&found, "left_out").iter().find(|line| line["source"] == format!("nights/{name}.jsonl"));
+        line.unwrap_or_else(|| panic!("{name} is not named: {found}"))["why"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(list(&found, "left_out").len(), 4);
+    assert!(why("trial").contains("is not a search"));
+    assert!(why("torn").contains("did not come to its end"));
+    assert!(why("undated").contains("is not a date"));
+    assert!(!why("text").is_empty());
+}
+
+#[test]
+fn where_there_is_no_history_the_error_says_what_to_do() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("nights")).unwrap();
+    bench.write("nights/broken.json", "");
+    let fails = |words: &[&str], code: i32, said: &str| {
+        let ended = bench.run(&[&["trend"], words].concat());
+        assert_eq!(ended.code, Some(code), "{words:?}: {}", ended.errors);
+        assert!(ended.errors.contains(said), "{words:?}: {}", ended.errors);
+        assert!(ended.text.is_empty(), "{words:?}: {}", ended.text);
+    };
+    fails(&["nights"], 2, "dropline search TARGET -o nights/");
+    fails(&["missing.jsonl"], 4, "missing.jsonl");
+    fails(&[], 2, "DIR|RECORD");
+    bench.done(&["trial", "sim:hard", "--load=1Mpps", "-q", "-o", "trial.jsonl"]);
+    fails(&["trial.jsonl"], 2, "is not a search");
+    nights(&bench, "nights", 10, 10);
+    fails(&["nights", "--smallest-effect", "2"], 2, "--smallest-effect");
+    fails(&["nights", "--fail-if", "p99>1s"], 2, "regressed");
+    fails(&["nights", "--acknowledge", "0123"], 2, "none of the changes has the id 0123");
+    fails(&["nights", "--html", "nights/000.jsonl"], 2, "exists already");
+    bench.write("nights/acknowledged.json", "{\"changes\": [{}]}");
+    fails(&["nights"], 4, "acknowledged.json");
+}
+
+#[test]
+fn the_page_has_the_answer_the_plot_and_the_changes() {
+    let bench = Bench::new();
+    nights(&bench, "nights", 24, 14);
+    let ended = bench.done(&["trend", "nights", "--html", "trend.html"]);
+    let page = bench.read("trend.html");
+    let answer = ended.text.lines().next().unwrap().replace("11 %", "11\u{a0}%");
+    assert!(page.contains(&format!("<title>{answer}</title>")), "{answer}");
+    assert!(page.contains("<svg") && page.contains("data-verdict=\"regressed\""), "{page}");
+    bench.done(&["trend", "nights", "--html", "trend.html"]);
+}

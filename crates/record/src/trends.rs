@@ -1,0 +1,201 @@
+//! Whether levels moved over many records: the promised fields of `dropline trend --json`.
+
+use crate::{LoadUnit, VerdictWord};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The answer of `dropline trend`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trends {
+    /// A history for each target, goal, profile, machine and version.
+    pub series: Vec<SeriesLine>,
+    /// A change by a smaller share does not matter.
+    pub smallest_effect: f64,
+    /// How changes are found.
+    pub estimator: String,
+    /// Files that were left out, and why.
+    pub left_out: Vec<LeftOutLine>,
+}
+
+impl Trends {
+    /// Whether a level regressed by a change or a drift that nobody has acknowledged, and that is not young.
+    pub fn has_regressed(&self) -> bool {
+        self.news().any(|news| news.verdict == VerdictWord::Regressed && !news.suspected)
+    }
+
+    /// Changes and drifts that nobody has acknowledged.
+    pub fn news(&self) -> impl Iterator<Item = News<'_>> {
+        let changes = self.series.iter().flat_map(|series| &series.changes).filter_map(ChangeLine::news);
+        let drifts = self.series.iter().flat_map(|series| &series.drifts).filter_map(DriftingLine::news);
+        changes.chain(drifts)
+    }
+}
+
+/// One history.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SeriesLine {
+    /// Its name, the same each time.
+    pub id: String,
+    /// The target as the user wrote it.
+    pub target: String,
+    /// The goal's loss ratio.
+    pub loss_ratio: f64,
+    /// The goal in words.
+    pub goal: String,
+    /// What loads count.
+    pub load_unit: LoadUnit,
+    /// The machine, in words.
+    pub machine: String,
+    /// Version of Dropline.
+    pub dropline: String,
+    /// Its nights, in order of time.
+    pub points: Vec<PointLine>,
+    /// Where the level changed.
+    pub changes: Vec<ChangeLine>,
+    /// Where it went one way over many nights.
+    pub drifts: Vec<DriftingLine>,
+    /// When single nights were far from their level.
+    pub spikes: Vec<String>,
+    /// When something was changed on purpose.
+    pub marks: Vec<MarkLine>,
+    /// Nights of one level.
+    pub segments: Vec<SegmentLine>,
+    /// What was made of the nights' intervals: `used`, `alike`, `not_fitting` or `unknown`.
+    pub widths: String,
+    /// What a night scatters about its level, as a ratio; null of too few nights.
+    pub scatter: Option<f64>,
+    /// The correlation of a night with the next; null of too few nights.
+    pub likeness: Option<f64>,
+}
+
+impl SeriesLine {
+    /// Whether a level changed or drifted, whatever is known of it.
+    pub fn has_changed(&self) -> bool {
+        !self.changes.is_empty() || !self.drifts.is_empty()
+    }
+}
+
+/// One night.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PointLine {
+    /// When it began, RFC 3339 in UTC.
+    pub at: String,
+    /// The record.
+    pub source: String,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// What was found.
+    pub value: f64,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+    /// Commit, branch, build: what the record says of itself.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+}
+
+/// The level changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangeLine {
+    /// Its name: a change that is told again has the same.
+    pub id: String,
+    /// The first night of the new level.
+    pub at: String,
+    /// The first night that may have been it (95 %).
+    pub at_low: String,
+    /// The last.
+    pub at_high: String,
+    /// New level ÷ old level − 1.
+    pub size: f64,
+    /// Lower end of its 95 % interval.
+    pub size_low: f64,
+    /// Upper end.
+    pub size_high: f64,
+    /// What that says.
+    pub verdict: VerdictWord,
+    /// Whether the new level is so young that it should be measured again first.
+    pub suspected: bool,
+    /// Whether somebody has acknowledged it.
+    pub acknowledged: bool,
+    /// The probability of as clear a change where nothing changes.
+    pub by_chance: f64,
+    /// Commit of the night before the interval, and of its last night, where they are known.
+    pub commits: [Option<String>; 2],
+}
+
+impl ChangeLine {
+    fn news(&self) -> Option<News<'_>> {
+        let Self { at, size, verdict, suspected, .. } = self;
+        (!self.acknowledged).then_some(News { at, size: *size, verdict: *verdict, suspected: *suspected })
+    }
+}
+
+/// The level went one way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DriftingLine {
+    /// Its name.
+    pub id: String,
+    /// The last night of the old level.
+    pub from: String,
+    /// The first of the new one.
+    pub to: String,
+    /// New level ÷ old level − 1.
+    pub size: f64,
+    /// Lower end of its 95 % interval.
+    pub size_low: f64,
+    /// Upper end.
+    pub size_high: f64,
+    /// What that says.
+    pub verdict: VerdictWord,
+    /// Whether somebody has acknowledged it.
+    pub acknowledged: bool,
+}
+
+impl DriftingLine {
+    fn news(&self) -> Option<News<'_>> {
+        let Self { to, size, verdict, .. } = self;
+        (!self.acknowledged).then_some(News { at: to, size: *size, verdict: *verdict, suspected: false })
+    }
+}
+
+/// What nobody has acknowledged of a level that moved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct News<'a> {
+    /// From when on the level is another one.
+    pub at: &'a str,
+    /// New level ÷ old level − 1.
+    pub size: f64,
+    /// What that says.
+    pub verdict: VerdictWord,
+    /// Whether it should be measured again first.
+    pub suspected: bool,
+}
+
+/// Something was changed on purpose.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MarkLine {
+    /// The first night with it.
+    pub at: String,
+    /// What: `kernel Linux 6.1 → Linux 6.6`.
+    pub text: String,
+}
+
+/// Nights of one level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SegmentLine {
+    /// Its first night.
+    pub from: String,
+    /// Its last night.
+    pub to: String,
+    /// The level.
+    pub level: f64,
+}
+
+/// A file that is in no series.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOutLine {
+    /// The file.
+    pub source: String,
+    /// Why.
+    pub why: String,
+}

@@ -1,0 +1,109 @@
+//! A history: the nights' intervals as a band, levels, changes, marks.
+
+use super::axes::{Frame, load_ticks};
+use super::canvas::{Anchor, Canvas, Drawing, Path};
+use super::scale::Scale;
+use super::{Numbers, Plot, Reading, Room};
+use crate::number::plural;
+use crate::trends::{change, loads, span};
+use dropline_record::{PointLine, SeriesLine, VerdictWord};
+
+/// The plot of a history; `None` of fewer than two nights.
+pub(crate) fn trend(series: &SeriesLine) -> Option<Plot> {
+    if series.points.len() < 2 {
+        return None;
+    }
+    let title = format!("{}, {}: {}", series.target, series.goal, span(series));
+    Some(Plot {
+        name: "trend",
+        desc: format!("{title}. {}.", plural(series.changes.len() as u64, "change")),
+        title,
+        caption: "Each column is a night: the band is its interval, the line its median. Straight lines are levels; a vertical line \
+                  is a change, a dotted one a mark."
+            .into(),
+        wide: draw(series, Room::Full),
+        narrow: draw(series, Room::Narrow),
+        numbers: numbers(series),
+    })
+}
+
+fn draw(series: &SeriesLine, room: Room) -> Drawing {
+    let mut canvas = Canvas::new(room.width(), if room == Room::Narrow { 260.0 } else { 340.0 });
+    let frame = Frame { left: 58.0, right: canvas.width - 12.0, top: 30.0, bottom: canvas.height - 44.0 };
+    let loads = loads(series);
+    let ends = || {
+        series.points.iter().flat_map(|point| {
+            [point.low.unwrap_or(point.value), point.value, point.high.unwrap_or(point.value)]
+        })
+    };
+    let (low, high) = (ends().fold(f64::INFINITY, f64::min), ends().fold(0.0, f64::max));
+    let pad = ((high - low) * 0.06).max(high * 1e-6);
+    let y = Scale::linear(((low - pad).max(0.0), high + pad), (frame.bottom, frame.top));
+    let x = Scale::linear((0.0, (series.points.len() - 1) as f64), (frame.left + 6.0, frame.right - 6.0));
+    canvas.text("tick", Anchor::Start, 0.0, 12.0, &format!("limit, {}", loads.unit));
+    frame.rows(&mut canvas, &y, &load_ticks(&y, loads, 6));
+    let day = |index: usize| series.points[index].at.chars().take(10).collect::<String>();
+    let step = series.points.len().div_ceil(if room == Room::Narrow { 3 } else { 8 });
+    let ticks: Vec<(f64, String)> =
+        (0..series.points.len()).step_by(step).map(|index| (index as f64, day(index))).collect();
+    frame.columns(&mut canvas, &x, &ticks, false);
+    frame.name_columns(&mut canvas, "night");
+    let night = |at: &str| series.points.iter().position(|point| point.at == at);
+    let places = |of: fn(&PointLine) -> Option<f64>| -> Vec<(f64, f64)> {
+        let place = |(index, point): (usize, &PointLine)| {
+            (x.at(index as f64), y.clamped(of(point).unwrap_or(point.value)))
+        };
+        series.points.iter().enumerate().map(place).collect()
+    };
+    let (highs, lows, median) = (places(|point| point.high), places(|point| point.low), places(|_| None));
+    let mut band = through(&canvas, highs.iter().chain(lows.iter().rev()));
+    band.close();
+    canvas.path("f0 band", &band);
+    canvas.path("s0 span", &through(&canvas, &median));
+    for segment in &series.segments {
+        if let (Some(from), Some(to)) = (night(&segment.from), night(&segment.to)) {
+            let height = y.clamped(segment.level);
+            canvas.line("s2 curve", (x.at(from as f64), height), (x.at(to as f64), height));
+        }
+    }
+    for line in &series.changes {
+        if let Some(at) = night(&line.at) {
+            let place = x.at(at as f64 - 0.5);
+            let class = if line.verdict == VerdictWord::Regressed { "lostmark" } else { "s1 span" };
+            canvas.line(class, (place, frame.top), (place, frame.bottom));
+            canvas.text_if_free("value", Anchor::Middle, place, frame.top - 6.0, &change(line.size));
+        }
+    }
+    for mark in &series.marks {
+        if let Some(at) = night(&mark.at) {
+            let place = x.at(at as f64 - 0.5);
+            canvas.line("phase", (place, frame.top), (place, frame.bottom));
+        }
+    }
+    canvas.finish(median)
+}
+
+fn through<'a>(canvas: &Canvas, places: impl IntoIterator<Item = &'a (f64, f64)>) -> Path {
+    let mut path = Path::default();
+    for (index, (x, y)) in places.into_iter().enumerate() {
+        match index {
+            0 => path.start(canvas, *x, *y),
+            _ => path.line(canvas, *x, *y),
+        }
+    }
+    path
+}
+
+fn numbers(series: &SeriesLine) -> Numbers {
+    let loads = loads(series);
+    let rows = series.points.iter().map(|point| {
+        let interval = loads.interval(point.low, point.high);
+        let commit = point.labels.get("commit").cloned().unwrap_or_default();
+        Reading {
+            words: format!("{}: {} {interval} {commit}", point.at, loads.with_unit(point.value)),
+            cells: vec![point.at.clone(), loads.bare(point.value), interval, commit],
+        }
+    });
+    let heads = ["night".into(), format!("limit, {}", loads.unit), "interval".into(), "commit".into()];
+    Numbers { heads: heads.into(), rows: rows.collect() }
+}

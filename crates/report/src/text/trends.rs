@@ -1,0 +1,72 @@
+//! Histories on a terminal: what moved first, then each history.
+
+use super::layout::{Columns, Page, Row, Side};
+use crate::style::{Ink, Style};
+use crate::trends::{change, drift, first_line, loads, nights, span, verdict, widths};
+use dropline_record::{SeriesLine, Trends, VerdictWord};
+
+/// The answer of `trend` as text. Ends with a newline.
+pub fn trends_text(trends: &Trends, style: Style) -> String {
+    let mut page = Page::new(style);
+    page.paragraph(Ink::Strong, &first_line(trends));
+    for series in &trends.series {
+        page.gap();
+        page.paragraph(Ink::Strong, &format!("{}, {}", series.target, series.goal));
+        page.fact("nights", &span(series));
+        page.fact("machine", &format!("{}; dropline {}", series.machine, series.dropline));
+        if let Some(last) = series.segments.last() {
+            page.fact("level", &loads(series).with_unit(last.level));
+        }
+        if !series.changes.is_empty() {
+            page.gap();
+            page.columns(&changes(series));
+        }
+        for line in &series.drifts {
+            page.fact("drift", &drift(line));
+        }
+        for mark in &series.marks {
+            page.fact("mark", &format!("{}: {}", mark.at, mark.text));
+        }
+        if !series.spikes.is_empty() {
+            page.fact("excursions", &series.spikes.join(", "));
+        }
+        if let Some(words) = widths(series) {
+            page.hanging("! ", Ink::Strong, words);
+        }
+    }
+    if !trends.left_out.is_empty() {
+        page.gap();
+    }
+    for left in &trends.left_out {
+        page.fact("left out", &format!("{}: {}", left.source, left.why));
+    }
+    page.into_text()
+}
+
+fn changes(series: &SeriesLine) -> Columns {
+    let left = |word: &str| (word.to_owned(), Side::Left);
+    let rows = series.changes.iter().map(|line| {
+        let ink = if line.verdict == VerdictWord::Regressed { Ink::Lost } else { Ink::Plain };
+        Row {
+            cells: vec![
+                (line.at.clone(), Ink::Strong),
+                (change(line.size), Ink::Strong),
+                (verdict(line), ink),
+                (format!("[{}, {}]", change(line.size_low), change(line.size_high)), Ink::Plain),
+                (line.id.clone(), Ink::Faint),
+            ],
+            note: None,
+            said: Some(format!("between {}", nights(line))),
+        }
+    });
+    Columns {
+        heads: vec![
+            left("change"),
+            ("size".into(), Side::Right),
+            left("verdict"),
+            left("95 % interval"),
+            left("id"),
+        ],
+        rows: rows.collect(),
+    }
+}

@@ -1,0 +1,179 @@
+//! Many records: when did a limit move?
+
+mod acknowledged;
+mod history;
+mod named;
+
+pub use acknowledged::{Acknowledged, acknowledge};
+
+use acknowledged::{Moved, Told};
+use dropline_archive::record_file::read_record;
+use dropline_failure::Failure;
+use dropline_record::{
+    ChangeLine, DriftingLine, LeftOutLine, MarkLine, SegmentLine, SeriesLine, Trends, VerdictWord,
+};
+use dropline_stats::compare::SMALLEST_EFFECT;
+use dropline_stats::trend::{ESTIMATOR, Trend, Wanted, Widths};
+use history::{History, Night};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Reads records, and the records of directories, and looks for changes in each history.
+///
+/// # Errors
+/// If a path that was named cannot be read, or nothing in them is a finished search.
+pub fn trend(paths: &[PathBuf], smallest_effect: Option<f64>) -> Result<Trends, Failure> {
+    let smallest_effect = smallest_effect.unwrap_or(SMALLEST_EFFECT);
+    let wanted = Wanted { smallest_effect, more_is_better: true };
+    let mut left_out = Vec::new();
+    let mut nights = Vec::new();
+    for Source { path, is_named } in sources(paths)? {
+        let mut leave_out =
+            |why: String| left_out.push(LeftOutLine { source: path.display().to_string(), why });
+        match read_record(&path) {
+            Ok(record) => {
+                let (found, without) = Night::all(&path, &record);
+                nights.extend(found);
+                without.into_iter().for_each(leave_out);
+            }
+            Err(why) if is_named => return Err(why),
+            Err(why) => leave_out(why.to_string()),
+        }
+    }
+    if nights.is_empty() {
+        return Err(nothing(&left_out));
+    }
+    let acknowledged = Acknowledged::beside(paths)?;
+    let series = History::all(nights).iter().map(|history| line(history, wanted, &acknowledged)).collect();
+    Ok(Trends { series, smallest_effect, estimator: ESTIMATOR.into(), left_out })
+}
+
+/// Why there is no history.
+fn nothing(left_out: &[LeftOutLine]) -> Failure {
+    let first = left_out.first().map(|left| format!(": {}: {}", left.source, left.why)).unwrap_or_default();
+    let files = match left_out.len() {
+        0 => "there is no record in what was named".to_owned(),
+        1 => format!("the only record is not a night of a history{first}"),
+        count => format!("none of {count} records is a night of a history{first}"),
+    };
+    Failure::usage(files)
+        .advice("keep a search of each night in one directory:  dropline search TARGET -o nights/DATE.jsonl")
+}
+
+/// A file that may be a record.
+struct Source {
+    path: PathBuf,
+    /// Whether the user named it, and not a directory above it.
+    is_named: bool,
+}
+
+/// The files that were named, and those in the directories that were: each once.
+fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Failure> {
+    let mut sources = Vec::new();
+    for path in paths {
+        match path.is_dir() {
+            true => records_below(path, &mut sources)?,
+            false => sources.push(Source { path: path.clone(), is_named: true }),
+        }
+    }
+    let mut seen = BTreeSet::new();
+    sources.retain(|source| std::fs::canonicalize(&source.path).map_or(true, |real| seen.insert(real)));
+    Ok(sources)
+}
+
+/// A link to a directory is not followed: it may lead to one above.
+fn records_below(directory: &Path, sources: &mut Vec<Source>) -> Result<(), Failure> {
+    let cannot = |why| Failure::environment(format!("cannot read {}: {why}", directory.display()));
+    let entries = directory.read_dir().map_err(cannot)?;
+    let mut inside: Vec<PathBuf> =
+        entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>().map_err(cannot)?;
+    inside.sort();
+    for path in inside {
+        if path.is_dir() && !path.is_symlink() {
+            records_below(&path, sources)?;
+        } else if path.is_file() && path.extension().is_some_and(|extension| extension == "jsonl") {
+            sources.push(Source { path, is_named: false });
+        }
+    }
+    Ok(())
+}
+
+/// A history with what changed in it.
+fn line(history: &History, wanted: Wanted, acknowledged: &Acknowledged) -> SeriesLine {
+    let found = Trend::of(&history.nights_as_numbers(), wanted);
+    let at = |night: usize| history.nights[night].at.clone();
+    let id = history.id();
+    let told = |size: f64, night: usize, (low, high): (usize, usize)| {
+        acknowledged.told(&Moved {
+            series: &id,
+            rises: size > 0.0,
+            at: &at(night),
+            at_low: &at(low),
+            at_high: &at(high),
+        })
+    };
+    let changes = found.iter().flat_map(|found| &found.changes).map(|change| {
+        let commit = |night: usize| history.nights[night].labels.get("commit").cloned();
+        let Told { id, acknowledged } = told(change.size, change.at, (change.at_low, change.at_high));
+        ChangeLine {
+            id,
+            at: at(change.at),
+            at_low: at(change.at_low),
+            at_high: at(change.at_high),
+            size: change.size,
+            size_low: change.size_low,
+            size_high: change.size_high,
+            verdict: VerdictWord::from(change.verdict),
+            suspected: change.is_suspected,
+            acknowledged,
+            by_chance: change.by_chance,
+            commits: [change.at_low.checked_sub(1).and_then(commit), commit(change.at_high)],
+        }
+    });
+    let drifts = found.iter().flat_map(|found| &found.drifts).map(|drift| {
+        let Told { id, acknowledged } = told(drift.size, drift.to, (drift.from, drift.to));
+        DriftingLine {
+            id,
+            from: at(drift.from),
+            to: at(drift.to),
+            size: drift.size,
+            size_low: drift.size_low,
+            size_high: drift.size_high,
+            verdict: VerdictWord::from(drift.verdict),
+            acknowledged,
+        }
+    });
+    let segments = found.iter().flat_map(|found| &found.segments).map(|segment| SegmentLine {
+        from: at(segment.start),
+        to: at(segment.end - 1),
+        level: segment.level,
+    });
+    let first = &history.nights[0];
+    SeriesLine {
+        target: first.key.target.clone(),
+        loss_ratio: first.goal.loss_ratio,
+        goal: first.goal.words(),
+        load_unit: first.load_unit,
+        machine: first.key.machine.clone(),
+        dropline: first.key.dropline.clone(),
+        points: history.nights.iter().map(Night::point).collect(),
+        changes: changes.collect(),
+        drifts: drifts.collect(),
+        spikes: found.iter().flat_map(|found| &found.excursions).map(|night| at(*night)).collect(),
+        marks: history.marks().map(|(night, text)| MarkLine { at: at(night), text }).collect(),
+        segments: segments.collect(),
+        widths: widths(found.as_ref().map(|found| found.widths)).into(),
+        scatter: found.as_ref().map(|found| found.scatter),
+        likeness: found.as_ref().map(|found| found.likeness),
+        id,
+    }
+}
+
+fn widths(found: Option<Widths>) -> &'static str {
+    match found {
+        Some(Widths::Used) => "used",
+        Some(Widths::Alike) => "alike",
+        Some(Widths::NotFitting) => "not_fitting",
+        Some(Widths::Unknown) | None => "unknown",
+    }
+}

@@ -1,0 +1,142 @@
+//! Changes that somebody knows of: `acknowledged.json` beside the records.
+
+use super::named::name;
+use dropline_archive::{reading, whole_file};
+use dropline_failure::Failure;
+use dropline_record::Trends;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+const NAME: &str = "acknowledged.json";
+const ADVICE: &str = "mend it, or move it away: then every change is told again";
+
+/// What the file holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Acknowledged {
+    changes: Vec<Known>,
+}
+
+/// A change or a drift that is known: as its interval moves with further nights, it is the same one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Known {
+    id: String,
+    series: String,
+    rises: bool,
+    at_low: String,
+    at_high: String,
+}
+
+/// A change or a drift that was found.
+pub(super) struct Moved<'a> {
+    pub(super) series: &'a str,
+    pub(super) rises: bool,
+    pub(super) at: &'a str,
+    pub(super) at_low: &'a str,
+    pub(super) at_high: &'a str,
+}
+
+/// By which name it is told, and whether it is known by that name.
+pub(super) struct Told {
+    pub(super) id: String,
+    pub(super) acknowledged: bool,
+}
+
+impl Acknowledged {
+    /// What is known in the directories that were named, and beside the files that were.
+    pub(super) fn beside(paths: &[PathBuf]) -> Result<Self, Failure> {
+        let mut places: Vec<PathBuf> = paths.iter().map(|path| place(path)).collect();
+        places.sort();
+        places.dedup();
+        let mut all = Self::default();
+        for place in places {
+            all.changes.extend(Self::at(&place)?.changes);
+        }
+        Ok(all)
+    }
+
+    /// What a file says; nothing where there is none.
+    fn at(place: &Path) -> Result<Self, Failure> {
+        match reading::file_bytes(place, reading::MOST_SETTINGS).and_then(reading::as_text) {
+            Ok(text) => Self::read(place, &text),
+            Err(why) if why.is_missing() => Ok(Self::default()),
+            Err(why) => Err(why.of(place)),
+        }
+    }
+
+    /// What the text of a file says.
+    ///
+    /// # Errors
+    /// If it is not what [`acknowledge`] writes.
+    pub fn read(place: &Path, text: &str) -> Result<Self, Failure> {
+        serde_json::from_str(text).map_err(|why| {
+            Failure::environment(format!("cannot read {}: {why}", place.display())).advice(ADVICE)
+        })
+    }
+
+    /// The same as text.
+    pub fn text(&self) -> String {
+        let text = serde_json::to_string_pretty(self).expect("names are JSON");
+        format!("{text}\n")
+    }
+
+    /// A change that is known by its own name, or as one the same way at nights that overlap, keeps that name.
+    pub(super) fn told(&self, moved: &Moved<'_>) -> Told {
+        let Moved { series, rises, at, at_low, at_high } = *moved;
+        let own = name(&[series, at, if rises { "up" } else { "down" }]);
+        let is_it = |known: &&Known| {
+            let overlaps = known.at_low.as_str() <= at_high && at_low <= known.at_high.as_str();
+            known.id == own || (known.series == series && known.rises == rises && overlaps)
+        };
+        match self.changes.iter().find(is_it) {
+            Some(known) => Told { id: known.id.clone(), acknowledged: true },
+            None => Told { id: own, acknowledged: false },
+        }
+    }
+}
+
+/// Keeps that changes are known, beside the records; the file that says so.
+///
+/// # Errors
+/// If none has one of these names, or the file cannot be written.
+pub fn acknowledge(paths: &[PathBuf], trends: &Trends, ids: &[String]) -> Result<PathBuf, Failure> {
+    let all: Vec<Known> = trends.series.iter().flat_map(known_of).collect();
+    let mut known = Vec::new();
+    for id in ids {
+        let Some(found) = all.iter().find(|known| known.id == *id) else {
+            return Err(Failure::usage(format!("none of the changes has the id {id}"))
+                .advice("dropline trend prints the id of each change"));
+        };
+        known.push(found.clone());
+    }
+    let place = place(&paths[0]);
+    whole_file::change(&place, || {
+        let mut kept = Acknowledged::at(&place)?;
+        for known in known {
+            if !kept.changes.iter().any(|kept| kept.id == known.id) {
+                kept.changes.push(known);
+            }
+        }
+        Ok(kept.text().into_bytes())
+    })?;
+    Ok(place)
+}
+
+/// The changes and drifts of a history, as they are kept.
+fn known_of(series: &dropline_record::SeriesLine) -> Vec<Known> {
+    let known = |id: &str, size: f64, at_low: &str, at_high: &str| Known {
+        id: id.into(),
+        series: series.id.clone(),
+        rises: size > 0.0,
+        at_low: at_low.into(),
+        at_high: at_high.into(),
+    };
+    let changes = series.changes.iter().map(|line| known(&line.id, line.size, &line.at_low, &line.at_high));
+    changes.chain(series.drifts.iter().map(|line| known(&line.id, line.size, &line.from, &line.to))).collect()
+}
+
+/// Where the file is: in a directory of records, or beside a record.
+fn place(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(NAME) } else { path.with_file_name(NAME) }
+}

@@ -1,0 +1,10 @@
+//! Names of histories and of their changes.
+
+/// A name that is the same each time, on any machine: FNV-1a of the words.
+pub(super) fn name(words: &[&str]) -> String {
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let bytes = words.iter().flat_map(|word| word.bytes().chain([0]));
+    let hash =
+        bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
+    format!("{hash:016x}")
+}
