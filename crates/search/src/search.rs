@@ -45,6 +45,10 @@ pub struct Search {
     starved: u64,
     /// The lowest load at which the target itself failed, an entry a goal.
     failed: Vec<Option<Rate>>,
+    /// The highest load at which a whole trial achieved the goal, an entry a goal.
+    achieved: Vec<Option<Rate>>,
+    /// What came through in the last trial, in packets a second.
+    last_pps: f64,
     /// Void trials, of all loads and of each: those, and trials in which the target died.
     voids: u64,
     voids_at: BTreeMap<Rate, u32>,
@@ -79,6 +83,8 @@ impl Search {
         Self {
             algorithm,
             failed: vec![None; goals.len()],
+            achieved: vec![None; goals.len()],
+            last_pps: 0.0,
             goals,
             limits,
             spent: Duration::ZERO,
@@ -161,6 +167,12 @@ impl Search {
         {
             *lowest = Some(lowest.map_or(load, |lowest| lowest.min(load)));
         }
+        for (highest, goal) in self.achieved.iter_mut().zip(&self.goals) {
+            if trial.input.duration >= goal.trial_duration && !trial.exceeds(goal.loss_ratio) {
+                *highest = (*highest).max(Some(load));
+            }
+        }
+        self.last_pps = trial.forwarding_rate_pps();
         for (charge, goal) in self.charged.get_mut(&trial.input.load).into_iter().flatten().zip(&self.goals) {
             if trial.target_exceeds(goal.loss_ratio) {
                 charge.fails(goal, trial.input.duration);
@@ -213,7 +225,23 @@ impl Search {
         let outcome = self.outcome();
         caveats.extend(contradictions(&self.goals, &outcome));
         caveats.extend(self.moments.caveats(&self.goals, &outcome));
+        if !caveats.iter().any(|caveat| matches!(caveat, Caveat::Slowed { .. })) {
+            caveats.extend(self.fell_silent(&outcome));
+        }
         caveats
+    }
+
+    /// The doubt about a target that is said to fail at the lowest load, and achieved the goal before.
+    fn fell_silent(&self, outcome: &[GoalOutcome]) -> Option<Caveat> {
+        let fails = |outcome: &GoalOutcome| {
+            matches!(
+                outcome.result,
+                GoalResult::BelowMinimum { .. } | GoalResult::Irregular(Irregular::BelowMinimum)
+            )
+        };
+        let mut goals = outcome.iter().zip(&self.achieved);
+        let load = goals.find_map(|(outcome, achieved)| achieved.filter(|_| fails(outcome)))?;
+        Some(Caveat::Slowed { before_pps: load.as_pps(), then_pps: self.last_pps })
     }
 
     /// What the search answers now, one a goal; irregular until it is done.
@@ -319,6 +347,43 @@ mod tests {
     fn trial(offered: u64) -> Trial {
         let input = TrialInput { load: LOAD, duration: Duration::from_secs(1) };
         Trial { intended: Some(1000), offered, forwarded: offered, ..Trial::new(1, input, 7) }
+    }
+
+    /// Says that its only goal fails at the lowest load, whatever it is told.
+    #[derive(Debug)]
+    struct Fails;
+
+    impl Algorithm for Fails {
+        fn next_trial(&mut self) -> Option<TrialInput> {
+            None
+        }
+
+        fn record(&mut self, _: &Trial) {}
+
+        fn phase(&self) -> String {
+            "only".into()
+        }
+
+        fn bounds(&self) -> Vec<Bounds> {
+            vec![Bounds::default()]
+        }
+
+        fn outcome(&self) -> Vec<GoalOutcome> {
+            let result = GoalResult::Irregular(Irregular::BelowMinimum);
+            vec![GoalOutcome { lower: None, upper: Some(LOAD), conditional_throughput_pps: None, result }]
+        }
+    }
+
+    #[test]
+    fn a_target_that_fails_at_the_lowest_load_and_achieved_the_goal_before_became_slower() {
+        let mut fails = search(Limits::default());
+        fails.algorithm = Box::new(Fails);
+        let silent = Trial { forwarded: 0, ..trial(1000) };
+        fails.record(&silent);
+        assert_eq!(fails.caveats(), [], "it never did");
+        fails.record(&trial(1000));
+        fails.record(&silent);
+        assert_eq!(fails.caveats(), [Caveat::Slowed { before_pps: LOAD.as_pps(), then_pps: 0.0 }]);
     }
 
     #[test]

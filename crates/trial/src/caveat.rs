@@ -209,7 +209,7 @@ pub enum Caveat {
         /// How often trials in a random order begin as badly.
         by_chance: f64,
     },
-    /// The first load of a search let more through at first than when it was tried again.
+    /// More came through at first than later at the same loads.
     Slowed {
         /// What came through at first, in packets a second.
         before_pps: f64,

@@ -14,6 +14,7 @@ use dropline_record::{
 };
 use dropline_stats::compare::SMALLEST_EFFECT;
 use dropline_stats::trend::{ESTIMATOR, Trend, Wanted, Widths};
+use dropline_trial::number_of;
 use history::{History, Night};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -54,7 +55,7 @@ fn nothing(left_out: &[LeftOutLine]) -> Failure {
     let files = match left_out.len() {
         0 => "there is no record in what was named".to_owned(),
         1 => format!("the only record is not a night of a history{first}"),
-        count => format!("none of {count} records is a night of a history{first}"),
+        count => format!("of {}, none is a night of a history{first}", number_of(count, "record")),
     };
     Failure::usage(files)
         .advice("keep a search of each night in one directory:  dropline search TARGET -o nights/DATE.jsonl")

@@ -204,7 +204,7 @@ impl fmt::Display for Caveat {
             ),
             Self::Slowed { before_pps, then_pps } => write!(
                 f,
-                "the target became slower while it was searched: the first load let {} through, and later \
+                "the target became slower while it was searched: {} came through at first, and later \
                  {}: the answer is that of the later one; look for heat, a throttled clock or a neighbour",
                 load(*before_pps),
                 load(*then_pps)
