@@ -129,7 +129,11 @@ fn once(target: SocketAddr, patience: Duration, junk: &mut Junk) -> io::Result<A
             return Err(io::ErrorKind::TimedOut.into());
         }
         socket.set_read_timeout(Some(left))?;
-        let length = socket.recv(&mut bytes)?;
+        let length = match socket.recv(&mut bytes) {
+            // A signal, or a debugger, came between.
+            Err(why) if why.kind() == io::ErrorKind::Interrupted => continue,
+            heard => heard?,
+        };
         let round_trip = asked.elapsed();
         match Report::decode(&bytes[..length]) {
             Ok(report) => {

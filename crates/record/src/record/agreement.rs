@@ -123,7 +123,7 @@ pub(crate) fn of_result(record: &Record, result: &ResultLine) -> Result<(), Stri
             ));
         }
     }
-    answers::of_curve(result)?;
+    answers::of_curve(search, result)?;
     interrupted(record, result)?;
     follows(record, search, &result.goals)
 }

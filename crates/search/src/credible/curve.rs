@@ -13,7 +13,11 @@ pub(super) fn around(cloud: &Particles, lowest: f64, highest: f64, range: LoadRa
     let draws = cloud.sample(DRAWS);
     let margin = (highest - lowest).max(1e-3);
     let (min, max) = view::logs(range);
-    let (from, to) = ((lowest - margin).max(min), (highest + margin).min(max));
+    let (from, to) = ((lowest - margin).clamp(min, max), (highest + margin).clamp(min, max));
+    if from >= to {
+        // All that is believed of lies beyond the loads that may be used.
+        return Vec::new();
+    }
     let point = |index: usize| {
         let log_load = from + (to - from) * index as f64 / (POINTS - 1) as f64;
         let mut losses: Vec<f64> = draws.iter().map(|shape| shape.mean_loss(log_load, 0.0)).collect();

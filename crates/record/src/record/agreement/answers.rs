@@ -21,9 +21,16 @@ pub(super) fn of_level(search: &SearchLine) -> Result<(), String> {
     })
 }
 
-/// The curve is one of shares that lie in order. It is what is believed, and may reach beyond the loads that were searched.
-pub(super) fn of_curve(result: &ResultLine) -> Result<(), String> {
+/// The curve is one of shares that lie in order, at no load above those that were searched. Below the lowest, older versions
+/// kept what they believed where a target loses too much at any.
+pub(super) fn of_curve(search: &SearchLine, result: &ResultLine) -> Result<(), String> {
     for CurveLine { load_pps, low, median, high } in &result.loss_curve {
+        if *load_pps > search.min_load_pps && !super::limits::in_range(search, *load_pps) {
+            return Err(format!(
+                "its header: its loss_curve has a load of {load_pps}, and loads from {} to {} were asked for",
+                search.min_load_pps, search.max_load_pps
+            ));
+        }
         let is_in_order = low <= median && median <= high && (0.0..=1.0).contains(low) && *high <= 1.0;
         if !is_in_order {
             return Err(format!(
