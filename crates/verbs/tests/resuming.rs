@@ -7,7 +7,7 @@ use dropline_record::{LimitsLine, ProfileLine, Purpose, Record, ResultLine, Tria
 use dropline_search::{Bounds, GoalOutcome, Limits, Search};
 use dropline_sim::{System, default_range};
 use dropline_targets::{AnyMeasurer, Opening, Target};
-use dropline_trial::{Caveat, Measurer as _, TrafficProfile, Trial, TrialInput};
+use dropline_trial::{Caveat, Delay, Measurer as _, TrafficProfile, Trial, TrialInput};
 use dropline_verbs::goals::WrittenGoal;
 use dropline_verbs::observer::Unwatched;
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
@@ -126,6 +126,10 @@ fn disturb(trial: &mut Trial, chance: &mut ChaCha8Rng) {
         }
         2 => trial.generator_lost = part(trial.offered - trial.forwarded, chance),
         _ => {}
+    }
+    // No more packets have a delay than came back.
+    if trial.delay.histogram.as_ref().is_some_and(|delays| delays.count() > trial.forwarded) {
+        trial.delay = Delay::default();
     }
     trial.elapsed += Duration::from_nanos(chance.random_range(0..2_000_000_000));
 }
