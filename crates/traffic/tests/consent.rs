@@ -155,7 +155,19 @@ fn no_packet_of_a_load_follows_a_rule_that_no_question_meets() {
         .unwrap();
         let before = left(&lab.client);
         for _ in 0..16 {
-            let socket = lab.client.run(|| UdpSocket::bind("0.0.0.0:4000")).unwrap().unwrap();
+            // What held the port before may take a moment to give it back.
+            let free = std::time::Instant::now() + std::time::Duration::from_secs(10);
+            let socket = loop {
+                match lab.client.run(|| UdpSocket::bind("0.0.0.0:4000")).unwrap() {
+                    Err(why)
+                        if why.kind() == std::io::ErrorKind::AddrInUse
+                            && std::time::Instant::now() < free =>
+                    {
+                        std::thread::sleep(std::time::Duration::from_millis(10));
+                    }
+                    bound => break bound.unwrap(),
+                }
+            };
             let _ = socket.send_to(b"?", (own, PORT));
         }
         let unheld = left(&lab.client) - before;

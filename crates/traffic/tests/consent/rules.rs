@@ -29,7 +29,8 @@ fn a_rule_that_comes_and_goes_during_a_trial_is_said() {
         eprintln!("left out: this machine has no older tables");
     }
     let ways: [&(dyn Fn(&str) -> bool + Sync); 2] = [&newer, &older];
-    for way in ways {
+    // The portable build asks the kernel for no older table.
+    for way in ways.into_iter().take(if cfg!(feature = "portable") { 1 } else { 2 }) {
         let came = AtomicBool::new(false);
         let measured = std::thread::scope(|scope| {
             let come = || {
