@@ -157,6 +157,12 @@ pub struct GoalLine {
 }
 
 impl GoalLine {
+    /// The same, where what comes back later than this counts as lost.
+    #[must_use]
+    pub fn within(self, bound: Option<std::time::Duration>) -> Self {
+        Self { within_s: bound.map(|bound| bound.as_secs_f64()), ..self }
+    }
+
     /// The goal in words: `no loss`, `0.5 % loss` or `99 % within 200 us`.
     pub fn words(&self) -> String {
         // Ratios are whole billionths: seven decimals of a per cent.

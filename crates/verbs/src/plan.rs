@@ -82,7 +82,7 @@ impl SearchPlan {
 
     /// The record's line of one of its goals.
     pub fn goal_line(&self, goal: &Goal) -> GoalLine {
-        GoalLine { within_s: self.within.map(|bound| bound.as_secs_f64()), ..GoalLine::from(goal) }
+        GoalLine::from(goal).within(self.within)
     }
 
     /// The record's line of this plan.

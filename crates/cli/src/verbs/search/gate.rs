@@ -128,8 +128,8 @@ fn asked(args: &SearchArgs) -> Result<(Asked, LoadUnit, Vec<GoalLine>), Failure>
         }
         None => {
             let target = Target::parse(args.target.as_deref().unwrap_or_default())?;
-            let (algorithm, goals, _) = plan::asked(args)?;
-            let goals = goals.iter().map(GoalLine::from).collect();
+            let (algorithm, goals, within) = plan::asked(args)?;
+            let goals = goals.iter().map(|goal| GoalLine::from(goal).within(within)).collect();
             let medians = matches!(algorithm, AlgorithmPlan::Credible { .. });
             (medians, args.certify, goals, args.delay_at.is_some(), target.load_unit())
         }
