@@ -1,11 +1,11 @@
 //! Rulesets of nftables as the kernel lists them, and tables of iptables-legacy, held against packets.
 
-use dropline_traffic::kernel::met::Met;
-use dropline_traffic::kernel::netlink::Messages;
-use dropline_traffic::kernel::older::OlderTable;
-use dropline_traffic::kernel::registers::Certainty;
-use dropline_traffic::kernel::ruleset::Ruleset;
-use dropline_traffic::kernel::visit::{By, Passes, Tuple, Visit};
+use dropline_netrules::met::Met;
+use dropline_netrules::message::Messages;
+use dropline_netrules::older::OlderTable;
+use dropline_netrules::registers::Certainty;
+use dropline_netrules::ruleset::Ruleset;
+use dropline_netrules::visit::{By, Passes, Tuple, Visit};
 
 /// Any bytes are a ruleset through which a packet comes to an end; and what one packet meets, any that may be it or another
 /// meets too.

@@ -7,11 +7,12 @@ use std::process::Command;
 use tree::{root, sources};
 
 /// What each crate may depend on, of ours.
-const MAY_KNOW: [(&str, &[&str]); 28] = [
+const MAY_KNOW: [(&str, &[&str]); 29] = [
     ("dropline-account", &["dropline-stats", "dropline-trial"]),
     ("dropline-heartbeat", &[]),
     ("dropline-jack", &["dropline-printable", "dropline-stats", "dropline-trial"]),
     ("dropline-lab", &[]),
+    ("dropline-netrules", &[]),
     ("dropline-stats", &[]),
     ("dropline-passage", &["dropline-stats", "dropline-trial"]),
     ("dropline-payload", &[]),
@@ -25,7 +26,14 @@ const MAY_KNOW: [(&str, &[&str]); 28] = [
     ("dropline-report", &["dropline-printable", "dropline-record"]),
     (
         "dropline-traffic",
-        &["dropline-account", "dropline-payload", "dropline-stats", "dropline-trace", "dropline-trial"],
+        &[
+            "dropline-account",
+            "dropline-netrules",
+            "dropline-payload",
+            "dropline-stats",
+            "dropline-trace",
+            "dropline-trial",
+        ],
     ),
     ("dropline-trace", &[]),
     ("dropline-wakeup", &["dropline-stats", "dropline-trial"]),
@@ -145,8 +153,8 @@ const MAY_KNOW: [(&str, &[&str]); 28] = [
 ];
 
 /// Crates that see no clock, socket, thread or file.
-const PURE: [&str; 9] =
-    ["account", "passage", "payload", "record", "report", "search", "sim", "stats", "trial"];
+const PURE: [&str; 10] =
+    ["account", "netrules", "passage", "payload", "record", "report", "search", "sim", "stats", "trial"];
 
 /// Where unsafe code may stand.
 const MAY_BE_UNSAFE: [&str; 5] = [

@@ -2,7 +2,8 @@
 
 use super::firewall::generation;
 use super::netlink::Netlink;
-use super::older::{self, OlderTable};
+use super::older;
+use dropline_netrules::older::OlderTable;
 
 /// The rules as they were when this was last asked.
 #[derive(Debug)]

@@ -6,6 +6,7 @@
 
 use crate::sys::count_tracepoint;
 use dropline_account::Place;
+use dropline_netrules::drop_reasons::Format;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -15,15 +16,6 @@ use std::io::{self, Read as _};
 pub(crate) struct Reasons {
     /// A file a CPU for each place; it reads as a number of 64 bits.
     counted: Vec<(Place, Vec<File>)>,
-}
-
-/// The kernel's description of the tracepoint.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Format {
-    /// Its number.
-    pub id: u64,
-    /// Reasons: the number that this kernel has for each, and its name.
-    pub reasons: Vec<(u32, String)>,
 }
 
 /// Places without a counter of their own, and the names of the kernel's reasons (net/dropreason-core.h).
@@ -68,27 +60,6 @@ impl Reasons {
     }
 }
 
-impl Format {
-    /// Reads `events/skb/kfree_skb/format`; `None` if it is no such description.
-    pub fn read(text: &str) -> Option<Self> {
-        let id = text.lines().find_map(|line| line.strip_prefix("ID: ")?.trim().parse().ok())?;
-        let (_, named) = text.split_once("__print_symbolic(REC->reason,")?;
-        let reason = |part: &str| {
-            let (number, name) = part.split_once('}')?.0.split_once(',')?;
-            let name = name.trim().strip_prefix('"')?.strip_suffix('"')?;
-            Some((number.trim().parse().ok()?, name.to_string()))
-        };
-        Some(Self { id, reasons: named.split('{').filter_map(reason).collect() })
-    }
-
-    /// The kernel's words for one of these reasons; `None` if it has none of them.
-    fn filter(&self, names: &[&str]) -> Option<String> {
-        let wanted = self.reasons.iter().filter(|(_, name)| names.contains(&name.as_str()));
-        let words: Vec<String> = wanted.map(|(number, _)| format!("reason=={number}")).collect();
-        (!words.is_empty()).then(|| words.join("||"))
-    }
-}
-
 /// From where tracefs is mounted, or from a mount of our own that nobody else sees.
 fn description() -> io::Result<String> {
     use rustix::fs::{Mode, OFlags, openat};
@@ -122,21 +93,4 @@ fn on_all_cpus(open: impl Fn(u32) -> io::Result<File>) -> io::Result<Vec<File>> 
         }
     }
     Ok(files)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_reasons_are_the_kernels_own() {
-        let text = "name: kfree_skb\nID: 2310\nformat:\n\tfield:void * skbaddr;\toffset:8;\n\nprint fmt: \"reason: %s\", \
-                    REC->skbaddr, __print_symbolic(REC->reason, { 2, \"NOT_SPECIFIED\" }, { 72, \"XDP\" }, { 73, \
-                    \"TC_INGRESS\" })\n";
-        let format = Format::read(text).unwrap();
-        assert_eq!((format.id, format.reasons.len()), (2310, 3));
-        assert_eq!(format.filter(&["TC_INGRESS", "XDP"]).as_deref(), Some("reason==72||reason==73"));
-        assert_eq!(format.filter(&["CPU_BACKLOG"]), None);
-        assert_eq!(Format::read("name: sched_switch\nID: 3\n"), None);
-    }
 }

@@ -1,11 +1,12 @@
 //! Who can get a packet that no router passes on: the stations of a segment.
 
-use super::firewall::Seat;
-use super::links::{Flow, Link, Neighbour, Route};
 use super::path;
 use super::view::View;
-use super::visit::{By, Tuple};
 use crate::error::Detour;
+use dropline_netrules::firewall::Seat;
+use dropline_netrules::links::Link;
+use dropline_netrules::routes::{Flow, Neighbour, Route};
+use dropline_netrules::visit::{By, Tuple};
 use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;

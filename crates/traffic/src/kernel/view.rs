@@ -1,17 +1,20 @@
 //! One network namespace, kept open: its tables and netlink sockets, read without entering it again.
 
 use super::addresses;
-use super::firewall::{self, Firewall, Through};
-use super::links::{self, Flow, Link, Neighbour, Qdisc, Route, Side};
+use super::firewall;
+use super::links;
 use super::netlink::Netlink;
 use super::older;
 use super::redirects;
 use super::routing;
-use super::ruleset::Ruleset;
 use super::seen::seen;
 use super::tables::{Tables, Version};
-use super::visit::{By, Passes};
 use dropline_account::Stack;
+use dropline_netrules::firewall::{Firewall, Through};
+use dropline_netrules::links::{Link, Qdisc, Side};
+use dropline_netrules::routes::{Flow, Neighbour, Route};
+use dropline_netrules::ruleset::Ruleset;
+use dropline_netrules::visit::{By, Passes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;

@@ -3,17 +3,17 @@
 //! Nothing is judged here: [`dropline_account::account`] does. A namespace is entered once, on a thread that
 //! ends; what was opened in it is read from outside later, so a snapshot costs a few dozen system calls.
 
-use crate::kernel::firewall::{Dropped, Seat as Stands};
-use crate::kernel::links::{Link, Qdisc, Side};
 use crate::kernel::path::Path;
 use crate::kernel::reasons::Reasons;
 use crate::kernel::socket_table::AtSocket;
 use crate::kernel::view::View;
-use crate::kernel::visit::{By, Tuple};
 use crate::kernel::{tables, view};
 use crate::sockets::flows::Flows;
 use crate::sockets::whereabouts::Whereabouts;
 use dropline_account::{Bars, Device, Role, Snapshot, Space, TargetSockets, Way};
+use dropline_netrules::firewall::{Dropped, Seat as Stands};
+use dropline_netrules::links::{Link, Qdisc, Side};
+use dropline_netrules::visit::{By, Tuple};
 use dropline_trial::Caveat;
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -2,11 +2,12 @@
 
 use super::counters::Counters;
 use crate::kernel::cpu_time::OthersTime;
-use crate::kernel::diag::{Diag, SocketState};
+use crate::kernel::diag::Diag;
 use crate::kernel::process::Process;
 use crate::kernel::quota::Quotas;
 use crate::kernel::socket_table::AtSocket;
 use crate::progress::Progress;
+use dropline_netrules::socket_state::SocketState;
 use dropline_trial::{Look, TargetActivity};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,6 +1,6 @@
 //! Which packets are to stay on this machine: where they go, and where they may come from.
 
-use crate::kernel::visit::Tuple;
+use dropline_netrules::visit::Tuple;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 

@@ -7,9 +7,9 @@
 use super::flows::Flows;
 use super::whereabouts::{Way, unencapsulated};
 use crate::error::{Detour, NoLeash};
-use crate::kernel::links::{Flow, Route};
 use crate::kernel::segment::Passed;
 use crate::kernel::socket_table::{self, AtSocket};
+use dropline_netrules::routes::{Flow, Route};
 use socket2::SockRef;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};

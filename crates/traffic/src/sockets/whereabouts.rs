@@ -2,14 +2,14 @@
 
 use super::flows::Flows;
 use crate::error::{Detour, NoLeash};
-use crate::kernel::firewall::Seat;
-use crate::kernel::links::{Flow, Route};
 use crate::kernel::seen::seen;
 use crate::kernel::segment;
 use crate::kernel::segment::{Gap, Passed};
 use crate::kernel::transforms::transforming;
 use crate::kernel::view::{View, process_in, tables_that_show};
-use crate::kernel::visit::{By, Tuple};
+use dropline_netrules::firewall::Seat;
+use dropline_netrules::routes::{Flow, Route};
+use dropline_netrules::visit::{By, Tuple};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;

@@ -1,10 +1,10 @@
 //! Doubts about a trial: what was ours, what the network reported, what the clocks did.
 
 use crate::kernel::view::View;
-use crate::kernel::visit::Visit;
 use crate::receive::received::Received;
 use crate::send::sent::Sent;
 use crate::sockets::flows::Flows;
+use dropline_netrules::visit::Visit;
 use dropline_stats::Histogram;
 use dropline_trial::{ArrivalFidelity, Caveat, Disturbance, Fidelity, Packet, Throttled, Trial, TrialInput};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! A packet of a trial as rules of a firewall see it, and the places where they do.
 
-use super::expressions::PortMatch;
-use super::registers::Certainty;
+use crate::expressions::PortMatch;
+use crate::registers::Certainty;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 

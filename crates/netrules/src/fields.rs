@@ -1,8 +1,8 @@
 //! What rules read of a packet of a trial.
 
-use super::expressions::Read;
-use super::registers::{Word, words_of};
-use super::visit::{Passes, Tuple, Visit};
+use crate::expressions::Read;
+use crate::registers::{Word, words_of};
+use crate::visit::{Passes, Tuple, Visit};
 use std::net::IpAddr;
 
 /// Numbers of what the kernel knows (`NFT_META_…`).

@@ -2,12 +2,12 @@
 //! no privilege is needed.
 #![cfg(target_os = "linux")]
 
-use dropline_traffic::kernel::expressions::Does;
-use dropline_traffic::kernel::met::Met;
-use dropline_traffic::kernel::netlink::Messages;
-use dropline_traffic::kernel::registers::Certainty::{self, Certainly, Possibly};
-use dropline_traffic::kernel::ruleset::Ruleset;
-use dropline_traffic::kernel::visit::{By, Passes, Tuple, Visit};
+use dropline_netrules::expressions::Does;
+use dropline_netrules::message::Messages;
+use dropline_netrules::met::Met;
+use dropline_netrules::registers::Certainty::{self, Certainly, Possibly};
+use dropline_netrules::ruleset::Ruleset;
+use dropline_netrules::visit::{By, Passes, Tuple, Visit};
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 

@@ -2,11 +2,11 @@
 //!
 //! Whatever is not understood, or not known of the packet, is met possibly.
 
-use super::elements::Meant;
-use super::expressions::{Does, Part, Verdict};
-use super::registers::{Certainty, Registers, Word, compared, masked, turned, within, words_of};
-use super::ruleset::{Chain, Ruleset, Set};
-use super::visit::{Passes, Place, Tuple, Visit};
+use crate::elements::Meant;
+use crate::expressions::{Does, Part, Verdict};
+use crate::registers::{Certainty, Registers, Word, compared, masked, turned, within, words_of};
+use crate::ruleset::{Chain, Ruleset, Set};
+use crate::visit::{Passes, Place, Tuple, Visit};
 use std::net::IpAddr;
 
 /// A rule that is met.

@@ -2,8 +2,8 @@
 //!
 //! What a rule is made of is kept as far as [`met`](super::met) understands it; what is not understood is there as such.
 
-use super::expressions::{Does, Part, Verdict, number};
-use super::netlink::{Attributes, Message, text};
+use crate::expressions::{Does, Part, Verdict, number};
+use crate::message::{Attributes, Message, text};
 
 /// Chains with their rules, and sets with their elements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -229,6 +229,11 @@ impl Element {
             verdict: data(2).and_then(|data| Attributes::find(data, 0, 2)).map(Verdict::read),
         }
     }
+}
+
+/// The number of a ruleset, which every change of it raises, in a message that tells it.
+pub fn generation(message: Message<'_>) -> Option<u32> {
+    number(body_of(message.body), 1)
 }
 
 /// What follows the family.

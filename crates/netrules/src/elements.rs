@@ -1,7 +1,7 @@
 //! What a register may be in a set: its elements, one by one or by intervals.
 
-use super::registers::{Certainty, Comparison, Register, Registers, Word, compared, within};
-use super::ruleset::{Element, Set};
+use crate::registers::{Certainty, Comparison, Register, Registers, Word, compared, within};
+use crate::ruleset::{Element, Set};
 
 /// Elements that a register may be, each with how certain.
 pub(super) struct Meant<'a> {

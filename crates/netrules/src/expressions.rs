@@ -1,7 +1,7 @@
 //! Parts of rules, as the kernel writes each kind of them.
 
-use super::netlink::{Attributes, half, text, word};
-use super::registers::{Comparison, Register};
+use crate::message::{Attributes, half, text, word};
+use crate::registers::{Comparison, Register};
 
 /// A part of a rule; each goes on with the next one, or ends the rule.
 #[derive(Clone, Debug, PartialEq, Eq)]

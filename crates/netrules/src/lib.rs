@@ -1,0 +1,25 @@
+//! What the kernel says of a network namespace, and what its rules do to a packet: bytes in, judgement out.
+//!
+//! Owns the readers of netlink's messages ([`message`]) and what they tell: interfaces, routes, rules of routing and
+//! [`Ruleset`](ruleset::Ruleset)s; and [`Firewall`](firewall::Firewall), which says what a packet of a trial meets of them. It
+//! never asks the kernel, knows no socket, no clock and no file: `traffic` asks, and hands in what was answered. What it does
+//! not understand of a rule is met possibly, never not.
+//! Start reading at [`ruleset`], then [`met`] and [`firewall`].
+
+pub mod drop_reasons;
+mod elements;
+pub mod expressions;
+mod fields;
+pub mod firewall;
+pub mod links;
+pub mod message;
+pub mod met;
+pub mod older;
+pub mod redirects;
+pub mod registers;
+pub mod routes;
+pub mod routing_rule;
+pub mod ruleset;
+pub mod socket_state;
+pub mod transforms;
+pub mod visit;

@@ -1,0 +1,212 @@
+//! Interfaces and their queueing disciplines, as netlink tells them.
+
+use crate::message::{Attributes, Message, Request, double, text, word};
+use std::collections::BTreeMap;
+
+/// One interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Link {
+    /// Its number.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// Its hardware address; empty if it has none.
+    pub hardware: Vec<u8>,
+    /// Switched on.
+    pub on: bool,
+    /// Switched on, and what it leads to is there.
+    pub up: bool,
+    /// Bytes of the longest IP packet that it carries in one piece; 0 where that is not told.
+    pub mtu: u32,
+    /// The interface it belongs to: a bridge.
+    pub master: Option<u32>,
+    /// What it is, in the words of `ip link`; empty for one of hardware.
+    pub kind: String,
+    /// What it takes of that which arrives at the interface below it, beside what is for its own address.
+    pub takes: Takes,
+    /// The interface below it or at its other end.
+    pub other: Option<u32>,
+    /// The namespace of that one, as numbered here; `None` if it is this one.
+    pub other_namespace: Option<u32>,
+    /// Times that it found or lost its peer, or was switched off.
+    pub carrier_changes: u64,
+    /// A program looks at packets before anything else does (XDP).
+    pub program: bool,
+    /// Packets that arrived.
+    pub received: u64,
+    /// Packets that left.
+    pub transmitted: u64,
+    /// Packets dropped on arrival.
+    pub receive_drops: u64,
+    /// Packets dropped instead of sent.
+    pub transmit_drops: u64,
+    /// Packets with another host's hardware address.
+    pub other_host: u64,
+}
+
+/// What an interface on top of another (macvlan, macvtap) takes of that which arrives there for other addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Takes {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// All (passthru).
+    All,
+    /// Copies of what these hardware addresses sent (source).
+    From(Vec<Vec<u8>>),
+}
+
+impl Takes {
+    /// As the settings of an interface of that kind say; the mode is their attribute 1, the list 5.
+    fn read(settings: &[u8]) -> Self {
+        const PASSTHRU: u32 = 8;
+        const SOURCE: u32 = 16;
+        match Attributes::find(settings, 0, 1).and_then(|mode| word(mode, 0)) {
+            Some(PASSTHRU) => Self::All,
+            Some(SOURCE) => {
+                let listed = Attributes::find(settings, 0, 5).unwrap_or_default();
+                Self::From(Attributes::behind(listed, 0).map(|(_, address)| address.to_vec()).collect())
+            }
+            _ => Self::Nothing,
+        }
+    }
+
+    /// Whether that is anything of what this hardware address sends.
+    pub fn takes_of(&self, hardware: &[u8]) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::All => true,
+            Self::From(listed) => listed.iter().any(|address| address == hardware),
+        }
+    }
+}
+
+/// What a queueing discipline dropped, and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Qdisc {
+    /// Its interface.
+    pub index: u32,
+    /// In front of the interface, or behind it.
+    pub side: Side,
+    /// Packets dropped.
+    pub drops: u64,
+}
+
+/// Where a queueing discipline stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// What arrives passes it.
+    Arriving,
+    /// What leaves passes it; the outermost, in which those inside are counted.
+    Leaving,
+}
+
+const NEW_LINK: u16 = 16;
+const GET_LINK: u16 = 18;
+const NEW_QDISC: u16 = 36;
+const GET_QDISC: u16 = 38;
+
+impl Link {
+    /// Asks for all of them.
+    pub fn all() -> Request {
+        Request::all(GET_LINK, &[0; 16])
+    }
+
+    /// Reads one from a netlink message; `None` if it is another message, or torn.
+    pub fn read(message: Message<'_>) -> Option<Self> {
+        /// Bytes of `ifinfomsg`.
+        const FIXED: usize = 16;
+        const SWITCHED_ON: u32 = 1;
+        const PEER_THERE: u32 = 1 << 16;
+        if message.kind != NEW_LINK {
+            return None;
+        }
+        let flags = word(message.body, 8)?;
+        let mut link = Self {
+            index: word(message.body, 4)?,
+            on: flags & SWITCHED_ON != 0,
+            up: flags & SWITCHED_ON != 0 && flags & PEER_THERE != 0,
+            ..Self::default()
+        };
+        for (kind, value) in Attributes::behind(message.body, FIXED) {
+            match kind {
+                1 => link.hardware = value.to_vec(),
+                3 => link.name = text(value),
+                4 => link.mtu = word(value, 0).unwrap_or(0),
+                5 => link.other = word(value, 0),
+                10 => link.master = word(value, 0),
+                18 => {
+                    link.kind = Attributes::find(value, 0, 1).map(text).unwrap_or_default();
+                    if ["macvlan", "macvtap"].contains(&link.kind.as_str()) {
+                        link.takes = Attributes::find(value, 0, 2).map(Takes::read).unwrap_or_default();
+                    }
+                }
+                // The statistics: 64 bits each.
+                23 => {
+                    let count = |at: usize| double(value, 8 * at).unwrap_or(0);
+                    link.received = count(0);
+                    link.transmitted = count(1);
+                    link.receive_drops = count(6);
+                    link.transmit_drops = count(7);
+                    link.other_host = count(24);
+                }
+                35 => link.carrier_changes = word(value, 0).unwrap_or(0).into(),
+                37 => link.other_namespace = word(value, 0),
+                43 => {
+                    let attached = Attributes::find(value, 0, 2);
+                    link.program = attached.is_some_and(|how| how.first().is_some_and(|&how| how != 0));
+                }
+                _ => {}
+            }
+        }
+        (!link.name.is_empty()).then_some(link)
+    }
+
+    /// Whether what leaves by it arrives in its namespace.
+    pub fn is_loopback(&self) -> bool {
+        self.kind.is_empty() && self.name == "lo"
+    }
+
+    /// Whether it is neither part of another interface of its namespace nor on top of one.
+    pub fn stands_alone(&self) -> bool {
+        let on_top = self.other.is_some_and(|other| other != 0 && other != self.index)
+            && self.other_namespace.is_none();
+        !on_top && self.master.is_none()
+    }
+}
+
+impl Qdisc {
+    /// Asks for all that stand directly at an interface.
+    pub fn all() -> Request {
+        Request::all(GET_QDISC, &[0; 20])
+    }
+
+    /// Reads one from a netlink message; `None` if it is another message, torn, or inside another discipline.
+    pub fn read(message: Message<'_>) -> Option<Self> {
+        /// Bytes of `tcmsg`.
+        const FIXED: usize = 20;
+        const ROOT: u32 = u32::MAX;
+        const INGRESS: u32 = 0xffff_fff1;
+        if message.kind != NEW_QDISC {
+            return None;
+        }
+        let index = word(message.body, 4)?;
+        let side = match word(message.body, 12)? {
+            ROOT => Side::Leaving,
+            INGRESS => Side::Arriving,
+            _ => return None,
+        };
+        let statistics = Attributes::find(message.body, FIXED, 7)?;
+        let queue = Attributes::find(statistics, 0, 3)?;
+        Some(Self { index, side, drops: word(queue, 8)?.into() })
+    }
+
+    /// Drops by interface on one side.
+    pub fn drops(qdiscs: &[Self], side: Side) -> BTreeMap<u32, u64> {
+        let mut drops = BTreeMap::new();
+        for qdisc in qdiscs.iter().filter(|qdisc| qdisc.side == side) {
+            *drops.entry(qdisc.index).or_insert(0_u64) += qdisc.drops;
+        }
+        drops
+    }
+}

@@ -1,0 +1,164 @@
+//! The route of packets and the next hop on it, as netlink tells them.
+
+use crate::message::{Attributes, Message, Request, half, word};
+use std::net::{IpAddr, SocketAddr};
+
+/// The way to an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// Whether it is an address of this namespace.
+    pub local: bool,
+    /// The interface.
+    pub through: Option<u32>,
+    /// The next hop, where it is not the address itself.
+    pub gateway: Option<IpAddr>,
+    /// Where packets come from that do not say.
+    pub source: Option<IpAddr>,
+    /// Whether packets are put into others on it, whose way is another.
+    pub encapsulated: bool,
+    /// The table that it is of.
+    pub table: Option<u32>,
+    /// Bytes of the longest packet that it carries in one piece, where that is known of it.
+    pub mtu: Option<u32>,
+}
+
+/// Packets whose way is asked for. What is not told of them (no port is 0) is met by no rule that tells packets by it.
+#[derive(Clone, Copy, Debug)]
+pub struct Flow {
+    /// Where they come from; `None`: where the kernel likes.
+    pub from: Option<SocketAddr>,
+    /// Where they go.
+    pub to: SocketAddr,
+    /// The interface that their socket is bound to.
+    pub through: Option<u32>,
+    /// The mark that they have.
+    pub mark: u32,
+    /// The type of service that they have.
+    pub service: u8,
+    /// Whose socket it is; `None`: ours.
+    pub user: Option<u32>,
+}
+
+/// A next hop, as the table of neighbours has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Whether its hardware address is known.
+    pub found: bool,
+    /// That; empty where it is not known, or there is none.
+    pub hardware: Vec<u8>,
+    /// Whether somebody wrote it there: nobody was asked for it.
+    pub written: bool,
+}
+
+const NEW_ROUTE: u16 = 24;
+const GET_ROUTE: u16 = 26;
+const NEW_NEIGHBOUR: u16 = 28;
+const GET_NEIGHBOUR: u16 = 30;
+/// UDP, and the families of addresses.
+const UDP: u8 = 17;
+const IPV4: u8 = 2;
+const IPV6: u8 = 10;
+
+impl Flow {
+    /// Plain packets of ours.
+    pub fn plain(from: Option<SocketAddr>, to: SocketAddr, through: Option<u32>) -> Self {
+        Self { from, to, through, mark: 0, service: 0, user: None }
+    }
+
+    /// Asks for their way.
+    pub fn asked(&self) -> Request {
+        /// rtnetlink.h: the answer has the table in which the route was found.
+        const TELL_THE_TABLE: u32 = 0x1000;
+        let (family, to) = written(self.to.ip());
+        let from = self.from.map(|from| written(from.ip()).1);
+        let bits = |address: &[u8]| (address.len() * 8) as u8;
+        let mut fixed = [0; 12];
+        (fixed[0], fixed[1], fixed[2]) = (family, bits(&to), from.as_deref().map_or(0, bits));
+        fixed[3] = self.service;
+        fixed[8..].copy_from_slice(&TELL_THE_TABLE.to_ne_bytes());
+        let ports = [(28, self.from.map_or(0, |from| from.port())), (29, self.to.port())];
+        let mut request = Request::one(GET_ROUTE, &fixed).with(1, &to).with(27, &[UDP]);
+        for (kind, port) in ports.into_iter().filter(|(_, port)| *port != 0) {
+            request = request.with(kind, &port.to_be_bytes());
+        }
+        if let Some(from) = from {
+            request = request.with(2, &from);
+        }
+        let numbers = [(4, self.through), (16, Some(self.mark).filter(|&mark| mark != 0)), (25, self.user)];
+        for (kind, number) in numbers {
+            if let Some(number) = number {
+                request = request.with(kind, &number.to_ne_bytes());
+            }
+        }
+        request
+    }
+}
+
+impl Route {
+    /// Reads one from a netlink message; `None` if it is another message, or torn.
+    pub fn read(message: Message<'_>) -> Option<Self> {
+        /// Bytes of `rtmsg`.
+        const FIXED: usize = 12;
+        const LOCAL: u8 = 2;
+        if message.kind != NEW_ROUTE {
+            return None;
+        }
+        let attribute = |kind| Attributes::find(message.body, FIXED, kind);
+        Some(Self {
+            local: *message.body.get(7)? == LOCAL,
+            through: attribute(4).and_then(|value| word(value, 0)),
+            // One of the other version of IP stands behind the number of its family.
+            gateway: attribute(5).or_else(|| attribute(18)?.get(2..)).and_then(address),
+            source: attribute(7).and_then(address),
+            encapsulated: attribute(21).or(attribute(22)).is_some(),
+            table: attribute(15).and_then(|value| word(value, 0)),
+            mtu: attribute(8).and_then(|metrics| word(Attributes::find(metrics, 0, 2)?, 0)),
+        })
+    }
+}
+
+impl Neighbour {
+    /// Asks for what is known of one behind an interface.
+    pub fn asked(through: u32, address: IpAddr) -> Request {
+        let (family, bytes) = written(address);
+        let mut fixed = [0; 12];
+        fixed[0] = family;
+        fixed[4..8].copy_from_slice(&through.to_ne_bytes());
+        Request::one(GET_NEIGHBOUR, &fixed).with(1, &bytes)
+    }
+
+    /// Its hardware address as it is mostly written: `02:00:5e:10:00:01`.
+    pub fn hardware_text(&self) -> String {
+        self.hardware.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":")
+    }
+
+    /// Reads one from a netlink message; `None` if it is another message, or torn.
+    pub fn read(message: Message<'_>) -> Option<Self> {
+        /// Bytes of `ndmsg`.
+        const FIXED: usize = 12;
+        const INCOMPLETE: u16 = 1;
+        const FAILED: u16 = 0x20;
+        const UNASKED: u16 = 0x40;
+        const PERMANENT: u16 = 0x80;
+        let state = half(message.body, 8).filter(|_| message.kind == NEW_NEIGHBOUR)?;
+        let found = state & (INCOMPLETE | FAILED) == 0;
+        let hardware = Attributes::find(message.body, FIXED, 2).filter(|_| found).unwrap_or_default();
+        Some(Self { found, hardware: hardware.to_vec(), written: state & (UNASKED | PERMANENT) != 0 })
+    }
+}
+
+/// An address as the kernel writes it, with the number of its family.
+pub fn written(address: IpAddr) -> (u8, Vec<u8>) {
+    match address {
+        IpAddr::V4(address) => (IPV4, address.octets().to_vec()),
+        IpAddr::V6(address) => (IPV6, address.octets().to_vec()),
+    }
+}
+
+/// The address that the kernel writes so.
+pub fn address(value: &[u8]) -> Option<IpAddr> {
+    if let Ok(octets) = <[u8; 4]>::try_from(value) {
+        return Some(octets.into());
+    }
+    <[u8; 16]>::try_from(value).ok().map(IpAddr::from)
+}
