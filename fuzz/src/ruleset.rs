@@ -1,7 +1,7 @@
 //! Rulesets of nftables as the kernel lists them, and tables of iptables-legacy, held against packets.
 
-use dropline_netrules::met::Met;
 use dropline_netrules::message::Messages;
+use dropline_netrules::met::Met;
 use dropline_netrules::older::OlderTable;
 use dropline_netrules::registers::Certainty;
 use dropline_netrules::ruleset::Ruleset;

@@ -76,6 +76,14 @@ fn mended(by: &Detour) -> String {
         Detour::Neighbour { .. } => {
             "delete that entry ( ip neigh  shows it): the kernel then asks again who has the address"
         }
+        Detour::Bridge { is_known: true, .. } => {
+            "delete that line of the bridge's table ( bridge fdb show  has it)"
+        }
+        Detour::Bridge { .. } => {
+            "let the bridge hear from there first, with  ping -c 1  to that address, or write it into its table ( bridge fdb \
+             replace ADDRESS dev PORT master static ); where a port does not learn ( bridge -d link  shows it), the latter alone \
+             helps"
+        }
         Detour::Rule { .. } => {
             "take the rule or the route away ( ip rule  and  ip route show table all  have them), or measure in a network \
              namespace without it"

@@ -6,6 +6,7 @@
 //! not understand of a rule is met possibly, never not.
 //! Start reading at [`ruleset`], then [`met`] and [`firewall`].
 
+pub mod bridging;
 pub mod drop_reasons;
 mod elements;
 pub mod expressions;
@@ -23,3 +24,4 @@ pub mod ruleset;
 pub mod socket_state;
 pub mod transforms;
 pub mod visit;
+pub mod way;

@@ -1,5 +1,6 @@
 //! Interfaces and their queueing disciplines, as netlink tells them.
 
+use crate::bridging::Port;
 use crate::message::{Attributes, Message, Request, double, text, word};
 use std::collections::BTreeMap;
 
@@ -20,6 +21,10 @@ pub struct Link {
     pub mtu: u32,
     /// The interface it belongs to: a bridge.
     pub master: Option<u32>,
+    /// What that bridge does with it.
+    pub port: Option<Port>,
+    /// Whether it is a bridge that keeps the addresses which it hears.
+    pub keeps_addresses: bool,
     /// What it is, in the words of `ip link`; empty for one of hardware.
     pub kind: String,
     /// What it takes of that which arrives at the interface below it, beside what is for its own address.
@@ -140,6 +145,15 @@ impl Link {
                     if ["macvlan", "macvtap"].contains(&link.kind.as_str()) {
                         link.takes = Attributes::find(value, 0, 2).map(Takes::read).unwrap_or_default();
                     }
+                    if link.kind == "bridge" {
+                        // Of no age is what is not kept.
+                        let settings = Attributes::find(value, 0, 2).unwrap_or_default();
+                        let age = Attributes::find(settings, 0, 4).and_then(|age| word(age, 0));
+                        link.keeps_addresses = age != Some(0);
+                    }
+                    let of_bridge = Attributes::find(value, 0, 4).is_some_and(|kind| text(kind) == "bridge");
+                    let settings = Attributes::find(value, 0, 5).filter(|_| of_bridge);
+                    link.port = settings.map(Port::read);
                 }
                 // The statistics: 64 bits each.
                 23 => {
@@ -160,6 +174,11 @@ impl Link {
             }
         }
         (!link.name.is_empty()).then_some(link)
+    }
+
+    /// Whether it is one with ports.
+    pub fn is_bridge(&self) -> bool {
+        self.kind == "bridge"
     }
 
     /// Whether what leaves by it arrives in its namespace.

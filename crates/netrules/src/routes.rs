@@ -127,11 +127,6 @@ impl Neighbour {
         Request::one(GET_NEIGHBOUR, &fixed).with(1, &bytes)
     }
 
-    /// Its hardware address as it is mostly written: `02:00:5e:10:00:01`.
-    pub fn hardware_text(&self) -> String {
-        self.hardware.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":")
-    }
-
     /// Reads one from a netlink message; `None` if it is another message, or torn.
     pub fn read(message: Message<'_>) -> Option<Self> {
         /// Bytes of `ndmsg`.
@@ -145,6 +140,11 @@ impl Neighbour {
         let hardware = Attributes::find(message.body, FIXED, 2).filter(|_| found).unwrap_or_default();
         Some(Self { found, hardware: hardware.to_vec(), written: state & (UNASKED | PERMANENT) != 0 })
     }
+}
+
+/// A hardware address as it is mostly written: `02:00:5e:10:00:01`.
+pub fn hardware_text(hardware: &[u8]) -> String {
+    hardware.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":")
 }
 
 /// An address as the kernel writes it, with the number of its family.

@@ -664,6 +664,9 @@ fn no_packet_is_sent_to_a_next_hop_whose_hardware_address_is_another_hosts() {
     }
     let target = UdpTarget { address: (lab.target_address, PORT).into(), reply: Reply::Echo };
     let input = TrialInput { load: Rate::pps(1_000.0).unwrap(), duration: Duration::from_millis(100) };
+    // Who is asked who has it, and answers, is heard by the bridge.
+    lab.client.ip(&["neigh", "del", &to, "dev", Pair::NEAR]).unwrap();
+    offer(&lab.client, lab.target_address).unwrap();
     taken_for(&its, "permanent");
     let (before, after) = lab
         .client

@@ -120,6 +120,22 @@ pub enum Detour {
         /// As it is written.
         hardware: String,
     },
+    /// A bridge that does not know where they are to go, or knows otherwise.
+    #[error(
+        "bridge {bridge} {} {hardware}, which they or replies to them are for, and would send them out by {port}, which does \
+         not lead there",
+        if *is_known { "has the wrong port for" } else { "does not know behind which of its ports it finds" }
+    )]
+    Bridge {
+        /// By its name, and that of its namespace.
+        bridge: String,
+        /// The hardware address of whom they are for.
+        hardware: String,
+        /// A port that leads to others.
+        port: String,
+        /// Whether the table of the bridge says so; else it floods.
+        is_known: bool,
+    },
     /// A rule or a route for some of them, by their port, mark, source or type of service.
     #[error(
         "a rule of routing leads some of them, or replies to them, another way, by their port, protocol, source, mark or type \

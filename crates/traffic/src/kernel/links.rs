@@ -1,6 +1,7 @@
 //! Asking for interfaces, their queueing disciplines, the route to an address and the next hop.
 
 use super::netlink::Netlink;
+use dropline_netrules::bridging::Entry;
 use dropline_netrules::links::{Link, Qdisc};
 use dropline_netrules::message::{Attributes, Request, word};
 use dropline_netrules::routes::{Flow, Neighbour, Route, written};
@@ -52,6 +53,13 @@ pub(crate) fn route(netlink: &mut Netlink, flow: &Flow) -> io::Result<Option<Rou
     let mut route = None;
     netlink.ask(&flow.asked(), |message| route = Route::read(message))?;
     Ok(route)
+}
+
+/// The tables of all bridges.
+pub(crate) fn bridge_tables(netlink: &mut Netlink) -> io::Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    netlink.ask(&Entry::all(), |message| entries.extend(Entry::read(message)))?;
+    Ok(entries)
 }
 
 /// Whether one of this namespace's addresses is one of its interface `index`.

@@ -3,10 +3,12 @@
 use super::path;
 use super::view::View;
 use crate::error::Detour;
+use dropline_netrules::bridging::{Astray, Bridge};
 use dropline_netrules::firewall::Seat;
 use dropline_netrules::links::Link;
-use dropline_netrules::routes::{Flow, Neighbour, Route};
+use dropline_netrules::routes::{Flow, Neighbour, Route, hardware_text};
 use dropline_netrules::visit::{By, Tuple};
+use dropline_netrules::way::{Connections, Node};
 use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
@@ -50,7 +52,7 @@ pub(crate) fn holder(
     let mut segment = Segment::of(views);
     let stations = segment.stations(through)?;
     for &(at, entrance) in &stations {
-        let is_bridge = segment.link(at, entrance).is_some_and(|link| link.kind == "bridge");
+        let is_bridge = segment.link(at, entrance).is_some_and(Link::is_bridge);
         let view = &mut segment.views[at];
         let by = if is_bridge { By::ANY } else { view.by(entrance) };
         let back = packet.source.and_then(|source| view.route(source)?.through);
@@ -68,10 +70,15 @@ pub(crate) fn holder(
     let mut found = Err(Gap::Nobody);
     for &(at, entrance) in stations.iter().filter(|&&(at, _)| at != 0) {
         if segment.views[at].route(address).is_some_and(|route| route.local) {
-            found = match segment.detour(through, gateway.unwrap_or(address), gateway, (at, entrance))? {
+            let hop = gateway.unwrap_or(address);
+            found = match segment.detour(through, hop, gateway, (at, entrance))? {
                 None => {
+                    if let Some(astray) = segment.flooded((0, through), (at, entrance), hop)? {
+                        return Err(Gap::Diverted(astray));
+                    }
                     let taken = segment.taken_from(through, at);
-                    return taken.map_or_else(|| Ok(segment.passed(at, entrance, &stations)), Err);
+                    return taken
+                        .map_or_else(|| Ok(segment.passed((0, through), (at, entrance), &stations)), Err);
                 }
                 Some(detour) => Err(Gap::Diverted(detour)),
             };
@@ -154,9 +161,11 @@ struct Segment {
     views: Vec<View>,
     links: Vec<Vec<Link>>,
     /// Interfaces that packets may pass.
-    passed: BTreeSet<(usize, u32)>,
+    passed: BTreeSet<Node>,
+    /// How they are connected.
+    connections: Connections,
     /// Interfaces of it that others are on top of: what is for those arrives there first.
-    below: BTreeSet<(usize, u32)>,
+    below: BTreeSet<Node>,
     /// Interfaces that take what is for others.
     takers: Vec<(usize, Link)>,
 }
@@ -164,7 +173,14 @@ struct Segment {
 impl Segment {
     fn of(mut views: Vec<View>) -> Self {
         let links = views.iter_mut().map(|view| view.links().unwrap_or_default()).collect();
-        Self { views, links, passed: BTreeSet::new(), below: BTreeSet::new(), takers: Vec::new() }
+        Self {
+            views,
+            links,
+            passed: BTreeSet::new(),
+            connections: Connections::default(),
+            below: BTreeSet::new(),
+            takers: Vec::new(),
+        }
     }
 
     fn link(&self, at: usize, index: u32) -> Option<&Link> {
@@ -193,7 +209,9 @@ impl Segment {
         }
         let known = self.views[0].neighbour(through, hop)?.filter(|known| known.found);
         let others = |known: &Neighbour| self.links[at].iter().all(|link| link.hardware != known.hardware);
-        Ok(known.filter(others).map(|known| Detour::Neighbour { hop, hardware: known.hardware_text() }))
+        Ok(known
+            .filter(others)
+            .map(|known| Detour::Neighbour { hop, hardware: hardware_text(&known.hardware) }))
     }
 
     /// Who takes what is sent to the station that has the address, or what it replies, and is another, or a program that may be
@@ -211,24 +229,70 @@ impl Segment {
         Some(Gap::Diverted(Detour::Taken { interface, namespace }))
     }
 
+    /// Where a bridge on the way would send packets for the station, or replies, beside it: into a port that leads elsewhere.
+    fn flooded(&mut self, from: Node, holder: Node, hop: IpAddr) -> io::Result<Option<Detour>> {
+        let way = self.connections.between(from, holder);
+        let own = |segment: &Self, node: Node| segment.link(node.0, node.1).map(|link| link.hardware.clone());
+        let known = self.views[0].neighbour(from.1, hop)?.filter(|known| known.found);
+        // Who is not known is asked for first, and the bridge hears the answer; and a reply follows what it replies to.
+        let is_asked = known.is_none();
+        let to = known.map(|known| known.hardware).or_else(|| own(self, holder)).unwrap_or_default();
+        let back = own(self, from).unwrap_or_default();
+        let bridges =
+            way.iter().copied().filter(|&(at, index)| self.link(at, index).is_some_and(Link::is_bridge));
+        for (at, index) in bridges.collect::<Vec<_>>() {
+            let table = self.views[at].bridge_tables()?;
+            let bridge = Bridge { links: &self.links[at], index, table: &table };
+            let towards = |end: Node| -> BTreeSet<u32> {
+                let before = self.connections.reached(end, &[(at, index)].into());
+                let next = self.connections.of((at, index)).filter(|next| before.contains(next));
+                let own = (end == (at, index)).then_some(index);
+                next.map(|(_, index)| index).chain(own).collect()
+            };
+            let (near, far) = (towards(from), towards(holder));
+            let astray = bridge.astray(&to, &near, &far, is_asked).map(|astray| (astray, &to));
+            let astray = astray.or_else(|| Some((bridge.astray(&back, &far, &near, true)?, &back)));
+            if let Some((astray, hardware)) = astray {
+                let name = |index| self.link(at, index).map(|link| link.name.clone()).unwrap_or_default();
+                let (Astray::Known(port) | Astray::Flooded(port)) = astray;
+                return Ok(Some(Detour::Bridge {
+                    bridge: format!("{} of {}", name(index), self.views[at].name),
+                    hardware: hardware_text(hardware),
+                    port: name(port),
+                    is_known: matches!(astray, Astray::Known(_)),
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Ports of bridges on the way that lead elsewhere.
+    fn beside(&self, way: &BTreeSet<Node>) -> BTreeSet<Node> {
+        let bridges = way.iter().filter(|(at, index)| self.link(*at, *index).is_some_and(Link::is_bridge));
+        bridges.flat_map(|&bridge| self.connections.of(bridge)).filter(|port| !way.contains(port)).collect()
+    }
+
     /// What is passed where that station has the address.
-    fn passed(self, holder: usize, entrance: u32, stations: &BTreeSet<(usize, u32)>) -> Passed {
+    fn passed(self, from: Node, (holder, entrance): Node, stations: &BTreeSet<Node>) -> Passed {
+        let way = self.connections.between(from, (holder, entrance));
+        // What is behind another port of a bridge comes there through that port alone.
+        let near = self.connections.reached(from, &self.beside(&way));
         let Self { views, passed, below, .. } = self;
-        let ends: BTreeSet<_> = stations.difference(&below).copied().collect();
-        let of = |all: &BTreeSet<(usize, u32)>, at: usize| -> BTreeSet<u32> {
+        let ends: BTreeSet<_> =
+            stations.difference(&below).copied().filter(|station| near.contains(station)).collect();
+        let of = |all: &BTreeSet<Node>, at: usize| -> BTreeSet<u32> {
             all.iter().filter(|(of, _)| *of == at).map(|(_, index)| *index).collect()
         };
         let (views_of, holder_of) = (Vec::new(), (0, entrance));
         let mut found =
             Passed { views: views_of, interfaces: Vec::new(), ends: Vec::new(), holder: holder_of };
         for (at, view) in views.into_iter().enumerate() {
-            let interfaces = of(&passed, at);
             if at == holder {
                 found.holder.0 = found.views.len();
             }
-            if !interfaces.is_empty() {
+            if passed.iter().any(|(of, _)| *of == at) {
                 found.views.push(view);
-                found.interfaces.push(interfaces);
+                found.interfaces.push(of(&near, at));
                 found.ends.push(of(&ends, at));
             }
         }
@@ -238,13 +302,16 @@ impl Segment {
     /// The namespaces that a packet may get to which leaves the first by `through`, each with the interface that it comes in
     /// by. A pair of interfaces has two ends, a bridge as many as its ports, and on top of each may be others (macvlan,
     /// ipvlan); whatever else is on the way may lead anywhere.
-    fn stations(&mut self, through: u32) -> Result<BTreeSet<(usize, u32)>, Gap> {
+    fn stations(&mut self, through: u32) -> Result<BTreeSet<Node>, Gap> {
         let mut stations = BTreeSet::new();
         let sent_by = self.link(0, through).map(|link| link.hardware.clone()).unwrap_or_default();
         let mut exits = vec![(0, through)];
         while let Some((at, index)) = exits.pop() {
             if !self.passed.insert((at, index)) {
                 continue;
+            }
+            for port in self.ports(at, index).collect::<Vec<_>>() {
+                self.connections.add((at, index), port);
             }
             let link = self.link(at, index).cloned().ok_or_else(|| Gap::Unseen(format!("number {index}")))?;
             match link.kind.as_str() {
@@ -254,20 +321,21 @@ impl Segment {
                 "macvlan" | "ipvlan" => {
                     let (below, lower) = self.other_end(at, &link).ok_or(Gap::Unseen(link.name))?;
                     stations.extend(self.on_top(below, lower.index, &sent_by));
+                    self.connections.add((at, index), (below, lower.index));
                     exits.push((below, lower.index));
                 }
                 "veth" => {
                     let (to, far) = self.other_end(at, &link).ok_or(Gap::Unseen(link.name))?;
                     stations.extend(self.on_top(to, far.index, &sent_by));
                     stations.insert((to, far.master.unwrap_or(far.index)));
+                    self.connections.add((at, index), (to, far.index));
                     self.passed.insert((to, far.index));
                     match far.master.and_then(|master| self.link(to, master)) {
                         None => {}
-                        Some(bridge) if bridge.kind == "bridge" => {
+                        Some(bridge) if bridge.is_bridge() => {
                             let bridge = bridge.index;
-                            exits.extend(self.ports(to, bridge));
+                            exits.push((to, bridge));
                             stations.extend(self.on_top(to, bridge, &sent_by));
-                            self.passed.insert((to, bridge));
                         }
                         Some(other) => return Err(Gap::LeadsOff(other.name.clone())),
                     }
@@ -280,7 +348,7 @@ impl Segment {
 
     /// The interfaces on top of one, each with its namespace: what arrives there for their addresses is theirs, and of some
     /// (passthru, source) what that hardware address sent to others too.
-    fn on_top(&mut self, at: usize, below: u32, sent_by: &[u8]) -> BTreeSet<(usize, u32)> {
+    fn on_top(&mut self, at: usize, below: u32, sent_by: &[u8]) -> BTreeSet<Node> {
         let mut found = BTreeSet::new();
         for (of, link) in self.above(at, below) {
             // Where a program reads what such an interface takes (macvtap), nothing of this segment is for it.
@@ -288,6 +356,7 @@ impl Segment {
                 found.insert((of, link.index));
                 self.passed.insert((of, link.index));
                 self.below.insert((at, below));
+                self.connections.add((of, link.index), (at, below));
             }
             if link.takes.takes_of(sent_by) {
                 self.takers.push((of, link));

@@ -10,6 +10,7 @@ use super::routing;
 use super::seen::seen;
 use super::tables::{Tables, Version};
 use dropline_account::Stack;
+use dropline_netrules::bridging::Entry;
 use dropline_netrules::firewall::{Firewall, Through};
 use dropline_netrules::links::{Link, Qdisc, Side};
 use dropline_netrules::routes::{Flow, Neighbour, Route};
@@ -227,6 +228,15 @@ impl View {
     pub(crate) fn neighbour(&mut self, through: u32, hop: IpAddr) -> io::Result<Option<Neighbour>> {
         let Some(netlink) = self.netlink.as_mut() else { return Ok(None) };
         Ok(seen(links::neighbour(netlink, through, hop))?.flatten())
+    }
+
+    /// The tables of its bridges.
+    ///
+    /// # Errors
+    /// If they could not be looked at.
+    pub(crate) fn bridge_tables(&mut self) -> io::Result<Vec<Entry>> {
+        let Some(netlink) = self.netlink.as_mut() else { return Ok(Vec::new()) };
+        Ok(seen(links::bridge_tables(netlink))?.unwrap_or_default())
     }
 
     /// The number that another namespace has here.

@@ -112,6 +112,10 @@ impl Beside {
     fn add(&mut self, passed: Passed) {
         let Passed { views, interfaces, ends, holder: (holder, _) } = passed;
         for (at, ((view, on_way), ends)) in views.into_iter().zip(interfaces).zip(ends).enumerate() {
+            // Nothing but the way to it is to be watched of what is behind another port of a bridge.
+            if on_way.is_empty() {
+                continue;
+            }
             let ends = if at == 0 || at == holder { BTreeSet::new() } else { ends };
             match self.namespaces.iter_mut().find(|known| known.view.id == view.id) {
                 Some(known) => {
