@@ -218,6 +218,26 @@ impl Stack {
             .saturating_sub(self.memory_errors)
     }
 
+    /// Packets of which parts came, and not all. Valid for differences.
+    pub fn in_parts(&self) -> u64 {
+        self.reassembly_failures.saturating_add(self.incomplete)
+    }
+
+    /// Packets that came to the IP layer and neither to a protocol nor on, for whatever reason. Valid for differences.
+    pub fn lost_inside(&self) -> u64 {
+        [
+            self.vanished_inside(),
+            self.rp_filtered,
+            self.header_errors,
+            self.address_errors,
+            self.in_no_routes,
+            self.in_discards,
+            self.in_parts(),
+        ]
+        .into_iter()
+        .fold(0, u64::saturating_add)
+    }
+
     /// Packets that came to the IP layer, were in order, and neither went to a protocol nor on: a firewall
     /// rule took them. Valid for differences.
     pub fn vanished_inside(&self) -> u64 {

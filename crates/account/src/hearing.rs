@@ -18,7 +18,7 @@ const A_FEW: u64 = 64;
 const NEGLIGIBLE: u64 = 20;
 
 /// Packets of the longest train (`UDP_MAX_SEGMENTS`): for so many at most stands one tick of a counter that counts trains.
-const LONGEST_TRAIN: u64 = 128;
+pub(crate) const LONGEST_TRAIN: u64 = 128;
 
 /// Why a place was given packets that no counter counted there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,8 @@ pub(crate) struct Hearing<'a> {
     grown: &'a Snapshot,
     /// Packets that counters claimed beyond the loss.
     over: u64,
+    /// Packets that differences of two counters would have claimed beyond it.
+    vanished_beside: u64,
     /// Whether a counter is known to hold other programs' packets.
     shared: bool,
     inferred: Vec<(Site, u64, Inference)>,
@@ -87,6 +89,7 @@ impl<'a> Hearing<'a> {
             outcome,
             grown,
             over: 0,
+            vanished_beside: 0,
             shared: false,
             inferred: Vec::new(),
             wary,
@@ -108,7 +111,7 @@ impl<'a> Hearing<'a> {
 
     /// Whether what was counted is the loss, neither more nor less.
     pub(crate) fn fits(&self) -> bool {
-        self.over == 0 && !self.shared && self.ledger.left(None) == 0
+        self.over == 0 && self.vanished_beside == 0 && !self.shared && self.ledger.left(None) == 0
     }
 
     /// What remains, and the verdict.
@@ -181,7 +184,9 @@ impl<'a> Hearing<'a> {
             }
             None => {
                 let others = self.spaces(&[Role::Far, Role::Both]).next();
-                let others = others.map_or(0, |space| space.others_arrived_at_udp(self.outcome));
+                let others = others.map_or(0, |space| {
+                    space.others_arrived_at_udp(self.outcome, self.grown.lost_before(space, self.outcome))
+                });
                 let claims = [
                     (Place::UdpMemory, memory),
                     (Place::SocketFilter, filtered),
@@ -201,7 +206,6 @@ impl<'a> Hearing<'a> {
     fn stacks(&mut self) {
         for space in &self.grown.spaces {
             let (stack, way) = (&space.stack, space.arrives());
-            let waiting = stack.reassembly_failures + stack.incomplete;
             // On the way out and where both ways meet, the target's socket was heard already.
             let errors = if way == Some(Way::Back) { stack.memory_errors } else { 0 };
             let claims = [
@@ -210,11 +214,12 @@ impl<'a> Hearing<'a> {
                 (Place::RpFilter, stack.rp_filtered),
                 (Place::Ttl, stack.header_errors),
                 (Place::NoRoute, stack.in_no_routes + stack.address_errors),
-                (Place::Fragment, waiting),
+                (Place::Fragment, stack.in_parts()),
                 (Place::UdpMemory, errors),
             ];
-            let (others, at_udp) =
-                (space.others_arrived(self.outcome), space.others_arrived_at_udp(self.outcome));
+            let before = self.grown.lost_before(space, self.outcome);
+            let others = space.others_arrived(self.outcome, before);
+            let at_udp = space.others_arrived_at_udp(self.outcome, before);
             for (place, packets) in claims {
                 let is_udps = matches!(place, Place::Checksum | Place::NoListener | Place::UdpMemory);
                 let packets = self.ours(place, packets, if is_udps { at_udp } else { others });
@@ -295,7 +300,8 @@ impl<'a> Hearing<'a> {
     fn differences(&mut self) {
         let mut differences = Vec::new();
         for space in &self.grown.spaces {
-            let others = space.others_arrived(self.outcome);
+            let before = self.grown.lost_before(space, self.outcome);
+            let others = space.others_arrived(self.outcome, before);
             let vanished = space.stack.vanished_inside();
             if space.source_is_own {
                 let vanished = self.ours(Place::Martian, vanished, others);
@@ -310,10 +316,11 @@ impl<'a> Hearing<'a> {
         }
         differences.sort_by_key(|(packets, ..)| std::cmp::Reverse(*packets));
         for (packets, place, way) in differences {
-            match way {
+            let got = match way {
                 Some(way) => self.ledger.claim(Site { way, place }, packets),
                 None => self.ledger.claim_either(place, packets),
             };
+            self.vanished_beside += packets - got;
         }
     }
 

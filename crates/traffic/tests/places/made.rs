@@ -107,6 +107,34 @@ fn a_rule_before_the_ip_layer_is_what_the_interface_had_and_the_ip_layer_had_not
 }
 
 #[test]
+fn what_another_program_sends_to_a_closed_port_takes_nothing_from_what_a_rule_dropped() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let target = bound(&lab.target, lab.target_address, PORT);
+    for (family, hook) in [("inet", "input"), ("netdev", "ingress device far")] {
+        let rule = format!(
+            "table {family} dropline {{ chain in {{ type filter hook {hook} priority 0; udp dport {PORT} numgen inc mod 2 == 0 drop; }}; }}"
+        );
+        lab.target.nft(&rule).unwrap();
+        let mut scene = Scene::of_pair(&lab);
+        let account = scene.account(None, |scene| {
+            let mut outcome = scene.send(300);
+            let other = scene.socket();
+            (0..150).for_each(|_| drop(other.send_to(&[0; PAYLOAD], (lab.target_address, PORT + 1))));
+            let until = Instant::now() + Duration::from_secs(10);
+            while outcome.forwarded < 150 && Instant::now() < until {
+                outcome.forwarded += read_all(&target);
+            }
+            outcome
+        });
+        let of_rules: u64 =
+            ["netfilter", "ingress"].iter().filter_map(|place| account.lost_at.get(*place)).sum();
+        assert_eq!(of_rules + account.lost_at["unexplained"], 150, "{hook}: {account:?}");
+        assert!(of_rules == 150 || codes(&account).contains(&"counters_shared"), "{hook}: {account:?}");
+        lab.target.nft("flush ruleset").unwrap();
+    }
+}
+
+#[test]
 fn a_source_that_is_not_reached_the_same_way_is_filtered() {
     let Some(lab) = built(Pair::new()) else { return };
     let target = bound(&lab.target, Ipv4Addr::UNSPECIFIED, PORT);
