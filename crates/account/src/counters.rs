@@ -33,6 +33,8 @@ pub struct Space {
     /// Whether a rule of a firewall may drop the trial's packets where that leaves no trace in the counters here; `None` if
     /// that is not to be seen.
     pub ruled: Option<bool>,
+    /// The only way on which such a rule may; `None` where it may on both, or nobody can tell.
+    pub ruled_way: Option<Way>,
     /// Of whose packets that arrive rules of a firewall may drop some, in the IP layer.
     pub drops_arriving: Bars,
     /// Of whose that leave.

@@ -287,6 +287,10 @@ impl<'a> Hearing<'a> {
         let reasons = self.grown.reasons.as_ref();
         let by_firewalls = reasons.and_then(|reasons| reasons.get(&Place::Netfilter));
         let Some(by_firewalls) = by_firewalls else {
+            // A rule that may drop them is as good as a full buffer: neither is named.
+            if space.drops_leaving == Bars::Ours {
+                return;
+            }
             return self.infer(Site::back(Place::SendBuffer), either, Inference::Refused);
         };
         // Of the whole machine: at most so many are this firewall's, and the others are not.
@@ -361,7 +365,7 @@ impl<'a> Hearing<'a> {
         let spaces = || self.grown.spaces.iter();
         match place {
             Place::Ingress => spaces().any(|space| space.hooked != Some(false)),
-            Place::Netfilter => spaces().any(|space| space.ruled != Some(false)),
+            Place::Netfilter => self.spaces_ruled().next().is_some(),
             Place::LinkDown => spaces().any(|space| space.devices.is_none() || space.is_cut()),
             Place::Neighbour => {
                 spaces().any(|space| space.role != Role::Both && space.neighbour_found != Some(true))
@@ -372,6 +376,17 @@ impl<'a> Hearing<'a> {
             Place::Unread => self.outcome.closed || self.grown.target.is_none(),
             _ => true,
         }
+    }
+
+    /// The only way on which packets can vanish at a place, uncounted; `None` if both, or nobody can tell.
+    fn way_of(&self, place: Place) -> Option<Way> {
+        let mut ways = self.spaces_ruled().map(|space| space.ruled_way).filter(|_| place == Place::Netfilter);
+        let first = ways.next()??;
+        ways.all(|way| way == Some(first)).then_some(first)
+    }
+
+    fn spaces_ruled(&self) -> impl Iterator<Item = &Space> {
+        self.grown.spaces.iter().filter(|space| space.ruled != Some(false))
     }
 
     /// What the kernel says it dropped packets for, beyond what was claimed.
@@ -392,9 +407,13 @@ impl<'a> Hearing<'a> {
             let ours = if place == Place::ReceiveBuffer { self.outcome.generator_lost } else { 0 };
             let withheld = self.withheld.get(&place).copied().unwrap_or(0);
             let more = packets.saturating_sub(claimed).saturating_sub(ours).saturating_sub(withheld);
-            let got = self.ledger.claim_either(place, more);
+            let way = self.way_of(place);
+            let got = match way {
+                Some(way) => self.ledger.claim(Site { way, place }, more),
+                None => self.ledger.claim_either(place, more),
+            };
             if got > 0 {
-                self.inferred.push((Site::out(place), got, Inference::Reason));
+                self.inferred.push((Site { way: way.unwrap_or(Way::Out), place }, got, Inference::Reason));
             }
         }
     }

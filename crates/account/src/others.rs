@@ -179,6 +179,7 @@ mod tests {
                 devices: None,
                 hooked: Some(false),
                 ruled: Some(false),
+                ruled_way: None,
                 drops_arriving: crate::Bars::Nothing,
                 drops_leaving: crate::Bars::Nothing,
                 source_is_own: false,

@@ -14,6 +14,7 @@ fn space(role: Role, stack: Stack, devices: Vec<Device>) -> Space {
         devices: Some(devices),
         hooked: Some(false),
         ruled: Some(false),
+        ruled_way: None,
         drops_arriving: Bars::Unseen,
         drops_leaving: Bars::Unseen,
         source_is_own: false,

@@ -15,6 +15,7 @@ fn space(role: Role) -> Space {
         devices: Some(vec![device()]),
         hooked: Some(false),
         ruled: Some(false),
+        ruled_way: None,
         drops_arriving: Bars::Unseen,
         drops_leaving: Bars::Unseen,
         source_is_own: false,
@@ -156,6 +157,22 @@ fn a_refused_send_in_both_counters_is_the_send_buffers_only_as_far_as_no_firewal
     // What is in one counter alone is sure, and uses up the kernel's reasons first.
     assert_eq!(found(0, 60, None), (at(&[("return_netfilter", 60)]), 0));
     assert_eq!(found(40, 60, Some(20)), (at(&[("return_netfilter", 20), ("return_send_buffer", 40)]), 0));
+}
+
+#[test]
+fn a_rule_that_may_drop_replies_alone_is_on_the_way_back_and_where_nobody_tells_it_from_a_full_buffer_neither_is_named()
+ {
+    let stack = Stack { send_buffer_errors: 60, out_discards: 60, ..Stack::default() };
+    let barred = Space { drops_leaving: Bars::Ours, ..in_stack(Role::Far, stack) };
+    assert_eq!(at_of(&account(&echo(1000, 0), &seen(barred))), []);
+    let reasons = Some([(Place::Netfilter, 60)].into());
+    for (ruled_way, place) in
+        [(Some(Way::Back), "return_netfilter"), (Some(Way::Out), "netfilter"), (None, "netfilter")]
+    {
+        let ruled = Space { ruled: Some(true), ruled_way, ..space(Role::Between) };
+        let grown = Snapshot { reasons: reasons.clone(), ..seen(ruled) };
+        assert_eq!(at_of(&account(&echo(1000, 0), &grown)), [(place.to_owned(), 60)]);
+    }
 }
 
 #[test]

@@ -59,6 +59,15 @@ impl Seat<'_> {
     }
 }
 
+impl Seat<'_> {
+    /// The same by the way that they go: packets, and replies.
+    pub fn ways(self, packet: &Tuple) -> [Vec<Through>; 2] {
+        let mut through = self.through(packet);
+        let back = through.pop().into_iter().collect();
+        [through, back]
+    }
+}
+
 /// What rules may drop of a trial's packets, by where that shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
@@ -145,6 +154,20 @@ impl Firewall {
     /// Whether a rule keeps the kernel from knowing flows: then replies are translated as if they were the first of one.
     fn untracks(&self, through: &[Through]) -> bool {
         through.iter().flat_map(|one| self.met(one)).any(|met| met.does == Does::Untracks)
+    }
+}
+
+impl Dropped {
+    /// What either of two may.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            before: self.before || other.before,
+            arriving: self.arriving || other.arriving,
+            leaving: self.leaving || other.leaving,
+            of_frames: self.of_frames || other.of_frames,
+            any: self.any || other.any,
+        }
     }
 }
 

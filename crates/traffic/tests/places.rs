@@ -14,6 +14,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+#[path = "places/at_bridges.rs"]
+mod at_bridges;
+
 #[path = "places/listened.rs"]
 mod listened;
 

@@ -23,6 +23,7 @@ fn met_nobody(others: u64) -> Account {
         devices: Some(vec![]),
         hooked: Some(false),
         ruled: Some(false),
+        ruled_way: None,
         drops_arriving: dropline_account::Bars::Nothing,
         drops_leaving: dropline_account::Bars::Nothing,
         source_is_own: false,

@@ -14,6 +14,7 @@ fn an_interface_that_nobody_saw_may_have_lost_what_the_kernel_says_that_one_lost
                 devices,
                 hooked: Some(false),
                 ruled: Some(false),
+                ruled_way: None,
                 drops_arriving: dropline_account::Bars::Nothing,
                 drops_leaving: dropline_account::Bars::Nothing,
                 source_is_own: false,

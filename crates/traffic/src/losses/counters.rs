@@ -185,15 +185,22 @@ impl Seat {
             Role::Far => Some(source),
             Role::Both | Role::Between => None,
         };
-        let dropped = self.dropped(packets);
+        let ways = self.dropped(packets);
+        let dropped = ways.map(|[out, back]| out.or(back));
         let hooked = links.and_then(|links| {
             let on_path = links.iter().filter(|link| self.is_on_path(link));
             if view::is_hooked(on_path, known) { Some(true) } else { dropped.map(|dropped| dropped.before) }
         });
         // What the IP layer of an end loses to a rule is a difference of its counters; what is only bridged is not.
         let is_between = self.role == Role::Between;
-        let ruled =
-            dropped.map(|dropped| dropped.of_frames || is_between && (dropped.arriving || dropped.leaving));
+        let untraced =
+            |dropped: Dropped| dropped.of_frames || is_between && (dropped.arriving || dropped.leaving);
+        let ruled = dropped.map(untraced);
+        let ruled_way = ways.and_then(|ways| match ways.map(untraced) {
+            [true, false] => Some(Way::Out),
+            [false, true] => Some(Way::Back),
+            _ => None,
+        });
         let source_is_own =
             self.role == Role::Far && self.view.route(source).is_some_and(|route| route.local);
         let neighbour_found = towards.and_then(|address| self.view.neighbour_found(address));
@@ -209,6 +216,7 @@ impl Seat {
             devices,
             hooked,
             ruled,
+            ruled_way,
             drops_arriving: bars(dropped, |dropped| dropped.arriving),
             drops_leaving: bars(dropped, |dropped| dropped.leaving),
             source_is_own,
@@ -223,8 +231,8 @@ impl Seat {
         }
     }
 
-    /// What rules of the firewall here may drop of the trial's packets; `None` where that is not to be seen.
-    fn dropped(&mut self, packets: &[Tuple]) -> Option<Dropped> {
+    /// What rules of the firewall here may drop of the trial's packets and of replies; `None` where that is not to be seen.
+    fn dropped(&mut self, packets: &[Tuple]) -> Option<[Dropped; 2]> {
         const LOOPBACK: u32 = 1;
         let firewall = self.view.firewall().ok()?;
         let by = match (self.role, self.leaves.keys().next()) {
@@ -238,8 +246,13 @@ impl Seat {
             Role::Far => Stands::Far(&by, &by),
             Role::Between => Stands::Between(&by),
         };
-        let through: Vec<_> = packets.iter().flat_map(|packet| seat.through(packet)).collect();
-        firewall.drops(&through)
+        let mut dropped = [Dropped::default(); 2];
+        for packet in packets {
+            for (all, through) in dropped.iter_mut().zip(seat.ways(packet)) {
+                *all = all.or(firewall.drops(&through)?);
+            }
+        }
+        Some(dropped)
     }
 
     fn device(

@@ -409,6 +409,7 @@ mod tests {
                 devices: None,
                 hooked: None,
                 ruled: None,
+                ruled_way: None,
                 drops_arriving: Bars::Unseen,
                 drops_leaving: Bars::Unseen,
                 source_is_own: false,

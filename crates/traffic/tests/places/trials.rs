@@ -37,11 +37,11 @@ fn responder(
     namespace.run(|| Responder { listen, ..more }.start().unwrap()).unwrap()
 }
 
-fn echo(address: Ipv4Addr) -> UdpTarget {
+pub(super) fn echo(address: Ipv4Addr) -> UdpTarget {
     UdpTarget { address: (address, PORT).into(), reply: Reply::Echo }
 }
 
-fn lost(trial: &Trial) -> Vec<(&str, u64)> {
+pub(super) fn lost(trial: &Trial) -> Vec<(&str, u64)> {
     places(trial.lost_at.as_ref().unwrap())
 }
 
