@@ -1,13 +1,15 @@
 //! Whether limits moved between two searches, in words that every front end shares.
 
 use crate::number::{JOIN, Loads, percent, three};
-use dropline_record::VerdictWord;
-use dropline_record::{AnswerLine, ComparedSearches, MovedLine, OpenLine, ResultWord, SearchedLine};
+use crate::verdict;
+use dropline_record::{
+    AnswerLine, ComparedSearches, MovedLine, OpenLine, ResultWord, SearchedLine, VerdictWord,
+};
 
 /// The verdict and what it comes to.
 pub(crate) fn first_line(compared: &ComparedSearches) -> String {
     let ComparedSearches { verdict, not_valid, caveats, .. } = compared;
-    crate::text::told(*verdict, not_valid.as_deref(), caveats, ": ", || story(compared))
+    verdict::told(*verdict, not_valid.as_deref(), caveats, ": ", || story(compared))
 }
 
 /// `B takes 9.1 % less than A for no loss, at least 4 % less than A for 0.5 % loss`: what was found, in one line.

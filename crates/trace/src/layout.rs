@@ -7,9 +7,9 @@
 //! | 8192 | rings × 256 | [`Counters`](crate::Counters) of each ring |
 //! | the next page | rings × events × 32 | the slots of each ring |
 
-use crate::WhenFull;
 #[cfg(feature = "std")]
-use crate::sys::clock::Clock;
+use crate::Clock;
+use crate::WhenFull;
 use core::mem::size_of;
 #[cfg(not(loom))]
 use core::mem::{align_of, offset_of};

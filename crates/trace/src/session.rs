@@ -3,9 +3,9 @@
 use crate::layout::Shape;
 use crate::owned::Owned;
 use crate::session_error::SessionError;
-use crate::sys::clock::{Clock, Pair};
 use crate::sys::local;
 use crate::sys::region::{Mapping, Region};
+use crate::{Clock, Pair};
 use crate::{Event, Reader};
 use core::sync::atomic::Ordering;
 use std::path::Path;

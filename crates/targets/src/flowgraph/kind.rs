@@ -1,6 +1,6 @@
 //! `flowgraph:` targets: real-time pipelines, and how late a sample comes out.
 
-use crate::flowgraph::graph::Bench;
+use crate::flowgraph::bench::Bench;
 use crate::flowgraph::{Names, Settings, Source, TracedProgram, recorded, summary};
 use crate::{Kind, Opened, Opening, Scheme};
 use dropline_failure::Failure;

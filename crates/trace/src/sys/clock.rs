@@ -1,13 +1,6 @@
-//! The clock of tracepoints: the time-stamp counter where it can be trusted, else CLOCK_MONOTONIC.
+//! Reading the clock of tracepoints, and whether the time-stamp counter can be trusted.
 
-/// Which clock stamps the events of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clock {
-    /// The processor's time-stamp counter: constant rate, does not stop, the same on all cores.
-    Counter,
-    /// Nanoseconds of CLOCK_MONOTONIC, by the vDSO.
-    Monotonic,
-}
+use crate::Clock;
 
 impl Clock {
     /// The counter where the kernel itself keeps time by it and the processor says that its rate is constant
@@ -27,23 +20,6 @@ impl Clock {
             #[cfg(not(target_arch = "x86_64"))]
             Self::Counter => monotonic_ns(MONOTONIC),
             Self::Monotonic => monotonic_ns(MONOTONIC),
-        }
-    }
-
-    #[cfg(feature = "std")]
-    pub(crate) const fn code(self) -> u32 {
-        match self {
-            Self::Counter => 1,
-            Self::Monotonic => 2,
-        }
-    }
-
-    #[cfg(feature = "std")]
-    pub(crate) const fn of_code(code: u32) -> Option<Self> {
-        match code {
-            1 => Some(Self::Counter),
-            2 => Some(Self::Monotonic),
-            _ => None,
         }
     }
 }

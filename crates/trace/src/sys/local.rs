@@ -1,8 +1,8 @@
 //! The ring that a thread writes to.
 
-use super::clock::Clock;
 use super::lttng::Provider;
 use super::region::{REGION, Region};
+use crate::Clock;
 use crate::layout::Head;
 use crate::{Event, Kind, Writer};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};

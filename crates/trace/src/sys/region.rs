@@ -1,6 +1,6 @@
 //! A session's memory: a file that programs map and share.
 
-use super::clock::Clock;
+use crate::Clock;
 use crate::layout::{Head, MAGIC, PAGE, PROBES, ProbeEntry, Shape};
 use crate::session_error::SessionError;
 use crate::{Counters, Ring, Slot, WhenFull};

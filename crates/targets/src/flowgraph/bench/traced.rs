@@ -1,6 +1,6 @@
 //! What graphs record beside tx and rx: when a granule was due, and when it left each block.
 
-use super::Graph;
+use crate::flowgraph::graph::Graph;
 use crate::flowgraph::summary::together;
 use dropline_passage::{Correlator, Cut, Settings};
 use dropline_trace::{Event, Kind};
@@ -72,8 +72,8 @@ impl Traced {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Framework;
     use super::*;
+    use crate::flowgraph::graph::Framework;
 
     fn event(kind: Kind, pipe: u32, n: u64, extra: u64) -> Event {
         Event { ticks: 0, kind, pipe, n, extra }
