@@ -46,17 +46,17 @@ mod session_error;
 mod sys;
 
 pub use clock::Clock;
-pub use event::{Event, Kind};
+pub use event::{Kind, TraceEvent};
 pub use granules::Granules;
 pub use layout::{Head, MAGIC, NAME_BYTES, PROBES, ProbeEntry, Shape};
 #[cfg(feature = "std")]
 pub use probe::Probe;
-pub use ring::{Counters, Reader, Ring, Slot, WhenFull, Writer};
+pub use ring::{Reader, Ring, RingCounters, Slot, WhenFull, Writer};
 #[cfg(feature = "std")]
-pub use session::{Calibration, Counts, Session};
+pub use session::{ClockCalibration, EventCounts, Session};
 #[cfg(feature = "std")]
 pub use session_error::SessionError;
-pub use sys::clock::Pair;
+pub use sys::clock::ClockPair;
 
 /// Granule `n` (from 1) leaves the source of `pipe`. Call it before the granule is handed on.
 #[cfg(feature = "std")]

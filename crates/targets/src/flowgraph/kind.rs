@@ -64,7 +64,7 @@ pub(crate) fn open(
 struct Reading {
     path: PathBuf,
     names: Names,
-    meaning: dropline_passage::Settings,
+    meaning: dropline_passage::CorrelatorSettings,
     number: u64,
     seed: u64,
 }

@@ -41,7 +41,7 @@ fn counter_is_trusted() -> bool {
 
 /// A tick count and the nanoseconds of CLOCK_MONOTONIC at the same moment, to within `within` ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair {
+pub struct ClockPair {
     /// Ticks of the session's clock, half-way between the two reads around the other clock.
     pub ticks: u64,
     /// Nanoseconds of CLOCK_MONOTONIC.
@@ -50,7 +50,7 @@ pub struct Pair {
     pub within: u64,
 }
 
-impl Pair {
+impl ClockPair {
     /// Reads both clocks a hundred times and keeps the closest pair: a preempted one is off by milliseconds.
     pub fn read(clock: Clock) -> Self {
         let once = || {
