@@ -1,7 +1,7 @@
 //! What a program that runs a graph answers: the `exec:` protocol's fields, and those of graphs.
 
 use super::text;
-use dropline_targets::flowgraph::graph::answer::GraphAnswer;
+use dropline_targets::flowgraph::bench::answer::GraphAnswer;
 
 /// A graph's answer is one of the `exec:` protocol too, and what its pipes say adds up without an overflow; what is
 /// refused is refused in words of the protocol.

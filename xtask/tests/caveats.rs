@@ -60,8 +60,10 @@ fn every_caveat_has_a_row_that_says_what_to_do() {
         );
     }
     let cells = rows.filter_map(|row| row.split(" | ").next());
-    let named: BTreeSet<String> =
-        cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect();
+    let mut named = BTreeSet::new();
+    for code in cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)) {
+        assert!(named.insert(code.to_owned()), "{code} has two rows");
+    }
     let said = codes();
     assert!(said.len() > 70, "only {} codes were found: the check reads nothing", said.len());
     let lacking: Vec<_> = said.difference(&named).collect();

@@ -1,4 +1,4 @@
-//! No files of a crate go in circles: what a file uses can be read without it.
+//! No files and no folders of a crate go in circles: what one uses can be read without it.
 //!
 //! A module and the files below it are one room, in which names go both ways; so are a crate's root and each of its files. A
 //! name that a module hands on counts as of the file that it comes from.
@@ -81,8 +81,8 @@ fn handed_on(files: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     found
 }
 
-/// Files that are in a circle, or between two.
-fn in_circles<'a>(files: &'a BTreeMap<String, String>) -> Uses<'a> {
+/// Which file uses which, of those that are not one room.
+fn uses(files: &BTreeMap<String, String>) -> Uses<'_> {
     let handed_on = handed_on(files);
     let mut uses = Uses::new();
     for (file, text) in files {
@@ -106,7 +106,27 @@ fn in_circles<'a>(files: &'a BTreeMap<String, String>) -> Uses<'a> {
             used.extend(found.map(|(name, _)| name.as_str()).filter(|name| !one_room(name)));
         }
     }
-    // Files that use nothing that is left, or are used by nothing, are taken away, until only circles are left.
+    uses
+}
+
+/// The same between the folders and files that stand side by side: what a file of one uses is used by all of it.
+fn between_folders<'a>(uses: &Uses<'a>) -> Uses<'a> {
+    let mut between = Uses::new();
+    for (&file, used) in uses {
+        for &used in used {
+            // As many bytes as the paths have in common, to the end of the first name that differs.
+            let shared = file.bytes().zip(used.bytes()).take_while(|(one, other)| one == other).count();
+            let to_the_end =
+                |path: &'a str| path[shared..].find('/').map_or(path, |further| &path[..shared + further]);
+            between.entry(to_the_end(file)).or_default().insert(to_the_end(used));
+        }
+    }
+    between
+}
+
+/// What is in a circle, or between two.
+fn in_circles(mut uses: Uses<'_>) -> Uses<'_> {
+    // What uses nothing that is left, or is used by nothing, is taken away, until only circles are left.
     loop {
         let left: BTreeSet<&str> = uses.keys().copied().collect();
         let used: BTreeSet<&str> = uses.values().flatten().copied().collect();
@@ -119,7 +139,7 @@ fn in_circles<'a>(files: &'a BTreeMap<String, String>) -> Uses<'a> {
 }
 
 #[test]
-fn no_files_of_a_crate_go_in_circles() {
+fn no_files_and_no_folders_of_a_crate_go_in_circles() {
     let mut found = BTreeMap::new();
     for crate_ in std::fs::read_dir(root().join("crates")).unwrap() {
         let src = crate_.unwrap().path().join("src");
@@ -138,7 +158,7 @@ fn no_files_of_a_crate_go_in_circles() {
             .into_iter()
             .map(|file| (module(&file), std::fs::read_to_string(&file).unwrap()))
             .collect();
-        for (file, used) in in_circles(&files) {
+        for (file, used) in in_circles(between_folders(&uses(&files))) {
             found.insert(src.join(file), used.into_iter().map(str::to_owned).collect::<Vec<_>>());
         }
     }
@@ -154,18 +174,35 @@ fn a_circle_is_found_through_groups_and_above() {
         file("room/two", "use super::super::apart;"),
         file("apart", "// crate::room::one\nconst A: u8 = 1;"),
     ]);
-    assert_eq!(in_circles(&files), Uses::new());
+    assert_eq!(in_circles(uses(&files)), Uses::new());
     files.extend([file("apart", "fn a() { crate::room::one::a() }")]);
     files.extend([file("below", "use crate::room::one;")]);
-    let found: Vec<&str> = in_circles(&files).into_keys().collect();
+    let found: Vec<&str> = in_circles(uses(&files)).into_keys().collect();
     assert_eq!(found, ["apart", "room/one", "room/two"]);
     // The same by names that the root and a module hand on.
     files.extend([
         file("", "pub mod room;\npub use room::{One, Two as Other};"),
         file("apart", "use crate::One;"),
     ]);
-    let found: Vec<&str> = in_circles(&files).into_keys().collect();
+    let found: Vec<&str> = in_circles(uses(&files)).into_keys().collect();
     assert_eq!(found, ["apart", "room/one", "room/two"]);
     files.extend([file("apart", "use std::fmt;")]);
-    assert_eq!(in_circles(&files), Uses::new());
+    assert_eq!(in_circles(uses(&files)), Uses::new());
+}
+
+#[test]
+fn a_circle_of_folders_is_found_though_no_files_go_in_one() {
+    let file = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+    let mut files = BTreeMap::from([
+        file("in/north/one", "use crate::in::south::one;"),
+        file("in/north/two", "use crate::apart::A;"),
+        file("in/south/one", "use std::fmt;"),
+        file("in/south/two", "use std::fmt;"),
+        file("apart", "const A: u8 = 1;"),
+    ]);
+    assert_eq!(in_circles(between_folders(&uses(&files))), Uses::new());
+    files.extend([file("in/south/two", "use crate::in::north::two;")]);
+    assert_eq!(in_circles(uses(&files)), Uses::new());
+    let found: Vec<&str> = in_circles(between_folders(&uses(&files))).into_keys().collect();
+    assert_eq!(found, ["in/north", "in/south"]);
 }

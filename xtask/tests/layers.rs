@@ -222,7 +222,7 @@ fn folders_of_traffic() -> Vec<String> {
     rows.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// What a file of `traffic` names of its own crate: `crate::send::lane` as `send/lane`, `super::` as where it is.
+/// What a file of `traffic` names of its own crate: `crate::send::send_queue` as `send/send_queue`, `super::` as where it is.
 fn named_in(file: &str, text: &str) -> BTreeSet<String> {
     let parent = file.rsplit_once('/').map_or("", |(parent, _)| parent);
     let mut named = BTreeSet::new();

@@ -1,7 +1,7 @@
 //! One meaning a word: names that the glossary replaces by the field's own must not come back.
 
 mod tree;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tree::{files, root, sources};
 
 /// Exact identifiers, flags and JSON keys that must not be used, and the word to use.
@@ -47,6 +47,36 @@ fn public_names_are_the_fields_own_words() {
         }
     }
     assert!(seen > 300, "only {seen} names were found: the check reads nothing");
+}
+
+/// The types that a crate's root hands on of its own.
+fn handed_on(root_of_crate: &str) -> BTreeSet<String> {
+    let statements = root_of_crate.split(';').filter_map(|statement| statement.rsplit_once("pub use "));
+    let own = statements.map(|(_, names)| names).filter(|names| !names.starts_with("dropline_"));
+    let words = own.flat_map(|names| names.split([':', ',', '{', '}', ' ', '\n']));
+    let declared = root_of_crate.lines().filter_map(|line| line.strip_prefix("pub ")).filter_map(|rest| {
+        let (kind, name) = rest.split_once(' ')?;
+        let kinds = ["struct", "enum", "trait", "type"];
+        kinds.contains(&kind).then(|| name.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default())
+    });
+    // A type's name begins with a capital and has small letters too.
+    let is_type = |word: &&str| word.starts_with(char::is_uppercase) && word.chars().any(char::is_lowercase);
+    words.chain(declared).filter(is_type).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_type_at_the_root_of_a_crate_has_a_name_that_no_other_crate_has_there() {
+    let mut owners: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for entry in std::fs::read_dir(root().join("crates")).unwrap() {
+        let path = entry.unwrap().path();
+        let Ok(text) = std::fs::read_to_string(path.join("src/lib.rs")) else { continue };
+        for name in handed_on(&text) {
+            owners.entry(name).or_default().push(path.file_name().unwrap().to_string_lossy().into_owned());
+        }
+    }
+    assert!(owners.len() > 200, "only {} names were found: the check reads nothing", owners.len());
+    owners.retain(|_, crates| crates.len() > 1);
+    assert!(owners.is_empty(), "of two crates: {owners:#?}");
 }
 
 /// Types that the glossary's third column names.

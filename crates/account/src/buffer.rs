@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// The header a datagram came under; it takes room in the buffer too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
+pub enum AddressFamily {
     /// IPv4.
     V4,
     /// IPv6.
@@ -16,15 +16,15 @@ pub enum Family {
 /// Its own record of the datagram (256 B), and the power of two (576 B for the smallest) that holds payload,
 /// headers, head room and 320 B of fragment list; from 16 005 B on, payload in pages beside a small head.
 /// Found the same on kernel 6.18 for every size tried; drivers of real interfaces may charge more.
-pub fn truesize(payload_bytes: u32, family: Family) -> u32 {
+pub fn truesize(payload_bytes: u32, family: AddressFamily) -> u32 {
     /// Largest payload over IPv4 and what it is charged.
     const STEPS: [(u32, u32); 6] =
         [(197, 832), (645, 1280), (1669, 2304), (3717, 4352), (7813, 8448), (16_004, 16_640)];
     /// The longer header, less what alignment had wasted.
     const V6_LESS: u32 = 13;
     let payload = match family {
-        Family::V4 => payload_bytes,
-        Family::V6 => payload_bytes.saturating_add(V6_LESS),
+        AddressFamily::V4 => payload_bytes,
+        AddressFamily::V6 => payload_bytes.saturating_add(V6_LESS),
     };
     STEPS
         .into_iter()
@@ -135,11 +135,11 @@ mod tests {
             (65_490, 66_322),
         ];
         for (payload, charged) in v4 {
-            assert_eq!(truesize(payload, Family::V4), charged, "{payload} B");
+            assert_eq!(truesize(payload, AddressFamily::V4), charged, "{payload} B");
         }
         let v6 = [(184, 832), (185, 1280), (632, 1280), (633, 2304), (1656, 2304), (1657, 4352)];
         for (payload, charged) in v6 {
-            assert_eq!(truesize(payload, Family::V6), charged, "{payload} B");
+            assert_eq!(truesize(payload, AddressFamily::V6), charged, "{payload} B");
         }
     }
 
@@ -164,7 +164,7 @@ mod tests {
             (106_496, 1472, 92),
         ];
         for (asked, payload, kept) in counted {
-            let size = truesize(payload, Family::V4);
+            let size = truesize(payload, AddressFamily::V4);
             assert_eq!(packets_held(2 * asked, size), kept, "{asked} B of {payload} B");
             let mut waiting = Waiting::new(Room::Linux { buffer_bytes: 2 * asked });
             assert_eq!((0..1000).filter(|_| waiting.arrive(size)).count() as u64, kept);

@@ -22,7 +22,7 @@ mod pace;
 mod server;
 mod timeline;
 
-pub use crate::Family;
+pub use crate::AddressFamily;
 pub use buffer_seen::BufferSeen;
 pub use cause::Cause;
 pub use drained::Serving;
@@ -222,7 +222,7 @@ fn seen_arrivals(arrivals: &[Arriving], rate_pps: Option<f64>) -> ArrivalsSeen {
 }
 
 /// `charged` is what the replay charges a packet; as many of them fit as were found to.
-fn server(seen: &ServerSeen, buffer: BufferSeen, charged: u32, family: Family) -> Server {
+fn server(seen: &ServerSeen, buffer: BufferSeen, charged: u32, family: AddressFamily) -> Server {
     let room = match (buffer.own_queue, buffer.bytes) {
         (true, Some(buffer_bytes)) => Room::Linux { buffer_bytes },
         (true, None) => Room::Unlimited,

@@ -23,7 +23,7 @@ pub mod service_time;
 pub mod stalls;
 
 pub use accounting::account;
-pub use buffer::{Family, Room, packets_held, truesize};
+pub use buffer::{AddressFamily, Room, packets_held, truesize};
 pub use counters::{Bars, Device, Role, Snapshot, Space, Stack, TargetSockets};
 pub use explanation::{Evidence, Explanation, explain};
 pub use ledger::Ledger;

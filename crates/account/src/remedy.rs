@@ -317,12 +317,12 @@ pub(crate) fn equally_apart(arrivals: &[Arriving]) -> Vec<Arriving> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Family;
+    use crate::AddressFamily;
 
     fn server() -> Server {
         Server {
             room: Room::Linux { buffer_bytes: 64 * 832 },
-            family: Family::V4,
+            family: AddressFamily::V4,
             queue: None,
             workers: 1,
             batch: 1,

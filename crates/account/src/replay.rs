@@ -1,7 +1,7 @@
 //! What a server would have lost: its queue replayed, packet by packet.
 
 use crate::buffer::Waiting;
-use crate::{Family, Room, Stalls, truesize};
+use crate::{AddressFamily, Room, Stalls, truesize};
 use dropline_trial::seed;
 use rand::Rng as _;
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ pub struct Server {
     /// How much waits at its socket.
     pub room: Room,
     /// What its packets come under.
-    pub family: Family,
+    pub family: AddressFamily,
     /// Packets that wait for a worker in the server's own queue, behind the socket; `None` if workers read
     /// from the socket themselves.
     pub queue: Option<u64>,

@@ -197,7 +197,7 @@ pub fn clock_is_shared(target: SocketAddr) -> bool {
 #[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
-    use dropline_heartbeat::{Outcome, Table};
+    use dropline_heartbeat::{HeartbeatOutcome, HeartbeatTable};
 
     /// A socket of loopback that answers each request with these, one after the other.
     fn answering(answers: Vec<Vec<u8>>) -> SocketAddr {
@@ -213,8 +213,8 @@ mod tests {
     }
 
     fn report() -> Vec<u8> {
-        let mut table = Table::new();
-        let Outcome::Report(report) = table.handle(0, &REQUEST) else { panic!("no report") };
+        let mut table = HeartbeatTable::new();
+        let HeartbeatOutcome::Report(report) = table.handle(0, &REQUEST) else { panic!("no report") };
         report.to_vec()
     }
 

@@ -1,7 +1,7 @@
 //! The aggregator with the server's clock: the C library keeps, this counts why it does not.
 
 use super::wire::{Heartbeat, REPORT_BYTES, REQUEST};
-use dropline_heartbeat::{Message, Outcome, Refusal};
+use dropline_heartbeat::{HeartbeatMessage, HeartbeatOutcome, Refusal};
 
 /// Why a packet is neither a heartbeat nor a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Rejection {
     }
 
     fn of(packet: &[u8]) -> Self {
-        match Message::decode(packet) {
+        match HeartbeatMessage::decode(packet) {
             Err(Refusal::Length(_)) => Self::WrongLength,
             Err(Refusal::Checksum) => Self::WrongChecksum,
             Err(Refusal::Variable(_)) => Self::NoSuchVariable,
@@ -44,7 +44,7 @@ impl Rejection {
 /// The last heartbeat of every variable, as a report holds it.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    table: dropline_heartbeat::Table,
+    table: dropline_heartbeat::HeartbeatTable,
 }
 
 impl Table {
@@ -61,7 +61,9 @@ impl Table {
             (seconds, _) => seconds,
         };
         match (self.table.handle(seconds, packet), packet) {
-            (Outcome::Stored, &[.., variable, from, value]) => Ok(Heartbeat { variable, from, value }),
+            (HeartbeatOutcome::Stored, &[.., variable, from, value]) => {
+                Ok(Heartbeat { variable, from, value })
+            }
             _ => Err(Rejection::of(packet)),
         }
     }
@@ -69,8 +71,10 @@ impl Table {
     /// The report, sealed with its checksum.
     pub fn report(&mut self) -> &[u8; REPORT_BYTES] {
         match self.table.handle(0, &REQUEST) {
-            Outcome::Report(report) => report,
-            Outcome::Ignored | Outcome::Stored => unreachable!("a request is answered with a report"),
+            HeartbeatOutcome::Report(report) => report,
+            HeartbeatOutcome::Ignored | HeartbeatOutcome::Stored => {
+                unreachable!("a request is answered with a report")
+            }
         }
     }
 }

@@ -49,15 +49,15 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dropline_heartbeat::{Outcome, Table};
+    use dropline_heartbeat::{HeartbeatOutcome, HeartbeatTable};
 
     /// What a table answers after 64 heartbeats of the largest numbers, its checksum changed.
     fn full(wrong: impl Fn(u32) -> u32) -> [u8; REPORT_BYTES] {
-        let mut table = Table::new();
+        let mut table = HeartbeatTable::new();
         for variable in 0..VARIABLES as u8 {
             table.handle(0xffff, &Heartbeat { variable, from: 255, value: 255 }.encode());
         }
-        let Outcome::Report(&report) = table.handle(0, &REQUEST) else { panic!("no report") };
+        let HeartbeatOutcome::Report(&report) = table.handle(0, &REQUEST) else { panic!("no report") };
         let mut bytes = report;
         let (sum, _) = bytes.split_first_chunk_mut::<4>().unwrap();
         *sum = wrong(u32::from_be_bytes(*sum)).to_be_bytes();

@@ -44,7 +44,8 @@ Examples:
   dropline serve --service-time 20us --queue 256
   dropline serve --listen 127.0.0.1:9000 --sleep \\
       --service-time 500us --queue 16 --workers 2
-  dropline serve --service-time 40us --queue 0 --buffer 26624B
+  dropline serve --service-time 40us --queue 0 \\
+      --buffer 26624B
 
 It prints `listening udp ADDR:PORT`, echoes each packet (never more than it got), and on Ctrl-C prints what it \
 received, answered and dropped, and where.")]
@@ -152,7 +153,7 @@ pub(crate) struct WatchArgs {
 /// How much is told on a terminal.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct ToldArgs {
-    /// Say too how it was measured: traffic, generator, waits, goals with all their attributes.
+    /// Also say how it was measured: traffic, generator, waits, goals with all their attributes.
     #[arg(short, long, help_heading = "Output")]
     pub(crate) verbose: bool,
 }
@@ -242,8 +243,7 @@ pub(crate) enum ExportFormat {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example:
-  echo '{\"trial\":1,\"intended_load_pps\":1000000,\
-\"duration_s\":1}' \\
+  echo '{\"trial\":1,\"intended_load_pps\":1e6,\"duration_s\":1}' \\
       | dropline measure sim:hard
 
 It answers the exec: protocol, so that another search, such as PyPI's MLRsearch, can measure with Dropline.")]

@@ -247,6 +247,19 @@ mod tests {
     }
 
     #[test]
+    fn a_command_to_copy_is_never_wrapped() {
+        let mut long = Vec::new();
+        for verb in verbs() {
+            let help = rendered(&verb, true, 0);
+            let shown = help.lines().skip_while(|line| !line.starts_with("Example")).skip(1);
+            let commands = shown.take_while(|line| line.starts_with("  "));
+            let wrapped = commands.filter(|line| line.chars().count() > NARROWEST);
+            long.extend(wrapped.map(|line| format!("{}: {line}", verb.join(" "))));
+        }
+        assert!(long.is_empty(), "longer than {NARROWEST} columns:\n{}", long.join("\n"));
+    }
+
+    #[test]
     fn a_line_that_is_cut_or_left_with_one_word_is_found() {
         let whole = "Usage\n\n  one two three four\n";
         assert!(flaws("Usage\n\n  one two\n  three four\n", whole, 12).is_empty());

@@ -16,6 +16,7 @@ mod progress;
 mod signals;
 mod verbs;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Command, FromArgMatches as _};
 use command::Cli;
@@ -53,7 +54,15 @@ enum Stop {
 }
 
 impl From<clap::Error> for Stop {
-    fn from(why: clap::Error) -> Self {
+    fn from(mut why: clap::Error) -> Self {
+        // What no help lists is recommended to nobody.
+        if let Some(ContextValue::Strings(mut verbs)) = why.remove(ContextKind::SuggestedSubcommand) {
+            let all = Cli::as_typed();
+            verbs.retain(|verb| !all.find_subcommand(verb).is_some_and(Command::is_hide_set));
+            if !verbs.is_empty() {
+                why.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(verbs));
+            }
+        }
         Self::Clap(why)
     }
 }
@@ -131,6 +140,13 @@ fn said(why: &clap::Error) -> ExitCode {
 }
 
 fn end(failure: &Failure) -> ExitCode {
-    note!("error: {failure}");
+    note!("error: {}", without_numbers(&failure.to_string()));
     ExitCode::from(failure.exit_code())
+}
+
+/// The same without the numbers that the system has for its errors: `No such file or directory (os error 2)`.
+fn without_numbers(words: &str) -> String {
+    let mut parts = words.split(" (os error ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |said, part| said + part.split_once(')').map_or("", |(_, rest)| rest))
 }

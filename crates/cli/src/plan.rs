@@ -6,9 +6,9 @@ use dropline_search::{Goal, Limits, Preset};
 use dropline_stats::compare::Questions;
 use dropline_targets::Target;
 use dropline_traffic::{Means, Moving, Priority, Sources, Targets};
-use dropline_trial::profile::PacketError;
 use dropline_trial::{
-    Drain, LoadRange, Packet, PacketTimes, Part, Rate, Ratio, TrafficProfile, TrialInput, quantities,
+    Drain, LoadRange, Packet, PacketError, PacketTimes, Part, Rate, Ratio, TrafficProfile, TrialInput,
+    quantities,
 };
 use dropline_verbs::arrival_argument;
 use dropline_verbs::compare::turns::Turns;

@@ -400,6 +400,16 @@ fn a_comparison_with_a_search_about_its_generator_is_not_valid_and_says_so_first
         );
         assert!(bench.read("page.html").contains("NOT VALID"));
     }
+    // Where both are, nothing is said of the range that was searched; and other programs are not called a generator.
+    bench.write("d.jsonl", &bench.read("b.jsonl").replace("\"generator_limited\"", "\"target_starved\""));
+    let ended = bench.run(&["compare", "d.jsonl", "b.jsonl", "--json"]);
+    let json = ended.json();
+    let found = codes(&json);
+    assert!(ended.code == Some(3) && found.contains(&"target_starved"), "{found:?}");
+    assert!(!found.contains(&"beyond_range"), "{found:?}");
+    let text = bench.run(&["compare", "d.jsonl", "b.jsonl"]).text;
+    let others = "what d.jsonl says for no loss is about other programs, which kept its target from a CPU";
+    assert!(text.starts_with(&format!("NOT VALID: {others}")), "{text}");
     let against = tested(&bench, "c.jsonl", "30000 0 3", &["--baseline", "b.jsonl"]);
     assert_eq!(against.code, Some(3), "{}", against.text);
 }

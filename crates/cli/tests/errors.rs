@@ -75,6 +75,16 @@ fn goals_that_cannot_be_met_are_usage_errors() {
 }
 
 #[test]
+fn a_verb_that_no_help_lists_is_recommended_to_nobody_and_an_error_has_no_number_of_the_system() {
+    let ended = Bench::new().run(&["agent"]);
+    assert!(ended.code == Some(2) && !ended.errors.contains("client"), "{}", ended.errors);
+    refused(&["serach", "sim:hard"], 2, &["'search'"]);
+    let ended = Bench::new().run(&["report", "no-such-file"]);
+    assert!(ended.errors.contains("No such file or directory"), "{}", ended.errors);
+    assert!(!ended.errors.contains("os error"), "{}", ended.errors);
+}
+
+#[test]
 fn a_quantity_below_zero_is_refused_as_that_quantity_and_not_as_an_unknown_flag() {
     refused(&["search", "sim:hard", "--goal", "-1%"], 2, &["at least 0", "-1%"]);
     refused(&["search", "sim:hard", "--budget", "-5s"], 2, &["--budget", "at least 0", "-5s"]);

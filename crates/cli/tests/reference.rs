@@ -250,6 +250,25 @@ fn the_reference_says_what_the_program_says() {
 }
 
 #[test]
+fn the_picture_of_the_readme_is_what_the_command_below_it_draws() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let command = "dropline search sim:consistent";
+    let about = readme.split("](docs/loss.svg)").nth(1).unwrap();
+    assert!(about.trim_start().starts_with(&format!("Each dot is a trial of `{command}`")), "{about:.200}");
+    let bench = Bench::new();
+    bench.done(&["search", "sim:consistent", "-q", "-o", "found.jsonl"]);
+    bench.done(&["report", "found.jsonl", "--svg", "plots"]);
+    let (drawn, shown) = (bench.read("plots/loss.svg"), root().join("docs/loss.svg"));
+    if std::env::var_os("DROPLINE_BLESS").is_some() {
+        std::fs::write(&shown, &drawn).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(&shown).unwrap() == drawn,
+        "docs/loss.svg is not what the program draws: DROPLINE_BLESS=1 cargo test -p dropline --test reference"
+    );
+}
+
+#[test]
 fn the_readme_names_every_kind_of_target() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
     let table = sections(&help("search"), &["Targets:"]);

@@ -12,7 +12,7 @@ mod words;
 mod writer;
 
 pub use reader::{Passage, Trace, TraceCounts};
-pub use writer::{Entry, TraceWriter};
+pub use writer::{TraceEntry, TraceWriter};
 
 use std::path::PathBuf;
 use std::{fmt, io};

@@ -9,6 +9,20 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// A trace that somebody recorded, open for reading. Memory holds one packet of each stream.
+///
+/// ```
+/// use dropline_ctf::Trace;
+/// use std::path::Path;
+///
+/// let names = [("dropline:tx", "pipe", "n"), ("dropline:rx", "pipe", "n")];
+/// let mut trace = Trace::open(Path::new("tests/lttng"), &names)?;
+/// let mut left = 0;
+/// while let Some(passage) = trace.next_passage()? {
+///     left += u64::from(names[passage.which].0 == "dropline:tx");
+/// }
+/// assert_eq!((left, trace.counts().discarded), (306, 1695));
+/// # Ok::<(), dropline_ctf::CtfError>(())
+/// ```
 pub struct Trace {
     metadata: Metadata,
     streams: Vec<Stream>,

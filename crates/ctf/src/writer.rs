@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// One event of ours, as a trace has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum TraceEntry {
     /// A granule left a source.
     Tx {
         /// Which pipe.
@@ -146,7 +146,7 @@ impl TraceWriter {
     ///
     /// # Errors
     /// If a packet cannot be written.
-    pub fn write(&mut self, ring: u32, ns: u64, entry: Entry) -> io::Result<()> {
+    pub fn write(&mut self, ring: u32, ns: u64, entry: TraceEntry) -> io::Result<()> {
         let stream = self.stream(ring)?;
         if stream.events.len() + LARGEST_EVENT > PACKET - ENVELOPE {
             stream.flush(ring)?;
@@ -156,26 +156,26 @@ impl TraceWriter {
         }
         stream.last_ns = ns;
         let code: u16 = match entry {
-            Entry::Tx { .. } => 1,
-            Entry::Rx { .. } => 2,
-            Entry::Crossing { .. } => 3,
-            Entry::Own { .. } => 4,
-            Entry::InFlight { .. } => 5,
+            TraceEntry::Tx { .. } => 1,
+            TraceEntry::Rx { .. } => 2,
+            TraceEntry::Crossing { .. } => 3,
+            TraceEntry::Own { .. } => 4,
+            TraceEntry::InFlight { .. } => 5,
         };
         stream.events.extend(code.to_le_bytes());
         stream.events.extend(ns.to_le_bytes());
-        if let Entry::Own { number, .. } = entry {
+        if let TraceEntry::Own { number, .. } = entry {
             stream.events.extend(number.to_le_bytes());
         }
         let (which, value) = match entry {
-            Entry::Tx { pipe, n } | Entry::Rx { pipe, n } => (pipe, n),
-            Entry::Crossing { probe, delay_ticks } => (probe, delay_ticks),
-            Entry::Own { which, first, .. } => (which, first),
-            Entry::InFlight { pipe, samples } => (pipe, samples),
+            TraceEntry::Tx { pipe, n } | TraceEntry::Rx { pipe, n } => (pipe, n),
+            TraceEntry::Crossing { probe, delay_ticks } => (probe, delay_ticks),
+            TraceEntry::Own { which, first, .. } => (which, first),
+            TraceEntry::InFlight { pipe, samples } => (pipe, samples),
         };
         stream.events.extend(which.to_le_bytes());
         stream.events.extend(value.to_le_bytes());
-        if let Entry::Own { second, .. } = entry {
+        if let TraceEntry::Own { second, .. } = entry {
             stream.events.extend(second.to_le_bytes());
         }
         Ok(())

@@ -3,7 +3,7 @@
 //! `tests/lttng` is a trace that LTTng-UST 2.13 recorded: 2001 events offered to two buffers of 4 KiB, of which
 //! babeltrace2 reads 306 and warns of 1695.
 
-use dropline_ctf::{CtfError, Entry, Passage, Trace, TraceCounts, TraceWriter};
+use dropline_ctf::{CtfError, Passage, Trace, TraceCounts, TraceEntry, TraceWriter};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 
@@ -61,12 +61,12 @@ fn a_trace_of_ours_reads_back_with_its_discarded_events() {
     let mut writer = TraceWriter::create(&directory).unwrap();
     // More than one packet holds, in two rings that take turns.
     for n in 1..=60_000 {
-        writer.write(0, 1000 + 10 * n, Entry::Tx { pipe: 9, n }).unwrap();
-        writer.write(1, 1005 + 10 * n, Entry::Rx { pipe: 9, n }).unwrap();
+        writer.write(0, 1000 + 10 * n, TraceEntry::Tx { pipe: 9, n }).unwrap();
+        writer.write(1, 1005 + 10 * n, TraceEntry::Rx { pipe: 9, n }).unwrap();
         if n % 1000 == 0 {
-            let own = Entry::Own { number: 3, which: 9, first: n, second: 5 };
+            let own = TraceEntry::Own { number: 3, which: 9, first: n, second: 5 };
             writer.write(1, 1005 + 10 * n, own).unwrap();
-            writer.write(1, 1005 + 10 * n, Entry::Crossing { probe: 9, delay_ticks: n }).unwrap();
+            writer.write(1, 1005 + 10 * n, TraceEntry::Crossing { probe: 9, delay_ticks: n }).unwrap();
         }
     }
     writer.finish(|ring| u64::from(ring) * 7).unwrap();

@@ -5,14 +5,14 @@ use std::{fmt, io};
 /// A verb's error: what happened, what to do, how the program ends.
 #[derive(Debug)]
 pub struct Failure {
-    kind: Kind,
+    kind: FailureKind,
     what: String,
     advice: Option<String>,
 }
 
 /// What kind of failure, by who has to act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FailureKind {
     /// The user: something was typed wrong. Exit code 2.
     Usage,
     /// Refused, or broken by the environment: consent, privilege, missing part, a program that died.
@@ -27,17 +27,17 @@ pub enum Kind {
 impl Failure {
     /// Something was typed wrong.
     pub fn usage(what: impl fmt::Display) -> Self {
-        Self::new(Kind::Usage, what)
+        Self::new(FailureKind::Usage, what)
     }
 
     /// The environment refused or broke.
     pub fn environment(what: impl fmt::Display) -> Self {
-        Self::new(Kind::Environment, what)
+        Self::new(FailureKind::Environment, what)
     }
 
     /// What was measured is not valid, and no other measurement is made.
     pub fn not_valid(what: impl fmt::Display) -> Self {
-        Self::new(Kind::NotValid, what)
+        Self::new(FailureKind::NotValid, what)
     }
 
     /// The system did not start a thread.
@@ -52,7 +52,7 @@ impl Failure {
 
     /// The user stopped it.
     pub fn interrupted() -> Self {
-        Self::new(Kind::Interrupted, "interrupted")
+        Self::new(FailureKind::Interrupted, "interrupted")
     }
 
     /// The same failure with a line that says what to do.
@@ -63,21 +63,21 @@ impl Failure {
     }
 
     /// What kind it is.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> FailureKind {
         self.kind
     }
 
     /// The exit code of the program.
     pub fn exit_code(&self) -> u8 {
         match self.kind {
-            Kind::Usage => 2,
-            Kind::Environment => 4,
-            Kind::NotValid => 3,
-            Kind::Interrupted => 130,
+            FailureKind::Usage => 2,
+            FailureKind::Environment => 4,
+            FailureKind::NotValid => 3,
+            FailureKind::Interrupted => 130,
         }
     }
 
-    fn new(kind: Kind, what: impl fmt::Display) -> Self {
+    fn new(kind: FailureKind, what: impl fmt::Display) -> Self {
         Self { kind, what: what.to_string(), advice: None }
     }
 }

@@ -7,6 +7,6 @@ mod failure;
 mod quoted;
 mod suggestion;
 
-pub use failure::{Failure, Kind};
+pub use failure::{Failure, FailureKind};
 pub use quoted::{quoted, quoted_path};
 pub use suggestion::nearest;

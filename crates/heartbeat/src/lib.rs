@@ -1,8 +1,8 @@
 //! The last sign of life of 64 variables, and a report of all of them.
 //!
-//! Owns the packets of the heartbeat protocol ([`Message`], [`Heartbeat`], [`Report`]) and the safe face of the C
-//! aggregator ([`Table`]). It never moves a packet, reads a clock or allocates: bytes and seconds are handed in.
-//! Start reading at [`Table::handle`]; `c/heartbeat/SPEC.md` says what is on the wire.
+//! Owns the packets of the heartbeat protocol ([`HeartbeatMessage`], [`Heartbeat`], [`Report`]) and the safe face of the C
+//! aggregator ([`HeartbeatTable`]). It never moves a packet, reads a clock or allocates: bytes and seconds are handed in.
+//! Start reading at [`HeartbeatTable::handle`]; `c/heartbeat/SPEC.md` says what is on the wire.
 #![no_std]
 
 mod adler;
@@ -11,9 +11,9 @@ mod report;
 mod sys;
 mod table;
 
-pub use message::{Heartbeat, Message, Refusal};
+pub use message::{Heartbeat, HeartbeatMessage, Refusal};
 pub use report::{Entry, Report, ReportError};
-pub use table::{Handled, Outcome, Table};
+pub use table::{Handled, HeartbeatOutcome, HeartbeatTable};
 
 /// Bytes of a heartbeat and of a request.
 pub const PACKET_BYTES: usize = 8;

@@ -8,14 +8,14 @@ const MAGIC: u8 = 0xf1;
 
 /// A packet that an aggregator acts upon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Message {
+pub enum HeartbeatMessage {
     /// Store this; there is no answer.
     Heartbeat(Heartbeat),
     /// Answer with a report.
     Request,
 }
 
-impl Message {
+impl HeartbeatMessage {
     /// What a whole datagram says, or why an aggregator ignores it.
     ///
     /// # Errors

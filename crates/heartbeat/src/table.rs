@@ -4,20 +4,20 @@ use crate::{Entry, REPORT_BYTES, VARIABLES, sys};
 
 /// The last heartbeat of each variable.
 #[derive(Clone, Debug)]
-pub struct Table(sys::Table);
+pub struct HeartbeatTable(sys::Table);
 
-impl Table {
+impl HeartbeatTable {
     /// No variable was ever set.
     pub const fn new() -> Self {
         Self(sys::Table { report: [0; REPORT_BYTES] })
     }
 
     /// Handles one whole datagram that arrived at `now`, the low 16 bits of a clock of seconds.
-    pub fn handle(&mut self, now: u16, packet: &[u8]) -> Outcome<'_> {
+    pub fn handle(&mut self, now: u16, packet: &[u8]) -> HeartbeatOutcome<'_> {
         match sys::handle(&mut self.0, now, packet) {
-            sys::STORED => Outcome::Stored,
-            sys::REPORT_READY => Outcome::Report(&self.0.report),
-            _ => Outcome::Ignored,
+            sys::STORED => HeartbeatOutcome::Stored,
+            sys::REPORT_READY => HeartbeatOutcome::Report(&self.0.report),
+            _ => HeartbeatOutcome::Ignored,
         }
     }
 
@@ -46,7 +46,7 @@ impl Table {
     }
 }
 
-impl Default for Table {
+impl Default for HeartbeatTable {
     fn default() -> Self {
         Self::new()
     }
@@ -54,8 +54,8 @@ impl Default for Table {
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome<'a> {
-    /// Nothing was changed; nothing is to be sent. [`Message::decode`](crate::Message::decode) says why.
+pub enum HeartbeatOutcome<'a> {
+    /// Nothing was changed; nothing is to be sent. [`HeartbeatMessage::decode`](crate::HeartbeatMessage::decode) says why.
     Ignored,
     /// A variable holds it now; nothing is to be sent.
     Stored,
@@ -66,9 +66,9 @@ pub enum Outcome<'a> {
 /// What became of a packet whose report, if any, was copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handled {
-    /// As [`Outcome::Ignored`].
+    /// As [`HeartbeatOutcome::Ignored`].
     Ignored,
-    /// As [`Outcome::Stored`].
+    /// As [`HeartbeatOutcome::Stored`].
     Stored,
     /// The reply is to be sent to whoever asked.
     ReportReady,

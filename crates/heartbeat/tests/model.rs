@@ -1,8 +1,8 @@
 //! The aggregator in C against the most obvious one in Rust, on crowded tables and on packets aimed at its limits.
 
 use dropline_heartbeat::{
-    Entry, Handled, Heartbeat, Message, Outcome, PACKET_BYTES, REPORT_BYTES, REQUEST, Refusal, Report,
-    ReportError, Table,
+    Entry, Handled, Heartbeat, HeartbeatMessage, HeartbeatOutcome, HeartbeatTable, PACKET_BYTES,
+    REPORT_BYTES, REQUEST, Refusal, Report, ReportError,
 };
 use proptest::array::uniform4;
 use proptest::collection::vec;
@@ -57,18 +57,18 @@ fn packets() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// A table with these entries, set by heartbeats.
-fn table_of(entries: &[[u8; 4]]) -> Table {
-    let mut table = Table::new();
+fn table_of(entries: &[[u8; 4]]) -> HeartbeatTable {
+    let mut table = HeartbeatTable::new();
     for (variable, &[high, low, from, value]) in entries.iter().enumerate() {
         let packet = Heartbeat { variable: variable as u8, from, value }.encode();
-        assert_eq!(table.handle(u16::from_be_bytes([high, low]), &packet), Outcome::Stored);
+        assert_eq!(table.handle(u16::from_be_bytes([high, low]), &packet), HeartbeatOutcome::Stored);
     }
     table
 }
 
-fn report_of(table: &mut Table) -> [u8; REPORT_BYTES] {
+fn report_of(table: &mut HeartbeatTable) -> [u8; REPORT_BYTES] {
     match table.handle(0, &REQUEST) {
-        Outcome::Report(report) => *report,
+        HeartbeatOutcome::Report(report) => *report,
         other => panic!("{other:?} for a request"),
     }
 }
@@ -79,11 +79,11 @@ proptest! {
         history in vec((any::<u16>(), packets()), 0..400)
     ) {
         let mut model = Model([[0; 4]; 64]);
-        let mut table = Table::new();
+        let mut table = HeartbeatTable::new();
         for (now, packet) in &history {
             let expected = model.handle(*now, packet);
             match table.handle(*now, packet) {
-                Outcome::Report(report) => prop_assert_eq!(Some(report.to_vec()), expected),
+                HeartbeatOutcome::Report(report) => prop_assert_eq!(Some(report.to_vec()), expected),
                 _ => prop_assert_eq!(None, expected),
             }
         }
@@ -115,15 +115,15 @@ proptest! {
 
     #[test]
     fn what_is_decoded_is_what_the_aggregator_does(packet in packets()) {
-        let mut table = Table::new();
+        let mut table = HeartbeatTable::new();
         let outcome = table.handle(7, &packet);
-        match Message::decode(&packet) {
-            Ok(Message::Request) => prop_assert!(matches!(outcome, Outcome::Report(_))),
-            Ok(Message::Heartbeat(Heartbeat { variable, from, value })) => {
-                prop_assert_eq!(outcome, Outcome::Stored);
+        match HeartbeatMessage::decode(&packet) {
+            Ok(HeartbeatMessage::Request) => prop_assert!(matches!(outcome, HeartbeatOutcome::Report(_))),
+            Ok(HeartbeatMessage::Heartbeat(Heartbeat { variable, from, value })) => {
+                prop_assert_eq!(outcome, HeartbeatOutcome::Stored);
                 prop_assert_eq!(table.entry(variable), Some(Entry { seconds: 7, from, value }));
             }
-            Err(_) => prop_assert_eq!(outcome, Outcome::Ignored),
+            Err(_) => prop_assert_eq!(outcome, HeartbeatOutcome::Ignored),
         }
     }
 
@@ -172,18 +172,18 @@ fn the_vectors_of_the_specification_hold() {
         let words: Vec<&str> = line.split_whitespace().collect();
         let numbers =
             || words[2..].chunks_exact(4).map(|four| [0, 1, 2, 3].map(|at| four[at].parse::<u16>().unwrap()));
-        let mut table = Table::new();
+        let mut table = HeartbeatTable::new();
         let kind = match words[0] {
             "heartbeat" => {
                 let [variable, from, value] = [1, 2, 3].map(|at| words[at].parse().unwrap());
                 let heartbeat = Heartbeat { variable, from, value };
                 assert_eq!(heartbeat.encode().to_vec(), bytes(words[4]), "{line}");
-                assert_eq!(table.handle(1, &bytes(words[4])), Outcome::Stored, "{line}");
+                assert_eq!(table.handle(1, &bytes(words[4])), HeartbeatOutcome::Stored, "{line}");
                 0
             }
             "ignored" => {
-                assert!(Message::decode(&bytes(words[1])).is_err(), "{line}");
-                assert_eq!(table.handle(1, &bytes(words[1])), Outcome::Ignored, "{line}");
+                assert!(HeartbeatMessage::decode(&bytes(words[1])).is_err(), "{line}");
+                assert_eq!(table.handle(1, &bytes(words[1])), HeartbeatOutcome::Ignored, "{line}");
                 1
             }
             "request" => {
@@ -194,7 +194,7 @@ fn the_vectors_of_the_specification_hold() {
                 for [variable, seconds, from, value] in numbers() {
                     let packet =
                         Heartbeat { variable: variable as u8, from: from as u8, value: value as u8 }.encode();
-                    assert_eq!(table.handle(seconds, &packet), Outcome::Stored);
+                    assert_eq!(table.handle(seconds, &packet), HeartbeatOutcome::Stored);
                 }
                 assert_eq!(report_of(&mut table)[..4].to_vec(), bytes(words[1]), "{line}");
                 3
@@ -209,13 +209,13 @@ fn the_vectors_of_the_specification_hold() {
 #[test]
 fn a_refused_packet_says_why() {
     let heartbeat = |variable| Heartbeat { variable, from: 1, value: 2 }.encode();
-    assert_eq!(Message::decode(&[0; 9]), Err(Refusal::Length(9)));
-    assert_eq!(Message::decode(&[0; PACKET_BYTES]), Err(Refusal::Unknown));
+    assert_eq!(HeartbeatMessage::decode(&[0; 9]), Err(Refusal::Length(9)));
+    assert_eq!(HeartbeatMessage::decode(&[0; PACKET_BYTES]), Err(Refusal::Unknown));
     let mut damaged = heartbeat(3);
     damaged[7] ^= 1;
-    assert_eq!(Message::decode(&damaged), Err(Refusal::Checksum));
-    assert_eq!(Message::decode(&heartbeat(64)), Err(Refusal::Variable(64)));
-    assert!(Message::decode(&heartbeat(63)).is_ok());
+    assert_eq!(HeartbeatMessage::decode(&damaged), Err(Refusal::Checksum));
+    assert_eq!(HeartbeatMessage::decode(&heartbeat(64)), Err(Refusal::Variable(64)));
+    assert!(HeartbeatMessage::decode(&heartbeat(63)).is_ok());
 }
 
 fn bytes(hex: &str) -> Vec<u8> {

@@ -11,4 +11,4 @@ pub mod said;
 mod server;
 mod sys;
 
-pub use measurer::{JackError, JackMeasurer, Running, Settings, running};
+pub use measurer::{JackError, JackMeasurer, JackSettings, Running, running};

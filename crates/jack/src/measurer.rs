@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// Which server, and how it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct JackSettings {
     /// A server that runs already; `None` starts one with the dummy driver for each trial.
     pub server: Option<String>,
     /// How the names of servers begin that are started: as nobody else's, and as one of a directory in `/dev/shm` that is
@@ -27,7 +27,7 @@ pub struct Settings {
     pub priority: Option<u8>,
 }
 
-impl Default for Settings {
+impl Default for JackSettings {
     fn default() -> Self {
         Self { server: None, own: "dropline-jack-".into(), rate: 48_000, priority: Some(80) }
     }
@@ -36,7 +36,7 @@ impl Default for Settings {
 /// Performs trials of cycles: a load is cycles a second.
 #[derive(Debug)]
 pub struct JackMeasurer {
-    settings: Settings,
+    settings: JackSettings,
     slices: Option<u32>,
     seed: u64,
     number: u64,
@@ -137,7 +137,7 @@ pub fn running(server: &str) -> Result<Running, JackError> {
 impl JackMeasurer {
     /// `seed` is that of the profile; trials are numbered from `first_trial`.
     pub fn new(
-        settings: Settings,
+        settings: JackSettings,
         slices: Option<u32>,
         seed: u64,
         first_trial: u64,
@@ -421,7 +421,7 @@ mod tests {
 
     #[test]
     fn a_period_is_the_longest_that_is_not_longer_than_asked() {
-        let measurer = JackMeasurer::new(Settings::default(), None, 7, 1, Arc::default());
+        let measurer = JackMeasurer::new(JackSettings::default(), None, 7, 1, Arc::default());
         let frames = |millipps| {
             let input = TrialInput { load: Rate::from_millipps(millipps), duration: Duration::from_secs(1) };
             measurer.frames(input)

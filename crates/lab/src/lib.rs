@@ -24,4 +24,4 @@ pub mod started;
 pub use error::{LabError, built_or_skipped};
 pub use link::{Bottleneck, Bridged, End, Pair, connect};
 pub use namespace::Namespace;
-pub use started::{Scheduling, Start, Started};
+pub use started::{Scheduling, Start, StartedTarget};

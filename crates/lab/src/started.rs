@@ -33,7 +33,7 @@ pub enum Scheduling {
 
 /// A program that runs; dropping it ends it.
 #[derive(Debug)]
-pub struct Started {
+pub struct StartedTarget {
     child: Child,
     program: String,
     lines: Receiver<String>,
@@ -49,7 +49,7 @@ impl Start {
     ///
     /// # Errors
     /// If a part is missing, or the system refuses.
-    pub fn start(&self, namespace: Option<&Namespace>) -> Result<Started, LabError> {
+    pub fn start(&self, namespace: Option<&Namespace>) -> Result<StartedTarget, LabError> {
         let mut words: Vec<String> = Vec::new();
         if let Some(namespace) = namespace {
             words.extend(["ip", "netns", "exec", namespace.name()].map(String::from));
@@ -84,13 +84,13 @@ impl Start {
             // Reads on when nobody asks any more: a full pipe would stop the program.
             printed.lines().map_while(Result::ok).for_each(|line| drop(send.send(line)));
         });
-        let started = Started { child, program: self.words[0].clone(), lines };
+        let started = StartedTarget { child, program: self.words[0].clone(), lines };
         listening.map_err(LabError::system("starting a thread"))?;
         Ok(started)
     }
 }
 
-impl Started {
+impl StartedTarget {
     /// Its process.
     pub fn pid(&self) -> u32 {
         self.child.id()
@@ -137,7 +137,7 @@ impl Started {
     }
 }
 
-impl Drop for Started {
+impl Drop for StartedTarget {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -4,7 +4,7 @@
 
 #![expect(clippy::disallowed_types, reason = "a bench reads the clock")]
 
-use dropline_passage::{Correlator, Settings};
+use dropline_passage::{Correlator, CorrelatorSettings};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ const PIPES: u32 = 6;
 fn main() {
     let mut best = Duration::MAX;
     for _ in 0..ROUNDS {
-        let mut correlator = Correlator::new(Settings::default());
+        let mut correlator = Correlator::new(CorrelatorSettings::default());
         let begun = Instant::now();
         for batch in 0..GRANULES / 100 {
             for pipe in 0..PIPES {

@@ -1,6 +1,6 @@
 //! Events in, passages out: the correlator of all pipes of a program.
 
-use crate::Cut;
+use crate::WarmUpCut;
 use crate::pipe::{Pipe, keep_slowest};
 use crate::timeline::Times;
 use crate::window::End;
@@ -14,18 +14,18 @@ const DIRECT: usize = 1024;
 
 /// What the events mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct CorrelatorSettings {
     /// Samples of a granule, where that is known.
     pub granularity: Option<u64>,
     /// Samples at the sink for so many at the source: (1, 4) where a graph keeps one of four. Both above zero.
     pub ratio: (u64, u64),
     /// What is done about the beginning.
-    pub cut: Cut,
+    pub cut: WarmUpCut,
 }
 
-impl Default for Settings {
+impl Default for CorrelatorSettings {
     fn default() -> Self {
-        Self { granularity: None, ratio: (1, 1), cut: Cut::default() }
+        Self { granularity: None, ratio: (1, 1), cut: WarmUpCut::default() }
     }
 }
 
@@ -35,7 +35,7 @@ impl Default for Settings {
 /// its source's. All times are ns of one clock.
 #[derive(Clone, Debug)]
 pub struct Correlator {
-    settings: Settings,
+    settings: CorrelatorSettings,
     ratio: (u64, u64),
     pipes: Vec<Pipe>,
     direct: Vec<u16>,
@@ -50,7 +50,7 @@ const NONE: u16 = u16::MAX;
 impl Correlator {
     /// # Panics
     /// If a part of the ratio is 0.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: CorrelatorSettings) -> Self {
         let (sink, source) = settings.ratio;
         assert!(sink > 0 && source > 0, "a ratio of {sink} to {source} is none");
         let common = greatest_common_divisor(sink, source);
@@ -156,13 +156,13 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    fn correlator(settings: Settings) -> Correlator {
+    fn correlator(settings: CorrelatorSettings) -> Correlator {
         Correlator::new(settings)
     }
 
     #[test]
     fn what_is_on_its_way_at_either_end_of_the_recording_is_not_lost() {
-        let mut correlator = correlator(Settings::default());
+        let mut correlator = correlator(CorrelatorSettings::default());
         correlator.rx(0, 1, 900);
         for n in 2..=5 {
             correlator.tx(0, n, 1000 * n);
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn an_event_that_is_missing_at_one_end_is_counted_there() {
-        let mut correlator = correlator(Settings::default());
+        let mut correlator = correlator(CorrelatorSettings::default());
         for n in 1..=100 {
             if n != 40 {
                 correlator.tx(0, n, 10 * n);
@@ -215,7 +215,8 @@ mod tests {
 
     #[test]
     fn a_graph_that_keeps_one_sample_of_four_is_followed_where_boundaries_meet() {
-        let mut correlator = correlator(Settings { ratio: (2, 8), ..Settings::default() });
+        let mut correlator =
+            correlator(CorrelatorSettings { ratio: (2, 8), ..CorrelatorSettings::default() });
         for n in 1..=40 {
             correlator.tx(1, n, 1000 * n);
         }
@@ -231,7 +232,8 @@ mod tests {
 
     #[test]
     fn a_graph_that_makes_three_samples_of_two_is_followed_too() {
-        let mut correlator = correlator(Settings { ratio: (3, 2), ..Settings::default() });
+        let mut correlator =
+            correlator(CorrelatorSettings { ratio: (3, 2), ..CorrelatorSettings::default() });
         for n in 1..=20 {
             correlator.tx(1, n, 3000 * n);
         }
@@ -244,7 +246,7 @@ mod tests {
     #[test]
     fn the_warm_up_is_found_and_cut_only_where_that_was_asked_for() {
         let found = |cut| {
-            let mut correlator = correlator(Settings { cut, ..Settings::default() });
+            let mut correlator = correlator(CorrelatorSettings { cut, ..CorrelatorSettings::default() });
             for n in 1..=400u64 {
                 let delay = if n <= 20 { 9007 } else { 512 };
                 correlator.tx(0, n, 10_000 * n);
@@ -254,14 +256,14 @@ mod tests {
             let histogram = pipe.delay.histogram.unwrap();
             (pipe.warm_up.found, pipe.warm_up.cut, histogram.count(), histogram.max().unwrap())
         };
-        assert_eq!(found(Cut::Nothing), (Some(20), 0, 400, 9007));
-        assert_eq!(found(Cut::Found), (Some(20), 20, 380, 512));
-        assert_eq!(found(Cut::Passages(8)), (Some(20), 8, 392, 9007));
+        assert_eq!(found(WarmUpCut::Nothing), (Some(20), 0, 400, 9007));
+        assert_eq!(found(WarmUpCut::Found), (Some(20), 20, 380, 512));
+        assert_eq!(found(WarmUpCut::Passages(8)), (Some(20), 8, 392, 9007));
     }
 
     #[test]
     fn clocks_that_differ_by_more_than_two_processors_do_are_said() {
-        let mut correlator = correlator(Settings::default());
+        let mut correlator = correlator(CorrelatorSettings::default());
         for (n, delay) in [(1, 100i64), (2, -9), (3, -51)] {
             correlator.tx(0, n, 1000 * n);
             correlator.rx(0, n, (1000 * n).saturating_add_signed(delay));
@@ -275,7 +277,7 @@ mod tests {
 
     #[test]
     fn the_slowest_passages_are_named_the_slowest_first() {
-        let mut correlator = correlator(Settings::default());
+        let mut correlator = correlator(CorrelatorSettings::default());
         for n in 1..=500u64 {
             correlator.tx((n % 2) as u32, n, 1000 * n);
             correlator.rx((n % 2) as u32, n, 1000 * n + n * 31 % 500);
@@ -287,7 +289,7 @@ mod tests {
 
     #[test]
     fn pipes_beyond_those_that_are_followed_are_counted_and_cost_no_memory() {
-        let mut correlator = correlator(Settings::default());
+        let mut correlator = correlator(CorrelatorSettings::default());
         for pipe in (0..2 * MOST_PIPES as u32).map(|pipe| pipe * 1_000_003) {
             correlator.tx(pipe, 1, 5);
         }
@@ -297,7 +299,7 @@ mod tests {
 
     #[test]
     fn percentiles_have_intervals_or_are_not_stated() {
-        let mut correlator = correlator(Settings::default());
+        let mut correlator = correlator(CorrelatorSettings::default());
         for n in 1..=1000u64 {
             correlator.tx(0, n, 1_000_000 * n);
             correlator.rx(0, n, 1_000_000 * n + n);
@@ -321,7 +323,7 @@ mod tests {
             rx in prop::collection::vec((0u32..3, 1u64..60), 0..200),
             sink_first: bool,
         ) {
-            let mut correlator = correlator(Settings::default());
+            let mut correlator = correlator(CorrelatorSettings::default());
             let mut hand_over = |of_source: bool| {
                 for &(pipe, n) in if of_source { &tx } else { &rx } {
                     if of_source { correlator.tx(pipe, n, 100 * n) } else { correlator.rx(pipe, n, 100 * n + 30) };

@@ -5,8 +5,8 @@
 //! Start reading at [`correlator`], then [`window`].
 //!
 //! ```
-//! use dropline_passage::{Correlator, Settings};
-//! let mut correlator = Correlator::new(Settings::default());
+//! use dropline_passage::{Correlator, CorrelatorSettings};
+//! let mut correlator = Correlator::new(CorrelatorSettings::default());
 //! correlator.tx(0, 1, 1_000);
 //! let passage = correlator.rx(0, 1, 4_500).unwrap();
 //! assert_eq!(passage.delay_ns(), 3_500);
@@ -21,6 +21,6 @@ mod timeline;
 mod warm_up;
 pub mod window;
 
-pub use correlator::{Correlator, Settings};
+pub use correlator::{Correlator, CorrelatorSettings};
 pub use little::{LittleCheck, in_flight};
-pub use warm_up::Cut;
+pub use warm_up::WarmUpCut;

@@ -82,11 +82,11 @@ impl Samples {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Correlator, Settings};
+    use crate::{Correlator, CorrelatorSettings};
 
     #[test]
     fn a_pipe_that_always_holds_the_same_obeys_the_law() {
-        let mut correlator = Correlator::new(Settings::default());
+        let mut correlator = Correlator::new(CorrelatorSettings::default());
         // A granule of 100 samples each us, 5 us on its way: 500 samples in flight.
         for n in 1..=1000 {
             correlator.tx(3, n, 1000 * n);

@@ -1,7 +1,7 @@
 //! One pipe while its events come in.
 
 use crate::little::Samples;
-use crate::warm_up::{self, Cut};
+use crate::warm_up::{self, WarmUpCut};
 use crate::window::{End, Met, Waiting, Window};
 use dropline_stats::{Counted, Event, Histogram, Meaning, Rounding, percentiles};
 use dropline_trial::Delay;
@@ -20,7 +20,7 @@ const STATED: [f64; 5] = [0.05, 0.5, 0.95, 0.99, 0.999];
 #[derive(Clone, Debug)]
 pub(crate) struct Pipe {
     number: u32,
-    cut: Cut,
+    cut: WarmUpCut,
     window: Window,
     counts: PassageCounts,
     /// The beginning, and whether it is in the numbers below already.
@@ -41,14 +41,14 @@ pub(crate) struct Pipe {
 }
 
 impl Pipe {
-    pub(crate) fn new(number: u32, cut: Cut) -> Self {
+    pub(crate) fn new(number: u32, cut: WarmUpCut) -> Self {
         Self {
             number,
             cut,
             window: Window::default(),
             counts: PassageCounts::default(),
             early: Vec::new(),
-            is_open: cut != Cut::Found,
+            is_open: cut != WarmUpCut::Found,
             warm_up: WarmUp::default(),
             histogram: Histogram::new(),
             negative: 0,
@@ -121,7 +121,7 @@ impl Pipe {
         self.counts.passed += 1;
         self.last_tx_ns = self.last_tx_ns.max(passage.tx_ns);
         self.first_rx_ns = self.first_rx_ns.min(passage.rx_ns);
-        if let Cut::Passages(cut) = self.cut
+        if let WarmUpCut::Passages(cut) = self.cut
             && self.warm_up.cut < cut
         {
             self.warm_up.cut += 1;

@@ -2,7 +2,7 @@
 
 /// What is done about the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Cut {
+pub enum WarmUpCut {
     /// It is counted like the rest; what was found is said.
     #[default]
     Nothing,

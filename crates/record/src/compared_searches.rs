@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct ComparedSearches {
     /// What it comes to; limits are not `traded`.
     pub verdict: VerdictWord,
-    /// Why nothing can be said of the targets, where an answer is about the generator; absent elsewhere.
+    /// Why nothing can be said of the targets, where an answer is about the generator or other programs; absent elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_valid: Option<String>,
     /// A line for each loss ratio that both searched for.

@@ -11,6 +11,21 @@ use dropline_printable::{in_one_line, printable_json};
 use serde_json::{Map, Value};
 
 /// A measurement as it is kept: a header, trials in order, and a result when it ended.
+///
+/// ```
+/// use dropline_record::Record;
+///
+/// let text = include_str!("../tests/records/dropline-1.jsonl");
+/// let record = Record::read(text)?;
+/// let lost: u64 = record.trials.iter().map(|trial| trial.lost.0).sum();
+/// let limits = record.answers().unwrap();
+/// assert!(lost > 0 && limits[0].lower_pps < limits[0].upper_pps);
+/// // What was read is written as it was, and a record without its last line is one that did not finish.
+/// assert_eq!(Record::read(&record.to_lines())?, record);
+/// let begun = text.lines().take(3).collect::<Vec<_>>().join("\n");
+/// assert!(record.is_finished() && !Record::read(&begun)?.is_finished());
+/// # Ok::<(), dropline_record::ReadError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// What was measured, and how.

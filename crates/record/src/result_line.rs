@@ -217,6 +217,14 @@ impl AnswerLine {
         self.why.as_deref() == Some("generator_limited") || self.is_starved()
     }
 
+    /// Whom it is about, where that is not the target.
+    pub fn about_others(&self) -> Option<&'static str> {
+        match self.is_starved() {
+            true => Some("other programs, which kept its target from a CPU"),
+            false => self.is_generators().then_some("its generator"),
+        }
+    }
+
     /// Whether the search ended before it had an answer.
     pub fn is_unfinished(&self) -> bool {
         self.why.as_deref() == Some("unfinished")

@@ -212,12 +212,12 @@ fn server_words(server: &ServerSeen) -> String {
     )
 }
 
-/// How fast it would be on a CPU that nobody else uses.
+/// How fast it would be on a CPU that nobody else uses; nothing where its pace was not seen.
 fn own_time(server: &ServerSeen) -> Option<String> {
-    let own = server.own_time?;
+    let own = server.own_time.filter(|_| server.service_from != ServiceFrom::Cpu)?;
     let waited = match own.waited_ns * 20.0 > own.most_ns {
         true => {
-            format!("; its busiest thread waited {} of that for a CPU", nanoseconds(own.waited_ns as u64))
+            format!(", with the {} that it waited for a CPU", nanoseconds(own.waited_ns as u64))
         }
         false => String::new(),
     };

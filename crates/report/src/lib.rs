@@ -27,6 +27,7 @@ mod style;
 mod text;
 mod traffic;
 mod trends;
+mod verdict;
 
 /// What every page and every plot that stands alone begins with, after a page's doctype: by it a file is known that may
 /// be drawn anew.

@@ -1,13 +1,15 @@
 //! Whether limits moved between two searches, in words that every front end shares.
 
 use crate::number::{JOIN, Loads, percent, three};
-use dropline_record::VerdictWord;
-use dropline_record::{AnswerLine, ComparedSearches, MovedLine, OpenLine, ResultWord, SearchedLine};
+use crate::verdict;
+use dropline_record::{
+    AnswerLine, ComparedSearches, MovedLine, OpenLine, ResultWord, SearchedLine, VerdictWord,
+};
 
 /// The verdict and what it comes to.
 pub(crate) fn first_line(compared: &ComparedSearches) -> String {
     let ComparedSearches { verdict, not_valid, caveats, .. } = compared;
-    crate::text::told(*verdict, not_valid.as_deref(), caveats, ": ", || story(compared))
+    verdict::told(*verdict, not_valid.as_deref(), caveats, ": ", || story(compared))
 }
 
 /// `B takes 9.1 % less than A for no loss, at least 4 % less than A for 0.5 % loss`: what was found, in one line.
@@ -91,11 +93,12 @@ pub(crate) fn note(line: &MovedLine, smallest_effect: f64) -> Option<String> {
     let effect = percent(smallest_effect);
     let zone = 1.0 + smallest_effect;
     let beyond = line.low.is_some_and(|low| low > zone) || line.high.is_some_and(|high| high * zone < 1.0);
+    let others = line.of_a.about_others().or_else(|| line.of_b.about_others());
     match (line.verdict, line.low, line.high) {
         _ if line.doubted.is_some() => line.doubted.clone(),
         (VerdictWord::Equivalent, _, _) => Some(format!("within {effect}")),
-        (VerdictWord::NoEvidence, _, _) if line.of_a.is_generators() || line.of_b.is_generators() => {
-            Some("an answer is about its generator, and not about its target".into())
+        (VerdictWord::NoEvidence, _, _) if others.is_some() => {
+            others.map(|others| format!("an answer is about {others}, and not about the target"))
         }
         (VerdictWord::NoEvidence, _, _) if beyond => {
             Some("by itself it would have moved; of so many goals one moves as far by chance".into())

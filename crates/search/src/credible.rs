@@ -2,10 +2,10 @@
 //!
 //! Bisection believes each trial; on a system that varies it returns a narrow interval around a random
 //! point. This search weighs instead: a [model](model) of what one trial does, with nine unknowns; a
-//! [cloud](cloud) of particles that is the belief after all trials; the [load](choice) after whose trial
+//! [cloud](particles) of particles that is the belief after all trials; the [load](choice) after whose trial
 //! the goals' loads are expected to be known best. It stops when every interval is within its goal's width
-//! or the budget is spent; then it says how wide the interval is. What it takes for granted it [doubts](doubt)
-//! afterwards: that trials do not depend on one another, and that nothing is lost [far below](probe). Whatever it believes,
+//! or the budget is spent; then it says how wide the interval is. What it takes for granted it [doubts](diagnostics)
+//! afterwards: that trials do not depend on one another, and that nothing is lost [far below](low_load_probe). Whatever it believes,
 //! no interval contradicts [what trials showed](ends), leaves out much of what they leave [possible](monotone), or reaches
 //! beyond what they make [certain](bets) by themselves.
 

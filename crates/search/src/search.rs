@@ -30,6 +30,26 @@ pub struct Limits {
 /// [`Trial::is_void_at`](dropline_trial::Trial::is_void_at)) are asked for again, twice at each load, while not most
 /// trials are void. What an algorithm makes of one that stays void is charged to us: no answer rests on it, nor on
 /// trials alone that our own side disturbed. A trial in which the target died is asked for again likewise; one that it never survives is the target's own failure.
+///
+/// ```
+/// use dropline_search::{Binary, Limits, Preset, Search};
+/// use dropline_sim::{Settings, Simulated, System, default_range};
+/// use dropline_trial::{Measurer as _, Rate, TrafficProfile};
+///
+/// let capacity = Rate::pps(8e6)?;
+/// let settings = Settings { capacity: Some(capacity), ..Settings::default() };
+/// let mut target = Simulated::new(System::named("hard")?, settings, TrafficProfile::default(), 1);
+/// let goals = Preset::Csit.goals();
+/// let algorithm = Binary::new(&goals, default_range())?;
+/// let mut search = Search::new(Box::new(algorithm), goals, Limits::default());
+/// while let Some(input) = search.next_trial() {
+///     let trial = target.measure(input)?; // the only line that touches the world
+///     search.record(&trial);
+/// }
+/// let no_loss = search.outcome()[0];
+/// assert!(no_loss.lower <= Some(capacity) && no_loss.upper >= Some(capacity));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Search {
     algorithm: Box<dyn Algorithm>,

@@ -5,6 +5,7 @@
 //! collected in the same way: make a [`Collector`], start the program with its [`environment`](Collector::environment),
 //! call [`drain`](Collector::drain) until it ends, then [`finish`](Collector::finish).
 
+pub mod bench;
 mod collector;
 mod exported;
 pub mod graph;

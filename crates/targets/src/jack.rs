@@ -1,9 +1,10 @@
 //! `jack:` targets: an audio server's cycle, and how late its client is called.
 
-use super::{Kind, Opened, Opening, Scheme, parameters};
+use super::{Kind, Opened, Opening, Scheme};
+use crate::parameters::parameters;
 use dropline_archive::held::Scratch;
 use dropline_failure::{Failure, nearest};
-use dropline_jack::{JackError, JackMeasurer, Settings, running};
+use dropline_jack::{JackError, JackMeasurer, JackSettings, running};
 use dropline_trial::{Arrival, Measurer, Rate, TrafficProfile, Trial, TrialInput};
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ const SHORTEST: u64 = 8;
 /// A server, and the period of a trial that names no load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Audio {
-    settings: Settings,
+    settings: JackSettings,
     period: u32,
 }
 
@@ -40,7 +41,7 @@ fn parse(word: &str) -> Result<Audio, Failure> {
             "jack:{rest} names nothing; write jack: or jack:?server=default"
         )));
     }
-    let mut audio = Audio { settings: Settings::default(), period: PERIOD };
+    let mut audio = Audio { settings: JackSettings::default(), period: PERIOD };
     let settings = &mut audio.settings;
     let mut started = None;
     for (name, value) in parameters {

@@ -11,6 +11,7 @@ pub mod exec;
 pub mod flowgraph;
 mod heartbeat;
 mod jack;
+mod parameters;
 pub mod replay;
 mod said;
 mod scheme;
@@ -21,7 +22,7 @@ mod wakeup;
 use dropline_failure::Failure;
 use dropline_record::LoadUnit;
 use dropline_traffic::{Moving, Targets};
-use dropline_trial::{LoadRange, Measurer, Rate, TrafficProfile, Trial, quantities};
+use dropline_trial::{LoadRange, Measurer, Rate, TrafficProfile, Trial};
 use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -61,7 +62,7 @@ enum Kind {
     Replay { path: PathBuf },
     Sim(Simulation),
     Udp { host: String, port: u16, reply: dropline_traffic::Reply },
-    Wakeup(dropline_wakeup::Settings),
+    Wakeup(dropline_wakeup::WakeupSettings),
 }
 
 /// A kind of target that can be named.
@@ -398,36 +399,6 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.word)
     }
-}
-
-/// Names and values behind a target's question mark.
-type Parameters<'a> = Vec<(&'a str, &'a str)>;
-
-/// Splits `rest?a=1&b=2` into the rest and its parameters.
-fn parameters(word: &str) -> Result<(&str, Parameters<'_>), Failure> {
-    match word.split_once('?') {
-        Some((rest, parameters)) => Ok((rest, query(parameters)?)),
-        None => Ok((word, Vec::new())),
-    }
-}
-
-/// Splits `a=1&b=2`.
-pub(crate) fn query(query: &str) -> Result<Parameters<'_>, Failure> {
-    let mut found: Parameters<'_> = Vec::new();
-    for part in query.split('&').filter(|part| !part.is_empty()) {
-        let no_value = || Failure::usage(format!("{part:?} is not a parameter; write NAME=VALUE"));
-        let (name, value) = part.split_once('=').ok_or_else(no_value)?;
-        if found.iter().any(|(other, _)| *other == name) {
-            return Err(Failure::usage(format!("the target gives {name} twice; give it once")));
-        }
-        found.push((name, value));
-    }
-    Ok(found)
-}
-
-/// A quantity in a target, with a usage error that names the parameter.
-fn quantity<T>(name: &str, read: Result<T, quantities::QuantityError>) -> Result<T, Failure> {
-    read.map_err(|why| Failure::usage(format!("{name} in the target: {why}")))
 }
 
 /// A trial that nobody stopped: any other is no evidence.

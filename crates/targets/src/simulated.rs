@@ -1,6 +1,7 @@
 //! `sim:` targets: a simulated system with known truth, in virtual time.
 
-use super::{Kind, Opened, Opening, Scheme, parameters, quantity};
+use super::{Kind, Opened, Opening, Scheme};
+use crate::parameters::{parameters, quantity};
 use dropline_failure::{Failure, nearest};
 use dropline_search::Goal;
 use dropline_sim::{Settings, Simulated, System, default_range};

@@ -1,12 +1,13 @@
 //! `udp://` targets: a UDP service that answers each request, or takes packets one way.
 
-use super::{Kind, Opened, Opening, Scheme, parameters};
+use super::{Kind, Opened, Opening, Scheme};
+use crate::parameters::parameters;
 use dropline_aggregator::address::host_and_port;
 use dropline_consent::{consent, refused};
 use dropline_failure::{Failure, nearest};
 use dropline_traffic::{
-    ClientProgram, Leash, MeasurerOptions, Probe, Reply, Targets, UdpError, UdpMeasurer, UdpTarget, Watching,
-    probe,
+    ClientProgram, Leash, MeasurerOptions, Probed, Reply, Targets, UdpError, UdpMeasurer, UdpTarget,
+    Watching, probe,
 };
 use dropline_trial::{Measurer, PacketTimes, Rate, TrafficProfile, Trial, TrialInput, time_of};
 use std::net::{SocketAddr, ToSocketAddrs as _};
@@ -66,7 +67,7 @@ pub(super) fn open(
     // What is named is where packets go, and what is spoken of.
     let ip = opening.moving.targets.addresses.first().copied().unwrap_or(address.ip());
     let target = UdpTarget { address: SocketAddr::new(ip, address.port()), reply };
-    let Probe { round_trip_ns } = probe(target, profile, &opening.stop).map_err(|why| failure(&why))?;
+    let Probed { round_trip_ns } = probe(target, profile, &opening.stop).map_err(|why| failure(&why))?;
     let profile = patient(profile, round_trip_ns);
     let options = MeasurerOptions {
         slices: opening.slices,

@@ -1,9 +1,10 @@
 //! `wakeup:` targets: a timer, and how late its thread wakes up.
 
-use super::{Kind, Opened, Opening, Scheme, parameters, quantity};
+use super::{Kind, Opened, Opening, Scheme};
+use crate::parameters::{parameters, quantity};
 use dropline_failure::{Failure, nearest};
 use dropline_trial::{Arrival, Measurer, TrafficProfile, Trial, TrialInput, quantities};
-use dropline_wakeup::{Policy, Settings, WakeupError, WakeupMeasurer};
+use dropline_wakeup::{Policy, WakeupError, WakeupMeasurer, WakeupSettings};
 use std::sync::Arc;
 
 const NAMES: [&str; 6] = ["threads", "priority", "policy", "cpus", "slack", "stop"];
@@ -21,14 +22,14 @@ pub(super) const SCHEME: Scheme = Scheme {
 };
 
 /// Reads `?threads=2&priority=80&cpus=0,1&policy=fifo&slack=1ns&stop=200us`.
-fn parse(word: &str) -> Result<Settings, Failure> {
+fn parse(word: &str) -> Result<WakeupSettings, Failure> {
     let (rest, parameters) = parameters(word)?;
     if !rest.is_empty() {
         return Err(Failure::usage(format!(
             "wakeup:{rest} names nothing; write wakeup: or wakeup:?threads=2"
         )));
     }
-    let mut settings = Settings::default();
+    let mut settings = WakeupSettings::default();
     for (name, value) in parameters {
         let wrong = |what: &str| Failure::usage(format!("{name}={value} in the target: {what}"));
         match name {
@@ -66,7 +67,7 @@ fn parse(word: &str) -> Result<Settings, Failure> {
 }
 
 pub(super) fn open(
-    settings: &Settings,
+    settings: &WakeupSettings,
     profile: &TrafficProfile,
     opening: &Opening,
 ) -> Result<Opened, Failure> {
@@ -121,7 +122,7 @@ mod tests {
         assert_eq!(settings.cpus, Some(vec![0, 1]));
         assert_eq!(settings.timer_slack, Duration::from_micros(50));
         assert_eq!(settings.stop_above, Some(Duration::from_micros(200)));
-        assert_eq!(parse("").unwrap(), Settings::default());
+        assert_eq!(parse("").unwrap(), WakeupSettings::default());
         assert_eq!(parse("?policy=other").unwrap().policy, Policy::Other);
         for bad in ["x", "?threads=0", "?priority=100", "?policy=idle", "?cpus=a", "?slack=1", "?treads=2"] {
             assert_eq!(parse(bad).unwrap_err().exit_code(), 2, "{bad}");

@@ -2,7 +2,7 @@
 
 /// One event, as a tracepoint wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct TraceEvent {
     /// When, in ticks of the session's clock.
     pub ticks: u64,
     /// What happened.
@@ -57,7 +57,7 @@ impl Kind {
     }
 }
 
-impl Event {
+impl TraceEvent {
     /// Bytes that an event takes.
     pub const BYTES: usize = 32;
 
@@ -94,15 +94,15 @@ mod tests {
         fn an_event_reads_back_as_it_was_written(
             ticks: u64, kind in kinds(), pipe: u32, n: u64, extra: u64
         ) {
-            let event = Event { ticks, kind, pipe, n, extra };
-            prop_assert_eq!(Event::of_words(event.words()), Some(event));
+            let event = TraceEvent { ticks, kind, pipe, n, extra };
+            prop_assert_eq!(TraceEvent::of_words(event.words()), Some(event));
         }
     }
 
     #[test]
     fn words_that_no_tracepoint_writes_are_no_event() {
         for code in [0, 5, 15] {
-            assert_eq!(Event::of_words([1, code, 1, 0]), None);
+            assert_eq!(TraceEvent::of_words([1, code, 1, 0]), None);
         }
     }
 }

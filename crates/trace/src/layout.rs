@@ -4,12 +4,12 @@
 //! |---|---|---|
 //! | 0 | 4096 | [`Head`] |
 //! | 4096 | 64 × 64 | [`ProbeEntry`] |
-//! | 8192 | rings × 256 | [`Counters`](crate::Counters) of each ring |
+//! | 8192 | rings × 256 | [`RingCounters`](crate::RingCounters) of each ring |
 //! | the next page | rings × events × 32 | the slots of each ring |
 
-use crate::WhenFull;
 #[cfg(feature = "std")]
-use crate::sys::clock::Clock;
+use crate::Clock;
+use crate::WhenFull;
 use core::mem::size_of;
 #[cfg(not(loom))]
 use core::mem::{align_of, offset_of};
@@ -100,7 +100,7 @@ impl Shape {
     pub(crate) const COUNTERS_AT: usize = PAGE + PROBES * size_of::<ProbeEntry>();
 
     pub(crate) fn slots_at(self) -> usize {
-        (Self::COUNTERS_AT + self.rings as usize * size_of::<crate::Counters>()).next_multiple_of(PAGE)
+        (Self::COUNTERS_AT + self.rings as usize * size_of::<crate::RingCounters>()).next_multiple_of(PAGE)
     }
 
     /// Bytes of the whole session; `None` if they cannot be addressed, or the shape is none.
@@ -117,6 +117,6 @@ impl Shape {
 const _: () = {
     assert!(size_of::<Head>() <= PAGE && offset_of!(Head, homeless) == 40);
     assert!(size_of::<ProbeEntry>() == 64 && offset_of!(ProbeEntry, name) == 16);
-    assert!(size_of::<crate::Counters>() == 256 && align_of::<crate::Counters>() == 128);
+    assert!(size_of::<crate::RingCounters>() == 256 && align_of::<crate::RingCounters>() == 128);
     assert!(size_of::<crate::Slot>() == 32);
 };

@@ -30,6 +30,7 @@
 #[doc = include_str!("../../../docs/how-to/sdr-graphs.md")]
 mod shown {}
 
+mod clock;
 mod event;
 mod granules;
 mod layout;
@@ -44,17 +45,18 @@ mod session;
 mod session_error;
 mod sys;
 
-pub use event::{Event, Kind};
+pub use clock::Clock;
+pub use event::{Kind, TraceEvent};
 pub use granules::Granules;
 pub use layout::{Head, MAGIC, NAME_BYTES, PROBES, ProbeEntry, Shape};
 #[cfg(feature = "std")]
 pub use probe::Probe;
-pub use ring::{Counters, Reader, Ring, Slot, WhenFull, Writer};
+pub use ring::{Reader, Ring, RingCounters, Slot, WhenFull, Writer};
 #[cfg(feature = "std")]
-pub use session::{Calibration, Counts, Session};
+pub use session::{ClockCalibration, EventCounts, Session};
 #[cfg(feature = "std")]
 pub use session_error::SessionError;
-pub use sys::clock::{Clock, Pair};
+pub use sys::clock::ClockPair;
 
 /// Granule `n` (from 1) leaves the source of `pipe`. Call it before the granule is handed on.
 #[cfg(feature = "std")]

@@ -1,8 +1,8 @@
 //! Probes: named places in a program where an experimenter can add a delay.
 
+use crate::Clock;
 use crate::Kind;
 use crate::layout::{NAME_BYTES, ProbeEntry};
-use crate::sys::clock::Clock;
 use crate::sys::local;
 use core::sync::atomic::Ordering;
 

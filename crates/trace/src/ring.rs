@@ -1,6 +1,6 @@
 //! A ring of events: one thread writes, one reads, neither waits.
 
-use crate::Event;
+use crate::TraceEvent;
 #[cfg(not(loom))]
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 #[cfg(loom)]
@@ -20,7 +20,7 @@ pub enum WhenFull {
 /// touches on cache lines of their own.
 #[repr(C, align(128))]
 #[derive(Debug, Default)]
-pub struct Counters {
+pub struct RingCounters {
     /// Events written since the session began.
     pub(crate) head: AtomicU64,
     /// Events discarded for want of room.
@@ -44,7 +44,7 @@ pub struct Slot([AtomicU64; 4]);
 /// A ring over memory that somebody owns.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring<'a> {
-    counters: &'a Counters,
+    counters: &'a RingCounters,
     /// A power of two of them.
     slots: &'a [Slot],
     when_full: WhenFull,
@@ -53,7 +53,7 @@ pub struct Ring<'a> {
 impl<'a> Ring<'a> {
     /// # Panics
     /// If there is not a power of two of slots.
-    pub fn new(counters: &'a Counters, slots: &'a [Slot], when_full: WhenFull) -> Self {
+    pub fn new(counters: &'a RingCounters, slots: &'a [Slot], when_full: WhenFull) -> Self {
         assert!(slots.len().is_power_of_two(), "{} slots are not a power of two", slots.len());
         Self { counters, slots, when_full }
     }
@@ -109,7 +109,7 @@ pub struct Writer<'a> {
 impl Writer<'_> {
     /// Writes an event, or discards it for want of room. Never waits, allocates or fails.
     #[inline]
-    pub fn write(&mut self, event: Event) {
+    pub fn write(&mut self, event: TraceEvent) {
         match self.ring.when_full {
             WhenFull::DiscardNewest => {
                 let capacity = self.ring.slots.len() as u64;
@@ -145,7 +145,7 @@ pub struct Reader<'a> {
 
 impl Reader<'_> {
     /// Hands over every event that is there, oldest first; returns how many.
-    pub fn drain(&mut self, mut each: impl FnMut(Event)) -> u64 {
+    pub fn drain(&mut self, mut each: impl FnMut(TraceEvent)) -> u64 {
         let counters = self.ring.counters;
         let head = counters.head.load(Ordering::Acquire);
         let begun = counters.tail.load(Ordering::Relaxed);
@@ -170,7 +170,7 @@ impl Reader<'_> {
                 }
             }
             tail += 1;
-            match Event::of_words(words) {
+            match TraceEvent::of_words(words) {
                 Some(event) => {
                     drained += 1;
                     each(event);
@@ -214,12 +214,12 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
-    fn event(n: u64) -> Event {
-        Event { ticks: n, kind: Kind::Tx, pipe: 1, n, extra: 0 }
+    fn event(n: u64) -> TraceEvent {
+        TraceEvent { ticks: n, kind: Kind::Tx, pipe: 1, n, extra: 0 }
     }
 
-    fn memory(slots: usize) -> (Counters, Vec<Slot>) {
-        (Counters::default(), (0..slots).map(|_| Slot::default()).collect())
+    fn memory(slots: usize) -> (RingCounters, Vec<Slot>) {
+        (RingCounters::default(), (0..slots).map(|_| Slot::default()).collect())
     }
 
     proptest! {
@@ -342,14 +342,14 @@ mod orders {
     use loom::sync::Arc;
 
     /// An event whose words all tell its number, so that a mixture of two shows.
-    fn event(n: u64) -> Event {
-        Event { ticks: n, kind: Kind::Own(n as u32), pipe: n as u32, n, extra: n }
+    fn event(n: u64) -> TraceEvent {
+        TraceEvent { ticks: n, kind: Kind::Own(n as u32), pipe: n as u32, n, extra: n }
     }
 
     fn meet(when_full: WhenFull, slots: usize, events: u64) {
         loom::model(move || {
             let memory =
-                Arc::new((Counters::default(), (0..slots).map(|_| Slot::default()).collect::<Vec<_>>()));
+                Arc::new((RingCounters::default(), (0..slots).map(|_| Slot::default()).collect::<Vec<_>>()));
             let writing = {
                 let memory = Arc::clone(&memory);
                 loom::thread::spawn(move || {

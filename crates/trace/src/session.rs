@@ -3,10 +3,10 @@
 use crate::layout::Shape;
 use crate::owned::Owned;
 use crate::session_error::SessionError;
-use crate::sys::clock::{Clock, Pair};
 use crate::sys::local;
 use crate::sys::region::{Mapping, Region};
-use crate::{Event, Reader};
+use crate::{Clock, ClockPair};
+use crate::{Reader, TraceEvent};
 use core::sync::atomic::Ordering;
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use std::path::Path;
 pub struct Session {
     region: Region,
     readers: Vec<Reader<'static>>,
-    began: Pair,
+    began: ClockPair,
     file: Owned,
     /// Dropped last: what is above looks into it.
     _mapping: Mapping,
@@ -23,7 +23,7 @@ pub struct Session {
 
 /// What a session counted. `recorded` + `discarded` + `homeless` is what tracepoints were asked to record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct EventCounts {
     /// Events that a ring took, those written over later included.
     pub recorded: u64,
     /// Events for which their ring had no room.
@@ -40,15 +40,15 @@ pub struct Counts {
 
 /// Ticks in nanoseconds of CLOCK_MONOTONIC, from two moments when both clocks were read.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Calibration {
-    from: Pair,
+pub struct ClockCalibration {
+    from: ClockPair,
     ns_per_tick: f64,
 }
 
-impl Calibration {
+impl ClockCalibration {
     /// From two pairs of the same clock; the further apart, the better: 100 ms apart, a pair within 30 ns is
     /// off by 0.6 ppm at most.
-    pub fn between(from: Pair, to: Pair) -> Option<Self> {
+    pub fn between(from: ClockPair, to: ClockPair) -> Option<Self> {
         let ticks = to.ticks.checked_sub(from.ticks).filter(|&ticks| ticks > 0)?;
         let ns = to.ns.checked_sub(from.ns).filter(|&ns| ns > 0)?;
         Some(Self { from, ns_per_tick: ns as f64 / ticks as f64 })
@@ -91,7 +91,7 @@ impl Session {
         let clock = Clock::best();
         let region = Region::create(file.file(), shape, clock)?;
         let readers = (0..shape.rings).map(|ring| region.ring(ring).reader()).collect();
-        Ok(Self { region, readers, began: Pair::read(clock), file, _mapping: Mapping(region) })
+        Ok(Self { region, readers, began: ClockPair::read(clock), file, _mapping: Mapping(region) })
     }
 
     /// The environment variable, and its value, by which a program finds the session.
@@ -116,18 +116,18 @@ impl Session {
     }
 
     /// Hands over the events that are there, ring by ring, in order within a ring; returns how many.
-    pub fn drain(&mut self, mut each: impl FnMut(u32, Event)) -> u64 {
+    pub fn drain(&mut self, mut each: impl FnMut(u32, TraceEvent)) -> u64 {
         self.readers.iter_mut().zip(0..).map(|(reader, ring)| reader.drain(|event| each(ring, event))).sum()
     }
 
     /// What was counted so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> EventCounts {
         let head = self.region.head();
         let rings = (0..self.region.shape().rings).map(|ring| self.region.ring(ring));
         let (recorded, discarded) = rings.fold((0u64, 0u64), |(written, gone), ring| {
             (written.saturating_add(ring.written()), gone.saturating_add(ring.discarded()))
         });
-        Counts {
+        EventCounts {
             recorded,
             discarded,
             homeless: head.homeless.load(Ordering::Relaxed),
@@ -143,8 +143,8 @@ impl Session {
     }
 
     /// Ticks in nanoseconds, from the session's beginning to now; `None` if no time has passed.
-    pub fn calibration(&self) -> Option<Calibration> {
-        Calibration::between(self.began, Pair::read(self.region.clock()))
+    pub fn calibration(&self) -> Option<ClockCalibration> {
+        ClockCalibration::between(self.began, ClockPair::read(self.region.clock()))
     }
 
     /// The probes that programs have reached, by number.

@@ -1,6 +1,6 @@
 //! The C header writes what the Rust tracepoints write: both follow one layout.
 
-use dropline_trace::{Counts, Event, Kind, Session, Shape, WhenFull};
+use dropline_trace::{EventCounts, Kind, Session, Shape, TraceEvent, WhenFull};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -30,7 +30,7 @@ fn play(session: &Session, program: &Path, granules: &str) {
     assert!(status.success());
 }
 
-fn drained(session: &mut Session) -> Vec<(u32, Event)> {
+fn drained(session: &mut Session) -> Vec<(u32, TraceEvent)> {
     let mut events = Vec::new();
     session.drain(|ring, event| events.push((ring, event)));
     events
@@ -45,7 +45,7 @@ fn every_event_of_a_c_and_of_a_cplusplus_program_arrives() {
         let mut session = session("all", 2, 512, WhenFull::DiscardNewest);
         session.start();
         play(&session, &program, "100");
-        assert_eq!(session.counts(), Counts { recorded: 401, programs: 1, ..Counts::default() });
+        assert_eq!(session.counts(), EventCounts { recorded: 401, programs: 1, ..EventCounts::default() });
         assert_eq!(session.probes(), ["stage"]);
         let events = drained(&mut session);
         for pipe in [1, 2] {
@@ -97,7 +97,7 @@ fn a_silenced_program_leaves_no_trace() {
     let session = session("silent", 2, 64, WhenFull::DiscardNewest);
     session.start();
     play(&session, &program, "10");
-    assert_eq!(session.counts(), Counts::default());
+    assert_eq!(session.counts(), EventCounts::default());
 }
 
 /// What a session's file may begin with: what the fuzzer keeps, and the small session with each byte changed.

@@ -6,7 +6,9 @@
 #[path = "../../../tests/part.rs"]
 mod part;
 
-use dropline_trace::{Counts, Event, Kind, Session, SessionError, Shape, WhenFull, event, probe, rx, tx};
+use dropline_trace::{
+    EventCounts, Kind, Session, SessionError, Shape, TraceEvent, WhenFull, event, probe, rx, tx,
+};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 
@@ -35,7 +37,7 @@ fn play(session: &Session, part: &str) -> ExitStatus {
     start(session, part).wait().unwrap()
 }
 
-fn drained(session: &mut Session) -> Vec<(u32, Event)> {
+fn drained(session: &mut Session) -> Vec<(u32, TraceEvent)> {
     let mut events = Vec::new();
     session.drain(|ring, event| events.push((ring, event)));
     events
@@ -74,7 +76,7 @@ fn every_event_of_a_program_arrives_in_order_with_rising_stamps() {
     session.start();
     assert!(play(&session, "a_hundred_granules").success());
     let events = drained(&mut session);
-    assert_eq!(session.counts(), Counts { recorded: 201, programs: 1, ..Counts::default() });
+    assert_eq!(session.counts(), EventCounts { recorded: 201, programs: 1, ..EventCounts::default() });
     assert_eq!(events.len(), 201);
     for (index, (_, event)) in events.iter().take(200).enumerate() {
         let kind = if index % 2 == 0 { Kind::Tx } else { Kind::Rx };
@@ -111,7 +113,7 @@ fn a_session_that_was_not_started_records_nothing() {
     let mut session = session("idle", 1, 64);
     assert!(play(&session, "a_hundred_granules").success());
     assert_eq!(drained(&mut session), []);
-    assert_eq!(session.counts(), Counts { programs: 1, ..Counts::default() });
+    assert_eq!(session.counts(), EventCounts { programs: 1, ..EventCounts::default() });
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub use trial::limit::generator_limit;
 pub use trial::means::{Means, Moving};
 pub use trial::measurer::UdpMeasurer;
 pub use trial::options::MeasurerOptions;
-pub use trial::probe::{Probe, probe};
+pub use trial::probe::{Probed, probe};
 pub use trial::{cost, round_trips};
 pub use watch::overheard::{Glimpse, OverhearError, Overheard, Port};
 pub use watch::tap;

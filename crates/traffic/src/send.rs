@@ -1,7 +1,7 @@
 //! Packets leave when they are due.
 
 mod deadline_wait;
-pub(crate) mod lane;
+pub(crate) mod send_queue;
 pub(crate) mod leaving;
 pub(crate) mod pauses;
 pub(crate) mod schedule;

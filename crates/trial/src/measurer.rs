@@ -6,6 +6,31 @@ use crate::{PacketTimes, Trial, TrialInput};
 /// nothing else (RFC 9971 §4.5.3).
 ///
 /// Loss is a result; only "the trial could not be performed" is an error.
+///
+/// ```
+/// use dropline_trial::{Measurer, Rate, Trial, TrialInput};
+/// use std::convert::Infallible;
+/// use std::time::Duration;
+///
+/// /// Forwards a thousand packets a second, and drops the rest.
+/// struct Thousand;
+///
+/// impl Measurer for Thousand {
+///     type Error = Infallible;
+///
+///     fn measure(&mut self, input: TrialInput) -> Result<Trial, Infallible> {
+///         let offered = (input.load.as_pps() * input.duration.as_secs_f64()) as u64;
+///         let forwarded = offered.min((1e3 * input.duration.as_secs_f64()) as u64);
+///         let trial = Trial::new(1, input, 7);
+///         Ok(Trial { intended: Some(offered), offered, forwarded, elapsed: input.duration, ..trial })
+///     }
+/// }
+///
+/// let input = TrialInput { load: Rate::pps(1250.0)?, duration: Duration::from_secs(2) };
+/// let trial = Thousand.measure(input)?;
+/// assert_eq!((trial.lost(), trial.loss_ratio()), (500, Some(0.2)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Measurer {
     /// Why a trial could not be performed.
     type Error;

@@ -107,7 +107,7 @@ pub fn examine_machine(stop: &Arc<AtomicBool>) -> Result<Vec<Finding>, Failure> 
     });
     findings.push(match generator_limit(&TrafficProfile::default(), stop) {
         Ok(limit) => fine("generator", format!("offers up to {limit} of 64 B to our own reflector")),
-        Err(why) if why.kind() == dropline_failure::Kind::Interrupted => return Err(why),
+        Err(why) if why.kind() == dropline_failure::FailureKind::Interrupted => return Err(why),
         Err(why) => broken("generator", why.to_string()),
     });
     Ok(findings)

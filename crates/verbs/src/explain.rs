@@ -1,7 +1,7 @@
 //! The verb `explain`: a record and its packets in, why packets were lost out.
 
 use dropline_account::explanation::Doubts;
-use dropline_account::{Evidence, Family, explain as explain_evidence};
+use dropline_account::{AddressFamily, Evidence, explain as explain_evidence};
 use dropline_archive::reading;
 use dropline_archive::record_file::{packets_beside, read_record};
 use dropline_failure::{Failure, quoted, quoted_path};
@@ -41,7 +41,7 @@ pub fn explain(path: &Path) -> Result<Explained, Failure> {
     }
     let trial = &record.trials[at];
     let stored = trial.trial().map_err(|why| Failure::environment(format!("{}: {why}", path.display())))?;
-    let family = if record.header.target.contains('[') { Family::V6 } else { Family::V4 };
+    let family = if record.header.target.contains('[') { AddressFamily::V6 } else { AddressFamily::V4 };
     let nothing = PacketTimes::with_room(0, false);
     let explanation = explain_evidence(&Evidence {
         packets: file.as_ref().map_or(&nothing, |file| &file.times),

@@ -4,7 +4,7 @@ use crate::observer::Watcher;
 use crate::plan::{AlgorithmPlan, SearchPlan};
 use dropline_archive::record_file::{Keeper, Output};
 use dropline_archive::{clock, environment};
-use dropline_failure::{Failure, Kind};
+use dropline_failure::{Failure, FailureKind};
 use dropline_record::{
     AnswerLine, BROKEN, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, EndWord, Header, LoadUnit,
     OutlookLine, ProfileLine, Purpose, Record, ResultLine, ResultWord, TrialLine, schema,
@@ -211,7 +211,7 @@ impl Run<'_> {
     /// What ended it, a failure or none; `has_all` says that every trial was made.
     fn ended_by(&mut self, failure: Option<&Failure>, has_all: bool) -> EndWord {
         match failure.map(Failure::kind) {
-            Some(Kind::Interrupted) => return EndWord::Interrupted,
+            Some(FailureKind::Interrupted) => return EndWord::Interrupted,
             Some(_) if has_all => return EndWord::EndingFailed,
             Some(_) => return EndWord::TargetFailed,
             None => {}

@@ -11,4 +11,4 @@ mod sleeper;
 mod sys;
 
 pub use measurer::{WakeupError, WakeupMeasurer};
-pub use settings::{Policy, Settings};
+pub use settings::{Policy, WakeupSettings};

@@ -1,7 +1,7 @@
 //! A trial of wake-ups: threads sleep to a common schedule, the machine is looked at beside them.
 
 use crate::machine::{self, AwakeCpus, CpuTime};
-use crate::settings::{Policy, Settings};
+use crate::settings::{Policy, WakeupSettings};
 use crate::sleeper::{Orders, Part, Sleeper};
 use crate::sys;
 use dropline_stats::{Cut, Histogram, Recorder};
@@ -24,7 +24,7 @@ const SLACK_SAID_NS: u64 = 1_000;
 /// Performs trials of wake-ups.
 #[derive(Debug)]
 pub struct WakeupMeasurer {
-    settings: Settings,
+    settings: WakeupSettings,
     slices: Option<u32>,
     seed: u64,
     number: u64,
@@ -59,7 +59,7 @@ pub enum WakeupError {
 impl WakeupMeasurer {
     /// `seed` is that of the profile; trials are numbered from `first_trial`.
     pub fn new(
-        settings: Settings,
+        settings: WakeupSettings,
         slices: Option<u32>,
         seed: u64,
         first_trial: u64,
@@ -331,7 +331,7 @@ mod tests {
     use super::*;
     use dropline_trial::Rate;
 
-    fn measurer(settings: Settings) -> WakeupMeasurer {
+    fn measurer(settings: WakeupSettings) -> WakeupMeasurer {
         WakeupMeasurer::new(settings, Some(4), 7, 1, Arc::default())
     }
 
@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn every_wake_up_is_served_or_missed_whatever_the_policy() {
         for policy in [Policy::Fifo(10), Policy::Other] {
-            let settings = Settings { threads: 2, policy, ..Settings::default() };
+            let settings = WakeupSettings { threads: 2, policy, ..WakeupSettings::default() };
             let trial = measurer(settings).measure(input(400_000, 100)).unwrap();
             assert_eq!((trial.intended, trial.offered), (Some(40), 40));
             let woken = trial.woken().unwrap();
@@ -359,10 +359,10 @@ mod tests {
     #[test]
     fn a_spike_ends_the_trial_and_is_named() {
         // Every wake-up is later than this.
-        let settings = Settings {
+        let settings = WakeupSettings {
             stop_above: Some(Duration::from_nanos(1)),
             policy: Policy::Other,
-            ..Settings::default()
+            ..WakeupSettings::default()
         };
         let trial = measurer(settings).measure(input(1_000_000, 60_000)).unwrap();
         let spike = trial.woken().unwrap().spike.unwrap();
@@ -378,7 +378,7 @@ mod tests {
             thread::sleep(Duration::from_millis(300));
             stopping.store(true, Ordering::Relaxed);
         });
-        let settings = Settings { policy: Policy::Other, ..Settings::default() };
+        let settings = WakeupSettings { policy: Policy::Other, ..WakeupSettings::default() };
         let mut measurer = WakeupMeasurer::new(settings, None, 7, 1, stop);
         let trial = measurer.measure(input(1_000_000, 600_000));
         user.join().unwrap();
@@ -391,16 +391,17 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused() {
-        let elsewhere = Settings { cpus: Some(vec![100_000]), ..Settings::default() };
+        let elsewhere = WakeupSettings { cpus: Some(vec![100_000]), ..WakeupSettings::default() };
         assert!(matches!(
             measurer(elsewhere).measure(input(1_000_000, 20)),
             Err(WakeupError::NoCpu { cpu: 100_000, .. })
         ));
         assert!(matches!(
-            measurer(Settings::default()).measure(input(1_000, 20)),
+            measurer(WakeupSettings::default()).measure(input(1_000, 20)),
             Err(WakeupError::NoWakeup(_))
         ));
-        let stopped = WakeupMeasurer::new(Settings::default(), None, 7, 1, Arc::new(AtomicBool::new(true)));
+        let stopped =
+            WakeupMeasurer::new(WakeupSettings::default(), None, 7, 1, Arc::new(AtomicBool::new(true)));
         let mut stopped = stopped;
         assert!(matches!(stopped.measure(input(1_000_000, 20)), Err(WakeupError::Interrupted)));
     }

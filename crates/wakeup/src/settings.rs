@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// What wakes up, and how much the system shall care.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct WakeupSettings {
     /// Threads; the load is divided over them.
     pub threads: u32,
     /// The scheduler's policy asked for.
@@ -26,7 +26,7 @@ pub enum Policy {
     Other,
 }
 
-impl Default for Settings {
+impl Default for WakeupSettings {
     /// One thread, SCHED_FIFO 80, timers as sharp as they come.
     fn default() -> Self {
         Self {

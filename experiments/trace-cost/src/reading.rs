@@ -1,8 +1,8 @@
 //! From rings and from traces to delays.
 
 use crate::rivals;
-use dropline_passage::{Correlator, Settings};
-use dropline_ctf::{Entry, Trace, TraceWriter};
+use dropline_passage::{Correlator, CorrelatorSettings};
+use dropline_ctf::{TraceEntry, Trace, TraceWriter};
 use dropline_trace::Kind;
 use std::hint::black_box;
 use std::process::{Command, Stdio};
@@ -30,7 +30,7 @@ pub fn correlated_a_second() -> f64 {
             });
             thread.join().expect("it only traces");
         }
-        let mut correlator = Correlator::new(Settings::default());
+        let mut correlator = Correlator::new(CorrelatorSettings::default());
         let begun = Instant::now();
         let drained = session.drain(|_, event| {
             let at_ns = calibration.ns(event.ticks);
@@ -54,8 +54,8 @@ pub fn trace_against_babeltrace2() -> Result<(f64, f64), String> {
     let mut writer = TraceWriter::create(&directory).map_err(failed)?;
     for n in 1..=EVENTS / 2 {
         let pipe = (n % 6) as u32;
-        writer.write(0, 100 * n, Entry::Tx { pipe, n: n / 6 }).map_err(failed)?;
-        writer.write(1, 100 * n + 5000, Entry::Rx { pipe, n: n / 6 }).map_err(failed)?;
+        writer.write(0, 100 * n, TraceEntry::Tx { pipe, n: n / 6 }).map_err(failed)?;
+        writer.write(1, 100 * n + 5000, TraceEntry::Rx { pipe, n: n / 6 }).map_err(failed)?;
     }
     writer.finish(|_| 0).map_err(failed)?;
     let (mut ours, mut theirs) = (Duration::MAX, Duration::MAX);

@@ -1,6 +1,6 @@
 //! What is known of a trial whose losses are to be explained.
 
-use crate::{Arriving, Family, Place, Site};
+use crate::{AddressFamily, Arriving, Place, Site};
 use dropline_trial::{LostAt, PacketTimes, TargetActivity};
 
 /// What is known of a trial whose losses are to be explained.
@@ -11,7 +11,7 @@ pub struct Evidence<'a> {
     /// UDP payload of those that have no length of their own.
     pub payload_bytes: u32,
     /// What they came under.
-    pub family: Family,
+    pub family: AddressFamily,
     /// Packets that left.
     pub offered: u64,
     /// Packets that the target lost.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::losses::Shape;
-use crate::{Family, Stalls};
+use crate::{AddressFamily, Stalls};
 use dropline_trial::{PacketTimes, TargetActivity};
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ fn evidence(packets: &PacketTimes) -> Evidence<'_> {
     Evidence {
         packets,
         payload_bytes: 64,
-        family: Family::V4,
+        family: AddressFamily::V4,
         offered: packets.len() as u64,
         lost: 0,
         lost_at: None,

@@ -8,7 +8,7 @@ use std::time::Duration;
 fn server(room: Room) -> Server {
     Server {
         room,
-        family: Family::V4,
+        family: AddressFamily::V4,
         queue: None,
         workers: 1,
         batch: 1,

@@ -12,11 +12,28 @@ mod service_times;
 mod verdicts;
 mod watched;
 
-use dropline_account::{Evidence, Explanation, Family, explain};
+use dropline_account::{AddressFamily, Bars, Device, Evidence, Explanation, Role, Space, Stack, explain};
 use dropline_trial::{LostAt, PacketTimes, TargetActivity};
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
+
+/// A namespace in which no rule drops anything.
+fn unruled(role: Role, stack: Stack, devices: Option<Vec<Device>>) -> Space {
+    Space {
+        id: 1,
+        role,
+        stack,
+        devices,
+        hooked: Some(false),
+        ruled: Some(false),
+        ruled_way: None,
+        drops_arriving: Bars::Nothing,
+        drops_leaving: Bars::Nothing,
+        source_is_own: false,
+        neighbour_found: Some(true),
+    }
+}
 
 /// What was seen of a trial.
 struct Seen {
@@ -49,7 +66,7 @@ impl Seen {
         explain(&Evidence {
             packets: &self.packets,
             payload_bytes: 64,
-            family: Family::V4,
+            family: AddressFamily::V4,
             offered: self.packets.len() as u64,
             lost: self.lost,
             lost_at: self.lost_at.as_ref(),

@@ -1,6 +1,7 @@
 //! What arrived where nothing comes back.
 
-use dropline_account::{Account, Outcome, Role, Snapshot, Space, Stack, account};
+use crate::unruled;
+use dropline_account::{Account, Outcome, Role, Snapshot, Stack, account};
 
 /// Of 1000 packets 900 arrived, and four count queries were answered; as many packets met nobody at the target's
 /// namespace, where other programs sent `others`.
@@ -16,19 +17,7 @@ fn met_nobody(others: u64) -> Account {
         no_ports: 40,
         ..Stack::default()
     };
-    let space = Space {
-        id: 1,
-        role: Role::Both,
-        stack,
-        devices: Some(vec![]),
-        hooked: Some(false),
-        ruled: Some(false),
-        ruled_way: None,
-        drops_arriving: dropline_account::Bars::Nothing,
-        drops_leaving: dropline_account::Bars::Nothing,
-        source_is_own: false,
-        neighbour_found: Some(true),
-    };
+    let space = unruled(Role::Both, stack, Some(vec![]));
     let outcome = Outcome { offered: 1000, forwarded: 900, one_way: true, queries: 4, ..Outcome::default() };
     account(&outcome, &Snapshot { spaces: vec![space], ..Snapshot::default() }, |_| None)
 }

@@ -1,6 +1,6 @@
 //! Where the exact queues end, and how the parts of a replay add up.
 
-use dropline_account::{Arriving, Family, Replayed, Room, Server, Service, Stalls, md1k_loss, replay};
+use dropline_account::{AddressFamily, Arriving, Replayed, Room, Server, Service, Stalls, md1k_loss, replay};
 
 #[test]
 fn a_queue_is_computed_up_to_its_largest_room_and_load_and_not_beyond() {
@@ -13,7 +13,7 @@ fn a_queue_is_computed_up_to_its_largest_room_and_load_and_not_beyond() {
 fn server(room: Room, service: Service) -> Server {
     Server {
         room,
-        family: Family::V4,
+        family: AddressFamily::V4,
         queue: None,
         workers: 1,
         batch: 1,

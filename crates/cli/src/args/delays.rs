@@ -11,8 +11,9 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  cyclictest -m -p 95 -a -i 1000 -l 100000 -h 400 -q > \\
-      quiet.hist && dropline import quiet.hist -o quiet.jsonl
+  cyclictest -m -p 95 -a -i 1000 -l 100000 -h 400 -q \\
+      > quiet.hist && dropline import quiet.hist \\
+      -o quiet.jsonl
   dropline serve &
   dropline trial udp://127.0.0.1:7007 --load 10kpps \\
       -o delays.jsonl
@@ -25,8 +26,8 @@ Examples:
   dropline import requests.csv -o requests.jsonl \\
       --column latency_ms
   hyperfine 'sleep 0.01' 'sleep 0.02' \\
-      --export-json both.json && dropline import both.json \\
-      --only 'sleep 0.01' -o short.jsonl
+      --export-json both.json && dropline import \\
+      both.json --only 'sleep 0.01' -o short.jsonl
 
 A malformed file is refused, and the error names its line; nothing of it is kept.")]
 pub(crate) struct ImportArgs {

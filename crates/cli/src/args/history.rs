@@ -9,10 +9,11 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   mkdir nights
-  for night in 1 2 3 4 5 6 7 8 9; do dropline search 'sim:noisy?capacity=9Mpps' \\
-     --seed $night --max-trials 60 -q -o nights/$night.jsonl; done > nights.txt
+  for night in 1 2 3 4 5 6 7 8 9 10; do \\
+     dropline search sim:noisy --seed $night --max-trials 60 \\
+     -q -o nights/$night.jsonl; done > nights.txt
   dropline trend nights
-  dropline trend nights --fail-if regressed --html trend.html
+  dropline trend nights --fail-if regressed --html page.html
 
 Searches of one target, goal, profile, machine and version of Dropline are a history. Another kernel, governor, turbo \
 or SMT begins a new level that is marked and not told as a change.")]

@@ -23,6 +23,7 @@ pub(crate) fn man(args: &ManArgs, mut all: Command) -> Result<u8, Failure> {
         .clone();
     let mut text = Vec::new();
     clap_mangen::Man::new(page)
+        .source(format!("dropline {}", env!("CARGO_PKG_VERSION")))
         .render(&mut text)
         .map_err(|why| Failure::environment(format!("cannot make the man page: {why}")))?;
     out::print_data(&help::printed(&String::from_utf8_lossy(&text)))?;

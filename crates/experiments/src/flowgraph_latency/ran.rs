@@ -4,7 +4,7 @@ use super::cell::{Cell, Part, Variant};
 use dropline_failure::Failure;
 use dropline_passage::LittleCheck;
 use dropline_targets::flowgraph::Collected;
-use dropline_targets::flowgraph::graph::Turn;
+use dropline_targets::flowgraph::bench::Turn;
 use dropline_targets::{Opening, Target};
 use dropline_trace::{Session, Shape, WhenFull};
 use dropline_trial::{Rate, TrafficProfile, Trial, TrialInput};

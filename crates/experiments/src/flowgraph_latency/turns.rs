@@ -4,7 +4,7 @@ use super::cell::{Cell, WEIGHED};
 use super::ran::{PATIENCE, Ran};
 use dropline_failure::Failure;
 use dropline_targets::flowgraph::Settings;
-use dropline_targets::flowgraph::graph::{Standing, Turn};
+use dropline_targets::flowgraph::bench::{Standing, Turn};
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use std::sync::atomic::AtomicBool;

@@ -2,7 +2,7 @@
 
 use super::fitted::Fitted;
 use super::row::Row;
-use dropline_account::{Arriving, Family, Replayed, Room, Server, Service, Stalls, md1k_loss, replay};
+use dropline_account::{AddressFamily, Arriving, Replayed, Room, Server, Service, Stalls, md1k_loss, replay};
 use dropline_stats::Spacing;
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +87,7 @@ impl Observed {
         let run_model = |room, service, stalls: Stalls, wake_ns| {
             let server = Server {
                 room,
-                family: Family::V4,
+                family: AddressFamily::V4,
                 queue: None,
                 workers: 1,
                 batch: 1,
@@ -172,7 +172,7 @@ mod tests {
     fn served(arrivals: &[u64], room: u64) -> (Vec<[u64; 2]>, u64) {
         let server = Server {
             room: Room::Linux { buffer_bytes: room * 832 },
-            family: Family::V4,
+            family: AddressFamily::V4,
             queue: None,
             workers: 1,
             batch: 1,

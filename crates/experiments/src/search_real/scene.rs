@@ -3,7 +3,7 @@
 use super::observed::Observed;
 use dropline_archive::record_file::Output;
 use dropline_failure::Failure;
-use dropline_lab::{Bottleneck, Bridged, LabError, Namespace, Start, Started};
+use dropline_lab::{Bottleneck, Bridged, LabError, Namespace, Start, StartedTarget};
 use dropline_search::{Limits, Preset};
 use dropline_targets::Target;
 use dropline_traffic::{Means, Moving, SendMeans};
@@ -44,7 +44,7 @@ pub(super) struct Ready {
     scene: Scene,
     address: SocketAddr,
     /// Held for their ends: programs before the namespaces that they run in.
-    _programs: Vec<Started>,
+    _programs: Vec<StartedTarget>,
     lab: Option<Bridged>,
 }
 
@@ -184,7 +184,7 @@ fn serve(
     words: &[&str],
     cpu: Option<u32>,
     inside: Option<&Namespace>,
-) -> Result<(Started, SocketAddr), Failure> {
+) -> Result<(StartedTarget, SocketAddr), Failure> {
     let program = std::env::current_exe()
         .map_err(|why| Failure::environment(format!("this program does not know its own file: {why}")))?;
     let listen = listen.to_string();

@@ -7,7 +7,7 @@ use dropline_record::CaveatLine;
 use dropline_stats::{Above, Binned, Counted, Event, Histogram, Meaning, Rounding};
 use dropline_traffic::{Farewell, start_with_us};
 use dropline_trial::{Measurer as _, Rate, TrialInput};
-use dropline_wakeup::{Policy, Settings, WakeupMeasurer};
+use dropline_wakeup::{Policy, WakeupMeasurer, WakeupSettings};
 use serde::{Deserialize, Serialize};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -72,7 +72,7 @@ pub(super) struct Block {
 impl Conditions {
     /// The last CPU that we may use: the first ones serve most interrupts.
     pub(super) fn here(length: Duration) -> Result<Self, Failure> {
-        let measurer = WakeupMeasurer::new(Settings::default(), None, 0, 1, Arc::default());
+        let measurer = WakeupMeasurer::new(WakeupSettings::default(), None, 0, 1, Arc::default());
         let cpus = measurer.cpus().map_err(Failure::environment)?;
         let cpu = cpus.first().copied().ok_or_else(|| Failure::environment("no CPU may be used"))?;
         Ok(Self { cpu, length })
@@ -118,10 +118,10 @@ impl Block {
         stop: &Arc<AtomicBool>,
         caveats: &mut Vec<CaveatLine>,
     ) -> Result<Self, Failure> {
-        let settings = Settings {
+        let settings = WakeupSettings {
             policy: Policy::Fifo(PRIORITY),
             cpus: Some(vec![conditions.cpu]),
-            ..Settings::default()
+            ..WakeupSettings::default()
         };
         let input = TrialInput { load: Rate::from_millipps(WAKE_UPS * 1000), duration: conditions.length };
         let trial = WakeupMeasurer::new(settings, None, 0, 1, Arc::clone(stop))

@@ -4,6 +4,7 @@ use super::layout::{self, Columns, Page, Side};
 use super::unit;
 use crate::number::{JOIN, apart, digits, percent, percent_of, plural, three};
 use crate::style::{Ink, Style};
+use crate::verdict;
 use dropline_record::compared::{ComparedModeLine, QuestionLine, WidthLine};
 use dropline_record::{CaveatLine, Compared, DesignWord, VerdictWord};
 
@@ -107,31 +108,10 @@ struct Row {
     note: String,
 }
 
-/// The verdict in capitals.
-fn headline(verdict: VerdictWord) -> String {
-    verdict.words().to_uppercase()
-}
-
 /// The verdict and what it comes to.
 pub(crate) fn first_line(compared: &Compared, join: &str) -> String {
     let Compared { verdict, not_valid, caveats, .. } = compared;
-    told(*verdict, not_valid.as_deref(), caveats, join, || story(compared))
-}
-
-/// The same of any comparison: one that says nothing of its targets says that first.
-pub(crate) fn told(
-    verdict: VerdictWord,
-    not_valid: Option<&str>,
-    caveats: &[CaveatLine],
-    join: &str,
-    story: impl Fn() -> String,
-) -> String {
-    let is_same = caveats.iter().any(|caveat| caveat.code == "same_data");
-    match not_valid {
-        Some(why) => format!("NOT VALID{join}{why}"),
-        None if is_same => format!("SAME DATA{join}A and B are one measurement, and nothing was compared"),
-        None => format!("{}{join}{}", headline(verdict), story()),
-    }
+    verdict::told(*verdict, not_valid.as_deref(), caveats, join, || story(compared))
 }
 
 /// `typical faster, slow path more often`.

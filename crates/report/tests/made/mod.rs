@@ -352,7 +352,7 @@ pub(crate) fn explained() -> (Record, dropline_record::Explanation) {
     let evidence = Evidence {
         packets: &packets,
         payload_bytes: 64,
-        family: dropline_record::explanation::Family::V4,
+        family: dropline_record::explanation::AddressFamily::V4,
         offered: 2560,
         lost: 1280,
         lost_at: Some(&lost_at),

@@ -106,7 +106,7 @@ pub(super) mod locate {
 }
 
 /// The first load, tried again.
-pub(super) mod first {
+pub(super) mod first_load {
     /// Loss below this share is no overload.
     ///
     /// Unit: loss ratio. Set by: judged.
@@ -252,7 +252,7 @@ pub(super) mod prior {
 }
 
 /// The particles.
-pub(super) mod cloud {
+pub(super) mod particles {
     /// How many particles.
     ///
     /// Unit: particles. Set by: cost.
@@ -286,7 +286,29 @@ pub(super) mod cloud {
     /// Unit: share of the spread. Set by: judged.
     pub(in super::super) const STEPS: [f64; 4] = [0.9, 0.45, ALONE, 0.2];
     /// The step of θ alone.
+    ///
+    /// Unit: share of the spread. Set by: argued: no other unknown moves then.
     pub(in super::super) const ALONE: f64 = 0.0;
+    /// The least part of a likelihood that is let in at once.
+    ///
+    /// Unit: share of a likelihood. Set by: cost.
+    pub(in super::super) const LEAST_STEP: f64 = 1e-3;
+    /// How far off a floor may be at least that one loss shows.
+    ///
+    /// Unit: ln loss ratio. Set by: argued: twice what a count is believed (`BELIEF`).
+    pub(in super::super) const LEAST_OFF: f64 = 0.06;
+    /// So many of the first θ are drawn about what trials point to.
+    ///
+    /// Unit: share of draws. Set by: judged.
+    pub(in super::super) const POINTED: f64 = 0.6;
+    /// So many above that, by as much as a dip is deep.
+    ///
+    /// Unit: share of draws. Set by: judged.
+    pub(in super::super) const DIPPED: f64 = 0.2;
+    /// So many between the loads where it seems to break down, if there are both.
+    ///
+    /// Unit: share of draws. Set by: coverage of `breakdown`.
+    pub(in super::super) const STEPPED: f64 = 0.5;
 }
 
 /// The next load.
@@ -314,7 +336,7 @@ pub(super) mod choice {
 }
 
 /// When to stop, and what to say.
-pub(super) mod inquiry {
+pub(super) mod goal_search {
     /// Trials before an answer is believed to be narrow.
     ///
     /// Unit: trials. Set by: coverage of `hard`.
@@ -380,6 +402,14 @@ pub(super) mod inquiry {
     ///
     /// Unit: power. Set by: coverage of all systems at five levels.
     pub(in super::super) const PRUDENCE_POWER: f64 = 1.7;
+    /// Our own side bore a load where no more than this failed of it.
+    ///
+    /// Unit: share of the packets. Set by: judged.
+    pub(in super::super) const TOLERATED: f64 = 1e-3;
+    /// Where it failed by more, this share of what it bore is the highest load from then on.
+    ///
+    /// Unit: share of the load. Set by: judged.
+    pub(in super::super) const BORNE: f64 = 0.99;
 }
 
 /// What trials make certain.
@@ -432,7 +462,7 @@ pub(super) mod view {
 }
 
 /// Shorter trials.
-pub(super) mod brisk {
+pub(super) mod short_trials {
     /// A short trial is so long, as a share of a whole one.
     ///
     /// Unit: share of a trial. Set by: time on quiet targets.
@@ -465,7 +495,7 @@ pub(super) mod brisk {
 }
 
 /// What is strange about the trials.
-pub(super) mod doubt {
+pub(super) mod diagnostics {
     /// Systems that are asked what they expect.
     ///
     /// Unit: systems. Set by: cost.
@@ -509,7 +539,7 @@ pub(super) mod doubt {
 }
 
 /// Two states.
-pub(super) mod states {
+pub(super) mod two_states {
     /// A smaller loss may be chance: it shows no capacity.
     ///
     /// Unit: loss ratio. Set by: judged.
@@ -537,7 +567,7 @@ pub(super) mod states {
 }
 
 /// The first trials, forgotten.
-pub(super) mod forgotten {
+pub(super) mod discarded {
     /// So many trials have been made when it asks, in turn, whether the first half is to be forgotten, for the
     /// target had to warm up.
     ///
@@ -559,7 +589,7 @@ pub(super) mod forgotten {
 }
 
 /// Far below.
-pub(super) mod probe {
+pub(super) mod low_load_probe {
     /// Shares of the lower end that are tried, in this order.
     ///
     /// Unit: share of the lower end. Set by: judged.
@@ -588,4 +618,16 @@ pub(super) mod probe {
     ///
     /// Unit: loads. Set by: judged.
     pub(in super::super) const LOADS: usize = 2;
+}
+
+/// The loss curve that is shown.
+pub(super) mod curve {
+    /// Points of it: about as many as a plot can show.
+    ///
+    /// Unit: points. Set by: judged.
+    pub(in super::super) const POINTS: usize = 49;
+    /// Particles that it is made of.
+    ///
+    /// Unit: particles. Set by: cost.
+    pub(in super::super) const DRAWS: usize = 400;
 }

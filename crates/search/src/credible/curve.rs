@@ -1,12 +1,10 @@
 //! The loss curve that is believed in, for a reader's eye.
 
+use super::constants::curve::{DRAWS, POINTS};
 use super::particles::Particles;
 use super::view;
 use crate::CurvePoint;
 use dropline_trial::{LoadRange, Rate};
-
-const POINTS: usize = 49;
-const DRAWS: usize = 400;
 
 /// What is believed of the mean loss between two loads, and as far again to either side; loads are logarithms.
 pub(super) fn around(cloud: &Particles, lowest: f64, highest: f64, range: LoadRange) -> Vec<CurvePoint> {

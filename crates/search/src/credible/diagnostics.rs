@@ -3,7 +3,7 @@
 //! Each trial is set against what is expected of it at its load. The trials are then put into random orders:
 //! when few of these look as much like a drift, a warm-up or a chain of states, the true order is no accident.
 
-use super::constants::doubt::{
+use super::constants::diagnostics::{
     CERTAIN, DRAWS, LEAST, MEMORY, RARE_AFTER_ALL, RARE_CHAIN, RARE_TREND, STRANGERS, WARMING,
 };
 use super::first_load::Slowed;

@@ -1,7 +1,7 @@
 //! The first trials, forgotten when they look like those of a target that had to warm up, and taken back when it turns
 //! out to be slow now and then.
 
-use super::constants::forgotten::{LEAST_TO_GO_ON, LONGER, LOOKS_BACK, STILL_COLD};
+use super::constants::discarded::{LEAST_TO_GO_ON, LONGER, LOOKS_BACK, STILL_COLD};
 use super::diagnostics::Diagnostics;
 use super::model::Evidence;
 use dropline_trial::Caveat;

@@ -2,7 +2,7 @@
 //!
 //! When less came through than what turns out to be the capacity, or more, the same load again tells.
 
-use super::constants::first::{COMES, COMES_SCATTERS, OFF, OFF_SCATTERS, OVERLOAD, SETTLED};
+use super::constants::first_load::{COMES, COMES_SCATTERS, OFF, OFF_SCATTERS, OVERLOAD, SETTLED};
 use super::model::Evidence;
 use dropline_trial::{Caveat, LoadRange, Rate};
 

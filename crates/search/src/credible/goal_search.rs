@@ -1,8 +1,9 @@
 //! Goals with trials of one length: where to look, then what is believed.
 
-use super::constants::inquiry::{
-    FAR_WHILE_LOCATING, LAST, LEAST_TRIALS, LEAST_WHERE_THEY_SCATTER, LEFT_ONE_IN, MODERATE, NARROWEST,
-    PRUDENCE, PRUDENCE_POWER, REACH, SCATTER, SETTLING, SHOWN_ONE_IN, SHOWN_SCATTER, STEP_DOWN, SURELY,
+use super::constants::goal_search::{
+    BORNE, FAR_WHILE_LOCATING, LAST, LEAST_TRIALS, LEAST_WHERE_THEY_SCATTER, LEFT_ONE_IN, MODERATE,
+    NARROWEST, PRUDENCE, PRUDENCE_POWER, REACH, SCATTER, SETTLING, SHOWN_ONE_IN, SHOWN_SCATTER, STEP_DOWN,
+    SURELY, TOLERATED,
 };
 use super::diagnostics::{self, Diagnostics};
 use super::discarded::Discarded;
@@ -40,7 +41,7 @@ pub(super) struct GoalSearch {
     /// The first trials, once they were forgotten.
     forgotten: Option<Discarded>,
     first: FirstLoad,
-    brisk: ShortTrials,
+    short: ShortTrials,
     /// By how much the longest trial was longer than its traffic.
     waits: Option<Duration>,
 }
@@ -80,7 +81,7 @@ impl GoalSearch {
             doubt: Diagnostics::default(),
             forgotten: None,
             first: FirstLoad::Unknown,
-            brisk: ShortTrials::Trying { made: 0 },
+            short: ShortTrials::Trying { made: 0 },
             waits: None,
         }
     }
@@ -130,7 +131,7 @@ impl GoalSearch {
 
     /// How long a trial at a load will be.
     fn length_at(&self, load: Rate) -> Duration {
-        self.brisk.duration(load, self.range, self.duration(), self.waits)
+        self.short.duration(load, self.range, self.duration(), self.waits)
     }
 
     pub(super) fn record(&mut self, trial: &Trial) {
@@ -138,7 +139,7 @@ impl GoalSearch {
         let waited = trial.elapsed.saturating_sub(trial.input.duration);
         self.waits = Some(self.waits.map_or(waited, |waits| waits.max(waited)));
         let whole = trial.input.duration >= self.duration();
-        self.brisk.note(whole);
+        self.short.note(whole);
         for (goal, shown) in self.goals.iter().zip(&mut self.shown) {
             shown.note(trial, goal, self.range);
         }
@@ -164,7 +165,7 @@ impl GoalSearch {
             }
             Stage::Weighing(cloud) => {
                 if let Some(evidence) = evidence {
-                    let agree = !whole || evidence.is_vague() || self.brisk.meets(cloud, &evidence);
+                    let agree = !whole || evidence.is_vague() || self.short.meets(cloud, &evidence);
                     cloud.learn(evidence);
                     self.look();
                     self.be_brisk(agree);
@@ -301,16 +302,16 @@ impl GoalSearch {
     /// Goes on with short trials, or asks whole ones whether they agree, or forgets them.
     fn be_brisk(&mut self, agree: bool) {
         let Stage::Weighing(cloud) = &self.stage else { return };
-        if !matches!(self.brisk, ShortTrials::Trying { made: 1.. } | ShortTrials::Agreeing { .. }) {
+        if !matches!(self.short, ShortTrials::Trying { made: 1.. } | ShortTrials::Agreeing { .. }) {
             return;
         }
         if agree && self.doubt.is_none() && cloud.scatter(SURELY) <= SCATTER {
             let narrow =
                 self.goals.iter().zip(&self.views).all(|(goal, view)| view.is_believed(goal, self.range));
-            self.brisk.ask_whole_ones(narrow);
+            self.short.ask_whole_ones(narrow);
             return;
         }
-        self.brisk = ShortTrials::Over;
+        self.short = ShortTrials::Over;
         let duration = self.duration();
         let whole: Vec<Evidence> =
             cloud.seen().iter().copied().filter(|one| !short_trials::is_short(one, duration)).collect();
@@ -337,7 +338,7 @@ impl GoalSearch {
     fn is_narrow(&self) -> bool {
         self.trials >= self.least_trials()
             && self.unborne().or_else(|| self.stale()).is_none()
-            && self.brisk.is_borne_out()
+            && self.short.is_borne_out()
             && self.doubt.is_none()
             && (self.cold_until().is_none() || self.forgotten.is_some())
             && self.goals.iter().zip(&self.views).all(|(goal, view)| view.is_settled(goal, self.range))
@@ -529,11 +530,10 @@ fn scatters(cloud: &Particles) -> bool {
 
 /// The load that our own side could bear, where it failed by more than it should.
 fn borne_by_us(trial: &Trial) -> Option<Rate> {
-    const TOLERATED: f64 = 1e-3;
     let intended = trial.intended.unwrap_or(trial.offered).max(1) as f64;
     let borne = trial.offered.saturating_sub(trial.generator_lost) as f64 / intended;
     let ours = trial.is_void_at(Ratio::ZERO) && borne < 1.0 - TOLERATED;
-    ours.then(|| share_of(trial.input.load, borne * 0.99))
+    ours.then(|| share_of(trial.input.load, borne * BORNE))
 }
 
 fn share_of(load: Rate, share: f64) -> Rate {

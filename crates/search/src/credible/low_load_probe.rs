@@ -1,6 +1,8 @@
 //! Trials far below the load that was found, to see whether nothing is lost there.
 
-use super::constants::probe::{EXPECTED, LENGTH, LOADS, LOSSES, LOSSES_WHERE_EXPECTED, SHARES, USUAL};
+use super::constants::low_load_probe::{
+    EXPECTED, LENGTH, LOADS, LOSSES, LOSSES_WHERE_EXPECTED, SHARES, USUAL,
+};
 use dropline_trial::{Caveat, Rate, Trial, TrialInput};
 use std::time::Duration;
 

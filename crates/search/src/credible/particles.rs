@@ -1,9 +1,10 @@
 //! What is believed after some trials: weighted particles, moved by Metropolis steps.
 
-use super::constants::cloud::{
-    ALONE, AT_ONCE, CHUNK, DRAWS, LIKELIHOODS, MOST_SWEEPS, PARTICLES, STEPS, SWEEPS,
-};
 use super::constants::model::DEEPEST;
+use super::constants::particles::{
+    ALONE, AT_ONCE, CHUNK, DIPPED, DRAWS, LEAST_OFF, LEAST_STEP, LIKELIHOODS, MOST_SWEEPS, PARTICLES,
+    POINTED, STEPPED, STEPS, SWEEPS,
+};
 use super::model::{Evidence, Shape, UNKNOWNS, Unknowns};
 use super::normal::Normal;
 use super::prior::{self, ShownFloor};
@@ -132,7 +133,6 @@ impl Particles {
 
     /// How much of the newest likelihood can be let in without losing most particles.
     fn bearable_step(&self, most: f64) -> f64 {
-        const LEAST: f64 = 1e-3;
         let effective = |step: f64| {
             let best = self.particles.iter().map(|p| p.newest).fold(f64::NEG_INFINITY, f64::max);
             let (mut sum, mut squares) = (0.0, 0.0);
@@ -152,7 +152,7 @@ impl Particles {
             let middle = 0.5 * (low + high);
             if effective(middle) >= enough { low = middle } else { high = middle }
         }
-        low.max(LEAST).min(most)
+        low.max(LEAST_STEP).min(most)
     }
 
     fn reweight(&mut self, step: f64) {
@@ -295,9 +295,8 @@ fn step(seen: &[Evidence]) -> Option<(f64, f64)> {
 /// A loss that a floor may have made, and how far off it may be: by the chance of single packets, and by as much again
 /// as a count is believed.
 fn shown_floor(one: &Evidence) -> Option<ShownFloor> {
-    const LEAST: f64 = 0.06;
     let shows = one.lost > 0.0 && !one.is_far() && !one.is_vague();
-    shows.then(|| (libm::log(one.loss_ratio()), LEAST.max(2.0 / libm::sqrt(one.lost))))
+    shows.then(|| (libm::log(one.loss_ratio()), LEAST_OFF.max(2.0 / libm::sqrt(one.lost))))
 }
 
 /// Where θ is drawn from to begin with: where a trial points to, above that by as much as a dip is deep, between
@@ -309,24 +308,20 @@ struct Places<'a> {
 }
 
 impl Places<'_> {
-    const POINTED: f64 = 0.6;
-    const DIPPED: f64 = 0.2;
-    const STEPPED: f64 = 0.5;
-
     fn draw(&self, chance: &mut ChaCha8Rng) -> f64 {
         if let Some((low, high)) = self.step
-            && chance.random::<f64>() < Self::STEPPED
+            && chance.random::<f64>() < STEPPED
         {
             return low + chance.random::<f64>() * (high - low);
         }
         let kind = chance.random::<f64>();
         let place = chance.random::<f64>();
-        if self.pointers.is_empty() || kind > Self::POINTED + Self::DIPPED {
+        if self.pointers.is_empty() || kind > POINTED + DIPPED {
             return self.between.0 + place * (self.between.1 - self.between.0);
         }
         let index = (chance.random::<f64>() * self.pointers.len() as f64) as usize;
         let (middle, deviation) = self.pointers[index.min(self.pointers.len() - 1)];
-        if kind < Self::POINTED {
+        if kind < POINTED {
             middle + deviation * Normal::tables().quantile(place)
         } else {
             middle + DEEPEST * place
@@ -336,8 +331,7 @@ impl Places<'_> {
     fn density(&self, theta: f64) -> f64 {
         match self.step {
             Some((low, high)) => {
-                Self::STEPPED * density_within(low, high, theta)
-                    + (1.0 - Self::STEPPED) * self.other_density(theta)
+                STEPPED * density_within(low, high, theta) + (1.0 - STEPPED) * self.other_density(theta)
             }
             None => self.other_density(theta),
         }
@@ -352,9 +346,9 @@ impl Places<'_> {
         for &(middle, deviation) in self.pointers {
             let z = (theta - middle) / deviation;
             let bell = libm::exp(-0.5 * z * z) / (deviation * libm::sqrt(2.0 * std::f64::consts::PI));
-            density += Self::POINTED * bell + Self::DIPPED * density_within(middle, middle + DEEPEST, theta);
+            density += POINTED * bell + DIPPED * density_within(middle, middle + DEEPEST, theta);
         }
-        let rest = (1.0 - Self::POINTED - Self::DIPPED) * anywhere;
+        let rest = (1.0 - POINTED - DIPPED) * anywhere;
         (density / self.pointers.len() as f64 + rest).max(1e-12)
     }
 }

@@ -1,6 +1,6 @@
 //! How often chance alone orders trials as strangely as they came: they are put into random orders, and counted.
 
-use super::constants::doubt::ORDERS;
+use super::constants::diagnostics::ORDERS;
 use dropline_trial::seed;
 use rand::Rng as _;
 

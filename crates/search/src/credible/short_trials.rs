@@ -3,7 +3,7 @@
 //! A steady target is found as well with a fifth of the time a trial. Two whole trials then have to agree with
 //! what the short ones led to expect; where they do not, or trials scatter, the short ones are forgotten.
 
-use super::constants::brisk::{AGREEING, DRAWS, FEWEST, MOST, SHORT, SURPRISE, WAITS};
+use super::constants::short_trials::{AGREEING, DRAWS, FEWEST, MOST, SHORT, SURPRISE, WAITS};
 use super::diagnostics;
 use super::model::Evidence;
 use super::particles::Particles;
@@ -89,10 +89,10 @@ mod tests {
         ShortTrials::Agreeing { met, surprises: 0.0 }
     }
 
-    fn duration(brisk: ShortTrials, pps: u64, waits: Option<u64>) -> Duration {
+    fn duration(short: ShortTrials, pps: u64, waits: Option<u64>) -> Duration {
         let rate = |pps: u64| Rate::from_millipps(pps * 1000);
         let range = LoadRange::new(rate(100), rate(1_000_000)).unwrap();
-        brisk.duration(rate(pps), range, SECOND, waits.map(Duration::from_millis))
+        short.duration(rate(pps), range, SECOND, waits.map(Duration::from_millis))
     }
 
     #[test]
@@ -109,11 +109,11 @@ mod tests {
 
     #[test]
     fn an_answer_rests_on_whole_trials() {
-        let mut brisk = ShortTrials::Trying { made: 0 };
-        brisk.note(true);
-        assert!(brisk.is_borne_out(), "all were whole");
-        brisk.note(false);
-        assert!(!brisk.is_borne_out() && !agreeing(1).is_borne_out());
+        let mut short = ShortTrials::Trying { made: 0 };
+        short.note(true);
+        assert!(short.is_borne_out(), "all were whole");
+        short.note(false);
+        assert!(!short.is_borne_out() && !agreeing(1).is_borne_out());
         assert!(agreeing(2).is_borne_out() && ShortTrials::Over.is_borne_out());
     }
 }

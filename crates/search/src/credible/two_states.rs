@@ -3,7 +3,7 @@
 //! A trial with losses shows its own capacity, one without that its capacity is above its load. Where many trials
 //! are slow, half of all may be or not, and the middle of what is believed lies where no trial was.
 
-use super::constants::states::{APART, FAR, GROUP, RARE, SHARE, SHOWS};
+use super::constants::two_states::{APART, FAR, GROUP, RARE, SHARE, SHOWS};
 use super::model::Evidence;
 use super::random_orders::strange;
 use dropline_trial::Caveat;

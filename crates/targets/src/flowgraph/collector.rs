@@ -1,10 +1,10 @@
 //! Collects a program's events while it runs: a session in shared memory, drained, correlated and kept.
 
 use super::Settings;
-use dropline_ctf::{Entry, TraceWriter};
+use dropline_ctf::{TraceEntry, TraceWriter};
 use dropline_failure::Failure;
 use dropline_passage::Correlator;
-use dropline_trace::{Calibration, Clock, Event, Kind, Pair, Session};
+use dropline_trace::{Clock, ClockCalibration, ClockPair, Kind, Session, TraceEvent};
 use dropline_trial::passages::{KeptEvents, Passages, Recorder};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const KEPT: u64 = 4_000_000;
 /// A session that is drained, and what was found in it so far.
 pub struct Collector {
     session: Session,
-    calibration: Calibration,
+    calibration: ClockCalibration,
     correlator: Correlator,
     keeping: Option<Keeping>,
     /// The first and the last stamp.
@@ -95,7 +95,7 @@ impl Collector {
     }
 
     /// As [`drain`](Self::drain); each event, and when it happened, is shown to `each` too.
-    pub fn drain_with(&mut self, each: &mut dyn FnMut(Event, u64)) -> u64 {
+    pub fn drain_with(&mut self, each: &mut dyn FnMut(TraceEvent, u64)) -> u64 {
         let Self { session, calibration, correlator, keeping, span_ns } = self;
         let mut span = *span_ns;
         let drained = session.drain(|ring, event| {
@@ -159,22 +159,22 @@ impl Collector {
 }
 
 /// Ticks in nanoseconds, from two readings far enough apart; the first one of this process serves all its sessions.
-fn calibration(clock: Clock) -> Option<Calibration> {
-    static FIRST: OnceLock<Pair> = OnceLock::new();
-    let first = *FIRST.get_or_init(|| Pair::read(clock));
-    let since = Duration::from_nanos(Pair::read(clock).ns.saturating_sub(first.ns));
+fn calibration(clock: Clock) -> Option<ClockCalibration> {
+    static FIRST: OnceLock<ClockPair> = OnceLock::new();
+    let first = *FIRST.get_or_init(|| ClockPair::read(clock));
+    let since = Duration::from_nanos(ClockPair::read(clock).ns.saturating_sub(first.ns));
     thread::sleep(CALIBRATION.saturating_sub(since));
-    Calibration::between(first, Pair::read(clock))
+    ClockCalibration::between(first, ClockPair::read(clock))
 }
 
 /// An event as a trace has it.
-fn entry(Event { kind, pipe, n, extra, .. }: Event) -> Entry {
+fn entry(TraceEvent { kind, pipe, n, extra, .. }: TraceEvent) -> TraceEntry {
     match kind {
-        Kind::Tx => Entry::Tx { pipe, n },
-        Kind::Rx => Entry::Rx { pipe, n },
-        Kind::Crossing => Entry::Crossing { probe: pipe, delay_ticks: n },
-        Kind::Own(number) => Entry::Own { number, which: pipe, first: n, second: extra },
-        Kind::InFlight => Entry::InFlight { pipe, samples: n },
+        Kind::Tx => TraceEntry::Tx { pipe, n },
+        Kind::Rx => TraceEntry::Rx { pipe, n },
+        Kind::Crossing => TraceEntry::Crossing { probe: pipe, delay_ticks: n },
+        Kind::Own(number) => TraceEntry::Own { number, which: pipe, first: n, second: extra },
+        Kind::InFlight => TraceEntry::InFlight { pipe, samples: n },
     }
 }
 
@@ -190,7 +190,7 @@ impl Keeping {
         Ok(Self { writer, directory: directory.into(), events: 0, left_out: 0, broken: None })
     }
 
-    fn write(&mut self, ring: u32, at_ns: u64, event: Event) {
+    fn write(&mut self, ring: u32, at_ns: u64, event: TraceEvent) {
         if self.events == KEPT || self.broken.is_some() {
             self.left_out += 1;
             return;

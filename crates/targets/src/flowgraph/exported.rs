@@ -4,7 +4,7 @@ use super::Names;
 use dropline_archive::record_file::read_record;
 use dropline_ctf::{CtfError, Trace};
 use dropline_failure::Failure;
-use dropline_passage::{Correlator, Settings};
+use dropline_passage::{Correlator, CorrelatorSettings};
 use dropline_trial::passages::Passage;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,8 @@ impl Events {
         let [tx, rx, in_flight] = ["tx", "rx", "in_flight"].map(|event| format!("{provider}:{event}"));
         let wanted = [(&*tx, &*pipe, &*n), (&*rx, &*pipe, &*n), (&*in_flight, &*pipe, "samples")];
         let mut trace = Trace::open(&self.directory, &wanted).map_err(failure)?;
-        let mut correlator = Correlator::new(Settings { ratio: self.ratio, ..Settings::default() });
+        let mut correlator =
+            Correlator::new(CorrelatorSettings { ratio: self.ratio, ..CorrelatorSettings::default() });
         let mut seen = std::collections::BTreeSet::new();
         let head = r#"{"displayTimeUnit":"ns","traceEvents":["#;
         let name = r#"{"name":"process_name","ph":"M","ts":0,"pid":1,"tid":0,"args":{"name":"pipes"}}"#;

@@ -1,14 +1,7 @@
 //! `flowgraph:futuresdr` and `flowgraph:gnuradio`: pipes of source, head, copies and sink, as users ask for them.
 
-pub mod answer;
-mod bench;
-mod program;
-mod standing;
 pub mod topology;
-mod traced;
 
-pub use bench::Bench;
-pub use standing::{Standing, Turn};
 pub use topology::Topology;
 
 use dropline_failure::Failure;

@@ -1,6 +1,6 @@
 //! `flowgraph:` targets: real-time pipelines, and how late a sample comes out.
 
-use crate::flowgraph::graph::Bench;
+use crate::flowgraph::bench::Bench;
 use crate::flowgraph::{Names, Settings, Source, TracedProgram, recorded, summary};
 use crate::{Kind, Opened, Opening, Scheme};
 use dropline_failure::Failure;
@@ -64,7 +64,7 @@ pub(crate) fn open(
 struct Reading {
     path: PathBuf,
     names: Names,
-    meaning: dropline_passage::Settings,
+    meaning: dropline_passage::CorrelatorSettings,
     number: u64,
     seed: u64,
 }

@@ -6,8 +6,8 @@ use crate::Opening;
 use crate::said::Said;
 use dropline_archive::held::Scratch;
 use dropline_failure::Failure;
-use dropline_passage::Settings as Meaning;
-use dropline_trace::Event;
+use dropline_passage::CorrelatorSettings as Meaning;
+use dropline_trace::TraceEvent;
 use dropline_traffic::{Farewell, Started, start_with_us};
 use dropline_trial::passages::{KeptEvents, Recorder};
 use dropline_trial::{Measurer, Trial, TrialInput, seed};
@@ -162,7 +162,7 @@ impl Recorders {
     }
 
     /// Takes what our rings hold; each event, and when it happened, is shown to `each` too.
-    pub(super) fn drain_with(&mut self, each: &mut dyn FnMut(Event, u64)) -> u64 {
+    pub(super) fn drain_with(&mut self, each: &mut dyn FnMut(TraceEvent, u64)) -> u64 {
         self.ring.as_mut().map_or(0, |ring| ring.drain_with(each))
     }
 

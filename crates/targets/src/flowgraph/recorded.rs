@@ -3,7 +3,7 @@
 use super::{Collected, Names};
 use dropline_ctf::{CtfError, Trace, TraceCounts};
 use dropline_failure::Failure;
-use dropline_passage::{Correlator, Settings};
+use dropline_passage::{Correlator, CorrelatorSettings};
 use dropline_trial::passages::Recorder;
 use std::path::Path;
 use std::time::Duration;
@@ -21,7 +21,12 @@ pub struct Recorded {
 ///
 /// # Errors
 /// If there is none, or it cannot be read.
-pub fn read(path: &Path, names: &Names, meaning: Settings, recorder: &str) -> Result<Recorded, Failure> {
+pub fn read(
+    path: &Path,
+    names: &Names,
+    meaning: CorrelatorSettings,
+    recorder: &str,
+) -> Result<Recorded, Failure> {
     let failure = |why: CtfError| {
         Failure::environment(format!("no trace could be read: {why}")).advice(
             "a trace is a directory with a file called metadata, as LTTng and babeltrace2 write it (CTF 1.8)",

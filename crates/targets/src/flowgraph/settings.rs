@@ -3,7 +3,7 @@
 use super::graph::{self, Framework, Graph};
 use dropline_failure::{Failure, nearest};
 use dropline_passage as passage;
-use dropline_passage::Cut;
+use dropline_passage::WarmUpCut;
 use dropline_trace::{Shape, WhenFull};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub struct Settings {
     /// Where events come from.
     pub source: Source,
     /// What they mean.
-    pub meaning: passage::Settings,
+    pub meaning: passage::CorrelatorSettings,
     /// How much room they have.
     pub shape: Shape,
     /// Who records them.
@@ -74,11 +74,11 @@ impl Settings {
         };
         let mut settings = Self {
             source,
-            meaning: passage::Settings::default(),
+            meaning: passage::CorrelatorSettings::default(),
             shape: Shape::default(),
             recording: Recording::default(),
         };
-        let parameters = crate::query(query)?;
+        let parameters = crate::parameters::query(query)?;
         if let Source::Graph(graph) = &mut settings.source {
             if !rest.is_empty() {
                 return Err(Failure::usage(format!("flowgraph:{kind} takes no command: {rest:?}")));
@@ -162,8 +162,8 @@ impl Settings {
             "ratio" => self.meaning.ratio = ratio(value).ok_or_else(|| wrong("sink to source, as 1/4"))?,
             "warm-up" => {
                 self.meaning.cut = match value {
-                    "auto" => Cut::Found,
-                    _ => Cut::Passages(
+                    "auto" => WarmUpCut::Found,
+                    _ => WarmUpCut::Passages(
                         value
                             .parse()
                             .map_err(|_| wrong("auto, or how many passages of each pipe are cut"))?,
@@ -237,13 +237,14 @@ mod tests {
             settings.source,
             Source::Program(["./graph", "a?b=c:d", "x:y"].map(String::from).to_vec())
         );
-        let meaning = passage::Settings { granularity: Some(32768), ratio: (1, 4), cut: Cut::Found };
+        let meaning =
+            passage::CorrelatorSettings { granularity: Some(32768), ratio: (1, 4), cut: WarmUpCut::Found };
         assert_eq!(settings.meaning, meaning);
         let shape = Shape { rings: 4, capacity: 1024, when_full: WhenFull::OverwriteOldest };
         assert_eq!(settings.shape, shape);
         let plain = Settings::parse("exec:./graph --pipes 6?").unwrap();
         assert_eq!(plain.source, Source::Program(["./graph", "--pipes", "6?"].map(String::from).to_vec()));
-        assert_eq!(Settings::parse("exec?warm-up=8:x").unwrap().meaning.cut, Cut::Passages(8));
+        assert_eq!(Settings::parse("exec?warm-up=8:x").unwrap().meaning.cut, WarmUpCut::Passages(8));
         assert_eq!(Settings::parse("exec?recorder=both:x").unwrap().recording, Recording::Both);
         let names = Names { provider: "futuresdr".into(), pipe: "block".into(), n: "items".into() };
         assert_eq!(

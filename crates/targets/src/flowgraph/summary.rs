@@ -130,7 +130,7 @@ fn stalled(pipe: &Pipe, span: Duration) -> Option<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dropline_passage::{Correlator, Settings};
+    use dropline_passage::{Correlator, CorrelatorSettings};
     use dropline_trial::TrialInput;
 
     const MS: u64 = 1_000_000;
@@ -149,7 +149,8 @@ mod tests {
 
     /// Pipe 0 stands still after half of the time, pipe 1 goes on.
     fn half_stalled() -> Correlator {
-        let mut correlator = Correlator::new(Settings { granularity: Some(100), ..Settings::default() });
+        let mut correlator =
+            Correlator::new(CorrelatorSettings { granularity: Some(100), ..CorrelatorSettings::default() });
         for n in 1..=100 {
             correlator.tx(1, n, n * MS);
             correlator.rx(1, n, n * MS + 5000);
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn what_the_recorder_lost_is_not_the_pipelines_loss() {
         let gaps = || {
-            let mut correlator = Correlator::new(Settings::default());
+            let mut correlator = Correlator::new(CorrelatorSettings::default());
             for n in 1..=100 {
                 correlator.tx(0, n, n * MS);
                 if n % 10 != 5 {

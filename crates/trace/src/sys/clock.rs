@@ -1,13 +1,6 @@
-//! The clock of tracepoints: the time-stamp counter where it can be trusted, else CLOCK_MONOTONIC.
+//! Reading the clock of tracepoints, and whether the time-stamp counter can be trusted.
 
-/// Which clock stamps the events of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clock {
-    /// The processor's time-stamp counter: constant rate, does not stop, the same on all cores.
-    Counter,
-    /// Nanoseconds of CLOCK_MONOTONIC, by the vDSO.
-    Monotonic,
-}
+use crate::Clock;
 
 impl Clock {
     /// The counter where the kernel itself keeps time by it and the processor says that its rate is constant
@@ -29,23 +22,6 @@ impl Clock {
             Self::Monotonic => monotonic_ns(MONOTONIC),
         }
     }
-
-    #[cfg(feature = "std")]
-    pub(crate) const fn code(self) -> u32 {
-        match self {
-            Self::Counter => 1,
-            Self::Monotonic => 2,
-        }
-    }
-
-    #[cfg(feature = "std")]
-    pub(crate) const fn of_code(code: u32) -> Option<Self> {
-        match code {
-            1 => Some(Self::Counter),
-            2 => Some(Self::Monotonic),
-            _ => None,
-        }
-    }
 }
 
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
@@ -65,7 +41,7 @@ fn counter_is_trusted() -> bool {
 
 /// A tick count and the nanoseconds of CLOCK_MONOTONIC at the same moment, to within `within` ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair {
+pub struct ClockPair {
     /// Ticks of the session's clock, half-way between the two reads around the other clock.
     pub ticks: u64,
     /// Nanoseconds of CLOCK_MONOTONIC.
@@ -74,7 +50,7 @@ pub struct Pair {
     pub within: u64,
 }
 
-impl Pair {
+impl ClockPair {
     /// Reads both clocks a hundred times and keeps the closest pair: a preempted one is off by milliseconds.
     pub fn read(clock: Clock) -> Self {
         let once = || {

@@ -1,10 +1,10 @@
 //! The ring that a thread writes to.
 
-use super::clock::Clock;
 use super::lttng::Provider;
 use super::region::{REGION, Region};
+use crate::Clock;
 use crate::layout::Head;
-use crate::{Event, Kind, Writer};
+use crate::{Kind, TraceEvent, Writer};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::cell::UnsafeCell;
 use std::sync::{Once, OnceLock};
@@ -79,7 +79,7 @@ pub(crate) fn write(kind: Kind, pipe: u32, n: u64, extra: u64) {
         let place = unsafe { &mut *place.get() };
         if let Place::Home(local) = place {
             let ticks = local.clock.ticks();
-            local.writer.write(Event { ticks, kind, pipe, n, extra });
+            local.writer.write(TraceEvent { ticks, kind, pipe, n, extra });
         } else {
             settle(place, kind, pipe, n, extra);
         }
@@ -135,7 +135,7 @@ fn settle(place: &mut Place, kind: Kind, pipe: u32, n: u64, extra: u64) {
     }
     match place {
         Place::Home(local) | Place::Both(local, _) => {
-            local.writer.write(Event { ticks: local.clock.ticks(), kind, pipe, n, extra });
+            local.writer.write(TraceEvent { ticks: local.clock.ticks(), kind, pipe, n, extra });
         }
         Place::Homeless(head) => drop(head.homeless.fetch_add(1, Ordering::Relaxed)),
         Place::Away(_) => {}

@@ -1,9 +1,9 @@
 //! A session's memory: a file that programs map and share.
 
-use super::clock::Clock;
+use crate::Clock;
 use crate::layout::{Head, MAGIC, PAGE, PROBES, ProbeEntry, Shape};
 use crate::session_error::SessionError;
-use crate::{Counters, Ring, Slot, WhenFull};
+use crate::{Ring, RingCounters, Slot, WhenFull};
 use core::mem::size_of;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
@@ -91,9 +91,9 @@ impl Region {
         unsafe { std::slice::from_raw_parts(self.base.add(PAGE).cast().as_ptr(), PROBES) }
     }
 
-    pub(crate) fn counters(&self, ring: u32) -> &'static Counters {
+    pub(crate) fn counters(&self, ring: u32) -> &'static RingCounters {
         assert!(ring < self.shape.rings, "ring {ring} of {}", self.shape.rings);
-        let at = Shape::COUNTERS_AT + ring as usize * size_of::<Counters>();
+        let at = Shape::COUNTERS_AT + ring as usize * size_of::<RingCounters>();
         // SAFETY: the mapping holds counters of atomics for each ring there, aligned to 128 within a page.
         unsafe { self.base.add(at).cast().as_ref() }
     }

@@ -9,7 +9,7 @@
 #[path = "../rivals/mod.rs"]
 mod rivals;
 
-use dropline_lab::{Namespace, Scheduling, Started};
+use dropline_lab::{Namespace, Scheduling, StartedTarget};
 use dropline_stats::Spacing;
 use dropline_stats::spacing::ideal_distance;
 use dropline_traffic::affinity::Seat;
@@ -39,7 +39,7 @@ const TAP_BYTES: usize = 64 << 20;
 const READ_EVERY: Duration = Duration::from_millis(2);
 
 /// Starts a sender; what it returns is kept until all was tapped.
-type Send = fn(&Namespace, f64) -> Vec<Started>;
+type Send = fn(&Namespace, f64) -> Vec<StartedTarget>;
 
 struct Contender {
     name: &'static str,
@@ -263,15 +263,15 @@ static COST: std::sync::Mutex<Option<f64>> = std::sync::Mutex::new(None);
 /// Shares of our gaps that were within a tenth, as the sender saw its packets leave.
 static LEFT: std::sync::Mutex<Vec<f64>> = std::sync::Mutex::new(Vec::new());
 
-fn ours_constant(namespace: &Namespace, pps: f64) -> Vec<Started> {
+fn ours_constant(namespace: &Namespace, pps: f64) -> Vec<StartedTarget> {
     ours(namespace, Arrival::constant(), pps)
 }
 
-fn ours_poisson(namespace: &Namespace, pps: f64) -> Vec<Started> {
+fn ours_poisson(namespace: &Namespace, pps: f64) -> Vec<StartedTarget> {
     ours(namespace, Arrival::poisson(), pps)
 }
 
-fn ours(namespace: &Namespace, arrival: Arrival, pps: f64) -> Vec<Started> {
+fn ours(namespace: &Namespace, arrival: Arrival, pps: f64) -> Vec<StartedTarget> {
     let target =
         UdpTarget { address: format!("127.0.0.1:{PORT}").parse().expect("an address"), reply: Reply::None };
     let packet = Packet::of_payload(PAYLOAD).expect("legal");
@@ -310,11 +310,11 @@ fn start_as_is_allowed(scheduling: Scheduling) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-fn first(namespace: &Namespace, words: &str) -> Started {
+fn first(namespace: &Namespace, words: &str) -> StartedTarget {
     start_as(namespace, SENDER, Scheduling::Fifo(10), words)
 }
 
-fn iperf3(namespace: &Namespace, pps: f64) -> Vec<Started> {
+fn iperf3(namespace: &Namespace, pps: f64) -> Vec<StartedTarget> {
     let receiving = start(namespace, RECEIVER, &format!("iperf3 -s -p {PORT}"));
     wait_for_port(namespace, "tcp6", PORT);
     let bits = pps * 8.0 * f64::from(PAYLOAD);
@@ -324,15 +324,15 @@ fn iperf3(namespace: &Namespace, pps: f64) -> Vec<Started> {
     ]
 }
 
-fn mgen_periodic(namespace: &Namespace, pps: f64) -> Vec<Started> {
+fn mgen_periodic(namespace: &Namespace, pps: f64) -> Vec<StartedTarget> {
     mgen(namespace, "PERIODIC", pps)
 }
 
-fn mgen_poisson(namespace: &Namespace, pps: f64) -> Vec<Started> {
+fn mgen_poisson(namespace: &Namespace, pps: f64) -> Vec<StartedTarget> {
     mgen(namespace, "POISSON", pps)
 }
 
-fn mgen(namespace: &Namespace, pattern: &str, pps: f64) -> Vec<Started> {
+fn mgen(namespace: &Namespace, pattern: &str, pps: f64) -> Vec<StartedTarget> {
     let event = format!("ON 1 UDP DST 127.0.0.1/{PORT} {pattern} [{pps} {PAYLOAD}]");
     let start = dropline_lab::Start {
         cpus: vec![SENDER],
@@ -342,12 +342,12 @@ fn mgen(namespace: &Namespace, pattern: &str, pps: f64) -> Vec<Started> {
     vec![start.start(Some(namespace)).expect("mgen is installed")]
 }
 
-fn sockperf(namespace: &Namespace, pps: f64) -> Vec<Started> {
+fn sockperf(namespace: &Namespace, pps: f64) -> Vec<StartedTarget> {
     let words = format!("sockperf ul -i 127.0.0.1 -p {PORT} -m {PAYLOAD} --mps {pps} -t 5");
     vec![first(namespace, &words)]
 }
 
-fn ditg(namespace: &Namespace, pps: f64) -> Vec<Started> {
+fn ditg(namespace: &Namespace, pps: f64) -> Vec<StartedTarget> {
     let receiving = start(namespace, RECEIVER, "ITGRecv");
     wait_for_port(namespace, "tcp", 9000);
     let words = format!("ITGSend -a 127.0.0.1 -rp {PORT} -T UDP -E {pps} -c {PAYLOAD} -t 5000");

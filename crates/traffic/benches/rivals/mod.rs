@@ -1,6 +1,6 @@
 //! What the benches have in common: a namespace with loopback alone, rivals started in it, and paired ratios.
 
-use dropline_lab::{Namespace, Start, Started};
+use dropline_lab::{Namespace, Start, StartedTarget};
 use std::path::Path;
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub(crate) fn is_there(program: &str) -> bool {
 ///
 /// # Panics
 /// If it cannot be started.
-pub(crate) fn start(namespace: &Namespace, cpu: u32, words: &str) -> Started {
+pub(crate) fn start(namespace: &Namespace, cpu: u32, words: &str) -> StartedTarget {
     start_as(namespace, cpu, dropline_lab::Scheduling::Inherited, words)
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn start_as(
     cpu: u32,
     scheduling: dropline_lab::Scheduling,
     words: &str,
-) -> Started {
+) -> StartedTarget {
     let start = Start { cpus: vec![cpu], scheduling, ..Start::new(words.split_whitespace()) };
     start.start(Some(namespace)).unwrap_or_else(|why| panic!("{words}: {why}"))
 }

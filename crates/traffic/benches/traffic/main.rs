@@ -10,7 +10,7 @@
 #[path = "../rivals/mod.rs"]
 mod rivals;
 
-use dropline_lab::{Namespace, Start, Started};
+use dropline_lab::{Namespace, Start, StartedTarget};
 use dropline_traffic::round_trips::round_trips;
 use dropline_traffic::{
     Cpus, Means, MeasurerOptions, Priority, ReceiveMeans, Reply, Responder, RunningResponder, SendMeans,
@@ -251,7 +251,7 @@ fn rates(namespace: &Namespace, lead: Duration, length: Duration) -> (f64, f64) 
     (rate(after.0, before.0), rate(after.1, before.1))
 }
 
-fn end(programs: impl IntoIterator<Item = Started>) {
+fn end(programs: impl IntoIterator<Item = StartedTarget>) {
     programs.into_iter().for_each(|program| program.end(Duration::ZERO));
 }
 

@@ -8,7 +8,7 @@ use crate::packet::attribution::Whose;
 use crate::progress::Progress;
 use crate::sockets::connection::connect;
 use crate::target::UdpTarget;
-use dropline_account::{Family, Outcome, Snapshot, TargetCounts, account, truesize};
+use dropline_account::{AddressFamily, Outcome, Snapshot, TargetCounts, account, truesize};
 use dropline_payload::Counts;
 use dropline_trial::{Packet, TargetActivity, Trial};
 use std::net::{SocketAddr, UdpSocket};
@@ -242,7 +242,7 @@ impl Evidence {
 
     /// What the kernel charges a waiting packet for.
     fn charge(&self) -> u32 {
-        let family = if self.target.address.is_ipv4() { Family::V4 } else { Family::V6 };
+        let family = if self.target.address.is_ipv4() { AddressFamily::V4 } else { AddressFamily::V6 };
         truesize(self.packet.payload_bytes(), family)
     }
 }

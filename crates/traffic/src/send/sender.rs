@@ -1,7 +1,7 @@
 //! A sender of one trial: packets leave when they are due, or as soon after as can be.
 
 use super::deadline_wait::{LONGEST_SLEEP, wait_until};
-use super::lane::Lane;
+use super::send_queue::SendQueue;
 use super::pauses::Pauses;
 use super::schedule::Schedule;
 use super::sent::{Mark, Sent};
@@ -61,8 +61,8 @@ pub(crate) struct Sender<'a> {
     pub(crate) streams: Range<usize>,
     /// An exit for each of its streams.
     pub(crate) exits: Vec<Exit<'a>>,
-    /// A lane for each of its streams.
-    pub(crate) lanes: &'a mut [Lane],
+    /// A queue for each of its streams.
+    pub(crate) queues: &'a mut [SendQueue],
     /// Whose turn it is, of all streams.
     pub(crate) turns: Turns<'a>,
     pub(crate) task: Task<'a>,
@@ -82,7 +82,7 @@ impl Sender<'_> {
         let mut sent = Sent::with_slices(slices);
         let (mut refused, mut calls) = (RefusedBy::new(), Calls::default());
         // A trial that ended in an error may have left packets behind.
-        self.lanes.iter_mut().for_each(Lane::clear);
+        self.queues.iter_mut().for_each(SendQueue::clear);
         while !flight.until_start().is_zero() && !flight.is_halted() {
             std::thread::sleep(flight.until_start().min(LONGEST_SLEEP));
         }
@@ -199,10 +199,10 @@ impl Sender<'_> {
                 if self.task.reply_wanted || asked.is_some() {
                     flight.stamps.note(index, due, now);
                 }
-                let lane = &mut self.lanes[stream - self.streams.start];
-                lane.push(packet.header(), index, due, asked);
+                let queue = &mut self.queues[stream - self.streams.start];
+                queue.push(packet.header(), index, due, asked);
                 gathered += 1;
-                if lane.is_full() {
+                if queue.is_full() {
                     gathered = most;
                 }
             }
@@ -223,14 +223,14 @@ impl Sender<'_> {
         calls: &mut Calls,
         flight: &TrialState<'_>,
     ) -> io::Result<u64> {
-        for (lane, exit) in self.lanes.iter_mut().zip(&mut self.exits) {
+        for (queue, exit) in self.queues.iter_mut().zip(&mut self.exits) {
             let mut first = 0;
-            while first < lane.len() {
+            while first < queue.len() {
                 let given = match exit {
-                    Exit::Many(_) | Exit::Frames(_) => BATCH.min(lane.len() - first),
+                    Exit::Many(_) | Exit::Frames(_) => BATCH.min(queue.len() - first),
                     Exit::Each(_) | Exit::Train(_) | Exit::Nowhere => 1,
                 };
-                let outcome = lane.send(exit, first);
+                let outcome = queue.send(exit, first);
                 let after = flight.now_ns();
                 self.task.pauses.step(now, after);
                 match outcome {
@@ -238,7 +238,7 @@ impl Sender<'_> {
                         calls.taken += 1;
                         let call = Call { began_ns: now, ended_ns: after, first, count };
                         note_departures(
-                            lane,
+                            queue,
                             exit,
                             call,
                             sent,
@@ -280,7 +280,7 @@ impl Sender<'_> {
                 }
                 now = after;
             }
-            lane.clear();
+            queue.clear();
         }
         Ok(now)
     }
@@ -297,7 +297,7 @@ struct Call {
 
 /// Packets that left one by one in a call share its time evenly; those of a train left at once.
 fn note_departures(
-    lane: &Lane,
+    queue: &SendQueue,
     exit: &Exit<'_>,
     call: Call,
     sent: &mut Sent,
@@ -320,7 +320,7 @@ fn note_departures(
         }
     };
     let mut left = began_ns;
-    for packet in lane.packets(first, count) {
+    for packet in queue.packets(first, count) {
         sent.lateness.record(left.saturating_sub(packet.due_ns));
         pauses.left(packet.due_ns, left);
         if let Some(departed) = &mut departed {
@@ -374,7 +374,7 @@ mod tests {
             number: 0,
             streams: 0..1,
             exits: Vec::new(),
-            lanes: &mut [],
+            queues: &mut [],
             turns: spread.turns(),
             task: Task {
                 placement: &Placement::new(&Cpus::Free, Priority::Ordinary, 1),
@@ -392,7 +392,7 @@ mod tests {
         let schedule = Schedule::new(Arrival::constant().departures(input, 7));
         std::thread::scope(|scope| {
             let sending = scope.spawn(|| sender.run(schedule, &flight));
-            assert!(sending.join().is_err(), "it has no lane to send on");
+            assert!(sending.join().is_err(), "it has no queue to send on");
         });
         assert!(flight.is_halted());
     }

@@ -9,7 +9,7 @@ use crate::packet::stamps::Stamps;
 use crate::packet::trial_state::TrialState;
 use crate::placement::cpus::{Cpus, Placement, Priority};
 use crate::receive::receiver::{Receiver, Tools};
-use crate::send::lane::Lane;
+use crate::send::send_queue::SendQueue;
 use crate::send::pauses::Pauses;
 use crate::send::schedule::Schedule;
 use crate::send::sender::{Sender, Task};
@@ -37,14 +37,14 @@ pub fn of_sending(packets: u64, keep: bool) -> Duration {
     let spread = Spread::new(&[Part::whole("1")]).expect("one stream is legal");
     let placement = Placement::new(&Cpus::Free, Priority::Ordinary, 1);
     let mut log = keep.then(|| PacketTimes::with_room(packets as usize, false));
-    let mut lanes = [Lane::new(PAYLOAD, 1, Head::default())];
+    let mut queues = [SendQueue::new(PAYLOAD, 1, Head::default())];
     let mut departed = Departed::new();
     let schedule = Schedule::new(Arrival::constant().departures(input, 1));
     let sender = Sender {
         number: 0,
         streams: 0..1,
         exits: vec![Exit::Nowhere],
-        lanes: &mut lanes,
+        queues: &mut queues,
         turns: spread.turns(),
         task: Task {
             placement: &placement,

@@ -180,7 +180,7 @@ impl Exchange {
         let mut logs = Logs::new(senders, receivers, room, echo);
         let (left, back) = logs.parts();
 
-        let (sockets, exits, lanes) = self.streams.exits(send);
+        let (sockets, exits, queues) = self.streams.exits(send);
         let of_sender = sockets.len().div_ceil(senders);
         let sender_of: Vec<usize> = (0..sockets.len()).map(|stream| stream / of_sender).collect();
         let receivers = Receivers {
@@ -206,7 +206,7 @@ impl Exchange {
             sampling: if stamped { Sampling::of(input.load.as_pps()) } else { Sampling::none() },
             placement: &self.placement,
         };
-        let sending = threads::senders(task, &self.spread, exits, lanes, left);
+        let sending = threads::senders(task, &self.spread, exits, queues, left);
         let schedules = || Schedule::new(setup.profile.arrival.departures(input, seed));
         let sending: Vec<_> = sending.into_iter().map(|sender| (sender, schedules())).collect();
 

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// What a few packets before the first trial showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Probe {
+pub struct Probed {
     /// Median time from request to reply, in ns; `None` of a target that sends nothing back.
     pub round_trip_ns: Option<u64>,
 }
@@ -37,14 +37,14 @@ const ANSWER_WITHIN: Duration = Duration::from_millis(180);
 /// # Errors
 /// If none is answered, the port is closed, the host out of reach, a one-way target cannot be counted, or
 /// the user wants to stop.
-pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> Result<Probe, UdpError> {
+pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> Result<Probed, UdpError> {
     let payload = profile.packet.payload_bytes();
     let socket = connect(target.address, payload)?;
     report_refusals(&socket).map_err(UdpError::system("asking to be told of refused packets"))?;
     let whose = Whose { tags: Tags::new(profile.seed, salt()), first: 0, number: 0 };
     if target.reply == Reply::None {
         Counting::find(&socket, target, whose, stop)?;
-        return Ok(Probe { round_trip_ns: None });
+        return Ok(Probed { round_trip_ns: None });
     }
     let mut batch = SendBatch::new(payload as usize, 1, Head::default());
     let replies = ReceiveBatch::new(dropline_payload::QUERY_BYTES);
@@ -79,7 +79,7 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
     }
     round_trips.sort_unstable();
     match round_trips.get(round_trips.len() / 2) {
-        Some(&median) => Ok(Probe { round_trip_ns: Some(median) }),
+        Some(&median) => Ok(Probed { round_trip_ns: Some(median) }),
         None if refused.is_some() => {
             let (error, sent) = (refused.expect("is some"), sent.len() as u64);
             Err(with_link(UdpError::of_socket(error, target.address, sent, payload)))

@@ -3,7 +3,7 @@
 use crate::error::{NoLeash, UdpError};
 use crate::means::SendMeans;
 use crate::packet::frame::{Head, Link};
-use crate::send::lane::Lane;
+use crate::send::send_queue::SendQueue;
 use crate::send::leaving::{Asked, Leaving};
 use crate::sockets::connection::{Sources, Targets, connect_from};
 use crate::sockets::flows::Flows;
@@ -17,13 +17,13 @@ use std::collections::btree_map::Entry;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
-/// Sockets and lanes of all streams.
+/// Sockets and queues of all streams.
 pub(crate) struct StreamSockets {
     /// Of each stream.
     targets: Vec<SocketAddr>,
     payload: usize,
     pub(crate) sockets: Vec<UdpSocket>,
-    lanes: Vec<Lane>,
+    queues: Vec<SendQueue>,
     link: Option<Link>,
     /// Frames of our own; of the latest trial that used them.
     frames: Option<Frames>,
@@ -35,7 +35,7 @@ pub(crate) struct StreamSockets {
 
 struct Frames {
     socket: FrameSocket,
-    lanes: Vec<Lane>,
+    queues: Vec<SendQueue>,
 }
 
 /// What the sockets shall be like.
@@ -58,7 +58,7 @@ impl StreamSockets {
             targets: (0..wanted.streams).map(|stream| wanted.targets.of_stream(stream, target)).collect(),
             payload: wanted.payload as usize,
             sockets: Vec::with_capacity(wanted.streams),
-            lanes: Vec::with_capacity(wanted.streams),
+            queues: Vec::with_capacity(wanted.streams),
             link: link_to(target.ip().to_canonical()).ok(),
             frames: None,
             receive_buffer_bytes: u64::MAX,
@@ -82,7 +82,7 @@ impl StreamSockets {
                 keep_trains(&socket).map_err(UdpError::system("asking for whole trains"))?;
             }
             streams.sockets.push(socket);
-            streams.lanes.push(Lane::new(streams.payload, wanted.streams, Head::default()));
+            streams.queues.push(SendQueue::new(streams.payload, wanted.streams, Head::default()));
         }
         Ok(streams)
     }
@@ -159,31 +159,31 @@ impl StreamSockets {
         }
         let theirs = neighbour(&link)?;
         let filler = filler(self.payload.saturating_sub(HEADER_BYTES));
-        let lanes = self
+        let queues = self
             .sockets
             .iter()
             .zip(&self.targets)
             .map(|(socket, target)| {
                 let head = Head::new([ours, theirs], socket.local_addr()?, *target, &filler)
                     .ok_or_else(|| io::Error::other("source and target are of two families"))?;
-                Ok(Lane::new(self.payload, self.sockets.len(), head))
+                Ok(SendQueue::new(self.payload, self.sockets.len(), head))
             })
             .collect::<io::Result<_>>()?;
-        Ok(Frames { socket: FrameSocket::open(link.interface)?, lanes })
+        Ok(Frames { socket: FrameSocket::open(link.interface)?, queues })
     }
 
-    /// The sockets, an exit for each, and the lanes that lead there.
-    pub(crate) fn exits(&mut self, means: SendMeans) -> (&[UdpSocket], Vec<Exit<'_>>, &mut [Lane]) {
+    /// The sockets, an exit for each, and the queues that lead there.
+    pub(crate) fn exits(&mut self, means: SendMeans) -> (&[UdpSocket], Vec<Exit<'_>>, &mut [SendQueue]) {
         let sockets = &self.sockets;
         if let (SendMeans::Packet, Some(frames)) = (means, &mut self.frames) {
             let exits = sockets.iter().map(|_| Exit::Frames(&frames.socket)).collect();
-            return (sockets, exits, &mut frames.lanes);
+            return (sockets, exits, &mut frames.queues);
         }
         let exit = |socket| match means {
             SendMeans::Send => Exit::Each(socket),
             SendMeans::Gso => Exit::Train(socket),
             SendMeans::Auto | SendMeans::Packet | SendMeans::Sendmmsg => Exit::Many(socket),
         };
-        (sockets, sockets.iter().map(exit).collect(), &mut self.lanes)
+        (sockets, sockets.iter().map(exit).collect(), &mut self.queues)
     }
 }

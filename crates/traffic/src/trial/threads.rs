@@ -9,7 +9,7 @@ use crate::packet::trial_state::TrialState;
 use crate::placement::cpus::Placement;
 use crate::receive::received::Received;
 use crate::receive::receiver::{Receiver, Tools};
-use crate::send::lane::Lane;
+use crate::send::send_queue::SendQueue;
 use crate::send::schedule::Schedule;
 use crate::send::sender::{Sender, Task};
 use crate::send::sent::Sent;
@@ -26,17 +26,17 @@ pub(crate) fn senders<'a>(
     task: Task<'a>,
     spread: &'a Spread,
     mut exits: Vec<Exit<'a>>,
-    lanes: &'a mut [Lane],
+    queues: &'a mut [SendQueue],
     logs: Vec<SenderLog<'a>>,
 ) -> Vec<Sender<'a>> {
     let mut begin = 0;
-    let sender = |(number, (lanes, (log, departed))): (usize, (&'a mut [Lane], SenderLog<'a>))| {
-        let streams = begin..begin + lanes.len();
+    let sender = |(number, (queues, (log, departed))): (usize, (&'a mut [SendQueue], SenderLog<'a>))| {
+        let streams = begin..begin + queues.len();
         begin = streams.end;
-        let exits = exits.drain(..lanes.len()).collect();
-        Sender { number, streams, exits, lanes, turns: spread.turns(), task, log, departed: Some(departed) }
+        let exits = exits.drain(..queues.len()).collect();
+        Sender { number, streams, exits, queues, turns: spread.turns(), task, log, departed: Some(departed) }
     };
-    lanes.chunks_mut(lanes.len().div_ceil(logs.len())).zip(logs).enumerate().map(sender).collect()
+    queues.chunks_mut(queues.len().div_ceil(logs.len())).zip(logs).enumerate().map(sender).collect()
 }
 
 /// What all receivers of a trial have in common.

@@ -6,7 +6,7 @@ use crate::kernel::addresses;
 use crate::kernel::view::Elsewhere;
 use crate::losses::counters::Counters;
 use crate::losses::watch::Watch;
-use dropline_account::{Account, Family, Outcome, Role, Snapshot, TargetSockets, account, truesize};
+use dropline_account::{Account, AddressFamily, Outcome, Role, Snapshot, TargetSockets, account, truesize};
 use dropline_stats::Spacing;
 use dropline_trial::{Caveat, PacketTimes, TargetActivity};
 use std::io;
@@ -258,7 +258,7 @@ fn outcome(grown: &Snapshot, arrived: Option<u64>, in_trains: u64) -> (Outcome, 
     let (dropped, waiting_bytes) =
         grown.target.map_or((0, 0), |sockets| (sockets.drops, sockets.waiting_bytes));
     // What still waits is not lost, for the service goes on; no packet is charged less than an empty one.
-    let waiting = waiting_bytes.div_ceil(u64::from(truesize(0, Family::V4)));
+    let waiting = waiting_bytes.div_ceil(u64::from(truesize(0, AddressFamily::V4)));
     let offered = arrived.unwrap_or(read + dropped).max(dropped);
     let forwarded = (offered - dropped).min(read + waiting);
     (Outcome { offered, forwarded, one_way: true, in_trains, ..Outcome::default() }, read)

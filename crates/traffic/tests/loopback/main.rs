@@ -14,6 +14,7 @@ mod responder;
 
 use dropline_traffic::{MeasurerOptions, Reply, UdpError, UdpMeasurer, UdpTarget};
 use dropline_trial::{Drain, Measurer as _, Rate, TrafficProfile, Trial, TrialInput};
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -50,13 +51,18 @@ fn trial_on(target: UdpTarget, profile: TrafficProfile, input: TrialInput) -> Re
 /// Performs a scenario, one at a time, again and again until the generator was not held up: then counts
 /// are exact.
 ///
-/// Other programs can keep the sender from the CPU until it gives up; that says nothing about the counts.
+/// Other programs can keep the sender from the CPU until it gives up; that says nothing about the counts. How often it was
+/// performed again is printed: a sender that became worse needs more of them.
 fn undisturbed<T>(mut scenario: impl FnMut() -> Result<(Vec<Trial>, T), UdpError>) -> (Vec<Trial>, T) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    for _ in 0..50 {
+    for again in 0..50 {
         match scenario() {
             Ok((trials, more)) if trials.iter().all(|trial| Some(trial.offered) == trial.intended) => {
+                if again > 0 {
+                    // Past the capture of what tests print.
+                    let _ = writeln!(std::io::stderr(), "undisturbed after {again} repeats");
+                }
                 return (trials, more);
             }
             Ok(_) | Err(UdpError::NoAnswer { .. }) => {}

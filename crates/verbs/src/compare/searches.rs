@@ -165,18 +165,16 @@ fn pairs<'a>(a: &'a [AnswerLine], b: &'a [AnswerLine]) -> (Pairs<'a>, Vec<GoalLi
     (pairs, alone)
 }
 
-/// Why nothing can be said of the targets: an answer is about the generator.
+/// Why nothing can be said of the targets: an answer is about the generator or other programs.
 fn not_valid([a, b]: [&Searched; 2], pairs: &Pairs) -> Option<String> {
-    let found = pairs.iter().find_map(|(of_a, of_b)| {
-        [(a, of_a), (b, of_b)].into_iter().find(|(_, answer)| answer.is_generators())
-    });
-    found.map(|(side, answer)| {
-        format!(
-            "what {} says for {} is about its generator, and not about its target: whether the limit moved is not known",
-            side.name,
-            answer.goal.words()
-        )
-    })
+    let mut answers = pairs.iter().flat_map(|(of_a, of_b)| [(a, of_a), (b, of_b)]);
+    let (side, answer, others) =
+        answers.find_map(|(side, answer)| Some((side, answer, answer.about_others()?)))?;
+    Some(format!(
+        "what {} says for {} is about {others}, and not about the target: whether the limit moved is not known",
+        side.name,
+        answer.goal.words()
+    ))
 }
 
 /// Whose answer does not stand as it is stated, and why.

@@ -7,7 +7,7 @@ use dropline_record::{AnswerLine, CaveatLine, GoalLine, MovedLine, PartLine, Rec
 use dropline_trial::number_of;
 
 /// Doubts of a search that are doubts of where its limit is.
-const ABOUT_THE_LIMIT: [&str; 17] = [
+const ABOUT_THE_LIMIT: [&str; 18] = [
     "arrivals_not_kept",
     "bad_moments",
     "dependent_trials",
@@ -22,6 +22,7 @@ const ABOUT_THE_LIMIT: [&str; 17] = [
     "loss_doubted",
     "outage",
     "slowed",
+    "target_starved",
     "target_unreachable",
     "two_states",
     "warm_up",
@@ -114,6 +115,7 @@ fn about_goal(line: &MovedLine) -> Vec<CaveatLine> {
     let mut say = |code: &str, text: String| caveats.push(CaveatLine::said(code, text));
     let is_open = |answer: &AnswerLine| answer.lower_pps.is_none() || bound_above(answer).is_none();
     let is_unfinished = |answer: &AnswerLine| answer.why.as_deref() == Some("unfinished");
+    let is_of_others = line.of_a.is_generators() || line.of_b.is_generators();
     let are_open = is_open(&line.of_a) && is_open(&line.of_b) && line.low.is_none() && line.high.is_none();
     if are_open && (is_unfinished(&line.of_a) || is_unfinished(&line.of_b)) {
         say(
@@ -123,7 +125,7 @@ fn about_goal(line: &MovedLine) -> Vec<CaveatLine> {
                  not finish, and compare again"
             ),
         );
-    } else if are_open {
+    } else if are_open && !is_of_others {
         say(
             "beyond_range",
             format!(
@@ -141,7 +143,7 @@ fn about_goal(line: &MovedLine) -> Vec<CaveatLine> {
                  it (search --resume FILE, with a larger --budget if that ended it), and compare again"
             ),
         );
-    } else if line.of_a.is_generators() || line.of_b.is_generators() {
+    } else if is_of_others {
         // It is not valid, which is said elsewhere.
     } else if line.of_a.level.and(line.of_b.level).is_none() {
         say(

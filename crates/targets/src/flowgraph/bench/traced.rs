@@ -1,9 +1,9 @@
 //! What graphs record beside tx and rx: when a granule was due, and when it left each block.
 
-use super::Graph;
+use crate::flowgraph::graph::Graph;
 use crate::flowgraph::summary::together;
-use dropline_passage::{Correlator, Cut, Settings};
-use dropline_trace::{Event, Kind};
+use dropline_passage::{Correlator, CorrelatorSettings, WarmUpCut};
+use dropline_trace::{Kind, TraceEvent};
 use dropline_trial::Delay;
 use dropline_trial::graph::Residence;
 
@@ -21,8 +21,8 @@ pub(super) struct Traced {
 }
 
 impl Traced {
-    pub(super) fn new(graph: &Graph, cut: Cut) -> Self {
-        let correlator = || Correlator::new(Settings { cut, ..Settings::default() });
+    pub(super) fn new(graph: &Graph, cut: WarmUpCut) -> Self {
+        let correlator = || Correlator::new(CorrelatorSettings { cut, ..CorrelatorSettings::default() });
         Self {
             due: graph.paced.then(correlator),
             blocks: graph.residence.then(correlator),
@@ -31,7 +31,7 @@ impl Traced {
     }
 
     /// An event of any thread, and when it happened.
-    pub(super) fn see(&mut self, event: Event, at_ns: u64) {
+    pub(super) fn see(&mut self, event: TraceEvent, at_ns: u64) {
         if let Some(due) = &mut self.due {
             match event.kind {
                 DUE => drop(due.tx(event.pipe, event.n, at_ns.saturating_sub(event.extra))),
@@ -72,17 +72,17 @@ impl Traced {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Framework;
     use super::*;
+    use crate::flowgraph::graph::Framework;
 
-    fn event(kind: Kind, pipe: u32, n: u64, extra: u64) -> Event {
-        Event { ticks: 0, kind, pipe, n, extra }
+    fn event(kind: Kind, pipe: u32, n: u64, extra: u64) -> TraceEvent {
+        TraceEvent { ticks: 0, kind, pipe, n, extra }
     }
 
     #[test]
     fn delays_count_from_when_a_granule_was_due_and_from_block_to_block() {
         let graph = Graph { stages: 2, residence: true, ..Graph::new(Framework::FutureSdr) };
-        let mut traced = Traced::new(&graph, Cut::default());
+        let mut traced = Traced::new(&graph, WarmUpCut::default());
         for n in 1..=10 {
             let at = n * 1_000_000;
             for pipe in [0, 1] {

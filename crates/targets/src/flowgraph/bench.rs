@@ -1,19 +1,26 @@
 //! A graph as a target: its program started once a trial, asked, followed and ended.
 
-use super::answer::{GraphAnswer, Ran, Request};
-use super::program::Running;
-use super::traced::Traced;
-use super::{GRANULARITY, Graph, Topology};
+pub mod answer;
+mod program;
+mod standing;
+mod traced;
+
+pub use standing::{Standing, Turn};
+
+use crate::flowgraph::graph::{GRANULARITY, Graph, Topology};
 use crate::flowgraph::program::Recorders;
 use crate::flowgraph::summary::Ending;
 use crate::flowgraph::{Recording, Settings, summary};
 use crate::{Opening, exec};
+use answer::{GraphAnswer, Ran, Request};
 use dropline_failure::Failure;
 use dropline_trial::{Extra, LostAt, Measurer, Trial, TrialInput, graph, seed};
+use program::Running;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
+use traced::Traced;
 
 /// Between two looks at rings that were empty.
 const PAUSE: Duration = Duration::from_millis(1);

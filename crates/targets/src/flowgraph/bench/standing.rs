@@ -2,7 +2,7 @@
 
 use super::answer::{GraphAnswer, Request};
 use super::program::Running;
-use super::{GRANULARITY, Topology};
+use crate::flowgraph::graph::{GRANULARITY, Topology};
 use crate::flowgraph::program::Recorders;
 use crate::flowgraph::summary::Ending;
 use crate::flowgraph::{Collected, Settings, Source};

@@ -5,7 +5,7 @@ use crate::sys::{Exit, Refused, SendBatch, TRAIN};
 use dropline_payload::HEADER_BYTES;
 
 /// One stream's packets that leave together, and when each was due.
-pub(crate) struct Lane {
+pub(crate) struct SendQueue {
     batch: SendBatch,
     packets: Vec<Due>,
 }
@@ -17,13 +17,13 @@ pub(crate) struct Due {
     pub(crate) due_ns: u64,
 }
 
-/// Most memory for the packets of all lanes, in bytes; more streams have less room each.
+/// Most memory for the packets of all queues, in bytes; more streams have less room each.
 const MEMORY: usize = 64 << 20;
 
-impl Lane {
-    /// For packets with `payload` bytes, one of `lanes`.
-    pub(crate) fn new(payload: usize, lanes: usize, head: Head) -> Self {
-        let room = (MEMORY / lanes.max(1) / (payload + head.bytes.len()).max(1)).clamp(1, TRAIN);
+impl SendQueue {
+    /// For packets with `payload` bytes, one of `queues`.
+    pub(crate) fn new(payload: usize, queues: usize, head: Head) -> Self {
+        let room = (MEMORY / queues.max(1) / (payload + head.bytes.len()).max(1)).clamp(1, TRAIN);
         Self { batch: SendBatch::new(payload, room, head), packets: Vec::with_capacity(TRAIN) }
     }
 

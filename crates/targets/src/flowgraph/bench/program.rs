@@ -1,6 +1,6 @@
 //! The program that runs a graph: where it is, started, asked, ended.
 
-use super::{Framework, Graph};
+use crate::flowgraph::graph::{Framework, Graph};
 use crate::flowgraph::program::Recorders;
 use dropline_archive::reading;
 use dropline_failure::Failure;
