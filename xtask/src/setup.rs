@@ -4,12 +4,13 @@ use crate::{Done, root};
 use std::path::Path;
 
 /// Debian packages that `make test` needs, and a file of each that tells that it is there.
-const TEST: [(&str, &str); 10] = [
+const TEST: [(&str, &str); 11] = [
     ("chromium", "/usr/bin/chromium"),
     ("default-jre-headless", "/usr/bin/java"),
     ("iproute2", "/sbin/ip"),
     ("iptables", "/usr/sbin/iptables-legacy"),
     ("libhdrhistogram-java", "/usr/share/java/hdrhistogram.jar"),
+    ("librsvg2-bin", "/usr/bin/rsvg-convert"),
     ("nftables", "/usr/sbin/nft"),
     ("hyperfine", "/usr/bin/hyperfine"),
     ("prometheus", "/usr/bin/promtool"),

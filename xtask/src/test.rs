@@ -58,8 +58,9 @@ fn pages() -> Done {
         let dropline = dropline.to_string_lossy().into_owned();
         crate::run(&dropline, &[words, &["--quiet", "--output", &record]].concat())?;
         crate::run(&dropline, &["report", &record, "--html", &page])?;
-        look(&page, &record, &shots)?;
+        look(&[&page, &record], &shots)?;
     }
+    others(&dropline.to_string_lossy(), &directory.to_string_lossy())?;
     heartbeats(&dropline)
 }
 
@@ -69,12 +70,50 @@ fn heartbeats(dropline: &std::path::Path) -> Done {
     crate::run("node", &["tests/browser/heartbeat.mjs", &dropline, "target/pages/heartbeat"])
 }
 
-fn look(page: &str, record: &str, shots: &str) -> Done {
+/// Pages that are of no single record, and plots that stand alone.
+fn others(dropline: &str, directory: &str) -> Done {
+    let at = |name: &str| format!("{directory}/{name}");
+    let (credible, certified, trial) = (at("credible.jsonl"), at("certified.jsonl"), at("trial.jsonl"));
+    let (slow, moved) = (at("slow.txt"), at("moved.jsonl"));
+    let values =
+        |add: u32| -> String { (0..4000).map(|n| format!("{}\n", 20 + add + n * 7919 % 97)).collect() };
+    for (name, add) in [(at("quick.txt"), 0), (slow.clone(), 9)] {
+        std::fs::write(&name, values(add)).map_err(|why| format!("cannot write {name}: {why}"))?;
+    }
+    let noisy = "sim:noisy?capacity=9Mpps";
+    crate::run(dropline, &["search", noisy, "--seed=8", "--quiet", "--output", &moved])?;
+    let units = ["--from", "raw", "--unit", "us"];
+    let quick = at("quick.txt");
+    let pages: [(&str, Vec<&str>); 5] = [
+        ("several", vec!["report", &credible, &certified]),
+        ("fit", [&["fit", &quick][..], &units].concat()),
+        ("compared", [&["compare", &quick, &slow][..], &units].concat()),
+        ("searches", vec!["compare", &credible, &moved]),
+        ("trend", vec!["trend", &credible, &moved]),
+    ];
+    for (name, words) in pages {
+        let page = at(&format!("{name}.html"));
+        // What became worse ends with 1.
+        let ended = Command::new(dropline).args(words).args(["--html", &page]).output();
+        if ended.is_err() || !std::path::Path::new(&page).exists() {
+            return Err(format!("dropline drew no page of {name}: {ended:?}"));
+        }
+        look(&[&page], &at(name))?;
+    }
+    for (name, record) in [("credible-plots", &credible), ("trial-plots", &trial)] {
+        crate::run(dropline, &["report", record, "--svg", &at(name)])?;
+        crate::run("node", &["tests/browser/plots.mjs", &at(name)])?;
+    }
+    Ok(())
+}
+
+/// A page, with its record where it is of one.
+fn look(files: &[&str], shots: &str) -> Done {
     let node = Command::new("node").arg("--version").output().is_ok();
     if !node {
         return Err(
             "node is missing: the page cannot be looked at (Debian package nodejs, 18 or newer)".into()
         );
     }
-    crate::run("node", &["tests/browser/check.mjs", page, record, "--shots", shots])
+    crate::run("node", &[&["tests/browser/check.mjs"], files, &["--shots", shots]].concat())
 }

@@ -21,7 +21,11 @@ pub fn may_draw(path: &Path, mark: &str) -> Result<(), Failure> {
     }
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(LONGEST_MARK).read_to_end(&mut head));
-    let begins = head.strip_prefix(DOCTYPE).unwrap_or(&head).starts_with(mark.as_bytes());
+    let begins = match head.starts_with(PICTURE) {
+        // It stands in a comment behind the picture's size.
+        true => head.windows(mark.len().max(1)).any(|part| part == mark.as_bytes()),
+        false => head.strip_prefix(DOCTYPE).unwrap_or(&head).starts_with(mark.as_bytes()),
+    };
     match read {
         Ok(_) if begins || found.len() == 0 => Ok(()),
         _ => Err(Failure::usage(format!(
@@ -66,7 +70,9 @@ pub fn may_create(path: &Path) -> Result<(), Failure> {
 
 /// What a page begins with, before its mark.
 const DOCTYPE: &[u8] = b"<!DOCTYPE html>";
-/// No doctype and mark together are longer.
+/// What a PNG begins with.
+const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n";
+/// No doctype and mark together are longer, and no picture's head with its comment.
 const LONGEST_MARK: u64 = 128;
 
 /// Whether a file can be made in its directory, by making one.

@@ -110,6 +110,9 @@ pub(crate) struct ExplainArgs {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) told: ToldArgs,
+    /// Also write the explanation as a web page.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
     /// Print one JSON object.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -179,6 +182,9 @@ pub(crate) struct ReportArgs {
     /// Write each plot as an SVG file into this directory.
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) svg: Option<PathBuf>,
+    /// Write each plot as a PNG picture into this directory, by the program rsvg-convert.
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) png: Option<PathBuf>,
     /// Print one JSON object, or an array of several records.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

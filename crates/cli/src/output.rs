@@ -161,8 +161,8 @@ impl<W: std::io::Write> std::io::Write for Heard<W> {
 ///
 /// # Errors
 /// If another file is there, or it cannot be written.
-pub(crate) fn draw(path: &Path, drawn: &str) -> Result<(), Failure> {
-    whole_file::draw(path, drawn.as_bytes(), dropline_report::MARK)
+pub(crate) fn draw(path: &Path, drawn: impl AsRef<[u8]>) -> Result<(), Failure> {
+    whole_file::draw(path, drawn.as_ref(), dropline_report::MARK)
 }
 
 /// Whether all files that a verb is told to draw or to make may stand where they shall, asked before it begins. A record

@@ -12,6 +12,7 @@ pub(crate) mod import;
 pub(crate) mod inject;
 pub(crate) mod manual;
 pub(crate) mod measure;
+mod picture;
 pub(crate) mod report;
 pub(crate) mod search;
 pub(crate) mod serve;
@@ -172,6 +173,13 @@ fn unnamed() -> PathBuf {
 /// The same with how it was measured, where that is asked for.
 fn style_of(told: ToldArgs) -> Style {
     Style { verbose: told.verbose, ..style() }
+}
+
+/// Columns of the terminal that help is for; as wide as it comes where there is none.
+pub(crate) fn columns() -> usize {
+    let asked = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let shown = std::io::stdout().is_terminal().then(console_width).flatten();
+    shown.or_else(asked).unwrap_or(usize::MAX)
 }
 
 /// How text is laid out on this stdout: plain when piped or with NO_COLOR.

@@ -329,3 +329,48 @@ fn of_a_record_whose_last_line_is_torn_every_verb_answers_from_the_whole_lines_s
         assert!(said.contains("cut off"), "{words:?}: {said}");
     }
 }
+
+/// A directory with a painter that answers as librsvg's does.
+fn painter(bench: &Bench, script: &str) -> String {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = bench.path("bin");
+    fs::create_dir_all(&directory).unwrap();
+    let program = directory.join("rsvg-convert");
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    directory.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn pictures_are_painted_by_librsvg_drawn_anew_and_written_over_none_that_is_not_ours() {
+    let bench = filled();
+    let run = |path: &str| {
+        let mut report = Command::new(env!("CARGO_BIN_EXE_dropline"));
+        report.current_dir(bench.path(".")).env("PATH", path);
+        report.args(["report", "a.jsonl", "--png", "pictures"]).output().unwrap()
+    };
+    // Without the program it is said how to get it, and nothing is left behind.
+    let ended = run("/nonexistent");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(4), "{said}");
+    assert!(said.contains("librsvg2-bin") && said.contains("--svg"), "{said}");
+    assert!(!bench.path("pictures").exists());
+    // A program that fails is said to, with its own words.
+    let path = painter(&bench, "#!/bin/sh\necho no fonts >&2\nexit 1\n");
+    let ended = run(&path);
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(ended.status.code() == Some(4) && said.contains("no fonts"), "{said}");
+    // One that paints is given each plot.
+    let png = "\\211PNG\\r\\n\\032\\n\\000\\000\\000\\015IHDR\\000\\000\\000\\001\\000\\000\\000\\001\\010\\002\\000\\000\\000\\220wS\\336";
+    let path = painter(&bench, &format!("#!/bin/sh\nwhile read -r line; do :; done\nprintf '{png}'\n"));
+    for _ in 0..2 {
+        let ended = run(&path);
+        assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+    }
+    let picture = bench.path("pictures/loss.png");
+    assert!(fs::read(&picture).unwrap().windows(17).any(|part| part == b"drawn by dropline"));
+    // A picture of somebody else's stays.
+    fs::write(&picture, b"\x89PNG\r\n\x1a\n of a cat").unwrap();
+    assert_eq!(run(&path).status.code(), Some(2));
+    assert!(fs::read(&picture).unwrap().ends_with(b"of a cat"));
+}

@@ -1,7 +1,7 @@
 //! The answer of a record in one sentence, and in one line with how sure it is: what a page, a chat and a pull request
 //! begin with.
 
-use crate::comparison::{Comparison, Line, change_words};
+use crate::comparison::{Comparison, Line};
 use crate::number::{self, percent};
 use crate::prose;
 use crate::search_summary::{Piece, SearchSummary};
@@ -26,12 +26,14 @@ pub(crate) fn words(records: &[Record]) -> String {
 }
 
 fn of_record(record: &Record) -> String {
-    match (SearchSummary::of(record), record.trials.last()) {
-        (Some(finding), _) => plain(&finding.sentence()),
-        (None, Some(trial)) => of_trial(trial, record.header.load_unit),
-        (None, None) => NO_TRIAL.into(),
+    match SearchSummary::of(record) {
+        Some(finding) => plain(&finding.sentence()),
+        None => of_trials(record),
     }
 }
+
+/// A trial that had less of its time was cut short.
+const WHOLE: f64 = 0.98;
 
 /// What is said of a record that ended before its first trial did.
 pub(crate) const NO_TRIAL: &str = "No trial was finished.";
@@ -66,6 +68,54 @@ pub(crate) fn plain(pieces: &[Piece]) -> String {
     pieces.iter().map(|piece| piece.text.as_str()).collect()
 }
 
+/// What became of the packets of all trials of a record that is no search, of each target where they had several.
+pub(crate) fn of_trials(record: &Record) -> String {
+    let what = record.header.load_unit;
+    let (trials, last) = match record.trials.as_slice() {
+        [] => return NO_TRIAL.into(),
+        [only] => return of_trial(only, what),
+        [.., last] => (&record.trials, last),
+    };
+    let mut targets: Vec<(&str, u64, u64)> = Vec::new();
+    for trial in trials {
+        let (lost, offered) = (trial.lost.0, trial.offered.0);
+        match targets.iter_mut().find(|(target, ..)| *target == trial.target) {
+            Some((_, all_lost, all_offered)) => {
+                *all_lost = all_lost.saturating_add(lost);
+                *all_offered = all_offered.saturating_add(offered);
+            }
+            None => targets.push((&trial.target, lost, offered)),
+        }
+    }
+    let several = targets.len() > 1;
+    let told: Vec<String> = targets
+        .iter()
+        .enumerate()
+        .map(|(index, (target, lost, offered))| {
+            let what = if index == 0 { format!(" {}", what.many()) } else { String::new() };
+            let of = if several { format!(" by {target}") } else { String::new() };
+            format!("{} of {}{what}{of}", number::count(*lost), number::count(*offered))
+        })
+        .collect();
+    let whole = number::plural(trials.len() as u64, "trial");
+    let next = match record.header.verb.as_str() {
+        "compare" => " Whether they differ is said by dropline compare of this record.",
+        _ => "",
+    };
+    format!("Lost in {whole}: {}{}.{next}", number::listed(&told), cut_short(last))
+}
+
+/// How much of the time that was asked for a trial had, where that is less.
+fn cut_short(trial: &TrialLine) -> String {
+    let (had, asked) = (trial.duration_s, trial.intended_duration_s);
+    match asked.is_finite() && had.is_finite() && had < asked * WHOLE {
+        true => {
+            format!("; the last one was stopped after {} of {}", number::seconds(had), number::seconds(asked))
+        }
+        false => String::new(),
+    }
+}
+
 /// What became of the packets of a trial, or how long its granules took.
 pub(crate) fn of_trial(trial: &TrialLine, what: LoadUnit) -> String {
     let what = what.many();
@@ -80,13 +130,20 @@ pub(crate) fn of_trial(trial: &TrialLine, what: LoadUnit) -> String {
     let offered = number::count(trial.offered.0);
     match (trial.offered.0, trial.lost.0) {
         (0, _) => format!("There were no {what}."),
-        (_, 0) => format!("None of {offered} {what} was lost."),
+        (_, 0) => format!(
+            "None of {offered} {what} was lost{}.",
+            cut_short(trial).replace("the last one", "the trial")
+        ),
         (_, lost) => {
             let ratio = percent(trial.loss_ratio.unwrap_or(0.0));
             let ours = crate::denial::loss_that_may_be_ours(trial).map_or_else(String::new, |ours| {
                 format!("; {} of them perhaps not by the target: not valid", number::count(ours))
             });
-            format!("{} of {offered} {what} were lost, {ratio}{ours}.", number::count(lost))
+            format!(
+                "{} of {offered} {what} were lost, {ratio}{ours}{}.",
+                number::count(lost),
+                cut_short(trial).replace("the last one", "the trial")
+            )
         }
     }
 }
@@ -105,14 +162,10 @@ pub(crate) fn of_several(comparison: &Comparison) -> Vec<Piece> {
         if index > 0 {
             pieces.push(plain(if index + 1 == lines.len() { " and ".into() } else { ", ".into() }));
         }
-        let load =
-            line.headline.median.map_or_else(|| "an unknown load".into(), |load| loads.with_unit(load));
+        let known = || line.headline.median.map(|load| loads.with_unit(load));
+        let load = line.stated.clone().or_else(known).unwrap_or_else(|| "an unknown load".into());
         pieces.push(Piece { text: load, goal: Some(line.ink) });
         let with = if line.label.is_empty() { String::new() } else { format!(" with {}", line.label) };
-        let change = line
-            .change
-            .filter(|_| index > 0)
-            .map_or_else(String::new, |change| format!(" ({})", change_words(change)));
         let spread = match (line.searches, line.headline.min, line.headline.max) {
             (2.., Some(min), Some(max)) => {
                 format!(
@@ -129,7 +182,7 @@ pub(crate) fn of_several(comparison: &Comparison) -> Vec<Piece> {
             true => ", doubted",
             false => ", not settled",
         };
-        pieces.push(plain(format!("{with}{change}{spread}{doubt}")));
+        pieces.push(plain(format!("{with}{spread}{doubt}")));
     }
     pieces.push(plain(".".into()));
     pieces

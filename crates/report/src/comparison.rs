@@ -44,6 +44,8 @@ pub(crate) struct Line {
     pub(crate) trials: u64,
     /// How sure the first search is.
     pub(crate) result: String,
+    /// What is stated instead of a number, where one search has an answer that does not stand.
+    pub(crate) stated: Option<String>,
     /// The answers that do not stand.
     pub(crate) unsettled: Vec<Standing>,
 }
@@ -60,8 +62,12 @@ pub(crate) struct Spread {
 
 impl Comparison {
     pub(crate) fn of(records: &[Record]) -> Self {
-        let findings = SearchSummary::all(records);
+        let mut findings = SearchSummary::all(records);
         let labels = labels(records);
+        let highest = records.iter().map(traffic::highest_load).fold(0.0, f64::max);
+        let unit = records.first().map_or(LoadUnit::Packets, |record| record.header.load_unit);
+        let loads = Loads::of(unit, findings.iter().flat_map(|finding| &finding.answers), highest);
+        findings.iter_mut().for_each(|finding| finding.loads = loads);
         let searches: Vec<(&str, &SearchSummary)> = records
             .iter()
             .zip(&labels.each)
@@ -69,9 +75,6 @@ impl Comparison {
             .map(|(_, label)| label.as_str())
             .zip(&findings)
             .collect();
-        let highest = records.iter().map(traffic::highest_load).fold(0.0, f64::max);
-        let unit = records.first().map_or(LoadUnit::Packets, |record| record.header.load_unit);
-        let loads = Loads::of(unit, findings.iter().flat_map(|finding| &finding.answers), highest);
         let mut groups: Vec<(&str, Vec<&SearchSummary>)> = Vec::new();
         for (label, finding) in searches {
             match groups.iter_mut().find(|(known, _)| *known == label) {
@@ -91,7 +94,8 @@ impl Comparison {
             for (label, group) in &groups {
                 let Some(mut line) = Line::of(label, goal, group) else { continue };
                 if let Some(reference) = lines.get(first) {
-                    line.change = change(reference.headline.median, line.headline.median);
+                    let both = reference.unsettled.is_empty() && line.unsettled.is_empty();
+                    line.change = change(reference.headline.median, line.headline.median).filter(|_| both);
                 }
                 lines.push(line);
             }
@@ -154,10 +158,24 @@ impl Line {
             lower_pps: first.lower_pps,
             upper_pps: first.upper_pps,
             change: None,
+            stated: stated(shown, place),
             trials: shown[0].record.trials.len() as u64,
             result: standings.first()?.short().into_owned(),
             unsettled: standings.into_iter().filter(|standing| !standing.settled()).cloned().collect(),
         })
+    }
+}
+
+/// A bound, or the two loads of a doubt, of one search whose answer does not stand.
+fn stated(shown: &[&SearchSummary], place: impl Fn(&SearchSummary) -> Option<usize>) -> Option<String> {
+    let [finding] = shown else { return None };
+    let goal = place(finding)?;
+    match &finding.standings[goal] {
+        standing if standing.settled() => None,
+        Standing::BelowMinimum => {
+            Some(format!("<{JOIN}{}", finding.loads.with_unit(finding.search.min_load_pps)))
+        }
+        _ => finding.headline(goal, true),
     }
 }
 

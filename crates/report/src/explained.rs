@@ -15,17 +15,39 @@ pub(crate) type Fact = (&'static str, String);
 
 /// The answer in a sentence.
 pub(crate) fn sentence(found: &Explanation) -> String {
+    if found.lost == 0 {
+        return headline(found);
+    }
+    let mut words = place_sentence(found, &plural(found.offered, "packet"));
+    words.push_str(&doubt(found));
+    words.push_str(found.cause.map_or("", cause_sentence));
+    words + &unexplained(found)
+}
+
+/// How many were lost, where, and why.
+pub(crate) fn headline(found: &Explanation) -> String {
     let offered = plural(found.offered, "packet");
     if found.lost == 0 {
         return format!("None of {offered} was lost: there is nothing to explain.");
     }
-    let mut words = place_sentence(found, &offered);
-    if found.doubted > 0 {
-        words.push_str(&format!(" Of these, up to {} may not be the target's doing.", count(found.doubted)));
+    place_sentence(found, &offered) + found.cause.map_or("", cause_sentence)
+}
+
+/// What keeps the headline from being all that is true.
+pub(crate) fn below_headline(found: &Explanation) -> String {
+    if found.lost == 0 { String::new() } else { doubt(found) + &unexplained(found) }
+}
+
+fn doubt(found: &Explanation) -> String {
+    match found.doubted {
+        0 => String::new(),
+        some => format!(" Of these, up to {} may not be the target's doing.", count(some)),
     }
-    if let Some(cause) = found.cause {
-        words.push_str(cause_sentence(cause));
-    }
+}
+
+/// What is said where the replay loses much more or less than was lost.
+fn unexplained(found: &Explanation) -> String {
+    let mut words = String::new();
     if let Some(model) = found.model.filter(|_| found.lacks.contains(&Lack::NotReplayed)) {
         words.push_str(&format!(
             " The model does not explain this loss: it loses {} where {} were lost. So neither the cause nor what would \

@@ -20,6 +20,7 @@ mod number;
 mod object;
 mod passages;
 mod plot;
+mod png;
 mod prose;
 mod search_summary;
 mod standing;
@@ -44,6 +45,7 @@ pub use markdown::markdown;
 pub use number::{nanoseconds, seconds};
 pub use object::object;
 pub use plot::{Calibration, CalibrationLine, Curve, Curves};
+pub use png::marked_png;
 pub use standing::{denied, standing};
 pub use style::{Color, Style};
 pub use text::{

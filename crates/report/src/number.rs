@@ -113,7 +113,8 @@ impl Loads {
         highest_trial: f64,
     ) -> Self {
         let mut highest = 0.0f64;
-        let mut finest = f64::INFINITY;
+        // Of answers that have two ends; of one alone where no answer has both.
+        let [mut finest, mut one_sided] = [f64::INFINITY; 2];
         for answer in answers {
             let loads = [answer.headline_pps(), answer.lower_pps, answer.upper_pps];
             highest = loads.into_iter().flatten().filter(|load| load.is_finite()).fold(highest, f64::max);
@@ -121,10 +122,11 @@ impl Loads {
                 (Some(lower), Some(upper)) if upper > lower => finest = finest.min(upper - lower),
                 (lower, upper) => {
                     let asked = lower.or(upper).unwrap_or(0.0) * answer.goal.width;
-                    finest = if asked > 0.0 { finest.min(asked) } else { finest };
+                    one_sided = if asked > 0.0 { one_sided.min(asked) } else { one_sided };
                 }
             }
         }
+        let finest = if finest.is_finite() { finest } else { one_sided };
         if highest <= 0.0 {
             highest = if highest_trial.is_finite() { highest_trial.max(1.0) } else { 1.0 };
         }

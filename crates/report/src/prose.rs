@@ -29,7 +29,13 @@ pub(crate) fn labelled(label: &str, title: String) -> String {
 }
 
 /// The first letter as at the start of a sentence.
+///
+/// A name stays as it is: what is written so is no other target, and no other file.
 pub(crate) fn sentence_case(text: &str) -> String {
+    let first = text.split(' ').next().unwrap_or_default().trim_end_matches([':', '.', ',', ';']);
+    if first.contains([':', '/', '.', '_', '=']) {
+        return text.to_owned();
+    }
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

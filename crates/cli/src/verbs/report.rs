@@ -1,6 +1,6 @@
 //! `dropline report`.
 
-use super::{DONE, style_of};
+use super::{DONE, picture, style_of};
 use crate::args::ReportArgs;
 use crate::output as out;
 use dropline_archive::record_file::read_record;
@@ -29,7 +29,12 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
     }
     if let Some(directory) = &args.svg {
         let explained = explanation.iter().flat_map(dropline_report::explained_svgs);
-        draw_svgs(directory, dropline_report::svgs(&records).into_iter().chain(explained))?;
+        draw_plots(directory, dropline_report::svgs(&records).into_iter().chain(explained), Kind::Svg)?;
+        written = true;
+    }
+    if let Some(directory) = &args.png {
+        let explained = explanation.iter().flat_map(dropline_report::explained_svgs);
+        draw_plots(directory, dropline_report::svgs(&records).into_iter().chain(explained), Kind::Png)?;
         written = true;
     }
     match records.as_slice() {
@@ -61,8 +66,19 @@ fn page_of(files: &[PathBuf]) -> PathBuf {
     }
 }
 
+/// What a plot is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Svg,
+    Png,
+}
+
 /// Draws plots into a directory, which is made where it is missing, and is not left behind without one.
-fn draw_svgs(directory: &Path, svgs: impl Iterator<Item = (String, String)>) -> Result<(), Failure> {
+fn draw_plots(
+    directory: &Path,
+    svgs: impl Iterator<Item = (String, String)>,
+    kind: Kind,
+) -> Result<(), Failure> {
     let missing: Vec<&Path> = directory.ancestors().take_while(|path| !path.exists()).collect();
     let made = std::fs::create_dir_all(directory)
         .map_err(|why| Failure::environment(format!("cannot create {}: {why}", directory.display())));
@@ -74,8 +90,14 @@ fn draw_svgs(directory: &Path, svgs: impl Iterator<Item = (String, String)>) -> 
             ));
         }
         for (name, svg) in svgs {
-            let path = directory.join(name);
-            out::draw(&path, &svg)?;
+            let path = match kind {
+                Kind::Svg => directory.join(name),
+                Kind::Png => directory.join(name).with_extension("png"),
+            };
+            match kind {
+                Kind::Svg => out::draw(&path, &svg)?,
+                Kind::Png => out::draw(&path, picture::png(&svg)?)?,
+            }
             out::print(&format!("plot  {}", path.display()))?;
         }
         Ok(())

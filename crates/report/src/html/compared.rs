@@ -3,8 +3,9 @@
 use super::figure::figures;
 use super::goals::caveats;
 use super::shell::shell;
-use crate::number::{apart, count, digits, percent, percent_of, three};
+use crate::number::{JOIN, apart, count, percent, percent_of, three};
 use crate::plot;
+use crate::prose::sentence_case;
 use crate::text::{self, unit};
 use dropline_record::Compared;
 use dropline_record::VerdictWord;
@@ -13,13 +14,17 @@ use maud::{Markup, html};
 
 /// A comparison as one self-contained page.
 pub fn compared_html(compared: &Compared) -> String {
-    let plots = plot::compared(compared);
-    let (pair, wide): (Vec<_>, Vec<_>) = plots.into_iter().partition(|plot| plot.name != "heat");
+    let headline = headline(compared);
+    let (first, others): (Vec<_>, Vec<_>) =
+        plot::compared(compared).into_iter().partition(|plot| plot.name == "both");
+    let (pair, wide): (Vec<_>, Vec<_>) = others.into_iter().partition(|plot| plot.name != "heat");
     let content = html! {
-        p.about { b { (compared.b.source) } " against " b { (compared.a.source) } "  ·  dropline compare" }
-        h1 {  (text::first_line(compared, ": ")) "." }
-        (answers(compared))
+        p.about { b { (compared.a.source) } " (A) against " b { (compared.b.source) } " (B)  ·  dropline compare" }
+        h1 { @for (words, class) in &headline { @match class { Some(class) => { span class=(class) { (words) } } None => { (words) } } } "." }
+        (figures(&plot::questions(compared).into_iter().collect::<Vec<_>>(), false))
+        (reasons(compared))
         (caveats(&compared.caveats, None))
+        (figures(&first, false))
         (figures(&pair, true))
         (figures(&wide, false))
         section {
@@ -36,55 +41,80 @@ pub fn compared_html(compared: &Compared) -> String {
         }
     };
     shell(
-        &text::first_line(compared, ": "),
-        &format!("{} against {}", compared.b.source, compared.a.source),
+        &headline.iter().map(|(words, _)| words.as_str()).collect::<String>(),
+        &format!("{} (A) against {} (B)", compared.a.source, compared.b.source),
         &content,
     )
 }
 
-fn answers(compared: &Compared) -> Markup {
+/// A part of the headline, and the class of its colour where it has one.
+type Part = (String, Option<&'static str>);
+
+/// The verdict with the numbers that it rests on; without any it is told in words alone.
+fn headline(compared: &Compared) -> Vec<Part> {
     let unit = unit(compared.unit_ns);
+    let said = |before: &str, number: String, line: &QuestionLine| {
+        let class = match line.verdict {
+            VerdictWord::Improved => Some("better"),
+            VerdictWord::Regressed => Some("worse"),
+            _ => None,
+        };
+        class.map(|class| (before.to_owned(), number, class))
+    };
+    let time = |line: &QuestionLine, more: &str, less: &str, lost: &str| match line.estimate {
+        _ if line.lost_of_b => lost.to_owned(),
+        Some(shift) if shift > 0.0 => format!("{}{JOIN}{unit} {more}", three(shift)),
+        Some(shift) => format!("{}{JOIN}{unit} {less}", three(-shift)),
+        None => if line.verdict == VerdictWord::Regressed { more } else { less }.to_owned(),
+    };
     let tail = &compared.tail_mass;
-    let high = format!("p{}", (compared.percentile * 1e6).round() / 1e4);
-    let above =
-        tail.threshold.map_or_else(|| "tail".into(), |at| format!("share above {} {unit}", three(at)));
-    html! {
-        div.scroll { table.goals.comparison {
-            thead { tr {
-                th.l scope="col" { "question" } th scope="col" { "A" } th scope="col" { "B" } th scope="col" { "change" }
-                th scope="col" { "95 % interval" } th.w scope="col" { "matters from" } th.l scope="col" { "verdict" }
-            } }
-            tbody {
-                (row(&format!("median, {unit}"), &compared.core, digits, three))
-                (row(&format!("{high}, {unit}"), &compared.high_percentile, digits, three))
-                (row(&above, &tail.question, percent_of, |ratio| format!("x{}", three(ratio))))
-                @if let Some(loss) = &compared.loss { (row("lost", &loss.question, percent_of, text::points)) }
-            }
-        } }
+    let often = match (tail.question.estimate, tail.question.verdict) {
+        (Some(ratio), _) => format!("{} times as often", three(ratio)),
+        (None, VerdictWord::Regressed) => "more often".into(),
+        (None, _) => "less often".into(),
+    };
+    let above = tail
+        .threshold
+        .map_or_else(|| "takes long ".into(), |at| format!("takes longer than {}{JOIN}{unit} ", three(at)));
+    let high = format!("has a p{} that is ", (compared.percentile * 1e6).round() / 1e4);
+    let lost = compared.loss.as_ref().map(|loss| &loss.question).and_then(|line| {
+        let [a, b] = apart([line.of_a?, line.of_b?], percent_of);
+        said("loses ", format!("{b} and not {a}"), line)
+    });
+    let found: Vec<(String, String, &'static str)> = [
+        said("is typically ", time(&compared.core, "slower", "faster", "lost"), &compared.core),
+        said(&high, time(&compared.high_percentile, "higher", "lower", "lost"), &compared.high_percentile),
+        said(&above, often, &tail.question),
+        lost,
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let same = compared.caveats.iter().any(|caveat| caveat.code == "same_data");
+    if found.is_empty() || compared.not_valid.is_some() || same {
+        return vec![(text::first_line(compared, ": "), None)];
     }
+    let mut parts = vec![(format!("{}: B ", sentence_case(&compared.verdict.words())), None)];
+    let mut before: Option<&str> = None;
+    for (index, (words, number, class)) in found.iter().enumerate() {
+        let join = match before {
+            None => "",
+            Some(other) if other != *class => ", but ",
+            Some(_) if index + 1 == found.len() => ", and ",
+            Some(_) => ", ",
+        };
+        parts.extend([(format!("{join}{words}"), None), (number.clone(), Some(*class))]);
+        before = Some(class);
+    }
+    parts
 }
 
-fn row(name: &str, line: &QuestionLine, of: fn(f64, i32) -> String, change: fn(f64) -> String) -> Markup {
-    let dash = || "\u{2013}".to_owned();
-    let or_dash = |value: Option<f64>| value.map_or_else(dash, change);
-    let [of_a, of_b] = match (line.of_a, line.of_b) {
-        (Some(a), Some(b)) => apart([a, b], of),
-        (a, b) => [a, b].map(|value| value.map_or_else(dash, |value| of(value, 3))),
-    };
-    html! {
-        tr data-verdict=(line.verdict) {
-            td.l.name { (name) }
-            td { @if line.lost_of_a { "lost" } @else { (of_a) } }
-            td { @if line.lost_of_b { "lost" } @else { (of_b) } }
-            td { b { (or_dash(line.estimate)) } }
-            td { "[" (or_dash(line.low)) ", " (or_dash(line.high)) "]" }
-            td.w { (three(line.smallest_effect)) }
-            td.l.wrap {
-                @if line.verdict == VerdictWord::Regressed { span.unsettled { (line.verdict) } } @else { (line.verdict.words()) }
-                @if let Some(why) = text::reason(line) { ", a difference if it were the only question: " (why) }
-            }
-        }
-    }
+/// Why a difference that was seen is no evidence.
+fn reasons(compared: &Compared) -> Markup {
+    let lines = [&compared.core, &compared.high_percentile, &compared.tail_mass.question];
+    let reasons =
+        lines.into_iter().chain(compared.loss.as_ref().map(|loss| &loss.question)).filter_map(text::reason);
+    html! { @for why in reasons { p.about { "A difference if it were the only question: " (why) "." } } }
 }
 
 fn spread(compared: &Compared) -> Markup {

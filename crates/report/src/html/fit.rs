@@ -3,11 +3,15 @@
 use super::figure::figures;
 use super::goals::caveats;
 use super::shell::shell;
-use crate::number::{count, fixed, percent, three};
-use crate::plot;
+use crate::number::{JOIN, count, fixed, listed, percent, three};
+use crate::plot::{self, Plot};
+use crate::prose::sentence_case;
 use crate::text::{self, unit};
-use dropline_record::Fit;
+use dropline_record::{Fit, ShapeWord};
 use maud::{Markup, html};
+
+/// Peaks that a headline names.
+const PEAKS: usize = 4;
 
 /// Distributions as one page.
 pub fn fit_html(fits: &[Fit]) -> String {
@@ -19,9 +23,37 @@ pub fn fit_html(fits: &[Fit]) -> String {
     shell(&first.map_or_else(String::new, headline), &description, &content)
 }
 
-/// The verdict in a sentence.
+/// Where the peaks are and whether a law of a textbook describes them, in plain words.
 fn headline(fit: &Fit) -> String {
-    fit.verdict_text.as_deref().map_or_else(|| "Too few events for a law".into(), crate::prose::sentence_case)
+    let unit = unit(fit.unit_ns);
+    let peaks: Vec<String> = fit.modes.iter().take(PEAKS).map(|mode| three(mode.peak)).collect();
+    let more = if fit.modes.len() > PEAKS { " and more" } else { "" };
+    let peaks = match fit.modes.len() {
+        0 => "No peak that is sure".to_owned(),
+        1 => format!("One peak, at {}{JOIN}{unit}", peaks[0]),
+        number => format!("{number} peaks, at {}{more}{JOIN}{unit}", listed(&peaks)),
+    };
+    let family = || fit.best.as_deref().unwrap_or("one").replace('_', " ");
+    let law = match fit.verdict {
+        Some(ShapeWord::OneFamily) => format!("the {} distribution fits", family()),
+        Some(ShapeWord::Close) => format!("the {} distribution nearly fits", family()),
+        Some(ShapeWord::NotOnePath) => "no textbook distribution fits".into(),
+        Some(ShapeWord::Undecided) | None => "too few events to tell which distribution they follow".into(),
+    };
+    format!("{peaks}; {law}")
+}
+
+/// Percentiles that are known, in a sentence.
+fn percentiles(fit: &Fit) -> Option<String> {
+    let unit = unit(fit.unit_ns);
+    let value = |p: f64| fit.percentiles.iter().find(|line| (line.p - p).abs() < 1e-9)?.value;
+    let said: Vec<String> = [(0.5, "half"), (0.99, "99 of 100"), (0.999, "999 of 1000")]
+        .into_iter()
+        .filter_map(|(p, words)| Some(format!("{words} take {}{JOIN}{unit} or less", three(value(p)?))))
+        .collect();
+    let longest = fit.max.map(|max| format!("the longest took {}{JOIN}{unit}", three(max)));
+    let said: Vec<String> = said.into_iter().chain(longest).collect();
+    (!said.is_empty()).then(|| format!("{}.", sentence_case(&listed(&said))))
 }
 
 /// What is said about one distribution, with its plots.
@@ -30,12 +62,20 @@ pub(super) fn section(fit: &Fit) -> Markup {
     html! {
         p.about { "dropline fit " b { (fit.source) } }
         h1 { (headline(fit)) }
-        p.para { (count(fit.count.0)) " events in " (unit) "; each is known to " (three(fit.quantum_ns)) " ns (" (fit.rounding) ")" }
+        @if let Some(words) = percentiles(fit) { p.lead { (words) } }
+        p.lead { (count(fit.count.0)) " events, each known to " (three(fit.quantum_ns)) " ns (" (fit.rounding) ")." }
         (caveats(&fit.caveats, None))
         @let course = text::course(fit);
-        @if !course.is_empty() { p.para { @for words in course { (crate::prose::sentence_case(&words)) ". " } } }
-        (figures(&plot::distribution(fit, unit), true))
+        @if !course.is_empty() { p.para { @for words in course { (sentence_case(&words)) ". " } } }
+        @let (plain, statistician): (Vec<Plot>, Vec<Plot>) =
+            plot::distribution(fit, unit).into_iter().partition(|plot| ["histogram", "percentiles"].contains(&plot.name));
+        (figures(&plain, true))
         (figures(&plot::fit_over_time(fit).into_iter().collect::<Vec<_>>(), false))
+        section {
+            h2 { "For a statistician" }
+            @if let Some(words) = &fit.verdict_text { p.about { (sentence_case(words)) "." } }
+        }
+        (figures(&statistician, true))
         @if !fit.families.is_empty() {
             section {
                 h2 { "Families, the nearest first" }

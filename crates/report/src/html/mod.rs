@@ -62,6 +62,7 @@ pub fn svgs(records: &[Record]) -> Vec<(String, String)> {
                 let view = plot::View { until: plot::time_span(finding), ..axis };
                 files.push(named(plot::search_time(finding, view, Room::Full, "")));
                 files.extend(plot::loss(finding, load_axis, Room::Half, "").map(named));
+                files.extend(single::whole_range(finding, loads, "").into_iter().map(named));
                 files.extend(plot::places(finding, load_axis, Room::Full, "").map(named));
                 files.extend(
                     plot::delays([(finding, String::new())], loads, Room::Half).into_iter().map(named),

@@ -36,6 +36,9 @@ pub(super) fn page(records: &[Record]) -> String {
         (sentence(&answer::of_several(&comparison), None))
         @if !labels.shared.is_empty() { p.lead { "All with " (labels.shared) "." } }
         @if !comparison.lines.is_empty() { (table(&comparison)) }
+        @if comparison.lines.iter().any(|line| line.change.is_some()) {
+            p.about { "Whether one load is really higher than another, or only by chance, is said by  " code { "dropline compare A B" } }
+        }
         @if let Some(words) = comparison.left_out() { p.about { (words) } }
         (caveats(&doubts(records, &labels), None))
         @for plots in plots(records, &findings, &labels, comparison.loads) { (figures(&plots, true)) }
@@ -131,7 +134,9 @@ fn table(comparison: &Comparison) -> Markup {
                                 td.w { (time(line.elapsed.median)) }
                                 td.w { (time(line.elapsed.half_range)) }
                             } @else {
-                                td data-headline-pps=[line.headline.median] { b { (load(line.headline.median)) } }
+                                td data-headline-pps=[line.headline.median] {
+                                    b { @match &line.stated { Some(words) => (words), None => (load(line.headline.median)) } }
+                                }
                                 td.w data-lower-pps=[line.lower_pps] { (load(line.lower_pps)) }
                                 td.w data-upper-pps=[line.upper_pps] { (load(line.upper_pps)) }
                                 td { @if let Some(change) = line.change { (change_words(change)) } }

@@ -11,6 +11,7 @@ use super::shell::shell;
 use super::trials::trials;
 use crate::answer;
 use crate::denial::decisive_first;
+use crate::explained::{below_headline, headline};
 use crate::number::{self, Loads, percent};
 use crate::plot::{self, Plot, Room};
 use crate::prose;
@@ -29,7 +30,8 @@ pub(super) fn page(record: &Record) -> String {
 
 /// A trial with the explanation of its loss.
 pub(super) fn explained_page(record: &Record, found: &Explanation) -> String {
-    whole(record, &crate::explained::sentence(found), &trial(record, Some(found)))
+    let description = format!("{}. {}", record.header.target, crate::explained::sentence(found));
+    shell(&headline(found), &description, &trial(record, Some(found)))
 }
 
 /// A page whose title is the record's answer.
@@ -64,6 +66,7 @@ fn search(finding: &SearchSummary) -> Markup {
     let loss_room = if delay.is_empty() { Room::Full } else { Room::Half };
     let axis = plot::LoadAxis::around(view, std::slice::from_ref(finding));
     let pair: Vec<Plot> = plot::loss(finding, axis, loss_room, "").into_iter().chain(delay).collect();
+    let whole = whole_range(finding, finding.loads, "");
     html! {
         (about(record))
         (sentence(&finding.sentence(), Some(finding)))
@@ -76,6 +79,7 @@ fn search(finding: &SearchSummary) -> Markup {
             (figures(&[plot::search_time(finding, view, Room::Full, "")], false))
         }
         (figures(&pair, pair.len() > 1))
+        (figures(&whole, whole.len() > 1))
         @if let Some(places) = plot::places(finding, axis, Room::Full, "") { (figures(&[places], false)) }
         section { h2 { "How it was measured" } (measured(record)) }
         section {
@@ -87,6 +91,13 @@ fn search(finding: &SearchSummary) -> Markup {
     }
 }
 
+/// What was forwarded, and how long it took, from the lowest load to the highest.
+pub(super) fn whole_range(finding: &SearchSummary, loads: Loads, label: &str) -> Vec<Plot> {
+    let delays = plot::delay_by_load(finding, loads, Room::Half, label);
+    let room = if delays.is_some() { Room::Half } else { Room::Full };
+    plot::forwarded(finding, loads, room, label).into_iter().chain(delays).collect()
+}
+
 fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
     let loads = Loads::of(record.header.load_unit, [], traffic::highest_load(record));
     let (wide, plots): (Vec<Plot>, Vec<Plot>) =
@@ -95,14 +106,22 @@ fn trial(record: &Record, found: Option<&Explanation>) -> Markup {
         (about(record))
         @match record.trials.last() {
             Some(trial) => {
-                (sentence(&[said(answer::of_trial(trial, record.header.load_unit))], None))
-                p.lead { (explanation(trial, loads)) }
+                @match found {
+                    Some(found) => {
+                        (sentence(&[said(headline(found))], None))
+                        p.lead { (below_headline(found)) " " (explanation(trial, loads)) }
+                    }
+                    None => {
+                        (sentence(&[said(answer::of_trials(record))], None))
+                        p.lead { @if record.trials.len() > 1 { "What follows is of the last trial: " } (explanation(trial, loads)) }
+                    }
+                }
                 (caveats(&decisive_first(record, record.caveats()), None))
+                @if let Some(found) = found { (why(found)) }
                 div.beside {
                     section { h2 { "What was counted" } (counted(trial)) }
                     section { h2 { "Delays" } (delays(trial, delayed(record, trial))) }
                 }
-                @if let Some(found) = found { (why(found)) }
                 @if let Some(passages) = &trial.passages { (pipes(passages)) }
                 @if let Some(cycles) = &trial.cycles {
                     section {

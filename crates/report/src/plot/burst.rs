@@ -7,6 +7,11 @@ use super::{Numbers, Plot, Reading, Room};
 use crate::number::{self, count, fixed, three};
 use dropline_record::explanation::{Explanation, Moment};
 
+/// Where the backlog begins, below the lanes of arrivals and of the target.
+const BELOW_LANES: f64 = 146.0;
+/// Width of a part of the time in which arrivals are counted.
+const PART: f64 = 8.0;
+
 /// The graph of an explanation's worst burst; `None` where nobody knows which packets were lost.
 pub(crate) fn burst(found: &Explanation, room: Room) -> Option<Plot> {
     let moments = &found.course.burst;
@@ -28,8 +33,8 @@ pub(crate) fn burst(found: &Explanation, room: Room) -> Option<Plot> {
         name: "burst",
         desc: format!("Packets at the target at each arrival of one burst. {title}."),
         title,
-        caption: "Packets at the target when each packet arrived. Marks at the top: packets that were lost. Grey: the \
-                  target did nothing though it had work. The level: what fits."
+        caption: "On one axis of time: what came, whether the target worked, and how many packets were at it. Marks at the \
+                  top: packets that were lost. The level: what fits."
             .into(),
         wide: draw(found, room),
         narrow: draw(found, Room::Narrow),
@@ -39,7 +44,7 @@ pub(crate) fn burst(found: &Explanation, room: Room) -> Option<Plot> {
 
 fn draw(found: &Explanation, room: Room) -> Drawing {
     let moments = &found.course.burst;
-    let mut canvas = Canvas::new(room.width(), if room == Room::Narrow { 250.0 } else { 290.0 });
+    let mut canvas = Canvas::new(room.width(), if room == Room::Narrow { 360.0 } else { 400.0 });
     let fits = found.buffer.map(|buffer| buffer.packets as f64);
     let most = moments.iter().map(|moment| moment.backlog).max().unwrap_or(0);
     let high = f64::from(most).max(fits.unwrap_or(0.0)).max(1.0) * 1.12;
@@ -48,7 +53,7 @@ fn draw(found: &Explanation, room: Room) -> Drawing {
         whole.map(|tick| (tick, fixed(tick, 0))).collect()
     };
     let left = 14.0 + widest(&labels(&Scale::linear((0.0, high), (0.0, 1.0))));
-    let frame = Frame { left, right: canvas.width - 12.0, top: 34.0, bottom: canvas.height - 44.0 };
+    let frame = Frame { left, right: canvas.width - 12.0, top: BELOW_LANES, bottom: canvas.height - 44.0 };
     let ms = |at_ns: u64| at_ns as f64 / 1e6;
     let (from, to) = (ms(moments[0].at_ns), ms(moments[moments.len() - 1].at_ns));
     let time = Scale::linear((from, to), (frame.left, frame.right));
@@ -57,7 +62,8 @@ fn draw(found: &Explanation, room: Room) -> Drawing {
         let (begin, end) = (time.clamped(ms(begin)), time.clamped(ms(end)));
         canvas.rect("panel", (begin, end.max(begin + 1.0)), (frame.top, frame.bottom));
     }
-    canvas.text("tick", Anchor::Start, 0.0, 12.0, "packets at the target");
+    lanes(&mut canvas, found, frame, &time);
+    canvas.text("tick", Anchor::Start, 0.0, frame.top - 22.0, "packets at the target");
     let ticks = labels(&y);
     frame.rows(&mut canvas, &y, &ticks);
     let few = if room == Room::Narrow { 4 } else { 8 };
@@ -92,6 +98,52 @@ fn draw(found: &Explanation, room: Room) -> Drawing {
     canvas.path("lostmark", &lost);
     let at = |moment: &Moment| (time.clamped(ms(moment.at_ns)), y.clamped(f64::from(moment.backlog)));
     canvas.finish(moments.iter().map(at).collect())
+}
+
+/// What came in each part of the burst, and when the target worked and when it did nothing though it had work.
+fn lanes(canvas: &mut Canvas, found: &Explanation, frame: Frame, time: &Scale) {
+    let ms = |at_ns: u64| at_ns as f64 / 1e6;
+    let parts = ((frame.right - frame.left) / PART).floor().max(1.0);
+    let mut came = vec![0u32; parts as usize];
+    for moment in &found.course.burst {
+        let share = (time.clamped(ms(moment.at_ns)) - frame.left) / (frame.right - frame.left);
+        came[((share * parts) as usize).min(parts as usize - 1)] += 1;
+    }
+    let most = came.iter().copied().max().unwrap_or(0).max(1);
+    let width = (time.high - time.low) / parts;
+    let named = format!("arrivals in each {}{}ms, {most} at most", three(width), number::JOIN);
+    canvas.text("tick", Anchor::Start, 0.0, 12.0, &named);
+    let (top, bottom) = (22.0, 66.0);
+    let mut bars = Path::default();
+    for (part, packets) in came.into_iter().enumerate().filter(|(_, packets)| *packets > 0) {
+        let left = frame.left + part as f64 * (frame.right - frame.left) / parts;
+        let height = bottom - (bottom - top) * f64::from(packets) / f64::from(most);
+        bars.start(canvas, left, bottom);
+        bars.line(canvas, left, height);
+        bars.line(canvas, left + PART - 1.0, height);
+        bars.line(canvas, left + PART - 1.0, bottom);
+        bars.close();
+    }
+    canvas.path("seen", &bars);
+    canvas.line("axis", (frame.left, bottom), (frame.right, bottom));
+    let stalls = &found.course.burst_stalls;
+    let words = if stalls.is_empty() {
+        "the target: it was not seen to do nothing"
+    } else {
+        "the target: it worked (grey), and did nothing though it had work (white)"
+    };
+    let words = if frame.right < 500.0 && !stalls.is_empty() {
+        "the target: it worked, or did nothing (white)"
+    } else {
+        words
+    };
+    canvas.text("tick", Anchor::Start, 0.0, 86.0, words);
+    let (top, bottom) = (93.0, 105.0);
+    canvas.rect("runs", (frame.left, frame.right), (top, bottom));
+    for &(begin, end) in stalls {
+        let (begin, end) = (time.clamped(ms(begin)), time.clamped(ms(end)));
+        canvas.rect("stands", (begin, end.max(begin + 1.5)), (top, bottom));
+    }
 }
 
 /// A time with as many decimals as tell ticks apart.

@@ -98,7 +98,9 @@ impl Canvas {
             Anchor::Middle => " text-anchor=\"middle\"",
             Anchor::End => " text-anchor=\"end\"",
         };
-        let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+        // A tick looks as all text does.
+        let class =
+            if class.is_empty() || class == "tick" { String::new() } else { format!(" class=\"{class}\"") };
         let _ = write!(
             self.body,
             "<text{class}{anchor} x=\"{}\" y=\"{}\">",
@@ -171,6 +173,12 @@ impl Path {
         let (r, d) = (short(radius), short(radius * 2.0));
         let _ =
             write!(self.data, "M{} {}a{r} {r} 0 1 1 {d} 0a{r} {r} 0 1 1 -{d} 0", short(x - radius), short(y));
+    }
+
+    /// A spot that is as large as the line's round end is thick.
+    pub(crate) fn dot(&mut self, canvas: &Canvas, x: f64, y: f64) {
+        self.start(canvas, x, y);
+        self.line(canvas, x, y);
     }
 
     /// A triangle that points up, or down.

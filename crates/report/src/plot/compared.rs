@@ -4,7 +4,7 @@ use super::axes::{Frame, widest};
 use super::canvas::{Anchor, Canvas, Drawing, Path};
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
-use crate::number::{count, percent, three};
+use crate::number::{count, percent, plural, three};
 use crate::text::unit;
 use dropline_record::compared::{ShiftLine, SideLine};
 use dropline_record::{Compared, Count};
@@ -13,16 +13,22 @@ use dropline_record::{Compared, Count};
 const ROWS: usize = 36;
 /// Shades of a cell, from few events to many.
 const SHADES: usize = 5;
+/// Values of a curve that are read out.
+const READ: usize = 60;
+/// An interval is drawn up to so many times the largest estimate.
+const FAR: f64 = 3.0;
 
 /// All plots that the comparison bears.
 pub(crate) fn compared(compared: &Compared) -> Vec<Plot> {
-    let plots = [tails(compared), shift(compared), heat(compared)];
+    let plots = [super::both::both(compared), shift(compared), tails(compared), heat(compared)];
     plots.into_iter().flatten().collect()
 }
 
 /// (value, share of events that are longer), at the upper edge of each cell.
-fn beyond(side: &SideLine) -> Vec<(f64, f64)> {
-    let all = side.count.0 as f64;
+///
+/// An event that was lost never came, and is longer than any value.
+fn beyond(side: &SideLine, lost: u64) -> Vec<(f64, f64)> {
+    let all = side.count.0 as f64 + lost as f64;
     let mut left = all;
     side.histogram
         .iter()
@@ -40,10 +46,16 @@ fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 }
 
 fn tails(compared: &Compared) -> Option<Plot> {
-    let curves = [beyond(&compared.a), beyond(&compared.b)];
+    let lost = compared.loss.as_ref().map_or([0, 0], |loss| [loss.lost_a.0, loss.lost_b.0]);
+    let curves = [beyond(&compared.a, lost[0]), beyond(&compared.b, lost[1])];
     let (low, high) = ends(curves.iter().flatten().map(|(value, _)| *value))?;
     let (least, _) = ends(curves.iter().flatten().map(|(_, share)| *share).chain([1.0]))?;
     let unit = unit(compared.unit_ns);
+    // Of very many cells some are read out.
+    let told = [0, 1].map(|side: usize| {
+        let step = curves[side].len().div_ceil(READ).max(1);
+        (0..curves[side].len()).step_by(step).collect::<Vec<_>>()
+    });
     let draw = |room: Room| {
         let mut canvas = Canvas::new(room.width(), if room == Room::Narrow { 260.0 } else { 340.0 });
         let frame = Frame { left: 64.0, right: canvas.width - 12.0, top: 30.0, bottom: canvas.height - 44.0 };
@@ -67,17 +79,19 @@ fn tails(compared: &Compared) -> Option<Plot> {
                     path.line(&canvas, x.at(*value), y.at(*share))
                 }
             }
-            canvas.path(&format!("curve s{index}"), &path);
-            let place = frame.right - 14.0;
-            canvas.text(
-                &format!("name t{index}"),
-                Anchor::End,
-                place,
-                frame.top + 14.0 + 16.0 * index as f64,
-                ["A", "B"][index],
-            );
+            canvas.path(["curve s4", "curve r4"][index], &path);
+            let (class, name) = [("name tick halo", "A"), ("name value halo", "B")][index];
+            // Named where it has come down half of the way.
+            let half = (least.ln() / 2.0).exp();
+            if let Some((value, share)) = curve.iter().find(|(_, share)| *share <= half) {
+                let (anchor, aside) = [(Anchor::End, -6.0), (Anchor::Start, 6.0)][index];
+                canvas.text_if_free(class, anchor, x.at(*value) + aside, y.at(*share), name);
+            }
         }
-        canvas.finish(Vec::new())
+        let marks = curves.iter().zip(&told).flat_map(|(curve, told)| {
+            told.iter().map(|index| (x.at(curve[*index].0), y.at(curve[*index].1))).collect::<Vec<_>>()
+        });
+        canvas.finish(marks.collect())
     };
     let tail = &compared.tail_mass;
     let title = match (tail.threshold, tail.question.of_a, tail.question.of_b) {
@@ -90,24 +104,59 @@ fn tails(compared: &Compared) -> Option<Plot> {
         name: "tails",
         desc: format!("Share of events longer than each value. {title}."),
         title,
-        caption: "Both axes logarithmic: a straight line is a power law, a step a code path of its own."
-            .into(),
+        caption: format!(
+            "Both axes are logarithmic.{}",
+            if lost == [0, 0] {
+                ""
+            } else {
+                " What was lost counts as longer than any value: there a curve ends."
+            }
+        ),
         wide: draw(Room::Half),
         narrow: draw(Room::Narrow),
-        numbers: Numbers::default(),
+        numbers: Numbers {
+            heads: ["side".to_owned(), format!("longer than, {unit}"), "share".into()].into(),
+            rows: ["A", "B"]
+                .iter()
+                .zip(curves.iter().zip(&told))
+                .flat_map(|(side, (curve, told))| {
+                    told.iter().map(move |index| {
+                        let (value, share) = (three(curve[*index].0), percent(curve[*index].1));
+                        Reading {
+                            words: format!("{share} of {side} is longer than {value} {unit}"),
+                            cells: vec![(*side).to_owned(), value, share],
+                        }
+                    })
+                })
+                .collect(),
+        },
     })
 }
 
 fn shift(compared: &Compared) -> Option<Plot> {
     let shifts = &compared.shift;
-    let (first, last) = (shifts.first()?, shifts.last()?);
+    shifts.first()?;
     let unit = unit(compared.unit_ns);
-    let reach =
-        |line: &ShiftLine| [line.low.unwrap_or(line.estimate), line.high.unwrap_or(line.estimate), 0.0];
+    let little = compared.core.smallest_effect.max(0.0);
+    // An interval that is many times as long as all estimates would press them flat: it ends in an arrow.
+    let estimates = shifts.iter().map(|line| line.estimate.abs()).fold(little, f64::max);
+    let most = if estimates > 0.0 { estimates * FAR } else { f64::INFINITY };
+    let reach = |line: &ShiftLine| {
+        [
+            line.low.unwrap_or(line.estimate),
+            line.high.unwrap_or(line.estimate),
+            line.estimate,
+            0.0,
+            little,
+            -little,
+        ]
+        .map(|end| end.clamp(-most, most))
+    };
     let low = shifts.iter().flat_map(reach).fold(f64::INFINITY, f64::min);
     let high = shifts.iter().flat_map(reach).fold(f64::NEG_INFINITY, f64::max);
     let (low, high) = if low < high { (low, high) } else { (low - 1.0, high + 1.0) };
-    let place = |p: f64| -(1.0 - p).ln();
+    let is_slower = |line: &ShiftLine| line.low.is_some_and(|low| low > little);
+    let is_faster = |line: &ShiftLine| line.high.is_some_and(|high| high < -little);
     let draw = |room: Room| {
         let mut canvas = Canvas::new(room.width(), if room == Room::Narrow { 260.0 } else { 340.0 });
         let y_of = |frame: &Frame| Scale::linear((low, high), (frame.bottom, frame.top));
@@ -116,28 +165,41 @@ fn shift(compared: &Compared) -> Option<Plot> {
         let rows: Vec<_> = y_of(&frame).ticks(7).into_iter().map(|tick| (tick, three(tick))).collect();
         frame.left = widest(&rows) + 14.0;
         let y = y_of(&frame);
-        let x = Scale::linear((place(first.p) - 0.05, place(last.p) + 0.05), (frame.left, frame.right));
+        let x = Scale::linear((-0.5, shifts.len() as f64 - 0.5), (frame.left, frame.right));
+        if little > 0.0 {
+            canvas.rect("little", (frame.left, frame.right), (y.clamped(-little), y.clamped(little)));
+        }
         canvas.text("tick", Anchor::Start, 0.0, 12.0, &format!("B \u{2212} A, {unit}"));
         frame.rows(&mut canvas, &y, &rows);
-        let columns: Vec<_> = shifts.iter().map(|line| (place(line.p), name(line.p))).collect();
+        let columns: Vec<_> =
+            shifts.iter().enumerate().map(|(index, line)| (index as f64, name(line.p))).collect();
         frame.columns(&mut canvas, &x, &columns, false);
         frame.name_columns(&mut canvas, "percentile");
         canvas.line("axis bold", (frame.left, y.at(0.0)), (frame.right, y.at(0.0)));
         let mut marks = Vec::new();
-        for line in shifts {
-            let at = x.at(place(line.p));
-            let ink = if line.low.is_some_and(|low| low > 0.0) {
-                "s1"
-            } else if line.high.is_some_and(|high| high < 0.0) {
-                "s0"
+        for (index, line) in shifts.iter().enumerate() {
+            let at = x.at(index as f64);
+            let class = if is_slower(line) {
+                "worse"
+            } else if is_faster(line) {
+                "better"
             } else {
-                "dash"
+                "open"
             };
-            let (from, to) = (line.low.unwrap_or(low), line.high.unwrap_or(high));
-            canvas.line(&format!("whisker {ink}"), (at, y.at(from)), (at, y.at(to)));
+            let (from, to) = (line.low.unwrap_or(f64::NEG_INFINITY), line.high.unwrap_or(f64::INFINITY));
+            let (bottom, top) = (y.at(from.max(low)), y.at(to.min(high)));
+            canvas.line(&format!("whisker {class}"), (at, bottom), (at, top));
+            for (end, is_cut, way) in [(top, to > high, 1.0), (bottom, from < low, -1.0)] {
+                let mut tip = Path::default();
+                let back = if is_cut { end + way * 6.0 } else { end };
+                tip.start(&canvas, at - 5.0, back);
+                tip.line(&canvas, at, end);
+                tip.line(&canvas, at + 5.0, back);
+                canvas.path(&format!("cap {class}"), &tip);
+            }
             let mut disc = Path::default();
-            disc.disc(&canvas, at, y.at(line.estimate), 3.5);
-            canvas.path("hollow", &disc);
+            disc.disc(&canvas, at, y.at(line.estimate), 4.0);
+            canvas.path(&format!("f{class}"), &disc);
             marks.push((at, y.at(line.estimate)));
         }
         canvas.finish(marks)
@@ -150,14 +212,21 @@ fn shift(compared: &Compared) -> Option<Plot> {
             cells: vec![name(line.p), three(line.estimate), end(line.low), end(line.high)],
         }
     });
-    let slower = shifts.iter().filter(|line| line.low.is_some_and(|low| low > 0.0)).count();
-    let faster = shifts.iter().filter(|line| line.high.is_some_and(|high| high < 0.0)).count();
-    let title = format!("B is faster at {faster} and slower at {slower} of {} percentiles", shifts.len());
+    let slower = shifts.iter().filter(|line| is_slower(line)).count();
+    let faster = shifts.iter().filter(|line| is_faster(line)).count();
+    let title = format!(
+        "B is faster at {faster} and slower at {slower} of {} percentiles by more than matters",
+        shifts.len()
+    );
     Some(Plot {
         name: "shift",
         desc: format!("The shift function. {title}."),
         title,
-        caption: "Each with its own 95 % interval; below the line B is faster.".into(),
+        caption: format!(
+            "Each percentile with its own {} interval, an arrow where that reaches farther; below the line B is faster. Grey: \
+             too small to matter.",
+            percent(compared.level)
+        ),
         wide: draw(Room::Half),
         narrow: draw(Room::Narrow),
         numbers: Numbers {
@@ -202,18 +271,35 @@ fn heat(compared: &Compared) -> Option<Plot> {
                 let share = (*events as f64).ln_1p() / most.ln_1p();
                 let shade = ((share * SHADES as f64).ceil() as usize).clamp(1, SHADES);
                 let bottom = frame.bottom - height * row as f64;
-                canvas.rect(&format!("f{side} h{shade}"), (left, left + width), (bottom, bottom - height));
+                canvas.rect(
+                    &format!("{} h{shade}", ["f4", "f2"][*side]),
+                    (left, left + width),
+                    (bottom, bottom - height),
+                );
             }
         }
         let of_a = columns.iter().filter(|(side, _)| *side == 0).count() as f64;
-        canvas.text("name t0", Anchor::Start, frame.left, frame.bottom + 16.0, "A, over time");
-        canvas.text("name t1", Anchor::Start, frame.left + width * of_a + gap, frame.bottom + 16.0, "B");
-        canvas.finish(Vec::new())
+        canvas.text("name tick", Anchor::Start, frame.left, frame.bottom + 16.0, "A, over time");
+        canvas.text("name value", Anchor::Start, frame.left + width * of_a + gap, frame.bottom + 16.0, "B");
+        let mut frames = Path::default();
+        for (from, to) in
+            [(frame.left, frame.left + width * of_a), (frame.left + width * of_a + gap, frame.right)]
+        {
+            frames.start(&canvas, from, frame.bottom);
+            frames.line(&canvas, to, frame.bottom);
+        }
+        canvas.path("axis", &frames);
+        let marks = columns.iter().enumerate().map(|(column, (side, counts))| {
+            let left = frame.left + width * column as f64 + if *side == 1 { gap } else { 0.0 };
+            let row = counts.iter().enumerate().max_by_key(|(_, events)| **events).map_or(0, |(row, _)| row);
+            (left + width / 2.0, frame.bottom - height * (row as f64 + 0.5))
+        });
+        canvas.finish(marks.collect())
     };
-    let rows = sides.iter().flat_map(|side| {
-        side.over_time.iter().enumerate().map(|(index, block)| Reading {
-            words: String::new(),
-            cells: vec![side.source.clone(), (index + 1).to_string(), count(block.count.0)],
+    let rows = ["A", "B"].into_iter().zip(sides).flat_map(|(name, side)| {
+        side.over_time.iter().enumerate().map(move |(index, block)| Reading {
+            words: format!("block {} of {name}: {}", index + 1, plural(block.count.0, "event")),
+            cells: vec![name.to_owned(), (index + 1).to_string(), count(block.count.0)],
         })
     });
     Some(Plot {

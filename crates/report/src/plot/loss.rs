@@ -256,44 +256,57 @@ fn goals(canvas: &mut Canvas, frame: Frame, x: &Scale, y: &Scale, finding: &Sear
 
 /// The marks of all trials; where each stands.
 fn discs(canvas: &mut Canvas, x: &Scale, y: &Scale, trials: &[&TrialLine], lane: f64) -> Vec<(f64, f64)> {
-    let radius = if trials.len() > 150 { 2.4 } else { 3.6 };
+    // Of very many a spot each: a circle takes twice the room in the file.
+    let are_spots = trials.len() > 150;
+    let mark = |path: &mut Path, canvas: &Canvas, (x, y): (f64, f64), radius: f64| match are_spots {
+        true => path.dot(canvas, x, y),
+        false => path.disc(canvas, x, y, radius),
+    };
     let (mut lossy, mut lossless) = (Path::default(), Path::default());
     let marks: Vec<(f64, f64)> = trials
         .iter()
         .map(|trial| {
             let at = x.clamped(trial.intended_load_pps);
             if trial.lost.0 == 0 {
-                lossless.disc(canvas, at, lane, radius - 0.4);
+                mark(&mut lossless, canvas, (at, lane), 3.2);
                 (at, lane)
             } else {
                 let height = y.clamped(shown_loss(trial));
-                lossy.disc(canvas, at, height, radius);
+                mark(&mut lossy, canvas, (at, height), 3.6);
                 (at, height)
             }
         })
         .collect();
-    canvas.path("hollow", &lossless);
-    canvas.path("disc", &lossy);
+    if are_spots {
+        canvas.path("dot", &lossless);
+        canvas.path("dot hole", &lossless);
+        canvas.path("dot lossy", &lossy);
+    } else {
+        canvas.path("hollow", &lossless);
+        canvas.path("disc", &lossy);
+    }
     marks
 }
 
 fn numbers(trials: &[&TrialLine], loads: Loads) -> Numbers {
     let load = format!("load, {}", loads.unit);
-    let heads = ["trial", &load, "offered", "forwarded", "lost", "loss ratio", "trial loss ratio"];
+    // What was offered and forwarded stands in the table of trials.
+    let are_same = trials.iter().all(|trial| trial.loss_ratio == trial.trial_loss_ratio);
+    let kept = if are_same { 4 } else { 5 };
+    let heads = ["trial", &load, "lost", "loss ratio", "trial loss ratio"];
     let rows = trials
         .iter()
         .map(|trial| Reading {
             words: trial_words(trial, loads),
-            cells: vec![
+            cells: [
                 trial.number.to_string(),
                 loads.bare(trial.intended_load_pps),
-                number::count(trial.offered.0),
-                number::count(trial.forwarded.0),
                 number::count(trial.lost.0),
                 trial.loss_ratio.map_or_else(String::new, percent),
                 trial.trial_loss_ratio.map_or_else(String::new, percent),
-            ],
+            ][..kept]
+                .to_vec(),
         })
         .collect();
-    Numbers { heads: heads.iter().map(|head| (*head).to_owned()).collect(), rows }
+    Numbers { heads: heads[..kept].iter().map(|head| (*head).to_owned()).collect(), rows }
 }

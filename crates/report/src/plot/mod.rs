@@ -3,8 +3,10 @@
 pub(crate) mod canvas;
 pub(crate) mod scale;
 
+mod alone;
 mod axes;
 mod backlog;
+mod both;
 mod burst;
 mod calibration;
 mod chart;
@@ -18,10 +20,13 @@ mod lanes;
 mod loss;
 mod over_time;
 mod places;
+mod questions;
+mod remedies;
 mod search_time;
 mod slices;
 mod spans;
 mod trend;
+mod whole_range;
 
 pub use calibration::{Calibration, CalibrationLine};
 pub use curves::{Curve, Curves};
@@ -40,9 +45,12 @@ pub(crate) use lanes::lanes;
 pub(crate) use loss::{LoadAxis, loss};
 pub(crate) use over_time::{fit_over_time, over_time};
 pub(crate) use places::places;
+pub(crate) use questions::questions;
+pub(crate) use remedies::remedies;
 pub(crate) use search_time::{View, common_view, search_time, time_span};
 pub(crate) use slices::slices;
 pub(crate) use trend::trend;
+pub(crate) use whole_range::{delay_by_load, forwarded};
 
 use crate::number::Loads;
 use canvas::Drawing;
@@ -108,7 +116,7 @@ impl Room {
 impl Plot {
     /// The wide drawing as a file of its own; what would turn its text round is replaced.
     pub(crate) fn file(&self) -> String {
-        printable(&self.wide.svg("plot", &self.title, &self.desc, Some(STYLE)).0).into_owned()
+        printable(&self.wide.svg("plot", &self.title, &self.desc, Some(alone::style())).0).into_owned()
     }
 }
 
@@ -138,8 +146,41 @@ pub(crate) fn apart<'a>(
     trials: &[&'a TrialLine],
     at: impl Fn(&TrialLine) -> (f64, f64),
 ) -> Vec<&'a TrialLine> {
-    let (mut kept, mut spot) = (trials.to_vec(), 2.0);
-    while kept.len() > MARKS {
+    at_most(MARKS, 2.0, trials, at)
+}
+
+/// Marks of an overview at most: there most trials lie on one another, and others show them apart.
+const OVERVIEW: usize = 40;
+
+/// The same for an overview of sorted trials, in which a mark is as large as the distance of two; those that the title is
+/// about are kept.
+pub(crate) fn overview<'a>(
+    trials: &[&'a TrialLine],
+    told: &[&'a TrialLine],
+    at: impl Fn(&TrialLine) -> (f64, f64),
+) -> Vec<&'a TrialLine> {
+    let is_told = |trial: &TrialLine| told.iter().any(|one| one.number == trial.number);
+    let others = trials.iter().copied().filter(|trial| !is_told(trial));
+    let first: Vec<&TrialLine> =
+        trials.iter().copied().filter(|trial| is_told(trial)).chain(others).collect();
+    let mut kept = at_most(OVERVIEW, 3.0, &first, at);
+    for one in told {
+        if !kept.iter().any(|trial| trial.number == one.number) {
+            kept.push(one);
+        }
+    }
+    kept.sort_by(|a, b| a.intended_load_pps.total_cmp(&b.intended_load_pps));
+    kept
+}
+
+fn at_most<'a>(
+    most: usize,
+    mut spot: f64,
+    trials: &[&'a TrialLine],
+    at: impl Fn(&TrialLine) -> (f64, f64),
+) -> Vec<&'a TrialLine> {
+    let mut kept = trials.to_vec();
+    while kept.len() > most {
         let mut taken = BTreeSet::new();
         kept = trials.to_vec();
         kept.retain(|trial| {

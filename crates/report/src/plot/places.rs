@@ -17,6 +17,8 @@ const BARS: usize = 8;
 const SHADES: usize = 3;
 /// Between the axis and a bar of what is off it, in bars.
 const APART: f64 = 0.25;
+/// A place that is none: what came back too late for a goal.
+const LATE: &str = "late";
 const UNEXPLAINED: &str = "unexplained";
 
 /// A range of loads with loss.
@@ -126,12 +128,14 @@ fn title(bars: &[Bar], order: &[String]) -> String {
         0 => "unexplained 0".to_string(),
         some => format!("{} unexplained", percent(some as f64 / all as f64)),
     };
+    let lost = |place: &str| match place {
+        LATE => "came back later than the goal allows".to_owned(),
+        place => format!("were lost at the {place}"),
+    };
     match order.first() {
-        Some(first) if first != UNEXPLAINED && at(0) == all => {
-            format!("All were lost at the {first}, {rest}")
-        }
+        Some(first) if first != UNEXPLAINED && at(0) == all => format!("All {}, {rest}", lost(first)),
         Some(first) if first != UNEXPLAINED => {
-            format!("{} were lost at the {first}, {rest}", percent(at(0) as f64 / all as f64))
+            format!("{} {}, {rest}", percent(at(0) as f64 / all as f64), lost(first))
         }
         _ => "Nothing says where packets were lost".into(),
     }

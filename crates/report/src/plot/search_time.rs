@@ -139,7 +139,9 @@ fn goal_phrase(finding: &SearchSummary, goal: usize) -> String {
     let ratio = finding.answers[goal].goal.loss_ratio;
     let shared = finding.answers.iter().filter(|other| other.goal.loss_ratio == ratio).count() > 1;
     match ratio {
-        _ if shared => format!("goal {}", finding.names[goal]),
+        _ if shared || finding.answers[goal].goal.within_s.is_some() => {
+            format!("goal {}", finding.names[goal])
+        }
         0.0 => "no-loss goal".into(),
         ratio => format!("{} goal", percent(ratio)),
     }

@@ -39,15 +39,21 @@ fn draw(series: &SeriesLine, room: Room) -> Drawing {
     let (low, high) = (ends().fold(f64::INFINITY, f64::min), ends().fold(0.0, f64::max));
     let pad = ((high - low) * 0.06).max(high * 1e-6);
     let y = Scale::linear(((low - pad).max(0.0), high + pad), (frame.bottom, frame.top));
-    let x = Scale::linear((0.0, (series.points.len() - 1) as f64), (frame.left + 6.0, frame.right - 6.0));
+    let x = Scale::linear((-0.5, series.points.len() as f64 - 0.5), (frame.left, frame.right));
     canvas.text("tick", Anchor::Start, 0.0, 12.0, &format!("limit, {}", loads.unit));
     frame.rows(&mut canvas, &y, &load_ticks(&y, loads, 6));
-    let day = |index: usize| series.points[index].at.chars().take(10).collect::<String>();
+    let named = |index: usize, from: usize, length: usize| {
+        series.points[index].at.chars().skip(from).take(length).collect::<String>()
+    };
+    // Of several in one day the time tells them apart.
+    let one_day = named(0, 0, 10) == named(series.points.len() - 1, 0, 10);
+    let day = |index: usize| if one_day { named(index, 11, 5) } else { named(index, 0, 10) };
     let step = series.points.len().div_ceil(if room == Room::Narrow { 3 } else { 8 });
     let ticks: Vec<(f64, String)> =
         (0..series.points.len()).step_by(step).map(|index| (index as f64, day(index))).collect();
     frame.columns(&mut canvas, &x, &ticks, false);
-    frame.name_columns(&mut canvas, "night");
+    let on = if one_day { format!("time, {}, UTC", named(0, 0, 10)) } else { "night".into() };
+    frame.name_columns(&mut canvas, &on);
     let night = |at: &str| series.points.iter().position(|point| point.at == at);
     let places = |of: fn(&PointLine) -> Option<f64>| -> Vec<(f64, f64)> {
         let place = |(index, point): (usize, &PointLine)| {
@@ -55,11 +61,17 @@ fn draw(series: &SeriesLine, room: Room) -> Drawing {
         };
         series.points.iter().enumerate().map(place).collect()
     };
-    let (highs, lows, median) = (places(|point| point.high), places(|point| point.low), places(|_| None));
+    let median = places(|_| None);
+    // A night is a column: nothing is known between two.
+    let half = (x.at(1.0) - x.at(0.0)) / 2.0;
+    let steps = |of: &[(f64, f64)]| -> Vec<(f64, f64)> {
+        of.iter().flat_map(|(at, height)| [(at - half, *height), (at + half, *height)]).collect()
+    };
+    let (highs, lows) = (steps(&places(|point| point.high)), steps(&places(|point| point.low)));
     let mut band = through(&canvas, highs.iter().chain(lows.iter().rev()));
     band.close();
     canvas.path("f0 band", &band);
-    canvas.path("s0 span", &through(&canvas, &median));
+    canvas.path("s0 span", &through(&canvas, &steps(&median)));
     for segment in &series.segments {
         if let (Some(from), Some(to)) = (night(&segment.from), night(&segment.to)) {
             let height = y.clamped(segment.level);

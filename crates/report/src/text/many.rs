@@ -121,7 +121,7 @@ fn row(comparison: &Comparison, line: &Line) -> Row {
         ]
     } else {
         vec![
-            load(line.headline.median),
+            line.stated.clone().unwrap_or_else(|| load(line.headline.median)),
             format!("{} {}", loads.interval(line.lower_pps, line.upper_pps), loads.unit),
             line.change.map_or_else(String::new, change_words),
             number::count(line.trials),

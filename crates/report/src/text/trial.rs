@@ -18,6 +18,11 @@ pub(super) fn write(page: &mut Page, record: &Record) {
         head(page, record);
         return;
     };
+    if record.trials.len() > 1 {
+        page.paragraph(Ink::Strong, &crate::answer::of_trials(record));
+        page.paragraph(Ink::Faint, "What follows is of the last trial.");
+        page.gap();
+    }
     counts(page, record, trial);
     page.caveats_of(record);
     page.gap();
