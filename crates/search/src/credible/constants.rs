@@ -450,6 +450,11 @@ pub(super) mod view {
     ///
     /// Unit: share of the gap. Set by: widths of `soft` and `dips`.
     pub(in super::super) const INTO_GAP: f64 = 0.1;
+    /// And no farther than to where another outcome is believed to have this share of the probability that it has at the
+    /// truth: a trial there denies all places beyond it as well.
+    ///
+    /// Unit: share. Set by: widths of `soft`.
+    pub(in super::super) const SURELY: f64 = 0.06;
     /// What is stated is much wider than what is believed when it is so many times as wide.
     ///
     /// Unit: factor. Set by: judged.

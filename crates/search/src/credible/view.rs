@@ -1,7 +1,7 @@
 //! What is believed of one goal: an interval, and what it comes to as an answer.
 
-use super::choice::Wish;
-use super::constants::view::{FAR_TAIL, INTO_GAP, MUCH_WIDER, TRUSTED};
+use super::choice::{self, Wish};
+use super::constants::view::{FAR_TAIL, INTO_GAP, MUCH_WIDER, SURELY, TRUSTED};
 use super::model::Shape;
 use super::monotone::Possible;
 use super::normal::Normal;
@@ -37,6 +37,8 @@ pub(super) struct View {
     possible: Possible,
     /// The interval may be so much narrower than that.
     tolerance: f64,
+    /// Where a trial is believed to meet the goal for sure, and where to fail it.
+    sure: (f64, f64),
 }
 
 /// What an interval is made of beside the belief.
@@ -81,6 +83,7 @@ impl View {
             borne: ANYWHERE,
             possible: stated.possible,
             tolerance: if width < TRUSTED { width.max(wanted) } else { 0.0 },
+            sure: surely(goal, cloud),
         }
     }
 
@@ -129,9 +132,10 @@ impl View {
         let (lower, upper) = (self.lower.max(min), self.upper.min(max));
         let (least, most) = (self.possible.ends.0.max(min), self.possible.ends.1.min(max));
         let (low, high) = (lower.min(self.possible.fails_from), upper.max(self.possible.meets_to));
+        let step = |gap: f64, sure: f64| (INTO_GAP * gap.max(0.0)).min(sure.max(0.0));
         let gaps = [
-            (lower - least, low - INTO_GAP * (low - least).max(0.0)),
-            (most - upper, high + INTO_GAP * (most - high).max(0.0)),
+            (lower - least, low - step(low - least, low - self.sure.0)),
+            (most - upper, high + step(most - high, self.sure.1 - high)),
         ];
         let (gap, load) = gaps.into_iter().max_by(|one, other| one.0.total_cmp(&other.0))?;
         (gap > self.tolerance).then_some((gap / (upper - lower).max(1e-9), load))
@@ -275,12 +279,24 @@ pub(super) fn logs(range: LoadRange) -> (f64, f64) {
 
 /// Logarithm of a goal's load where the system is like this.
 fn load_of(goal: &Goal, shape: &Shape) -> f64 {
-    shape.goal_load(
-        goal.loss_ratio.as_f64(),
-        goal.exceed_at_truth(),
-        goal.trial_duration.as_secs_f64(),
-        Normal::tables(),
-    )
+    load_at(goal, shape, goal.exceed_at_truth())
+}
+
+/// Logarithms of loads where a trial is believed to meet the goal for sure, and to fail it.
+fn surely(goal: &Goal, cloud: &Particles) -> (f64, f64) {
+    let draws = cloud.sample(choice::draws());
+    let median = |exceed: f64| {
+        let mut loads: Vec<f64> = draws.iter().map(|shape| load_at(goal, shape, exceed)).collect();
+        loads.sort_by(f64::total_cmp);
+        loads[loads.len() / 2]
+    };
+    let exceed = goal.exceed_at_truth();
+    (median(SURELY * exceed), median(1.0 - SURELY * (1.0 - exceed)))
+}
+
+/// Logarithm of the load at which a trial fails a goal with the probability `exceed` where the system is like this.
+fn load_at(goal: &Goal, shape: &Shape, exceed: f64) -> f64 {
+    shape.goal_load(goal.loss_ratio.as_f64(), exceed, goal.trial_duration.as_secs_f64(), Normal::tables())
 }
 
 fn width(lower: Rate, upper: Rate) -> f64 {
