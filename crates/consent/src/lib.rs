@@ -42,7 +42,7 @@ pub fn refused(target: &str, why: &NoLeash) -> Failure {
         NoLeash::LedAway { .. } => "no load is sent to a host that did not consent, and no copy of it; remove that rule \
               (nft list ruleset or iptables-save shows it), or measure in a network namespace without it"
             .into(),
-        NoLeash::LeftElsewhere { .. } => "no load is sent to a host that did not consent; find what leads packets there \
+        NoLeash::LeftElsewhere { .. } => "those packets are gone, and no more is sent to a host that did not consent; find what leads packets there \
               ( ip rule,  ip route,  nft list ruleset,  tc filter show  have it), take it away, and begin again"
             .into(),
         NoLeash::Diverted { by, .. } => mended(by),

@@ -1,5 +1,6 @@
 //! Why a verb could not do what was asked, and the exit code that says so.
 
+use crate::excerpt;
 use std::{fmt, io};
 
 /// A verb's error: what happened, what to do, how the program ends.
@@ -58,7 +59,7 @@ impl Failure {
     /// The same failure with a line that says what to do.
     #[must_use]
     pub fn advice(mut self, advice: impl fmt::Display) -> Self {
-        self.advice = Some(advice.to_string());
+        self.advice = Some(excerpt(&advice.to_string()).into_owned());
         self
     }
 
@@ -78,7 +79,7 @@ impl Failure {
     }
 
     fn new(kind: FailureKind, what: impl fmt::Display) -> Self {
-        Self { kind, what: what.to_string(), advice: None }
+        Self { kind, what: excerpt(&what.to_string()).into_owned(), advice: None }
     }
 }
 

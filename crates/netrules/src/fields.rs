@@ -2,7 +2,7 @@
 
 use crate::expressions::Read;
 use crate::registers::{Word, words_of};
-use crate::visit::{Passes, Tuple, Visit};
+use crate::visit::{Passes, Place, Tuple, Visit};
 use std::net::IpAddr;
 
 /// Numbers of what the kernel knows (`NFT_META_…`).
@@ -12,6 +12,8 @@ const IN_NUMBER: u32 = 4;
 const OUT_NUMBER: u32 = 5;
 const IN_NAME: u32 = 6;
 const OUT_NAME: u32 = 7;
+const USER: u32 = 10;
+const GROUP: u32 = 11;
 const VERSION: u32 = 15;
 const TRANSPORT: u32 = 16;
 /// Headers, by the number that parts of rules have for them.
@@ -46,6 +48,13 @@ impl Tuple {
             VERSION => Some(vec![if is_version_4 { 2 } else { 10 }]),
             TRANSPORT => Some(vec![UDP]),
             MARK => self.mark.map(|mark| mark.to_ne_bytes().to_vec()),
+            // Whose a packet is stands at its socket, which it has until it has left.
+            USER | GROUP => {
+                let leaves =
+                    visit.is_some_and(|visit| visit.place > Place::Forward && visit.came == Passes::None);
+                let owner = self.owner.filter(|_| leaves);
+                owner.map(|(user, group)| if key == USER { user } else { group }.to_ne_bytes().to_vec())
+            }
             IN_NAME | OUT_NAME | IN_NUMBER | OUT_NUMBER => visit.and_then(|visit| interface(key, visit)),
             _ => None,
         };

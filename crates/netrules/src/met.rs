@@ -372,7 +372,7 @@ impl<'a> Walk<'a> {
                 packet.destination_ports = any.destination_ports;
             }
             Does::Source(_) => (packet.source, packet.source_ports) = (None, any.source_ports),
-            Does::Own(_) => *packet = Tuple { mark: packet.mark, ..any },
+            Does::Own(_) => *packet = Tuple { mark: packet.mark, owner: packet.owner, ..any },
             _ => {}
         }
     }

@@ -12,6 +12,8 @@ pub struct Ruleset {
     pub chains: Vec<Chain>,
     /// Sets and maps that rules look into.
     pub sets: Vec<Set>,
+    /// Tables that are switched off (`flags dormant`), by family and name: no packet comes to their chains.
+    pub dormant: Vec<(u8, String)>,
 }
 
 /// A list of rules.
@@ -89,17 +91,24 @@ pub const MOST_ELEMENTS: usize = 65_536;
 const FIXED: usize = 4;
 
 /// Messages of nftables that list something.
+const TABLE: u16 = 10 << 8;
 const CHAIN: u16 = (10 << 8) | 3;
 const RULE: u16 = (10 << 8) | 6;
 const SET: u16 = (10 << 8) | 9;
 const ELEMENTS: u16 = (10 << 8) | 12;
 
 impl Ruleset {
-    /// Takes what a message lists: a chain, a rule of one that was taken before, a set, or elements of one. Others list
+    /// Takes what a message lists: a table, a chain of one that was taken before if that is switched off, a rule of one that was taken before, a set, or elements of one. Others list
     /// nothing.
     pub fn add(&mut self, message: Message<'_>) {
         match message.kind {
-            CHAIN => self.chains.extend(Chain::read(message.body)),
+            TABLE => self.dormant.extend(dormant(message.body)),
+            CHAIN => {
+                let is_on = |chain: &Chain| {
+                    !self.dormant.iter().any(|(family, name)| (*family, name) == (chain.family, &chain.table))
+                };
+                self.chains.extend(Chain::read(message.body).filter(is_on));
+            }
             RULE => self.add_rule(message.body),
             SET => self.sets.extend(Set::read(message.body)),
             ELEMENTS => self.add_elements(message.body),
@@ -234,6 +243,13 @@ impl Element {
 /// The number of a ruleset, which every change of it raises, in a message that tells it.
 pub fn generation(message: Message<'_>) -> Option<u32> {
     number(body_of(message.body), 1)
+}
+
+/// A table that is switched off.
+fn dormant(body: &[u8]) -> Option<(u8, String)> {
+    const DORMANT: u32 = 1;
+    let flags = number(body_of(body), 2)?;
+    Some((*body.first()?, named(body, 1)?)).filter(|_| flags & DORMANT != 0)
 }
 
 /// What follows the family.

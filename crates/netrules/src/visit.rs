@@ -22,6 +22,8 @@ pub struct Tuple {
     pub mark: Option<u32>,
     /// Whether where it goes is an address of the namespace that looks.
     pub is_own: Option<bool>,
+    /// The user and the group that the program has which sends it.
+    pub owner: Option<(u32, u32)>,
 }
 
 impl Tuple {
@@ -34,6 +36,7 @@ impl Tuple {
             source_ports: self.destination_ports.clone(),
             destination_ports: self.source_ports.clone(),
             is_own: None,
+            owner: None,
             ..self.clone()
         }
     }
@@ -93,6 +96,7 @@ impl Tuple {
             destination_ports: 0..=u16::MAX,
             mark: None,
             is_own: None,
+            owner: None,
         }
     }
 }

@@ -19,7 +19,7 @@ use std::time::Duration;
 pub(super) const SCHEME: Scheme = Scheme {
     prefix: "udp://",
     forms: &[
-        ("udp://HOST:PORT", "a UDP service that echoes each request"),
+        ("udp://HOST:PORT", "a UDP service that echoes each request; a name is looked up, by DNS too"),
         ("udp://HOST:PORT?reply=any", "the same for a service that echoes only the first 16 bytes"),
         ("udp://HOST:PORT?reply=none", "a one-way service, counted at its socket"),
     ],
@@ -193,6 +193,10 @@ pub fn failure(why: &UdpError) -> Failure {
         UdpError::Permission { .. } => {
             failure.advice("a firewall rule of this machine forbids it, or the address is a broadcast one")
         }
+        UdpError::NotTaken { .. } => failure.advice(
+            "a queue there is full, or a rule drops what leaves: look at  tc -s qdisc show  and  nft list ruleset, and take away \
+             what stands in the way",
+        ),
         UdpError::Unreachable { .. } => failure.advice(
             "there is no route to it (its link, or loopback, may be down), or a rule of a firewall leads packets to it \
              elsewhere and none is let follow: check the address,  ip link,  ip route  and  nft list ruleset",

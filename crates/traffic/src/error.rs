@@ -80,6 +80,19 @@ pub enum UdpError {
         /// In the system's words.
         source: io::Error,
     },
+    /// What stands in front of the interface towards it takes no packet: a full queue, or a rule that drops.
+    #[error(
+        "what is sent to {target} does not leave: the interface towards it refuses packets ({source}){}",
+        by_rule(rule)
+    )]
+    NotTaken {
+        /// Where packets were to go.
+        target: SocketAddr,
+        /// In the system's words.
+        source: io::Error,
+        /// The rule of a firewall in front of the interface that drops them, where that is seen.
+        rule: Option<String>,
+    },
     /// Packets to it would leave this machine, or nobody can tell.
     #[error("{target}: {why}")]
     NoLeash {
@@ -156,6 +169,9 @@ impl UdpError {
             | io::ErrorKind::NetworkUnreachable
             | io::ErrorKind::NetworkDown
             | io::ErrorKind::AddrNotAvailable => Self::Unreachable { target, source },
+            _ if source.raw_os_error() == Some(libc::ENOBUFS) => {
+                Self::NotTaken { target, source, rule: None }
+            }
             _ if is_too_long(&source) => Self::TooLong { target, payload, link: None },
             _ => Self::System { doing: "moving packets", source },
         }
@@ -207,6 +223,11 @@ fn carries(link: &Option<(String, u32)>) -> String {
         format!(": {name} carries {mtu} B in one piece, IP and UDP headers included")
     };
     link.as_ref().map(said).unwrap_or_default()
+}
+
+/// The rule that drops, where it is known.
+fn by_rule(rule: &Option<String>) -> String {
+    rule.as_ref().map(|rule| format!(": {rule}")).unwrap_or_default()
 }
 
 /// Why the embedded target could not be started.

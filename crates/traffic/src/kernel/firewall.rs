@@ -7,6 +7,7 @@ use dropline_netrules::ruleset::{self, Ruleset};
 use std::io;
 
 /// The subsystem of nftables, and what is asked of it.
+const TABLES: u16 = (10 << 8) | 1;
 const CHAINS: u16 = (10 << 8) | 4;
 const RULES: u16 = (10 << 8) | 7;
 const SETS: u16 = (10 << 8) | 10;
@@ -27,6 +28,8 @@ pub(super) fn generation(netlink: &mut Netlink) -> Option<u32> {
 /// If the kernel did not tell all.
 pub(super) fn ruleset(netlink: &mut Netlink) -> io::Result<Option<Ruleset>> {
     let mut rules = Ruleset::default();
+    // First those that are switched off; where they cannot be listed, neither can what is in them.
+    let _ = netlink.ask(&Request::all(TABLES, &[0; 4]), |message| rules.add(message));
     match netlink.ask(&Request::all(CHAINS, &[0; 4]), |message| rules.add(message)) {
         Err(why) if matches!(why.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) => {
             return Ok(Some(rules));

@@ -61,6 +61,7 @@ impl Flows {
             destination: Some(destination),
             source_ports: self.source_ports.clone(),
             destination_ports: self.ports.clone(),
+            owner: Some(own()),
             ..Tuple::any(destination.is_ipv4())
         };
         destinations.iter().flat_map(|&to| sources.iter().map(move |&from| of(from, to))).collect()
@@ -69,6 +70,11 @@ impl Flows {
 
 /// Where the kernel has the ports that it gives to sockets which ask for any, of the namespace of who reads it.
 const GIVEN: &str = "/proc/sys/net/ipv4/ip_local_port_range";
+
+/// User and group of this program, and of the clients that it starts.
+fn own() -> (u32, u32) {
+    (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
+}
 
 fn given(said: &str) -> Option<RangeInclusive<u16>> {
     let (first, last) = said.trim().split_once(char::is_whitespace)?;

@@ -91,7 +91,7 @@ pub(crate) fn ip_bytes(payload: u32, target: IpAddr) -> u32 {
 const OF_A_LINK: [&str; 4] = ["ENOBUFS", "ENETDOWN", "ENETUNREACH", "EHOSTUNREACH"];
 
 /// The chain of a rule in front of the interface towards a target that may drop what goes there.
-fn barred_by(target: IpAddr) -> Option<String> {
+pub(super) fn barred_by(target: IpAddr) -> Option<String> {
     let mut here = View::here().ok()?;
     let route = here.route(target)?;
     let by = here.by(route.through?);

@@ -1,6 +1,6 @@
 //! Does the target answer, and how soon?
 
-use super::doubts::ip_bytes;
+use super::doubts::{barred_by, ip_bytes};
 use crate::error::{UdpError, nothing_as_none};
 use crate::losses::counting::Counting;
 use crate::packet::attribution::{Whose, salt};
@@ -102,11 +102,14 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
     }
 }
 
-/// Says of packets that are too long what the way carries.
+/// Says of packets that are too long what the way carries, and of those that an interface refuses what refuses them.
 fn with_link(why: UdpError) -> UdpError {
     match why {
         UdpError::TooLong { target, payload, .. } => {
             UdpError::TooLong { target, payload, link: carries_less(target, payload) }
+        }
+        UdpError::NotTaken { target, source, .. } => {
+            UdpError::NotTaken { target, source, rule: barred_by(target.ip().to_canonical()) }
         }
         other => other,
     }
@@ -164,6 +167,7 @@ fn forgiven(error: io::Error) -> Result<io::Error, io::Error> {
         | io::ErrorKind::PermissionDenied
         | io::ErrorKind::HostUnreachable
         | io::ErrorKind::NetworkUnreachable => Ok(error),
+        _ if error.raw_os_error() == Some(libc::ENOBUFS) => Ok(error),
         _ => Err(error),
     }
 }

@@ -87,6 +87,9 @@ fn rules_for_tcp_other_ports_other_addresses_or_absent_interfaces_refuse_nothing
         nat("postrouting", "oifname \"eth7\" masquerade"),
         nat("postrouting", "masquerade"),
         at_lo.to_owned(),
+        format!(
+            "table ip dropline {{\n flags dormant\n chain out {{ type filter hook output priority 0; udp dport {PORT} ip ttl set 9; }}\n}}"
+        ),
     ] {
         for namespace in [&lab.client, &lab.target] {
             namespace.nft(&rules).unwrap();
@@ -97,6 +100,44 @@ fn rules_for_tcp_other_ports_other_addresses_or_absent_interfaces_refuse_nothing
             namespace.nft("flush ruleset").unwrap();
         }
     }
+}
+
+#[test]
+fn a_rule_for_a_user_is_met_by_the_packets_of_that_user_alone() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let _there = serve(&lab.target, lab.target_address);
+    for (of, is_met) in [
+        ("skuid 12345", false),
+        ("skgid 12345", false),
+        ("skuid 1000-2000", false),
+        ("skuid 0", true),
+        ("skuid != 12345", true),
+    ] {
+        lab.client.nft(&at_output(&format!("meta {of} ip ttl set 9"))).unwrap();
+        match (offer(&lab.client, lab.target_address), is_met) {
+            (Ok(trial), false) => assert_eq!(trial.forwarded, trial.offered, "{of}"),
+            (Err(why), true) => {
+                assert!(why.to_string().contains("a time to live that is set in chain out"), "{of}: {why}");
+            }
+            (offered, _) => panic!("{of}: {offered:?}"),
+        }
+        lab.client.nft("flush ruleset").unwrap();
+    }
+}
+
+#[test]
+fn what_a_rule_in_front_of_the_interface_drops_of_a_probe_is_said_with_the_rule() {
+    let Some(lab) = built(Pair::new()) else { return };
+    let _there = serve(&lab.target, lab.target_address);
+    let rule = format!(
+        "table netdev dropline {{ chain out {{ type filter hook egress device {:?} priority 0; udp dport {PORT} drop; }}; }}",
+        Pair::NEAR
+    );
+    lab.client.nft(&rule).unwrap();
+    let target = UdpTarget { address: (lab.target_address, PORT).into(), reply: Reply::Echo };
+    let asked = || probe(target, &TrafficProfile::default(), &AtomicBool::new(false));
+    let why = lab.client.run(asked).unwrap().unwrap_err().to_string();
+    assert!(why.contains("refuses packets") && why.contains("chain out of table netdev dropline"), "{why}");
 }
 
 #[test]
