@@ -34,6 +34,9 @@ pub(crate) fn sentence(found: &Explanation) -> String {
             count(model.measured)
         ));
     }
+    if found.lacks.contains(&Lack::CountAlone) {
+        words.push_str(&by_itself(found));
+    }
     words
 }
 
@@ -55,6 +58,37 @@ fn cause_sentence(cause: Cause) -> &'static str {
         Cause::Stalls => " The target did nothing for a while, and packets came meanwhile.",
         Cause::Together => " They came together, and the target did nothing meanwhile.",
     }
+}
+
+/// `every 10th packet`, `about one packet in 3.4`.
+fn every_words(distance: f64) -> String {
+    /// From a whole number.
+    const NEAR_WHOLE: f64 = 0.02;
+    let whole = distance.round();
+    if (distance - whole).abs() > NEAR_WHOLE {
+        return format!("about one packet in {}", number::three(distance));
+    }
+    let whole = whole as u64;
+    let ending = match (whole % 10, whole % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("every {}{ending} packet", count(whole))
+}
+
+/// Of a loss inside the target's program whose number is all that a full queue has in common with it.
+fn by_itself(found: &Explanation) -> String {
+    let which = found.when.as_ref().and_then(|when| when.every).map_or_else(
+        || "which packets were lost has nothing to do with what waited".to_owned(),
+        |distance| format!("{} was lost, however many waited", every_words(distance)),
+    );
+    format!(
+        " No cause is named: a full queue would lose as many, but not these packets, for {which}. The service may drop them by \
+         itself: see what its own log or its counters say, and whether it limits a rate or samples."
+    )
 }
 
 /// How many were lost, and where most of them.
@@ -87,7 +121,8 @@ fn place_sentence(found: &Explanation, offered: &str) -> String {
 
 /// Of a target that drops packets itself: whether it is offered more than it serves, and how many a model loses of them.
 fn overload(found: &Explanation) -> String {
-    let Some(load) = found.load.filter(|load| *load > 1.0) else { return String::new() };
+    let is_by_queue = !found.lacks.contains(&Lack::CountAlone);
+    let Some(load) = found.load.filter(|load| *load > 1.0 && is_by_queue) else { return String::new() };
     let queue = found.model.and_then(|model| model.md1k).zip(found.buffer).filter(|(lost, _)| {
         let off = (lost / found.unanswered as f64 - 1.0).abs();
         off <= NEAR
@@ -155,6 +190,10 @@ fn when(found: &Explanation) -> Option<String> {
     let when = found.when.as_ref()?;
     let longest = when.longest;
     let mut words = match when.shape {
+        Shape::AllTheTime if when.every.is_some() => format!(
+            "all the time: nearly every 10 ms loses some, {}",
+            every_words(when.every.unwrap_or_default())
+        ),
         Shape::AllTheTime => "all the time: nearly every 10 ms loses some".to_owned(),
         Shape::Bursts if when.bursts == 1 => {
             format!("in one burst of {}{}", plural(longest.packets, "packet"), span(longest))
@@ -165,6 +204,10 @@ fn when(found: &Explanation) -> Option<String> {
             plural(when.median_burst, "packet"),
             plural(longest.packets, "packet"),
             span(longest)
+        ),
+        Shape::Regular => format!(
+            "{} was lost, at distances far more even than at random",
+            every_words(when.every.unwrap_or_default())
         ),
         Shape::Spread => "spread as at random".to_owned(),
     };
