@@ -505,3 +505,24 @@ fn a_target_without_delays_is_not_searched_for_one() {
     let failure = search(&plan, &Output::Nowhere).failure.unwrap();
     assert!(failure.exit_code() == 2 && failure.to_string().contains("have none"), "{failure}");
 }
+
+#[test]
+fn a_search_that_was_interrupted_is_headed_by_that_and_not_by_our_generator() {
+    let plan = plan("exec:sh -c 'read line; exit 3'", "mlr", &["0"]);
+    let mut record = dropline_verbs::search::search(&plan, &Output::Nowhere, &conditions(), &mut Unwatched)
+        .unwrap()
+        .record;
+    let result = record.result.as_mut().unwrap();
+    result.goals[0].why = Some("generator_limited".into());
+    let headed = |record: &Record| dropline_report::standing(record, &record.answers().unwrap()[0]);
+    assert!(headed(&record).starts_with("unfinished, "), "its program ended: {}", headed(&record));
+    let died = "the target died after trial 6: 160 packets were sent, and none came back";
+    let result = record.result.as_mut().unwrap();
+    result.caveats = vec![dropline_record::CaveatLine::said(dropline_record::BROKEN, died)];
+    assert_eq!(headed(&record), "the target died after trial 6");
+    let said = dropline_report::text(&record, dropline_report::Style::default());
+    assert!(said.contains("the target died after trial 6: 160 packets were sent"), "{said}");
+    let result = record.result.as_mut().unwrap();
+    (result.caveats, result.interrupted) = (Vec::new(), true);
+    assert_eq!(headed(&record), "interrupted after 0\u{a0}trials");
+}
