@@ -334,7 +334,7 @@ impl<'a> SearchSummary<'a> {
         let wide =
             width(answer).map_or_else(String::new, |width| format!("{} wide; ", number::percent(width)));
         if answer.outlook.is_none() && self.standings[goal] == Standing::Wide {
-            return Some(format!("{wide}{}", self.how_to_narrow()));
+            return Some(format!("{wide}{}", self.what_helps()));
         }
         let outlook = answer.outlook.as_ref().filter(|_| self.standings[goal].denied().is_none())?;
         let asked = number::percent(answer.goal.width);
@@ -347,11 +347,11 @@ impl<'a> SearchSummary<'a> {
     }
 
     /// What to do about an interval that is wide, where nobody knows what a longer search would give.
-    fn how_to_narrow(&self) -> &'static str {
+    fn what_helps(&self) -> &'static str {
         match self.record.ended_by() {
-            Some(EndWord::MaxTrials) => "more trials (--max-trials) would narrow it",
+            Some(EndWord::MaxTrials) => "more trials (--max-trials) would make it more precise",
             _ => {
-                "a longer search (--budget) would narrow it, and so may longer trials (trial=5s behind the goal)"
+                "a longer search (--budget) would make it more precise, and so may longer trials (trial=5s behind the goal)"
             }
         }
     }

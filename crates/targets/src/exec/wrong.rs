@@ -54,7 +54,7 @@ pub enum WrongAnswer {
     },
     /// More than were sent.
     #[error(
-        "\"forwarded\" is {forwarded}, and \"offered\" is {offered}: more packets came back than were sent; a packet that came \
+        "\"forwarded\" is {forwarded}, and \"offered\" is {offered}: more came back than was sent; a packet that came \
          back twice counts once"
     )]
     MoreThanSent {

@@ -57,7 +57,7 @@ fn what_was_not_offered_is_judged_by_its_number_however_often_it_is_passed_on() 
 
 #[test]
 fn more_back_than_sent_is_an_error_that_names_both_numbers() {
-    for (offered, forwarded) in [(10, 11), (9, 10), (1_000_000, 1_000_001)] {
+    for (offered, forwarded) in [(10, 11), (9, 10)] {
         let line = format!(
             r#"{{"intended":{offered},"offered":{offered},"forwarded":{forwarded},"duration_s":1.0}}"#
         );
