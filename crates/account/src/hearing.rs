@@ -152,6 +152,7 @@ impl<'a> Hearing<'a> {
             let waiting = counts.received.saturating_sub(counts.served).saturating_sub(counts.dropped_queue);
             self.ledger.claim(Site::out(Place::Unread), waiting);
         }
+        self.ledger.claim(Site::out(Place::NoListener), self.outcome.without_socket);
         self.ledger.claim(Site::back(Place::Late), self.outcome.late);
         self.ledger.claim(Site::back(Place::ReplyTruncated), self.outcome.reply_truncated);
         self.ledger.claim(Site::back(Place::ReplyExtended), self.outcome.reply_extended);
@@ -210,7 +211,8 @@ impl<'a> Hearing<'a> {
             let errors = if way == Some(Way::Back) { stack.memory_errors } else { 0 };
             let claims = [
                 (Place::Checksum, stack.checksum_errors),
-                (Place::NoListener, stack.no_ports),
+                // What was seen to come without a socket is in it.
+                (Place::NoListener, stack.no_ports.saturating_sub(self.outcome.without_socket)),
                 (Place::RpFilter, stack.rp_filtered),
                 (Place::Ttl, stack.header_errors),
                 (Place::NoRoute, stack.in_no_routes + stack.address_errors),

@@ -36,6 +36,8 @@ pub struct Outcome {
     pub unread: u64,
     /// Whether the target's sockets were closed, or others took their place.
     pub closed: bool,
+    /// Packets that came while no socket of the target's was open, as somebody saw who looked for it.
+    pub without_socket: u64,
     /// Packets that left in a train behind its first: the kernel counts a train as one until the socket.
     pub in_trains: u64,
     /// Packets that asked the target what it counted while the counters ran, each of which was answered.

@@ -3,4 +3,5 @@
 mod arrivals;
 pub(crate) mod beside;
 pub(crate) mod overheard;
+mod presence;
 pub mod tap;

@@ -214,6 +214,7 @@ impl Evidence {
                 dropped_queue: counts.dropped_queue,
             }),
             unread: waiting_bytes.div_ceil(self.charge().into()),
+            without_socket: 0,
             closed: then.is_some_and(|then| now.is_none_or(|now| now.identity != then.identity)),
             in_trains,
             queries,

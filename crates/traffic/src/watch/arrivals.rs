@@ -1,5 +1,6 @@
 //! What the tap brings: when packets arrived, and how they were spread.
 
+use super::presence::Presence;
 use super::tap::Tap;
 use crate::packet::clock_join::ClockJoin;
 use dropline_stats::Spacing;
@@ -44,7 +45,12 @@ impl Arrivals {
     }
 
     /// Waits for copies and takes those that are there; whether there were any.
-    pub(super) fn take(&mut self, epoch: Instant, longest: Duration) -> io::Result<bool> {
+    pub(super) fn take(
+        &mut self,
+        epoch: Instant,
+        longest: Duration,
+        presence: &mut Presence,
+    ) -> io::Result<bool> {
         let Self { tap, times, spacing, sizes, join, in_trains, .. } = self;
         let mut now_ns = None;
         let taken = tap.receive(longest, |tapped| {
@@ -60,6 +66,7 @@ impl Arrivals {
             let at_ns = stamp.and_then(|stamp| join.trial_ns(stamp, 0, now_ns)).unwrap_or(now_ns);
             let payload_bytes = u16::try_from(tapped.payload_bytes).unwrap_or(u16::MAX);
             *sizes.entry(payload_bytes).or_default() += u64::from(tapped.datagrams);
+            presence.arrived(at_ns, tapped.datagrams.into());
             *in_trains += u64::from(tapped.datagrams).saturating_sub(1);
             // Those of a train arrive at once.
             for _ in 0..tapped.datagrams {

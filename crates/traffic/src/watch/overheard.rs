@@ -1,12 +1,13 @@
 //! Traffic that is not ours: what arrives for a port of this machine, and what its socket does with it.
 
 use super::arrivals::{Arrivals, MOST_WAITING};
+use super::presence::Presence;
 use super::tap::Tap;
 use crate::kernel::addresses;
 use crate::kernel::view::Elsewhere;
 use crate::losses::counters::Counters;
 use crate::losses::watch::Watch;
-use dropline_account::{Account, AddressFamily, Outcome, Role, Snapshot, TargetSockets, account, truesize};
+use dropline_account::{Account, AddressFamily, Outcome, Role, Snapshot, account};
 use dropline_stats::Spacing;
 use dropline_trial::{Caveat, PacketTimes, TargetActivity};
 use std::io;
@@ -46,6 +47,10 @@ pub struct Overheard {
     pub ended: Option<OverhearError>,
     /// Packets that the socket did not take.
     pub dropped: u64,
+    /// Packets that came while no socket was open at the port.
+    pub without_socket: u64,
+    /// Packets that still waited when a socket was last seen, before it was closed.
+    pub unread: u64,
     /// Datagrams that all sockets of this network namespace read.
     pub read_in_namespace: u64,
     /// Of what arrived, what did not reach a program, by place. Where other sockets of this namespace read too, what
@@ -101,6 +106,8 @@ pub enum OverhearError {
 const GLIMPSE: Duration = Duration::from_millis(250);
 /// From one time that what was heard is kept to the next.
 const KEPT_EVERY: Duration = Duration::from_secs(2);
+/// From one look at whether the socket is there to the next, at least: all rows of a table are read for it.
+const LOOK: Duration = Duration::from_millis(10);
 /// The longest wait without a look at whether the user wants to stop.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
 /// Room for copies while this program gets no CPU; more than the system grants is cut to it.
@@ -178,18 +185,19 @@ impl Port {
         let mut meanwhile = Counters::open(self.address.ip(), self.address);
         // Counters before the first arrival and after the last: nothing that arrived is missed among what was read.
         let before = self.counters.read();
-        let first = before.target.ok_or(OverhearError::Closed(port))?;
+        let family = if self.address.is_ipv6() { AddressFamily::V6 } else { AddressFamily::V4 };
+        let presence = Presence::begin(before.target.ok_or(OverhearError::Closed(port))?, family);
         let mut arrivals = tap.map(Arrivals::new).transpose()?;
         let (counters, watch) = (&self.counters, &mut self.watch);
         let epoch = Instant::now();
         let done = AtomicBool::new(false);
-        let mut hearing = Hearing { epoch, duration, first, last: first, unseen: 0 };
+        let mut hearing = Hearing { epoch, duration, presence };
         let seen = Mutex::new(watch.begin());
-        let mut kept = |arrivals: Option<&Arrivals>| {
+        let mut kept = |arrivals: Option<&Arrivals>, presence: &Presence| {
             let grown = meanwhile.read().since(&before);
             if grown.target.is_some() {
                 let far = seen.lock().unwrap_or_else(PoisonError::into_inner).so_far();
-                keep(&so_far(epoch.elapsed(), &grown, arrivals, far, untapped.clone()));
+                keep(&so_far(epoch.elapsed(), &grown, arrivals, presence, far, untapped.clone()));
             }
         };
         let (watched, ended) = std::thread::scope(|scope| {
@@ -204,12 +212,12 @@ impl Port {
             ))
         })?;
         let duration = epoch.elapsed();
-        let mut after = self.counters.read();
+        let after = self.counters.read();
         let closed = after.target.is_none();
-        after.target = after.target.or(Some(hearing.last));
+        hearing.presence.look(epoch.elapsed().as_nanos() as u64, after.target);
         let grown = after.since(&before);
         let ended = ended.err().map(OverhearError::System);
-        let heard = so_far(duration, &grown, arrivals.as_ref(), watched, untapped);
+        let heard = so_far(duration, &grown, arrivals.as_ref(), &hearing.presence, watched, untapped);
         Ok(Overheard {
             ended: ended.or_else(|| closed.then_some(OverhearError::Closed(port))),
             packets: arrivals.map(|arrivals| arrivals.times),
@@ -223,13 +231,17 @@ fn so_far(
     duration: Duration,
     grown: &Snapshot,
     arrivals: Option<&Arrivals>,
+    presence: &Presence,
     watched: TargetActivity,
     untapped: Option<String>,
 ) -> Overheard {
     let arrived = arrivals.map(|arrivals| arrivals.spacing.count());
-    let (outcome, read_in_namespace) =
-        outcome(grown, arrived, arrivals.map_or(0, |arrivals| arrivals.in_trains));
-    let mut account = account(&outcome, grown, |_| None);
+    let payload_bytes = arrivals.and_then(Arrivals::usual_payload_bytes);
+    let mut grown = grown.clone();
+    grown.target = Some(presence.sockets());
+    let (known, read_in_namespace) = outcome(&grown, arrived, presence, payload_bytes);
+    let outcome = Outcome { in_trains: arrivals.map_or(0, |arrivals| arrivals.in_trains), ..known };
+    let mut account = account(&outcome, &grown, |_| None);
     // Whoever sent to the port is heard: all of it is what is accounted for.
     account.caveats.retain(|caveat| !matches!(caveat, Caveat::OthersCame { .. }));
     Overheard {
@@ -237,10 +249,12 @@ fn so_far(
         packets: None,
         arrived,
         spacing: arrivals.map(|arrivals| arrivals.spacing.clone()),
-        usual_payload_bytes: arrivals.and_then(Arrivals::usual_payload_bytes),
+        usual_payload_bytes: payload_bytes,
         untapped,
         ended: None,
-        dropped: grown.target.map_or(0, |sockets| sockets.drops),
+        dropped: presence.dropped(),
+        without_socket: outcome.without_socket,
+        unread: outcome.unread,
         read_in_namespace,
         account,
         missed: arrivals.map_or(0, |arrivals| arrivals.missed),
@@ -252,16 +266,21 @@ fn so_far(
 
 /// What is known without a place: what arrived, and what programs read of it at most; and what the namespace's
 /// sockets read in all.
-fn outcome(grown: &Snapshot, arrived: Option<u64>, in_trains: u64) -> (Outcome, u64) {
+fn outcome(
+    grown: &Snapshot,
+    arrived: Option<u64>,
+    presence: &Presence,
+    payload_bytes: Option<u16>,
+) -> (Outcome, u64) {
     let here = grown.spaces.iter().find(|space| matches!(space.role, Role::Both | Role::Far));
-    let read = here.map_or(0, |space| space.stack.udp_read);
-    let (dropped, waiting_bytes) =
-        grown.target.map_or((0, 0), |sockets| (sockets.drops, sockets.waiting_bytes));
-    // What still waits is not lost, for the service goes on; no packet is charged less than an empty one.
-    let waiting = waiting_bytes.div_ceil(u64::from(truesize(0, AddressFamily::V4)));
-    let offered = arrived.unwrap_or(read + dropped).max(dropped);
-    let forwarded = (offered - dropped).min(read + waiting);
-    (Outcome { offered, forwarded, one_way: true, in_trains, ..Outcome::default() }, read)
+    let (read, no_ports) = here.map_or((0, 0), |space| (space.stack.udp_read, space.stack.no_ports));
+    let dropped = presence.dropped();
+    let unread = presence.unread(payload_bytes);
+    let offered = arrived.unwrap_or(read + dropped + unread).max(dropped);
+    let without_socket = presence.without_socket(no_ports).min(offered - dropped);
+    let unread = unread.min(offered - dropped - without_socket);
+    let forwarded = (offered - dropped - without_socket - unread).min(read + presence.waiting());
+    (Outcome { offered, forwarded, one_way: true, without_socket, unread, ..Outcome::default() }, read)
 }
 
 /// So many packets in that time, a second. The first glimpse comes at once: what waited at the tap until then did not
@@ -274,10 +293,7 @@ fn rate_pps(packets: u64, since: Duration) -> Option<f64> {
 struct Hearing {
     epoch: Instant,
     duration: Option<Duration>,
-    first: TargetSockets,
-    last: TargetSockets,
-    /// Looks since then that found no socket: one that is made anew is gone for a moment.
-    unseen: u32,
+    presence: Presence,
 }
 
 impl Hearing {
@@ -288,19 +304,21 @@ impl Hearing {
         counters: &Counters,
         stop: &AtomicBool,
         see: &mut impl FnMut(&Glimpse),
-        keep: &mut impl FnMut(Option<&Arrivals>),
+        keep: &mut impl FnMut(Option<&Arrivals>, &Presence),
     ) -> io::Result<()> {
         let epoch = self.epoch;
         let (mut seen_at, mut seen) = (epoch, 0);
-        let mut kept_at = None;
+        let (mut kept_at, mut looked_at): (Option<Instant>, Option<Instant>) = (None, None);
+        // Glimpses in a row that found no socket: one that is made anew is gone for a moment.
+        let mut unseen = 0;
         let mut shown = false;
         loop {
             let left = self.duration.map(|duration| duration.saturating_sub(epoch.elapsed()));
-            if stop.load(Ordering::Relaxed) || left.is_some_and(|left| left.is_zero()) || self.unseen > 1 {
+            if stop.load(Ordering::Relaxed) || left.is_some_and(|left| left.is_zero()) || unseen > 1 {
                 // What came until now.
                 let Some(arrivals) = arrivals else { return Ok(()) };
                 for _ in 0..MOST_WAITING {
-                    if !arrivals.take(epoch, Duration::ZERO)? {
+                    if !arrivals.take(epoch, Duration::ZERO, &mut self.presence)? {
                         break;
                     }
                 }
@@ -309,32 +327,38 @@ impl Hearing {
             let wait = left.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);
             match &mut arrivals {
                 Some(arrivals) => {
-                    arrivals.take(epoch, wait)?;
+                    arrivals.take(epoch, wait, &mut self.presence)?;
                 }
                 None => std::thread::sleep(wait),
+            }
+            if looked_at.is_none_or(|at| at.elapsed() >= LOOK) {
+                // Before it is asked: what comes until the answer may find the socket gone.
+                let now_ns = epoch.elapsed().as_nanos() as u64;
+                self.presence.look(now_ns, counters.target_sockets());
+                looked_at = Some(Instant::now());
             }
             let since = seen_at.elapsed();
             if since < GLIMPSE && shown {
                 continue;
             }
-            if kept_at.is_none_or(|at: Instant| at.elapsed() >= KEPT_EVERY) {
-                keep(arrivals.as_deref());
+            if kept_at.is_none_or(|at| at.elapsed() >= KEPT_EVERY) {
+                keep(arrivals.as_deref(), &self.presence);
                 kept_at = Some(Instant::now());
             }
-            if let Some(at) = counters.target_sockets() {
-                (self.last, self.unseen) = (at, 0);
+            if self.presence.is_there() {
+                unseen = 0;
                 let all = arrivals.as_ref().map(|arrivals| arrivals.spacing.count());
                 see(&Glimpse {
                     elapsed: epoch.elapsed(),
                     arrived: all,
                     rate_pps: all.and_then(|all| rate_pps(all - seen, since)),
                     dispersion: arrivals.as_ref().map_or([None; 3], |arrivals| arrivals.spacing.dispersion()),
-                    dropped: at.drops.saturating_sub(self.first.drops),
-                    waiting_bytes: at.waiting_bytes,
+                    dropped: self.presence.dropped(),
+                    waiting_bytes: self.presence.waiting_bytes(),
                 });
                 seen = all.unwrap_or(0);
             } else {
-                self.unseen += 1;
+                unseen += 1;
             }
             seen_at = Instant::now();
             shown = true;
@@ -344,93 +368,4 @@ impl Hearing {
 
 #[cfg(test)]
 #[allow(clippy::disallowed_methods)]
-mod tests {
-    use super::*;
-    use std::net::UdpSocket;
-
-    #[test]
-    fn a_rate_is_told_only_of_a_time_that_has_passed() {
-        assert_eq!(rate_pps(100, Duration::from_micros(50)), None, "not two million a second");
-        assert_eq!(rate_pps(0, Duration::ZERO), None);
-        assert_eq!(rate_pps(100, GLIMPSE), Some(400.0));
-    }
-
-    /// Listens while `work` goes on, from when it has begun until so many packets have arrived; `None` without the
-    /// privilege.
-    fn heard(port: Port, packets: u64, work: impl FnOnce()) -> Option<Overheard> {
-        let (stop, begun) = (AtomicBool::new(false), AtomicBool::new(false));
-        let heard = std::thread::scope(|scope| {
-            let listening = scope.spawn(|| {
-                let see = |glimpse: &Glimpse| {
-                    begun.store(true, Ordering::Relaxed);
-                    if glimpse.arrived.is_none_or(|arrived| arrived >= packets) {
-                        stop.store(true, Ordering::Relaxed);
-                    }
-                };
-                port.listen(Some(Duration::from_secs(30)), &stop, see, |_| {})
-            });
-            while !begun.load(Ordering::Relaxed) && !listening.is_finished() {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            work();
-            listening.join().unwrap().unwrap()
-        });
-        heard.untapped.is_none().then_some(heard)
-    }
-
-    #[test]
-    fn packets_for_somebody_elses_socket_are_heard_and_its_drops_counted() {
-        let bind = || UdpSocket::bind("127.0.0.1:0").unwrap();
-        let (target, other, sender) = (bind(), bind(), bind());
-        let port = Port::open(target.local_addr().unwrap().port(), None, Duration::from_millis(5)).unwrap();
-        let heard = heard(port, 1000, || {
-            for _ in 0..1000 {
-                sender.send_to(&[0; 100], target.local_addr().unwrap()).unwrap();
-                sender.send_to(&[0; 50], other.local_addr().unwrap()).unwrap();
-            }
-        });
-        // Without the privilege there is nothing to hear.
-        let Some(heard) = heard else { return };
-        let packets = heard.packets.unwrap();
-        assert_eq!((heard.arrived, packets.len()), (Some(1000), 1000));
-        assert!(packets.iter().all(|packet| packet.payload_bytes == Some(100)));
-        let held = heard.watched.buffer_bytes.unwrap() / 832;
-        assert_eq!((heard.dropped, heard.missed), (1000 - held, 0));
-    }
-
-    #[test]
-    fn what_programs_read_of_others_hides_a_loss_and_invents_none() {
-        use dropline_account::{Bars, Space, Stack};
-        let grown = |udp_read, drops, waiting_bytes| Snapshot {
-            spaces: vec![Space {
-                id: 1,
-                role: Role::Both,
-                stack: Stack { udp_read, ..Stack::default() },
-                devices: None,
-                hooked: None,
-                ruled: None,
-                ruled_way: None,
-                drops_arriving: Bars::Unseen,
-                drops_leaving: Bars::Unseen,
-                source_is_own: false,
-                neighbour_found: None,
-            }],
-            target: Some(TargetSockets { identity: 1, drops, waiting_bytes }),
-            ..Snapshot::default()
-        };
-        let told = |grown, arrived| {
-            let (outcome, _) = outcome(&grown, arrived, 0);
-            (outcome.offered, outcome.forwarded)
-        };
-        assert_eq!(told(grown(900, 40, 10 * 832), Some(1000)), (1000, 910), "40 at the socket, 50 before it");
-        assert_eq!(told(grown(5000, 40, 0), Some(1000)), (1000, 960), "others read too");
-        assert_eq!(told(grown(900, 40, 0), None), (940, 900), "not tapped");
-    }
-
-    #[test]
-    fn a_port_that_nobody_has_is_no_port_to_hear() {
-        let free = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let refused = Port::open(free, None, Duration::from_millis(5)).unwrap_err();
-        assert!(matches!(refused, OverhearError::NoSocket(port) if port == free));
-    }
-}
+mod tests;
