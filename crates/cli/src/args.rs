@@ -249,8 +249,8 @@ pub(crate) enum ExportFormat {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example:
-  echo '{\"trial\":1,\"intended_load_pps\":1e6,\"duration_s\":1}' \\
-      | dropline measure sim:hard
+  echo '{\"trial\":1,\"intended_load_pps\":1e6,' \\
+      '\"duration_s\":1}' | dropline measure sim:hard
 
 It answers the exec: protocol, so that another search, such as PyPI's MLRsearch, can measure with Dropline.")]
 pub(crate) struct MeasureArgs {

@@ -10,8 +10,9 @@ use std::path::PathBuf;
 Examples:
   mkdir nights
   for night in 1 2 3 4 5 6 7 8 9 10; do \\
-     dropline search sim:noisy --seed $night --max-trials 60 \\
-     -q -o nights/$night.jsonl; done > nights.txt
+     dropline search sim:noisy --seed $night -q \\
+     --max-trials 60 -o nights/$night.jsonl; \\
+     done > nights.txt
   dropline trend nights
   dropline trend nights --fail-if regressed --html page.html
 
