@@ -161,7 +161,7 @@ async function fits(tab, where) {
   check(wide.elements.length === 0, `${where}: these stick out: ${wide.elements.slice(0, 5)}`);
   const cut = await tab.$$eval(".scroll", (all) =>
     all
-      .filter((scroll) => !scroll.closest("details") && !scroll.querySelector(".trials") && scroll.scrollWidth > scroll.clientWidth + 1)
+      .filter((scroll) => !scroll.closest("details") && !scroll.querySelector(".trials, .attributes") && scroll.scrollWidth > scroll.clientWidth + 1)
       .map((scroll) => scroll.textContent.slice(0, 60)),
   );
   check(cut.length === 0, `${where}: no table that answers is cut at the edge: ${cut}`);

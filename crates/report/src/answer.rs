@@ -47,6 +47,8 @@ pub(crate) fn sure(record: &Record) -> String {
         None => Vec::new(),
     };
     words.push(match caveats.len() as u64 {
+        // Its caveats are of the comparison, which is made anew each time.
+        0 if record.header.verb == "compare" => "not judged here".into(),
         0 => "no caveat".into(),
         several => number::plural(several, "caveat"),
     });

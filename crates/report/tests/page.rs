@@ -335,3 +335,20 @@ fn the_plot_over_time_says_of_an_answer_what_the_table_says() {
         assert!(svg.contains(&format!(">{words}<")), "{system}");
     }
 }
+
+#[test]
+fn the_page_of_an_explanation_begins_with_the_cause_and_says_what_would_help_in_classes() {
+    let (record, found) = made::explained();
+    let page = dropline_report::explained_html(&record, &found);
+    let at = |words: &str| page.find(words).unwrap_or_else(|| panic!("{words} is not on the page"));
+    let heading = &page[at("<h1>")..at("</h1>")];
+    assert!(heading.contains("were lost") && heading.contains("They came together"), "{heading}");
+    assert!(
+        at("</h1>") < at("data-plot=\"remedies\"")
+            && at("data-plot=\"remedies\"") < at("Why packets were lost")
+    );
+    let burst = &page[at("data-plot=\"burst\"")..];
+    for lane in ["arrivals in each", "the target: ", "packets at the target"] {
+        assert!(burst.contains(lane), "{lane}");
+    }
+}

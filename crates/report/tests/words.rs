@@ -118,3 +118,52 @@ fn searches_that_were_all_cut_off_are_counted_as_those_that_are_shown() {
         assert_eq!(said.contains("2 of 2 searches: unfinished"), records.len() == 2, "{said}");
     }
 }
+
+#[test]
+fn a_record_of_several_trials_speaks_of_all_of_them_and_one_that_was_stopped_says_after_how_long() {
+    let mut turns = made::trial(139_000.0, 10);
+    turns.header.verb = "compare".into();
+    let mut lossless = turns.trials[0].clone();
+    lossless.target = "udp://127.0.0.1:7008".into();
+    (lossless.number, lossless.lost) = (2, dropline_record::Count(0));
+    turns.trials.push(lossless);
+    let page = html(std::slice::from_ref(&turns));
+    let shown = text(&turns, Style { width: 200, ..Style::default() });
+    for (place, said) in [
+        ("a chat", line(&turns)),
+        ("Markdown", markdown(std::slice::from_ref(&turns)).replace('\u{202f}', " ")),
+        ("the page", inside(&page, "<h1>", "</h1>").replace('\u{202f}', " ")),
+        ("the terminal", shown),
+    ] {
+        let said = said.replace('\u{a0}', " ");
+        for words in ["2 trials", "24 of 1 390 000", "0 of 1 390 000", ":7007", ":7008", "dropline compare"] {
+            assert!(said.contains(words), "{place}: {words} is not in {said}");
+        }
+    }
+    let mut stopped = made::trial(139_000.0, 20);
+    stopped.trials[0].duration_s = 2.9;
+    let said = line(&stopped);
+    assert!(said.contains("the trial was stopped after 2.9 s of 20 s"), "{said}");
+}
+
+#[test]
+fn a_load_that_does_not_stand_is_told_among_others_as_on_its_own_page() {
+    let records = [
+        Made::mdr("lossless", 3, 30).search(),
+        Made::mdr("dead", 3, 30).search(),
+        Made::mdr("hard", 1, 10).search(),
+    ];
+    let page = html(&records);
+    let said = inside(&page, "<h1>", "</h1>").replace(['\u{a0}', '\u{202f}'], " ");
+    assert!(said.contains("≥ 14.8") && said.contains("< 0.01"), "{said}");
+    assert!(!said.contains('%') || !said.contains("(+"), "no change without an interval: {said}");
+}
+
+#[test]
+fn a_sentence_leaves_the_name_that_it_begins_with_as_it_is() {
+    let mut record = kinds().remove(0).0;
+    let caveat = CaveatLine::said("apart", "sim:soft is another target");
+    record.result.as_mut().expect("it ended").caveats.push(caveat);
+    let page = html(std::slice::from_ref(&record));
+    assert!(page.contains("sim:soft is another") && !page.contains("Sim:soft"));
+}

@@ -37,7 +37,7 @@ pub fn compared_html(compared: &Compared) -> String {
                 thead { tr { th.l scope="col" { "side" } th scope="col" { "events" } th scope="col" { "blocks" } th scope="col" { "seconds" } } }
                 tbody { (side("A", &compared.a)) (side("B", &compared.b)) }
             } }
-            p.about { "Intervals hold the true value at " (percent(compared.level)) "; they rest on " (compared.design) " samples. " (compared.estimator) "." }
+            p.about { "Intervals hold the true value at " (percent(compared.level)) "; they rest on " (compared.design) " samples. " (sentence_case(&compared.estimator)) "." }
         }
     };
     shell(
@@ -125,7 +125,7 @@ fn spread(compared: &Compared) -> Markup {
             tr {
                 td.l.name { (name) ", " (unit) }
                 td { (words(width.of_a)) } td { (words(width.of_b)) }
-                td { "x" (words(width.estimate)) } td { "[" (words(width.low)) ", " (words(width.high)) "]" }
+                td { @match width.estimate { Some(ratio) => { "×" (three(ratio)) } None => "–" } } td { "[" (words(width.low)) ", " (words(width.high)) "]" }
             }
         }
     };

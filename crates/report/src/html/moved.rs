@@ -8,6 +8,7 @@ use crate::moved::{
 use crate::number::{Loads, count, percent, seconds};
 use crate::plot::canvas::Canvas;
 use crate::plot::scale::Scale;
+use crate::prose::{date, sentence_case};
 use dropline_record::VerdictWord;
 use dropline_record::{AnswerLine, ComparedSearches, MovedLine, OpenLine, SearchedLine};
 use maud::{Markup, html};
@@ -16,12 +17,12 @@ use maud::{Markup, html};
 pub fn compared_searches_html(compared: &ComparedSearches) -> String {
     let loads = loads(compared);
     let content = html! {
-        p.about { b { (compared.b.source) } " against " b { (compared.a.source) } "  ·  dropline compare" }
+        p.about { b { (compared.a.source) } " (A) against " b { (compared.b.source) } " (B)  ·  dropline compare" }
         h1 {  (first_line(compared)) "." }
         div.scroll { table.goals.comparison {
             thead { tr {
                 th.l scope="col" { "goal" } th scope="col" { "B against A" } th scope="col" { (interval_words(compared)) }
-                th.l scope="col" { "verdict" } @for head in limit_heads(compared) { th scope="col" { (head) } }
+                th.l scope="col" { "verdict" } @for head in limit_heads(compared) { th.w scope="col" { (head) } }
                 th.l.w scope="col" { "A above, B below" }
             } }
             tbody { @for (index, line) in compared.goals.iter().enumerate() { (row(index, line, compared, loads)) } }
@@ -31,10 +32,10 @@ pub fn compared_searches_html(compared: &ComparedSearches) -> String {
         section {
             h2 { "What was compared" }
             div.scroll { table.study {
-                thead { tr { th.l scope="col" { "side" } th.l scope="col" { "target" } th.l scope="col" { "algorithm" } th scope="col" { "trials" } th scope="col" { "time" } th.l scope="col" { "begun" } } }
+                thead { tr { th.l scope="col" { "side" } th.l scope="col" { "target" } th.l.w scope="col" { "algorithm" } th scope="col" { "trials" } th scope="col" { "time" } th.l.w scope="col" { "begun" } } }
                 tbody { (side("A", &compared.a)) (side("B", &compared.b)) }
             } }
-            p.about { "A change by less than " (percent(compared.smallest_effect)) " does not matter. " (compared.estimator) "." }
+            p.about { "A change by less than " (percent(compared.smallest_effect)) " does not matter. " (sentence_case(&compared.estimator)) "." }
         }
     };
     shell(&first_line(compared), &format!("{} against {}", compared.b.source, compared.a.source), &content)
@@ -50,8 +51,8 @@ fn row(index: usize, line: &MovedLine, compared: &ComparedSearches, loads: Loads
                 @if line.verdict == VerdictWord::Regressed { span.unsettled { (line.verdict) } } @else { (line.verdict.words()) }
                 @if let Some(note) = note(line, compared.smallest_effect) { ", " (note) }
             }
-            td { (limit(&line.of_a, line.open_a, loads)) }
-            td { (limit(&line.of_b, line.open_b, loads)) }
+            td.w { (limit(&line.of_a, line.open_a, loads)) }
+            td.w { (limit(&line.of_b, line.open_b, loads)) }
             td.l.w { (whiskers(line, index % 2)) }
         }
     }
@@ -85,8 +86,8 @@ fn whiskers(line: &MovedLine, ink: usize) -> Markup {
 fn side(name: &str, side: &SearchedLine) -> Markup {
     html! {
         tr {
-            td.l.name { (name) ", " (side.source) } td.l { (side.target) } td.l { (side.algorithm) }
-            td { (count(side.trials)) } td { (seconds(side.elapsed_s)) } td.l { (side.started) }
+            td.l.name { (name) ", " (side.source) } td.l { (side.target) } td.l.w { (side.algorithm) }
+            td { (count(side.trials)) } td { (seconds(side.elapsed_s)) } td.l.w { (date(&side.started)) }
         }
     }
 }

@@ -39,7 +39,9 @@ pub(super) fn shell(answer: &str, description: &str, content: &Markup) -> String
             }
         }
     };
-    printable(&page.into_string()).into_owned()
+    // What is wider than a narrow window is moved with the keys too.
+    let page = page.into_string().replace("<div class=\"scroll\">", "<div class=\"scroll\" tabindex=\"0\">");
+    printable(&page).into_owned()
 }
 
 /// What is said once, above the first plot, to who has a script.

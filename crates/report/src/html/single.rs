@@ -249,7 +249,10 @@ fn delays(trial: &TrialLine, what: LoadUnit) -> Markup {
                 thead {
                     tr {
                         th.l scope="col" {}
-                        @for head in [what.many(), "min", "p50", "p90", "p99", "p99.9", "max"] { th scope="col" { (head) } }
+                        // The least columns leave a narrow page.
+                        @for head in [what.many(), "min"] { th.w scope="col" { (head) } }
+                        th scope="col" { "p50" } th.w scope="col" { "p90" }
+                        @for head in ["p99", "p99.9", "max"] { th scope="col" { (head) } }
                     }
                 }
                 tbody {
@@ -258,9 +261,9 @@ fn delays(trial: &TrialLine, what: LoadUnit) -> Markup {
                             td.l { (name) }
                             @match delay {
                                 Some(delay) => {
-                                    td { (number::count(delay.count.0)) }
-                                    @for value in values(delay) {
-                                        td data-v=[value] { (value.map_or_else(|| "\u{2013}".into(), number::nanoseconds)) }
+                                    td.w { (number::count(delay.count.0)) }
+                                    @for (index, value) in values(delay).into_iter().enumerate() {
+                                        td class=[[0, 2].contains(&index).then_some("w")] data-v=[value] { (value.map_or_else(|| "\u{2013}".into(), number::nanoseconds)) }
                                     }
                                 }
                                 None => { td colspan="7" { "not measured" } }

@@ -75,15 +75,35 @@ fn section(table: &Table) -> Markup {
                         @for row in &table.rows {
                             tr {
                                 @for (index, cell) in row.iter().enumerate() {
-                                    td class=[class(index, cell, prose)] { (cell) }
+                                    td class=[class(index, cell, prose).or_else(|| shortfall(table, index, cell))] { (cell) }
                                 }
                             }
                         }
                     }
                 }
             }
+            @if is_of_shares_that_hold(table) { p.about { "Tinted: below 90 %, the stronger the farther below." } }
             @if !table.note.is_empty() { p.about { (table.note) } }
         }
+    }
+}
+
+/// Whether its cells are shares, in per cent, of what should hold.
+fn is_of_shares_that_hold(table: &Table) -> bool {
+    table.title.contains("hold") && table.title.contains('%')
+}
+
+/// How far the least number of a cell falls short, so that one sees in many where that is.
+fn shortfall(table: &Table, index: usize, cell: &str) -> Option<&'static str> {
+    let numbers = || cell.split(['/', ' ']).filter_map(|part| part.trim().parse::<f64>().ok());
+    if index == 0 || !is_of_shares_that_hold(table) {
+        return None;
+    }
+    match numbers().fold(f64::INFINITY, f64::min) {
+        least if least < 60.0 => Some("short3"),
+        least if least < 80.0 => Some("short2"),
+        least if least < 90.0 => Some("short1"),
+        _ => None,
     }
 }
 

@@ -4,6 +4,7 @@ use super::figure::figures;
 use super::shell::shell;
 use crate::number::percent;
 use crate::plot::trend;
+use crate::prose::sentence_case;
 use crate::trends::{change, drift, first_line, nights, span, verdict, widths};
 use dropline_record::{SeriesLine, Trends, VerdictWord};
 use maud::{Markup, html};
@@ -20,7 +21,7 @@ pub fn trends_html(trends: &Trends) -> String {
                 ul { @for left in &trends.left_out { li { (left.source) ": " (left.why) } } }
             }
         }
-        p.about { "A change by less than " (percent(trends.smallest_effect)) " does not matter. " (trends.estimator) "." }
+        p.about { "A change by less than " (percent(trends.smallest_effect)) " does not matter. " (sentence_case(&trends.estimator)) "." }
     };
     let answer = first_line(trends);
     shell(&answer, &format!("{answer}. A page of dropline trend."), &content)
@@ -31,7 +32,7 @@ fn history(series: &SeriesLine) -> Markup {
         section {
             h2 { (series.target) ", " (series.goal) }
             p.about { (span(series)) " on " (series.machine) ", dropline " (series.dropline) }
-            @if let Some(words) = widths(series) { p { (words) "." } }
+            @if let Some(words) = widths(series) { p { (sentence_case(words)) "." } }
             (figures(&trend(series).into_iter().collect::<Vec<_>>(), false))
             @if !series.changes.is_empty() {
                 div.scroll { table.study {
@@ -43,7 +44,7 @@ fn history(series: &SeriesLine) -> Markup {
                         tr data-verdict=(line.verdict) {
                             td.l.name { (line.at) } td { b { (change(line.size)) } }
                             td { "[" (change(line.size_low)) ", " (change(line.size_high)) "]" }
-                            td.l { @if line.verdict == VerdictWord::Regressed { span.irregular { (verdict(line)) } } @else { (verdict(line)) } }
+                            td.l { @if line.verdict == VerdictWord::Regressed { span.unsettled { (verdict(line)) } } @else { (verdict(line)) } }
                             td.l { (nights(line)) } td.l { (line.id) }
                         }
                     } }

@@ -169,6 +169,6 @@ fn numbers(moments: &[Moment]) -> Numbers {
             cells: vec![at, backlog, fate.into()],
         }
     });
-    let heads = ["time, ms", "at the target", ""].map(String::from).to_vec();
+    let heads = ["time, ms", "at the target", "what became of it"].map(String::from).to_vec();
     Numbers { heads, rows: rows.collect() }
 }

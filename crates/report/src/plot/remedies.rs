@@ -48,7 +48,7 @@ pub(crate) fn remedies(found: &Explanation) -> Option<Plot> {
                   line, and may help if that is so at the beginning alone."
             .into(),
         numbers: Numbers {
-            heads: ["change", "lost", "95 % of replays", ""].map(String::from).into(),
+            heads: ["change", "lost", "95 % of replays", "whether it helps"].map(String::from).into(),
             rows: numbers.collect(),
         },
         wide: draw(&rows, Room::Full),

@@ -13,10 +13,19 @@ pub(crate) fn trend(series: &SeriesLine) -> Option<Plot> {
     if series.points.len() < 2 {
         return None;
     }
-    let title = format!("{}, {}: {}", series.target, series.goal, span(series));
+    let title = match series.segments.last() {
+        Some(last) => format!(
+            "{} at {}, {} in {}",
+            if series.changes.is_empty() { "The limit stayed" } else { "The limit is now" },
+            loads(series).with_unit(last.level),
+            plural(series.changes.len() as u64, "change"),
+            plural(series.points.len() as u64, "night")
+        ),
+        None => format!("No level is known of {}", plural(series.points.len() as u64, "night")),
+    };
     Some(Plot {
         name: "trend",
-        desc: format!("{title}. {}.", plural(series.changes.len() as u64, "change")),
+        desc: format!("{}, {}, {}. {title}.", series.target, series.goal, span(series)),
         title,
         caption: "Each column is a night: the band is its interval, the line its median. Straight lines are levels; a vertical line \
                   is a change, a dotted one a mark."
