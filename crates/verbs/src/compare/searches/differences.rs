@@ -7,7 +7,7 @@ use dropline_record::{AnswerLine, CaveatLine, GoalLine, MovedLine, PartLine, Rec
 use dropline_trial::number_of;
 
 /// Doubts of a search that are doubts of where its limit is.
-const ABOUT_THE_LIMIT: [&str; 19] = [
+const ABOUT_THE_LIMIT: [&str; 20] = [
     "answers_after_drain",
     "arrivals_not_kept",
     "bad_moments",
