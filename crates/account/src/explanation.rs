@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 mod activity;
+mod agreement;
 mod buffer_seen;
 mod cause;
 mod drained;
@@ -142,7 +143,9 @@ fn explained(evidence: &Evidence<'_>, served: Option<&Served>) -> Explanation {
     let server_seen = ServerSeen::of(evidence, served, &arrivals, charged);
     let stalls = server_seen.as_ref().map(|server| &server.intervals);
     let lost_times = server::lost_times(evidence);
-    let when = Losses::of(&lost_times, evidence.duration_ns, stalls);
+    let known = packets.returns.is_some().then_some(&lost_times);
+    let when = Losses::of(&lost_times, evidence.duration_ns, stalls)
+        .map(|when| known.map_or(when.clone(), |lost| when.at_even_distances(lost)));
     let buffer = buffer_seen::buffer(evidence);
     let rate_pps = rate(&arrivals);
     let load = server_seen.as_ref().zip(rate_pps).map(|(server, rate)| server.service_ns * rate / 1e9);
@@ -183,6 +186,8 @@ fn explained(evidence: &Evidence<'_>, served: Option<&Served>) -> Explanation {
         explanation.server.as_ref(),
     );
     if let (Some((seen, server, doubt)), Some(found)) = (replayed, found) {
+        let is_of_these_packets = !explanation.is_by_its_program(evidence)
+            || agreement::is_more_than_the_count(&timeline::backlogs(packets), &found.seen);
         explanation.arrivals.largest_backlog = Some(found.largest_backlog);
         let exact = |loss: fn(f64, u32) -> Option<f64>| {
             let room = u32::try_from(buffer?.packets + 1).ok()?;
@@ -198,6 +203,8 @@ fn explained(evidence: &Evidence<'_>, served: Option<&Served>) -> Explanation {
         explanation.model = Some(model);
         if model.measured > 0 && !model.fits() {
             explanation.lacks.push(Lack::NotReplayed);
+        } else if model.measured > 0 && !is_of_these_packets {
+            explanation.lacks.push(Lack::CountAlone);
         } else if evidence.is_of_waiting() && evidence.doubts.others == 0 {
             explanation.blame(&arrivals, &seen, &server, model, doubt);
         }
@@ -298,6 +305,12 @@ impl Explanation {
         let replayed =
             cause::Replayed { arrivals, server, otherwise, seen, lost, rate_pps, is_stopped_by_quota, doubt };
         self.cause = replayed.cause();
+    }
+
+    /// Whether most of what the models are of was lost inside the target's program, and no counter says why: a full queue is
+    /// one reason, and it may drop packets by itself.
+    fn is_by_its_program(&self, evidence: &Evidence<'_>) -> bool {
+        self.unanswered * 2 > evidence.measured_by_model()
     }
 
     /// Whether more comes than is served, in the time that it does not stall: whatever holds packets is full sooner or later.

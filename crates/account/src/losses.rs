@@ -19,6 +19,8 @@ pub struct Losses {
     pub longest: Burst,
     /// Most packets lost one right after the other.
     pub longest_run: u64,
+    /// Packets from one loss to the next, where they are far more alike than at random; else null.
+    pub every: Option<f64>,
     /// Index of dispersion of the losses in windows of 1, 10 and 100 ms: 1 if they are spread at random.
     pub dispersion: [Option<f64>; 3],
     /// Lost while the server did nothing, or within a millisecond after; null where that was not seen.
@@ -44,6 +46,8 @@ pub enum Shape {
     AllTheTime,
     /// Together, with times without loss between.
     Bursts,
+    /// Every so many packets, at distances far more even than at random.
+    Regular,
     /// As chance spreads them.
     Spread,
 }
@@ -95,10 +99,40 @@ impl Losses {
             median_burst: sizes[sizes.len() / 2],
             longest: bursts.iter().copied().max_by_key(|burst| burst.packets).unwrap_or_default(),
             longest_run,
+            every: None,
             dispersion,
             while_stalled: stalls.map(during),
         })
     }
+}
+
+/// Fewer distances than these show no rule.
+const FEWEST: usize = 10;
+/// At random the variance of the distances is (1 − p) ÷ p²; a rule leaves this share of it at most.
+const EVEN: f64 = 0.1;
+
+impl Losses {
+    /// The same, where losses come at regular distances, which are counted in packets: of losses whose positions are known.
+    pub(crate) fn at_even_distances(self, lost: &[(u64, usize)]) -> Self {
+        match every(lost) {
+            Some(mean) if self.shape == Shape::AllTheTime => Self { every: Some(mean), ..self },
+            Some(mean) => Self { shape: Shape::Regular, every: Some(mean), ..self },
+            None => self,
+        }
+    }
+}
+
+/// The mean distance of losses in packets, where their distances are far more alike than at random.
+fn every(lost: &[(u64, usize)]) -> Option<f64> {
+    let gaps: Vec<f64> = lost.windows(2).map(|pair| pair[1].1.abs_diff(pair[0].1) as f64).collect();
+    if gaps.len() < FEWEST {
+        return None;
+    }
+    let n = gaps.len() as f64;
+    let mean = gaps.iter().sum::<f64>() / n;
+    let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / n;
+    // Of each packet or of every other one lost, nothing is known by that: chance has hardly another choice.
+    (mean >= 2.0 && variance <= EVEN * mean * (mean - 1.0)).then_some(mean)
 }
 
 /// Variance over mean of the losses in windows; `None` with fewer than two whole windows.
@@ -139,6 +173,32 @@ mod tests {
         let spread: Vec<(u64, usize)> = (0..50u64).map(|n| (n * 20_000_000, n as usize * 7)).collect();
         let found = of(&spread, None);
         assert_eq!((found.shape, found.bursts, found.longest_run), (Shape::Spread, 50, 1));
+    }
+
+    #[test]
+    fn every_tenth_packet_is_not_lost_as_at_random() {
+        let lost = |positions: Vec<usize>| -> Vec<(u64, usize)> {
+            positions.into_iter().map(|at| (at as u64 * 50_000, at)).collect()
+        };
+        let found = |lost: &[(u64, usize)]| of(lost, None).at_even_distances(lost);
+        let tenth = lost((0..200).map(|n| n * 10 + 3).collect());
+        assert_eq!((found(&tenth).shape, found(&tenth).every), (Shape::Regular, Some(10.0)));
+        // One packet in 3.4: distances of three and of four.
+        let uneven = found(&lost((0..200).map(|n| n * 34 / 10).collect()));
+        assert!(uneven.shape == Shape::Regular && (uneven.every.unwrap() - 3.4).abs() < 0.05, "{uneven:?}");
+        let mut state = 7u64;
+        let random = lost(
+            (0..2000)
+                .filter(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    state >> 33 < (1 << 31) / 10
+                })
+                .collect(),
+        );
+        assert_eq!(found(&random).every, None);
+        assert_ne!(found(&random).shape, Shape::Regular);
+        let burst = lost((100..200).collect());
+        assert_eq!((found(&burst).every, found(&burst).longest_run), (None, 100), "a run is no rule");
     }
 
     #[test]

@@ -387,6 +387,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     let counts = prop::option::of(target_counts());
     ((prop::array::uniform11(counter()), counter()), counts, any::<[bool; 2]>()).prop_map(
         |((c, refused_without_route), target, [closed, one_way])| Outcome {
+            without_socket: 0,
             offered: c[0],
             forwarded: c[1],
             generator_lost: c[2],

@@ -1,10 +1,10 @@
 //! What an explanation says, in words: for terminal and page alike.
 
+use crate::loss_times::{every_words, when};
 use crate::number::{self, JOIN, count, nanoseconds, percent, plural};
 use dropline_record::explanation::{
     BufferSeen, Cause, Explanation, Lack, ServerSeen, ServiceFrom, Throttled,
 };
-use dropline_record::losses::{Burst, Shape};
 use dropline_record::remedy::{Change, Predicted, Remedy, Verdict};
 
 /// A model that is off by this share at most has about as many.
@@ -34,6 +34,9 @@ pub(crate) fn sentence(found: &Explanation) -> String {
             count(model.measured)
         ));
     }
+    if found.lacks.contains(&Lack::CountAlone) {
+        words.push_str(&by_itself(found));
+    }
     words
 }
 
@@ -55,6 +58,18 @@ fn cause_sentence(cause: Cause) -> &'static str {
         Cause::Stalls => " The target did nothing for a while, and packets came meanwhile.",
         Cause::Together => " They came together, and the target did nothing meanwhile.",
     }
+}
+
+/// Of a loss inside the target's program whose number is all that a full queue has in common with it.
+fn by_itself(found: &Explanation) -> String {
+    let which = found.when.as_ref().and_then(|when| when.every).map_or_else(
+        || "which packets were lost has nothing to do with what waited".to_owned(),
+        |distance| format!("{} was lost, however many waited", every_words(distance)),
+    );
+    format!(
+        " No cause is named: a full queue would lose as many, but not these packets, for {which}. The service may drop them by \
+         itself: see what its own log or its counters say, and whether it limits a rate or samples."
+    )
 }
 
 /// How many were lost, and where most of them.
@@ -87,7 +102,8 @@ fn place_sentence(found: &Explanation, offered: &str) -> String {
 
 /// Of a target that drops packets itself: whether it is offered more than it serves, and how many a model loses of them.
 fn overload(found: &Explanation) -> String {
-    let Some(load) = found.load.filter(|load| *load > 1.0) else { return String::new() };
+    let is_by_queue = !found.lacks.contains(&Lack::CountAlone);
+    let Some(load) = found.load.filter(|load| *load > 1.0 && is_by_queue) else { return String::new() };
     let queue = found.model.and_then(|model| model.md1k).zip(found.buffer).filter(|(lost, _)| {
         let off = (lost / found.unanswered as f64 - 1.0).abs();
         off <= NEAR
@@ -141,41 +157,6 @@ pub(crate) fn facts(found: &Explanation) -> Vec<Fact> {
     facts.extend(model(found).map(|words| ("model", words)));
     facts.extend(cause(found).map(|words| ("cause", words)));
     facts
-}
-
-/// ` in 2.1 ms`; nothing where all were lost at one moment, or between two looks.
-fn span(burst: Burst) -> String {
-    match burst.to_ns - burst.from_ns {
-        0 => String::new(),
-        span_ns => format!(" in {}", nanoseconds(span_ns)),
-    }
-}
-
-fn when(found: &Explanation) -> Option<String> {
-    let when = found.when.as_ref()?;
-    let longest = when.longest;
-    let mut words = match when.shape {
-        Shape::AllTheTime => "all the time: nearly every 10 ms loses some".to_owned(),
-        Shape::Bursts if when.bursts == 1 => {
-            format!("in one burst of {}{}", plural(longest.packets, "packet"), span(longest))
-        }
-        Shape::Bursts => format!(
-            "in {}, half of them of {} or more, the longest {}{}",
-            plural(when.bursts, "burst"),
-            plural(when.median_burst, "packet"),
-            plural(longest.packets, "packet"),
-            span(longest)
-        ),
-        Shape::Spread => "spread as at random".to_owned(),
-    };
-    if let Some(stalled) = when.while_stalled.filter(|stalled| *stalled > 0) {
-        let share = stalled as f64 / when.lost.max(1) as f64;
-        words.push_str(&format!("; {} of them while the target did nothing, or just after", percent(share)));
-    }
-    if let Some(index) = when.dispersion[1] {
-        words.push_str(&format!("; dispersion over 10{JOIN}ms {}", number::three(index)));
-    }
-    Some(words)
 }
 
 fn arrivals(found: &Explanation) -> String {

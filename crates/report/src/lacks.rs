@@ -65,6 +65,10 @@ pub(crate) fn lack_words(found: &Explanation, lack: Lack) -> &'static str {
             "the replay does not lose what was lost: something is not in it, so it names no cause, and what would help \
              was not tried on it; stalls shorter than the time between two looks are not seen (--every)"
         }
+        Lack::CountAlone => {
+            "the replay loses about as many packets, but others and at other times, no better than one that loses them at random: \
+             so it names no cause, and what would help was not tried on it"
+        }
         Lack::CpuNotSeen => {
             "how long the target's threads ran and waited for a CPU was not seen, so whether it lacked one is not known: run \
              dropline as the target's user or as root, on the target's machine"

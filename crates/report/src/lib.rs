@@ -14,6 +14,7 @@ mod graph;
 mod html;
 mod json_word;
 mod lacks;
+mod loss_times;
 mod markdown;
 mod moved;
 mod number;

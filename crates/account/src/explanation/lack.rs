@@ -37,6 +37,9 @@ pub enum Lack {
     ElsewhereLost,
     /// The replay loses another number than was lost: it says neither the cause nor what would help.
     NotReplayed,
+    /// The replay loses as many as were lost inside the target's program, but other ones and at other times, no better than
+    /// chance: the program may drop packets by itself.
+    CountAlone,
     /// How long the busiest thread of the target ran, and waited for a CPU, was not seen: how fast it would be on a CPU of its
     /// own is known only to be between its pace and anything faster.
     CpuNotSeen,

@@ -253,6 +253,72 @@ fn what_a_program_takes_and_does_not_answer_is_lost_in_its_own_queue() {
 }
 
 #[test]
+fn a_service_that_drops_every_twentieth_packet_by_itself_is_neither_overloaded_nor_without_a_cpu() {
+    // Exponential gaps of 50 us in the mean at a server of 40 us: packets wait, and none finds a queue full.
+    let mut state = 5u64;
+    let mut now = 0u64;
+    let times: Vec<u64> = (0..20_000)
+        .map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            now += (-50_000.0 * (((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64).ln()) as u64;
+            now
+        })
+        .collect();
+    let served = without_limit(&times, 40_000);
+    let explained = |drops: &dyn Fn(usize) -> bool| {
+        let mut packets = PacketTimes::with_room(times.len(), true);
+        for (index, &at) in times.iter().enumerate() {
+            packets.departures.push(at, Some(at), 0);
+            if !drops(index) {
+                packets.returns.as_mut().unwrap().note(index as u64, served[index]);
+            }
+        }
+        let lost = packets.iter().filter(|packet| packet.back_ns.is_none()).count() as u64;
+        let lost_at: LostAt = BTreeMap::from([("unexplained".to_owned(), lost)]);
+        let look = |at_ns| dropline_trial::Look { at_ns, drops: Some(0), ..Default::default() };
+        let watched = TargetActivity {
+            buffer_bytes: Some(212_992),
+            looks: 2,
+            largest_queued_bytes: Some(20 * 832),
+            cpu_ns: Some(40_000 * 20_000),
+            busiest_cpu_ns: Some(40_000 * 20_000),
+            waited_ns: Some(0),
+            packets: 20_000 - lost,
+            samples: vec![look(0), look(1_000_000_000)],
+            ..TargetActivity::default()
+        };
+        explain(&Evidence {
+            offered: 20_000,
+            lost,
+            lost_at: Some(&lost_at),
+            watched: Some(&watched),
+            duration_ns: now + 1,
+            ..evidence(&packets)
+        })
+    };
+    let every_twentieth = explained(&|index| index % 20 == 3);
+    let model = every_twentieth.model.unwrap();
+    assert!(model.fits(), "a queue as long as most of the lost packets found it loses as many: {model:?}");
+    assert_eq!((every_twentieth.cause, every_twentieth.remedies.len()), (None, 0));
+    assert!(every_twentieth.lacks.contains(&Lack::CountAlone), "{:?}", every_twentieth.lacks);
+    let when = every_twentieth.when.unwrap();
+    assert_eq!((when.shape, when.every), (Shape::Regular, Some(20.0)));
+    // One in twenty by chance has no rule, and is no full queue either.
+    let by_chance = explained(&|index| (index * index + index / 3) % 97 < 5);
+    assert_eq!((by_chance.cause, by_chance.when.unwrap().every), (None, None));
+}
+
+/// When each of these packets is answered by a server that serves one in so many ns, and loses none.
+fn without_limit(times: &[u64], service_ns: u64) -> Vec<u64> {
+    let mut free = 0u64;
+    let served = |&at: &u64| {
+        free = if at <= free { free } else { at + 30_000 } + service_ns;
+        free + 4_000
+    };
+    times.iter().map(served).collect()
+}
+
+#[test]
 fn a_trial_without_loss_has_nothing_to_cure() {
     let slow: Vec<u64> = (0..2_000).map(|n| n * 100_000).collect();
     let found = explained(&slow, &Stalls::default());
