@@ -7,7 +7,7 @@ use crate::{
 };
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
-use dropline_trial::{Delay, DelayKind, Disturbance, Extra, Rate, Stamp, Trial, TrialInput};
+use dropline_trial::{Caveat, Delay, DelayKind, Disturbance, Extra, Rate, Stamp, Trial, TrialInput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -192,8 +192,8 @@ impl TrialLine {
     /// The line of a trial. `at` is the sum of the times of the trials before it.
     pub fn new(trial: &Trial, target: &str, arrival: &str, purpose: Purpose, at: Duration) -> Self {
         let count = |value: Option<u64>| value.map(Count);
-        let is_told = trial.caveats.iter().any(|caveat| caveat.code() == "outage");
-        let outage = trial.outage().filter(|_| !is_told);
+        let is_told = |found: &Caveat| trial.caveats.iter().any(|caveat| caveat.code() == found.code());
+        let seen = [trial.silence(), trial.outage()].into_iter().flatten().filter(|found| !is_told(found));
         let negative = Delay::default();
         let negative = [&trial.delay, &trial.service_delay]
             .into_iter()
@@ -248,7 +248,13 @@ impl TrialLine {
             cycles: trial.cycles().map(CyclesLine::from),
             graph: trial.graph().map(GraphLine::from),
             packets: None,
-            caveats: trial.caveats.iter().chain(&outage).map(CaveatLine::from).collect(),
+            caveats: trial
+                .caveats
+                .iter()
+                .cloned()
+                .chain(seen)
+                .map(|caveat| CaveatLine::from(&caveat))
+                .collect(),
             void: false,
             bounds: Vec::new(),
         }

@@ -24,7 +24,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         ArrivalsNotKept { lateness_p99_ns, intended_idt_ns }
         GeneratorStarved { waited_ns }
         GeneratorThrottled { stopped_ns, times, runtime_us, period_us }
-        TargetStarved { kept_ns }
+        TargetStarved { kept_ns, lost }
         LossDoubted { lost, ours }
         DelaysDoubted { delay_p90_ns, lateness_p90_ns }
         LinkDown { interface }
@@ -33,6 +33,8 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         PacketTooLong { packet_bytes, mtu, interface }
         TargetUnreachable { error, at_ns, refused, reports }
         Outage { at_ns, for_ns, missing, offered, outages }
+        FellSilent { at_ns, offered }
+        AnswersAfterDrain { lost, late, drain_ns, fastest_ns, slowest_ns }
         ClockStepped { steps, largest_ns }
         StampsMissing { packets }
         DelayUnknown { packets }

@@ -261,16 +261,16 @@ impl Search {
                 GoalResult::Irregular(Irregular::Unfinished) => self.is_open,
                 _ => false,
             };
-            if charged.is_some_and(|charged| charged[index].stands)
-                || mostly_void && is_vague
-                || !self.undisturbed.show(outcome)
-            {
+            let is_shown = self.undisturbed.show(outcome);
+            if charged.is_some_and(|charged| charged[index].stands) || mostly_void && is_vague || !is_shown {
                 outcome.result = GoalResult::Irregular(Irregular::GeneratorLimited);
             }
             if outcome.result == GoalResult::Irregular(Irregular::GeneratorLimited) {
                 let is_above = |failed: &Rate| outcome.lower.is_none_or(|lower| lower < *failed);
                 outcome.upper = self.failed[index].filter(is_above);
-                if is_most(self.starved, self.ours) {
+                if is_most(self.starved, self.ours)
+                    || !is_shown && self.ours == 0 && self.undisturbed.is_mostly_starved()
+                {
                     outcome.result = GoalResult::Irregular(Irregular::TargetStarved);
                 }
             }
@@ -411,6 +411,20 @@ mod tests {
         (0..=VOID_TRIES).for_each(|_| search.record(&starved(400, 300)));
         assert_eq!(search.outcome()[0].result, GoalResult::Irregular(Irregular::TargetStarved));
         assert_eq!(search.outcome()[0].upper, None, "it may do more");
+    }
+
+    #[test]
+    fn an_answer_that_rests_on_nothing_but_a_target_without_its_cpu_is_not_one_of_the_target() {
+        // It lost more than that explains, so each trial counts.
+        let mut search = search(Limits::default());
+        let trial = starved(400, 900);
+        let doubt = trial.starved_target().unwrap();
+        search.record(&Trial { caveats: vec![doubt], ..trial });
+        assert_eq!(search.outcome()[0].result, GoalResult::Irregular(Irregular::TargetStarved));
+        let mut throttled = self::search(Limits::default());
+        let doubt = Caveat::GeneratorThrottled { stopped_ns: 1, times: 1, runtime_us: 1, period_us: 2 };
+        throttled.record(&Trial { forwarded: 10, caveats: vec![doubt], ..self::trial(1000) });
+        assert_eq!(throttled.outcome()[0].result, GoalResult::Irregular(Irregular::GeneratorLimited));
     }
 
     #[test]

@@ -13,15 +13,24 @@ pub(crate) struct Undisturbed {
     disturbed: Vec<Rate>,
     /// Of the disturbed ones, those that are not valid.
     invalid: Vec<Rate>,
+    /// Of the disturbed ones, those in which others kept the target from its CPU, and nothing else was amiss.
+    starved: u64,
 }
 
 impl Undisturbed {
     pub(crate) fn note(&mut self, trial: &Trial) {
-        let loads = if trial.is_disturbed() { &mut self.disturbed } else { &mut self.clean };
+        let is_starved = trial.caveats.iter().any(|caveat| caveat.code() == "target_starved");
+        let loads = if trial.is_disturbed() || is_starved { &mut self.disturbed } else { &mut self.clean };
         loads.push(trial.input.load);
+        self.starved += u64::from(is_starved && !trial.is_disturbed());
         if trial.is_invalid() {
             self.invalid.push(trial.input.load);
         }
+    }
+
+    /// Whether most of the disturbed ones are merely trials of a target that others kept from its CPU.
+    pub(crate) fn is_mostly_starved(&self) -> bool {
+        2 * self.starved > self.disturbed.len() as u64
     }
 
     /// Whether an answer is shown by trials that were not disturbed; not by disturbed ones alone, nor by trials of which most

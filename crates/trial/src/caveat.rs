@@ -65,6 +65,9 @@ pub enum Caveat {
     TargetStarved {
         /// How long it was kept from running, at most, in ns.
         kept_ns: u64,
+        /// Lost packets that may be lost for it, at most.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lost: Option<u64>,
     },
     /// Half of the loss or more may not be the target's: the trial does not say what the target loses.
     LossDoubted {
@@ -131,6 +134,26 @@ pub enum Caveat {
         offered: u64,
         /// How many there were.
         outages: u64,
+    },
+    /// From some moment of the trial on nothing came back any more.
+    FellSilent {
+        /// When that was, in ns after the trial's start.
+        at_ns: u64,
+        /// Packets that left from then on.
+        offered: u64,
+    },
+    /// Answers still came when the wait for them was over: they count as lost, and how many more were under way is not known.
+    AnswersAfterDrain {
+        /// Packets that were lost, these included.
+        lost: u64,
+        /// Packets whose answers came after the drain, before the trial was closed.
+        late: u64,
+        /// The drain, in ns.
+        drain_ns: u64,
+        /// What the fastest answer took, in ns.
+        fastest_ns: u64,
+        /// What the slowest answer took that was in time, in ns.
+        slowest_ns: u64,
     },
     /// The clock that stamps packets was set during the trial.
     ClockStepped {
@@ -401,10 +424,12 @@ pub enum Caveat {
 }
 
 /// Doubts that say that our own side, or the way, disturbed what was offered or counted.
-pub const DISTURBING: [&str; 8] = [
+pub const DISTURBING: [&str; 10] = [
     "generator_limited",
     "generator_lost",
     "generator_starved",
+    "generator_throttled",
+    "answers_after_drain",
     "arrivals_not_kept",
     "loss_doubted",
     "link_down",
@@ -413,7 +438,7 @@ pub const DISTURBING: [&str; 8] = [
 ];
 
 /// Doubts about a trial after which it says more about us, or the way, than about the target.
-pub const INVALIDATING: [&str; 8] = [
+pub const INVALIDATING: [&str; 9] = [
     "generator_limited",
     "generator_lost",
     "loss_doubted",
@@ -422,6 +447,7 @@ pub const INVALIDATING: [&str; 8] = [
     "left_elsewhere",
     "events_missing",
     "stamps_disagree",
+    "answers_after_drain",
 ];
 
 /// A load is what was asked for where it lacks no more than one packet of so many.
@@ -442,7 +468,16 @@ impl Caveat {
 
     /// Whether the load is the one that was asked for all the same.
     fn is_forgiven(&self) -> bool {
-        matches!(self, Self::GeneratorLimited { intended, offered, .. } if is_as_asked(*intended, *offered))
+        match self {
+            Self::GeneratorLimited { intended, offered, .. } => is_as_asked(*intended, *offered),
+            Self::AnswersAfterDrain { .. } => !self.is_of_a_short_drain(),
+            _ => false,
+        }
+    }
+
+    /// Whether no answer could come in time however idle the target was: even the fastest one took longer than the drain.
+    pub(crate) fn is_of_a_short_drain(&self) -> bool {
+        matches!(self, Self::AnswersAfterDrain { drain_ns, fastest_ns, .. } if fastest_ns > drain_ns)
     }
 
     /// Whether that is so of what was counted, and not of the delays alone.
@@ -479,6 +514,8 @@ impl Caveat {
             Self::PacketTooLong { .. } => "packet_too_long",
             Self::TargetUnreachable { .. } => "target_unreachable",
             Self::Outage { .. } => "outage",
+            Self::FellSilent { .. } => "fell_silent",
+            Self::AnswersAfterDrain { .. } => "answers_after_drain",
             Self::ClockStepped { .. } => "clock_stepped",
             Self::StampsMissing { .. } => "stamps_missing",
             Self::DelayUnknown { .. } => "delay_unknown",

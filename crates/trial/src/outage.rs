@@ -30,15 +30,62 @@ impl Trial {
                 run.for_ns += (length_ns as f64 * share) as u64;
                 run.missing += missing(slice);
                 run.offered += slice.offered;
+                run.until_ns = at_ns + length_ns;
             }
             // A slice without a packet says nothing.
             goes_on = is_dark || goes_on && slice.offered == 0;
             at_ns += length_ns;
         }
         runs.retain(|run| run.missing >= LEAST);
+        // What left last was asked last: answers that came too late, or never again, are told as that.
+        if self.is_silence_told() {
+            runs.retain(|run| run.until_ns < at_ns);
+        }
         let outages = runs.len() as u64;
-        let Run { at_ns, for_ns, missing, offered } = runs.into_iter().max_by_key(|run| run.for_ns)?;
+        let Run { at_ns, for_ns, missing, offered, .. } = runs.into_iter().max_by_key(|run| run.for_ns)?;
         Some(Caveat::Outage { at_ns, for_ns, missing, offered, outages })
+    }
+
+    /// From when on nothing came back any more, of a trial in which something did before: no queue does that. Where it is known
+    /// that the target died, or that its answers still came, that is told instead.
+    pub fn silence(&self) -> Option<Caveat> {
+        let is_told = |caveat: &Caveat| {
+            matches!(
+                caveat,
+                Caveat::TargetUnreachable { .. } | Caveat::AnswersAfterDrain { .. } | Caveat::LinkDown { .. }
+            )
+        };
+        if self.caveats.iter().any(is_told) || self.late.is_some_and(|late| late > 0) {
+            return None;
+        }
+        let last = self.slices.iter().rposition(|slice| slice.forwarded > 0)?;
+        let (before, silent) = self.slices.split_at(last + 1);
+        let offered: u64 = silent.iter().map(|slice| slice.offered).sum();
+        if offered < LEAST {
+            return None;
+        }
+        // What is missing of the last slice that answered is its end.
+        let ends_ns: u64 = before.iter().map(|slice| slice.duration.as_nanos() as u64).sum();
+        let slice = &before[last];
+        let share = missing(slice) as f64 / slice.offered.max(1) as f64;
+        let at_ns = ends_ns - (slice.duration.as_nanos() as f64 * share) as u64;
+        // A full buffer makes room a quarter at a time, and takes nothing for so long; its packets wait four times as long.
+        let all_ns: u64 = self.slices.iter().map(|slice| slice.duration.as_nanos() as u64).sum();
+        let longest_ns = [&self.delay, &self.service_delay]
+            .into_iter()
+            .filter_map(|delay| delay.histogram.as_ref()?.max())
+            .max();
+        if self.is_interrupted() || longest_ns.is_some_and(|longest_ns| all_ns - at_ns <= longest_ns) {
+            return None;
+        }
+        Some(Caveat::FellSilent { at_ns, offered: offered + missing(slice) })
+    }
+
+    /// Whether what went unanswered at the end has a caveat of its own.
+    fn is_silence_told(&self) -> bool {
+        let is_late =
+            |caveat: &Caveat| matches!(caveat, Caveat::AnswersAfterDrain { .. } | Caveat::FellSilent { .. });
+        self.silence().is_some() || self.caveats.iter().any(is_late)
     }
 }
 
@@ -48,6 +95,7 @@ struct Run {
     for_ns: u64,
     missing: u64,
     offered: u64,
+    until_ns: u64,
 }
 
 fn missing(slice: &Slice) -> u64 {
@@ -61,7 +109,7 @@ mod tests {
     use std::time::Duration;
 
     /// Slices of a quarter of a second with a hundred packets each; so many of each came back.
-    fn of(forwarded: &[u64]) -> Option<Caveat> {
+    fn trial(forwarded: &[u64]) -> Trial {
         let input = TrialInput { load: Rate::from_millipps(400_000), duration: Duration::from_secs(10) };
         let slice = |&forwarded: &u64| Slice {
             duration: Duration::from_millis(250),
@@ -69,7 +117,11 @@ mod tests {
             forwarded,
             delay: None,
         };
-        Trial { slices: forwarded.iter().map(slice).collect(), ..Trial::new(1, input, 7) }.outage()
+        Trial { slices: forwarded.iter().map(slice).collect(), ..Trial::new(1, input, 7) }
+    }
+
+    fn of(forwarded: &[u64]) -> Option<Caveat> {
+        trial(forwarded).outage()
     }
 
     #[test]
@@ -90,6 +142,56 @@ mod tests {
         assert_eq!(of(&forwarded), expected(3100, 900, 360, 400, 1), "the end of its first slice");
         forwarded[30] = 20;
         assert_eq!(of(&forwarded), expected(3100, 900, 360, 400, 2), "the longest of two");
+    }
+
+    #[test]
+    fn a_target_that_falls_silent_is_told_with_the_time_and_not_as_an_outage() {
+        let mut forwarded = [100; 40];
+        forwarded[30..].fill(0);
+        forwarded[29] = 40;
+        let told = |trial: &Trial| (trial.silence(), trial.outage());
+        let silent = Caveat::FellSilent { at_ns: 7_350_000_000, offered: 1060 };
+        assert_eq!(told(&trial(&forwarded)), (Some(silent), None));
+        // Also where it answered for a tenth of the trial.
+        let mut early = [0; 40];
+        early[..4].fill(100);
+        let silent = Caveat::FellSilent { at_ns: 1_000_000_000, offered: 3600 };
+        assert_eq!(told(&trial(&early)), (Some(silent), None));
+        // It came back: that is an outage. It never answered: nobody knows when it fell silent.
+        forwarded[39] = 100;
+        assert!(trial(&forwarded).silence().is_none() && trial(&forwarded).outage().is_some());
+        assert_eq!(told(&trial(&[0; 40])), (None, None));
+        let dead =
+            Caveat::TargetUnreachable { error: "ECONNREFUSED".into(), at_ns: 1, refused: 1, reports: 1 };
+        assert_eq!(Trial { caveats: vec![dead], ..trial(&early) }.silence(), None, "that is known better");
+    }
+
+    #[test]
+    fn answers_that_came_after_the_drain_are_no_outage_and_where_none_could_come_in_time_no_loss_of_the_target()
+     {
+        let mut forwarded = [100; 40];
+        forwarded[38..].fill(0);
+        let of = |fastest_ms: u64| {
+            let caveat = Caveat::AnswersAfterDrain {
+                lost: 200,
+                late: 190,
+                drain_ns: 100_000_000,
+                fastest_ns: fastest_ms * 1_000_000,
+                slowest_ns: 560_000_000,
+            };
+            Trial {
+                offered: 4000,
+                forwarded: 3800,
+                late: Some(190),
+                caveats: vec![caveat],
+                ..trial(&forwarded)
+            }
+        };
+        assert_eq!((of(500).outage(), of(500).silence()), (None, None));
+        assert!(of(500).is_invalid() && of(500).lost_by_us() == 200, "no answer could come in time");
+        assert!(!of(2).is_invalid() && of(2).lost_by_us() == 0, "its queue was long when the trial ended");
+        let said = of(500).caveats[0].to_string();
+        assert!(said.contains("190 of 200 lost packets") && said.contains("--drain 2s"), "{said}");
     }
 
     #[test]

@@ -388,16 +388,20 @@ impl Run<'_> {
         if interrupted {
             said("interrupted", "the search was stopped early: the bounds are what was known then".into());
         }
-        for answer in goals.iter().filter(|answer| answer.is_starved()) {
+        let named = |is: &dyn Fn(&AnswerLine) -> bool| {
+            let words: Vec<String> =
+                goals.iter().filter(|answer| is(answer)).map(|answer| answer.goal.words()).collect();
+            (!words.is_empty()).then(|| words.join(" and "))
+        };
+        if let Some(goals) = named(&AnswerLine::is_starved) {
             let text = format!(
-                "what ends the answer for {} is not the target's limit: other programs kept the target from its CPU, and \
+                "what ends the answer for {goals} is not the target's limit: other programs kept the target from its CPU, and \
                  what it lost may come of that; give the target a CPU of its own or stop what else runs, and search \
-                 again: dropline doctor says what runs here",
-                answer.goal.words()
+                 again: dropline doctor says what runs here"
             );
             said("target_starved", text);
         }
-        for answer in goals.iter().filter(|answer| answer.is_generators() && !answer.is_starved()) {
+        if let Some(goals) = named(&|answer: &AnswerLine| answer.is_generators() && !answer.is_starved()) {
             let why = match (doubts::refused(&self.record), doubts::of_a_program(&self.record)) {
                 (Some((line, caveat)), _) => format!("as trial {} had it, {}", line.number, caveat.text),
                 (None, Some((line, caveat))) => format!(
@@ -407,15 +411,15 @@ impl Run<'_> {
                 _ if self.record.header.target.starts_with("exec:") => {
                     "let the program offer what it is asked for, or lower the highest load".into()
                 }
-                _ => "free a CPU for the generator, raise its CPU quota, give it real-time priority (CAP_SYS_NICE) or \
-                         lower the highest load: dropline doctor says what disturbs here"
+                _ if doubts::are_of_a_short_drain(&self.record) => {
+                    "answers take longer than the wait for them: search with a longer --drain".into()
+                }
+                _ => "free a CPU for the generator, or lower the highest load: dropline doctor says what disturbs here"
                     .into(),
             };
             let text = format!(
-                "what ends the answer for {} is this generator's limit, not the target's: loads that would tell more were not \
-                 offered as asked or when they were due, or lost what may be our own doing, and the target may do more; \
-                 {why}",
-                answer.goal.words()
+                "what ends the answer for {goals} is this generator's limit, not the target's, which may do more: loads that \
+                 would tell were not offered as asked, or lost what may be our own doing; {why}"
             );
             said("generator_limited", text);
         }

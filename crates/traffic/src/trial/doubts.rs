@@ -75,6 +75,21 @@ pub(crate) fn blame_a_link_that_was_down(trial: &mut Trial) {
     }
 }
 
+/// The doubt about a trial of which so many answers came after its drain.
+pub(crate) fn answers_after_drain(trial: &Trial, late: u64, drain_ns: u64) -> Option<Caveat> {
+    let taken = trial.service_delay.histogram.as_ref();
+    // Where none came in time, the fastest took longer.
+    let fastest_ns = taken.and_then(Histogram::min).unwrap_or(drain_ns.saturating_add(1));
+    let slowest_ns = taken.and_then(Histogram::max).unwrap_or(fastest_ns);
+    (late > 0).then(|| Caveat::AnswersAfterDrain {
+        lost: trial.lost(),
+        late,
+        drain_ns,
+        fastest_ns,
+        slowest_ns,
+    })
+}
+
 /// The doubt about packets that are longer than something on their way carries in one piece, by name and bytes.
 pub(crate) fn too_long(packet: Packet, target: IpAddr, carries: Option<(String, u32)>) -> Option<Caveat> {
     let packet_bytes = ip_bytes(packet.payload_bytes(), target);

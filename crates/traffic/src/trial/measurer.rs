@@ -2,7 +2,7 @@
 
 use super::appearing::while_looking;
 use super::clients::Clients;
-use super::doubts::{blame_a_link_that_was_down, doubt, too_long};
+use super::doubts::{answers_after_drain, blame_a_link_that_was_down, doubt, too_long};
 use super::exchange::{Exchange, Exchanged};
 use super::options::MeasurerOptions;
 use super::probe::probe;
@@ -70,6 +70,10 @@ struct Moved {
 const LINK_RETURNS: Duration = Duration::from_secs(5);
 /// And looks so often.
 const LINK_IS_ASKED_FOR: Duration = Duration::from_millis(20);
+/// So long the sockets are kept open for answers that came after the drain, as long as some come.
+const LATE_ARE_TAKEN: Duration = Duration::from_secs(2);
+/// From one look at them to the next.
+const NEXT_LATE: Duration = Duration::from_millis(100);
 
 impl UdpMeasurer {
     /// Opens the sockets. The next trial is number `first_trial`; setting `stop` ends a trial as soon as what is under
@@ -266,6 +270,8 @@ impl UdpMeasurer {
             None => self.ledger.account(closing, Known::default(), &mut trial),
             Some((intended, mut seen)) => {
                 let late = self.take_late(whose, &mut seen);
+                let drain_ns = self.setup.profile.drain.longest.as_nanos() as u64;
+                trial.caveats.extend(answers_after_drain(&trial, late, drain_ns));
                 let known = Known { late, in_trains: self.trains.behind(), resent: self.resent };
                 self.ledger.account(closing, known, &mut trial);
                 blame_a_link_that_was_down(&mut trial);
@@ -376,7 +382,17 @@ impl UdpMeasurer {
         if !self.setup.is_answered() {
             return 0;
         }
-        let late = self.exchange.take_late(whose, seen);
+        let mut late = self.exchange.take_late(whose, seen);
+        let until = Instant::now() + LATE_ARE_TAKEN;
+        let mut came = late.ours;
+        // How many come says whether the wait was too short, or a packet strayed.
+        while came > 0 && Instant::now() < until && !self.setup.is_stopped() {
+            std::thread::sleep(NEXT_LATE);
+            let more = self.exchange.take_late(whose, seen);
+            came = more.ours;
+            late.ours += more.ours;
+            late.strays += more.strays;
+        }
         self.replies.leave_out(late);
         late.ours
     }

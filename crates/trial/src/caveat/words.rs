@@ -60,26 +60,24 @@ impl fmt::Display for Caveat {
                 runtime_us / 1000,
                 period_us / 1000
             ),
-            Self::TargetStarved { kept_ns } => write!(
+            Self::TargetStarved { kept_ns, lost } => write!(
                 f,
-                "other programs kept the target from running for {}: it could have run, and they had the CPUs; what it lost \
-                 for that is this machine's doing: stop them, or give the target a CPU of its own",
-                time_of(*kept_ns)
+                "other programs kept the target from running for up to {}, and what it lost meanwhile may be this machine's \
+                 doing{}: stop them, or give the target a CPU of its own",
+                time_of(*kept_ns),
+                lost.map_or_else(String::new, |lost| format!(" (at most {})", number_of(lost, "lost packet")))
             ),
             Self::LossDoubted { lost, ours } => write!(
                 f,
                 "not valid as a judgement of the target: of {lost} lost packets up to {ours} may not be its doing, and how many \
-                 were not is not known; that is the most that packets that left late in lumps, CPUs that others kept busy, a \
-                 link that was down, or a rule of a firewall that led some streams elsewhere (led away) can have cost; take \
-                 such a rule away, free a CPU for the generator and one for the target, raise the generator's CPU quota, \
-                 give it real-time priority where it has none (CAP_SYS_NICE) or lower the load: dropline doctor says what disturbs here"
+                 were not is not known; that is the most that this machine or the way can have cost, by the other caveats; free \
+                 a CPU each for generator and target, or lower the load: dropline doctor says what disturbs here"
             ),
             Self::DelaysDoubted { delay_p90_ns, lateness_p90_ns } => write!(
                 f,
                 "not valid as a delay of the target: one packet in ten left {} late or more, and that is in the {} \
                  and more that one in ten took; the delay from when packets were sent is the target's, at a load that \
-                 came in lumps; free a CPU for the generator, raise its CPU quota, give it real-time priority where it has none (CAP_SYS_NICE) or \
-                 lower the load",
+                 came in lumps; free a CPU for the generator, or lower the load",
                 time_of(*lateness_p90_ns),
                 time_of(*delay_p90_ns)
             ),
@@ -130,6 +128,31 @@ impl fmt::Display for Caveat {
                     seconds(for_ns),
                     seconds(at_ns),
                     number_of(*offered, "packet")
+                )
+            }
+            Self::FellSilent { at_ns, offered } => write!(
+                f,
+                "the target fell silent {:.2} s after the start: of {} that left from then on none came back; look what happened \
+                 to it then (its log, whether it still runs), and measure again",
+                *at_ns as f64 / 1e9,
+                number_of(*offered, "packet")
+            ),
+            Self::AnswersAfterDrain { lost, late, drain_ns, fastest_ns, slowest_ns } => {
+                let means = if self.is_of_a_short_drain() {
+                    format!(
+                        "even the fastest answer took {}, so the loss and the rate are of this wait and not of the target",
+                        time_of(*fastest_ns)
+                    )
+                } else {
+                    "they came too late to count, and more may have been on their way".into()
+                };
+                write!(
+                    f,
+                    "answers still came when the trial closed: {late} of {} were answered after the drain of at most {}; {means}; --drain \
+                     {} would wait for them",
+                    number_of(*lost, "lost packet"),
+                    time_of(*drain_ns),
+                    drain_for(*drain_ns, *slowest_ns)
                 )
             }
             Self::ClockStepped { steps, largest_ns } => write!(
@@ -370,6 +393,12 @@ impl fmt::Display for Caveat {
     }
 }
 
+/// A drain that is long enough for answers that took so long, or longer: `2s`, `400ms`.
+fn drain_for(drain_ns: u64, slowest_ns: u64) -> String {
+    let ms = drain_ns.max(slowest_ns).saturating_mul(3).div_ceil(100_000_000).max(1) * 100;
+    if ms < 1000 { format!("{ms}ms") } else { format!("{}s", ms.div_ceil(1000)) }
+}
+
 /// A load as it is read: `8.445 Mpps`.
 fn load(pps: f64) -> Rate {
     Rate::from_millipps((pps * 1000.0).round() as u64)
@@ -434,64 +463,4 @@ fn listed(kinds: &[(u64, &str, &str)]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_time_is_rounded_to_none_of_a_larger_unit() {
-        let said = Caveat::ArrivalsNotKept { lateness_p99_ns: 137_494_123, intended_idt_ns: 877 }.to_string();
-        assert!(said.contains("left 137 ms late or more, where packets are 877 ns apart"), "{said}");
-        assert_eq!(
-            [0, 999, 1_000, 12_345, 1_500_000_000].map(time_of),
-            ["0 ns", "999 ns", "1.00 us", "12.3 us", "1.50 s"]
-        );
-    }
-
-    #[test]
-    fn a_doubted_loss_is_told_as_the_most_that_it_can_be_and_not_as_what_it_is() {
-        let said = Caveat::LossDoubted { lost: 7_312, ours: 7_040 }.to_string();
-        let bound =
-            "of 7312 lost packets up to 7040 may not be its doing, and how many were not is not known";
-        assert!(said.contains(bound) && said.contains("the most that"), "{said}");
-    }
-
-    #[test]
-    fn only_what_there_is_some_of_is_named_and_one_of_it_is_no_plural() {
-        let said = Caveat::RepliesDiffer { truncated: 0, extended: 997, changed: 0 }.to_string();
-        assert!(said.starts_with("997 packets came back longer") && !said.contains("shorter"), "{said}");
-        let said = Caveat::RepliesDiffer { truncated: 1, extended: 0, changed: 0 }.to_string();
-        assert!(said.starts_with("1 packet came back shorter than sent: that is loss"), "{said}");
-        let said = Caveat::RepliesBeside { truncated: 2, extended: 1, changed: 0 }.to_string();
-        assert!(said.contains("2 replies cut short and 1 reply longer"), "{said}");
-        let said = Caveat::RepliesDiffer { truncated: 0, extended: 0, changed: 3 }.to_string();
-        assert!(
-            said.starts_with("3 packets came back with other bytes") && !said.contains("longer"),
-            "{said}"
-        );
-        let error = "ECONNREFUSED".to_owned();
-        let said = Caveat::TargetUnreachable { error, at_ns: 0, refused: 0, reports: 1 }.to_string();
-        assert!(said.ends_with("1 report about packets that had left"), "{said}");
-    }
-
-    #[test]
-    fn packets_that_were_refused_are_not_said_to_want_a_cpu() {
-        let said = |error: Option<&str>, interface: Option<&str>| {
-            let (error, interface) = (error.map(String::from), interface.map(String::from));
-            Caveat::GeneratorLimited { intended: 10, offered: 4, error, interface }.to_string()
-        };
-        assert!(said(None, None).contains("free a CPU"));
-        let queue = said(Some("ENOBUFS"), Some("veA"));
-        assert!(
-            queue.contains("queue of interface veA") && queue.contains("tc -s qdisc show dev veA"),
-            "{queue}"
-        );
-        assert!(said(Some("EPERM"), None).contains("firewall"));
-        let rule = said(Some("ENOBUFS (chain out of table netdev t)"), Some("veA"));
-        assert!(rule.contains("in front of interface veA may drop such packets (chain out of"), "{rule}");
-        assert!(!rule.contains("full"), "{rule}");
-        for error in ["ENOBUFS", "EPERM", "EINVAL"] {
-            let said = said(Some(error), None);
-            assert!(said.contains(error) && said.contains("4 of 10") && !said.contains("CPU"), "{said}");
-        }
-    }
-}
+mod tests;

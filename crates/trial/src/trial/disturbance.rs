@@ -133,7 +133,8 @@ impl Trial {
     pub fn lost_by_us(&self) -> u64 {
         let is_of_a_rule =
             |caveat: &Caveat| matches!(caveat, Caveat::RuleAppeared { .. } | Caveat::LeftElsewhere { .. });
-        if self.tells_nothing() || self.caveats.iter().any(is_of_a_rule) {
+        let is_of_a_wait = |caveat: &Caveat| caveat.is_of_a_short_drain();
+        if self.tells_nothing() || self.caveats.iter().any(|one| is_of_a_rule(one) || is_of_a_wait(one)) {
             return self.lost();
         }
         let Disturbance { displaced, waited } = self.disturbance.unwrap_or_default();
@@ -167,7 +168,10 @@ impl Trial {
     /// The doubt about a target that was kept from its CPU by others, and lost packets where that may be why.
     pub fn starved_target(&self) -> Option<Caveat> {
         let kept = self.target_kept_from_running().filter(|_| self.lost_by_us() > 0)?;
-        Some(Caveat::TargetStarved { kept_ns: u64::try_from(kept.as_nanos()).unwrap_or(u64::MAX) })
+        // It cannot be kept from running for longer than it was asked to run, nor lose more for that than it lost.
+        let kept_ns = u64::try_from(kept.min(self.duration).as_nanos()).unwrap_or(u64::MAX);
+        let lost = sent_in(kept, self.offered, self.duration).min(self.lost_by_us());
+        Some(Caveat::TargetStarved { kept_ns, lost: Some(lost) })
     }
 
     /// Of the lost packets, how many at least the target lost.
@@ -179,7 +183,9 @@ impl Trial {
     pub fn doubted_loss(&self) -> Option<Caveat> {
         let (lost, ours) = (self.lost(), self.lost_by_us());
         let half = Ratio::new(0.5).expect("a half is a ratio");
-        (lost > 0 && !half.is_exceeded_by(lost - ours, lost)).then_some(Caveat::LossDoubted { lost, ours })
+        let is_told = self.caveats.iter().any(Caveat::is_of_a_short_drain);
+        (lost > 0 && !is_told && !half.is_exceeded_by(lost - ours, lost))
+            .then_some(Caveat::LossDoubted { lost, ours })
     }
 
     /// The doubt about delays of which a tenth are made of our own lateness: one packet in ten left later than is
@@ -253,7 +259,10 @@ mod tests {
         let hogs = starved(7_000, 860, 1_700);
         assert!(hogs.is_void_at(Ratio::ZERO) && !hogs.target_exceeds(Ratio::ZERO));
         assert_eq!(hogs.doubted_loss(), Some(Caveat::LossDoubted { lost: 7_000, ours: 7_000 }));
-        assert_eq!(hogs.starved_target(), Some(Caveat::TargetStarved { kept_ns: 860_000_000 }));
+        assert_eq!(
+            hogs.starved_target(),
+            Some(Caveat::TargetStarved { kept_ns: 860_000_000, lost: Some(7_000) })
+        );
         let overload = starved(9_000, 300, 1_700);
         assert_eq!((overload.lost_by_us(), overload.lost_by_target()), (3_000, 6_000));
         assert!(!overload.is_void_at(Ratio::ZERO), "it loses more than it was sent meanwhile");

@@ -34,11 +34,8 @@ pub(super) fn of_trials(record: &Record) -> Vec<CaveatLine> {
             None => ("first", with().next()?),
         };
         let load = load_in(Rate::from_millipps((line.intended_load_pps * 1000.0) as u64), unit);
-        let again = if with().all(|(line, _)| line.void) {
-            " (no answer rests on it: the search asks for such a trial again)"
-        } else {
-            ""
-        };
+        let again =
+            if with().all(|(line, _)| line.void) { " (made again: no answer rests on it)" } else { "" };
         let text = format!(
             "{count} of {}, {which} trial {} at {load}: {}{again}",
             number_of(all, "trial"),
@@ -64,6 +61,15 @@ pub(super) fn of_a_program(record: &Record) -> Option<(&TrialLine, &CaveatLine)>
     let mut said =
         record.trials.iter().flat_map(|line| line.caveats.iter().map(move |caveat| (line, caveat)));
     said.find(|(_, caveat)| caveat.caveat().tells_nothing())
+}
+
+/// Whether the trials that count for nothing are those whose answers came after the drain.
+pub(super) fn are_of_a_short_drain(record: &Record) -> bool {
+    let mut void = record.trials.iter().filter(|line| line.void).peekable();
+    let is_short = |line: &TrialLine| {
+        line.caveats.iter().any(|one| one.code == "answers_after_drain" && one.is_invalidating())
+    };
+    void.peek().is_some() && void.all(is_short)
 }
 
 const GENERATOR_LIMITED: &str = "generator_limited";

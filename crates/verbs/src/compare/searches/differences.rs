@@ -7,7 +7,8 @@ use dropline_record::{AnswerLine, CaveatLine, GoalLine, MovedLine, PartLine, Rec
 use dropline_trial::number_of;
 
 /// Doubts of a search that are doubts of where its limit is.
-const ABOUT_THE_LIMIT: [&str; 17] = [
+const ABOUT_THE_LIMIT: [&str; 19] = [
+    "answers_after_drain",
     "arrivals_not_kept",
     "bad_moments",
     "dependent_trials",
@@ -16,6 +17,7 @@ const ABOUT_THE_LIMIT: [&str; 17] = [
     "generator_limited",
     "generator_lost",
     "generator_starved",
+    "generator_throttled",
     "interrupted",
     "link_down",
     "loss_below",
