@@ -115,10 +115,6 @@ impl Answer {
         };
         trial.slices = self.slices.into_iter().map(slice).collect();
         trial.caveats = self.caveats.into_iter().map(Caveat::from).collect();
-        if self.forwarded > self.offered {
-            let (offered, forwarded) = (self.offered, self.forwarded);
-            trial.caveats.push(Caveat::MoreThanOffered { offered, forwarded });
-        }
         let (asked, lasted) = (question.input.duration, self.duration);
         if lasted.abs_diff(asked) > asked / 1000 && !question.stopped {
             let (lasted, asked) = (lasted.as_secs_f64(), asked.as_secs_f64());
@@ -225,14 +221,13 @@ impl Answer {
     /// Whether packets left before they came back, and no sooner than the trial began.
     fn can_have_happened(&self, question: &Question) -> Result<(), WrongAnswer> {
         let (forwarded, offered) = (self.forwarded, self.offered);
-        let surplus = forwarded.saturating_sub(offered);
-        if surplus > (offered / MORE_BY).max(1) {
+        if forwarded > offered {
             return Err(WrongAnswer::MoreThanSent { forwarded, offered });
         }
         let (mut sent, mut back) = (0, 0);
         for (number, slice) in self.slices.iter().enumerate() {
             (sent, back) = (sent + slice.offered, back + slice.forwarded);
-            if back > sent + surplus {
+            if back > sent {
                 return Err(WrongAnswer::BeforeSent { slice: number, forwarded: back, offered: sent });
             }
         }
@@ -248,8 +243,6 @@ impl Answer {
     }
 }
 
-/// One in so many packets may have come back twice.
-const MORE_BY: u64 = 100;
 /// Every line of an answer is kept in the record, which is read whole: more says nothing to anybody.
 const MOST_CAVEATS: usize = 100;
 const LONGEST_CODE: usize = 64;

@@ -52,9 +52,10 @@ pub enum WrongAnswer {
         /// As answered.
         small: String,
     },
-    /// More than duplicates explain.
+    /// More than were sent.
     #[error(
-        "\"forwarded\" is {forwarded}, and \"offered\" is {offered}: more came back than a hundredth beyond what was sent"
+        "\"forwarded\" is {forwarded}, and \"offered\" is {offered}: more came back than was sent; a packet that came \
+         back twice counts once"
     )]
     MoreThanSent {
         /// As answered.

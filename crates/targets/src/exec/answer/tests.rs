@@ -56,10 +56,17 @@ fn what_was_not_offered_is_judged_by_its_number_however_often_it_is_passed_on() 
 }
 
 #[test]
-fn more_back_than_sent_is_a_caveat() {
-    let trial = trial(r#"{"intended":10,"offered":10,"forwarded":11,"duration_s":1.0}"#).unwrap();
-    assert_eq!(trial.lost(), 0);
-    assert_eq!(trial.caveats, [Caveat::MoreThanOffered { offered: 10, forwarded: 11 }]);
+fn more_back_than_sent_is_an_error_that_names_both_numbers() {
+    for (offered, forwarded) in [(10, 11), (9, 10)] {
+        let line = format!(
+            r#"{{"intended":{offered},"offered":{offered},"forwarded":{forwarded},"duration_s":1.0}}"#
+        );
+        let said = trial(&line).unwrap_err();
+        assert!(
+            said.contains(&format!("\"forwarded\" is {forwarded}, and \"offered\" is {offered}")),
+            "{said}"
+        );
+    }
 }
 
 /// `10,10,8,1.0` and what follows.
