@@ -572,3 +572,36 @@ fn bisections_of_a_target_that_loses_by_chance_are_no_regression_and_those_of_a_
         assert_eq!(ended.code, Some(1), "{algorithm}: {}", ended.text);
     }
 }
+
+#[test]
+fn a_search_for_a_bounded_delay_is_held_against_its_baseline_by_the_same_goal() {
+    let bench = Bench::new();
+    let search = |capacity: &str, goal: &str, more: &[&str]| {
+        let target = format!("sim:queue?capacity={capacity}&seed={}", more.len() + 1);
+        bench.run(&[&["search", &target, "-q", "--budget=20s", "--goal", goal], more].concat())
+    };
+    assert_eq!(search("100kpps", "p99<200us", &["-o", "main.jsonl"]).code, Some(0));
+    let against = ["--baseline", "main.jsonl", "-o", "-"];
+    let slower = search("50kpps", "p99<200us", &against);
+    let text = slower.text.replace(['\u{a0}', '\u{202f}'], " ");
+    assert_eq!(slower.code, Some(1), "{} {}", slower.text, slower.errors);
+    assert!(text.contains("REGRESSED") && text.contains("p99 < 200 us"), "{text}");
+    assert!(text.contains("reaches 200 us at") && !text.contains("drops above"), "{text}");
+    let json = search("50kpps", "p99<200us", &[&against[..], &["--json"]].concat()).json();
+    assert_eq!(
+        json["baseline"]["goals"][0]["of_b"]["within_s"].as_f64(),
+        Some(200e-6),
+        "{}",
+        json["baseline"]
+    );
+    // The same share of another bound is another question.
+    for other in ["p99<300us", "1%"] {
+        let refused = search("100kpps", other, &against);
+        assert_eq!(refused.code, Some(2), "{other}: {}", refused.text);
+        assert!(
+            refused.errors.contains("no goal in common") && refused.errors.contains("p99 < 200 us"),
+            "{}",
+            refused.errors
+        );
+    }
+}

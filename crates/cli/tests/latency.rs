@@ -58,6 +58,30 @@ fn a_stored_pair_tells_how_often_a_mode_crossed() {
 }
 
 #[test]
+fn a_pair_of_plain_files_has_no_rounds_and_the_chance_of_its_counts_is_no_doubt_of_the_model() {
+    let bench = Bench::new();
+    let mut state = 1u64;
+    let mut values = |more: u64| -> String {
+        let mut uniform = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % 4_000
+        };
+        (0..1500).map(|_| format!("{}\n", 50_000 + (0..6).map(|_| uniform()).sum::<u64>() + more)).collect()
+    };
+    bench.write("before.txt", &values(0));
+    bench.write("after.txt", &values(30_000));
+    let stored = ["inject", "--stored", "before.txt", "after.txt", "--delay", "30us", "--unit", "ns"];
+    let found = bench.done(&[&stored[..], &["--json"]].concat()).json();
+    assert_eq!(found["modes"][0]["verdict"], "on_path", "{found:#}");
+    let said: Vec<&str> =
+        found["caveats"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+    assert!(!said.contains(&"model_off"), "{found:#}");
+    let text = bench.done(&stored).text;
+    assert!(text.contains("1500 events without the delay and 1500 events with it"), "{text}");
+    assert!(!text.contains("rounds of no delay"), "{text}");
+}
+
+#[test]
 fn a_report_of_imported_delays_names_the_verbs_that_show_them() {
     let bench = Bench::new();
     bench.write("delays.tsv", &histogram(0, 0));

@@ -163,17 +163,29 @@ impl GoalLine {
         Self { within_s: bound.map(|bound| bound.as_secs_f64()), ..self }
     }
 
-    /// The goal in words: `no loss`, `0.5 % loss` or `99 % within 200 us`.
+    /// The goal in words, as it is written: `no loss`, `0.5 % loss` or `p99 < 200 us`.
     pub fn words(&self) -> String {
-        // Ratios are whole billionths: seven decimals of a per cent.
-        let percent = |ratio: f64| short(ratio * 100.0, 7);
-        match self.within_s.map(time_words) {
-            Some(bound) if self.loss_ratio == 0.0 => format!("all within {bound}"),
-            Some(bound) => format!("{} % within {bound}", percent(1.0 - self.loss_ratio)),
+        match self.bound_words() {
+            Some((what, bound)) => format!("{what} < {bound}"),
             None if self.loss_ratio == 0.0 => "no loss".into(),
             None => format!("{} % loss", percent(self.loss_ratio)),
         }
     }
+
+    /// Of a goal that bounds the delay, what is bounded and by what: `p99` and `200 us`.
+    pub fn bound_words(&self) -> Option<(String, String)> {
+        let bound = self.within_s.map(time_words)?;
+        let what = match self.loss_ratio {
+            0.0 => "max".into(),
+            ratio => format!("p{}", percent(1.0 - ratio)),
+        };
+        Some((what, bound))
+    }
+}
+
+/// A ratio is whole billionths: seven decimals of a per cent.
+fn percent(ratio: f64) -> String {
+    short(ratio * 100.0, 7)
 }
 
 /// `200 us`, `1.5 ms`, `2 s`.

@@ -33,6 +33,13 @@ pub struct Injected {
     pub caveats: Vec<CaveatLine>,
 }
 
+impl Injected {
+    /// Whether two files were compared, and nothing was measured in turns.
+    pub fn is_of_files(&self) -> bool {
+        self.probe.is_none() && self.rounds > 0
+    }
+}
+
 /// One mode.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InjectedModeLine {

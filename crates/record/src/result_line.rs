@@ -217,6 +217,11 @@ impl AnswerLine {
         self.why.as_deref() == Some("generator_limited") || self.is_starved()
     }
 
+    /// Whether the goal fails even at the lowest load that was allowed.
+    pub fn is_below_minimum(&self) -> bool {
+        self.result == ResultWord::BelowMinimum || self.why.as_deref() == Some("below_minimum")
+    }
+
     /// Whether the search ended before it had an answer.
     pub fn is_unfinished(&self) -> bool {
         self.why.as_deref() == Some("unfinished")

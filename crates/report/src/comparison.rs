@@ -33,6 +33,8 @@ pub(crate) struct Line {
     /// Colour of the goal.
     pub(crate) ink: usize,
     pub(crate) searches: usize,
+    /// Those that are shown: where all were cut off, these, of which no number is found.
+    pub(crate) shown: usize,
     pub(crate) headline: Spread,
     pub(crate) elapsed: Spread,
     /// Of the first search, of those that came to their end if one did.
@@ -149,6 +151,7 @@ impl Line {
             forwarded: first.median_pps.is_none() && first.conditional_throughput_pps.is_some(),
             ink: place(shown[0]).map_or(0, |place| shown[0].inks[place]),
             searches: found.len(),
+            shown: shown.len(),
             headline: Spread::of(&headlines),
             elapsed: Spread::of(&times),
             lower_pps: first.lower_pps,
@@ -265,10 +268,10 @@ pub(crate) fn unsettled_words(line: &Line) -> String {
             kinds.push(word.into_owned());
         }
     }
-    if line.searches == 1 {
+    if line.shown == 1 {
         kinds.join(", ")
     } else {
-        format!("{} of {} searches: {}", line.unsettled.len(), line.searches, kinds.join(", "))
+        format!("{} of {} searches: {}", line.unsettled.len(), line.shown, kinds.join(", "))
     }
 }
 

@@ -44,7 +44,7 @@ const DENIALS: [Denial; 9] = [
         code: "slowed",
         words: "the target became slower meanwhile",
         loads: &["before_pps", "then_pps"],
-        about: all,
+        about: is_above_the_lowest,
     },
     Denial { code: "drift", words: "the target changed meanwhile", loads: &[], about: all },
     Denial { code: "warm_up", words: "the target was slower at first than later on", loads: &[], about: all },
@@ -58,6 +58,13 @@ const DENIALS: [Denial; 9] = [
 
 fn all(_: &Record, _: &CaveatLine, _: &GoalLine) -> bool {
     true
+}
+
+/// Whether the goal's limit is not below all loads that were allowed: a target that became so slow that it fails at the lowest
+/// one still has its limit below that.
+fn is_above_the_lowest(record: &Record, _: &CaveatLine, goal: &GoalLine) -> bool {
+    let answers = record.answers().unwrap_or_default();
+    !answers.iter().any(|answer| answer.goal == *goal && answer.is_below_minimum())
 }
 
 fn is_zero_loss(_: &Record, _: &CaveatLine, goal: &GoalLine) -> bool {

@@ -1,6 +1,7 @@
 //! Whether limits moved between two searches, in words that every front end shares.
 
 use crate::number::{JOIN, Loads, percent, three};
+use crate::search_summary::{goal_words, limit_words};
 use dropline_record::VerdictWord;
 use dropline_record::{AnswerLine, ComparedSearches, MovedLine, OpenLine, ResultWord, SearchedLine};
 
@@ -12,14 +13,20 @@ pub(crate) fn first_line(compared: &ComparedSearches) -> String {
 
 /// `B takes 9.1 % less than A for no loss, at least 4 % less than A for 0.5 % loss`: what was found, in one line.
 fn story(compared: &ComparedSearches) -> String {
-    let found: Vec<String> = compared
-        .goals
-        .iter()
-        .filter(|line| matches!(line.verdict, VerdictWord::Improved | VerdictWord::Regressed))
+    let found = || {
+        let is_found =
+            |line: &&MovedLine| matches!(line.verdict, VerdictWord::Improved | VerdictWord::Regressed);
+        compared.goals.iter().filter(is_found)
+    };
+    let known: Vec<String> = found()
+        .filter(|line| line.ratio.is_some())
         .map(|line| format!("{} for {}", moved(line), goal(line)))
         .collect();
+    let takes = (!known.is_empty()).then(|| format!("B takes {}", known.join(", ")));
+    let bounded = found().filter(|line| line.ratio.is_none()).map(|line| moved_by(line, loads(compared)));
+    let found: Vec<String> = takes.into_iter().chain(bounded).collect();
     match (found.is_empty(), compared.verdict) {
-        (false, _) => format!("B takes {}", found.join(", ")),
+        (false, _) => found.join("; "),
         (true, VerdictWord::Equivalent) => {
             format!("no limit moved by {} or more", percent(compared.smallest_effect))
         }
@@ -54,16 +61,35 @@ fn moved(line: &MovedLine) -> String {
         let word = if ratio < 1.0 { "less" } else { "more" };
         format!("{} {word} than A", percent((ratio - 1.0).abs()))
     };
-    let nearest = || line.low.filter(|low| *low > 1.0).or(line.high);
-    match line.ratio {
-        Some(ratio) => less_or_more(ratio),
-        None => nearest().map_or_else(String::new, |end| format!("at least {}", less_or_more(end))),
-    }
+    line.ratio.map_or_else(String::new, less_or_more)
+}
+
+/// `the limit for no loss fell to at most 1.000 kpps, by at least 98 %`: a limit that is beyond the loads that were tried.
+fn moved_by(line: &MovedLine, loads: Loads) -> String {
+    let with_unit = |load: f64| loads.with_unit(load);
+    let (how, to, by) = match line.verdict {
+        VerdictWord::Improved => {
+            ("rose", line.of_b.lower_pps.map(|load| format!("at least {}", with_unit(load))), line.low)
+        }
+        _ => ("fell", line.of_b.upper_pps.map(|load| format!("at most {}", with_unit(load))), line.high),
+    };
+    let to = to.map_or_else(String::new, |to| format!(" to {to}"));
+    let by = by.map_or_else(String::new, |ratio| format!(", by at least {}", percent((ratio - 1.0).abs())));
+    format!("the limit for {} {how}{to}{by}", goal(line))
+}
+
+/// What the columns of limits are called: `A drops above`, or that a delay reaches its bound.
+pub(crate) fn limit_heads(compared: &ComparedSearches) -> [String; 2] {
+    let words = limit_words(compared.goals.iter().map(|line| &line.of_a.goal));
+    ["A", "B"].map(|side| match words.as_str() {
+        "drops above" => format!("{side} {words}, {}", loads(compared).unit),
+        _ => format!("{side}: {words}, {}", loads(compared).unit),
+    })
 }
 
 /// The goal with a number that stays with its unit.
 pub(crate) fn goal(line: &MovedLine) -> String {
-    line.of_a.goal.words().replace(" %", &format!("{JOIN}%"))
+    goal_words(&line.of_a.goal)
 }
 
 /// `−9.1 %`: the change that a ratio is.

@@ -5,7 +5,7 @@ use crate::number::{self, JOIN, Loads};
 use crate::prose::sentence_case;
 use crate::standing::{Standing, unfinished_words};
 use crate::traffic::highest_load;
-use dropline_record::{AnswerLine, GoalLine, Purpose, Record, SearchLine, TrialLine};
+use dropline_record::{AnswerLine, EndWord, GoalLine, Purpose, Record, SearchLine, TrialLine};
 
 /// A search as it is shown: its answers, or what was known when it was cut off.
 #[derive(Clone, Debug)]
@@ -87,16 +87,17 @@ impl<'a> SearchSummary<'a> {
     }
 
     /// What the headline number is, in words.
-    pub(crate) fn headline_words(&self) -> &'static str {
-        if self
-            .answers
-            .iter()
-            .any(|answer| answer.level.is_none() && answer.conditional_throughput_pps.is_some())
-        {
-            "conditional throughput"
-        } else {
-            "drops above"
+    pub(crate) fn headline_words(&self) -> String {
+        if self.is_forwarding() {
+            return "conditional throughput".into();
         }
+        limit_words(self.answers.iter().map(|answer| &answer.goal))
+    }
+
+    /// Whether what is stated is what was forwarded.
+    fn is_forwarding(&self) -> bool {
+        let is = |answer: &AnswerLine| answer.level.is_none() && answer.conditional_throughput_pps.is_some();
+        self.answers.iter().any(is)
     }
 
     /// What the bounds are, in words.
@@ -109,7 +110,7 @@ impl<'a> SearchSummary<'a> {
 
     /// The answer as one sentence.
     pub(crate) fn sentence(&self) -> Vec<Piece> {
-        let verb = if self.headline_words() == "drops above" { "It takes " } else { "It forwards " };
+        let verb = if self.is_forwarding() { "It forwards " } else { "It takes " };
         let mut pieces = vec![Piece { text: verb.into(), goal: None }];
         let last = self.answers.len().saturating_sub(1);
         for (index, answer) in self.answers.iter().enumerate() {
@@ -309,6 +310,7 @@ impl<'a> SearchSummary<'a> {
                 format!("not valid, other programs ran there{least}")
             }
             Standing::Unfinished => unfinished_words(self.record).into(),
+            Standing::BrokenOff { more, .. } => more.clone(),
             Standing::Doubted(denied) => {
                 let stated = self.loads.interval(answer.lower_pps, answer.upper_pps);
                 let stated = format!("{stated}{JOIN}{}", self.loads.unit);
@@ -329,9 +331,12 @@ impl<'a> SearchSummary<'a> {
     /// is narrow, nothing is known, or the answer is doubted: more of the same would not help.
     pub(crate) fn outlook(&self, goal: usize) -> Option<String> {
         let answer = &self.answers[goal];
-        let outlook = answer.outlook.as_ref().filter(|_| self.standings[goal].denied().is_none())?;
         let wide =
             width(answer).map_or_else(String::new, |width| format!("{} wide; ", number::percent(width)));
+        if answer.outlook.is_none() && self.standings[goal] == Standing::Wide {
+            return Some(format!("{wide}{}", self.what_helps()));
+        }
+        let outlook = answer.outlook.as_ref().filter(|_| self.standings[goal].denied().is_none())?;
         let asked = number::percent(answer.goal.width);
         let narrow = format!("{asked} takes about {}", number::seconds(round_up(outlook.narrow_budget_s)));
         if outlook.narrow_budget_s <= outlook.budget_s {
@@ -339,6 +344,16 @@ impl<'a> SearchSummary<'a> {
         }
         let (budget, then) = (number::seconds(outlook.budget_s), number::percent(round(outlook.width)));
         Some(format!("{wide}{budget} would give {then}, {narrow}"))
+    }
+
+    /// What to do about an interval that is wide, where nobody knows what a longer search would give.
+    fn what_helps(&self) -> &'static str {
+        match self.record.ended_by() {
+            Some(EndWord::MaxTrials) => "more trials (--max-trials) would make it more precise",
+            _ => {
+                "a longer search (--budget) would make it more precise, and so may longer trials (trial=5s behind the goal)"
+            }
+        }
     }
 
     /// What RFC 9971 says of a goal, where that was asked for: `regular, [a, b] Mpps, 9.0 Mpps conditional
@@ -399,10 +414,31 @@ pub(crate) fn relative_width(lower: Option<f64>, upper: Option<f64>) -> Option<f
     (upper > 0.0 && upper >= lower).then(|| (upper - lower) / upper)
 }
 
-/// `without loss`, `with at most 0.5 % loss`, `with 99 % within 200 us`.
+/// A goal in words that stay together: `0.5 % loss`, `p99 < 200 us`.
+pub(crate) fn goal_words(goal: &GoalLine) -> String {
+    let words = goal.words();
+    if goal.within_s.is_some() {
+        words.replace(' ', &JOIN.to_string())
+    } else {
+        words.replace(" %", &format!("{JOIN}%"))
+    }
+}
+
+/// What a limit is, as a table has it: `drops above`, `p99 reaches 200 us at`.
+pub(crate) fn limit_words<'a>(goals: impl Iterator<Item = &'a GoalLine>) -> String {
+    let mut bounds: Vec<Option<(String, String)>> = goals.map(GoalLine::bound_words).collect();
+    bounds.dedup();
+    match bounds.as_slice() {
+        [Some((what, bound))] => format!("{what} reaches {} at", bound.replace(' ', &JOIN.to_string())),
+        [Some(_), ..] => "reaches its bound at".into(),
+        _ => "drops above".into(),
+    }
+}
+
+/// `without loss`, `with at most 0.5 % loss`, `with p99 < 200 us`.
 pub(crate) fn loss_words(goal: &GoalLine) -> String {
     if goal.within_s.is_some() {
-        format!("with {}", goal.words().replace(" %", &format!("{JOIN}%")))
+        format!("with {}", goal_words(goal))
     } else if goal.loss_ratio == 0.0 {
         "without loss".into()
     } else {
@@ -433,8 +469,7 @@ pub(crate) fn effective_words(search: &SearchLine) -> String {
 
 /// Names of the goals; goals of one loss ratio are numbered.
 fn names(answers: &[AnswerLine]) -> Vec<String> {
-    let words: Vec<String> =
-        answers.iter().map(|answer| answer.goal.words().replace(" %", &format!("{JOIN}%"))).collect();
+    let words: Vec<String> = answers.iter().map(|answer| goal_words(&answer.goal)).collect();
     let shared = |word: &String| words.iter().filter(|other| *other == word).count() > 1;
     words
         .iter()

@@ -2,6 +2,7 @@
 
 use crate::denial::Denied;
 use crate::json_word::word;
+use crate::number;
 use dropline_record::{AnswerLine, BROKEN, EndWord, Record, ResultWord};
 use std::borrow::Cow;
 
@@ -53,6 +54,11 @@ pub(crate) enum Standing {
     /// Others kept the target from its CPU.
     TargetStarved,
     Unfinished,
+    /// Something ended the search before it had an answer: what, and more of it.
+    BrokenOff {
+        what: String,
+        more: String,
+    },
     /// The search has an answer, and its trials deny it.
     Doubted(Denied),
     /// A word that this version does not know.
@@ -63,16 +69,35 @@ impl Standing {
     /// By the words of the record, so that later ones are shown too; a doubt goes before an answer.
     pub(crate) fn of(record: &Record, answer: &AnswerLine) -> Self {
         let standing = Self::stated(answer);
-        if let (Self::Unfinished, Some(broken)) =
-            (&standing, record.caveats().iter().find(|doubt| doubt.code == BROKEN))
-        {
-            return Self::Other(format!("unfinished, {}", broken.text));
+        if let Some(ended) = Self::broken_off(record).filter(|_| standing.has_no_answer()) {
+            return ended;
         }
         let deniable = standing.settled() || matches!(standing, Self::AtMaximum);
         match Denied::of(record, answer) {
             Some(denied) if deniable => Self::Doubted(denied),
             _ => standing,
         }
+    }
+
+    /// What ended a search before its time: its target, its program, or the user.
+    fn broken_off(record: &Record) -> Option<Self> {
+        if let Some(broken) = record.caveats().into_iter().find(|doubt| doubt.code == BROKEN) {
+            return Some(match broken.text.split_once(": ") {
+                Some((what, more)) if what.starts_with("the target") => {
+                    Self::BrokenOff { what: what.into(), more: more.into() }
+                }
+                _ => Self::Other(format!("unfinished, {}", broken.text)),
+            });
+        }
+        record.result.as_ref().filter(|result| result.interrupted)?;
+        let trials = number::plural(record.trials.len() as u64, "trial");
+        let what = format!("interrupted after {trials}");
+        Some(Self::BrokenOff { what, more: unfinished_words(record).into() })
+    }
+
+    /// Whether there is none yet, or one that is not of the target.
+    fn has_no_answer(&self) -> bool {
+        matches!(self, Self::Unfinished | Self::GeneratorLimited | Self::TargetStarved)
     }
 
     /// What the search says of itself.
@@ -117,7 +142,7 @@ impl Standing {
             Self::TargetStarved => "target kept from its CPU",
             Self::Unfinished => "unfinished",
             Self::Doubted(_) => "doubted",
-            Self::Other(why) => return Cow::Owned(why.clone()),
+            Self::BrokenOff { what: why, .. } | Self::Other(why) => return Cow::Owned(why.clone()),
         })
     }
 }

@@ -107,3 +107,14 @@ fn markdown_has_the_answer_a_row_a_goal_the_caveats_and_the_command() {
     let both = markdown(&[record.clone(), made::trial(139_000.0, 10)]);
     assert!(both.contains("| no loss |") && both.contains("1 390 000"), "{both}");
 }
+
+#[test]
+fn searches_that_were_all_cut_off_are_counted_as_those_that_are_shown() {
+    let cut_off =
+        |seed| Record { result: None, ..Made::service(dropline_trial::Arrival::constant(), seed).search() };
+    for records in [vec![cut_off(7), cut_off(8)], vec![cut_off(7)]] {
+        let said = markdown(&records);
+        assert!(!said.contains("of 0 searches"), "{said}");
+        assert_eq!(said.contains("2 of 2 searches: unfinished"), records.len() == 2, "{said}");
+    }
+}

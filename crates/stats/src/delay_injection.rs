@@ -39,6 +39,8 @@ pub struct Crossings {
     pub modes: Vec<Crossed>,
     /// Share of the events that would have to lie elsewhere for the model to hold.
     pub total_variation: f64,
+    /// What that is in the mean where the model holds, for the chance of counts alone.
+    pub noise: f64,
 }
 
 /// From events without the delay to events with it. `modes` are ranges of values from low to high; `delays` are those that
@@ -87,12 +89,15 @@ pub fn crossings(
         })
         .collect();
     let n: f64 = seen.iter().sum();
-    let off = |cell: usize| {
-        let expected: f64 = parts.iter().zip(&weights).map(|(part, weight)| weight * part[cell]).sum();
-        (seen[cell] / n - expected).abs()
-    };
-    let total_variation = (0..seen.len()).map(off).sum::<f64>() / 2.0;
-    Some(Crossings { modes, total_variation })
+    let expected =
+        |cell: usize| -> f64 { parts.iter().zip(&weights).map(|(part, weight)| weight * part[cell]).sum() };
+    let total_variation =
+        (0..seen.len()).map(|cell| (seen[cell] / n - expected(cell)).abs()).sum::<f64>() / 2.0;
+    // The mean distance of a normal variable from its mean is √(2/π) standard deviations; both sides were counted.
+    let counts = 1.0 / n + 1.0 / before.count() as f64;
+    let deviation = |cell: usize| (2.0 / std::f64::consts::PI * expected(cell) * counts).sqrt();
+    let noise = (0..seen.len()).map(deviation).sum::<f64>() / 2.0;
+    Some(Crossings { modes, total_variation, noise })
 }
 
 /// Cells of equal width; the last holds all that is longer.

@@ -7,6 +7,7 @@ use dropline_archive::{clock, environment};
 use dropline_failure::Failure;
 use dropline_record::LoadUnit;
 use dropline_record::{Header, ProfileLine, Purpose, Record, TrialLine, schema};
+use dropline_stats::Spacing;
 use dropline_traffic::{OverhearError, Overheard, Port};
 use dropline_trial::number_of;
 use dropline_trial::{ArrivalFidelity, Caveat, Packet, Rate, Stamp, TrafficProfile, Trial, TrialInput};
@@ -111,8 +112,7 @@ pub fn watch(
 fn trial(heard: &Overheard, caveats: Vec<Caveat>) -> Trial {
     let lost: u64 = heard.account.lost_at.values().sum();
     let offered = heard.arrived.unwrap_or(heard.read_in_namespace + heard.dropped).max(lost);
-    let load = Rate::pps(offered as f64 / heard.duration.as_secs_f64().max(1e-9));
-    let input = TrialInput { load: load.unwrap_or(Rate::from_millipps(1)), duration: heard.duration };
+    let input = TrialInput { load: rate(heard, offered), duration: heard.duration };
     Trial {
         offered,
         forwarded: offered - lost,
@@ -123,6 +123,13 @@ fn trial(heard: &Overheard, caveats: Vec<Caveat>) -> Trial {
         caveats,
         ..Trial::new(1, input, 0)
     }
+}
+
+/// Packets a second while any came: the watch may have begun before the first, and ended after the last.
+fn rate(heard: &Overheard, packets: u64) -> Rate {
+    let mean_ns = heard.spacing.as_ref().and_then(Spacing::mean_ns).filter(|mean_ns| *mean_ns > 0.0);
+    let all = || packets as f64 / heard.duration.as_secs_f64().max(1e-9);
+    Rate::pps(mean_ns.map_or_else(all, |mean_ns| 1e9 / mean_ns)).unwrap_or(Rate::from_millipps(1))
 }
 
 fn doubts(heard: &Overheard) -> Vec<Caveat> {
@@ -196,8 +203,8 @@ fn ended_early(why: &OverhearError, after: Duration) -> Caveat {
     Caveat::Reported {
         code: "watch_ended".into(),
         text: format!(
-            "{why}, {:.1} s after the watch began, which ended with it: what waited in the socket's buffer then, and what \
-             it dropped in its last half second, may be missing",
+            "{why}, {:.1} s after the watch began, which ended with it: what came later had no socket, what waited in its buffer \
+             when it was last seen was read by nobody, and both are lost; what it dropped just before may be missing",
             after.as_secs_f64()
         ),
     }

@@ -1,12 +1,12 @@
 //! Pairs of searches of simulated systems: how often a limit is said to have moved.
 
 use dropline_archive::record_file::Output;
-use dropline_record::ComparedSearches;
 use dropline_record::compared_searches::MovedLine;
+use dropline_record::{CaveatLine, ComparedSearches, Record, VerdictWord};
 use dropline_search::{Limits, Preset};
 use dropline_sim::default_range;
 use dropline_targets::Target;
-use dropline_trial::TrafficProfile;
+use dropline_trial::{Caveat, TrafficProfile};
 use dropline_verbs::compare::searches::{Searched, compare};
 use dropline_verbs::observer::Unwatched;
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
@@ -17,6 +17,10 @@ use std::time::Duration;
 const PAIRS: u64 = 8;
 
 fn searched(system: &str, capacity: f64, seed: u64) -> Searched {
+    Searched::of("simulated", record(system, capacity, seed)).unwrap()
+}
+
+fn record(system: &str, capacity: f64, seed: u64) -> Record {
     let target = Target::parse(&format!("sim:{system}?capacity={capacity}pps&seed={seed}")).unwrap();
     let algorithm = AlgorithmPlan::parse("credible").unwrap();
     let plan = SearchPlan {
@@ -27,7 +31,7 @@ fn searched(system: &str, capacity: f64, seed: u64) -> Searched {
     let conditions = Conditions::default();
     let finished =
         dropline_verbs::search::search(&plan, &Output::Nowhere, &conditions, &mut Unwatched).unwrap();
-    Searched::of("simulated", finished.record).unwrap()
+    finished.record
 }
 
 /// Verdicts where B has so much more than A, any difference being one that matters.
@@ -70,4 +74,38 @@ fn a_limit_that_fell_by_a_tenth_is_found_and_never_called_a_rise() {
         let found = count(&compared, &["regressed"]);
         assert!(found + 1 >= compared.len(), "{system}: {found} of {PAIRS}");
     }
+}
+
+#[test]
+fn a_limit_that_fell_below_the_lowest_load_is_a_regression_by_a_bound_however_slow_the_target_became() {
+    let before = Searched::of("before", record("soft", 9e6, 1)).unwrap();
+    let mut slow = record("soft", 500.0, 2);
+    let lowest = slow.header.search.as_ref().unwrap().min_load_pps;
+    let answers = slow.answers().unwrap();
+    assert!(answers.iter().all(|answer| answer.is_below_minimum()), "{answers:?}");
+    // It bore the lowest load once, as it began.
+    let slowed = Caveat::Slowed { before_pps: lowest * 1000.0, then_pps: 500.0 };
+    slow.result.as_mut().unwrap().caveats.push(CaveatLine::from(&slowed));
+    let after = Searched::of("after", slow).unwrap();
+    let fell = compare(&before, &after, None).unwrap();
+    assert_eq!(fell.verdict.word(), "regressed");
+    assert!(
+        fell.goals.iter().all(|line| line.verdict == VerdictWord::Regressed && line.doubted.is_none()),
+        "{fell:?}"
+    );
+    let style = dropline_report::Style { width: 200, ..Default::default() };
+    let said = dropline_report::compared_searches_text(&fell, style);
+    assert!(said.contains("fell to at most 0.01000") && said.contains("by at least 99.9"), "{said}");
+    let rose = compare(&after, &before, None).unwrap();
+    assert_eq!(rose.verdict.word(), "improved");
+}
+
+#[test]
+fn a_limit_that_rose_above_the_highest_load_is_an_improvement_by_a_bound() {
+    let (before, after) = (searched("soft", 9e6, 1), searched("soft", 1e9, 2));
+    let rose = compare(&before, &after, None).unwrap();
+    assert_eq!(rose.verdict.word(), "improved");
+    let said = dropline_report::compared_searches_text(&rose, dropline_report::Style::default());
+    assert!(said.contains("rose to at least") && said.contains(", by at least "), "{said}");
+    assert_eq!(compare(&after, &before, None).unwrap().verdict.word(), "regressed");
 }

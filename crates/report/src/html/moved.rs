@@ -2,7 +2,9 @@
 
 use super::goals::caveats;
 use super::shell::shell;
-use crate::moved::{change, first_line, goal, interval, interval_words, limit, loads, longer, note};
+use crate::moved::{
+    change, first_line, goal, interval, interval_words, limit, limit_heads, loads, longer, note,
+};
 use crate::number::{Loads, count, percent, seconds};
 use crate::plot::canvas::Canvas;
 use crate::plot::scale::Scale;
@@ -19,7 +21,7 @@ pub fn compared_searches_html(compared: &ComparedSearches) -> String {
         div.scroll { table.goals.comparison {
             thead { tr {
                 th.l scope="col" { "goal" } th scope="col" { "B against A" } th scope="col" { (interval_words(compared)) }
-                th.l scope="col" { "verdict" } th scope="col" { "A drops above, " (loads.unit) } th scope="col" { "B drops above, " (loads.unit) }
+                th.l scope="col" { "verdict" } @for head in limit_heads(compared) { th scope="col" { (head) } }
                 th.l.w scope="col" { "A above, B below" }
             } }
             tbody { @for (index, line) in compared.goals.iter().enumerate() { (row(index, line, compared, loads)) } }

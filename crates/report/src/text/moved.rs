@@ -1,7 +1,9 @@
 //! Two searches on a terminal: the verdict first.
 
 use super::layout::{Columns, Page, Row, Side};
-use crate::moved::{change, first_line, goal, interval, interval_words, limit, loads, longer, note, side};
+use crate::moved::{
+    change, first_line, goal, interval, interval_words, limit, limit_heads, loads, longer, note, side,
+};
 use crate::number::percent;
 use crate::style::{Ink, Style};
 use dropline_record::ComparedSearches;
@@ -30,6 +32,7 @@ pub fn compared_searches_text(compared: &ComparedSearches, style: Style) -> Stri
 fn goals(compared: &ComparedSearches) -> Columns {
     let loads = loads(compared);
     let left = |word: &str| (word.to_owned(), Side::Left);
+    let [head_a, head_b] = limit_heads(compared);
     let row = |(index, line): (usize, &dropline_record::MovedLine)| {
         let ink = match line.verdict {
             VerdictWord::Regressed => Ink::Lost,
@@ -55,8 +58,8 @@ fn goals(compared: &ComparedSearches) -> Columns {
             ("B against A".into(), Side::Right),
             left("verdict"),
             left(&interval_words(compared)),
-            left(&format!("A drops above, {}", loads.unit)),
-            left(&format!("B drops above, {}", loads.unit)),
+            left(&head_a),
+            left(&head_b),
         ],
         rows: compared.goals.iter().enumerate().map(row).collect(),
     }

@@ -94,7 +94,7 @@ pub(crate) fn goals(finding: &SearchSummary) -> Columns {
     Columns {
         heads: vec![
             left("goal"),
-            right(finding.headline_words()),
+            right(&finding.headline_words()),
             left("how sure"),
             left(&finding.bounds_words()),
             left("how wide"),

@@ -63,10 +63,10 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
     page.fact(
         "offered",
         &format!(
-            "{}{intended}, at {} for {}",
+            "{}{intended}, at {} {}",
             number::count(trial.offered.0),
             loads.with_unit(trial.intended_load_pps),
-            number::seconds(trial.duration_s)
+            time_words(record, trial)
         ),
     );
     page.fact("forwarded", &number::count(trial.forwarded.0));
@@ -111,6 +111,16 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
         None if trial.passages.is_some() || traffic::is_overheard(record) => {}
         None => page.fact("missing", "not defined: this load paces itself, so nothing was intended"),
     }
+}
+
+/// `for 3 s`; of traffic that is not ours, as long as packets came.
+fn time_words(record: &Record, trial: &TrialLine) -> String {
+    let all = number::seconds(trial.duration_s);
+    let came_s = trial.offered.0 as f64 / trial.intended_load_pps;
+    if traffic::is_overheard(record) && came_s < 0.95 * trial.duration_s {
+        return format!("in the {} in which packets came, of {all}", number::seconds(came_s));
+    }
+    format!("for {all}")
 }
 
 fn lateness(page: &mut Page, trial: &TrialLine) {

@@ -208,7 +208,7 @@ pub(super) fn fill(found: &mut Injected, rounds: &[Round], added: &[Added; 2], a
         });
     }
     found.total_variation = whole.total_variation;
-    doubts(found, &modes, &confounded);
+    doubts(found, &modes, &confounded, whole.noise);
 }
 
 fn words(why: Why, before: &Binned, mode: &Mode) -> String {
@@ -253,8 +253,9 @@ fn confounded(modes: &[Mode], before: &Binned, delay: f64) -> Vec<Confounded> {
     found
 }
 
-fn doubts(found: &mut Injected, modes: &[Mode], confounded: &[Confounded]) {
-    if found.total_variation > MODEL_OFF {
+/// So few events lie elsewhere by the chance of counts alone: a share of `noise`.
+fn doubts(found: &mut Injected, modes: &[Mode], confounded: &[Confounded], noise: f64) {
+    if found.total_variation > MODEL_OFF + noise {
         let off = found.total_variation * 100.0;
         say(
             found,
@@ -277,11 +278,14 @@ fn doubts(found: &mut Injected, modes: &[Mode], confounded: &[Confounded]) {
         );
     }
     if found.rounds < 3 {
-        say(
-            found,
-            "no_rounds",
-            "no rounds: how surely is not known; `dropline inject` measures in turns, or compare records with slices".into(),
-        );
+        let text = match found.is_of_files() {
+            true => {
+                "how surely is not known: give files that keep the order of events or records with slices, or let \
+                 dropline inject measure in turns"
+            }
+            false => "fewer than three rounds: how surely is not known; measure longer",
+        };
+        say(found, "no_rounds", text.into());
     }
 }
 

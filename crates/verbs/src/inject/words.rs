@@ -2,6 +2,7 @@
 
 use dropline_record::PathWord;
 use dropline_record::{BetweenLine, Injected, InjectedModeLine, Study, Table};
+use dropline_trial::number_of;
 
 /// For a terminal and a page.
 pub fn study(found: &Injected) -> Study {
@@ -19,11 +20,11 @@ pub fn study(found: &Injected) -> Study {
     }
     if found.rounds > 0 {
         let [none, once, twice] = found.events.map(|count| count.0);
-        paragraphs.push(format!(
+        paragraphs.push(if found.is_of_files() { of_files(found) } else { format!(
             "{} rounds of no delay, X, 2X, no delay: {none} events without, {once} with X, {twice} with 2X. The column \
              no delay compares the two without: crossings seen there are noise.",
             found.rounds
-        ));
+        ) });
     }
     if !found.probes.is_empty() {
         paragraphs.push(format!("The program's probes: {}.", found.probes.join(", ")));
@@ -37,6 +38,16 @@ pub fn study(found: &Injected) -> Study {
         charts: Vec::new(),
         caveats: found.caveats.clone(),
     }
+}
+
+/// How many events two files hold, and into how many parts in the order of time these were put.
+fn of_files(found: &Injected) -> String {
+    let [none, with, _] = found.events.map(|count| count.0);
+    let parts = match found.rounds {
+        0..3 => "; neither file says in which order they came, so how surely is not known".to_owned(),
+        parts => format!("; {parts} parts of either, in the order of time, say how surely"),
+    };
+    format!("{} without the delay and {} with it{parts}.", number_of(none, "event"), number_of(with, "event"))
 }
 
 fn title(found: &Injected, place: &str) -> String {
