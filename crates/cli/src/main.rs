@@ -20,10 +20,9 @@ use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Command, FromArgMatches as _};
 use command::Cli;
-use dropline_failure::{Failure, excerpt};
+use dropline_failure::Failure;
 use dropline_verbs::scenario;
 use dropline_verbs::scenario::{Flag, Kind};
-use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -128,13 +127,7 @@ fn said(why: &clap::Error) -> ExitCode {
     let words = why.render();
     if why.use_stderr() {
         let colored = console::colors_enabled_stderr();
-        let plain = words.to_string();
-        // What is quoted at length has no colours, which a cut could tear.
-        let mut words = match excerpt(&plain) {
-            Cow::Owned(cut) => cut,
-            Cow::Borrowed(_) if colored => words.ansi().to_string(),
-            Cow::Borrowed(_) => plain.clone(),
-        };
+        let mut words = if colored { words.ansi().to_string() } else { words.to_string() };
         for (of_the_library, plain) in PLAIN {
             words = words.replace(of_the_library, plain);
         }

@@ -15,17 +15,6 @@ pub struct Entry {
     pub hardware: Vec<u8>,
 }
 
-/// What a bridge does with a port (`IFLA_BRPORT_…`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Port {
-    /// Whether it forwards at all.
-    pub forwards: bool,
-    /// Whether the bridge keeps which addresses it hears there.
-    pub learns: bool,
-    /// Whether frames go out there for addresses that the bridge does not know.
-    pub floods: bool,
-}
-
 /// Where a bridge would send frames that are for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Astray {
@@ -72,19 +61,6 @@ impl Entry {
     }
 }
 
-impl Port {
-    /// As the settings of a port say.
-    pub(crate) fn read(settings: &[u8]) -> Self {
-        const FORWARDING: u8 = 3;
-        let byte = |kind| Attributes::find(settings, 0, kind).and_then(|value| value.first().copied());
-        Self {
-            forwards: byte(1).is_none_or(|state| state == FORWARDING),
-            learns: byte(8).is_none_or(|on| on != 0),
-            floods: byte(9).is_none_or(|on| on != 0),
-        }
-    }
-}
-
 impl Bridge<'_> {
     /// Where frames to a hardware address would go beside `there`, the ports (or the bridge itself) that lead to whom they
     /// are for, where they `came` from those. What answers before the first of them `is_heard` behind its port.
@@ -118,6 +94,7 @@ impl Bridge<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::links::Port;
 
     const TO: &[u8] = &[2, 0, 0, 0, 0, 7];
     const PLAIN: Port = Port { forwards: true, learns: true, floods: true };

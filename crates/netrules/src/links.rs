@@ -1,6 +1,5 @@
 //! Interfaces and their queueing disciplines, as netlink tells them.
 
-use crate::bridging::Port;
 use crate::message::{Attributes, Message, Request, double, text, word};
 use std::collections::BTreeMap;
 
@@ -82,6 +81,30 @@ impl Takes {
             Self::Nothing => false,
             Self::All => true,
             Self::From(listed) => listed.iter().any(|address| address == hardware),
+        }
+    }
+}
+
+/// What a bridge does with a port (`IFLA_BRPORT_…`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Whether it forwards at all.
+    pub forwards: bool,
+    /// Whether the bridge keeps which addresses it hears there.
+    pub learns: bool,
+    /// Whether frames go out there for addresses that the bridge does not know.
+    pub floods: bool,
+}
+
+impl Port {
+    /// As the settings of a port say.
+    fn read(settings: &[u8]) -> Self {
+        const FORWARDING: u8 = 3;
+        let byte = |kind| Attributes::find(settings, 0, kind).and_then(|value| value.first().copied());
+        Self {
+            forwards: byte(1).is_none_or(|state| state == FORWARDING),
+            learns: byte(8).is_none_or(|on| on != 0),
+            floods: byte(9).is_none_or(|on| on != 0),
         }
     }
 }

@@ -98,7 +98,8 @@ const SET: u16 = (10 << 8) | 9;
 const ELEMENTS: u16 = (10 << 8) | 12;
 
 impl Ruleset {
-    /// Takes what a message lists: a table, a chain of one that was taken before if that is switched off, a rule of one that was taken before, a set, or elements of one. Others list
+    /// Takes what a message lists: a table, before its chains, a rule of a chain that was taken before, a set, or elements of
+    /// one. Others list
     /// nothing.
     pub fn add(&mut self, message: Message<'_>) {
         match message.kind {

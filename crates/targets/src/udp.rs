@@ -19,7 +19,7 @@ use std::time::Duration;
 pub(super) const SCHEME: Scheme = Scheme {
     prefix: "udp://",
     forms: &[
-        ("udp://HOST:PORT", "a UDP service that echoes each request; a name is looked up, by DNS too"),
+        ("udp://HOST:PORT", "a UDP service that echoes each request"),
         ("udp://HOST:PORT?reply=any", "the same for a service that echoes only the first 16 bytes"),
         ("udp://HOST:PORT?reply=none", "a one-way service, counted at its socket"),
     ],

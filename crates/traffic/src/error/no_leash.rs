@@ -128,11 +128,11 @@ pub enum Detour {
     )]
     Bridge {
         /// By its name, and that of its namespace.
-        bridge: String,
+        bridge: Box<str>,
         /// The hardware address of whom they are for.
-        hardware: String,
+        hardware: Box<str>,
         /// A port that leads to others.
-        port: String,
+        port: Box<str>,
         /// Whether the table of the bridge says so; else it floods.
         is_known: bool,
     },

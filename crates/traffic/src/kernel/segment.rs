@@ -256,9 +256,9 @@ impl Segment {
                 let name = |index| self.link(at, index).map(|link| link.name.clone()).unwrap_or_default();
                 let (Astray::Known(port) | Astray::Flooded(port)) = astray;
                 return Ok(Some(Detour::Bridge {
-                    bridge: format!("{} of {}", name(index), self.views[at].name),
-                    hardware: hardware_text(hardware),
-                    port: name(port),
+                    bridge: format!("{} of {}", name(index), self.views[at].name).into(),
+                    hardware: hardware_text(hardware).into(),
+                    port: name(port).into(),
                     is_known: matches!(astray, Astray::Known(_)),
                 }));
             }
