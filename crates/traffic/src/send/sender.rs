@@ -1,9 +1,9 @@
 //! A sender of one trial: packets leave when they are due, or as soon after as can be.
 
 use super::deadline_wait::{LONGEST_SLEEP, wait_until};
-use super::send_queue::SendQueue;
 use super::pauses::Pauses;
 use super::schedule::Schedule;
+use super::send_queue::SendQueue;
 use super::sent::{Mark, Sent};
 use super::spread::Turns;
 use crate::error::ends_trial;

@@ -3,8 +3,8 @@
 use crate::error::{NoLeash, UdpError};
 use crate::means::SendMeans;
 use crate::packet::frame::{Head, Link};
-use crate::send::send_queue::SendQueue;
 use crate::send::leaving::{Asked, Leaving};
+use crate::send::send_queue::SendQueue;
 use crate::sockets::connection::{Sources, Targets, connect_from};
 use crate::sockets::flows::Flows;
 use crate::sockets::leash::Leash;
