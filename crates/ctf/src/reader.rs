@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// while let Some(passage) = trace.next_passage()? {
 ///     left += u64::from(names[passage.which].0 == "dropline:tx");
 /// }
-/// assert_eq!((left, trace.counts().discarded), (306, 1695));
+/// assert_eq!((left, trace.counts().wanted, trace.counts().discarded), (153, 306, 1695));
 /// # Ok::<(), dropline_ctf::CtfError>(())
 /// ```
 pub struct Trace {
