@@ -132,7 +132,7 @@ fn a_record_of_several_trials_speaks_of_all_of_them_and_one_that_was_stopped_say
     for (place, said) in [
         ("a chat", line(&turns)),
         ("Markdown", markdown(std::slice::from_ref(&turns)).replace('\u{202f}', " ")),
-        ("the page", inside(&page, "<h1>", "</h1>").replace('\u{202f}', " ")),
+        ("the page", inside(&page, "<main>", "</h1>").replace('\u{202f}', " ")),
         ("the terminal", shown),
     ] {
         let said = said.replace('\u{a0}', " ");
@@ -155,7 +155,7 @@ fn a_load_that_does_not_stand_is_told_among_others_as_on_its_own_page() {
     ];
     let page = html(&records);
     let said = inside(&page, "<h1>", "</h1>").replace(['\u{a0}', '\u{202f}'], " ");
-    assert!(said.contains("≥ 14.8") && said.contains("< 0.01"), "{said}");
+    assert!(said.contains("≥ 14.8") && said.contains("&lt; 0.010"), "{said}");
     assert!(!said.contains('%') || !said.contains("(+"), "no change without an interval: {said}");
 }
 

@@ -14,7 +14,7 @@ pub(super) fn why(found: &Explanation) -> Markup {
     html! {
         @if !found.lacks.is_empty() {
             div.caveats {
-                @for lack in &found.lacks { div.caveat { b { "!" } span { (sentence_case(&lack_words(found, *lack))) } } }
+                @for lack in &found.lacks { div.caveat { b { "!" } span { (sentence_case(lack_words(found, *lack))) } } }
             }
         }
         (figures(&remedies, false))
