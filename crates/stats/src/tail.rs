@@ -430,7 +430,8 @@ mod tests {
             let found = TailShape::of(&binned, 28.0, 7).unwrap();
             assert!(found.bump_at.0 >= 27.5 && found.best() != "bump", "{farther}: {found:?}");
         }
-        let peak = (0..41i32).map(|at| (80 + i64::from(at), (400.0 * (-0.01 * f64::from(at - 20).powi(2)).exp()) as u64));
+        let peak = (0..41i32)
+            .map(|at| (80 + i64::from(at), (400.0 * (-0.01 * f64::from(at - 20).powi(2)).exp()) as u64));
         let found = TailShape::of(&counted(body.chain(peak)), 28.0, 7).unwrap();
         assert!(found.best() == "bump" && (found.bump_at.0 - 100.0).abs() < 1.0, "{found:?}");
     }

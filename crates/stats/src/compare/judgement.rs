@@ -120,7 +120,8 @@ pub(super) fn answer(
     let scaled =
         |value: Option<f64>| value.map(|value| pivot.scaled(value)).filter(|value| value.is_finite());
     let half = scaled(high).zip(scaled(low)).map(|(high, low)| (high - low) / 2.0);
-    let detectable = half.map(|half| pivot.unscaled(half * (1.0 + normal_quantile(POWER) / known_reach())).min(possible.high));
+    let detectable = half
+        .map(|half| pivot.unscaled(half * (1.0 + normal_quantile(POWER) / known_reach())).min(possible.high));
     let center = scaled(estimate);
     let needed = half.zip(center).and_then(|(half, center)| {
         let aim = (center.abs() - zone).abs().max(zone / 2.0);
@@ -230,15 +231,31 @@ mod tests {
             close(found.deff_limit.unwrap(), (6.0f64 / 4.4563).powi(2));
             assert_eq!(found.needed, None, "these decide");
         }
-        let unsure =
-            answer(&Normal { estimate: Some(2.0), error: 2.0, freedom: 10.0 }, (None, None), 1.0, 1.0, Possible::ALL);
+        let unsure = answer(
+            &Normal { estimate: Some(2.0), error: 2.0, freedom: 10.0 },
+            (None, None),
+            1.0,
+            1.0,
+            Possible::ALL,
+        );
         close(unsure.needed.unwrap(), 4.4563f64.powi(2));
         // Where the estimate is at the edge of the zone, half of the zone is aimed at.
-        let edge =
-            answer(&Normal { estimate: Some(-1.0), error: 2.0, freedom: 10.0 }, (None, None), 1.0, 1.0, Possible::ALL);
+        let edge = answer(
+            &Normal { estimate: Some(-1.0), error: 2.0, freedom: 10.0 },
+            (None, None),
+            1.0,
+            1.0,
+            Possible::ALL,
+        );
         close(edge.needed.unwrap(), (4.4563f64 / 0.5).powi(2));
         assert_eq!((edge.by_chance, edge.deff_limit), (Some(1.0), None));
-        let none = answer(&Normal { estimate: None, error: 2.0, freedom: 10.0 }, (None, None), 1.0, 1.0, Possible::ALL);
+        let none = answer(
+            &Normal { estimate: None, error: 2.0, freedom: 10.0 },
+            (None, None),
+            1.0,
+            1.0,
+            Possible::ALL,
+        );
         assert_eq!((none.by_chance, none.detectable, none.needed), (None, None, None));
     }
 

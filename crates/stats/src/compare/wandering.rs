@@ -333,7 +333,8 @@ mod tests {
                         .iter()
                         .map(|level| {
                             let lost = (200.0 * share((level - 100_000.0) / 100.0)).round() as u64;
-                            let came = crate::Counted::ticks(crate::Meaning::default(), [(7, 200 - lost)], None);
+                            let came =
+                                crate::Counted::ticks(crate::Meaning::default(), [(7, 200 - lost)], None);
                             came.unwrap().binned().with_lost(lost)
                         })
                         .collect();
