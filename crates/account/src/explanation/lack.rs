@@ -41,8 +41,8 @@ pub enum Lack {
     /// How long the busiest thread of the target ran, and waited for a CPU, was not seen: how fast it would be on a CPU of its
     /// own is known only to be between its pace and anything faster.
     CpuNotSeen,
-    /// What the busiest thread of the target ran, and waited for a CPU, does not fit into the pace at which it served, or no pace
-    /// was seen: how fast it would be on a CPU of its own is not known.
+    /// What the busiest thread of the target ran, and waited for a CPU, does not fit into the pace at which it served: how fast it
+    /// would be on a CPU of its own is not known.
     OwnTimeNotKnown,
     /// Packets of others came to the target's socket, or may have: the replay knows only the trial's.
     OthersCame,

@@ -1,13 +1,13 @@
 //! How long a server would take for a packet on a CPU that nobody else uses.
+//!
+//! Its pace is the time from one departure to the next while packets wait, stalls left out. Of that, its busiest thread ran
+//! some, waited for a CPU for some, and slept for the rest: what it waited may go, and nothing else.
 
 use dropline_trial::TargetActivity;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Bounds of a server's own service time: what it would take for a packet if it never waited for a CPU.
-///
-/// Its pace is the time from one departure to the next while packets wait, stalls left out. Of that, its busiest thread ran
-/// some, waited for a CPU for some, and slept for the rest: what it waited may go, and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OwnTime {
     /// What its busiest thread ran for each packet that was served; more, where that thread hardly waited for a CPU: the rest of
