@@ -99,6 +99,11 @@ pub struct Model {
     pub measured_between: [u64; 2],
     /// The replay of the arrivals, with the server's stalls.
     pub replay: Predicted,
+    /// Packets that arrived.
+    pub arrived: u64,
+    /// What waited when packets were lost, as it was seen and as the replay has it: nine of ten found at most so many. Null where
+    /// either is not known.
+    pub waited: Option<[u64; 2]>,
     /// Poisson arrivals and one service time for all.
     pub md1k: Option<f64>,
     /// Poisson arrivals and exponential service.
@@ -111,13 +116,25 @@ impl Model {
         (self.measured > 0).then(|| self.replay.lost as f64 / self.measured as f64 - 1.0)
     }
 
-    /// Whether the replay may be what happened: what was measured is in its interval, or off by a fifth at most.
+    /// Whether the replay may be what happened: what was measured is in its interval, or off by little of what was lost and of
+    /// what was not; and packets were lost while about as many waited.
     pub fn fits(&self) -> bool {
-        /// Of what was lost.
+        /// Of what was lost, or of what was not if that is less.
         const OFF: f64 = 0.2;
         let [least, most] = self.measured_between;
-        (self.replay.low <= most && least <= self.replay.high)
-            || self.error().is_some_and(|error| error.abs() <= OFF)
+        // A loss of which most is doubted agrees with anything.
+        let is_known = (most - least) * 2 <= most;
+        let [least, most] = if is_known { [least, most] } else { [self.measured; 2] };
+        let fewer = self.measured.min(self.arrived.saturating_sub(self.measured));
+        let is_near = self.replay.lost.abs_diff(self.measured) as f64 <= OFF * fewer as f64;
+        let holds = self.replay.low <= most && least <= self.replay.high;
+        (holds || is_near) && !self.contradicts_what_waited()
+    }
+
+    /// Whether far more, or far fewer, wait in the replay than were seen to wait, when packets are lost.
+    pub fn contradicts_what_waited(&self) -> bool {
+        let far = |more: u64, fewer: u64| more * 2 > fewer * 3 + 16;
+        self.waited.is_some_and(|[seen, replayed]| far(seen, replayed) || far(replayed, seen))
     }
 }
 
@@ -197,6 +214,8 @@ fn explained(evidence: &Evidence<'_>, served: Option<&Served>) -> Explanation {
             measured: evidence.measured_by_model(),
             measured_between: evidence.measured_between(),
             replay: doubt.predict(&arrivals, &server),
+            arrived: arrivals.len() as u64,
+            waited: buffer_seen::waited(evidence, &found),
             md1k: exact(md1k_loss),
             mm1k: exact(mm1k_loss),
         };
@@ -206,7 +225,7 @@ fn explained(evidence: &Evidence<'_>, served: Option<&Served>) -> Explanation {
         } else if model.measured > 0 && !is_of_these_packets {
             explanation.lacks.push(Lack::CountAlone);
         } else if evidence.is_of_waiting() && evidence.doubts.others == 0 {
-            explanation.blame(&arrivals, &seen, &server, model, doubt);
+            explanation.blame(&arrivals, &seen, &server, model, doubt, server::is_told_apart(evidence));
         }
     }
     explanation
@@ -283,6 +302,7 @@ impl Explanation {
         server: &Server,
         model: Model,
         doubt: Doubt,
+        is_told_apart: bool,
     ) {
         let lost = model.replay.lost;
         let served = (arrivals.len() as u64).saturating_sub(lost);
@@ -291,20 +311,26 @@ impl Explanation {
         let is_stopped_by_quota = self.throttled.is_some_and(|quota| seen.is_stopped_by(quota));
         let is_more_than_served = self.is_more_than_served(arrivals);
         for remedy in &mut self.remedies {
-            remedy.lost = remedy.lost.beside(model.measured_between, lost);
+            remedy.lost = remedy.beside(model.measured_between, lost);
             remedy.postpones = is_more_than_served && remedy.change.is_more_room();
             if is_stopped_by_quota && remedy.change == Change::OwnCpu {
                 remedy.change = Change::NoQuota;
             }
         }
-        if seen.own_time.is_none() && !self.lacks.contains(&Lack::StallsUnexplained) {
-            self.lacks.push(Lack::CpuNotSeen);
+        if seen.needs_ns.is_none() && !self.lacks.contains(&Lack::StallsUnexplained) {
+            self.lacks.push(if is_told_apart { Lack::OwnTimeNotKnown } else { Lack::CpuNotSeen });
         }
         let rate_pps = self.arrivals.rate_pps;
         let otherwise = &otherwise;
         let replayed =
             cause::Replayed { arrivals, server, otherwise, seen, lost, rate_pps, is_stopped_by_quota, doubt };
         self.cause = replayed.cause();
+        let may_be_its_cpu = self.remedies.iter().any(|remedy| {
+            remedy.change.is_a_cpu() && matches!(self.verdict(remedy), Verdict::Helps | Verdict::MayHelp)
+        });
+        if self.cause == Some(Cause::Overload) && may_be_its_cpu {
+            self.cause = Some(Cause::NoCpuOrLoad);
+        }
     }
 
     /// Whether most of what the models are of was lost inside the target's program, and no counter says why: a full queue is
@@ -322,11 +348,13 @@ impl Explanation {
         load * span >= span - stalled
     }
 
-    /// Whether a change would spare half of the replayed loss or more.
+    /// Whether a change would spare half of the replayed loss or more; never where most replays lose more than was lost.
     pub fn verdict(&self, remedy: &Remedy) -> Verdict {
         let half = |lost: u64| self.model.is_some_and(|model| lost.saturating_mul(2) <= model.replay.lost);
+        let is_worse = self.model.is_some_and(|model| remedy.lost.lost > model.measured_between[1]);
         match (half(remedy.lost.high), half(remedy.lost.low)) {
             _ if remedy.postpones => Verdict::Postpones,
+            _ if is_worse => Verdict::DoesNot,
             (true, _) => Verdict::Helps,
             (false, true) => Verdict::MayHelp,
             (false, false) => Verdict::DoesNot,

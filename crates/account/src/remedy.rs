@@ -32,14 +32,6 @@ pub enum Verdict {
 }
 
 impl Predicted {
-    /// With what the replay of things as they were is off by: what it has too little may be lost whatever is changed,
-    /// and what it has too much may not be. What was measured is known to be between two numbers, where it is doubted.
-    pub(crate) fn beside(self, [least, most]: [u64; 2], replayed: u64) -> Self {
-        let low = self.low.saturating_sub(replayed.saturating_sub(least));
-        let high = self.high.saturating_add(most.saturating_sub(replayed));
-        Self { low, high, ..self }
-    }
-
     /// From the best case of one to the worst of another, which is the likelier one.
     pub(crate) fn up_to_worst(self, worst: Self) -> Self {
         Self { low: self.low.min(worst.low), high: self.high.max(worst.high), ..worst }
@@ -56,6 +48,8 @@ pub struct Remedy {
     pub lost: Predicted,
     /// Whether more comes than is served, so that it is only full a little later.
     pub postpones: bool,
+    /// What must be lost: more came than can be served in the time, as fast as the server is then.
+    pub must_be_lost: u64,
 }
 
 /// What is changed.
@@ -94,12 +88,30 @@ pub enum Change {
 }
 
 impl Remedy {
-    fn of(change: Change, lost: Predicted) -> Self {
-        Self { change, lost, postpones: false }
+    fn of(change: Change, lost: Predicted, must_be_lost: u64) -> Self {
+        Self { change, lost, postpones: false, must_be_lost }
+    }
+
+    /// What would be lost, with what the replay of things as they were is off by: what it has too little may be lost whatever is
+    /// changed, and what it has too much may not be, down to what must be lost. What was measured is known to be between
+    /// two numbers, where it is doubted. What only takes packets or work away makes no server lose more than it did.
+    pub(crate) fn beside(&self, [least, most]: [u64; 2], replayed: u64) -> Predicted {
+        let Predicted { lost, low, high } = self.lost;
+        let must = self.must_be_lost.min(low);
+        let high = high.saturating_add(most.saturating_sub(replayed));
+        let at_most = if self.change == Change::ConstantArrivals { u64::MAX } else { most };
+        let [low, lost, high] = [low.saturating_sub(replayed.saturating_sub(least)).max(must), lost, high]
+            .map(|it| it.min(at_most));
+        Predicted { lost, low, high }
     }
 }
 
 impl Change {
+    /// Whether the server has a CPU for itself.
+    pub(crate) fn is_a_cpu(self) -> bool {
+        matches!(self, Self::OwnCpu | Self::NoQuota)
+    }
+
     /// Whether more packets can wait.
     pub(crate) fn is_more_room(self) -> bool {
         matches!(self, Self::Buffer { .. } | Self::Queue { .. })
@@ -158,6 +170,17 @@ impl Doubt {
         losses.sort_unstable();
         let at = |share: f64| losses[((losses.len() - 1) as f64 * share).round() as usize];
         Predicted { lost: at(0.5), low: at(0.025), high: at(0.975) }
+    }
+
+    /// What must be lost: more arrives than is served until the end, without a stall, as fast as the service may be.
+    fn must_be_lost(self, arrivals: &[Arriving], server: &Server) -> u64 {
+        /// Standard errors of the service time that are given to it.
+        const ERRORS: f64 = 3.0;
+        let (Some(first), Some(last)) = (arrivals.first(), arrivals.last()) else { return 0 };
+        let end_ns = self.end_ns.max(last.at_ns);
+        let at_once = server.service.packets_within(first.at_ns, end_ns) * f64::from(server.workers.max(1));
+        let served = at_once / (1.0 - ERRORS * self.service).max(0.1);
+        (arrivals.len() as u64).saturating_sub((served.ceil() as u64).saturating_add(1))
     }
 
     fn drawn(self, server: &Server, run: u64) -> Server {
@@ -227,13 +250,14 @@ pub(crate) fn remedies(
     let half = half(arrivals, doubt.seed);
     let apart = equally_apart(arrivals);
     let batch = Change::Batch { packets: BATCH };
-    let mut found = vec![Remedy::of(Change::Worker, with_a_worker_more(arrivals, server, doubt))];
+    let worker = doubt.must_be_lost(arrivals, &with_a_worker(server));
+    let mut found = vec![Remedy::of(Change::Worker, with_a_worker_more(arrivals, server, doubt), worker)];
     let mut tried = |change: Change, arrivals: &[Arriving], server: &Server, by_work: Option<Server>| {
         let mut lost = doubt.predict_changed(arrivals, server);
         if let Some(by_work) = by_work {
             lost.high = lost.high.max(doubt.predict_changed(arrivals, &by_work).high);
         }
-        found.push(Remedy::of(change, lost));
+        found.push(Remedy::of(change, lost, doubt.must_be_lost(arrivals, server)));
     };
     let by_work = otherwise.pausing_by_work.as_ref();
     if let Some((change, larger)) = more_room(arrivals, server, doubt.end_ns) {
@@ -244,16 +268,21 @@ pub(crate) fn remedies(
     tried(Change::HalfTheLoad, &half, server, by_work.cloned());
     tried(Change::ConstantArrivals, &apart, server, by_work.cloned());
     if let Some(OnOwnCpu { best, worst }) = &otherwise.own_cpu {
+        let least = doubt.must_be_lost(arrivals, best);
         let [best, worst] = [best, worst].map(|server| doubt.predict_changed(arrivals, server));
-        found.push(Remedy::of(Change::OwnCpu, best.up_to_worst(worst)));
+        found.push(Remedy::of(Change::OwnCpu, best.up_to_worst(worst), least));
     }
     found.sort_by_key(|remedy| (remedy.lost.lost, remedy.lost.high));
     found
 }
 
+fn with_a_worker(server: &Server) -> Server {
+    Server { workers: server.workers + 1, ..server.clone() }
+}
+
 /// A worker more may stall when the other does, or go on: nothing says which.
 fn with_a_worker_more(arrivals: &[Arriving], server: &Server, doubt: Doubt) -> Predicted {
-    let more = Server { workers: server.workers + 1, ..server.clone() };
+    let more = with_a_worker(server);
     let lost = doubt.predict_changed(arrivals, &more);
     if server.stalls.total_ns() == 0 {
         return lost;

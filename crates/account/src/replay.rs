@@ -53,6 +53,28 @@ pub enum Service {
 }
 
 impl Service {
+    /// Packets that one worker serves from one moment to another, if it never waits.
+    pub(crate) fn packets_within(&self, from_ns: u64, to_ns: u64) -> f64 {
+        let in_a_row = |from: u64, to: u64, each_ns: f64| to.saturating_sub(from) as f64 / each_ns;
+        match self {
+            Self::Fixed(ns) => in_a_row(from_ns, to_ns, *ns as f64),
+            Self::Drawn(measured) => {
+                let sum: u64 = measured.iter().sum();
+                in_a_row(from_ns, to_ns, sum as f64 / measured.len().max(1) as f64)
+            }
+            Self::Course(course) => {
+                // The first one's holds before it too, and the last one's until the end.
+                let begins =
+                    course.iter().enumerate().map(|(at, (begin, _))| if at == 0 { 0 } else { *begin });
+                let ends = course.iter().skip(1).map(|(begin, _)| *begin).chain([u64::MAX]);
+                let parts = begins.zip(ends).zip(course.iter());
+                let served = parts
+                    .map(|((begin, end), (_, ns))| in_a_row(begin.max(from_ns), end.min(to_ns), *ns as f64));
+                served.filter(|packets| !packets.is_nan()).sum()
+            }
+        }
+    }
+
     /// Each of its times as many times as long.
     pub(crate) fn scaled(&self, factor: f64) -> Self {
         let scaled = |ns: u64| (ns as f64 * factor) as u64;

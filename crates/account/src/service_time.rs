@@ -64,7 +64,7 @@ impl Served {
         let waited: Vec<&Clump> = clumps.iter().filter(|clump| clump.waited()).collect();
         let usual_ns = usual(&waited)?;
         let limit = (usual_ns * STALL).max(usual_ns + SHORTEST_STALL_NS);
-        let idle_delay_ns = idle_delay(&clumps).unwrap_or(usual_ns + WAYS_NS);
+        let idle_delay_ns = idle_delay(&clumps, limit).unwrap_or(usual_ns + WAYS_NS);
         let beside = idle_delay_ns.saturating_sub(usual_ns);
 
         let mut stalls = Vec::new();
@@ -86,7 +86,9 @@ impl Served {
         }
         let mean_ns = dropline_stats::sample::mean(&of_waiting)?;
         let runs: Vec<f64> = of_waiting.chunks_exact(RUN).filter_map(dropline_stats::sample::mean).collect();
-        let error_ns = dropline_stats::sample::standard_error(&runs).unwrap_or(mean_ns / 4.0);
+        let scatter_ns = dropline_stats::sample::standard_error(&runs).unwrap_or(mean_ns / 4.0);
+        // Whoever catches up after a wait, or waits for less than a stall, has a mean that no longer run of it has.
+        let error_ns = scatter_ns.max((mean_ns - usual_ns as f64).abs() / 2.0);
         Some(Self {
             services,
             mean_ns,
@@ -137,15 +139,17 @@ fn usual(waited: &[&Clump]) -> Option<u64> {
     Some(means[means.len() / 2].max(1))
 }
 
-/// Delay that one in four packets that found the server idle stayed below.
-fn idle_delay(clumps: &[Clump]) -> Option<u64> {
+/// Delay that one in four packets that found the server idle stayed below; `None` where so few of them took longer than
+/// `limit`: it may have been kept from reading them.
+fn idle_delay(clumps: &[Clump], limit: u64) -> Option<u64> {
     let mut delays: Vec<u64> = clumps
         .iter()
         .filter(|clump| !clump.waited() && clump.packets == 1)
         .map(|clump| clump.at_ns.saturating_sub(clump.left_ns))
         .collect();
     delays.sort_unstable();
-    delays.get(delays.len() / 4).copied()
+    let is_enough = delays.len() >= Served::FEWEST;
+    delays.get(delays.len() / 4).copied().filter(|delay| is_enough || *delay <= limit)
 }
 
 #[cfg(test)]
@@ -190,6 +194,35 @@ mod tests {
     fn what_an_idle_server_needs_beside_is_waking_up_and_the_ways() {
         let served = Served::of(&bursts(None)).unwrap();
         assert_eq!((served.idle_delay_ns, served.wake_ns), (74_000, 30_000));
+    }
+
+    #[test]
+    fn few_packets_that_found_it_idle_do_not_say_how_long_it_takes_to_wake() {
+        // Three that came while it had no CPU for 70 ms, and a burst that it never empties.
+        let late = (0..3u64).map(|n| (n * 100_000_000, Some(n * 100_000_000 + 70_000_000)));
+        let burst = (0..400u64).map(|n| (300_000_000 + n * 2_000, Some(370_000_000 + n * 20_000)));
+        let packets: Vec<(u64, Option<u64>)> = late.chain(burst).collect();
+        let served = Served::of(&times(&packets)).unwrap();
+        assert_eq!(served.mean_ns, 20_000.0);
+        assert!(served.wake_ns < 100_000, "{}", served.wake_ns);
+    }
+
+    #[test]
+    fn what_a_server_makes_up_after_a_wait_is_in_the_error_of_its_service_time() {
+        // 20 us each; after each 100 of them no CPU for 2 ms, of which the next 30 make up what they can, in 2 us each.
+        let mut packets = Vec::new();
+        let mut at = 0;
+        for n in 0..6_000u64 {
+            at += match n % 100 {
+                0 => 2_000_000,
+                1..30 => 2_000,
+                _ => 20_000,
+            };
+            packets.push((n, Some(1_000_000 + at)));
+        }
+        let served = Served::of(&times(&packets)).unwrap();
+        assert!(served.mean_ns < 17_000.0, "{}", served.mean_ns);
+        assert!(served.mean_ns + 2.0 * served.error_ns >= 20_000.0, "{} {}", served.mean_ns, served.error_ns);
     }
 
     #[test]

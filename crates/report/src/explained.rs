@@ -49,9 +49,13 @@ fn doubt(found: &Explanation) -> String {
 fn unexplained(found: &Explanation) -> String {
     let mut words = String::new();
     if let Some(model) = found.model.filter(|_| found.lacks.contains(&Lack::NotReplayed)) {
+        let waiting = model.waited.filter(|_| model.contradicts_what_waited());
+        let waiting = waiting.map_or_else(String::new, |[seen, replayed]| {
+            format!(", while {} waited where {} did", count(replayed), count(seen))
+        });
         words.push_str(&format!(
-            " The model does not explain this loss: it loses {} where {} were lost. So neither the cause nor what would \
-             help is known: change one thing and measure again, a worker more, a larger buffer, or a CPU of its own.",
+            " The model does not explain this loss: it loses {} where {} were lost{waiting}. So neither the cause nor what \
+             would help is known: change one thing and measure again, a worker more, a larger buffer, or a CPU of its own.",
             count(model.replay.lost),
             count(model.measured)
         ));
@@ -224,11 +228,14 @@ fn own_time(server: &ServerSeen) -> Option<String> {
         }
         false => String::new(),
     };
-    Some(format!(
-        "on a CPU that nobody else uses it would take {} to {} a packet: from what its busiest thread ran to the pace it had{waited}",
-        nanoseconds(own.least_ns as u64),
-        nanoseconds(own.most_ns as u64)
-    ))
+    let [least, most] = [own.least_ns, own.most_ns].map(|ns| nanoseconds(ns as u64));
+    let takes = match least == most {
+        true => format!("{most} a packet, as it did: its busiest thread hardly waited for one"),
+        false => {
+            format!("{least} to {most} a packet: from what its busiest thread ran to the pace it had{waited}")
+        }
+    };
+    Some(format!("on a CPU that nobody else uses it would take {takes}"))
 }
 
 /// What its process did while packets waited and it took some.
@@ -420,7 +427,7 @@ pub(crate) fn change_words(found: &Explanation, remedy: &Remedy) -> (String, &'s
 fn own_cpu_condition(found: &Explanation) -> &'static str {
     match found.server.as_ref().and_then(|server| server.own_time) {
         Some(_) => "from what its own running time allows to what its pace allows",
-        None => "its CPU time was not seen: from nothing to what its pace allows",
+        None => "how fast it would be there is not known",
     }
 }
 

@@ -62,8 +62,8 @@ pub(crate) fn lack_words(found: &Explanation, lack: Lack) -> &'static str {
              meanwhile sent later"
         }
         Lack::NotReplayed => {
-            "the replay does not lose what was lost: something is not in it, so it names no cause, and what would help \
-             was not tried on it; stalls shorter than the time between two looks are not seen (--every)"
+            "the replay does not lose what was lost, or not while as many wait: something is not in it, so it names no cause, \
+             and what would help was not tried on it; stalls shorter than the time between two looks are not seen (--every)"
         }
         Lack::CountAlone => {
             "the replay loses about as many packets, but others and at other times, no better than one that loses them at random: \
@@ -72,6 +72,10 @@ pub(crate) fn lack_words(found: &Explanation, lack: Lack) -> &'static str {
         Lack::CpuNotSeen => {
             "how long the target's threads ran and waited for a CPU was not seen, so whether it lacked one is not known: run \
              dropline as the target's user or as root, on the target's machine"
+        }
+        Lack::OwnTimeNotKnown => {
+            "what the target's busiest thread ran and waited for a CPU does not fit into the time that it takes for a packet, so \
+             whether it lacked a CPU is not known: offer the load once more while nothing else runs on its CPU"
         }
         Lack::OthersCame => {
             "packets of others came to the target's socket, or may have, and the replay knows only the trial's: so neither the \

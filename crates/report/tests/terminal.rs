@@ -2,7 +2,7 @@
 
 mod made;
 
-use dropline_record::compared::{QuestionLine, SideLine};
+use dropline_record::compared::{LossLine, QuestionLine, SideLine};
 use dropline_record::{
     CaveatLine, Compared, ComparedSearches, DesignWord, Fit, LoadUnit, MovedLine, Record, ResultWord,
     SearchedLine, VerdictWord,
@@ -52,6 +52,25 @@ fn compared() -> Compared {
         )],
         ..Compared::default()
     }
+}
+
+#[test]
+fn a_loss_of_many_comes_before_what_is_said_of_delays() {
+    let of = |estimate: f64| {
+        let question = QuestionLine {
+            estimate: Some(estimate),
+            verdict: VerdictWord::Regressed,
+            ..QuestionLine::default()
+        };
+        let loss = Some(LossLine { question, ..LossLine::default() });
+        let compared = Compared { verdict: VerdictWord::Regressed, loss, ..compared() };
+        let text = compared_text(&compared, Style::default());
+        let first = text.lines().next().unwrap_or_default().to_owned();
+        let [loss, delay] =
+            ["more is lost", "p99 higher"].map(|words| first.find(words).expect("both are said"));
+        loss < delay
+    };
+    assert_eq!([0.904, 0.1, 0.099, 0.001].map(of), [true, true, false, false]);
 }
 
 fn moved() -> ComparedSearches {

@@ -22,7 +22,7 @@ pub use width::WidthRatio;
 use crate::Binned;
 use curve::Curve;
 use difference::{BORNE_BY, Difference};
-use judgement::{Pivot, answer, judge};
+use judgement::{Pivot, Possible, answer, judge};
 use loss::Loss;
 use sides::{Side, Sides, differences, likeness};
 use tail::{Tail, Threshold};
@@ -136,10 +136,12 @@ impl Comparison {
         let mut tail_mass = match &tail {
             Some(tail) => {
                 let (of_a, of_b) = tail.shares();
-                answer(tail, (Some(of_a), Some(of_b)), share, zone)
+                let possible = Possible { low: 0.0, high: 1.0 / of_a };
+                answer(tail, (Some(of_a), Some(of_b)), share, zone, possible)
             }
             None => {
-                answer(&Tail::of(&sides, Threshold::Given(f64::INFINITY), false), (None, None), share, zone)
+                let none = Tail::of(&sides, Threshold::Given(f64::INFINITY), false);
+                answer(&none, (None, None), share, zone, Possible::ALL)
             }
         };
         tail_mass.relative = tail_mass.estimate.map(|ratio| ratio - 1.0);
@@ -211,16 +213,17 @@ pub fn shifts(a: &[Binned], b: &[Binned], design: Design, quantiles: &[f64]) -> 
 
 /// What is said of a quantile: by the shares of events below it, or where they wander too much by the batches' own.
 fn of_quantile(sides: &Sides, p: f64, effect: impl Fn(Option<f64>) -> f64) -> Answer {
+    let possible = |of_a: Option<f64>| of_a.map_or(Possible::ALL, |of_a| sides.possible_beside(of_a));
     if let Some(row) = Row::of(sides, p) {
         let smallest = effect(row.of_each().0);
-        return answer(&row, row.of_each(), smallest, smallest);
+        return answer(&row, row.of_each(), smallest, smallest, possible(row.of_each().0));
     }
     let shares = Difference::of(sides, p);
     let batches = Wandering::instead_of(&shares, sides, p);
     let of_each = batches.map_or_else(|| shares.of_each(), |batches| batches.of_each());
     let pivot: &dyn Pivot = batches.as_ref().map_or(&shares, |batches| batches);
     let smallest = effect(of_each.0);
-    answer(pivot, of_each, smallest, smallest)
+    answer(pivot, of_each, smallest, smallest, possible(of_each.0))
 }
 
 /// A given threshold is asked of all events. A's own percentile is read off one half of A and asked of the other half
@@ -250,7 +253,8 @@ fn loss(sides: &Sides, allowed: f64) -> Option<Answer> {
     (sides.a.whole.lost() + sides.b.whole.lost() > 0.0).then(|| {
         let loss = Loss::of(sides);
         let (of_a, of_b) = loss.shares();
-        answer(&loss, (Some(of_a), Some(of_b)), allowed, allowed)
+        let possible = Possible { low: -of_a, high: 1.0 - of_a };
+        answer(&loss, (Some(of_a), Some(of_b)), allowed, allowed, possible)
     })
 }
 

@@ -1,7 +1,7 @@
 //! What was full, the socket's buffer or the server's own queue, and how many packets it holds.
 
 use super::{Evidence, timeline};
-use crate::{Place, Site, packets_held, truesize};
+use crate::{Place, Replayed, Site, packets_held, truesize};
 use dropline_trial::PacketTimes;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -50,6 +50,18 @@ pub(super) fn buffer(evidence: &Evidence<'_>) -> Option<BufferSeen> {
 
 /// Backlogs of lost packets up to this share say how much fits: the rest is late stamps.
 const FULL: f64 = 0.9;
+
+/// What waited when packets were lost, as it was seen and as a replay has it; `None` where either lost too few.
+pub(super) fn waited(evidence: &Evidence<'_>, found: &Replayed) -> Option<[u64; 2]> {
+    /// Fewer say too little of what waited.
+    const FEWEST: usize = 20;
+    let seen = backlog_of_the_lost(evidence.packets, FULL).filter(|_| evidence.lost >= FEWEST as u64)?;
+    let mut replayed: Vec<u64> =
+        found.seen.iter().filter(|seen| seen.lost).map(|seen| u64::from(seen.backlog)).collect();
+    replayed.sort_unstable();
+    let at = replayed.len().checked_sub(1).filter(|last| *last + 1 >= FEWEST)?;
+    Some([seen, replayed[(at as f64 * FULL) as usize]])
+}
 
 /// Packets that waited when others were lost: this share of the lost packets found at most so many.
 fn backlog_of_the_lost(packets: &PacketTimes, share: f64) -> Option<u64> {

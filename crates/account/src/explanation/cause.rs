@@ -58,7 +58,7 @@ impl Replayed<'_> {
                 // Pauses of its own, and those of which nobody knows why, are in the worst case too.
                 (true, false) => return Some(Cause::NoCpu),
                 // Where nobody saw what it ran and waited, the best case is anything.
-                (false, _) if seen.own_time.is_some() && self.removes(arrivals, best) => {
+                (false, _) if seen.needs_ns.is_some() && self.removes(arrivals, best) => {
                     return Some(Cause::NoCpuOrLoad);
                 }
                 (false, _) => {}
@@ -75,7 +75,7 @@ impl Replayed<'_> {
         let load = |service_ns: f64| self.rate_pps.map_or(0.0, |rate| service_ns * rate / 1e9);
         if load(seen.service_ns) >= 1.0 {
             // What its busiest thread ran for a packet is needed on any CPU.
-            let is_needed = seen.own_time.is_some_and(|own| load(own.least_ns) >= 1.0);
+            let is_needed = seen.needs_ns.is_some_and(|needs_ns| load(needs_ns) >= 1.0);
             return Some(if is_needed { Cause::Overload } else { Cause::NoCpuOrLoad });
         }
         self.removes(&apart, &running).then_some(Cause::Together)

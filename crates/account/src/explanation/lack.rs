@@ -35,7 +35,8 @@ pub enum Lack {
     PaceNotKnown,
     /// A part of the loss is elsewhere than where packets wait for the server: no model has it.
     ElsewhereLost,
-    /// The replay loses another number than was lost: it says neither the cause nor what would help.
+    /// The replay loses another number than was lost, or has another number waiting when packets are lost: it says neither the
+    /// cause nor what would help.
     NotReplayed,
     /// The replay loses as many as were lost inside the target's program, but other ones and at other times, no better than
     /// chance: the program may drop packets by itself.
@@ -43,6 +44,9 @@ pub enum Lack {
     /// How long the busiest thread of the target ran, and waited for a CPU, was not seen: how fast it would be on a CPU of its
     /// own is known only to be between its pace and anything faster.
     CpuNotSeen,
+    /// What the busiest thread of the target ran, and waited for a CPU, does not fit into the pace at which it served: how fast it
+    /// would be on a CPU of its own is not known.
+    OwnTimeNotKnown,
     /// Packets of others came to the target's socket, or may have: the replay knows only the trial's.
     OthersCame,
     /// The times of its packets were not kept: nothing was replayed, only places are known.

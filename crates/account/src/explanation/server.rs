@@ -3,7 +3,7 @@
 use super::Evidence;
 use super::activity::{Activity, pairs};
 use super::drained::{Drained, Serving};
-use super::own_time::OwnTime;
+use super::own_time::{self, OwnTime, Pace};
 use crate::remedy::OnOwnCpu;
 use crate::service_time::Served;
 use crate::{Arriving, Server, Stalls};
@@ -25,7 +25,7 @@ pub struct ServerSeen {
     /// Where it comes from.
     pub service_from: ServiceFrom,
     /// Time that it would take on a CPU that nobody else uses; null where it was not seen what its busiest thread ran and
-    /// waited.
+    /// waited, where that comes to more than its pace, and where no pace was seen.
     pub own_time: Option<OwnTime>,
     /// From a packet's arrival to when an idle server reads it.
     pub wake_ns: u64,
@@ -43,6 +43,9 @@ pub struct ServerSeen {
     pub paused_ns: Option<u64>,
     /// What its process did while packets waited and it took some; null where too little of that was seen.
     pub serving: Option<Serving>,
+    /// What it needs for a packet at least, on any CPU; `None` where that is not known.
+    #[serde(skip)]
+    pub(crate) needs_ns: Option<f64>,
     #[serde(skip)]
     pub(crate) services: Vec<(u64, u64)>,
     #[serde(skip)]
@@ -106,10 +109,17 @@ impl ServerSeen {
         let range = lengths().min().zip(lengths().max());
         let spent = activity.as_ref().map(|activity| activity.spent_in(&intervals));
         let starved_ns = spent.map_or(0, |spent| spent.not_scheduled_ns);
-        let own_time =
-            watched.and_then(|watched| OwnTime::of(watched, evidence.served(), service_ns, starved_ns));
+        let pace = Pace { ns: service_ns, error_ns: service_error_ns };
+        // CPU time is no pace: nothing says what of it a thread waited for.
+        let own_time = watched
+            .filter(|_| service_from != ServiceFrom::Cpu)
+            .and_then(|watched| OwnTime::of(watched, evidence.served(), pace, starved_ns));
+        let needs_ns = match service_from {
+            ServiceFrom::Cpu => watched.and_then(|watched| own_time::ran_ns(watched, evidence.served())),
+            ServiceFrom::Replies | ServiceFrom::Queue => own_time.map(|own| own.least_ns),
+        };
         // Waits of several threads, added up, say of no stall why it came.
-        let activity = activity.filter(|_| own_time.is_some());
+        let activity = activity.filter(|_| is_told_apart(evidence));
         let kept = |one_in| activity.as_ref().map(|activity| activity.starved_in(&intervals, one_in));
         Some(Self {
             pid: watched.and_then(|watched| watched.pid),
@@ -118,6 +128,7 @@ impl ServerSeen {
             service_error_ns,
             service_from,
             own_time,
+            needs_ns,
             wake_ns: served.map_or(0, |served| served.wake_ns),
             stalls: intervals.intervals().len() as u64,
             stalled_ns: intervals.total_ns(),
@@ -152,7 +163,7 @@ impl ServerSeen {
     /// as anything where nobody saw that. Stalls of which nobody saw why they came may go, or stay.
     pub(super) fn on_own_cpu(&self, server: &Server) -> OnOwnCpu {
         let without = |kept: &Option<Stalls>| kept.as_ref().map(|kept| self.intervals.without(kept));
-        let least_ns = self.own_time.map_or(0.0, |own| own.least_ns);
+        let least_ns = self.needs_ns.unwrap_or(0.0).min(self.service_ns);
         OnOwnCpu {
             best: Server {
                 stalls: without(&self.perhaps_kept).unwrap_or_default(),
@@ -165,6 +176,12 @@ impl ServerSeen {
             },
         }
     }
+}
+
+/// Whether it was seen what the target's busiest thread ran and waited.
+pub(super) fn is_told_apart(evidence: &Evidence<'_>) -> bool {
+    let told = |watched: &TargetActivity| watched.busiest_cpu_ns.zip(watched.waited_ns).is_some();
+    evidence.watched.is_some_and(told) && evidence.served() > 0
 }
 
 /// Times and positions of the lost packets: those that never came back, or, where nobody saw packets come

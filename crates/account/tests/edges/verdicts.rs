@@ -10,6 +10,8 @@ fn model(measured: u64, lost: u64, low: u64, high: u64) -> Model {
         measured,
         measured_between: [measured; 2],
         replay: Predicted { lost, low, high },
+        arrived: 10_000,
+        waited: None,
         md1k: None,
         mm1k: None,
     }
@@ -36,12 +38,47 @@ fn a_replay_fits_what_is_in_its_interval_or_off_by_a_fifth_at_most() {
 }
 
 #[test]
+fn a_replay_does_not_fit_by_few_served_packets_or_by_a_doubt_or_while_others_waited() {
+    // Of 10 000, 9 000 were lost: off by 201 is little of what was lost, and more than a fifth of what was served.
+    let nearly_all = |lost| model(9_000, lost, lost, lost).fits();
+    assert_eq!([8_799, 8_800, 9_200, 9_201].map(nearly_all), [false, true, true, false]);
+    let doubted = |least| Model { measured_between: [least, 300], ..model(300, 136, 121, 163) }.fits();
+    assert_eq!([0, 149, 150, 163, 164].map(doubted), [false, false, true, true, false]);
+    let waiting = |waited| Model { waited: Some(waited), ..model(300, 300, 300, 300) };
+    for (waited, fits) in [([256, 256], true), ([256, 380], true), ([256, 512], false), ([512, 256], false)] {
+        assert_eq!(waiting(waited).fits(), fits, "{waited:?}");
+        assert_eq!(waiting(waited).contradicts_what_waited(), !fits, "{waited:?}");
+    }
+    assert!(waiting([1, 9]).fits(), "few are known to a packet or two");
+}
+
+#[test]
+fn no_change_that_loses_more_than_was_lost_is_said_to_help() {
+    let mut found = Seen::of(times(&[(MS, Some(2 * MS))])).explained();
+    found.model = Some(model(100, 110, 90, 120));
+    let lost = |lost| Remedy {
+        change: Change::ConstantArrivals,
+        lost: Predicted { lost, low: 0, high: 120 },
+        postpones: false,
+        must_be_lost: 0,
+    };
+    assert_eq!(
+        [99, 100, 101].map(|it| found.verdict(&lost(it))),
+        [Verdict::MayHelp, Verdict::MayHelp, Verdict::DoesNot]
+    );
+}
+
+#[test]
 fn a_change_helps_if_it_spares_half_of_the_loss_in_its_worst_case() {
     let mut found = Seen::of(times(&[(MS, Some(2 * MS))])).explained();
     let buffer = Change::Buffer { times: 2, rcvbuf_bytes: 1 };
     let queue = Change::Queue { times: 2, packets: 1 };
-    let remedy =
-        |change, low, high| Remedy { change, lost: Predicted { lost: low, low, high }, postpones: false };
+    let remedy = |change, low, high| Remedy {
+        change,
+        lost: Predicted { lost: low, low, high },
+        postpones: false,
+        must_be_lost: 0,
+    };
     assert_eq!(found.verdict(&remedy(buffer, 0, 0)), Verdict::DoesNot, "nothing was replayed");
     found.model = Some(model(100, 100, 100, 100));
     for (low, high, verdict) in

@@ -114,6 +114,13 @@ pub(crate) fn first_line(compared: &Compared, join: &str) -> String {
     verdict::told(*verdict, not_valid.as_deref(), caveats, join, || story(compared))
 }
 
+/// Whether one packet in ten or more is lost of one side that is not of the other: it comes before what is said of delays.
+fn is_mostly_of_loss(compared: &Compared) -> bool {
+    const MANY: f64 = 0.1;
+    let loss = compared.loss.as_ref().and_then(|loss| loss.question.estimate);
+    loss.is_some_and(|difference| difference.abs() >= MANY)
+}
+
 /// `typical faster, slow path more often`.
 fn story(compared: &Compared) -> String {
     let core = match compared.core.verdict {
@@ -140,12 +147,11 @@ fn story(compared: &Compared) -> String {
         Some(VerdictWord::Regressed) => Some("more is lost"),
         _ => None,
     };
-    let found: Vec<String> = core
-        .map(String::from)
-        .into_iter()
-        .chain(high)
-        .chain([tail, loss].into_iter().flatten().map(String::from))
-        .collect();
+    // Where many are lost, all else follows from that.
+    let (first, last) = if is_mostly_of_loss(compared) { (loss, None) } else { (None, loss) };
+    let words = |found: Option<&str>| found.map(String::from);
+    let found: Vec<String> =
+        [words(first), words(core), high, words(tail), words(last)].into_iter().flatten().collect();
     match (found.is_empty(), compared.verdict) {
         (false, _) => found.join(", "),
         (true, VerdictWord::Equivalent) => "no difference that matters".into(),
@@ -311,7 +317,12 @@ fn note(line: &QuestionLine, words: impl Fn(f64) -> String) -> String {
             } else if low > 0.0 || high < 0.0 {
                 format!("   a difference, but perhaps less than {}", words(line.smallest_effect))
             } else {
-                format!("   could be {} either way", words(high.abs().max(low.abs())))
+                let (less, more) = (low.abs(), high.abs());
+                // Ends that are far from even are told apart: the nearer one is what is possible at all.
+                match less.max(more) > 2.0 * less.min(more) {
+                    true => format!("   could be {} less to {} more", words(less), words(more)),
+                    false => format!("   could be {} either way", words(less.max(more))),
+                }
             }
         }
         (VerdictWord::Equivalent, _, _) => format!("   within {}", words(line.smallest_effect)),
@@ -470,7 +481,8 @@ mod tests {
             {
                 let said = note(&QuestionLine { by_chance, ..line(low, high) }, words);
                 let (nothing, ignored) = (low <= 0.0 && high >= 0.0, low <= 0.977 && high >= -0.977);
-                assert_eq!(said.contains("either way"), nothing, "{low} {high}: {said}");
+                let is_open = said.contains("either way") || said.contains(" less to ");
+                assert_eq!(is_open, nothing, "{low} {high}: {said}");
                 assert_eq!(said.contains("perhaps less"), ignored && !nothing, "{low} {high}: {said}");
                 assert_eq!(said.contains("by these events alone"), !ignored, "{low} {high}: {said}");
             }

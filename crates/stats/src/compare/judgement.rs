@@ -90,12 +90,29 @@ const LEVEL: f64 = 0.05;
 /// How surely a detectable effect is detected.
 const POWER: f64 = 0.8;
 
+/// From where to where an answer can be, beside A as it was measured: no share is below 0 or above 1, and no delay below none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Possible {
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl Possible {
+    /// Anything.
+    pub(super) const ALL: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY };
+
+    fn bound(self, value: f64) -> f64 {
+        value.max(self.low).min(self.high)
+    }
+}
+
 /// Answers a question, but for its verdict: B better is a smaller value.
 pub(super) fn answer(
     pivot: &dyn Pivot,
     of: (Option<f64>, Option<f64>),
     smallest_effect: f64,
     zone: f64,
+    possible: Possible,
 ) -> Answer {
     let reach = student_quantile(pivot.freedom(), 1.0 - LEVEL / 2.0);
     let estimate = pivot.estimate();
@@ -103,7 +120,8 @@ pub(super) fn answer(
     let scaled =
         |value: Option<f64>| value.map(|value| pivot.scaled(value)).filter(|value| value.is_finite());
     let half = scaled(high).zip(scaled(low)).map(|(high, low)| (high - low) / 2.0);
-    let detectable = half.map(|half| pivot.unscaled(half * (1.0 + normal_quantile(POWER) / known_reach())));
+    let detectable = half
+        .map(|half| pivot.unscaled(half * (1.0 + normal_quantile(POWER) / known_reach())).min(possible.high));
     let center = scaled(estimate);
     let needed = half.zip(center).and_then(|(half, center)| {
         let aim = (center.abs() - zone).abs().max(zone / 2.0);
@@ -113,8 +131,8 @@ pub(super) fn answer(
         of_a: of.0,
         of_b: of.1,
         estimate,
-        low,
-        high,
+        low: low.map(|low| possible.bound(low)),
+        high: high.map(|high| possible.bound(high)),
         relative: None,
         smallest_effect,
         lost: (false, false),
@@ -203,7 +221,7 @@ mod tests {
     fn an_answer_of_a_normal_error_is_that_of_students_test() {
         for sign in [1.0, -1.0] {
             let of = Normal { estimate: Some(sign * 6.0), error: 2.0, freedom: 10.0 };
-            let found = answer(&of, (None, None), 1.0, 1.0);
+            let found = answer(&of, (None, None), 1.0, 1.0, Possible::ALL);
             // t of 10 degrees of freedom at 97.5 % is 2.2281.
             close(found.low.unwrap(), sign * 6.0 - 4.4563);
             close(found.high.unwrap(), sign * 6.0 + 4.4563);
@@ -213,21 +231,37 @@ mod tests {
             close(found.deff_limit.unwrap(), (6.0f64 / 4.4563).powi(2));
             assert_eq!(found.needed, None, "these decide");
         }
-        let unsure =
-            answer(&Normal { estimate: Some(2.0), error: 2.0, freedom: 10.0 }, (None, None), 1.0, 1.0);
+        let unsure = answer(
+            &Normal { estimate: Some(2.0), error: 2.0, freedom: 10.0 },
+            (None, None),
+            1.0,
+            1.0,
+            Possible::ALL,
+        );
         close(unsure.needed.unwrap(), 4.4563f64.powi(2));
         // Where the estimate is at the edge of the zone, half of the zone is aimed at.
-        let edge =
-            answer(&Normal { estimate: Some(-1.0), error: 2.0, freedom: 10.0 }, (None, None), 1.0, 1.0);
+        let edge = answer(
+            &Normal { estimate: Some(-1.0), error: 2.0, freedom: 10.0 },
+            (None, None),
+            1.0,
+            1.0,
+            Possible::ALL,
+        );
         close(edge.needed.unwrap(), (4.4563f64 / 0.5).powi(2));
         assert_eq!((edge.by_chance, edge.deff_limit), (Some(1.0), None));
-        let none = answer(&Normal { estimate: None, error: 2.0, freedom: 10.0 }, (None, None), 1.0, 1.0);
+        let none = answer(
+            &Normal { estimate: None, error: 2.0, freedom: 10.0 },
+            (None, None),
+            1.0,
+            1.0,
+            Possible::ALL,
+        );
         assert_eq!((none.by_chance, none.detectable, none.needed), (None, None, None));
     }
 
     fn asked(by_chance: Option<f64>, low: f64, high: f64) -> Answer {
         let of = Normal { estimate: None, error: 1.0, freedom: 10.0 };
-        let empty = answer(&of, (None, None), 1.0, 1.0);
+        let empty = answer(&of, (None, None), 1.0, 1.0, Possible::ALL);
         Answer {
             by_chance,
             low: Some(low),

@@ -2,18 +2,44 @@
 
 use super::Design;
 use super::judgement::Pivot;
-use super::sides::{KNOWN, Side, Sides, differences, spread, spread_apart};
+use super::sides::{KNOWN, Side, Sides, differences, spread, spread_apart, spread_without_memory};
 
 /// A difference of two shares of lost events and what is needed for its interval at any level.
 ///
 /// Each share has the score interval of Wilson (1927), for as many events as are worth one that is independent; that of
 /// the difference follows from both (Newcombe 1998, method 10): it is one also where nothing was lost.
+///
+/// Of batches that remember, few are left, and Student's t of so few reaches over all that a share can be. Where each batch of
+/// one side lost a larger share than each of the other, and they lie farther apart than either side wandered or one side lost
+/// nothing at all, the memory of a side does not explain it: the interval then is that of batches without memory, and holds
+/// the differences of all pairs of batches.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loss {
     shares: (f64, f64),
     /// Events that are worth an independent one, of each side.
     worth: (f64, f64),
     freedom: f64,
+    /// The least and the largest difference of two batches, of sides that lie apart.
+    apart: Option<(f64, f64)>,
+}
+
+/// Fewer batches do not show how far a side wanders.
+const ENOUGH: usize = 10;
+
+/// The least and the largest difference of a batch of B and one of A, where the sides lie farther apart than each wandered, or
+/// one lost nothing.
+fn apart(sides: &Sides) -> Option<(f64, f64)> {
+    if sides.design != Design::Apart || sides.a.batches.len().min(sides.b.batches.len()) < ENOUGH {
+        return None;
+    }
+    let of = |side: &Side| {
+        let shares = side.batches.iter().map(|batch| batch.lost() / batch.count());
+        shares.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), it| (least.min(it), most.max(it)))
+    };
+    let (a, b) = (of(&sides.a), of(&sides.b));
+    let gap = (b.0 - a.1).max(a.0 - b.1);
+    let lies_apart = gap > (a.1 - a.0).max(b.1 - b.0) || gap > 0.0 && a.1.min(b.1) == 0.0;
+    lies_apart.then_some((b.0 - a.1, b.1 - a.0))
 }
 
 impl Loss {
@@ -26,6 +52,8 @@ impl Loss {
             beyond.map(|beyond| beyond / side.whole.count()).collect()
         };
         let independent = alone(a) + alone(b);
+        let lie_apart = apart(sides);
+        let memory = if lie_apart.is_some() { None } else { Some(sides.memory) };
         let (variance, freedom) = match sides.design {
             Design::Whole => (independent, KNOWN),
             Design::Interleaved => {
@@ -33,14 +61,17 @@ impl Loss {
                 (found.variance, found.freedom)
             }
             Design::Apart => {
-                let apart = |side: &Side| spread_apart(&residuals(side), alone(side), sides.memory);
+                let apart = |side: &Side| match memory {
+                    Some(memory) => spread_apart(&residuals(side), alone(side), memory),
+                    None => spread_without_memory(&residuals(side)),
+                };
                 let (of_a, of_b) = (apart(a), apart(b));
                 (of_a.variance + of_b.variance, of_a.freedom.min(of_b.freedom))
             }
         };
         let inflation = if independent > 0.0 { (variance / independent).max(1.0) } else { 1.0 };
         let worth = (a.whole.count() / inflation, b.whole.count() / inflation);
-        Self { shares: (share(a), share(b)), worth, freedom }
+        Self { shares: (share(a), share(b)), worth, freedom, apart: lie_apart }
     }
 
     /// Share of A that was lost, of B.
@@ -60,7 +91,8 @@ impl Pivot for Loss {
             (wilson(self.shares.0, self.worth.0, reach), wilson(self.shares.1, self.worth.1, reach));
         let low = difference - (self.shares.1 - of_b.0).hypot(of_a.1 - self.shares.0);
         let high = difference + (of_b.1 - self.shares.1).hypot(self.shares.0 - of_a.0);
-        (Some(low), Some(high))
+        let (least, most) = self.apart.unwrap_or((low, high));
+        (Some(low.min(least)), Some(high.max(most)))
     }
 
     fn freedom(&self) -> f64 {
@@ -87,6 +119,7 @@ fn wilson(share: f64, count: f64, reach: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::Verdict;
     use crate::compare::tests::close;
 
     #[test]
@@ -101,7 +134,7 @@ mod tests {
         for (shares, worth, ends) in
             [((0.6, 0.8), (80.0, 70.0), (0.0524, 0.3339)), ((0.3, 0.9), (10.0, 10.0), (0.1705, 0.8090))]
         {
-            let (low, high) = Loss { shares, worth, freedom: KNOWN }.ends(1.959_964);
+            let (low, high) = Loss { shares, worth, freedom: KNOWN, apart: None }.ends(1.959_964);
             close(low.unwrap(), ends.0);
             close(high.unwrap(), ends.1);
         }
@@ -115,6 +148,50 @@ mod tests {
             counted.binned().with_lost(lost(number))
         };
         (0..20).map(block).collect()
+    }
+
+    #[test]
+    fn a_side_that_lost_in_each_block_lost_more_than_one_that_lost_none_however_its_blocks_wander() {
+        let questions = crate::compare::Questions {
+            percentile: 0.99,
+            above: None,
+            smallest_effect: None,
+            more_loss: 0.0,
+        };
+        // A memory of blocks that is all that is left of them: half is lost at first, and nearly all later.
+        let wanders = |number: usize| 50 + 49 * number as u64 / 20;
+        let (none, most) = (blocks(|_| 0), blocks(wanders));
+        let of = |a: &[crate::Binned], b: &[crate::Binned]| {
+            crate::compare::Comparison::of(a, b, Design::Apart, &questions).loss.unwrap()
+        };
+        let (worse, better) = (of(&none, &most), of(&most, &none));
+        assert_eq!((worse.verdict, better.verdict), (Verdict::Regressed, Verdict::Improved), "{worse:?}");
+        let mean = worse.of_b.unwrap();
+        let (low, high) = (worse.low.unwrap(), worse.high.unwrap());
+        assert!((0.4..=0.5).contains(&low) && mean < high && high <= 1.0, "{worse:?}");
+        assert!(better.high.unwrap() < 0.0 && better.low.unwrap() >= -mean, "{better:?}");
+    }
+
+    #[test]
+    fn no_share_of_lost_events_changes_by_more_than_there_was_or_could_be() {
+        let questions = crate::compare::Questions {
+            percentile: 0.99,
+            above: None,
+            smallest_effect: None,
+            more_loss: 0.0,
+        };
+        let sides: [fn(usize) -> u64; 5] =
+            [|_| 0, |_| 1, |number| if number == 7 { 90 } else { 0 }, |number| 5 * number as u64, |_| 100];
+        for (a, b) in sides.iter().flat_map(|a| sides.iter().map(move |b| (a, b))) {
+            for design in [Design::Apart, Design::Interleaved, Design::Whole] {
+                let found = crate::compare::Comparison::of(&blocks(a), &blocks(b), design, &questions);
+                let Some(loss) = found.loss else { continue };
+                let (of_a, low, high) = (loss.of_a.unwrap(), loss.low.unwrap(), loss.high.unwrap());
+                assert!(low >= -of_a && high <= 1.0 - of_a, "{design:?}: {loss:?}");
+                let difference = loss.estimate.unwrap();
+                assert!(low <= difference && difference <= high, "{design:?}: {loss:?}");
+            }
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::Design;
 use super::curve::Curve;
+use super::judgement::Possible;
 use crate::Binned;
 use crate::special::normal_quantile;
 
@@ -121,6 +122,13 @@ impl Sides {
         Spread { variance: found.variance.max(LEAST * independent), ..found }
     }
 
+    /// How far a quantile of B may be from A's: no delay is below none, unless some that were measured are.
+    pub(super) fn possible_beside(&self, of_a: f64) -> Possible {
+        let lowest = [&self.a, &self.b].into_iter().filter_map(|side| side.whole.cells().first());
+        let floor = lowest.map(|cell| cell.low).fold(0.0, f64::min);
+        Possible { low: floor - of_a, high: f64::INFINITY }
+    }
+
     /// How many times as much a sum over batches varies as it would without memory, and how many batches are left of
     /// so many.
     pub(super) fn remembered(&self, batches: f64) -> (f64, f64) {
@@ -138,10 +146,11 @@ fn left(batches: f64, memory: f64) -> f64 {
 /// Freedom is that of so few batches (Satterthwaite 1946).
 pub(crate) fn spread_apart(residuals: &[f64], independent: f64, memory: f64) -> Spread {
     let count = residuals.len() as f64;
-    let variance = residuals.iter().map(|residual| residual * residual).sum::<f64>() * count / (count - 1.0);
+    let plain = spread_without_memory(residuals);
+    let variance = plain.variance;
     let memory = memory_of(residuals).max(memory);
     if memory <= 0.0 {
-        return Spread { variance, freedom: count - 1.0 };
+        return plain;
     }
     let beyond = (variance - independent).max(0.0) * (1.0 + memory) / (1.0 - memory);
     let within = variance.min(independent);
@@ -149,6 +158,11 @@ pub(crate) fn spread_apart(residuals: &[f64], independent: f64, memory: f64) -> 
     let parts = within * within / (count - 1.0) + beyond * beyond / left(count, memory);
     let freedom = if parts > 0.0 { both * both / parts } else { count - 1.0 };
     Spread { variance: both, freedom: freedom.max(1.0) }
+}
+
+/// The same of batches that do not remember.
+pub(super) fn spread_without_memory(residuals: &[f64]) -> Spread {
+    Spread { variance: around_zero(residuals), freedom: residuals.len() as f64 - 1.0 }
 }
 
 /// Correlation of a batch with the one before, freed of its bias (Kendall 1954); 0 where it may be chance.

@@ -301,3 +301,37 @@ fn a_percentile_that_so_few_events_have_is_no_tail_unless_it_is_said_what_is_lon
     };
     assert!(asked(None).is_none() && asked(Some(1100.0)).is_some());
 }
+
+#[test]
+fn no_interval_reaches_to_negative_delays_or_to_more_than_all_of_b() {
+    // Blocks that wander from level to level: few are left of them, and Student's t of so few reaches far.
+    let side = |levels: &dyn Fn(i64) -> i64, sign: i64| -> Vec<Binned> {
+        let block = |number: i64| {
+            let ticks = (0..100).map(|event| (sign * (levels(number) + event), 1));
+            crate::Counted::ticks(crate::Meaning::default(), ticks, None).unwrap().binned()
+        };
+        (0..40).map(block).collect()
+    };
+    let levels: [&dyn Fn(i64) -> i64; 4] = [
+        &|number| if number < 20 { 20 } else { 400 },
+        &|number| 20 + 10 * number,
+        &|number| if number == 30 { 5_000 } else { 50 },
+        &|_| 60,
+    ];
+    let questions = Questions { percentile: 0.99, above: Some(100.0), smallest_effect: None, more_loss: 0.0 };
+    for (a, b) in levels.iter().flat_map(|a| levels.iter().map(move |b| (a, b))) {
+        for design in [Design::Apart, Design::Interleaved, Design::Whole] {
+            let found = Comparison::of(&side(a, 1), &side(b, 1), design, &questions);
+            for quantile in [found.core, found.high_percentile] {
+                let Some((low, of_a)) = quantile.low.zip(quantile.of_a) else { continue };
+                assert!(low >= -of_a - 1.0, "{design:?}: {quantile:?}");
+            }
+            let ratio = found.tail_mass;
+            let Some((high, of_a)) = ratio.high.zip(ratio.of_a) else { continue };
+            assert!(high <= 1.0 / of_a && ratio.low.unwrap() >= 0.0, "{design:?}: {ratio:?}");
+        }
+    }
+    // What is below none itself may fall farther.
+    let below = Comparison::of(&side(levels[0], -1), &side(levels[1], -1), Design::Apart, &questions).core;
+    assert!(below.low.unwrap() < -100.0, "{below:?}");
+}

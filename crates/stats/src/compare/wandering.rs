@@ -313,6 +313,41 @@ mod tests {
         }
     }
 
+    /// Lost is what is above a level, more of it the farther; or a share that follows the level and is never none.
+    #[test]
+    fn sides_of_one_law_of_loss_that_wanders_are_called_different_no_more_often_than_the_level_says() {
+        const PAIRS: u64 = 300;
+        let questions =
+            Questions { percentile: 0.99, above: None, smallest_effect: Some(0.0), more_loss: 0.0 };
+        let shares: [(&str, fn(f64) -> f64); 3] = [
+            ("above the middle", |level| (0.4 * level).clamp(0.0, 1.0)),
+            ("above what is rare", |level| (0.4 * (level - 1.0)).clamp(0.0, 1.0)),
+            ("always", |level| 1.0 / (1.0 + (-level).exp())),
+        ];
+        for (name, law) in LAWS {
+            for (of, share) in shares {
+                let mut wrong = 0;
+                for seed in 0..PAIRS {
+                    let mut chance = ChaCha8Rng::seed_from_u64(seed);
+                    let lossy: Vec<Binned> = levels(law, 2 * BLOCKS, &mut chance)
+                        .iter()
+                        .map(|level| {
+                            let lost = (200.0 * share((level - 100_000.0) / 100.0)).round() as u64;
+                            let came =
+                                crate::Counted::ticks(crate::Meaning::default(), [(7, 200 - lost)], None);
+                            came.unwrap().binned().with_lost(lost)
+                        })
+                        .collect();
+                    let (a, b) = lossy.split_at(BLOCKS);
+                    let found = Comparison::of(a, b, Design::Apart, &questions).loss;
+                    let verdict = found.map(|loss| loss.verdict);
+                    wrong += u64::from(matches!(verdict, Some(Verdict::Improved | Verdict::Regressed)));
+                }
+                assert!(50 * wrong <= 3 * PAIRS, "{name}, {of}: {wrong} of {PAIRS}");
+            }
+        }
+    }
+
     /// Each block has a level of its own, and its events scatter less.
     #[test]
     fn few_blocks_are_not_taken_for_their_events() {
