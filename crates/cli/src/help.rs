@@ -148,7 +148,7 @@ pub(crate) fn folded(help: &str, width: usize) -> String {
             let fits = |at: &usize| console::measure_text_width(&rest[..*at]) <= room;
             let blanks = || rest.match_indices(' ').map(|(at, _)| at).filter(|at| *at > from);
             // Where none fits, behind the first word.
-            let Some(at) = blanks().filter(fits).last().or_else(|| blanks().next()) else { break };
+            let Some(at) = blanks().rfind(fits).or_else(|| blanks().next()) else { break };
             let after = rest[at..].trim_start().to_owned();
             if after.is_empty() || after == "\\" {
                 break;

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure>
     let questions = plan::questions(args, pair.a.meaning.unit_ns)?;
     let compared = at_work(args.quiet, "comparing", || compare::compare(&pair, &questions));
     if let Some(path) = &args.html {
-        out::draw(path, &dropline_report::compared_html(&compared))?;
+        out::draw(path, dropline_report::compared_html(&compared))?;
         note!("page  {}", path.display());
     }
     if args.json {
@@ -60,7 +60,7 @@ fn limits(args: &CompareArgs, [a, b]: &[Searched; 2]) -> Result<u8, Failure> {
     }
     let compared = compare(a, b, plan::smallest_effect(args.smallest_effect.as_deref())?)?;
     if let Some(path) = &args.html {
-        out::draw(path, &dropline_report::compared_searches_html(&compared))?;
+        out::draw(path, dropline_report::compared_searches_html(&compared))?;
         note!("page  {}", path.display());
     }
     if args.json {

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ExperimentArgs) -> Result<u8, Failure> {
         let fits = args.name.distributions();
         out::draw(
             path,
-            &dropline_report::study_page(&found.study, &found.graphs, &fits, &found.calibrations),
+            dropline_report::study_page(&found.study, &found.graphs, &fits, &found.calibrations),
         )?;
     }
     if args.json {

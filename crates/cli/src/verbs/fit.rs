@@ -23,7 +23,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
         .map(|imported| fit(&name, imported, &plan))
         .collect();
     if let Some(path) = &args.html {
-        out::draw(path, &dropline_report::fit_html(&fits))?;
+        out::draw(path, dropline_report::fit_html(&fits))?;
     }
     match fits.as_slice() {
         [one] if args.json => out::print_json(one)?,

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &InjectArgs, words: Vec<String>) -> Result<u8, Failure> 
     };
     let study = study(&found);
     if let Some(path) = &args.html {
-        out::draw(path, &dropline_report::study_page(&study, &[], &[], &[]))?;
+        out::draw(path, dropline_report::study_page(&study, &[], &[], &[]))?;
         note!("page  {}", path.display());
     }
     if args.json {

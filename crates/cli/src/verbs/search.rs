@@ -142,7 +142,7 @@ fn resume(
 
 fn show(args: &SearchArgs, records: &[Record], held: &[Held]) -> Result<(), Failure> {
     if let Some(path) = &args.html {
-        out::draw(path, &dropline_report::html(records))?;
+        out::draw(path, dropline_report::html(records))?;
     }
     let texts: String = held.iter().filter_map(Held::text).collect();
     match records {

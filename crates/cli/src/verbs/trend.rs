@@ -15,7 +15,7 @@ pub(crate) fn run(args: &TrendArgs) -> Result<u8, Failure> {
         found = trends()?;
     }
     if let Some(path) = &args.html {
-        out::draw(path, &dropline_report::trends_html(&found))?;
+        out::draw(path, dropline_report::trends_html(&found))?;
         note!("page  {}", path.display());
     }
     if args.json {

@@ -319,7 +319,8 @@ mod tests {
         const PAIRS: u64 = 300;
         let questions =
             Questions { percentile: 0.99, above: None, smallest_effect: Some(0.0), more_loss: 0.0 };
-        let shares: [(&str, fn(f64) -> f64); 3] = [
+        type Share = fn(f64) -> f64;
+        let shares: [(&str, Share); 3] = [
             ("above the middle", |level| (0.4 * level).clamp(0.0, 1.0)),
             ("above what is rare", |level| (0.4 * (level - 1.0)).clamp(0.0, 1.0)),
             ("always", |level| 1.0 / (1.0 + (-level).exp())),

@@ -39,7 +39,7 @@ impl<T: Serialize> Findings<'_, T> {
         if let Some(path) = page {
             let mut whole = self.study;
             whole.tables.push(self.sentences_table);
-            out::draw(path, &dropline_report::study_with_curves_html(&whole, self.curves))?;
+            out::draw(path, dropline_report::study_with_curves_html(&whole, self.curves))?;
         }
         Ok(())
     }
