@@ -183,7 +183,7 @@ pub(crate) fn first(all: &Command) -> String {
         .disable_help_flag(true)
         .after_help(NEXT)
         .max_term_width(WIDEST);
-    folded(&printed(&short.render_help().to_string()), crate::verbs::columns())
+    folded(&printed(&short.render_help().to_string()), crate::output::columns())
 }
 
 #[cfg(test)]

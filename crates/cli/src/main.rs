@@ -131,12 +131,12 @@ fn said(why: &clap::Error) -> ExitCode {
         for (of_the_library, plain) in PLAIN {
             words = words.replace(of_the_library, plain);
         }
-        let words = help::folded(&help::printed(&words), verbs::columns());
+        let words = help::folded(&help::printed(&words), output::columns());
         output::say(&output::colored(words.trim_end_matches('\n')));
         return ExitCode::from(USAGE);
     }
     let words = if console::colors_enabled() { words.ansi().to_string() } else { words.to_string() };
-    output::print_painted(&help::folded(&help::printed(&words), verbs::columns()))
+    output::print_painted(&help::folded(&help::printed(&words), output::columns()))
         .map_or_else(|failure| end(&failure), |()| ExitCode::SUCCESS)
 }
 

@@ -5,7 +5,7 @@ use dropline_archive::whole_file;
 use dropline_failure::Failure;
 use dropline_printable::{printable, printable_json};
 use std::fs::File;
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
@@ -48,6 +48,22 @@ pub(crate) fn print_painted(text: &str) -> Result<(), Failure> {
 pub(crate) fn print_data(text: &str) -> Result<(), Failure> {
     let lines: Vec<_> = text.split("\r\n").map(printable).collect();
     write_out(&lines.join("\r\n"))
+}
+
+/// Columns of the terminal that help is for; as wide as it comes where there is none.
+pub(crate) fn columns() -> usize {
+    let asked = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let shown = std::io::stdout().is_terminal().then(terminal_width).flatten();
+    shown.or_else(asked).unwrap_or(usize::MAX)
+}
+
+/// Columns of the terminal that stdout is; a pipe has as many as its reader likes.
+pub(crate) fn terminal_width() -> Option<usize> {
+    if !std::io::stdout().is_terminal() {
+        return Some(120);
+    }
+    let (_, columns) = console::Term::stdout().size_checked()?;
+    Some(usize::from(columns))
 }
 
 /// Labels with what to type, in one line where it has room, else each below its label; a command that is longer than a

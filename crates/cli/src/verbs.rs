@@ -175,31 +175,15 @@ fn style_of(told: ToldArgs) -> Style {
     Style { verbose: told.verbose, ..style() }
 }
 
-/// Columns of the terminal that help is for; as wide as it comes where there is none.
-pub(crate) fn columns() -> usize {
-    let asked = || std::env::var("COLUMNS").ok()?.parse().ok();
-    let shown = std::io::stdout().is_terminal().then(console_width).flatten();
-    shown.or_else(asked).unwrap_or(usize::MAX)
-}
-
 /// How text is laid out on this stdout: plain when piped or with NO_COLOR.
 fn style() -> Style {
     let out = std::io::stdout();
-    let width = console_width().unwrap_or(Style::default().width);
+    let width = crate::output::terminal_width().unwrap_or(Style::default().width);
     let plain = !out.is_terminal() || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let said = |name: &str| std::env::var(name).unwrap_or_default();
     let ground = std::env::var("COLORFGBG").ok();
     let color = if plain { Color::None } else { color(&said("TERM"), &said("COLORTERM"), ground.as_deref()) };
     Style { width, color, ..Style::default() }
-}
-
-/// Columns of the terminal that stdout is; a pipe has as many as its reader likes.
-fn console_width() -> Option<usize> {
-    if !std::io::stdout().is_terminal() {
-        return Some(120);
-    }
-    let (_, columns) = console::Term::stdout().size_checked()?;
-    Some(usize::from(columns))
 }
 
 /// The colours of a terminal by what it says of itself: how many it has, and of its ground.

@@ -1,6 +1,5 @@
 //! From intervals to verdicts: one a question, corrected for asking several.
 
-use super::sides::known_reach;
 use crate::special::{normal_quantile, student_beyond, student_quantile};
 
 /// Something estimated, with an interval that reaches so many standard errors.
@@ -104,6 +103,11 @@ impl Possible {
     fn bound(self, value: f64) -> f64 {
         value.max(self.low).min(self.high)
     }
+}
+
+/// How many standard errors an interval reaches in 95 % of normal samples, were its spread known.
+pub(super) fn known_reach() -> f64 {
+    normal_quantile(0.975)
 }
 
 /// Answers a question, but for its verdict: B better is a smaller value.

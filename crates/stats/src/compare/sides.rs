@@ -4,7 +4,6 @@ use super::Design;
 use super::curve::Curve;
 use super::judgement::Possible;
 use crate::Binned;
-use crate::special::normal_quantile;
 
 /// Batches of each side: fewer say little about their own spread, more are not independent.
 pub(crate) const BATCHES: usize = 20;
@@ -255,11 +254,6 @@ pub(crate) fn likeness(residuals: &[f64]) -> f64 {
     let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
     let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
     if squares > 0.0 { products / squares + 1.0 / residuals.len() as f64 } else { 0.0 }
-}
-
-/// How many standard errors an interval reaches in 95 % of normal samples, were its spread known.
-pub(super) fn known_reach() -> f64 {
-    normal_quantile(0.975)
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use super::Design;
 use super::curve::Curve;
-use super::judgement::Pivot;
-use super::sides::{KNOWN, Side, Sides, Spread, differences, known_reach, spread, spread_apart};
+use super::judgement::{Pivot, known_reach};
+use super::sides::{KNOWN, Side, Sides, Spread, differences, spread, spread_apart};
 use crate::special::{beta_quantile, student_beyond};
 
 /// A ratio of tail masses and what is needed for its interval at any level.
