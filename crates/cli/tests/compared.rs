@@ -84,7 +84,10 @@ fn a_limit_beyond_the_range_bounds_the_ratio_on_one_side() {
     assert_eq!((&back["goals"][0]["low"], &back["verdict"]), (&Value::Null, &Value::from("no_evidence")));
     search("sim:hard?capacity=20Mpps", "c.jsonl", "14Mpps");
     let up = bench.done(&["compare", "a.jsonl", "c.jsonl"]).text;
-    assert!(up.starts_with("IMPROVED: B takes at least 55"), "{up}");
+    assert!(
+        up.starts_with("IMPROVED: the limit for no loss rose to at least 14.000 Mpps, by at least 55"),
+        "{up}"
+    );
     let both = bench.done(&["compare", "b.jsonl", "c.jsonl", "--json"]).json();
     assert!(codes(&both).contains(&"beyond_range"), "{both}");
 }
@@ -301,7 +304,7 @@ fn a_target_that_loses_its_slow_packets_is_no_improvement() {
     assert_eq!((&loss["verdict"], loss["lost_b"].as_u64()), (&Value::from("regressed"), Some(51_000)));
     assert!(loss["low"].as_f64().unwrap() > 0.5 && loss["high"].as_f64().unwrap() < 0.52, "{loss}");
     assert_eq!((&json["core"]["lost_of_b"], &json["core"]["of_b"]), (&Value::Bool(true), &Value::Null));
-    assert!(bench.read("page.html").contains("more is lost"));
+    assert!(bench.read("page.html").contains("<title>Regressed: B loses 51"), "loss comes first");
     let text = compare(&bench, &[]).text;
     assert!(text.starts_with("REGRESSED") && text.contains("30 → lost"), "{text}");
     assert!(!text.contains("lost us") && !text.contains("lost\u{a0}us"), "what is lost has no unit: {text}");

@@ -15,7 +15,7 @@ pub fn markdown(records: &[Record]) -> String {
         [only] => match SearchSummary::of(only) {
             Some(finding) => {
                 parts.push(table(&goals(&finding)));
-                parts.push(format!("{}.", text(&prose::sentence_case(&finding.cost()))));
+                parts.push(format!("{}.", text(&prose::sentence_case(&finding.cost_and_end()))));
             }
             None => parts.push(table(&singles(records))),
         },

@@ -212,7 +212,7 @@ impl<'a> SearchSummary<'a> {
     /// What stands in brackets, and what it cost.
     pub(crate) fn explanation(&self) -> String {
         if !self.standings.iter().any(Standing::settled) {
-            return format!("{}.", sentence_case(&self.cost()));
+            return format!("{}.", sentence_case(&self.cost_and_end()));
         }
         let brackets = match self.answers.iter().find_map(|answer| answer.level) {
             Some(level) => format!(
@@ -223,7 +223,7 @@ impl<'a> SearchSummary<'a> {
                 "Brackets hold two loads that were tried: one that met the goal, and one that did not.".into()
             }
         };
-        format!("{brackets} {}.", sentence_case(&self.cost()))
+        format!("{brackets} {}.", sentence_case(&self.cost_and_end()))
     }
 
     /// What it cost: trials, traffic, time.
@@ -237,6 +237,16 @@ impl<'a> SearchSummary<'a> {
             number::seconds(traffic),
             number::seconds(elapsed)
         )
+    }
+
+    /// The same, and what ended it where that is neither an answer nor a caveat.
+    pub(crate) fn cost_and_end(&self) -> String {
+        let end = match self.record.ended_by() {
+            Some(EndWord::Budget) => "; its budget ended it",
+            Some(EndWord::MaxTrials) => "; --max-trials ended it",
+            _ => "",
+        };
+        self.cost() + end
     }
 
     /// Sum of the trials' durations.
@@ -284,6 +294,19 @@ impl<'a> SearchSummary<'a> {
         }
     }
 
+    /// What was lost at the lowest load, and a load far above at which it was about as much, with what was lost there.
+    fn lost_at_any_load(&self) -> Option<(f64, f64, f64)> {
+        const FAR: f64 = 10.0;
+        const ALIKE: f64 = 2.0;
+        let lost = |trial: &TrialLine| Some((trial.intended_load_pps, trial.loss_ratio?));
+        let tried: Vec<(f64, f64)> = self.record.trials.iter().filter_map(lost).collect();
+        let &(least, low) = tried.iter().min_by(|one, other| one.0.total_cmp(&other.0))?;
+        let is_alike =
+            |(load, ratio): &&(f64, f64)| *load >= FAR * least && (low / ALIKE..=low * ALIKE).contains(ratio);
+        let &(load, ratio) = tried.iter().filter(is_alike).max_by(|one, other| one.0.total_cmp(&other.0))?;
+        (low > 0.0).then_some((low, load, ratio))
+    }
+
     fn why(&self, goal: usize) -> Option<String> {
         let answer = &self.answers[goal];
         let load = |load: Option<f64>| load.map_or_else(|| "this".into(), |load| self.loads.with_unit(load));
@@ -295,10 +318,22 @@ impl<'a> SearchSummary<'a> {
             Standing::Narrow => "the interval is within the width that was asked for".into(),
             Standing::Wide => "the interval is wider than was asked for; search longer (--budget)".into(),
             Standing::AtMaximum => format!("{}, the highest load allowed; raise --max-load", at_least()),
-            Standing::BelowMinimum => format!(
-                "the goal fails even at {}, the lowest load allowed; lower --min-load",
-                load(Some(self.search.min_load_pps))
-            ),
+            Standing::BelowMinimum => {
+                let least = load(Some(self.search.min_load_pps));
+                match self.lost_at_any_load() {
+                    Some((low, high, there)) => format!(
+                        "the goal fails even at {least}, the lowest load allowed, and about as much is lost at loads far above \
+                         ({} there, {} at {}): look for a cause that is not the load; dropline trial and dropline explain \
+                         say where packets are lost",
+                        number::percent(low),
+                        number::percent(there),
+                        load(Some(high))
+                    ),
+                    None => {
+                        format!("the goal fails even at {least}, the lowest load allowed; lower --min-load")
+                    }
+                }
+            }
             Standing::GeneratorLimited if answer.lower_pps.is_none() => {
                 "not valid, no load was offered as asked and borne".into()
             }

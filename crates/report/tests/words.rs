@@ -2,7 +2,7 @@
 
 mod made;
 
-use dropline_record::{AnswerLine, CaveatLine, Record, ResultWord};
+use dropline_record::{AnswerLine, CaveatLine, EndWord, Record, ResultWord};
 use dropline_report::{Style, html, line, markdown, standing, text};
 use dropline_trial::Caveat;
 use made::Made;
@@ -166,4 +166,25 @@ fn a_sentence_leaves_the_name_that_it_begins_with_as_it_is() {
     record.result.as_mut().expect("it ended").caveats.push(caveat);
     let page = html(std::slice::from_ref(&record));
     assert!(page.contains("sim:soft is another") && !page.contains("Sim:soft"));
+}
+
+#[test]
+fn loss_at_any_load_is_told_from_a_limit_below_the_lowest_one_and_what_ended_a_search_is_said() {
+    let mut record = Made::mdr("dead", 3, 30).search();
+    let shown = |record: &Record| text(record, Style { width: 400, ..Style::default() });
+    let said = shown(&record);
+    assert!(
+        said.contains("look for a cause that is not the load") && !said.contains("lower --min-load"),
+        "{said}"
+    );
+    for (end, words) in
+        [(EndWord::MaxTrials, "--max-trials ended it"), (EndWord::Budget, "its budget ended it")]
+    {
+        record.result.as_mut().expect("it ended").ended_by = Some(end);
+        assert!(shown(&record).contains(words), "{words}");
+    }
+    for trial in record.trials.iter_mut().filter(|trial| trial.intended_load_pps < 2e4) {
+        trial.loss_ratio = Some(0.01);
+    }
+    assert!(shown(&record).contains("lower --min-load"), "little is lost at low loads");
 }

@@ -79,13 +79,16 @@ fn headline(compared: &Compared) -> Vec<Part> {
     let high = format!("has a p{} that is ", (compared.percentile * 1e6).round() / 1e4);
     let lost = compared.loss.as_ref().map(|loss| &loss.question).and_then(|line| {
         let [a, b] = apart([line.of_a?, line.of_b?], percent_of);
-        said("loses ", format!("{b} and not {a}"), line)
+        said("loses ", format!("{b} instead of {a}"), line)
     });
+    // Where many are lost, all else follows from that.
+    let (first, last) = if text::is_mostly_of_loss(compared) { (lost, None) } else { (None, lost) };
     let found: Vec<(String, String, &'static str)> = [
+        first,
         said("is typically ", time(&compared.core, "slower", "faster", "lost"), &compared.core),
         said(&high, time(&compared.high_percentile, "higher", "lower", "lost"), &compared.high_percentile),
         said(&above, often, &tail.question),
-        lost,
+        last,
     ]
     .into_iter()
     .flatten()

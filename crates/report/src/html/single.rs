@@ -183,6 +183,7 @@ fn explanation(trial: &TrialLine, loads: Loads) -> String {
     let intended = match trial.intended {
         Some(intended) if intended == trial.offered => "as intended".into(),
         Some(intended) => format!("{} were intended", number::count(intended.0)),
+        None if trial.arrival == "overheard" => "as others sent it".into(),
         None => "paced by the target".into(),
     };
     format!(

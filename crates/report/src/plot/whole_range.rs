@@ -35,7 +35,10 @@ pub(crate) fn forwarded(finding: &SearchSummary, loads: Loads, room: Room, label
     });
     let title = labelled(label, forwarded_title(&trials, loads));
     let band = if trials.len() >= BESIDE {
-        format!(" Grey: the least and the most of {} at neighbouring loads.", number::plural(BESIDE as u64, "trial"))
+        format!(
+            " Grey: the least and the most of {} at neighbouring loads.",
+            number::plural(BESIDE as u64, "trial")
+        )
     } else {
         String::new()
     };

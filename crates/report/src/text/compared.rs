@@ -115,7 +115,7 @@ pub(crate) fn first_line(compared: &Compared, join: &str) -> String {
 }
 
 /// Whether one packet in ten or more is lost of one side that is not of the other: it comes before what is said of delays.
-fn is_mostly_of_loss(compared: &Compared) -> bool {
+pub(crate) fn is_mostly_of_loss(compared: &Compared) -> bool {
     const MANY: f64 = 0.1;
     let loss = compared.loss.as_ref().and_then(|loss| loss.question.estimate);
     loss.is_some_and(|difference| difference.abs() >= MANY)

@@ -17,7 +17,7 @@ mod trial;
 mod wakeups;
 
 pub use compared::compared_text;
-pub(crate) use compared::{first_line, points, reason};
+pub(crate) use compared::{first_line, is_mostly_of_loss, points, reason};
 pub(crate) use drift::{fit as course, trial as trial_course};
 pub use explain::explain_text;
 pub use fit::fit_text;

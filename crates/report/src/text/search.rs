@@ -20,7 +20,7 @@ pub(super) fn write(page: &mut Page, finding: &SearchSummary) {
     super::cycles::periods(page, finding);
     page.caveats_of(finding.record);
     page.gap();
-    page.hanging("  ", Ink::Plain, &finding.cost());
+    page.hanging("  ", Ink::Plain, &finding.cost_and_end());
     delays(page, finding);
     let lost_at = traffic::lost_at(&finding.record.trials);
     if !lost_at.is_empty() {
