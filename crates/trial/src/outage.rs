@@ -7,8 +7,12 @@ const LEAST: u64 = 10;
 
 impl Trial {
     /// The longest run of slices in which more than half of the packets were missing, where most slices miss a tenth at
-    /// most: overload is no outage.
+    /// most: overload is no outage. Timers, cycles and samples are no packets that could come back: what is missing of them is
+    /// told by what they are.
     pub fn outage(&self) -> Option<Caveat> {
+        if self.extra.is_some() {
+            return None;
+        }
         let sent: Vec<&Slice> = self.slices.iter().filter(|slice| slice.offered > 0).collect();
         let clear = sent.iter().filter(|slice| missing(slice) * 10 <= slice.offered).count();
         if 2 * clear < sent.len() {
@@ -55,7 +59,8 @@ impl Trial {
                 Caveat::TargetUnreachable { .. } | Caveat::AnswersAfterDrain { .. } | Caveat::LinkDown { .. }
             )
         };
-        if self.caveats.iter().any(is_told) || self.late.is_some_and(|late| late > 0) {
+        if self.extra.is_some() || self.caveats.iter().any(is_told) || self.late.is_some_and(|late| late > 0)
+        {
             return None;
         }
         let last = self.slices.iter().rposition(|slice| slice.forwarded > 0)?;
@@ -142,6 +147,16 @@ mod tests {
         assert_eq!(of(&forwarded), expected(3100, 900, 360, 400, 1), "the end of its first slice");
         forwarded[30] = 20;
         assert_eq!(of(&forwarded), expected(3100, 900, 360, 400, 2), "the longest of two");
+    }
+
+    #[test]
+    fn missed_wake_ups_are_no_packets_that_did_not_come_back() {
+        let mut forwarded = [100; 40];
+        forwarded[12..16].fill(0);
+        forwarded[36..].fill(0);
+        let woken = Some(crate::Extra::Wakeups(crate::Wakeups::default()));
+        let trial = Trial { extra: woken, ..trial(&forwarded) };
+        assert_eq!((trial.outage(), trial.silence()), (None, None));
     }
 
     #[test]
