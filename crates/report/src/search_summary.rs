@@ -294,8 +294,8 @@ impl<'a> SearchSummary<'a> {
         }
     }
 
-    /// What was lost at the lowest load, and a load far above at which it was about as much, with what was lost there.
-    fn lost_at_any_load(&self) -> Option<(f64, f64, f64)> {
+    /// What was lost at the lowest load, and at the highest one, far above it, at which it was about as much.
+    fn lost_at_any_load(&self) -> Option<(f64, f64)> {
         const FAR: f64 = 10.0;
         const ALIKE: f64 = 2.0;
         let lost = |trial: &TrialLine| Some((trial.intended_load_pps, trial.loss_ratio?));
@@ -303,8 +303,8 @@ impl<'a> SearchSummary<'a> {
         let &(least, low) = tried.iter().min_by(|one, other| one.0.total_cmp(&other.0))?;
         let is_alike =
             |(load, ratio): &&(f64, f64)| *load >= FAR * least && (low / ALIKE..=low * ALIKE).contains(ratio);
-        let &(load, ratio) = tried.iter().filter(is_alike).max_by(|one, other| one.0.total_cmp(&other.0))?;
-        (low > 0.0).then_some((low, load, ratio))
+        let &(_, above) = tried.iter().filter(is_alike).max_by(|one, other| one.0.total_cmp(&other.0))?;
+        (low > 0.0).then_some((low, above))
     }
 
     fn why(&self, goal: usize) -> Option<String> {
@@ -321,13 +321,12 @@ impl<'a> SearchSummary<'a> {
             Standing::BelowMinimum => {
                 let least = load(Some(self.search.min_load_pps));
                 match self.lost_at_any_load() {
-                    Some((low, high, there)) => format!(
+                    Some((low, above)) => format!(
                         "the goal fails even at {least}, the lowest load allowed, and about as much is lost at loads far above \
-                         ({} there, {} at {}): look for a cause that is not the load; dropline trial and dropline explain \
-                         say where packets are lost",
+                         ({} and {}): look for a cause that is not the load; dropline trial and dropline explain say where \
+                         packets are lost",
                         number::percent(low),
-                        number::percent(there),
-                        load(Some(high))
+                        number::percent(above)
                     ),
                     None => {
                         format!("the goal fails even at {least}, the lowest load allowed; lower --min-load")
