@@ -82,16 +82,16 @@ pub(super) fn section(fit: &Fit) -> Markup {
                 div.scroll {
                     table.study {
                         thead { tr { @for (index, head) in ["family", "elsewhere", "BIC", "ln L", "parameters"].iter().enumerate() {
-                            th scope="col" class=[(index == 0).then_some("l")] { (head) }
+                            th scope="col" class=[match index { 0 => Some("l"), 1 => None, _ => Some("w") }] { (head) }
                         } } }
                         tbody {
                             @for line in &fit.families {
                                 tr {
                                     td.l.name { (line.name) }
                                     td { (percent(line.total_variation)) }
-                                    td { (fixed(line.bic, 1)) }
-                                    td { (fixed(line.log_likelihood, 1)) }
-                                    td { @for (name, value) in &line.parameters { (name) " " (three(*value)) "  " } }
+                                    td.w { (fixed(line.bic, 1)) }
+                                    td.w { (fixed(line.log_likelihood, 1)) }
+                                    td.w { @for (name, value) in &line.parameters { (name) " " (three(*value)) "  " } }
                                 }
                             }
                         }

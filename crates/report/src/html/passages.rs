@@ -16,7 +16,7 @@ pub(super) fn pipes(found: &PassagesLine) -> Markup {
             h2 { "Every pipe" }
             div.scroll {
                 table {
-                    thead { tr { @for head in passages::HEADS { th scope="col" { (head) } } th.l scope="col" {} } }
+                    thead { tr { @for head in passages::HEADS { th scope="col" { (head) } } th.l scope="col" { "note" } } }
                     tbody {
                         @for pipe in &found.pipes {
                             tr {

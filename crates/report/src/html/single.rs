@@ -249,7 +249,7 @@ fn delays(trial: &TrialLine, what: LoadUnit) -> Markup {
             table {
                 thead {
                     tr {
-                        th.l scope="col" {}
+                        th.l scope="col" { "time" }
                         // The least columns leave a narrow page.
                         @for head in [what.many(), "min"] { th.w scope="col" { (head) } }
                         th scope="col" { "p50" } th.w scope="col" { "p90" }

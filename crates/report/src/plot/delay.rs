@@ -340,7 +340,7 @@ fn label(canvas: &mut Canvas, frame: Frame, curves: &[Curve], ends: &[(f64, f64)
 
 fn numbers(curves: &[Curve]) -> Numbers {
     let what = curves.first().map_or(LoadUnit::Packets, |curve| curve.what).many();
-    let heads = ["at", "", what, "percentile", "delay"].iter().map(|head| (*head).to_owned()).collect();
+    let heads = ["at", "time", what, "percentile", "delay"].iter().map(|head| (*head).to_owned()).collect();
     let rows = curves
         .iter()
         .flat_map(|curve| {

@@ -110,7 +110,7 @@ fn numbers(chart: &Chart, series: &[Series]) -> Numbers {
     };
     let rows = series.iter().flat_map(|of| of.points.iter().map(move |point| row(&of.name, point)));
     Numbers {
-        heads: ["", chart.x.as_str(), "low end", "middle", "high end"].map(String::from).into(),
+        heads: ["of", chart.x.as_str(), "low end", "middle", "high end"].map(String::from).into(),
         rows: rows.collect(),
     }
 }
