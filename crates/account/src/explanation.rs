@@ -185,7 +185,9 @@ fn explained(evidence: &Evidence<'_>, served: Option<&Served>) -> Explanation {
         lacks: Lack::before_the_replay(evidence, served, buffer),
         course: Timeline::default(),
     };
-    let replayed = explanation.server.clone().zip(buffer).map(|(seen, buffer)| {
+    // Without the times of packets there is nothing to replay.
+    let known = explanation.server.clone().zip(buffer).filter(|_| !arrivals.is_empty());
+    let replayed = known.map(|(seen, buffer)| {
         let mut server = server(&seen, buffer, charged, evidence.family);
         if explanation.unanswered > 0 {
             server.service = of_several(server.service);

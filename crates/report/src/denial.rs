@@ -161,7 +161,8 @@ impl Denied {
         let named = found.iter().flat_map(|(denial, caveat)| {
             denial.loads.iter().filter_map(|name| caveat.numbers.get(*name)?.as_f64())
         });
-        let stated = [answer.lower_pps, answer.upper_pps].into_iter().flatten();
+        let open = open_ends(&record.trials, &answer.goal);
+        let stated = [answer.lower_pps.or(open[0]), answer.upper_pps.or(open[1])].into_iter().flatten();
         let loads = named.chain(stated).chain(disputed(&record.trials, &answer.goal, 0));
         let loads: Vec<f64> = loads.filter(|load| load.is_finite() && *load >= 0.0).collect();
         Some(Self {
@@ -170,6 +171,16 @@ impl Denied {
             high_pps: loads.iter().copied().max_by(f64::total_cmp)?,
         })
     }
+}
+
+/// Where an answer is open to one side: the highest load that met the goal below all that failed it, or the lowest that was
+/// tried; and the lowest that failed it above all that met it, or the highest that was tried.
+fn open_ends(trials: &[TrialLine], goal: &GoalLine) -> [Option<f64>; 2] {
+    let [failed, passed] = failed_and_passed(trials, goal);
+    let tried = || trials.iter().map(|trial| trial.intended_load_pps);
+    let below = passed.iter().copied().rfind(|load| failed.first().is_none_or(|failed| load < failed));
+    let above = failed.iter().copied().find(|load| passed.last().is_none_or(|passed| load > passed));
+    [below.or_else(|| tried().min_by(f64::total_cmp)), above.or_else(|| tried().max_by(f64::total_cmp))]
 }
 
 /// The loads at which a trial exceeded the goal's loss, and those at which one did not, ascending; what our own side may

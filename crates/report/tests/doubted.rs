@@ -183,3 +183,16 @@ fn a_table_of_results_says_doubted_where_a_caveat_denies_the_answer() {
     let page = html(std::slice::from_ref(&record));
     assert!(page.contains("the loads that are left open"), "and the plot of loss says what its bands are");
 }
+
+#[test]
+fn an_open_end_of_a_doubted_answer_is_not_its_other_end() {
+    let mut record = doubted(&Caveat::Drift { correlation: -0.5, by_chance: 0.002 });
+    let goal = record.result.as_ref().expect("it ended").goals[0].clone();
+    let stated = goal.lower_pps.expect("a lower end");
+    for answer in &mut record.result.as_mut().expect("it ended").goals {
+        (answer.upper_pps, answer.median_pps, answer.result) = (None, None, ResultWord::Wide);
+    }
+    let answer = record.result.as_ref().expect("it ended").goals[0].clone();
+    let denied = dropline_report::denied(&record, &answer).expect("it is doubted");
+    assert!(denied.low_pps <= stated && denied.high_pps > stated, "{denied:?}");
+}

@@ -507,4 +507,21 @@ fn what_was_measured_without_the_times_of_its_packets_is_told_by_its_places_alon
     });
     assert!(found.cause.is_none() && found.model.is_none() && found.remedies.is_empty());
     assert_eq!(found.lacks, [Lack::TimesNotKept]);
+    // A search's trial: the target was watched, and no packet's times are kept to replay.
+    let watched = dropline_trial::TargetActivity {
+        buffer_bytes: Some(256 * 832),
+        busiest_cpu_ns: Some(900_000_000),
+        cpu_ns: Some(900_000_000),
+        packets: 95,
+        ..Default::default()
+    };
+    let found = explain(&Evidence {
+        offered: 100,
+        lost: 5,
+        lost_at: Some(&lost_at),
+        watched: Some(&watched),
+        ..evidence(&packets)
+    });
+    assert_eq!((found.model, found.arrivals.largest_backlog), (None, None), "0 is not unknown");
+    assert_eq!(found.lacks, [Lack::TimesNotKept]);
 }
