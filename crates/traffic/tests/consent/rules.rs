@@ -126,6 +126,7 @@ fn a_rule_for_a_user_is_met_by_the_packets_of_that_user_alone() {
 }
 
 #[test]
+#[cfg_attr(feature = "portable", ignore = "it is not told of what an interface refuses")]
 fn what_a_rule_in_front_of_the_interface_drops_of_a_probe_is_said_with_the_rule() {
     let Some(lab) = built(Pair::new()) else { return };
     let _there = serve(&lab.target, lab.target_address);

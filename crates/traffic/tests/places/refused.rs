@@ -104,6 +104,14 @@ fn a_reply_that_a_firewall_refuses_is_not_at_the_send_buffer_that_was_once_full(
     );
     lab.target.nft(&rule).unwrap();
     let forbidden = scene.account(None, |_| lost(replies(50)));
-    let place = if seen { "return_netfilter" } else { "return_send_buffer" };
-    assert_eq!((at(&forbidden), codes(&forbidden)), (vec![(place, 50)], vec!["place_inferred"]));
+    if seen {
+        assert_eq!(
+            (at(&forbidden), codes(&forbidden)),
+            (vec![("return_netfilter", 50)], vec!["place_inferred"])
+        );
+    } else {
+        // A rule may have refused them, and nobody saw whether: no place is named for certain.
+        assert!(!at(&forbidden).iter().any(|(place, _)| *place == "return_send_buffer"), "{forbidden:?}");
+        assert!(!codes(&forbidden).is_empty(), "{forbidden:?}");
+    }
 }
