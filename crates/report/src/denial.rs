@@ -183,15 +183,20 @@ fn open_ends(trials: &[TrialLine], goal: &GoalLine) -> [Option<f64>; 2] {
     [below.or_else(|| tried().min_by(f64::total_cmp)), above.or_else(|| tried().max_by(f64::total_cmp))]
 }
 
-/// The loads at which a trial exceeded the goal's loss, and those at which one did not, ascending; what our own side may
-/// have done is left out.
-pub fn failed_and_passed(trials: &[TrialLine], goal: &GoalLine) -> [Vec<f64>; 2] {
-    let counts = |trial: &&TrialLine| {
+/// Trials that tell of the target: what our own side may have done is left out.
+pub(crate) fn that_count(trials: &[TrialLine]) -> impl Iterator<Item = &TrialLine> {
+    trials.iter().filter(|trial| {
         trial.purpose == Purpose::Search
             && !trial.void
             && !trial.caveats.iter().any(CaveatLine::is_disturbing)
-    };
-    let told = trials.iter().filter(counts).filter(|trial| trial.loss_ratio.is_some());
+            && trial.loss_ratio.is_some()
+    })
+}
+
+/// The loads at which a trial exceeded the goal's loss, and those at which one did not, ascending; what our own side may
+/// have done is left out.
+pub fn failed_and_passed(trials: &[TrialLine], goal: &GoalLine) -> [Vec<f64>; 2] {
+    let told = that_count(trials);
     let (failed, passed): (Vec<&TrialLine>, Vec<&TrialLine>) =
         told.partition(|trial| trial.loss_ratio.is_some_and(|loss| loss > goal.loss_ratio));
     [failed, passed].map(|trials| {

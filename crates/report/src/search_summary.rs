@@ -1,5 +1,6 @@
 //! What a search says, in words that every front end shares.
 
+use crate::denial::that_count;
 use crate::json_word::word;
 use crate::number::{self, JOIN, Loads};
 use crate::prose::sentence_case;
@@ -294,15 +295,18 @@ impl<'a> SearchSummary<'a> {
         }
     }
 
-    /// What was lost at the lowest load, and at the highest one, far above it, at which it was about as much.
+    /// What was lost at the lowest load, and at the highest one, far above it, at which it was about as much. As much must have come
+    /// through too: a target that bears no more than a share of the lowest load loses nearly all at any.
     fn lost_at_any_load(&self) -> Option<(f64, f64)> {
         const FAR: f64 = 10.0;
         const ALIKE: f64 = 2.0;
         let lost = |trial: &TrialLine| Some((trial.intended_load_pps, trial.loss_ratio?));
-        let tried: Vec<(f64, f64)> = self.record.trials.iter().filter_map(lost).collect();
+        let tried: Vec<(f64, f64)> = that_count(&self.record.trials).filter_map(lost).collect();
         let &(least, low) = tried.iter().min_by(|one, other| one.0.total_cmp(&other.0))?;
-        let is_alike =
-            |(load, ratio): &&(f64, f64)| *load >= FAR * least && (low / ALIKE..=low * ALIKE).contains(ratio);
+        let alike = |one: f64, other: f64| (one / ALIKE..=one * ALIKE).contains(&other);
+        let is_alike = |(load, ratio): &&(f64, f64)| {
+            *load >= FAR * least && alike(low, *ratio) && alike(1.0 - low, 1.0 - ratio)
+        };
         let &(_, above) = tried.iter().filter(is_alike).max_by(|one, other| one.0.total_cmp(&other.0))?;
         (low > 0.0).then_some((low, above))
     }
