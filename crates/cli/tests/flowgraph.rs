@@ -1,58 +1,20 @@
 //! Pipelines of a user's: programs with tracepoints, started and measured. Counts are asserted, never durations.
 
 mod command;
-#[path = "../../../tests/part.rs"]
-mod part;
+mod traced;
 
 use command::{Bench, Ended};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The thirty lines of Rust that the documents show.
-#[allow(dead_code)]
-#[path = "../../trace/examples/copy.rs"]
-mod copy;
-
-#[test]
-#[ignore = "a part that other tests play"]
-fn thirty_lines_of_rust() {
-    if !part::is_asked_for("thirty_lines_of_rust") {
-        return;
-    }
-    copy::copy(32_768_000);
-}
-
-#[test]
-#[ignore = "a part that other tests play"]
-fn a_hundred_granules_and_an_abort() {
-    if !part::is_asked_for("a_hundred_granules_and_an_abort") {
-        return;
-    }
-    (1..=100).for_each(|n| {
-        dropline_trace::tx(4, n);
-        dropline_trace::rx(4, n);
-    });
-    std::process::abort();
-}
-
-#[test]
-#[ignore = "a part that other tests play"]
-fn a_source_that_traces_every_second_boundary() {
-    if !part::is_asked_for("a_source_that_traces_every_second_boundary") {
-        return;
-    }
-    for n in 1..=100 {
-        if n % 2 == 0 {
-            dropline_trace::tx(0, n);
-        }
-        dropline_trace::rx(0, n);
-    }
-}
-
-/// A target that is this program in a part of its own.
+/// A target that is one of the programs with tracepoints.
 fn part(parameters: &str, name: &str) -> String {
-    format!("flowgraph:exec{parameters}:{}", part::words(name))
+    format!("flowgraph:exec{parameters}:{}", traced::part(name))
+}
+
+fn thirty_lines_of_rust(parameters: &str) -> String {
+    format!("flowgraph:exec{parameters}:'{}'", traced::thirty_lines_of_rust().display())
 }
 
 /// The thirty lines of C that the documents show, compiled.
@@ -88,7 +50,7 @@ fn the_documents_show_the_examples_that_are_tested() {
 #[test]
 fn every_granule_of_thirty_lines_of_rust_and_of_c_is_followed() {
     let c = format!("flowgraph:exec?granularity=32768:'{}'", thirty_lines_of_c().display());
-    for target in [part("?granularity=32768", "thirty_lines_of_rust"), c] {
+    for target in [thirty_lines_of_rust("?granularity=32768"), c] {
         let bench = Bench::new();
         let ended = trial(&bench, &target);
         assert_eq!(ended.code, Some(0), "{}", ended.errors);
@@ -160,7 +122,7 @@ fn check_chrome(trace: &Value) -> usize {
 #[test]
 fn passages_are_exported_as_chromes_trace_events_and_as_a_trace() {
     let bench = Bench::new();
-    assert_eq!(trial(&bench, &part("?granularity=32768", "thirty_lines_of_rust")).code, Some(0));
+    assert_eq!(trial(&bench, &thirty_lines_of_rust("?granularity=32768")).code, Some(0));
     bench.done(&["export", "r.jsonl", "--to", "chrome", "-o", "r.json"]);
     assert_eq!(check_chrome(&serde_json::from_str(&bench.read("r.json")).unwrap()), 1000);
     let again: Value =
@@ -203,7 +165,7 @@ fn a_trace_of_lttng_says_what_its_recorder_had_no_room_for() {
 #[test]
 fn a_program_whose_lttng_provider_is_missing_runs_all_the_same() {
     let bench = Bench::new();
-    let target = part("", "thirty_lines_of_rust");
+    let target = thirty_lines_of_rust("");
     let mut command = bench.command(&["trial", &target, "--json", "-q", "-o", "-"]);
     let ended = Ended::from(command.env("DROPLINE_LTTNG", "/nowhere/libdropline_lttng.so").output().unwrap());
     assert_eq!(ended.json()["forwarded"], 1000, "{}", ended.errors);
@@ -213,7 +175,7 @@ fn a_program_whose_lttng_provider_is_missing_runs_all_the_same() {
 fn a_ring_without_room_counts_what_it_could_not_take_and_the_trial_is_not_valid() {
     let bench = Bench::new();
     // Two events are all the room there is, so most are gone before anybody can look.
-    let ended = trial(&bench, &part("?events=2&rings=2", "thirty_lines_of_rust"));
+    let ended = trial(&bench, &thirty_lines_of_rust("?events=2&rings=2"));
     let json = ended.json();
     let recorder = &json["passages"]["recorder"];
     let all: u64 =
@@ -285,7 +247,7 @@ fn a_graph_that_stands_still_dies_or_answers_nonsense_is_an_error_that_says_so()
 #[test]
 fn a_program_fails_a_check_by_its_percentiles() {
     let bench = Bench::new();
-    let target = part("?granularity=32768", "thirty_lines_of_rust");
+    let target = thirty_lines_of_rust("?granularity=32768");
     for (fail_if, code) in [("p50>1000s", 0), ("p99>1ns", 1), ("loss_ratio>0", 0)] {
         let ended = bench.run(&["trial", &target, "--fail-if", fail_if, "-q", "-o", "-"]);
         assert_eq!(ended.code, Some(code), "{fail_if}: {}", ended.errors);

@@ -4,8 +4,7 @@
 #![allow(clippy::disallowed_methods)]
 
 mod command;
-#[path = "../../../tests/part.rs"]
-mod part;
+mod traced;
 
 use command::{Bench, Ended};
 use serde_json::Value;
@@ -122,8 +121,7 @@ fn what_a_killed_run_had_of_lttng_ends_with_it_or_is_removed_by_the_next() {
 fn an_enabled_session_gets_every_event_of_a_program_that_was_not_linked_with_lttng() {
     let _turn = TURN.lock();
     let c = compiled("lttng-copy", "cc", "copy.c", &["-std=c11", "-D_GNU_SOURCE"]);
-    let rust = Path::new(env!("CARGO_BIN_EXE_dropline")).with_file_name("examples").join("copy");
-    for program in [c, rust] {
+    for program in [c, traced::thirty_lines_of_rust()] {
         let linked = Command::new("ldd").arg(&program).output().unwrap();
         assert!(!String::from_utf8_lossy(&linked.stdout).contains("lttng"), "it is linked with LTTng");
         let bench = Bench::new();
@@ -150,26 +148,6 @@ fn a_session_that_gets_no_event_is_an_error() {
     assert_eq!((ended.code, ended.errors.contains("got no event")), (Some(4), true), "{}", ended.errors);
 }
 
-#[test]
-#[ignore = "a part that other tests play"]
-fn granules_that_take_ten_milliseconds() {
-    if !part::is_asked_for("granules_that_take_ten_milliseconds") {
-        return;
-    }
-    dropline_trace::join();
-    std::thread::scope(|threads| {
-        for pipe in 0..PIPES {
-            threads.spawn(move || {
-                for n in 1..=100 {
-                    dropline_trace::tx(pipe, n);
-                    std::thread::sleep(std::time::Duration::from_millis(10));
-                    dropline_trace::rx(pipe, n);
-                }
-            });
-        }
-    });
-}
-
 /// Pipes of the program that two recorders follow.
 const PIPES: u32 = 11;
 
@@ -178,8 +156,8 @@ const PIPES: u32 = 11;
 fn two_recorders_of_one_run_give_the_same_percentiles() {
     let _turn = TURN.lock();
     let bench = Bench::new();
-    let part = part::words("granules_that_take_ten_milliseconds");
-    let ended = trial(&bench, &format!("flowgraph:exec?recorder=both:{part}"));
+    let part = traced::part("granules_that_take_ten_milliseconds");
+    let ended = trial(&bench, &format!("flowgraph:exec?recorder=both:{part} {PIPES}"));
     assert_eq!(ended.code, Some(0), "{}", ended.errors);
     let ring = ended.json();
     let lttng = bench.done(&["trial", "flowgraph:ctf:r.jsonl.events", "--json", "-q", "-o", "-"]).json();

@@ -1,8 +1,5 @@
 //! Real namespaces: what was built works, and nothing of it is left.
 
-#[path = "../../../tests/part.rs"]
-mod part;
-
 use dropline_lab::{Bottleneck, Bridged, Namespace, Pair, Scheduling, Start, built_or_skipped as built};
 use std::io::{BufRead as _, BufReader};
 use std::net::UdpSocket;
@@ -138,7 +135,7 @@ fn what_a_killed_program_left_is_removed_at_the_next_start() {
     let (path, pid) = said.split_once(' ').unwrap();
     assert!(Path::new(path).exists(), "a killed program cannot clean up");
     // A program of its own: this one has looked for what is left already.
-    assert!(again("builds_a_laboratory_and_waits", "leave").wait().unwrap().success());
+    assert!(again("leaves").wait().unwrap().success());
     assert!(!Path::new(path).exists());
     let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     assert!(state.is_empty() || state.contains(") Z "), "what ran inside is ended: {state}");
@@ -164,7 +161,7 @@ fn what_a_killed_program_left_keeps_its_name_until_somebody_comes_who_can_end_wh
 
 /// The path of a laboratory that a program made which was then killed, and the number of what runs in it.
 fn of_a_killed_program() -> String {
-    let mut other = again("builds_a_laboratory_and_waits", "build");
+    let mut other = again("waits");
     let mut said = BufReader::new(other.stdout.take().unwrap()).lines().map_while(Result::ok);
     let said = said.find_map(|line| line.split_once("built ").map(|(_, said)| said.to_owned())).unwrap();
     other.kill().unwrap();
@@ -172,41 +169,14 @@ fn of_a_killed_program() -> String {
     said
 }
 
+const PARTS: &str = env!("CARGO_BIN_EXE_dropline-lab-parts");
+
 /// Starts a program that looks for what is left, where the number of this process is another's, or nobody's.
 fn in_a_container() -> std::process::ExitStatus {
     let mut container = Command::new("unshare");
-    container.args(["--pid", "--fork", "--mount-proc"]).arg(std::env::current_exe().unwrap());
-    part::ask(&mut container, "builds_a_laboratory_and_waits")
-        .env("DROPLINE_LAB", "leave")
-        .stdout(Stdio::null())
-        .status()
-        .unwrap()
+    container.args(["--pid", "--fork", "--mount-proc", PARTS, "leaves"]).status().unwrap()
 }
 
-/// Started by the tests above, as a program that is killed.
-#[test]
-#[ignore = "a part that other tests play"]
-fn builds_a_laboratory_and_waits() {
-    if !part::is_asked_for("builds_a_laboratory_and_waits") {
-        return;
-    }
-    let lab = Namespace::new("killed").unwrap();
-    if std::env::var("DROPLINE_LAB").as_deref() == Ok("leave") {
-        return;
-    }
-    let started = Start::new(["sleep", "60"]).start(Some(&lab)).unwrap();
-    // `ip` is started first, and enters the namespace a moment later: before that nobody can see that it will.
-    while !lab.processes().unwrap().contains(&started.pid()) {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    println!("built {} {}", lab.path().display(), started.pid());
-    std::thread::sleep(Duration::from_secs(60));
-}
-
-fn again(test: &str, what: &str) -> std::process::Child {
-    part::ask(&mut Command::new(std::env::current_exe().unwrap()), test)
-        .env("DROPLINE_LAB", what)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap()
+fn again(part: &str) -> std::process::Child {
+    Command::new(PARTS).arg(part).stdout(Stdio::piped()).spawn().unwrap()
 }

@@ -8,7 +8,7 @@ use std::sync::mpsc::sync_channel;
 const GRANULARITY: u64 = 32768;
 const BLOCK: u64 = 4096;
 
-pub(crate) fn copy(samples: u64) {
+fn copy(samples: u64) {
     dropline_trace::join();
     let (send, receive) = sync_channel::<Vec<f32>>(16);
     let source = std::thread::spawn(move || {

@@ -1,14 +1,9 @@
-//! Programs that record into a session. A process attaches once, so each rule has a program of its own: this
-//! one, started again with the name of a part to play.
+//! Programs that record into a session. A process attaches once, so each rule has a process of its own, which plays a
+//! part of `parts/program.rs`.
 
 #![allow(clippy::disallowed_methods)]
 
-#[path = "../../../tests/part.rs"]
-mod part;
-
-use dropline_trace::{
-    EventCounts, Kind, Session, SessionError, Shape, TraceEvent, WhenFull, event, probe, rx, tx,
-};
+use dropline_trace::{EventCounts, Kind, Session, SessionError, Shape, TraceEvent, WhenFull};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 
@@ -23,14 +18,12 @@ fn session_of(name: &str, shape: Shape) -> Session {
     Session::create(&path, shape).unwrap()
 }
 
-/// Starts this program in a part of its own, attached to the session.
+const PARTS: &str = env!("CARGO_BIN_EXE_dropline-trace-parts");
+
+/// Starts a part, attached to the session.
 fn start(session: &Session, part: &str) -> Child {
     let (variable, path) = session.variable();
-    part::ask(&mut Command::new(std::env::current_exe().unwrap()), part)
-        .env(variable, path)
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .unwrap()
+    Command::new(PARTS).arg(part).env(variable, path).spawn().unwrap()
 }
 
 fn play(session: &Session, part: &str) -> ExitStatus {
@@ -55,19 +48,6 @@ fn a_collectors_memory_goes_with_its_session() {
     assert!(maps().contains(&name));
     drop(session);
     assert!(!maps().contains(&name), "{name} is still mapped");
-}
-
-#[test]
-#[ignore = "a part that other tests play"]
-fn a_hundred_granules() {
-    if !part::is_asked_for("a_hundred_granules") {
-        return;
-    }
-    for n in 1..=100 {
-        tx(3, n);
-        rx(3, n);
-    }
-    event(7, 8, 9, 10);
 }
 
 #[test]
@@ -117,17 +97,6 @@ fn a_session_that_was_not_started_records_nothing() {
 }
 
 #[test]
-#[ignore = "a part that other tests play"]
-fn a_thread_after_another() {
-    if !part::is_asked_for("a_thread_after_another") {
-        return;
-    }
-    for n in 1..=5 {
-        std::thread::spawn(move || tx(1, n)).join().unwrap();
-    }
-}
-
-#[test]
 fn a_thread_that_ended_leaves_its_events_and_its_ring_to_the_next() {
     let mut session = session("threads", 1, 64);
     session.start();
@@ -138,31 +107,11 @@ fn a_thread_that_ended_leaves_its_events_and_its_ring_to_the_next() {
 }
 
 #[test]
-#[ignore = "a part that other tests play"]
-fn two_threads_at_once() {
-    if !part::is_asked_for("two_threads_at_once") {
-        return;
-    }
-    tx(1, 1);
-    std::thread::spawn(|| (0..7).for_each(|n| tx(2, n))).join().unwrap();
-}
-
-#[test]
 fn events_of_a_thread_without_a_ring_are_counted() {
     let session = session("homeless", 1, 64);
     session.start();
     assert!(play(&session, "two_threads_at_once").success());
     assert_eq!((session.counts().recorded, session.counts().homeless), (1, 7));
-}
-
-#[test]
-#[ignore = "a part that other tests play"]
-fn then_it_hangs() {
-    if !part::is_asked_for("then_it_hangs") {
-        return;
-    }
-    (1..=10).for_each(|n| tx(1, n));
-    std::thread::sleep(std::time::Duration::from_secs(60));
 }
 
 #[test]
@@ -179,18 +128,6 @@ fn a_killed_program_leaves_what_it_had_written() {
     child.wait().unwrap();
     events.extend(drained(&mut session));
     assert_eq!(events.len(), 10);
-}
-
-#[test]
-#[ignore = "a part that other tests play"]
-fn three_crossings() {
-    if !part::is_asked_for("three_crossings") {
-        return;
-    }
-    for _ in 0..3 {
-        probe!("parse");
-        probe!("answer");
-    }
 }
 
 #[test]
@@ -218,11 +155,7 @@ fn a_program_lists_its_probes_and_a_delay_is_added_only_where_it_was_asked_for()
 fn a_file_that_is_no_session_is_refused_and_the_program_runs_on() {
     let path = std::env::temp_dir().join(format!("dropline-trace-foreign-{}", std::process::id()));
     std::fs::write(&path, vec![7; 100_000]).unwrap();
-    let status = part::ask(&mut Command::new(std::env::current_exe().unwrap()), "a_hundred_granules")
-        .env("DROPLINE_TRACE", &path)
-        .stdout(std::process::Stdio::null())
-        .status()
-        .unwrap();
+    let status = Command::new(PARTS).arg("a_hundred_granules").env("DROPLINE_TRACE", &path).status().unwrap();
     assert!(status.success());
     assert_eq!(std::fs::read(&path).unwrap(), vec![7; 100_000], "not a byte of it was touched");
     std::fs::remove_file(&path).unwrap();
@@ -247,28 +180,22 @@ fn what_a_killed_program_left_in_memory_is_removed_at_the_next_start_also_of_ano
     let unshare = ["--pid", "--fork", "--kill-child=KILL"];
     let may = Command::new("unshare").args(unshare).arg("true").status().is_ok_and(|status| status.success());
     assert!(may || std::env::var("CI").as_deref() != Ok("true"), "CI cannot make namespaces of processes");
-    let start = |what: &str| {
-        let program = std::env::current_exe().unwrap();
+    let start = |part: &str| {
         let mut command = match may {
             true => Command::new("unshare"),
-            false => Command::new(&program),
+            false => Command::new(PARTS),
         };
         if may {
-            command.args(unshare).arg(&program);
+            command.args(unshare).arg(PARTS);
         }
-        let mut child = part::ask(&mut command, "makes_a_session_and_waits")
-            .env("DROPLINE_TEST", what)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = command.arg(part).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let said = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let mut made = said.filter_map(|line| line.split_once("made ").map(|(_, path)| path.to_owned()));
         let path = made.next().expect("it says what it made");
         // It has more to say when it ends.
         (path, child, made)
     };
-    let (left, mut killed, _) = start("wait");
+    let (left, mut killed, _) = start("makes_a_session_and_waits");
     killed.kill().unwrap();
     killed.wait().unwrap();
     // The kernel ends the one inside soon after the one that was killed here. A session that another test makes may
@@ -276,24 +203,10 @@ fn what_a_killed_program_left_in_memory_is_removed_at_the_next_start_also_of_ano
     let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
     while std::path::Path::new(&left).exists() {
         assert!(std::time::Instant::now() < until, "{left} is left behind");
-        let (own, mut next, _said) = start("end");
+        let (own, mut next, _said) = start("makes_a_session_and_ends");
         assert!(next.wait().unwrap().success());
         assert_ne!(own, left);
         assert!(!std::path::Path::new(&own).exists(), "{own} is removed at the end");
     }
     assert!(alive_at.exists(), "that of a living program is its own");
-}
-
-/// Started by the test above, as a program that is killed.
-#[test]
-#[ignore = "a part that other tests play"]
-fn makes_a_session_and_waits() {
-    if !part::is_asked_for("makes_a_session_and_waits") {
-        return;
-    }
-    let session = Session::in_memory(Shape::default()).unwrap();
-    println!("made {}", session.variable().1.display());
-    if std::env::var("DROPLINE_TEST").as_deref() == Ok("wait") {
-        std::io::Read::read_to_end(&mut std::io::stdin(), &mut Vec::new()).unwrap();
-    }
 }

@@ -3,15 +3,12 @@
 #![allow(clippy::disallowed_methods)]
 #![cfg(all(target_os = "linux", not(feature = "portable")))]
 
-#[path = "../../../tests/part.rs"]
-mod part;
-
 use dropline_traffic::{
     Means, MeasurerOptions, Reply, Responder, SendMeans, UdpMeasurer, UdpTarget, Whereabouts,
 };
 use dropline_trial::{Caveat, Measurer as _, Rate, TrafficProfile, Trial, TrialInput};
-use std::io::{BufRead as _, BufReader, Lines, Read as _};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::io::{BufRead as _, BufReader, Lines};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,7 +25,7 @@ fn a_target_in_another_namespace_is_on_this_machine_as_long_as_the_namespace_is(
         Whereabouts::Elsewhere,
         "nobody's, same network"
     );
-    let target = namespace.start("serves_in_a_namespace");
+    let target = namespace.start("serves");
     let here = Whereabouts::of(IpAddr::from(inside));
     assert!(matches!(here, Whereabouts::OtherNamespace { net: Some(_) }), "{here:?}");
     let trial = measure(UdpTarget { address: target.address, reply: Reply::Echo }, 1_000.0);
@@ -46,7 +43,7 @@ fn an_address_behind_a_tunnel_is_elsewhere_whoever_else_holds_it() {
 #[test]
 fn what_the_sending_queue_refuses_was_not_offered() {
     let Some(namespace) = Namespace::new(3, "veth") else { return };
-    let target = namespace.start("serves_in_a_namespace");
+    let target = namespace.start("serves");
     let near = namespace.near.as_str();
     run(
         &["tc", "qdisc", "add", "dev", near, "root", "tbf"],
@@ -66,7 +63,7 @@ fn what_the_sending_queue_refuses_was_not_offered() {
 #[test]
 fn a_strange_socket_in_another_namespace_is_counted_from_outside() {
     let Some(namespace) = Namespace::new(4, "veth") else { return };
-    let target = namespace.start("listens_in_a_namespace");
+    let target = namespace.start("listens");
     let trial = measure(UdpTarget { address: target.address, reply: Reply::None }, 1_000.0);
     assert!(trial.offered > 0);
     assert_eq!(trial.forwarded, trial.offered);
@@ -76,7 +73,7 @@ fn a_strange_socket_in_another_namespace_is_counted_from_outside() {
 #[test]
 fn frames_of_our_own_arrive_as_any_packets_and_are_counted_as_such() {
     let Some(namespace) = Namespace::new(5, "veth") else { return };
-    let inside = namespace.start("serves_in_a_namespace");
+    let inside = namespace.start("serves");
     let target = UdpTarget { address: inside.address, reply: Reply::Echo };
     let profile = TrafficProfile { streams: dropline_trial::Part::equal(3), ..TrafficProfile::default() };
     let measurer = |send| {
@@ -247,34 +244,6 @@ fn a_link_that_is_down_between_two_trials_is_waited_for() {
     assert_eq!((before.unwrap(), again.unwrap()), ((1, 200), (2, 200)));
 }
 
-#[test]
-#[ignore = "a part that other tests play"]
-fn serves_in_a_namespace() {
-    if !part::is_asked_for("serves_in_a_namespace") {
-        return;
-    }
-    let listen = listen_address();
-    let responder = Responder { listen, ..Responder::default() }.start().unwrap();
-    println!("listening at {}", responder.address());
-    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
-}
-
-#[test]
-#[ignore = "a part that other tests play"]
-fn listens_in_a_namespace() {
-    if !part::is_asked_for("listens_in_a_namespace") {
-        return;
-    }
-    let socket = UdpSocket::bind(listen_address()).unwrap();
-    println!("listening at {}", socket.local_addr().unwrap());
-    std::thread::spawn(move || while socket.recv(&mut [0; 100]).is_ok() {});
-    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
-}
-
-fn listen_address() -> SocketAddr {
-    std::env::var("DROPLINE_TEST_LISTEN").expect("is set by whoever starts this").parse().unwrap()
-}
-
 fn measure(target: UdpTarget, pps: f64) -> Trial {
     let input = TrialInput { load: Rate::pps(pps).unwrap(), duration: Duration::from_millis(200) };
     let profile = TrafficProfile::default();
@@ -333,13 +302,11 @@ impl Namespace {
         run(&["ip", "link", "set", near, "up"], &[])
     }
 
-    /// Runs one of the ignored tests above inside.
-    fn start(&self, test: &str) -> Inside {
-        let program = std::env::current_exe().unwrap();
-        let mut inside = Command::new("ip");
-        inside.args(["netns", "exec", &self.name]).arg(program);
-        let mut process = part::ask(&mut inside, test)
-            .env("DROPLINE_TEST_LISTEN", format!("{}:0", self.inside))
+    /// Starts a part of `parts/program.rs` inside.
+    fn start(&self, part: &str) -> Inside {
+        let listen = format!("{}:0", self.inside);
+        let mut process = Command::new("ip")
+            .args(["netns", "exec", &self.name, env!("CARGO_BIN_EXE_dropline-traffic-parts"), part, &listen])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
