@@ -29,6 +29,18 @@ impl Cell {
     pub fn middle(&self) -> f64 {
         (self.low + self.high) / 2.0
     }
+
+    /// Puts cells in order, each of them once.
+    pub(crate) fn arrange(cells: &mut Vec<Self>) {
+        cells.sort_by(|a, b| a.low.total_cmp(&b.low).then(a.high.total_cmp(&b.high)));
+        cells.dedup_by(|next, kept| {
+            let same = next.low == kept.low && next.high == kept.high;
+            if same {
+                kept.count += next.count;
+            }
+            same
+        });
+    }
 }
 
 impl Binned {
@@ -41,14 +53,7 @@ impl Binned {
     /// All events of several sets, in one unit; cells that both have are one.
     pub fn together(parts: &[Self]) -> Self {
         let mut cells: Vec<Cell> = parts.iter().flat_map(|part| part.cells.iter().copied()).collect();
-        cells.sort_by(|a, b| a.low.total_cmp(&b.low).then(a.high.total_cmp(&b.high)));
-        cells.dedup_by(|next, kept| {
-            let same = next.low == kept.low && next.high == kept.high;
-            if same {
-                kept.count += next.count;
-            }
-            same
-        });
+        Cell::arrange(&mut cells);
         let above = parts.iter().filter_map(|part| part.above);
         let above = above.reduce(|(from, count), (other, more)| (from.min(other), count + more));
         let quantum = parts.iter().map(|part| part.quantum).fold(0.0, f64::max);

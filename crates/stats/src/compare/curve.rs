@@ -60,15 +60,7 @@ impl Curve {
 
     /// With its cells in order, each once.
     fn summed(mut self) -> Self {
-        let cells = &mut self.cells;
-        cells.sort_by(|a, b| a.low.total_cmp(&b.low).then(a.high.total_cmp(&b.high)));
-        cells.dedup_by(|next, kept| {
-            let same = next.low == kept.low && next.high == kept.high;
-            if same {
-                kept.count += next.count;
-            }
-            same
-        });
+        Cell::arrange(&mut self.cells);
         self.indexed()
     }
 

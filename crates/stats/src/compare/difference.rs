@@ -4,7 +4,7 @@ use super::Design;
 use super::judgement::Pivot;
 use super::resampled::Resampled;
 use super::sides::{Side, Sides, Spread};
-use crate::special::{normal_quantile, normal_tails, student_quantile};
+use crate::special::{normal_quantile, normal_tails};
 
 /// A difference of quantiles and how it is distributed, given what each side says of its own.
 ///
@@ -88,7 +88,7 @@ impl Difference {
 
     /// Whether its 95 % interval ends on the side where no change is.
     pub(super) fn is_bounded_toward_none(&self) -> bool {
-        let (low, high) = self.ends(student_quantile(self.freedom, 0.975));
+        let (low, high) = self.interval();
         match self.estimate() {
             Some(estimate) if estimate > 0.0 => low.is_some(),
             Some(estimate) if estimate < 0.0 => high.is_some(),
@@ -128,14 +128,6 @@ impl Pivot for Difference {
         } else {
             normal_quantile(probability).abs()
         }
-    }
-
-    fn scaled(&self, value: f64) -> f64 {
-        value
-    }
-
-    fn unscaled(&self, value: f64) -> f64 {
-        value
     }
 }
 

@@ -23,14 +23,22 @@ pub(super) trait Pivot {
         }
         short
     }
-    /// To the scale on which the interval is about even, no change being 0.
-    fn scaled(&self, value: f64) -> f64;
+    /// The 95 % interval.
+    fn interval(&self) -> (Option<f64>, Option<f64>) {
+        self.ends(student_quantile(self.freedom(), 1.0 - LEVEL / 2.0))
+    }
+    /// To the scale on which the interval is about even, no change being 0: its own, unless it says another.
+    fn scaled(&self, value: f64) -> f64 {
+        value
+    }
     /// Back.
-    fn unscaled(&self, value: f64) -> f64;
+    fn unscaled(&self, value: f64) -> f64 {
+        value
+    }
     /// By how much more the variance might be before no change is in the 95 % interval.
     fn inflation_limit(&self) -> Option<f64> {
         let estimate = self.scaled(self.estimate()?);
-        let (low, high) = self.ends(student_quantile(self.freedom(), 0.975));
+        let (low, high) = self.interval();
         let toward =
             if estimate > 0.0 { estimate - self.scaled(low?) } else { self.scaled(high?) - estimate };
         Some((estimate / toward).powi(2)).filter(|limit| limit.is_finite())
@@ -118,9 +126,8 @@ pub(super) fn answer(
     zone: f64,
     possible: Possible,
 ) -> Answer {
-    let reach = student_quantile(pivot.freedom(), 1.0 - LEVEL / 2.0);
     let estimate = pivot.estimate();
-    let (low, high) = pivot.ends(reach);
+    let (low, high) = pivot.interval();
     let scaled =
         |value: Option<f64>| value.map(|value| pivot.scaled(value)).filter(|value| value.is_finite());
     let half = scaled(high).zip(scaled(low)).map(|(high, low)| (high - low) / 2.0);
@@ -212,12 +219,6 @@ mod tests {
         }
         fn freedom(&self) -> f64 {
             self.freedom
-        }
-        fn scaled(&self, value: f64) -> f64 {
-            value
-        }
-        fn unscaled(&self, value: f64) -> f64 {
-            value
         }
     }
 

@@ -98,14 +98,6 @@ impl Pivot for Loss {
     fn freedom(&self) -> f64 {
         self.freedom
     }
-
-    fn scaled(&self, value: f64) -> f64 {
-        value
-    }
-
-    fn unscaled(&self, value: f64) -> f64 {
-        value
-    }
 }
 
 /// The score interval of a share of so many independent events.

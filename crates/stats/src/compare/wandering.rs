@@ -105,14 +105,6 @@ impl Pivot for Row {
     fn freedom(&self) -> f64 {
         self.freedom
     }
-
-    fn scaled(&self, value: f64) -> f64 {
-        value
-    }
-
-    fn unscaled(&self, value: f64) -> f64 {
-        value
-    }
 }
 
 /// Fewer batches do not show how long they remember.
@@ -177,14 +169,6 @@ impl Pivot for Wandering {
 
     fn reach_to(&self, value: f64) -> f64 {
         (self.difference() - value).abs() / self.error
-    }
-
-    fn scaled(&self, value: f64) -> f64 {
-        value
-    }
-
-    fn unscaled(&self, value: f64) -> f64 {
-        value
     }
 }
 
