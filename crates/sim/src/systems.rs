@@ -66,8 +66,10 @@ pub trait Behaviour: fmt::Debug + Send + Sync {
     /// What it stands for, in one line.
     fn about(&self) -> &'static str;
 
-    /// The capacity around which one is drawn when none is chosen.
-    fn nominal_capacity(&self) -> Rate;
+    /// The capacity around which one is drawn when none is chosen: the middle of the default range.
+    fn nominal_capacity(&self) -> Rate {
+        Rate::from_millipps(9_000_000_000)
+    }
 
     /// How many packets of an offer are lost by a system with this capacity.
     fn lost(&self, capacity: Rate, offer: &Offer, chance: &mut ChaCha8Rng) -> u64;

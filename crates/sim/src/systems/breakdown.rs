@@ -27,10 +27,6 @@ impl Behaviour for Breakdown {
         "a limit that scatters by 0.5 %; above it 95 % of all packets are lost"
     }
 
-    fn nominal_capacity(&self) -> Rate {
-        Rate::from_millipps(9_000_000_000)
-    }
-
     fn lost(&self, capacity: Rate, offer: &Offer, chance: &mut ChaCha8Rng) -> u64 {
         let z: f64 = StandardNormal.sample(chance);
         let limit = capacity.as_pps() * libm::exp(SCATTER * z);

@@ -24,10 +24,6 @@ impl Behaviour for Bucket {
         "forwards up to its capacity and 18 ms of it more: a short trial bears more (a token bucket)"
     }
 
-    fn nominal_capacity(&self) -> Rate {
-        Rate::from_millipps(9_000_000_000)
-    }
-
     fn lost(&self, capacity: Rate, offer: &Offer, _: &mut ChaCha8Rng) -> u64 {
         offer.packets.saturating_sub(capacity.packets_in(offer.duration + HELD))
     }

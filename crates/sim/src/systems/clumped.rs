@@ -31,10 +31,6 @@ impl Behaviour for Clumped {
         "loss sets in gently, in clumps of 20 packets (a queue that overflows for a while)"
     }
 
-    fn nominal_capacity(&self) -> Rate {
-        Rate::from_millipps(9_000_000_000)
-    }
-
     fn lost(&self, capacity: Rate, offer: &Offer, chance: &mut ChaCha8Rng) -> u64 {
         let mean = offer.packets as f64 * SOFT.loss(offer.load.as_pps() / capacity.as_pps());
         let clumps = poisson(mean / CLUMP, chance);

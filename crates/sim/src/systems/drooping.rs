@@ -38,10 +38,6 @@ impl Behaviour for Drooping {
         "a hard limit that scatters by 0.3 %; overload by 30 % costs a quarter of it (livelock)"
     }
 
-    fn nominal_capacity(&self) -> Rate {
-        Rate::from_millipps(9_000_000_000)
-    }
-
     fn lost(&self, capacity: Rate, offer: &Offer, chance: &mut ChaCha8Rng) -> u64 {
         let z: f64 = StandardNormal.sample(chance);
         let limit = capacity.as_pps() * libm::exp(SCATTER * z);

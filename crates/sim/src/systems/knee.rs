@@ -63,10 +63,6 @@ impl Behaviour for Knee {
         self.about
     }
 
-    fn nominal_capacity(&self) -> Rate {
-        Rate::from_millipps(9_000_000_000)
-    }
-
     fn lost(&self, capacity: Rate, offer: &Offer, chance: &mut ChaCha8Rng) -> u64 {
         let z: f64 = StandardNormal.sample(chance);
         let dip = if chance.random::<f64>() < self.dips { Self::DIP } else { 1.0 };

@@ -83,10 +83,6 @@ impl Behaviour for LossyBelow {
         self.about
     }
 
-    fn nominal_capacity(&self) -> Rate {
-        Rate::from_millipps(9_000_000_000)
-    }
-
     fn lost(&self, capacity: Rate, offer: &Offer, chance: &mut ChaCha8Rng) -> u64 {
         let z: f64 = StandardNormal.sample(chance);
         let limit = capacity.as_millipps() as f64 * libm::exp(SCATTER * z);

@@ -35,10 +35,6 @@ impl Behaviour for Overdispersed {
         "loss sets in gently, by a factor of its own in each trial (neighbours, interrupts)"
     }
 
-    fn nominal_capacity(&self) -> Rate {
-        Rate::from_millipps(9_000_000_000)
-    }
-
     fn lost(&self, capacity: Rate, offer: &Offer, chance: &mut ChaCha8Rng) -> u64 {
         let z: f64 = StandardNormal.sample(chance);
         let loss = loss(offer.load.as_pps() / capacity.as_pps(), z);

@@ -105,10 +105,6 @@ impl Behaviour for Restless {
         self.about
     }
 
-    fn nominal_capacity(&self) -> Rate {
-        Rate::from_millipps(9_000_000_000)
-    }
-
     /// A trial of its own, outside any search, finds the whole limit.
     fn lost(&self, capacity: Rate, offer: &Offer, chance: &mut ChaCha8Rng) -> u64 {
         let z: f64 = StandardNormal.sample(chance);

@@ -30,11 +30,6 @@ impl Behaviour for Steady {
         self.about
     }
 
-    /// Without meaning here: the middle of the default range.
-    fn nominal_capacity(&self) -> Rate {
-        Rate::from_millipps(9_000_000_000)
-    }
-
     fn lost(&self, _capacity: Rate, offer: &Offer, _chance: &mut ChaCha8Rng) -> u64 {
         let lost = (u128::from(offer.packets) * u128::from(self.lost_of_ten)).div_ceil(10);
         u64::try_from(lost).unwrap_or(offer.packets)
