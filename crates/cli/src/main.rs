@@ -141,13 +141,6 @@ fn said(why: &clap::Error) -> ExitCode {
 }
 
 fn end(failure: &Failure) -> ExitCode {
-    note!("error: {}", without_numbers(&failure.to_string()));
+    note!("error: {failure}");
     ExitCode::from(failure.exit_code())
-}
-
-/// The same without the numbers that the system has for its errors: `No such file or directory (os error 2)`.
-fn without_numbers(words: &str) -> String {
-    let mut parts = words.split(" (os error ");
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |said, part| said + part.split_once(')').map_or("", |(_, rest)| rest))
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// replaced.
 macro_rules! note {
     ($($words:tt)*) => {
-        $crate::output::say(&dropline_printable::printable(&format!($($words)*)))
+        $crate::output::say(&dropline_printable::printable(&dropline_failure::without_numbers(&format!($($words)*))))
     };
 }
 

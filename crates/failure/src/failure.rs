@@ -1,6 +1,6 @@
 //! Why a verb could not do what was asked, and the exit code that says so.
 
-use crate::excerpt;
+use crate::{excerpt, without_numbers};
 use std::{fmt, io};
 
 /// A verb's error: what happened, what to do, how the program ends.
@@ -59,7 +59,7 @@ impl Failure {
     /// The same failure with a line that says what to do.
     #[must_use]
     pub fn advice(mut self, advice: impl fmt::Display) -> Self {
-        self.advice = Some(excerpt(&advice.to_string()).into_owned());
+        self.advice = Some(said(&advice));
         self
     }
 
@@ -79,8 +79,13 @@ impl Failure {
     }
 
     fn new(kind: FailureKind, what: impl fmt::Display) -> Self {
-        Self { kind, what: excerpt(&what.to_string()).into_owned(), advice: None }
+        Self { kind, what: said(&what), advice: None }
     }
+}
+
+/// As a person reads it.
+fn said(words: &impl fmt::Display) -> String {
+    excerpt(&without_numbers(&words.to_string())).into_owned()
 }
 
 impl fmt::Display for Failure {
