@@ -1,9 +1,9 @@
 //! The answer of a record in one sentence, and in one line with how sure it is: what a page, a chat and a pull request
 //! begin with.
 
-use crate::comparison::{Comparison, Line};
 use crate::number::{self, percent};
 use crate::prose;
+use crate::search_groups::{Line, SearchGroups};
 use crate::search_summary::{Piece, SearchSummary};
 use crate::standing::Standing;
 use dropline_record::{CaveatLine, LoadUnit, Record, TrialLine};
@@ -21,7 +21,7 @@ pub fn line(record: &Record) -> String {
 pub(crate) fn words(records: &[Record]) -> String {
     match records {
         [only] => of_record(only),
-        many => plain(&of_several(&Comparison::of(many))),
+        many => plain(&of_several(&SearchGroups::of(many))),
     }
 }
 
@@ -151,15 +151,15 @@ pub(crate) fn of_trial(trial: &TrialLine, what: LoadUnit) -> String {
 }
 
 /// The first goal of every group, or its spread over the searches.
-pub(crate) fn of_several(comparison: &Comparison) -> Vec<Piece> {
+pub(crate) fn of_several(groups: &SearchGroups) -> Vec<Piece> {
     let plain = |text: String| Piece { text, goal: None };
-    let Some(first) = comparison.lines.first() else {
+    let Some(first) = groups.lines.first() else {
         return vec![plain("None of these records is a search, so the load above which packets drop is not known; what each trial counted is below.".into())];
     };
-    let loads = comparison.loads;
+    let loads = groups.loads;
     let verb = if first.forwarded { "it forwards" } else { "it takes" };
     let mut pieces = vec![plain(format!("{} {verb} ", prose::sentence_case(&first.loss)))];
-    let lines: Vec<&Line> = comparison.lines.iter().filter(|line| line.goal == first.goal).collect();
+    let lines: Vec<&Line> = groups.lines.iter().filter(|line| line.goal == first.goal).collect();
     for (index, line) in lines.iter().enumerate() {
         if index > 0 {
             pieces.push(plain(if index + 1 == lines.len() { " and ".into() } else { ", ".into() }));

@@ -6,7 +6,7 @@
 
 mod answer;
 mod arrivals;
-mod comparison;
+mod compared_searches;
 mod csv;
 mod denial;
 mod explained;
@@ -16,13 +16,13 @@ mod json_word;
 mod lacks;
 mod loss_times;
 mod markdown;
-mod moved;
 mod number;
 mod object;
 mod passages;
 mod plot;
 mod png;
 mod prose;
+mod search_groups;
 mod search_summary;
 mod standing;
 mod style;

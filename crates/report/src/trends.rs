@@ -1,6 +1,6 @@
 //! What is said of histories, the same in text and on a page.
 
-use crate::moved;
+use crate::compared_searches;
 use crate::number::{Loads, percent, plural};
 use dropline_record::{ChangeLine, DriftingLine, SeriesLine, Trends, VerdictWord};
 
@@ -36,7 +36,7 @@ fn plural_histories(count: usize) -> String {
 
 /// `−9.1 %`.
 pub(crate) fn change(size: f64) -> String {
-    moved::change(Some(1.0 + size))
+    compared_searches::change(Some(1.0 + size))
 }
 
 /// What a change came to.

@@ -44,7 +44,7 @@ const DRAWN: usize = 100;
 
 /// What two files hold that can be compared.
 #[derive(Clone, Debug)]
-pub enum Both {
+pub enum Comparable {
     /// Delays: did events become slower?
     Delays(Box<Pair>),
     /// Searches: did the limits move?
@@ -55,17 +55,17 @@ pub enum Both {
 ///
 /// # Errors
 /// If one cannot be read, is nothing that can be compared, or the two answer different questions.
-pub fn read(a: &Path, b: &Path, hints: &Hints) -> Result<Both, Failure> {
+pub fn read(a: &Path, b: &Path, hints: &Hints) -> Result<Comparable, Failure> {
     let (a, b) = (Rereadable::of(a)?, Rereadable::of(b)?);
     let (a, b) = (a.path(), b.path());
     let made_by = [a, b].map(|path| record_file::read_header(path).map(|header| header.verb));
     let is_search = |verb: &Option<String>| verb.as_deref() == Some("search");
     match made_by.each_ref().map(is_search) {
-        [true, true] => Ok(Both::Searches(Box::new([Searched::read(a)?, Searched::read(b)?]))),
+        [true, true] => Ok(Comparable::Searches(Box::new([Searched::read(a)?, Searched::read(b)?]))),
         [false, false] => {
             let mut pair = side::read(a, b, hints)?;
             order::arrange(&mut pair);
-            Ok(Both::Delays(Box::new(pair)))
+            Ok(Comparable::Delays(Box::new(pair)))
         }
         [a_is, _] => {
             let (search, other) = if a_is { (a, b) } else { (b, a) };

@@ -9,7 +9,7 @@ use dropline_failure::Failure;
 use dropline_verbs::compare;
 use dropline_verbs::compare::searches::{Searched, compare};
 use dropline_verbs::compare::turns::{OneSided, Taken};
-use dropline_verbs::compare::{Both, side};
+use dropline_verbs::compare::{Comparable, side};
 
 pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure> {
     if args.abba || args.b.is_none() {
@@ -21,8 +21,8 @@ pub(crate) fn run(args: &CompareArgs, words: Vec<String>) -> Result<u8, Failure>
             Err(one_sided) => return told(args, *one_sided),
         },
         (false, a, Some(b)) => match compare::read(a.as_ref(), b.as_ref(), &hints(&args.source))? {
-            Both::Delays(pair) => (*pair, None),
-            Both::Searches(searches) => return limits(args, &searches),
+            Comparable::Delays(pair) => (*pair, None),
+            Comparable::Searches(searches) => return limits(args, &searches),
         },
         (false, turns, None) => (side::read_turns(turns.as_ref())?, None),
         (true, _, None) => {

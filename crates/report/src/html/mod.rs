@@ -1,6 +1,7 @@
 //! A record as one self-contained page: no network, readable without a script.
 
 mod compared;
+mod compared_searches;
 mod downloads;
 mod explained;
 mod facts;
@@ -8,7 +9,6 @@ mod figure;
 mod fit;
 mod goals;
 mod graph;
-mod moved;
 mod passages;
 mod several;
 mod shell;
@@ -18,8 +18,8 @@ mod trends;
 mod trials;
 
 pub use compared::compared_html;
+pub use compared_searches::compared_searches_html;
 pub use fit::fit_html;
-pub use moved::compared_searches_html;
 pub use study::{Graph, study_html, study_page, study_with_curves_html};
 pub use trends::trends_html;
 

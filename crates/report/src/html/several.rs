@@ -8,9 +8,9 @@ use super::shell::shell;
 use super::single::about;
 use super::trials::trials;
 use crate::answer;
-use crate::comparison::{Comparison, Labels, change_words, labels, unsettled_words};
 use crate::number::{self, Loads};
 use crate::plot::{self, Plot, Room};
+use crate::search_groups::{Labels, SearchGroups, change_words, labels, unsettled_words};
 use crate::search_summary::SearchSummary;
 use crate::{prose, traffic};
 use dropline_record::{CaveatLine, Record};
@@ -26,22 +26,22 @@ const SAME_TIME: f64 = 3.0;
 pub(super) fn page(records: &[Record]) -> String {
     let findings = SearchSummary::all(records);
     let labels = labels(records);
-    let comparison = Comparison::of(records);
+    let groups = SearchGroups::of(records);
     let description = match labels.shared.as_str() {
         "" => number::plural(records.len() as u64, "record"),
         shared => format!("{}, all with {shared}", number::plural(records.len() as u64, "record")),
     };
     let content = html! {
         @if let Some(first) = records.first() { (about(first)) }
-        (sentence(&answer::of_several(&comparison), None))
+        (sentence(&answer::of_several(&groups), None))
         @if !labels.shared.is_empty() { p.lead { "All with " (labels.shared) "." } }
-        @if !comparison.lines.is_empty() { (table(&comparison)) }
-        @if comparison.lines.iter().any(|line| line.change.is_some()) {
+        @if !groups.lines.is_empty() { (table(&groups)) }
+        @if groups.lines.iter().any(|line| line.change.is_some()) {
             p.about { "Whether one load is really higher than another, or only by chance, is said by  " code { "dropline compare A B" } }
         }
-        @if let Some(words) = comparison.left_out() { p.about { (words) } }
+        @if let Some(words) = groups.left_out() { p.about { (words) } }
         (caveats(&doubts(records, &labels), None))
-        @for plots in plots(records, &findings, &labels, comparison.loads) { (figures(&plots, true)) }
+        @for plots in plots(records, &findings, &labels, groups.loads) { (figures(&plots, true)) }
         @if findings.len() > DRAWN { p.about { "Drawn: the first " (DRAWN) " of " (findings.len()) " searches." } }
         section {
             h2 { "How it was measured" }
@@ -57,13 +57,13 @@ pub(super) fn page(records: &[Record]) -> String {
             @for (index, record) in records.iter().enumerate() {
                 details data-record=(index) {
                     summary { (name(&labels, index)) ", " (number::plural(record.trials.len() as u64, "trial")) }
-                    (trials(record, comparison.loads))
+                    (trials(record, groups.loads))
                 }
             }
         }
         (downloads(records))
     };
-    shell(&answer::plain(&answer::of_several(&comparison)), &description, &content)
+    shell(&answer::plain(&answer::of_several(&groups)), &description, &content)
 }
 
 /// One unit for all of them.
@@ -86,9 +86,9 @@ fn name(labels: &Labels, index: usize) -> String {
     }
 }
 
-fn table(comparison: &Comparison) -> Markup {
-    let loads = comparison.loads;
-    let repeated = comparison.repeated();
+fn table(groups: &SearchGroups) -> Markup {
+    let loads = groups.loads;
+    let repeated = groups.repeated();
     let unknown = || "\u{2013}".to_owned();
     let load = |load: Option<f64>| load.map_or_else(unknown, |load| loads.bare(load));
     let time = |time: Option<f64>| time.map_or_else(unknown, number::three);
@@ -97,7 +97,7 @@ fn table(comparison: &Comparison) -> Markup {
             table.goals.comparison {
                 thead {
                     tr {
-                        @if comparison.labelled() { th.l scope="col" { "search" } }
+                        @if groups.labelled() { th.l scope="col" { "search" } }
                         th.l scope="col" { "goal" }
                         @if repeated {
                             th.w scope="col" { "searches" }
@@ -119,9 +119,9 @@ fn table(comparison: &Comparison) -> Markup {
                     }
                 }
                 tbody {
-                    @for line in &comparison.lines {
+                    @for line in &groups.lines {
                         tr data-goal=(line.goal) data-label=(line.label) {
-                            @if comparison.labelled() { td.l.wrap { (line.label) } }
+                            @if groups.labelled() { td.l.wrap { (line.label) } }
                             td.l.name {
                                 span class=(format!("t{}", line.ink)) { (line.goal) }
                             }

@@ -1,8 +1,8 @@
 //! Several searches and trials side by side on a terminal.
 
 use super::layout::{Columns, Page, Row, Side};
-use crate::comparison::{Comparison, Line, change_words, labels, unsettled_words};
 use crate::number::{self, Loads};
+use crate::search_groups::{Line, SearchGroups, change_words, labels, unsettled_words};
 use crate::style::{Ink, Style};
 use crate::traffic;
 use dropline_record::{CaveatLine, Record};
@@ -13,19 +13,19 @@ pub fn text_many(records: &[Record], style: Style) -> String {
     if let [only] = records {
         return super::text(only, style);
     }
-    let comparison = Comparison::of(records);
+    let groups = SearchGroups::of(records);
     let mut page = Page::new(style);
-    if !comparison.shared.is_empty() {
-        page.fact("all with", &comparison.shared);
+    if !groups.shared.is_empty() {
+        page.fact("all with", &groups.shared);
         page.gap();
     }
-    if !comparison.lines.is_empty() {
-        page.columns(&columns(&comparison));
+    if !groups.lines.is_empty() {
+        page.columns(&columns(&groups));
     }
-    if let Some(words) = comparison.left_out() {
+    if let Some(words) = groups.left_out() {
         page.hanging("  ", Ink::Plain, &words);
     }
-    if comparison.repeated() {
+    if groups.repeated() {
         page.hanging(
             "  ",
             Ink::Faint,
@@ -34,7 +34,7 @@ pub fn text_many(records: &[Record], style: Style) -> String {
     }
     let singles = singles(records);
     if !singles.rows.is_empty() {
-        if !comparison.lines.is_empty() {
+        if !groups.lines.is_empty() {
             page.gap();
         }
         page.columns(&singles);
@@ -56,21 +56,21 @@ pub fn text_many(records: &[Record], style: Style) -> String {
 
 /// A row a goal of each group of searches.
 pub(crate) fn several(records: &[Record]) -> Columns {
-    columns(&Comparison::of(records))
+    columns(&SearchGroups::of(records))
 }
 
-fn columns(comparison: &Comparison) -> Columns {
+fn columns(groups: &SearchGroups) -> Columns {
     let mut heads = vec![("goal".to_owned(), Side::Left)];
-    if comparison.labelled() {
+    if groups.labelled() {
         heads.insert(0, ("search".to_owned(), Side::Left));
     }
-    let numbers: &[&str] = if comparison.repeated() {
+    let numbers: &[&str] = if groups.repeated() {
         &["searches", "median", "min", "max", "half 16\u{2013}84", "median time", "half 16\u{2013}84"]
     } else {
         &["finds", "bounds", "to the first", "trials", "time"]
     };
     heads.extend(numbers.iter().map(|head| ((*head).to_owned(), Side::Right)));
-    let rows = comparison.lines.iter().map(|line| row(comparison, line)).collect();
+    let rows = groups.lines.iter().map(|line| row(groups, line)).collect();
     Columns { heads, rows }
 }
 
@@ -100,16 +100,16 @@ pub(crate) fn singles(records: &[Record]) -> Columns {
     Columns { heads, rows }
 }
 
-fn row(comparison: &Comparison, line: &Line) -> Row {
-    let loads = comparison.loads;
+fn row(groups: &SearchGroups, line: &Line) -> Row {
+    let loads = groups.loads;
     let unknown = || "\u{2013}".to_owned();
     let load = |load: Option<f64>| load.map_or_else(unknown, |load| loads.with_unit(load));
     let time = |time: Option<f64>| time.map_or_else(unknown, number::seconds);
     let mut cells = vec![(line.goal.clone(), Ink::Goal(line.ink))];
-    if comparison.labelled() {
+    if groups.labelled() {
         cells.insert(0, (line.label.clone(), Ink::Plain));
     }
-    let numbers = if comparison.repeated() {
+    let numbers = if groups.repeated() {
         vec![
             number::count(line.searches as u64),
             load(line.headline.median),
@@ -129,7 +129,7 @@ fn row(comparison: &Comparison, line: &Line) -> Row {
         ]
     };
     cells.extend(numbers.into_iter().enumerate().map(|(index, cell)| {
-        (cell, if index == usize::from(comparison.repeated()) { Ink::Strong } else { Ink::Plain })
+        (cell, if index == usize::from(groups.repeated()) { Ink::Strong } else { Ink::Plain })
     }));
     Row { cells, note: (!line.unsettled.is_empty()).then(|| unsettled_words(line)), said: None }
 }

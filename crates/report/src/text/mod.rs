@@ -1,6 +1,7 @@
 //! A record as text for a terminal, the answer first.
 
 mod compared;
+mod compared_searches;
 pub(crate) mod cycles;
 mod drift;
 mod explain;
@@ -8,7 +9,6 @@ mod fit;
 mod graph;
 mod layout;
 mod many;
-mod moved;
 mod passages;
 mod search;
 mod study;
@@ -18,13 +18,13 @@ mod wakeups;
 
 pub use compared::compared_text;
 pub(crate) use compared::{first_line, is_mostly_of_loss, points, reason};
+pub use compared_searches::compared_searches_text;
 pub(crate) use drift::{fit as course, trial as trial_course};
 pub use explain::explain_text;
 pub use fit::fit_text;
 pub(crate) use layout::{Columns, Side, unit};
 pub use many::text_many;
 pub(crate) use many::{several, singles};
-pub use moved::compared_searches_text;
 pub(crate) use search::goals;
 pub use study::study_text;
 pub use trends::trends_text;

@@ -1,7 +1,7 @@
 //! Two searches on a terminal: the verdict first.
 
 use super::layout::{Columns, Page, Row, Side};
-use crate::moved::{
+use crate::compared_searches::{
     change, first_line, goal, interval, interval_words, limit, limit_heads, loads, longer, note, side,
 };
 use crate::number::percent;

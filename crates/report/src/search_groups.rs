@@ -9,7 +9,7 @@ use dropline_record::{Record, sample};
 
 /// Searches grouped by what differs between them.
 #[derive(Clone, Debug)]
-pub(crate) struct Comparison {
+pub(crate) struct SearchGroups {
     /// What all of them have, in words.
     pub(crate) shared: String,
     /// A line a group and goal.
@@ -62,7 +62,7 @@ pub(crate) struct Spread {
     pub(crate) half_range: Option<f64>,
 }
 
-impl Comparison {
+impl SearchGroups {
     pub(crate) fn of(records: &[Record]) -> Self {
         let mut findings = SearchSummary::all(records);
         let labels = labels(records);

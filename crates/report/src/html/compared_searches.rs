@@ -2,7 +2,7 @@
 
 use super::goals::caveats;
 use super::shell::shell;
-use crate::moved::{
+use crate::compared_searches::{
     change, first_line, goal, interval, interval_words, limit, limit_heads, loads, longer, note,
 };
 use crate::number::{Loads, count, percent, seconds};
