@@ -1,17 +1,19 @@
 //! Keeps a record on disk: a line is written and synced before the next trial begins.
 
+mod reader;
 mod refused;
 
 use crate::{reading, whole_file};
-use dropline_failure::{Failure, quoted_path};
+use dropline_failure::Failure;
 use dropline_record::record::{header_line, limits_line, result_line, trial_line};
-use dropline_record::{Header, LimitsLine, PacketFile, ReadError, Record, ResultLine, TrialLine};
+use dropline_record::{Header, LimitsLine, PacketFile, Record, ResultLine, TrialLine};
+pub use reader::{parse, read_header, read_record, read_text};
+use reader::{read_bytes, text_of};
 use refused::{
     cannot_begin, cannot_go_on, cannot_read, cannot_write, exists_already, full, of_another_record,
 };
-use std::borrow::Cow;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
-use std::io::{self, BufReader, ErrorKind, Seek as _, SeekFrom, Write as _};
+use std::io::{self, ErrorKind, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -294,21 +296,6 @@ fn sync_directory_of(path: &Path) -> io::Result<()> {
     File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }
 
-/// Reads a record from a file.
-///
-/// # Errors
-/// If it cannot be read, or is no record.
-pub fn read_record(path: &Path) -> Result<Record, Failure> {
-    parse(&read_text(path)?, path)
-}
-
-/// The header of a record: nothing that follows it is read. `None` of what is no file, or begins otherwise.
-pub fn read_header(path: &Path) -> Option<Header> {
-    let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
-    let mut file = BufReader::new(is_file.then(|| File::open(path).ok())??);
-    Some(Record::read(&reading::line(&mut file).ok()??).ok()?.header)
-}
-
 /// Writes a record that is whole already into a new file.
 ///
 /// # Errors
@@ -332,64 +319,6 @@ pub fn events_beside(record: &Path) -> PathBuf {
     let mut name = record.as_os_str().to_owned();
     name.push(".events");
     name.into()
-}
-
-/// The text of a record, or of what may be one.
-///
-/// # Errors
-/// If it cannot be read, is too long, or is no text.
-pub fn read_text(path: &Path) -> Result<String, Failure> {
-    Ok(text_of(&read_bytes(path)?, path)?.into_owned())
-}
-
-fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
-    reading::bytes(path, reading::MOST_BYTES).map_err(|why| why.of(path))
-}
-
-/// The bytes as text; a last line that is torn may end within a character.
-fn text_of<'a>(bytes: &'a [u8], path: &Path) -> Result<Cow<'a, str>, Failure> {
-    match std::str::from_utf8(bytes) {
-        Err(why) if bytes[why.valid_up_to()..].contains(&b'\n') => {
-            let at = why.valid_up_to();
-            Err(Failure::environment(format!("{} is not a record: byte {at} is not text", path.display())))
-        }
-        _ => Ok(String::from_utf8_lossy(bytes)),
-    }
-}
-
-/// Reads a record from its text; the path is what an error names.
-///
-/// # Errors
-/// If it is none.
-pub fn parse(text: &str, path: &Path) -> Result<Record, Failure> {
-    Record::read(text).map_err(|why| {
-        let failure = Failure::environment(format!("{}: {why}", path.display()));
-        match why {
-            ReadError::Imported => failure.advice(format!(
-                "dropline fit {0} --html {0}.html  says what they are, and  dropline compare {0} OTHER  whether two differ",
-                quoted_path(path)
-            )),
-            // It says itself what to do.
-            ReadError::UnknownSchema { .. } => failure,
-            ReadError::Empty => failure.advice("nothing was measured: begin anew, with another file or without this one"),
-            ReadError::NoHeader(_) if !text.contains('\n') => failure.advice(
-                "if it was cut off while its first line was written, nothing was measured: begin anew, without this file",
-            ),
-            ReadError::NoHeader(_) => failure
-                .advice("a record is what  dropline search, trial or watch  wrote; files of other tools are read by  dropline import"),
-            ReadError::Contradiction { .. } => failure.advice(
-                "the file was edited or damaged, and nobody can tell which of these numbers was measured: take a copy \
-                 that was not, or measure again; the lines before that one are whole",
-            ),
-            ReadError::Broken { .. }
-            | ReadError::Misplaced { .. }
-            | ReadError::Misnumbered { .. }
-            | ReadError::MisplacedLimits { .. }
-            | ReadError::AfterResult { .. } => {
-                failure.advice("the file was edited or damaged; the lines before that one are whole")
-            }
-        }
-    })
 }
 
 /// Takes the file for this search alone. A program that is just being started shares our files until it

@@ -1,8 +1,8 @@
-//! Two searches compared, a baseline, and conditions on what was measured.
+//! Two searches compared, and a search held against its baseline.
 
 mod command;
 
-use command::{Bench, Ended};
+use command::{Bench, Ended, codes};
 use serde_json::Value;
 
 /// A search of a noisy system, kept.
@@ -19,19 +19,11 @@ fn two(bench: &Bench, capacities: [&str; 2]) {
     }
 }
 
-fn compare(bench: &Bench, more: &[&str]) -> Ended {
-    bench.run(&[&["compare", "a.jsonl", "b.jsonl"], more].concat())
-}
-
-fn codes(json: &Value) -> Vec<&str> {
-    json["caveats"].as_array().unwrap().iter().map(|caveat| caveat["code"].as_str().unwrap()).collect()
-}
-
 #[test]
 fn a_limit_that_fell_is_a_regression_with_an_interval_of_the_ratio_and_exit_code_1() {
     let bench = Bench::new();
     two(&bench, ["9Mpps", "8Mpps"]);
-    let ended = compare(&bench, &["--json"]);
+    let ended = bench.compare(&["--json"]);
     assert_eq!(ended.code, Some(1), "{}", ended.errors);
     let json = ended.json();
     assert_eq!(json["verdict"], "regressed");
@@ -44,28 +36,24 @@ fn a_limit_that_fell_is_a_regression_with_an_interval_of_the_ratio_and_exit_code
         assert!(low < ratio && ratio < high && low < 8.0 / 9.0 && 8.0 / 9.0 < high, "{goal}");
         assert_eq!(goal["level"].as_f64(), Some(0.95));
     }
-    let text = compare(&bench, &[]).text;
+    let text = bench.compare(&[]).text;
     assert!(text.starts_with("REGRESSED: B takes 1"), "the first line is the answer: {text}");
     let back = bench.run(&["compare", "b.jsonl", "a.jsonl", "--html", "page.html", "--json"]);
     assert_eq!((back.code, &back.json()["verdict"]), (Some(0), &Value::from("improved")));
     assert!(bench.read("page.html").contains("IMPROVED"));
-    assert_eq!(
-        compare(&bench, &["--smallest-effect", "30%"]).code,
-        Some(0),
-        "that is less than what matters"
-    );
+    assert_eq!(bench.compare(&["--smallest-effect", "30%"]).code, Some(0), "that is less than what matters");
 }
 
 #[test]
 fn searches_of_the_same_thing_are_no_regression() {
     let bench = Bench::new();
     two(&bench, ["9Mpps", "9Mpps"]);
-    let ended = compare(&bench, &["--json"]);
+    let ended = bench.compare(&["--json"]);
     assert_eq!(ended.code, Some(0));
     let json = ended.json();
     assert!(["equivalent", "no_evidence"].contains(&json["verdict"].as_str().unwrap()), "{json}");
     assert!(codes(&json).contains(&"not_interleaved"), "{json}");
-    assert!(compare(&bench, &["--smallest-effect=30%"]).text.starts_with("EQUIVALENT"));
+    assert!(bench.compare(&["--smallest-effect=30%"]).text.starts_with("EQUIVALENT"));
 }
 
 #[test]
@@ -76,7 +64,7 @@ fn a_limit_beyond_the_range_bounds_the_ratio_on_one_side() {
     };
     search("sim:hard?capacity=9Mpps", "a.jsonl", "12Mpps");
     search("sim:hard?capacity=9Mpps", "b.jsonl", "8Mpps");
-    let json = compare(&bench, &["--json"]).json();
+    let json = bench.compare(&["--json"]).json();
     assert_eq!((&json["goals"][0]["ratio"], &json["goals"][0]["high"]), (&Value::Null, &Value::Null));
     assert!((json["goals"][0]["low"].as_f64().unwrap() - 8.0 / 9.0).abs() < 0.01);
     assert_eq!(json["verdict"], "no_evidence");
@@ -97,7 +85,7 @@ fn what_cannot_be_compared_is_refused_with_what_each_is() {
     let bench = Bench::new();
     bench.done(&["search", "sim:hard?capacity=9Mpps", "--goal=0", "-q", "-o", "a.jsonl"]);
     bench.done(&["trial", "sim:hard?capacity=9Mpps", "--load=1Mpps", "-q", "-o", "b.jsonl"]);
-    let ended = compare(&bench, &[]);
+    let ended = bench.compare(&[]);
     assert_eq!(ended.code, Some(2));
     assert!(
         ended.errors.contains("a.jsonl is a search and b.jsonl was made by dropline trial"),
@@ -122,7 +110,7 @@ fn what_else_differs_between_two_searches_is_a_caveat_and_no_error() {
     bench.done(&["search", "sim:hard?capacity=9Mpps", "--goal=0", "--goal=1%", "-q", "-o", "a.jsonl"]);
     let other = ["search", "sim:soft?capacity=9Mpps", "--goal=0,trial=2s,width=1%", "-q", "-o", "b.jsonl"];
     bench.done(&[&other[..], &["--algorithm=mlr", "--arrival=poisson", "--packet=512B"]].concat());
-    let json = compare(&bench, &["--json"]).json();
+    let json = bench.compare(&["--json"]).json();
     let expected = [
         "bounds_have_no_level",
         "goals_differ",
@@ -145,12 +133,12 @@ fn a_search_that_was_killed_is_compared_as_far_as_it_came_and_says_so() {
     let text = bench.read("b.jsonl");
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     bench.write("b.jsonl", &lines[..lines.len() - 1].concat());
-    let json = compare(&bench, &["--json"]).json();
+    let json = bench.compare(&["--json"]).json();
     assert!(codes(&json).contains(&"unfinished"), "{json}");
     assert!(!codes(&json).contains(&"bounds_have_no_level"), "both are credible: {json}");
     assert_eq!((&json["verdict"], &json["goals"][0]["level"]), (&Value::from("regressed"), &Value::Null));
     bench.write("b.jsonl", lines[0]);
-    let ended = compare(&bench, &[]);
+    let ended = bench.compare(&[]);
     assert_eq!(ended.code, Some(2));
     assert!(ended.errors.contains("without a trial"), "{}", ended.errors);
 }
@@ -162,7 +150,7 @@ fn a_limit_that_is_not_known_yet_is_not_said_to_be_beyond_the_loads() {
         let target = format!("sim:noisy?seed={seed}");
         bench.run(&["search", &target, "-q", "--algorithm=mlr", "--max-trials=1", "--goal=0", "-o", name]);
     }
-    let json = compare(&bench, &["--json"]).json();
+    let json = bench.compare(&["--json"]).json();
     assert!(codes(&json).contains(&"not_known_yet") && !codes(&json).contains(&"beyond_range"), "{json}");
 }
 
@@ -211,151 +199,6 @@ fn a_baseline_that_does_not_fit_is_refused_before_the_target_is_touched() {
     assert_eq!(search(&["--baseline", "other.jsonl", "--goal=1%", "--repeat=2"]).code, Some(2));
     assert_eq!(search(&["--smallest-effect", "2%"]).code, Some(2), "of what?");
     assert_eq!(search(&["--fail-if", "lower[0.5%]<1kpps"]).code, Some(2));
-}
-
-#[test]
-fn a_condition_knows_the_counts_of_a_trial_and_says_its_value() {
-    let bench = Bench::new();
-    let trial = |conditions: &[&str]| {
-        let mut words = vec![
-            "trial",
-            "sim:hard?capacity=2Mpps",
-            "--load=3Mpps",
-            "--duration=1s",
-            "-q",
-            "-o",
-            "-",
-            "--json",
-        ];
-        conditions.iter().for_each(|condition| words.extend(["--fail-if", condition]));
-        bench.run(&words)
-    };
-    let ended = trial(&["lost>0", "load<2Mpps", "forwarded>=3000000", "p99>1s"]);
-    assert_eq!(ended.code, Some(1));
-    let json = ended.json();
-    let failed: Vec<bool> = json["fail_if"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|checked| checked["failed"].as_bool().unwrap())
-        .collect();
-    assert_eq!(failed, [true, false, false, true], "{}", json["fail_if"]);
-    assert_eq!(json["fail_if"][0]["condition"], "lost>0");
-    assert_eq!(json["fail_if"][0]["value"].as_f64(), json["lost"].as_f64());
-    assert_eq!(
-        (&json["fail_if"][1]["value"], &json["fail_if"][3]["value"]),
-        (&Value::from(3e6), &Value::Null)
-    );
-    assert!(ended.errors.contains("--fail-if p99>1s: it was not measured"), "{}", ended.errors);
-    assert_eq!(trial(&["load<2Mpps", "loss_ratio>=50%"]).code, Some(0));
-    let unknown = trial(&["loss>0"]);
-    assert_eq!(unknown.code, Some(2));
-    assert!(
-        unknown.errors.contains("did you mean \"loss_ratio\"?") && unknown.errors.contains("lower"),
-        "{}",
-        unknown.errors
-    );
-    assert_eq!(trial(&["lower<1kpps"]).code, Some(2), "a trial has no limit");
-    assert_eq!(trial(&[]).json()["fail_if"], Value::Null);
-}
-
-#[test]
-fn a_condition_knows_both_ends_of_each_goal() {
-    let bench = Bench::new();
-    let search = |conditions: &[&str]| {
-        let mut words = vec!["search", "sim:hard?capacity=9Mpps", "-q", "-o", "-", "--json"];
-        conditions.iter().for_each(|condition| words.extend(["--fail-if", condition]));
-        bench.run(&words)
-    };
-    let passed = search(&["lower<8.9Mpps", "upper[0.5%]>9.2Mpps", "median[0]<8.9Mpps", "load2<8.9Mpps"]);
-    assert_eq!(passed.code, Some(0), "{}", passed.errors);
-    let json = passed.json();
-    assert_eq!(json["fail_if"][0]["value"], json["goals"][0]["lower_pps"], "the lowest of all goals");
-    assert_eq!(json["fail_if"][1]["value"], json["goals"][1]["upper_pps"]);
-    let failed = search(&["lower[0.5%]<9.02Mpps", "lower[0]<9.02Mpps"]);
-    assert_eq!(failed.code, Some(1));
-    assert!(
-        failed.errors.starts_with("--fail-if lower[0]<9.02Mpps: for no loss it is 8."),
-        "{}",
-        failed.errors
-    );
-    assert_eq!(search(&["lost>0"]).code, Some(2), "of which trials?");
-}
-
-/// A trial of a program that says how many packets came back, and after which time.
-fn trial_of(bench: &Bench, name: &str, forwarded: u64, delays: &str) -> Ended {
-    let answer = format!(
-        r#"{{\"intended\":100000,\"offered\":100000,\"forwarded\":{forwarded},\"duration_s\":1.0,\"delay_ns_histogram\":[{delays}]}}"#
-    );
-    let target = format!(r#"exec:sh -c 'read line; echo "{answer}"'"#);
-    bench.run(&["trial", &target, "--load=100kpps", "--duration=1s", "-q", "-o", name])
-}
-
-#[test]
-fn a_target_that_loses_its_slow_packets_is_no_improvement() {
-    let bench = Bench::new();
-    assert_eq!(trial_of(&bench, "a.jsonl", 100_000, "[30000,50000],[900000,50000]").code, Some(0));
-    assert_eq!(trial_of(&bench, "b.jsonl", 49_000, "[30000,49000]").code, Some(0));
-    let ended = compare(&bench, &["--json", "--html", "page.html"]);
-    assert_eq!(ended.code, Some(1), "{}", ended.text);
-    let json = ended.json();
-    assert_eq!(json["verdict"], "regressed");
-    let loss = &json["loss"];
-    assert_eq!((&loss["verdict"], loss["lost_b"].as_u64()), (&Value::from("regressed"), Some(51_000)));
-    assert!(loss["low"].as_f64().unwrap() > 0.5 && loss["high"].as_f64().unwrap() < 0.52, "{loss}");
-    assert_eq!((&json["core"]["lost_of_b"], &json["core"]["of_b"]), (&Value::Bool(true), &Value::Null));
-    assert!(bench.read("page.html").contains("<title>Regressed: B loses 51"), "loss comes first");
-    let text = compare(&bench, &[]).text;
-    assert!(text.starts_with("REGRESSED") && text.contains("30 → lost"), "{text}");
-    assert!(!text.contains("lost us") && !text.contains("lost\u{a0}us"), "what is lost has no unit: {text}");
-    assert_eq!(bench.run(&["compare", "b.jsonl", "a.jsonl"]).code, Some(0), "the reverse is better");
-}
-
-#[test]
-fn faster_and_lossier_is_traded_and_fails_unless_so_much_loss_is_allowed() {
-    let bench = Bench::new();
-    trial_of(&bench, "a.jsonl", 100_000, "[30000,50000],[31000,50000]");
-    trial_of(&bench, "b.jsonl", 99_700, "[20000,50000],[21000,49700]");
-    let ended = compare(&bench, &["--json"]);
-    assert_eq!((ended.code, &ended.json()["verdict"]), (Some(1), &Value::from("traded")));
-    let text = compare(&bench, &[]).text;
-    assert!(text.starts_with("TRADED") && text.contains("more is lost"), "{text}");
-    let allowed = compare(&bench, &["--json", "--more-loss", "0.5%"]);
-    assert_eq!((allowed.code, &allowed.json()["verdict"]), (Some(0), &Value::from("improved")));
-}
-
-#[test]
-fn a_target_that_answers_nothing_any_more_is_compared_too() {
-    let bench = Bench::new();
-    trial_of(&bench, "a.jsonl", 100_000, "[30000,100000]");
-    trial_of(&bench, "b.jsonl", 0, "");
-    let ended = compare(&bench, &["--json"]);
-    assert_eq!(
-        (ended.code, &ended.json()["verdict"]),
-        (Some(1), &Value::from("regressed")),
-        "{}",
-        ended.errors
-    );
-}
-
-#[test]
-fn what_is_not_known_of_the_target_neither_fails_nor_passes_it() {
-    let bench = Bench::new();
-    let answer = r#"{\"intended\":100000,\"offered\":40000,\"forwarded\":30000,\"duration_s\":1.0,\"delay_ns_histogram\":[[30000,30000]],\"caveats\":[{\"code\":\"generator_limited\",\"text\":\"it fell behind\"}]}"#;
-    let target = format!(r#"exec:sh -c 'read line; echo "{answer}"'"#);
-    let trial = |name: &str, more: &[&str]| {
-        bench.run(
-            &[&["trial", &target, "--load=100kpps", "--duration=1s", "-q", "-o", name][..], more].concat(),
-        )
-    };
-    let ended = trial("b.jsonl", &["--fail-if", "lost>0", "--json"]);
-    assert_eq!(ended.code, Some(3), "not valid comes before failed: {}", ended.errors);
-    let held = &ended.json()["fail_if"][0];
-    assert_eq!((&held["failed"], &held["valid"]), (&Value::Bool(true), &Value::Bool(false)));
-    trial_of(&bench, "a.jsonl", 100_000, "[30000,100000]");
-    let compared = compare(&bench, &["--json"]);
-    assert_eq!(compared.code, Some(3), "{}", compared.errors);
-    assert!(codes(&compared.json()).contains(&"generator_limited"));
 }
 
 /// A target of 30 kpps that scatters a little; some of its trials, or the first three far below, lose half more, and a late
@@ -424,19 +267,19 @@ fn a_pause_of_the_target_is_no_regression_and_never_hides_behind_no_evidence() {
     // While the search looks far below, whether anything is lost there too.
     // Where every probe far below fails, no lower end is known; where more are met than fail, there is one.
     tested(&bench, "b.jsonl", "30000 probe,probe,probe 2", &[]);
-    let ended = compare(&bench, &["--json"]);
+    let ended = bench.compare(&["--json"]);
     let goal = &ended.json()["goals"][0];
     assert_eq!((ended.code, &goal["verdict"]), (Some(0), &Value::from("no_evidence")), "{goal}");
     assert!(goal["doubted"].is_string() && goal["low"].as_f64().is_none_or(|low| low < 1.0), "{goal}");
     std::fs::remove_file(bench.path("b.jsonl")).unwrap();
     tested(&bench, "b.jsonl", "30000 probe,probe 3", &[]);
-    let ended = compare(&bench, &["--json"]);
+    let ended = bench.compare(&["--json"]);
     let goal = &ended.json()["goals"][0];
     assert_eq!((ended.code, &goal["verdict"]), (Some(0), &Value::from("no_evidence")), "{goal}");
     let [low, high] = ["low", "high"].map(|key| goal[key].as_f64().unwrap());
     assert!(low < 1.0 && high > 1.0, "A's trials leave no change open: {goal}");
     assert!(goal["doubted"].as_str().unwrap().starts_with("B's answer does not stand"), "{goal}");
-    let text = compare(&bench, &[]).text;
+    let text = bench.compare(&[]).text;
     assert!(text.contains("moved is not known, for B's answer does not stand"), "{text}");
     assert!(text.contains("doubted, ") && goal["open_b"]["low_pps"].is_f64(), "{goal} {text}");
     // A gate and an exporter know of it what stands, and not the median that does not.
@@ -468,7 +311,7 @@ fn one_bad_trial_that_decides_a_bisection_is_told_and_decides_nothing() {
     };
     search("a.jsonl", "30000 0 1");
     search("b.jsonl", "30000 8 2");
-    let json = compare(&bench, &["--json"]).json();
+    let json = bench.compare(&["--json"]).json();
     assert_eq!(json["verdict"], "no_evidence", "{json}");
     assert!(codes(&json).contains(&"bad_moments"), "{json}");
     let doubted = json["goals"][0]["doubted"].as_str().unwrap();
@@ -480,11 +323,11 @@ fn one_measurement_is_not_compared_with_itself_in_silence() {
     let bench = Bench::new();
     assert_eq!(search(&bench, "a.jsonl", "9Mpps", 1, &[]).code, Some(0));
     bench.write("b.jsonl", &bench.read("a.jsonl"));
-    for ended in [compare(&bench, &["--json"]), bench.run(&["compare", "a.jsonl", "a.jsonl", "--json"])] {
+    for ended in [bench.compare(&["--json"]), bench.run(&["compare", "a.jsonl", "a.jsonl", "--json"])] {
         assert_eq!(codes(&ended.json())[0], "same_data", "{}", ended.text);
         assert!(!codes(&ended.json()).contains(&"not_interleaved"), "there was one time: {}", ended.text);
     }
-    assert!(compare(&bench, &[]).text.starts_with("SAME DATA: A and B are one measurement"));
+    assert!(bench.compare(&[]).text.starts_with("SAME DATA: A and B are one measurement"));
     // The same trials, of which one side concludes something else.
     let concluded = bench.read("a.jsonl");
     let (trials, result) = concluded.trim_end().rsplit_once('\n').unwrap();
@@ -495,15 +338,15 @@ fn one_measurement_is_not_compared_with_itself_in_silence() {
         }
     }
     bench.write("b.jsonl", &format!("{trials}\n{result}\n"));
-    let ended = compare(&bench, &["--json"]);
+    let ended = bench.compare(&["--json"]);
     let json = ended.json();
     assert_eq!((ended.code, &json["verdict"]), (Some(0), &Value::from("no_evidence")), "{json}");
     for goal in json["goals"].as_array().unwrap() {
         assert_eq!((&goal["verdict"], &goal["ratio"]), (&Value::from("no_evidence"), &Value::Null), "{goal}");
     }
-    let text = compare(&bench, &[]).text;
+    let text = bench.compare(&[]).text;
     assert!(text.starts_with("SAME DATA") && !text.contains("regressed"), "{text}");
-    trial_of(&bench, "c.jsonl", 100_000, "[30000,50000],[900000,50000]");
+    bench.trial_of("c.jsonl", 100_000, "[30000,50000],[900000,50000]");
     let ended = bench.run(&["compare", "c.jsonl", "c.jsonl"]);
     let json = bench.run(&["compare", "c.jsonl", "c.jsonl", "--json"]).json();
     assert_eq!(json["verdict"], "no_evidence");
@@ -572,7 +415,7 @@ fn bisections_of_a_target_that_loses_by_chance_are_no_regression_and_those_of_a_
     };
     search("sim:gradual?capacity=9Mpps&seed=3002", "3002", "a.jsonl");
     search("sim:gradual?capacity=9Mpps&seed=3003", "3003", "b.jsonl");
-    let json = compare(&bench, &["--json"]).json();
+    let json = bench.compare(&["--json"]).json();
     assert_eq!(json["verdict"], "no_evidence", "{json}");
     for algorithm in ["binary", "mdr", "mlr"] {
         let of = |capacity: &str| {

@@ -3,7 +3,7 @@
 mod command;
 mod traced;
 
-use command::{Bench, Ended};
+use command::{Bench, Ended, codes};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,10 +28,6 @@ fn thirty_lines_of_c() -> PathBuf {
 
 fn trial(bench: &Bench, target: &str) -> Ended {
     bench.run(&["trial", target, "--duration=60s", "--json", "-q", "-o", "r.jsonl"])
-}
-
-fn codes(json: &Value) -> Vec<&str> {
-    json["caveats"].as_array().unwrap().iter().map(|caveat| caveat["code"].as_str().unwrap()).collect()
 }
 
 #[test]

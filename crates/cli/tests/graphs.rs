@@ -3,16 +3,12 @@
 
 mod command;
 
-use command::{Bench, Ended};
+use command::{Bench, Ended, codes};
 use serde_json::Value;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-
-fn codes(trial: &Value) -> Vec<&str> {
-    trial["caveats"].as_array().unwrap().iter().map(|caveat| caveat["code"].as_str().unwrap()).collect()
-}
 
 #[test]
 #[ignore = "needs FutureSDR: make test-flowgraph"]

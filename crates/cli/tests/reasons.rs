@@ -4,7 +4,7 @@
 
 mod command;
 
-use command::Bench;
+use command::{Bench, codes};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
 use std::net::UdpSocket;
@@ -81,11 +81,6 @@ fn ended(child: Child) -> String {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "a signal ended it");
     String::from_utf8(output.stdout).unwrap()
-}
-
-fn codes(record: &Value) -> Vec<&str> {
-    let caveats = record["caveats"].as_array().unwrap();
-    caveats.iter().map(|caveat| caveat["code"].as_str().unwrap()).collect()
 }
 
 /// A watch of a socket that nobody reads, which has heard `SENT` packets, as a process.

@@ -6,7 +6,7 @@
 use crate::import::{ImportError, Imported, own_record};
 use dropline_archive::clock;
 use dropline_openmetrics::{Exposition, Labels, middle_seconds};
-use dropline_record::{AnswerLine, CaveatLine, Purpose, Record, ResultWord, TrialLine};
+use dropline_record::{AnswerLine, CaveatLine, Purpose, ReasonWord, Record, ResultWord, TrialLine};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -224,7 +224,7 @@ impl Known {
             upper: answer.upper_pps,
             conditional_throughput: answer.conditional_throughput_pps,
             result: word(&answer.result),
-            why: answer.why.clone().unwrap_or_default(),
+            why: answer.why.map_or_else(String::new, |why| why.to_string()),
         };
         match dropline_report::denied(record, answer) {
             None => stated,
@@ -269,7 +269,7 @@ fn goals(text: &mut Exposition, record: &Record, unit: &str) {
                     upper: bounds.upper_pps,
                     conditional_throughput: None,
                     result: word(&ResultWord::Irregular),
-                    why: "unfinished".into(),
+                    why: ReasonWord::Unfinished.to_string(),
                 })
                 .collect()
         }

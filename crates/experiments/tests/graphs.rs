@@ -4,7 +4,6 @@
 
 use dropline_passage::LittleCheck;
 use dropline_targets::{Opening, Target};
-use dropline_traffic::Moving;
 use dropline_trial::passages::Passages;
 use dropline_trial::{Drain, Measurer as _, Rate, TrafficProfile, Trial, TrialInput};
 use std::path::Path;
@@ -27,14 +26,9 @@ fn open(word: &str, load: Option<f64>, seconds: f64, keep: Option<&Path>) -> Tri
     let drain = Drain { longest: Duration::from_secs(60), ..Drain::default() };
     let profile = TrafficProfile { drain, ..TrafficProfile::default() };
     let opening = Opening {
-        first_trial: 1,
-        stop: Arc::default(),
         patience: Duration::from_secs(60),
-        slices: None,
-        keep_packets: 0,
         keep_events: keep.map(Into::into),
-        moving: Moving::default(),
-        live: None,
+        ..Opening::default()
     };
     let load = load.map_or(Rate::LOWEST, |load| Rate::pps(load).unwrap());
     let input = TrialInput { load, duration: Duration::from_secs_f64(seconds) };

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArrivalsLine {
     /// The judgement: `as_asked`, `near` or `not_as_asked`; null where nothing was intended or measured.
-    pub fidelity: Option<FidelityWord>,
+    pub fidelity: Option<Fidelity>,
     /// Packets a second that left ÷ those the schedule had, − 1.
     pub rate_error: Option<f64>,
     /// The cheapest send measured in this session.
@@ -51,18 +51,6 @@ pub struct SampledLatenessLine {
     pub p50_ns: Option<u64>,
     /// 99th percentile.
     pub p99_ns: Option<u64>,
-}
-
-/// A judgement of arrivals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FidelityWord {
-    /// No further from what was asked than chance and the cost of a send make it.
-    AsAsked,
-    /// Further, but fewer than a tenth of the gaps are displaced.
-    Near,
-    /// Something else than what was asked.
-    NotAsAsked,
 }
 
 /// Numbers about the gaps of a stream of packets.
@@ -138,7 +126,7 @@ impl From<&ArrivalFidelity> for ArrivalsLine {
     fn from(kept: &ArrivalFidelity) -> Self {
         let line = |spaced: &Option<Spaced>| spaced.as_ref().map(SpacedLine::from);
         Self {
-            fidelity: kept.fidelity().map(FidelityWord::from),
+            fidelity: kept.fidelity(),
             rate_error: kept.rate_error,
             send_cost_ns: kept.send_cost_ns,
             ks_floor: kept.ks_floor,
@@ -155,16 +143,6 @@ impl From<&ArrivalFidelity> for ArrivalsLine {
                 asked_ns: thought.asked_ns,
                 slept: SpacedLine::from(&thought.slept),
             }),
-        }
-    }
-}
-
-impl From<Fidelity> for FidelityWord {
-    fn from(fidelity: Fidelity) -> Self {
-        match fidelity {
-            Fidelity::AsAsked => Self::AsAsked,
-            Fidelity::Near => Self::Near,
-            Fidelity::NotAsAsked => Self::NotAsAsked,
         }
     }
 }

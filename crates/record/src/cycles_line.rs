@@ -84,24 +84,3 @@ impl CyclesLine {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_seen_is_kept() {
-        let cycles = Cycles {
-            server: "jackd".into(),
-            realtime: true,
-            rate: 48_000,
-            period_frames: 32,
-            period_ns: 666_666.5,
-            xruns: 3,
-            xruns_per_hour: Some((1.0, 2.0, 3.0)),
-            ..Cycles::default()
-        };
-        let text = serde_json::to_string(&CyclesLine::from(&cycles)).unwrap();
-        assert_eq!(serde_json::from_str::<CyclesLine>(&text).unwrap().cycles(), cycles);
-    }
-}

@@ -107,36 +107,3 @@ impl GraphLine {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_graph_reads_back_as_it_was_run() {
-        let mut histogram = Histogram::new();
-        [1000, 2000, 2000].iter().for_each(|&value| histogram.record(value));
-        let graph = Graph {
-            framework: "FutureSDR 0.0.40".into(),
-            scheduler: "flow".into(),
-            pipes: 2,
-            stages: 1,
-            buffer_bytes: 65_536,
-            max_copy: 512,
-            threads: 2,
-            cpus: vec![0, 2],
-            cores: vec![vec![0, 2], vec![1, 3]],
-            cpu: Duration::from_millis(1500),
-            backlog: Some(Duration::from_millis(100)),
-            longest_wait: Some(Duration::from_millis(7)),
-            lost: vec![0, 1 << 60],
-            residence: vec![Residence {
-                block: 1,
-                delay: Delay { histogram: Some(histogram), ..Delay::default() },
-            }],
-        };
-        let text = serde_json::to_string(&GraphLine::from(&graph)).unwrap();
-        let line: GraphLine = serde_json::from_str(&text).unwrap();
-        assert_eq!(line.graph().unwrap(), graph);
-    }
-}

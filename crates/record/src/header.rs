@@ -1,6 +1,7 @@
 //! The first line of a record: what is measured, with what, for which goals.
 
 use crate::{Environment, LoadUnit};
+use dropline_trial::Part;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -55,9 +56,9 @@ pub struct ProfileLine {
     /// Ethernet frame over IPv4 with FCS, in bytes.
     pub frame_bytes: u32,
     /// What the load is divided over.
-    pub streams: Vec<PartLine>,
+    pub streams: Vec<Part>,
     /// What the load is the sum of.
-    pub directions: Vec<PartLine>,
+    pub directions: Vec<Part>,
     /// Longest wait for packets after the last departure, in seconds.
     pub drain_s: f64,
     /// The wait ends after this time without a packet, in seconds; null waits in full.
@@ -66,15 +67,6 @@ pub struct ProfileLine {
     pub rest_s: f64,
     /// Chance of the whole measurement; each trial derives its own.
     pub seed: u64,
-}
-
-/// A part of the load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PartLine {
-    /// Its name.
-    pub name: String,
-    /// Relative to the other parts.
-    pub share: u32,
 }
 
 /// What is searched for, and how.
@@ -221,15 +213,12 @@ impl From<&dropline_search::Goal> for GoalLine {
 
 impl From<&dropline_trial::TrafficProfile> for ProfileLine {
     fn from(profile: &dropline_trial::TrafficProfile) -> Self {
-        let parts = |parts: &[dropline_trial::Part]| {
-            parts.iter().map(|part| PartLine { name: part.name.clone(), share: part.share }).collect()
-        };
         Self {
             arrival: profile.arrival.to_string(),
             packet_bytes: profile.packet.payload_bytes(),
             frame_bytes: profile.packet.frame_bytes(),
-            streams: parts(&profile.streams),
-            directions: parts(&profile.directions),
+            streams: profile.streams.clone(),
+            directions: profile.directions.clone(),
             drain_s: profile.drain.longest.as_secs_f64(),
             drain_quiet_s: profile.drain.quiet.map(|quiet| quiet.as_secs_f64()),
             rest_s: profile.drain.rest.as_secs_f64(),

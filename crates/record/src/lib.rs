@@ -34,8 +34,9 @@ mod words;
 
 pub use dropline_account::{Explanation, Site, explanation, losses, remedy};
 pub use dropline_stats::{Histogram, sample};
+pub use dropline_trial::{Fidelity, Part};
 
-pub use arrivals_line::{ArrivalsLine, FidelityWord, SpacedLine, ThoughtLine};
+pub use arrivals_line::{ArrivalsLine, SpacedLine, ThoughtLine};
 pub use caveat_line::CaveatLine;
 pub use compared::Compared;
 pub use compared_searches::{ComparedSearches, MovedLine, OpenLine, SearchedLine};
@@ -48,7 +49,7 @@ pub use environment::Environment;
 pub use explained::ExplainedLine;
 pub use fit::Fit;
 pub use graph_line::GraphLine;
-pub use header::{GoalLine, Header, LimitsLine, MdrLine, PartLine, ProfileLine, SearchLine};
+pub use header::{GoalLine, Header, LimitsLine, MdrLine, ProfileLine, SearchLine};
 pub use injected::{Injected, InjectedModeLine};
 pub use packets::{PacketFile, PacketFileError};
 pub use passages_line::PassagesLine;
@@ -64,4 +65,4 @@ pub use trends::{
 pub use trial_line::{BoundsLine, DisturbanceLine, PacketsLine, Purpose, TrialLine};
 pub use wakeups_line::WakeupsLine;
 pub use watched_line::WatchedLine;
-pub use words::{CourseWord, DesignWord, LawWord, LoadUnit, PathWord, ShapeWord, VerdictWord};
+pub use words::{CourseWord, DesignWord, LawWord, LoadUnit, PathWord, ReasonWord, ShapeWord, VerdictWord};

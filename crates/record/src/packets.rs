@@ -108,18 +108,7 @@ impl PacketFile {
             rest = after;
         }
         let missing = promised.saturating_sub(packets.len() as u64);
-        let mut times = PacketTimes::with_room(packets.len(), columns.back);
-        for (index, packet) in packets.iter().enumerate() {
-            match packet.payload_bytes {
-                Some(bytes) => {
-                    times.departures.push_of(packet.due_ns, packet.left_ns, packet.stream, bytes);
-                }
-                None => times.departures.push(packet.due_ns, packet.left_ns, packet.stream),
-            }
-            if let (Some(back), Some(back_ns)) = (&mut times.returns, packet.back_ns) {
-                back.note(index as u64, back_ns);
-            }
-        }
+        let mut times = times_of(&packets, columns.back);
         times.departures.stamp = left_stamp;
         if let Some(back) = &mut times.returns {
             back.stamp = back_stamp;
@@ -127,6 +116,23 @@ impl PacketFile {
         times.departures.leave_out(left_out);
         Ok(Self { trial: number(0), seed: number(1), times, missing })
     }
+}
+
+/// The times of these packets in order, with those of what came back where they are kept.
+fn times_of(packets: &[PacketTime], returns: bool) -> PacketTimes {
+    let mut times = PacketTimes::with_room(packets.len(), returns);
+    for (index, packet) in packets.iter().enumerate() {
+        match packet.payload_bytes {
+            Some(bytes) => {
+                times.departures.push_of(packet.due_ns, packet.left_ns, packet.stream, bytes);
+            }
+            None => times.departures.push(packet.due_ns, packet.left_ns, packet.stream),
+        }
+        if let (Some(back), Some(back_ns)) = (&mut times.returns, packet.back_ns) {
+            back.note(index as u64, back_ns);
+        }
+    }
+    times
 }
 
 /// What helps with another version: an older one than the first was never written.
@@ -151,22 +157,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn times(packets: &[PacketTime], returns: bool) -> PacketTimes {
-        let mut times = PacketTimes::with_room(packets.len(), returns);
-        for (index, packet) in packets.iter().enumerate() {
-            match packet.payload_bytes {
-                Some(bytes) => {
-                    times.departures.push_of(packet.due_ns, packet.left_ns, packet.stream, bytes);
-                }
-                None => times.departures.push(packet.due_ns, packet.left_ns, packet.stream),
-            }
-            if let (Some(back), Some(back_ns)) = (&mut times.returns, packet.back_ns) {
-                back.note(index as u64, back_ns);
-            }
-        }
-        times
-    }
-
     fn steady(count: u64, step_ns: u64) -> Vec<PacketTime> {
         (0..count)
             .map(|n| PacketTime {
@@ -182,7 +172,7 @@ mod tests {
     #[test]
     fn a_common_packet_takes_less_than_eight_bytes_and_none_more_than_sixteen() {
         let size = |packets: &[PacketTime]| {
-            PacketFile::to_bytes(1, 7, &times(packets, true)).len() as f64 / packets.len() as f64
+            PacketFile::to_bytes(1, 7, &times_of(packets, true)).len() as f64 / packets.len() as f64
         };
         let common = size(&steady(100_000, 10_000));
         assert!(common < 8.0, "{common} B a packet at 100 kpps");
@@ -201,16 +191,16 @@ mod tests {
     #[test]
     fn a_torn_file_keeps_its_whole_blocks_and_says_how_many_are_missing() {
         let packets = steady(10_000, 10_000);
-        let bytes = PacketFile::to_bytes(3, 7, &times(&packets, true));
+        let bytes = PacketFile::to_bytes(3, 7, &times_of(&packets, true));
         let read = PacketFile::read(&bytes[..bytes.len() - 1]).unwrap();
         assert_eq!((read.times.len(), read.missing), (8192, 1808));
-        assert_eq!(read.times, times(&packets[..8192], true));
+        assert_eq!(read.times, times_of(&packets[..8192], true));
     }
 
     #[test]
     fn other_bytes_and_other_versions_are_told_apart() {
         assert_eq!(PacketFile::read(b"{\"schema\""), Err(PacketFileError::NotPackets));
-        let mut bytes = PacketFile::to_bytes(1, 7, &times(&steady(3, 10), true));
+        let mut bytes = PacketFile::to_bytes(1, 7, &times_of(&steady(3, 10), true));
         bytes[7] = 2;
         assert_eq!(PacketFile::read(&bytes), Err(PacketFileError::UnknownVersion(2)));
         for (version, advice) in [(0, "damaged"), (2, "use a newer dropline")] {
@@ -224,12 +214,12 @@ mod tests {
     #[test]
     fn a_trial_is_told_from_another_of_the_same_counts_also_where_its_end_is_cut_off() {
         let packets = steady(10_000, 10_000);
-        let bytes = PacketFile::to_bytes(1, 7, &times(&packets, true));
+        let bytes = PacketFile::to_bytes(1, 7, &times_of(&packets, true));
         assert_eq!(PacketFile::identity(&bytes).len(), 16);
         assert_eq!(PacketFile::identity(&bytes), PacketFile::identity(&bytes[..bytes.len() - 1]));
         let mut others = packets;
         others[17].left_ns = Some(others[17].left_ns.unwrap() + 1);
-        let other = PacketFile::to_bytes(1, 7, &times(&others, true));
+        let other = PacketFile::to_bytes(1, 7, &times_of(&others, true));
         assert_ne!(PacketFile::identity(&bytes), PacketFile::identity(&other));
         assert_eq!(PacketFile::identity(b""), "");
     }
@@ -333,7 +323,7 @@ mod tests {
         fn what_is_read_is_what_was_written_and_what_the_obvious_reader_reads(
             (packets, returns) in any_packets(), trial in any::<u64>(), seed in any::<u64>()
         ) {
-            let times = times(&packets, returns);
+            let times = times_of(&packets, returns);
             let bytes = PacketFile::to_bytes(trial, seed, &times);
             let read = PacketFile::read(&bytes).unwrap();
             prop_assert_eq!((read.trial, read.seed, read.missing), (trial, seed, 0));
@@ -345,7 +335,7 @@ mod tests {
         #[test]
         fn a_cut_or_a_flipped_bit_never_changes_what_is_kept(cut in 0.0f64..1.0, at in 0.0f64..1.0, bit in 0..8u8) {
             let packets = steady(9000, 777);
-            let bytes = PacketFile::to_bytes(1, 7, &times(&packets, true));
+            let bytes = PacketFile::to_bytes(1, 7, &times_of(&packets, true));
             let mut damaged = bytes[..(bytes.len() as f64 * cut) as usize].to_vec();
             let place = (damaged.len() as f64 * at) as usize;
             if let Some(byte) = damaged.get_mut(place) {
@@ -355,7 +345,7 @@ mod tests {
                 let kept = read.times.len();
                 prop_assert!(kept % Block::LONGEST == 0 || kept == 9000);
                 prop_assert_eq!(kept as u64 + read.missing, 9000);
-                prop_assert_eq!(read.times, times(&packets[..kept], true));
+                prop_assert_eq!(read.times, times_of(&packets[..kept], true));
             }
         }
     }

@@ -3,9 +3,9 @@
 use crate::{Count, DelayLine, NegativeLine};
 use dropline_stats::HistogramError;
 use dropline_trial::Delay;
+pub use dropline_trial::passages::Percentile;
 use dropline_trial::passages::{
-    KeptEvents, LEVEL, Lane, LaneSlice, Passage, PassageCounts, Passages, Percentile, Pipe, Recorder,
-    Timeline, WarmUp,
+    KeptEvents, LEVEL, Lane, LaneSlice, Passage, PassageCounts, Passages, Pipe, Recorder, Timeline, WarmUp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub struct PipeLine {
     /// Delays below zero.
     pub negative: NegativeLine,
     /// Percentiles with their intervals.
-    pub percentiles: Vec<PercentileLine>,
+    pub percentiles: Vec<Percentile>,
     /// Arithmetic mean.
     pub mean_ns: Option<f64>,
     /// When the first of those passages arrived.
@@ -80,16 +80,6 @@ pub struct PassageCountsLine {
     pub duplicated_tx: Count,
     pub duplicated_rx: Count,
     pub clocks_disagree: Count,
-}
-
-/// A percentile with its interval; null where the passages cannot bear it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
-pub struct PercentileLine {
-    pub p: f64,
-    pub value_ns: Option<f64>,
-    pub low_ns: Option<f64>,
-    pub high_ns: Option<f64>,
 }
 
 /// Who recorded, and what was not.
@@ -255,16 +245,7 @@ impl From<&Pipe> for PipeLine {
             counts: PassageCountsLine::from(pipe.counts),
             delay_ns: DelayLine::of(&pipe.delay),
             negative: NegativeLine { count: Count(pipe.delay.negative), min: pipe.delay.negative_min_ns },
-            percentiles: pipe
-                .percentiles
-                .iter()
-                .map(|found| PercentileLine {
-                    p: found.p,
-                    value_ns: found.value_ns,
-                    low_ns: found.low_ns,
-                    high_ns: found.high_ns,
-                })
-                .collect(),
+            percentiles: pipe.percentiles.clone(),
             mean_ns: pipe.mean_ns,
             first_ns: span.map(|(first, _)| Count(first)),
             last_ns: span.map(|(_, last)| Count(last)),
@@ -287,16 +268,7 @@ impl PipeLine {
                 negative: self.negative.count.0,
                 negative_min_ns: self.negative.min,
             },
-            percentiles: self
-                .percentiles
-                .iter()
-                .map(|line| Percentile {
-                    p: line.p,
-                    value_ns: line.value_ns,
-                    low_ns: line.low_ns,
-                    high_ns: line.high_ns,
-                })
-                .collect(),
+            percentiles: self.percentiles.clone(),
             mean_ns: self.mean_ns,
             span_ns: self.first_ns.zip(self.last_ns).map(|(first, last)| (first.0, last.0)),
             sampled_in_flight: self.sampled_in_flight,
@@ -394,63 +366,5 @@ impl TimelineLine {
                 .collect(),
             lanes: self.lanes.iter().map(lane).collect(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use dropline_stats::Histogram;
-
-    #[test]
-    fn passages_read_back_as_they_were_written() {
-        let mut histogram = Histogram::new();
-        [100, 2000, 2000].into_iter().for_each(|value| histogram.record(value));
-        let pipe = Pipe {
-            number: 3,
-            counts: PassageCounts {
-                tx: 5,
-                rx: 4,
-                passed: 3,
-                in_flight: 2,
-                before_start: 1,
-                ..PassageCounts::default()
-            },
-            delay: Delay { histogram: Some(histogram), negative: 1, negative_min_ns: Some(-7) },
-            percentiles: vec![Percentile { p: 0.5, value_ns: Some(2000.0), low_ns: None, high_ns: None }],
-            mean_ns: Some(1366.5),
-            span_ns: Some((10, 1_000_000_010)),
-            sampled_in_flight: Some(3.5),
-            warm_up: WarmUp { found: None, cut: 8 },
-            silent_ns: Some(1),
-        };
-        let passages = Passages {
-            granularity: Some(32768),
-            ratio: (1, 4),
-            pipes: vec![pipe],
-            recorder: Recorder {
-                name: "ring".into(),
-                clock: "tsc".into(),
-                recorded: 9,
-                ..Recorder::default()
-            },
-            timeline: Timeline {
-                origin_ns: 5,
-                slice_ns: 9,
-                cells: vec![(0, 96, 103, 1)],
-                lanes: vec![Lane {
-                    pipe: 3,
-                    slices: vec![LaneSlice { slice: 1, count: 2, min_ns: -7, p50_ns: 4, max_ns: 9 }],
-                }],
-            },
-            slowest: vec![Passage { pipe: 3, n: 2, tx_ns: 1, rx_ns: 2001 }],
-            kept: Some(KeptEvents { directory: "r.jsonl.events".into(), events: 9, left_out: 0 }),
-        };
-        let line = PassagesLine::from(&passages);
-        let text = serde_json::to_string(&line).unwrap();
-        let read: PassagesLine = serde_json::from_str(&text).unwrap();
-        assert_eq!(read, line);
-        assert_eq!(read.passages().unwrap(), passages);
-        assert_eq!(read.pipes[0].granules_per_s, Some(2.0));
     }
 }

@@ -1,14 +1,17 @@
 //! A whole record: read from its lines, written line by line.
 
 mod agreement;
+mod read_error;
 
 use crate::schema::{CURRENT, Line};
 use crate::{
-    AnswerLine, BoundsLine, CaveatLine, EndWord, Header, LimitsLine, ResultLine, ResultWord, SearchLine,
-    TrialLine,
+    AnswerLine, BoundsLine, CaveatLine, EndWord, Header, LimitsLine, ReasonWord, ResultLine, ResultWord,
+    SearchLine, TrialLine,
 };
 use dropline_printable::{in_one_line, printable_json};
 use serde_json::{Map, Value};
+
+pub use read_error::ReadError;
 
 /// A measurement as it is kept: a header, trials in order, and a result when it ended.
 ///
@@ -37,76 +40,6 @@ pub struct Record {
     pub result: Option<ResultLine>,
     /// Doubts that arose while reading, such as a torn last line.
     pub reading: Vec<CaveatLine>,
-}
-
-/// Why a text is no record.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// Nothing in it.
-    #[error("the record is empty: nothing was written into it, not even a header line")]
-    Empty,
-    /// The first line is something else.
-    #[error("line 1 is not the header of a record: {0}")]
-    NoHeader(String),
-    /// Delays that another program measured.
-    #[error("it holds imported delays, and no trials")]
-    Imported,
-    /// Written by a version that this one does not know.
-    #[error("the record has schema {found:?}, and this version reads {CURRENT:?}: use a newer dropline")]
-    UnknownSchema {
-        /// What it says.
-        found: String,
-    },
-    /// A line in the middle is broken. The lines before it are intact.
-    #[error("line {line} of the record is broken: {why}")]
-    Broken {
-        /// From 1.
-        line: usize,
-        /// What the parser says.
-        why: String,
-    },
-    /// A line stands where it must not.
-    #[error("line {line} of the record is a second {what}")]
-    Misplaced {
-        /// From 1.
-        line: usize,
-        /// What kind of line.
-        what: &'static str,
-    },
-    /// A trial that stands there twice, in another place than it was made, or behind one that is missing.
-    #[error("line {line} of the record is trial {number}, and trial {} is missing or stands elsewhere", .before + 1)]
-    Misnumbered {
-        /// From 1.
-        line: usize,
-        /// Of the trial.
-        number: u64,
-        /// Of the one before it; 0 where there is none.
-        before: u64,
-    },
-    /// Two numbers that cannot both be what was measured.
-    #[error("line {line} of the record contradicts {what}")]
-    Contradiction {
-        /// From 1.
-        line: usize,
-        /// What it contradicts, and in which numbers.
-        what: String,
-    },
-    /// A change of limits that stands behind another trial than it says.
-    #[error("line {line} of the record sets limits after trial {after}, and trial {before} stands before it")]
-    MisplacedLimits {
-        /// From 1.
-        line: usize,
-        /// Where it says that it stands.
-        after: u64,
-        /// The trial before it.
-        before: u64,
-    },
-    /// Something after the result.
-    #[error("line {line} of the record stands behind its result, which is the last line")]
-    AfterResult {
-        /// From 1.
-        line: usize,
-    },
 }
 
 impl Record {
@@ -348,7 +281,7 @@ fn cut_off(search: &SearchLine, trials: &[TrialLine]) -> Vec<AnswerLine> {
                 level: None,
                 conditional_throughput_pps: None,
                 result: ResultWord::Irregular,
-                why: Some("unfinished".into()),
+                why: Some(ReasonWord::Unfinished),
                 outlook: None,
                 certified: None,
             }
@@ -375,7 +308,7 @@ mod tests {
     use super::*;
     use crate::{Environment, ProfileLine, Purpose};
     use dropline_stats::Histogram;
-    use dropline_trial::{Caveat, Delay, Disturbance, Rate, TrafficProfile, Trial, TrialInput, seed};
+    use dropline_trial::{Delay, Rate, TrafficProfile, Trial, TrialInput, seed};
     use proptest::prelude::*;
     use std::time::Duration;
 
@@ -414,23 +347,6 @@ mod tests {
         let trial = trial(number);
         let at = trial.elapsed * (number as u32 - 1);
         TrialLine::new(&trial, "sim:hard", "constant", Purpose::Search, at)
-    }
-
-    #[test]
-    fn a_trial_read_back_is_the_trial_that_was_written() {
-        let mut trial = trial(1);
-        trial.caveats.push(Caveat::GeneratorLost { dropped: 2 });
-        trial.disturbance = Some(Disturbance { displaced: 3, waited: Duration::from_nanos(1_234_567_891) });
-        let record = Record {
-            trials: vec![TrialLine::new(&trial, "sim:hard", "constant", Purpose::Search, Duration::ZERO)],
-            ..Record::begin(header())
-        };
-        let text = record.to_lines();
-        assert!(text.contains(r#""code":"generator_lost","text":"our own"#), "{text}");
-        let read = Record::read(&text).unwrap();
-        assert_eq!(read, record);
-        let again = read.trials[0].trial().unwrap();
-        assert_eq!(again, trial, "loads, durations, counts, histograms and caveats are exact");
     }
 
     #[test]

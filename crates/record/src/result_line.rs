@@ -1,7 +1,7 @@
 //! The last line of a record: what the search answers.
 
-use crate::{CaveatLine, GoalLine};
-use dropline_search::{CurvePoint, GoalOutcome, GoalResult, Irregular, Outlook};
+use crate::{CaveatLine, GoalLine, ReasonWord};
+use dropline_search::{CurvePoint, GoalOutcome, GoalResult, Outlook};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -75,8 +75,8 @@ pub struct AnswerLine {
     pub conditional_throughput_pps: Option<f64>,
     /// Whether it is an answer.
     pub result: ResultWord,
-    /// Why it is none: `at_maximum`, `below_minimum`, `generator_limited`, `target_starved`, `unfinished`.
-    pub why: Option<String>,
+    /// Why it is none.
+    pub why: Option<ReasonWord>,
     /// What a longer search would buy; null where nothing is to be bought, or it is not known.
     #[serde(default)]
     pub outlook: Option<OutlookLine>,
@@ -97,7 +97,7 @@ pub struct CertifiedLine {
     pub result: ResultWord,
     /// Why it is irregular.
     #[serde(default)]
-    pub why: Option<String>,
+    pub why: Option<ReasonWord>,
 }
 
 /// What a longer search would buy, when widths fall with the square root of the trials.
@@ -206,7 +206,7 @@ impl AnswerLine {
     /// The search was broken off: whatever was believed then is no answer, and bounds are what was known.
     pub fn leave_unfinished(&mut self) {
         if !self.is_generators() {
-            (self.result, self.why) = (ResultWord::Irregular, Some("unfinished".into()));
+            (self.result, self.why) = (ResultWord::Irregular, Some(ReasonWord::Unfinished));
         }
         (self.median_pps, self.level, self.conditional_throughput_pps) = (None, None, None);
         (self.outlook, self.certified) = (None, None);
@@ -214,7 +214,7 @@ impl AnswerLine {
 
     /// Whether it is about the generator or other programs, and not about the target beyond its lower bound.
     pub fn is_generators(&self) -> bool {
-        self.why.as_deref() == Some("generator_limited") || self.is_starved()
+        self.why == Some(ReasonWord::GeneratorLimited) || self.is_starved()
     }
 
     /// Whom it is about, where that is not the target.
@@ -227,17 +227,17 @@ impl AnswerLine {
 
     /// Whether the goal fails even at the lowest load that was allowed.
     pub fn is_below_minimum(&self) -> bool {
-        self.result == ResultWord::BelowMinimum || self.why.as_deref() == Some("below_minimum")
+        self.result == ResultWord::BelowMinimum || self.why == Some(ReasonWord::BelowMinimum)
     }
 
     /// Whether the search ended before it had an answer.
     pub fn is_unfinished(&self) -> bool {
-        self.why.as_deref() == Some("unfinished")
+        self.why == Some(ReasonWord::Unfinished)
     }
 
     /// Whether what ends it is that other programs kept the target from its CPU.
     pub fn is_starved(&self) -> bool {
-        self.why.as_deref() == Some("target_starved")
+        self.why == Some(ReasonWord::TargetStarved)
     }
 
     /// The number to compare: median, else conditional throughput, else lower bound. `None` of an interval that has
@@ -265,23 +265,13 @@ impl CertifiedLine {
     }
 }
 
-fn words(result: GoalResult) -> (ResultWord, Option<String>) {
+fn words(result: GoalResult) -> (ResultWord, Option<ReasonWord>) {
     match result {
         GoalResult::Regular => (ResultWord::Regular, None),
-        GoalResult::Irregular(why) => (ResultWord::Irregular, Some(irregular(why).to_owned())),
+        GoalResult::Irregular(why) => (ResultWord::Irregular, Some(why.into())),
         GoalResult::Narrow { .. } => (ResultWord::Narrow, None),
         GoalResult::Wide { .. } => (ResultWord::Wide, None),
         GoalResult::AtMaximum { .. } => (ResultWord::AtMaximum, None),
         GoalResult::BelowMinimum { .. } => (ResultWord::BelowMinimum, None),
-    }
-}
-
-fn irregular(why: Irregular) -> &'static str {
-    match why {
-        Irregular::AtMaximum => "at_maximum",
-        Irregular::BelowMinimum => "below_minimum",
-        Irregular::GeneratorLimited => "generator_limited",
-        Irregular::TargetStarved => "target_starved",
-        Irregular::Unfinished => "unfinished",
     }
 }

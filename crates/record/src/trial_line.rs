@@ -285,7 +285,11 @@ impl TrialLine {
         let plain = |counts: &BTreeMap<String, Count>| {
             counts.iter().map(|(name, count)| (name.clone(), count.0)).collect()
         };
+        // Each field by its name: one that is added and not read does not compile.
         Ok(Trial {
+            number: self.number,
+            input: self.input(),
+            seed: self.seed,
             intended: self.intended.map(|count| count.0),
             offered: self.offered.0,
             forwarded: self.forwarded.0,
@@ -311,7 +315,6 @@ impl TrialLine {
             watched: self.watched.as_ref().map(WatchedLine::watched),
             extra: self.extra()?,
             caveats: self.caveats.iter().map(CaveatLine::caveat).collect(),
-            ..Trial::new(self.number, self.input(), self.seed)
         })
     }
 

@@ -28,21 +28,11 @@ pub struct WakeupsLine {
     /// What this machine runs on, where that is another one.
     pub hypervisor: Option<String>,
     /// The wake-up that ended the trial.
-    pub spike: Option<SpikeLine>,
+    pub spike: Option<Spike>,
     /// One a thread.
     pub threads: Vec<WakeupThreadLine>,
     /// One a slice of the trial.
     pub slices: Vec<WakeupSliceLine>,
-}
-
-/// A wake-up that was too late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)]
-pub struct SpikeLine {
-    pub cpu: u32,
-    /// From 0, within its thread.
-    pub number: u64,
-    pub late_ns: i64,
 }
 
 /// One thread.
@@ -83,7 +73,7 @@ impl From<&Wakeups> for WakeupsLine {
             rt_runtime_us: woken.throttling.map(|(runtime, _)| us(runtime)),
             rt_period_us: woken.throttling.map(|(_, period)| us(period)),
             hypervisor: woken.hypervisor.clone(),
-            spike: woken.spike.map(|Spike { cpu, number, late_ns }| SpikeLine { cpu, number, late_ns }),
+            spike: woken.spike,
             threads: woken
                 .threads
                 .iter()
@@ -144,7 +134,7 @@ impl WakeupsLine {
             throttling: throttling
                 .map(|(runtime, period)| (Duration::from_micros(runtime), Duration::from_micros(period))),
             hypervisor: self.hypervisor.clone(),
-            spike: self.spike.map(|SpikeLine { cpu, number, late_ns }| Spike { cpu, number, late_ns }),
+            spike: self.spike,
             threads: threads.collect::<Result<_, _>>()?,
             slices: self
                 .slices

@@ -41,7 +41,7 @@ pub struct WatchedLine {
     pub packets: Count,
     /// What its CPU quota stopped meanwhile; absent if nothing was stopped, or that was not to be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub throttled: Option<ThrottledLine>,
+    pub throttled: Option<Throttled>,
     /// When the looks were taken, from the trial's epoch.
     pub at_ns: Vec<i64>,
     /// Memory that waiting packets are charged for.
@@ -54,31 +54,6 @@ pub struct WatchedLine {
     pub waited_ns: Option<Vec<Option<u64>>>,
     /// Context switches so far.
     pub switches: Option<Vec<Option<u64>>>,
-}
-
-/// A CPU quota that was used up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ThrottledLine {
-    /// CPU time of each period.
-    pub runtime_us: u64,
-    /// The period.
-    pub period_us: u64,
-    /// Times that it was used up.
-    pub times: u64,
-    /// How long processes were stopped for that.
-    pub stopped_ns: u64,
-}
-
-impl From<ThrottledLine> for Throttled {
-    fn from(ThrottledLine { runtime_us, period_us, times, stopped_ns }: ThrottledLine) -> Self {
-        Self { runtime_us, period_us, times, stopped_ns }
-    }
-}
-
-impl From<Throttled> for ThrottledLine {
-    fn from(Throttled { runtime_us, period_us, times, stopped_ns }: Throttled) -> Self {
-        Self { runtime_us, period_us, times, stopped_ns }
-    }
 }
 
 impl WatchedLine {
@@ -100,7 +75,7 @@ impl WatchedLine {
             waited_ns: self.waited_ns_total,
             others_ns: self.others_ns_total,
             packets: self.packets.0,
-            throttled: self.throttled.map(Throttled::from),
+            throttled: self.throttled,
             samples: self
                 .at_ns
                 .iter()
@@ -137,7 +112,7 @@ impl From<&TargetActivity> for WatchedLine {
             waited_ns_total: watched.waited_ns,
             others_ns_total: watched.others_ns,
             packets: Count(watched.packets),
-            throttled: watched.throttled.map(ThrottledLine::from),
+            throttled: watched.throttled,
             at_ns: watched.samples.iter().map(|look| look.at_ns).collect(),
             queued_bytes: column(|look| look.queued_bytes),
             drops: column(|look| look.drops),

@@ -1,5 +1,6 @@
 //! The words that a record may have where there is a closed set of them.
 
+use dropline_search::Irregular;
 use dropline_stats::compare::{Design, Overall, Verdict};
 use dropline_stats::drift::Course;
 use schemars::JsonSchema;
@@ -48,6 +49,44 @@ words! {
         /// The events do not say.
         #[default]
         NoEvidence = "no_evidence",
+    }
+}
+
+words! {
+    /// Why a goal has no answer.
+    ReasonWord {
+        /// It is achieved at the highest load.
+        AtMaximum = "at_maximum",
+        /// It fails at the lowest load.
+        BelowMinimum = "below_minimum",
+        /// The generator could not offer more.
+        GeneratorLimited = "generator_limited",
+        /// Other programs kept the target from its CPU.
+        TargetStarved = "target_starved",
+        /// The search ended before.
+        #[default]
+        Unfinished = "unfinished",
+    }
+}
+
+/// As on the wire, for whoever only shows it.
+impl std::ops::Deref for ReasonWord {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.word()
+    }
+}
+
+impl From<Irregular> for ReasonWord {
+    fn from(why: Irregular) -> Self {
+        match why {
+            Irregular::AtMaximum => Self::AtMaximum,
+            Irregular::BelowMinimum => Self::BelowMinimum,
+            Irregular::GeneratorLimited => Self::GeneratorLimited,
+            Irregular::TargetStarved => Self::TargetStarved,
+            Irregular::Unfinished => Self::Unfinished,
+        }
     }
 }
 

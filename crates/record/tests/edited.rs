@@ -2,7 +2,7 @@
 
 use dropline_record::{
     AnswerLine, Count, CurveLine, DelayAtLine, Environment, GoalLine, Header, LimitsLine, ProfileLine,
-    Purpose, Record, ResultLine, ResultWord, SearchLine, SliceLine, TrialLine,
+    Purpose, ReasonWord, Record, ResultLine, ResultWord, SearchLine, SliceLine, TrialLine,
 };
 use dropline_search::{Binary, Limits, Preset, Search};
 use dropline_sim::{Settings, Simulated, System, default_range};
@@ -260,7 +260,7 @@ fn an_answer_that_its_trials_contradict_is_refused() {
         refused(&good, |record| {
             let answer = &mut record.result.as_mut().unwrap().goals[0];
             (answer.result, answer.lower_pps, answer.upper_pps) = (result, lower, upper);
-            answer.why = (result == ResultWord::Irregular).then(|| "unfinished".into());
+            answer.why = (result == ResultWord::Irregular).then_some(ReasonWord::Unfinished);
         })
     };
     for (why, says) in [

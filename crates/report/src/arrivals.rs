@@ -2,7 +2,7 @@
 
 use crate::number::{self, JOIN};
 use crate::traffic;
-use dropline_record::{ArrivalsLine, FidelityWord, SpacedLine, ThoughtLine, TrialLine};
+use dropline_record::{ArrivalsLine, Fidelity, SpacedLine, ThoughtLine, TrialLine};
 
 /// `Poisson as asked: rate +0.00 %, KS 0.20 (floor 0.19: a send takes 2.1 us), dispersion 1.01 / 0.99 / 1.03`.
 pub(crate) fn words(trial: &TrialLine) -> String {
@@ -19,9 +19,9 @@ pub(crate) fn words(trial: &TrialLine) -> String {
     let verdict = match arrivals.fidelity {
         // Gaps as asked are no arrivals as asked where packets left too late.
         Some(_) if late => ", not as asked",
-        Some(FidelityWord::AsAsked) => " as asked",
-        Some(FidelityWord::Near) => ", nearly as asked",
-        Some(FidelityWord::NotAsAsked) => ", not as asked",
+        Some(Fidelity::AsAsked) => " as asked",
+        Some(Fidelity::Near) => ", nearly as asked",
+        Some(Fidelity::NotAsAsked) => ", not as asked",
         None => "",
     };
     format!("{name}{verdict}: {}", facts.join(", "))

@@ -2,7 +2,7 @@
 
 use crate::number::{self, JOIN};
 use dropline_record::PassagesLine;
-use dropline_record::passages_line::{PassageLine, PercentileLine, PipeLine, RecorderLine};
+use dropline_record::passages_line::{PassageLine, Percentile, PipeLine, RecorderLine};
 
 /// What is not known.
 const NONE: &str = "\u{2013}";
@@ -67,7 +67,7 @@ pub(crate) fn row(passages: &PassagesLine, pipe: &PipeLine) -> [String; 9] {
 /// The median with its interval, what was cut, and what became of events that are at one end alone.
 pub(crate) fn note(passages: &PassagesLine, pipe: &PipeLine) -> String {
     let mut notes = Vec::new();
-    if let Some(PercentileLine { low_ns: Some(low), high_ns: Some(high), .. }) = at(pipe, 0.5) {
+    if let Some(Percentile { low_ns: Some(low), high_ns: Some(high), .. }) = at(pipe, 0.5) {
         let level = number::percent(passages.level);
         notes.push(format!("p50 in [{}, {}] at {level}", time(*low), time(*high)));
     }
@@ -129,7 +129,7 @@ fn rate(passages: &PassagesLine, granules_per_s: f64) -> String {
     format!("{}{JOIN}{prefix}{unit}", number::three(rate / scale))
 }
 
-fn at(pipe: &PipeLine, p: f64) -> Option<&PercentileLine> {
+fn at(pipe: &PipeLine, p: f64) -> Option<&Percentile> {
     pipe.percentiles.iter().find(|found| (found.p - p).abs() < 1e-9)
 }
 
@@ -144,7 +144,7 @@ mod tests {
     use dropline_record::passages_line::PassageCountsLine;
 
     fn pipe() -> PipeLine {
-        let stated = |p, value_ns, low_ns, high_ns| PercentileLine { p, value_ns, low_ns, high_ns };
+        let stated = |p, value_ns, low_ns, high_ns| Percentile { p, value_ns, low_ns, high_ns };
         PipeLine {
             pipe: 3,
             counts: PassageCountsLine {

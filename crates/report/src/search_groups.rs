@@ -229,7 +229,7 @@ pub(crate) fn labels(records: &[Record]) -> Labels {
 fn features(record: &Record) -> Vec<String> {
     let header = &record.header;
     let profile = &header.profile;
-    let parts = |name: &str, parts: &[dropline_record::PartLine]| match parts {
+    let parts = |name: &str, parts: &[dropline_record::Part]| match parts {
         [] | [_] => format!("one {name}"),
         many => {
             let shares: Vec<String> = many.iter().map(|part| part.share.to_string()).collect();

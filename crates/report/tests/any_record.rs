@@ -5,8 +5,8 @@ mod made;
 
 use drawn::{assert_sound, figures_of, svgs_of};
 use dropline_record::{
-    AnswerLine, BoundsLine, Count, DelayAtLine, DelayLine, Purpose, Record, ResultLine, ResultWord,
-    SliceLine, TrialLine,
+    AnswerLine, BoundsLine, Count, DelayAtLine, DelayLine, Purpose, ReasonWord, Record, ResultLine,
+    ResultWord, SliceLine, TrialLine,
 };
 use dropline_report::{Graph, Style, csv, html, study_html, svgs, text, text_many};
 use dropline_stats::Histogram;
@@ -117,8 +117,13 @@ fn trial() -> impl Strategy<Value = TrialLine> {
 
 fn answer() -> impl Strategy<Value = AnswerLine> {
     let loads = (maybe(number()), maybe(number()), maybe(number()), maybe(number()), maybe(0.0f64..1.0));
-    let why =
-        prop::sample::select(vec!["at_maximum", "below_minimum", "generator_limited", "unfinished", "odd"]);
+    let why = prop::sample::select(vec![
+        ReasonWord::AtMaximum,
+        ReasonWord::BelowMinimum,
+        ReasonWord::GeneratorLimited,
+        ReasonWord::TargetStarved,
+        ReasonWord::Unfinished,
+    ]);
     (loads, any::<bool>(), maybe(why), 0.0f64..1.0, number()).prop_map(
         |(loads, regular, why, loss_ratio, width)| {
             let mut goal = REAL.header.search.as_ref().expect("a search").goals[0].clone();
@@ -132,7 +137,7 @@ fn answer() -> impl Strategy<Value = AnswerLine> {
                 conditional_throughput_pps: loads.3,
                 level: loads.4,
                 result: if regular { ResultWord::Regular } else { ResultWord::Irregular },
-                why: why.map(str::to_owned),
+                why,
                 outlook: None,
                 certified: None,
             }

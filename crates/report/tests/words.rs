@@ -2,17 +2,17 @@
 
 mod made;
 
-use dropline_record::{AnswerLine, CaveatLine, EndWord, Record, ResultWord};
+use dropline_record::{AnswerLine, CaveatLine, EndWord, ReasonWord, Record, ResultWord};
 use dropline_report::{Style, html, line, markdown, standing, text};
 use dropline_trial::Caveat;
 use made::Made;
 
 /// A record of each way in which an answer stands or does not, and the words for it.
 fn kinds() -> Vec<(Record, &'static str)> {
-    let stated = |result: ResultWord, why: Option<&str>| {
+    let stated = |result: ResultWord, why: Option<ReasonWord>| {
         let mut record = Made::service(dropline_trial::Arrival::constant(), 7).search();
         for answer in &mut record.result.as_mut().expect("it ended").goals {
-            (answer.result, answer.why) = (result, why.map(str::to_owned));
+            (answer.result, answer.why) = (result, why);
         }
         record
     };
@@ -25,11 +25,11 @@ fn kinds() -> Vec<(Record, &'static str)> {
         (stated(ResultWord::Narrow, None), "precise enough"),
         (stated(ResultWord::Wide, None), "not yet precise"),
         (stated(ResultWord::AtMaximum, None), "limit not reached"),
-        (stated(ResultWord::Irregular, Some("at_maximum")), "limit not reached"),
+        (stated(ResultWord::Irregular, Some(ReasonWord::AtMaximum)), "limit not reached"),
         (stated(ResultWord::BelowMinimum, None), "drops at the lowest load"),
-        (stated(ResultWord::Irregular, Some("below_minimum")), "drops at the lowest load"),
-        (stated(ResultWord::Irregular, Some("generator_limited")), "our generator ended first"),
-        (stated(ResultWord::Irregular, Some("target_starved")), "target kept from its CPU"),
+        (stated(ResultWord::Irregular, Some(ReasonWord::BelowMinimum)), "drops at the lowest load"),
+        (stated(ResultWord::Irregular, Some(ReasonWord::GeneratorLimited)), "our generator ended first"),
+        (stated(ResultWord::Irregular, Some(ReasonWord::TargetStarved)), "target kept from its CPU"),
         (cut_off, "unfinished"),
         (doubted, "doubted"),
     ]

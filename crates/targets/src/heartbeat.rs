@@ -225,19 +225,9 @@ mod tests {
     use dropline_aggregator::server::Server;
     use dropline_trial::Rate;
     use std::sync::Arc;
-    use std::sync::atomic::AtomicBool;
 
     fn opening() -> Opening {
-        Opening {
-            first_trial: 1,
-            stop: Arc::new(AtomicBool::new(false)),
-            patience: Duration::from_secs(1),
-            slices: None,
-            keep_packets: 0,
-            keep_events: None,
-            moving: dropline_traffic::Moving::default(),
-            live: None,
-        }
+        Opening { patience: Duration::from_secs(1), ..Opening::default() }
     }
 
     #[test]

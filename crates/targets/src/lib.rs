@@ -112,6 +112,21 @@ pub struct Opening {
     pub live: Option<Arc<Live>>,
 }
 
+impl Default for Opening {
+    fn default() -> Self {
+        Self {
+            first_trial: 1,
+            stop: Arc::default(),
+            patience: Duration::from_secs(60),
+            slices: None,
+            keep_packets: 0,
+            keep_events: None,
+            moving: Moving::default(),
+            live: None,
+        }
+    }
+}
+
 impl Target {
     /// Reads a target.
     ///
@@ -437,16 +452,7 @@ mod tests {
 
     #[test]
     fn a_target_that_a_record_names_starts_no_program() {
-        let opening = Opening {
-            first_trial: 1,
-            stop: Arc::default(),
-            patience: Duration::from_secs(1),
-            slices: None,
-            keep_packets: 0,
-            keep_events: None,
-            moving: Moving::default(),
-            live: None,
-        };
+        let opening = Opening { patience: Duration::from_secs(1), ..Opening::default() };
         for word in ["exec:touch made", "flowgraph:exec:touch made", "jack:"] {
             let stored = Target::of_record(word).unwrap();
             assert_eq!(stored, Target::parse(word).unwrap(), "it is the same target");

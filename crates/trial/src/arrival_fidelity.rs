@@ -3,6 +3,8 @@
 use crate::{Arrival, GapLaw, Stamp, TrialInput};
 use dropline_stats::Spacing;
 use dropline_stats::spacing::ideal_distance;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Arrivals as they were, beside what was asked. What was not measured is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,7 +76,8 @@ pub struct Spaced {
 }
 
 /// A judgement of a trial's arrivals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Fidelity {
     /// No further from what was asked than chance and the cost of a send make it.
     AsAsked,

@@ -1,6 +1,8 @@
 //! What a trial of a real-time pipeline saw: granules of samples on their way from source to sink.
 
 use crate::Delay;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Passages through all pipes of a program.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,7 +81,7 @@ pub struct Pipe {
 pub const LEVEL: f64 = 0.95;
 
 /// A percentile of the delays of a pipe, in ns; `None` where the passages cannot bear it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Percentile {
     /// In (0, 1).
     pub p: f64,

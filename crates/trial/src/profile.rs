@@ -1,6 +1,8 @@
 //! What the packets of every trial of a search look like (RFC 9971: the Traffic Profile).
 
 use crate::{Arrival, Packet, seed};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Everything about the traffic but load and duration; given to the measurer once.
@@ -42,7 +44,7 @@ impl Default for TrafficProfile {
 }
 
 /// A named part of the load and its share of the sum.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
     /// As the report shall call it.
     pub name: String,

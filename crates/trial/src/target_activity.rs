@@ -1,6 +1,7 @@
 //! What a target on this machine did while a trial ran.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A target's process and socket over time, looked at from outside.
@@ -62,7 +63,7 @@ impl TargetActivity {
 }
 
 /// A CPU quota that was used up: a control group's processes were stopped until its next period.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Throttled {
     /// CPU time of each period.
     pub runtime_us: u64,

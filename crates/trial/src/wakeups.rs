@@ -1,6 +1,8 @@
 //! What a trial of wake-ups saw beside its delays: each thread, the machine, what took time from it.
 
 use crate::Delay;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Wake-ups by thread and by slice, and under which conditions.
@@ -29,7 +31,7 @@ pub struct Wakeups {
 }
 
 /// A wake-up that was too late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Spike {
     /// On which CPU.
     pub cpu: u32,

@@ -136,16 +136,7 @@ fn quota(tightest: Option<&Quota>) -> Finding {
 
 /// Looks at a target: may it be measured, does it answer, and how fast.
 pub fn examine_target(target: &Target, stop: &Arc<AtomicBool>) -> Vec<Finding> {
-    let opening = Opening {
-        first_trial: 1,
-        stop: Arc::clone(stop),
-        patience: Duration::from_secs(10),
-        slices: None,
-        keep_packets: 0,
-        keep_events: None,
-        moving: dropline_traffic::Moving::default(),
-        live: None,
-    };
+    let opening = Opening { stop: Arc::clone(stop), patience: Duration::from_secs(10), ..Opening::default() };
     match target.open(&TrafficProfile::default(), opening) {
         Ok(mut opened) => {
             let note = opened.note.unwrap_or_else(|| "ready".into());

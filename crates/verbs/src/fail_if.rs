@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn a_limit_beyond_the_range_meets_only_what_it_may_be() {
-        use dropline_record::{AnswerLine, GoalLine};
+        use dropline_record::{AnswerLine, GoalLine, ReasonWord};
         let goal = GoalLine {
             loss_ratio: 0.0,
             within_s: None,
@@ -412,7 +412,7 @@ mod tests {
         assert_eq!(of("lower", &below_minimum), Some((0.0, 1e4)));
         assert_eq!(of("upper", &below_minimum), Some((1e4, 1e4)));
         assert_eq!(of("lower", &answer(None, None)), None);
-        let ours = AnswerLine { why: Some("generator_limited".into()), ..answer(Some(1e6), Some(2e6)) };
+        let ours = AnswerLine { why: Some(ReasonWord::GeneratorLimited), ..answer(Some(1e6), Some(2e6)) };
         assert_eq!(of("upper", &ours), Some((1e6, f64::INFINITY)), "that bound is the generator's");
     }
 }

@@ -4,7 +4,7 @@ use crate::goals;
 use crate::plan::{AlgorithmPlan, SearchPlan};
 use crate::unsound::{ratio, unsound};
 use dropline_failure::{Failure, quoted};
-use dropline_record::{GoalLine, PartLine, ProfileLine, Record};
+use dropline_record::{GoalLine, ProfileLine, Record};
 use dropline_search::{Goal, Limits};
 use dropline_targets::Target;
 use dropline_trial::{Drain, LoadRange, Packet, Part, Rate, TrafficProfile};
@@ -58,11 +58,9 @@ pub(crate) fn limits(budget_s: Option<f64>, max_trials: Option<u64>) -> Result<L
 }
 
 fn profile(stored: &ProfileLine) -> Result<TrafficProfile, Failure> {
-    let parts = |parts: &[PartLine]| -> Result<Vec<Part>, Failure> {
+    let parts = |parts: &[Part]| -> Result<Vec<Part>, Failure> {
         let whole = !parts.is_empty() && parts.iter().all(|part| part.share > 0);
-        whole
-            .then(|| parts.iter().map(|part| Part { name: part.name.clone(), share: part.share }).collect())
-            .ok_or_else(|| unsound("a stream or direction without a share"))
+        whole.then(|| parts.to_vec()).ok_or_else(|| unsound("a stream or direction without a share"))
     };
     Ok(TrafficProfile {
         arrival: crate::arrival_argument::arrival_of_record(&stored.arrival)?,

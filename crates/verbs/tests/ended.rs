@@ -1,16 +1,15 @@
 //! What ended a search is kept with it, and said truly by whoever shows it or goes on with it.
 
+mod searches;
+
 use dropline_archive::record_file::{Output, read_record};
-use dropline_failure::Failure;
 use dropline_record::{BROKEN, EndWord, Record};
 use dropline_search::Limits;
-use dropline_sim::default_range;
-use dropline_targets::Target;
-use dropline_verbs::goals::WrittenGoal;
 use dropline_verbs::observer::Unwatched;
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
-use dropline_verbs::search::{Conditions, Finished};
-use std::path::{Path, PathBuf};
+use dropline_verbs::search::Conditions;
+use searches::{file, plan, resume, search};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -36,27 +35,6 @@ sys.exit(0)
     )
 }
 
-fn plan(target: &str, algorithm: &str) -> SearchPlan {
-    let algorithm = AlgorithmPlan::parse(algorithm).unwrap();
-    let goals = vec![WrittenGoal::parse("0").unwrap().resolve(algorithm).unwrap()];
-    SearchPlan::of(Target::parse(target).unwrap(), algorithm, goals, default_range())
-}
-
-fn search(plan: &SearchPlan, path: &Path) -> Finished {
-    let output = Output::File(path.to_owned());
-    dropline_verbs::search::search(plan, &output, &Conditions::default(), &mut Unwatched).unwrap()
-}
-
-fn resume(plan: &SearchPlan, path: &Path) -> Result<Finished, Failure> {
-    dropline_verbs::search::resume(plan, path, &Conditions::default(), &mut Unwatched)
-}
-
-fn file() -> (tempfile::TempDir, PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("record.jsonl");
-    (directory, path)
-}
-
 fn text(record: &Record) -> String {
     let text = dropline_report::text(record, dropline_report::Style::default());
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -70,7 +48,7 @@ fn codes(record: &Record) -> Vec<String> {
 fn a_search_whose_target_failed_says_so_wherever_it_is_read_and_is_gone_on_with() {
     for algorithm in AlgorithmPlan::all().map(AlgorithmPlan::name) {
         let (directory, path) = file();
-        let plan = plan(&program(directory.path(), 3, "sys.exit(7)"), algorithm);
+        let plan = plan(&program(directory.path(), 3, "sys.exit(7)"), algorithm, &["0"]);
         let broken = search(&plan, &path);
         assert_eq!(broken.failure.unwrap().exit_code(), 4, "{algorithm}");
         let kept = read_record(&path).unwrap();
@@ -106,7 +84,7 @@ fn a_program_that_complains_at_its_end_leaves_no_answer_and_nothing_to_go_on_wit
         let (directory, path) = file();
         let target =
             program(directory.path(), 1, "pass").replace("sys.exit(0)", "sys.exit(7 if broken else 0)");
-        let plan = plan(&target, algorithm);
+        let plan = plan(&target, algorithm, &["0"]);
         let complained = search(&plan, &path).failure.unwrap().to_string();
         assert!(complained.contains("exit status: 7"), "{complained}");
         let kept = std::fs::read(&path).unwrap();
@@ -141,7 +119,7 @@ fn each_way_to_end_has_its_own_word_and_no_other_reason_is_given() {
             let (directory, path) = file();
             // A simulation is over before anybody could stop it.
             let target = if stop { &program(directory.path(), 1, "pass") } else { "sim:hard?capacity=9Mpps" };
-            let plan = SearchPlan { limits, ..plan(target, algorithm) };
+            let plan = SearchPlan { limits, ..plan(target, algorithm, &["0"]) };
             let stop = Arc::new(AtomicBool::new(stop));
             let conditions = Conditions { stop, ..Conditions::default() };
             let output = Output::File(path.clone());
@@ -165,7 +143,7 @@ fn a_search_that_had_no_valid_trials_says_why_more_time_adds_none() {
     for algorithm in AlgorithmPlan::all().map(AlgorithmPlan::name) {
         let (directory, path) = file();
         let says = "answer['caveats'] = [dict(code='generator_limited', text='the card was reset')]";
-        let plan = plan(&program(directory.path(), 1, says), algorithm);
+        let plan = plan(&program(directory.path(), 1, says), algorithm, &["0"]);
         let ended = search(&plan, &path);
         assert!(ended.failure.is_none());
         let answer = &ended.record.answers().unwrap()[0];

@@ -1,49 +1,34 @@
 //! A record can always be gone on with: what is decided from it is what was decided when it was made.
 
+mod searches;
+
 use dropline_archive::record_file::{Keeper, Output, read_record};
-use dropline_failure::Failure;
 use dropline_record::record::{header_line, trial_line};
 use dropline_record::{LimitsLine, ProfileLine, Purpose, Record, ResultLine, TrialLine};
 use dropline_search::{Bounds, GoalOutcome, Limits, Search};
-use dropline_sim::{System, default_range};
-use dropline_targets::{AnyMeasurer, Opening, Target};
+use dropline_sim::System;
+use dropline_targets::{AnyMeasurer, Opening};
 use dropline_trial::{Caveat, Delay, Measurer as _, TrafficProfile, Trial, TrialInput};
-use dropline_verbs::goals::WrittenGoal;
 use dropline_verbs::observer::Unwatched;
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
 use dropline_verbs::replay::replay_watched;
-use dropline_verbs::search::{Conditions, Finished};
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use searches::{conditions, file, plan, resume};
+use std::path::Path;
 use std::time::Duration;
 
-fn plan(target: &str, algorithm: &str, goals: &[&str], seed: u64) -> SearchPlan {
-    let algorithm = AlgorithmPlan::parse(algorithm).unwrap();
-    let goals =
-        goals.iter().map(|goal| WrittenGoal::parse(goal).unwrap().resolve(algorithm).unwrap()).collect();
-    SearchPlan {
-        profile: TrafficProfile { seed, ..TrafficProfile::default() },
-        ..SearchPlan::of(Target::parse(target).unwrap(), algorithm, goals, default_range())
-    }
+fn seeded(target: &str, algorithm: &str, goals: &[&str], seed: u64) -> SearchPlan {
+    let profile = TrafficProfile { seed, ..TrafficProfile::default() };
+    SearchPlan { profile, ..plan(target, algorithm, goals) }
 }
 
 fn seconds(budget: u64) -> Limits {
     Limits { budget: Some(Duration::from_secs(budget)), max_trials: None }
 }
 
-fn conditions() -> Conditions {
-    Conditions { command_line: vec!["dropline".into()], ..Conditions::default() }
-}
-
 fn search(plan: &SearchPlan, path: &Path) -> Record {
-    let output = Output::File(path.to_owned());
-    dropline_verbs::search::search(plan, &output, &conditions(), &mut Unwatched).unwrap().record
-}
-
-fn resume(plan: &SearchPlan, path: &Path) -> Result<Finished, Failure> {
-    dropline_verbs::search::resume(plan, path, &conditions(), &mut Unwatched)
+    searches::search(plan, path).record
 }
 
 /// As `--resume FILE` goes on, perhaps with other limits.
@@ -54,23 +39,8 @@ fn resumed(path: &Path, limits: Option<Limits>) -> Record {
     finished.record
 }
 
-fn file() -> (tempfile::TempDir, PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("record.jsonl");
-    (directory, path)
-}
-
 fn measurer(plan: &SearchPlan) -> AnyMeasurer {
-    let opening = Opening {
-        first_trial: 1,
-        stop: Arc::default(),
-        patience: Duration::from_secs(1),
-        slices: None,
-        keep_packets: 0,
-        keep_events: None,
-        moving: dropline_traffic::Moving::default(),
-        live: None,
-    };
+    let opening = Opening { patience: Duration::from_secs(1), ..Opening::default() };
     plan.target.open(&plan.profile, opening).unwrap().measurer
 }
 
@@ -237,7 +207,7 @@ fn a_record_cut_anywhere_is_gone_on_with_as_if_it_had_not_been_cut() {
         search(
             &SearchPlan {
                 limits: Limits { max_trials: Some(1), budget: None },
-                ..plan("sim:hard", "binary", &["0"], 7)
+                ..plan("sim:hard", "binary", &["0"])
             },
             &path,
         )
@@ -253,7 +223,7 @@ fn a_record_cut_anywhere_is_gone_on_with_as_if_it_had_not_been_cut() {
             };
             for number in 0..searches {
                 let seed = index * 100 + number + u64::from(after_lines % 7 == 0);
-                let mut plan = plan(&format!("sim:{system}"), algorithm, goals, seed);
+                let mut plan = seeded(&format!("sim:{system}"), algorithm, goals, seed);
                 plan.limits = seconds(if algorithm == "credible" { 6 } else { 60 });
                 if algorithm == "credible" && index % 3 == 0 {
                     plan.algorithm = match plan.algorithm {
@@ -293,7 +263,7 @@ fn a_record_cut_anywhere_is_gone_on_with_as_if_it_had_not_been_cut() {
 fn another_budget_is_a_line_of_its_own_and_the_next_resume_knows_it() {
     for algorithm in AlgorithmPlan::all().map(AlgorithmPlan::name) {
         let (_directory, path) = file();
-        let mut plan = plan("sim:noisy?seed=3", algorithm, &["0.5%,trial=1s"], 7);
+        let mut plan = plan("sim:noisy?seed=3", algorithm, &["0.5%,trial=1s"]);
         plan.limits = seconds(4);
         let first = search(&plan, &path);
         let longer = resumed(&path, Some(seconds(9)));
@@ -336,7 +306,7 @@ fn another_budget_is_a_line_of_its_own_and_the_next_resume_knows_it() {
 #[test]
 fn a_record_whose_own_header_no_search_has_is_said_to_contradict_itself() {
     let (_directory, path) = file();
-    let mut plan = plan("sim:soft", "mlr", &["0"], 7);
+    let mut plan = plan("sim:soft", "mlr", &["0"]);
     plan.limits.max_trials = Some(6);
     search(&plan, &path);
     let text = std::fs::read_to_string(&path).unwrap();
@@ -359,7 +329,7 @@ fn a_record_whose_own_header_no_search_has_is_said_to_contradict_itself() {
 #[test]
 fn a_refused_resume_leaves_the_file_byte_for_byte() {
     let (_directory, path) = file();
-    let mut plan = plan("sim:soft", "mlr", &["0"], 7);
+    let mut plan = plan("sim:soft", "mlr", &["0"]);
     plan.limits.max_trials = Some(6);
     search(&plan, &path);
     let text = std::fs::read_to_string(&path).unwrap();
@@ -431,7 +401,7 @@ fn died_in(died: u64, plan: &SearchPlan, path: &Path) {
 #[test]
 fn a_trial_in_which_the_target_died_is_made_again_and_the_answer_is_as_if_it_had_not() {
     for algorithm in AlgorithmPlan::all().map(AlgorithmPlan::name) {
-        let plan = plan("sim:hard", algorithm, &["0,trial=1s"], 7);
+        let plan = plan("sim:hard", algorithm, &["0,trial=1s"]);
         for died in [1, 2, 4] {
             let (_directory, path) = file();
             died_in(died, &plan, &path);
@@ -448,7 +418,7 @@ fn a_trial_in_which_the_target_died_is_made_again_and_the_answer_is_as_if_it_had
             let undisturbed = search(&plan, &other).result.unwrap();
             let truth = |result: &ResultLine| {
                 let answer = &result.goals[0];
-                (answer.result, answer.why.clone(), answer.lower_pps.is_some(), answer.upper_pps.is_some())
+                (answer.result, answer.why, answer.lower_pps.is_some(), answer.upper_pps.is_some())
             };
             assert_eq!(truth(result), truth(&undisturbed), "{algorithm} {died}");
         }
@@ -458,7 +428,7 @@ fn a_trial_in_which_the_target_died_is_made_again_and_the_answer_is_as_if_it_had
 #[test]
 fn a_finished_record_opens_nothing_and_shows_its_answer() {
     let (_directory, path) = file();
-    let found = search(&plan("sim:hard", "mlr", &["0"], 7), &path);
+    let found = search(&plan("sim:hard", "mlr", &["0"]), &path);
     let text = std::fs::read_to_string(&path).unwrap();
     for target in ["exec:touch made", "udp://203.0.113.9:7", "replay:/nonexistent"] {
         std::fs::write(&path, text.replace("sim:hard", target)).unwrap();
@@ -493,7 +463,7 @@ fn limits_that_were_spent_before_a_resume_are_said_and_add_no_trial() {
         ),
     ] {
         let (_directory, path) = file();
-        let mut plan = plan("sim:soft", algorithm, &["0"], 7);
+        let mut plan = plan("sim:soft", algorithm, &["0"]);
         plan.limits = limits;
         let made = search(&plan, &path).trials.len();
         plan.limits = other;
@@ -510,7 +480,7 @@ fn limits_that_were_spent_before_a_resume_are_said_and_add_no_trial() {
 
 #[test]
 fn a_record_is_kept_only_in_a_file_of_its_own() {
-    let plan = plan("sim:hard", "binary", &["0"], 7);
+    let plan = plan("sim:hard", "binary", &["0"]);
     let taken = |path: &str| {
         let output = Output::File(path.into());
         dropline_verbs::search::search(&plan, &output, &conditions(), &mut Unwatched).unwrap_err().to_string()

@@ -1,45 +1,15 @@
-//! A search from its plan to its record: kept, resumed, replayed, broken.
+//! A search from its plan to its record: kept, resumed, replayed.
+
+mod searches;
 
 use dropline_archive::record_file::{Output, read_record};
-use dropline_failure::Failure;
-use dropline_record::{Record, ResultWord, TrialLine};
+use dropline_record::{ReasonWord, Record, ResultWord, TrialLine};
 use dropline_search::{Limits, Preset};
-use dropline_sim::default_range;
-use dropline_targets::Target;
 use dropline_trial::{Arrival, LoadRange, Rate, Ratio};
-use dropline_verbs::goals::{WrittenGoal, within};
 use dropline_verbs::observer::Unwatched;
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
-use dropline_verbs::search::{Conditions, Finished};
-use std::path::{Path, PathBuf};
+use searches::{conditions, file, plan, resume, search, search_into};
 use std::time::Duration;
-
-fn plan(target: &str, algorithm: &str, goals: &[&str]) -> SearchPlan {
-    let algorithm = AlgorithmPlan::parse(algorithm).unwrap();
-    let written: Vec<_> = goals.iter().map(|goal| WrittenGoal::parse(goal).unwrap()).collect();
-    let goals = written.iter().map(|goal| goal.resolve(algorithm).unwrap()).collect();
-    let plan = SearchPlan::of(Target::parse(target).unwrap(), algorithm, goals, default_range());
-    SearchPlan { within: within(&written).unwrap(), ..plan }
-}
-
-fn conditions() -> Conditions {
-    Conditions { command_line: vec!["dropline".into()], ..Conditions::default() }
-}
-
-fn search(plan: &SearchPlan, output: &Output) -> Finished {
-    dropline_verbs::search::search(plan, output, &conditions(), &mut Unwatched).unwrap()
-}
-
-fn resume(plan: &SearchPlan, path: &Path) -> Result<Finished, Failure> {
-    dropline_verbs::search::resume(plan, path, &conditions(), &mut Unwatched)
-}
-
-/// A directory for records, and a file in it.
-fn file(name: &str) -> (tempfile::TempDir, PathBuf) {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join(name);
-    (directory, path)
-}
 
 fn bounds(record: &Record) -> Vec<(Option<f64>, Option<f64>)> {
     record.result.as_ref().unwrap().goals.iter().map(|goal| (goal.lower_pps, goal.upper_pps)).collect()
@@ -49,7 +19,7 @@ fn bounds(record: &Record) -> Vec<(Option<f64>, Option<f64>)> {
 fn every_algorithm_brackets_a_hard_limit() {
     for algorithm in AlgorithmPlan::all().map(AlgorithmPlan::name) {
         let plan = plan("sim:hard?capacity=9Mpps", algorithm, &["0", "0.5%"]);
-        let record = search(&plan, &Output::Nowhere).record;
+        let record = search_into(&plan, &Output::Nowhere).record;
         let result = record.result.as_ref().unwrap();
         let truths = [9e6, 9e6 / 0.995];
         for (goal, truth) in result.goals.iter().zip(truths) {
@@ -68,12 +38,12 @@ fn every_algorithm_brackets_a_hard_limit() {
 fn a_search_cut_short_after_any_trial_ends_the_same_when_resumed() {
     for algorithm in AlgorithmPlan::all().map(AlgorithmPlan::name) {
         let plan = plan("sim:inconsistent?seed=3", algorithm, &["0", "0.5%"]);
-        let (_directory, path) = file("whole.jsonl");
-        let whole = search(&plan, &Output::File(path.clone())).record;
+        let (_directory, path) = file();
+        let whole = search(&plan, &path).record;
         let text = std::fs::read_to_string(&path).unwrap();
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         for kept in [0, 1, whole.trials.len() / 2, whole.trials.len()] {
-            let (_directory, path) = file("cut.jsonl");
+            let (_directory, path) = file();
             // Killed while it wrote the next line.
             let torn = lines.get(kept + 1).map_or("", |line| &line[..line.len() / 2]);
             std::fs::write(&path, lines[..=kept].concat() + torn).unwrap();
@@ -91,7 +61,7 @@ fn more_without_loss_than_with_some_is_never_stated_without_a_doubt() {
     for algorithm in ["binary", "mdr", "mlr"] {
         for seed in 1..=12 {
             let target = format!("sim:noisy?seed={seed}");
-            let record = search(&plan(&target, algorithm, &["0", "0.5%"]), &Output::Nowhere).record;
+            let record = search_into(&plan(&target, algorithm, &["0", "0.5%"]), &Output::Nowhere).record;
             let result = record.result.as_ref().unwrap();
             let impossible = result.goals[0].lower_pps > result.goals[1].lower_pps;
             let doubted = result.caveats.iter().any(|caveat| caveat.code == "goals_contradict");
@@ -112,7 +82,7 @@ fn repeated_searches_are_of_one_system_and_each_has_a_chance_of_its_own() {
             |plan: &SearchPlan| plan.target.simulation().unwrap().truth(&plan.goals[0], &plan.profile);
         assert!(plans.iter().all(|plan| truth(plan) == truth(&once)), "{target}: {plans:?}");
         let trials = |plan: &SearchPlan| {
-            let record = search(plan, &Output::Nowhere).record;
+            let record = search_into(plan, &Output::Nowhere).record;
             record
                 .trials
                 .iter()
@@ -126,19 +96,19 @@ fn repeated_searches_are_of_one_system_and_each_has_a_chance_of_its_own() {
         );
         assert_ne!(trials(&plans[0]), trials(&plans[1]), "{target}: chance is another one");
     }
-    let (_directory, path) = file("third.jsonl");
+    let (_directory, path) = file();
     let third = plan("sim:noisy", "mlr", &["0"]).repetition(3, 4);
-    let whole = search(&third, &Output::File(path.clone())).record;
+    let whole = search(&third, &path).record;
     let resumed = resume(&SearchPlan::of_record(&whole).unwrap(), &path).unwrap().record;
     assert_eq!(bounds(&resumed), bounds(&whole), "a repetition can be gone on with");
 }
 
 #[test]
 fn a_finished_search_resumed_with_more_time_goes_on() {
-    let (_directory, path) = file("short.jsonl");
+    let (_directory, path) = file();
     let mut plan = plan("sim:soft?seed=1", "mlr", &["0"]);
     plan.limits.max_trials = Some(5);
-    let short = search(&plan, &Output::File(path.clone())).record;
+    let short = search(&plan, &path).record;
     assert_eq!(short.result.unwrap().goals[0].why.as_deref(), Some("unfinished"));
     plan.limits.max_trials = None;
     let long = resume(&plan, &path).unwrap().record;
@@ -149,9 +119,9 @@ fn a_finished_search_resumed_with_more_time_goes_on() {
 
 #[test]
 fn resuming_with_other_settings_is_refused_and_changes_nothing() {
-    let (_directory, path) = file("record.jsonl");
+    let (_directory, path) = file();
     let original = plan("sim:hard", "mdr", &["0"]);
-    search(&original, &Output::File(path.clone()));
+    search(&original, &path);
     let before = std::fs::read(&path).unwrap();
     let mut others = vec![
         (plan("sim:hard", "mlr", &["0"]), "algorithm"),
@@ -182,20 +152,20 @@ fn a_record_makes_the_plan_that_made_it() {
             .map(|share| share.parse::<f64>().unwrap())
             .map(|share| dropline_trial::Ratio::new(share).unwrap())
             .collect();
-        let record = search(&plan, &Output::Nowhere).record;
+        let record = search_into(&plan, &Output::Nowhere).record;
         assert_eq!(SearchPlan::of_record(&record).unwrap(), plan);
     }
 }
 
 #[test]
 fn replaying_a_record_finds_the_same_again() {
-    let (_directory, path) = file("record.jsonl");
+    let (_directory, path) = file();
     let original = plan("sim:noisy?seed=5", "mlr", &["0", "0.5%"]);
-    let found = search(&original, &Output::File(path.clone())).record;
+    let found = search(&original, &path).record;
     let replay = plan(&format!("replay:{}", path.display()), "mlr", &["0", "0.5%"]);
-    assert_eq!(bounds(&search(&replay, &Output::Nowhere).record), bounds(&found));
+    assert_eq!(bounds(&search_into(&replay, &Output::Nowhere).record), bounds(&found));
     let other = plan(&format!("replay:{}", path.display()), "mdr", &["0", "0.5%"]);
-    let finished = search(&other, &Output::Nowhere);
+    let finished = search_into(&other, &Output::Nowhere);
     assert!(finished.failure.unwrap().to_string().contains("no further trial"));
 }
 
@@ -203,7 +173,7 @@ fn replaying_a_record_finds_the_same_again() {
 fn a_budget_ends_a_search_with_what_it_knows() {
     let mut plan = plan("sim:consistent", "mdr", &["0", "0.5%"]);
     plan.limits.budget = Some(Duration::from_secs(10));
-    let record = search(&plan, &Output::Nowhere).record;
+    let record = search_into(&plan, &Output::Nowhere).record;
     let result = record.result.unwrap();
     assert!(result.elapsed_s >= 10.0 && result.elapsed_s - record.trials.last().unwrap().elapsed_s < 10.0);
     assert!(result.goals.iter().all(|goal| goal.result == ResultWord::Irregular && goal.lower_pps.is_some()));
@@ -215,13 +185,13 @@ fn a_number_of_trials_ends_a_search_with_what_a_budget_that_ends_there_would_ans
         for spent in 1..7 {
             let mut plan = plan("sim:soft", "credible", goals);
             plan.limits.budget = Some(Duration::from_secs(spent));
-            let by_time = search(&plan, &Output::Nowhere).record;
+            let by_time = search_into(&plan, &Output::Nowhere).record;
             // What a longer budget would have been shared out for makes no difference while it looks around.
             plan.limits = Limits {
                 budget: Some(Duration::from_secs(36)),
                 max_trials: Some(by_time.trials.len() as u64),
             };
-            let by_number = search(&plan, &Output::Nowhere).record;
+            let by_number = search_into(&plan, &Output::Nowhere).record;
             let loads = |record: &Record| -> Vec<f64> {
                 record.trials.iter().map(|trial| trial.intended_load_pps).collect()
             };
@@ -233,7 +203,7 @@ fn a_number_of_trials_ends_a_search_with_what_a_budget_that_ends_there_would_ans
     }
     let mut plan = plan("sim:soft", "credible", &["0"]);
     plan.limits.max_trials = Some(1);
-    let record = search(&plan, &Output::Nowhere).record;
+    let record = search_into(&plan, &Output::Nowhere).record;
     assert_eq!(record.trials[0].phase.as_deref(), Some("locate"));
     let answer = &record.result.unwrap().goals[0];
     assert!(answer.result == ResultWord::Wide && answer.why.is_none(), "{answer:?}");
@@ -245,13 +215,13 @@ fn a_good_record_is_never_refused() {
     for system in dropline_sim::System::names() {
         for algorithm in AlgorithmPlan::all().map(AlgorithmPlan::name) {
             for (budget, more) in [(0.3, 1.5), (2.0, 1.0)] {
-                let (_directory, path) = file("record.jsonl");
+                let (_directory, path) = file();
                 let mut plan =
                     plan(&format!("sim:{system}"), algorithm, &["0,trial=100ms", "1%,trial=100ms"]);
                 plan.limits.budget = Some(Duration::from_secs_f64(budget));
                 plan.profile.arrival = Arrival::parse("poisson", &mut |_| unreachable!()).unwrap();
                 plan.delay_at = vec![Ratio::new(0.9).unwrap()];
-                let made = search(&plan, &Output::File(path.clone())).record;
+                let made = search(&plan, &path).record;
                 assert_eq!(read_record(&path).unwrap(), made, "{algorithm} of {system}");
                 plan.limits = Limits { budget: Some(Duration::from_secs_f64(more)), max_trials: Some(40) };
                 resume(&plan, &path).unwrap();
@@ -265,9 +235,9 @@ fn a_good_record_is_never_refused() {
 
 #[test]
 fn two_searches_on_one_file_are_refused() {
-    let (_directory, path) = file("record.jsonl");
+    let (_directory, path) = file();
     let plan = plan("sim:hard", "mlr", &["0"]);
-    search(&plan, &Output::File(path.clone()));
+    search(&plan, &path);
     let again =
         dropline_verbs::search::search(&plan, &Output::File(path.clone()), &conditions(), &mut Unwatched);
     assert!(again.unwrap_err().to_string().contains("exists already"));
@@ -295,7 +265,7 @@ fn a_full_disk_says_so_and_keeps_what_fitted() {
 fn delays_are_measured_at_shares_of_each_goals_load() {
     let mut plan = plan("sim:hard?capacity=9Mpps", "mlr", &["0", "0.5%"]);
     plan.delay_at = [0.9, 0.5].iter().map(|&share| dropline_trial::Ratio::new(share).unwrap()).collect();
-    let record = search(&plan, &Output::Nowhere).record;
+    let record = search_into(&plan, &Output::Nowhere).record;
     let result = record.result.as_ref().unwrap();
     assert_eq!(result.delay_at.len(), 4);
     for delay_at in &result.delay_at {
@@ -311,157 +281,6 @@ fn a_preset_sets_goals_and_waits() {
     assert_eq!(Preset::Rfc2544.drain().rest, Duration::from_secs(5));
 }
 
-/// A program in Python that answers trials as asked; `said` is what it prints of `answer`, from trial 4 on
-/// what `then` prints.
-fn program(said: &str, then: &str) -> String {
-    let script = format!(
-        r#"exec:python3 -c "
-import json, os, sys, time
-for line in sys.stdin:
-    trial = json.loads(line)
-    sent = int(trial['intended_load_pps'] * trial['duration_s'])
-    answer = dict(intended=sent, offered=sent, forwarded=sent * 9 // 10, duration_s=trial['duration_s'])
-    text = json.dumps(answer)
-    if trial['trial'] < 4:
-        {said}
-    else:
-        {then}
-    sys.stdout.flush()
-""#
-    );
-    script
-}
-
-/// What a search against it ends with, and how many trials were kept.
-fn failure_of(program: &str) -> (String, usize) {
-    let (_directory, path) = file("record.jsonl");
-    let plan = plan(program, "mlr", &["0"]);
-    let conditions = Conditions { patience: Duration::from_secs(3), ..conditions() };
-    let finished =
-        dropline_verbs::search::search(&plan, &Output::File(path.clone()), &conditions, &mut Unwatched)
-            .unwrap();
-    let failure = finished.failure.expect(program);
-    assert_eq!(failure.exit_code(), 4, "{program}: {failure}");
-    (failure.to_string(), read_record(&path).unwrap().trials.len())
-}
-
-#[test]
-fn a_program_that_fails_in_mid_search_costs_no_finished_trial() {
-    for (ending, what) in [
-        ("sys.exit(3)", "ended (exit status: 3)"),
-        ("print('nonsense')", "it is not one JSON object"),
-        ("print('{}')", "it has no"),
-        ("os.close(1); time.sleep(60)", "closed its output"),
-        ("time.sleep(60)", "did not answer trial 4"),
-        // Lines that say nothing, without end.
-        ("[print() for _ in iter(int, 1)]", "it is not one JSON object"),
-        ("print(chr(32) * (17 << 20))", "it is longer than 16 MiB, and so much is not read"),
-        (
-            "os.write(1, bytes([123, 255, 10]))",
-            "byte 1 is not text\n  an answer is one line of JSON in UTF-8",
-        ),
-        ("print(text[:-1] + ', ' + chr(34) + 'x' + chr(34) + ': 1e400}')", "is beyond 1.8e308"),
-        (
-            "print(json.dumps(dict(answer, caveats=['x' * (10 << 20)])))",
-            "the text of \"caveats[0]\" has 10485760 characters, and at most 1000 are taken",
-        ),
-    ] {
-        let (failure, trials) = failure_of(&program("print(text)", ending));
-        assert!(failure.contains(what) && failure.contains("trial 4"), "{ending}: {failure}");
-        assert_eq!(trials, 3, "{ending}");
-    }
-}
-
-#[test]
-fn an_answer_to_another_question_is_an_error_that_names_both() {
-    for (wrong, what) in [
-        (
-            "print(json.dumps(dict(intended=5, offered=5, forwarded=5, duration_s=1)))",
-            "this answer is not for the load that was asked",
-        ),
-        ("print(json.dumps(dict(answer, forwarded=sent * 2)))", "more came back than was sent"),
-        ("print(text[:-1] + ', ' + json.dumps(dict(forwarded=1))[1:])", r#"it has "forwarded" twice"#),
-        ("print(json.dumps(dict(answer, trial=3)))", r#""trial" is 3, and trial 4 was asked for"#),
-        ("print(json.dumps(dict(answer, duration_s=100)))", r#""duration_s" is 100, and 1 s were asked"#),
-        // As many packets in twice the time are half the load.
-        ("print(json.dumps(dict(answer, duration_s=2)))", r#""duration_s" is 2, and 1 s were asked"#),
-        ("print(json.dumps(dict(answer, duration_s=0.5)))", r#""duration_s" is 0.5, and 1 s were asked"#),
-    ] {
-        let (failure, trials) = failure_of(&program("print(text)", wrong));
-        assert!(failure.contains(what) && failure.contains("to trial 4"), "{wrong}: {failure}");
-        assert_eq!(trials, 3, "{wrong}");
-    }
-}
-
-#[test]
-fn a_surplus_line_is_an_error_and_not_the_next_answer() {
-    // In one piece with the answer, and before the first question.
-    let (failure, trials) =
-        failure_of(&program("print(text)", "sys.stdout.write(text + chr(10) + text + chr(10))"));
-    assert!(failure.contains("said something before it was asked for trial 5"), "{failure}");
-    assert_eq!(trials, 3);
-    let endless = "exec:yes '{\"intended\":5}'";
-    let (failure, trials) = failure_of(endless);
-    assert!(failure.contains("trial 1") && trials == 0, "{failure}");
-}
-
-#[test]
-fn an_answer_too_many_is_found_at_the_end_of_the_search_too() {
-    // After two trials its stdin closes, and it says once more what it said.
-    let late = "print(text, flush=True); trial['trial'] == 2 and (sys.stdin.read(), print(text))";
-    let target = program(late, "print(text)");
-    let mut plan = plan(&target, "mlr", &["0"]);
-    plan.limits.max_trials = Some(2);
-    let finished =
-        dropline_verbs::search::search(&plan, &Output::Nowhere, &conditions(), &mut Unwatched).unwrap();
-    let failure = finished.failure.expect("a line too many").to_string();
-    assert!(failure.contains("before it was asked for trial 3"), "{failure}");
-}
-
-#[test]
-fn a_program_that_does_not_end_as_it_should_is_an_error_that_says_how() {
-    for (ending, says) in [
-        ("os._exit(3)", "ended with a complaint (exit status: 3)"),
-        ("time.sleep(100)", "was still running 3 s later"),
-        ("print('all done', flush=True)", "said something before it was asked for trial 3"),
-    ] {
-        // After two trials its stdin closes.
-        let last = format!("print(text, flush=True); trial['trial'] == 2 and (sys.stdin.read(), {ending})");
-        let mut plan = plan(&program(&last, "print(text)"), "mlr", &["0"]);
-        plan.limits.max_trials = Some(2);
-        let conditions = Conditions { patience: Duration::from_secs(3), ..conditions() };
-        let finished =
-            dropline_verbs::search::search(&plan, &Output::Nowhere, &conditions, &mut Unwatched).unwrap();
-        let failure = finished.failure.expect(ending).to_string();
-        assert!(failure.contains(says), "{failure}");
-        let bound = says.contains("trial 3") || failure.contains("within 3 s (--patience)");
-        assert!(bound && !failure.contains("5 s"), "the bound that was given is named: {failure}");
-        assert_eq!(finished.record.trials.len(), 2);
-    }
-}
-
-#[test]
-fn a_program_that_cannot_be_started_is_named() {
-    let plan = plan("exec:/nonexistent/tester --fast", "mlr", &["0"]);
-    let error =
-        dropline_verbs::search::search(&plan, &Output::Nowhere, &conditions(), &mut Unwatched).unwrap_err();
-    assert!(error.exit_code() == 4 && error.to_string().contains("/nonexistent/tester"), "{error}");
-}
-
-#[test]
-fn a_search_whose_program_ended_says_with_which_status_or_signal_where_its_answer_would_stand() {
-    for (ends, says) in [("exit 3", "exit status: 3"), ("kill -9 $$", "signal: 9")] {
-        let plan = plan(&format!("exec:sh -c 'read line; {ends}'"), "mlr", &["0"]);
-        let finished =
-            dropline_verbs::search::search(&plan, &Output::Nowhere, &conditions(), &mut Unwatched).unwrap();
-        assert_eq!(finished.failure.unwrap().exit_code(), 4);
-        let answers = finished.record.answers().unwrap();
-        let row = dropline_report::standing(&finished.record, &answers[0]);
-        assert!(row.starts_with("unfinished, ") && row.contains(says), "{row}");
-        assert!(dropline_report::text(&finished.record, dropline_report::Style::default()).contains(says));
-    }
-}
-
 /// `sim:queue?capacity=100kpps` at constant load: see its page for the formula.
 fn truth_within(share: f64, bound_s: f64) -> f64 {
     let capacity = 100e3;
@@ -475,8 +294,8 @@ fn a_bound_on_a_percentile_of_the_delay_is_searched_as_a_loss_is() {
         for (goal, share, bound_s) in [("p99<100us", 0.01, 100e-6), ("late>60us:5%,width=1%", 0.05, 60e-6)] {
             let mut plan = plan("sim:queue?capacity=100kpps", algorithm, &[goal]);
             plan.range = LoadRange::new(Rate::pps(10e3).unwrap(), Rate::pps(200e3).unwrap()).unwrap();
-            let (_directory, path) = file("record.jsonl");
-            let record = search(&plan, &Output::File(path.clone())).record;
+            let (_directory, path) = file();
+            let record = search(&plan, &path).record;
             let answer = &record.result.as_ref().unwrap().goals[0];
             let truth = truth_within(share, bound_s);
             let (Some(lower), Some(upper)) = (answer.lower_pps, answer.upper_pps) else {
@@ -499,7 +318,7 @@ fn a_bound_on_a_percentile_of_the_delay_is_searched_as_a_loss_is() {
 #[test]
 fn a_target_without_delays_is_not_searched_for_one() {
     let plan = plan("sim:hard", "mlr", &["p99<1ms"]);
-    let failure = search(&plan, &Output::Nowhere).failure.unwrap();
+    let failure = search_into(&plan, &Output::Nowhere).failure.unwrap();
     assert!(failure.exit_code() == 2 && failure.to_string().contains("have none"), "{failure}");
 }
 
@@ -510,7 +329,7 @@ fn a_search_that_was_interrupted_is_headed_by_that_and_not_by_our_generator() {
         .unwrap()
         .record;
     let result = record.result.as_mut().unwrap();
-    result.goals[0].why = Some("generator_limited".into());
+    result.goals[0].why = Some(ReasonWord::GeneratorLimited);
     let headed = |record: &Record| dropline_report::standing(record, &record.answers().unwrap()[0]);
     assert!(headed(&record).starts_with("unfinished, "), "its program ended: {}", headed(&record));
     let died = "the target died after trial 6: 160 packets were sent, and none came back";

@@ -39,6 +39,20 @@ impl Bench {
         ended
     }
 
+    /// Compares `a.jsonl` with `b.jsonl`.
+    pub(crate) fn compare(&self, more: &[&str]) -> Ended {
+        self.run(&[&["compare", "a.jsonl", "b.jsonl"], more].concat())
+    }
+
+    /// A trial of a program that says how many packets came back, and after which time.
+    pub(crate) fn trial_of(&self, name: &str, forwarded: u64, delays: &str) -> Ended {
+        let answer = format!(
+            r#"{{\"intended\":100000,\"offered\":100000,\"forwarded\":{forwarded},\"duration_s\":1.0,\"delay_ns_histogram\":[{delays}]}}"#
+        );
+        let target = format!(r#"exec:sh -c 'read line; echo "{answer}"'"#);
+        self.run(&["trial", &target, "--load=100kpps", "--duration=1s", "-q", "-o", name])
+    }
+
     pub(crate) fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
@@ -127,4 +141,9 @@ pub(crate) fn wait_for_lines(path: &Path, lines: usize) {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     panic!("{} never had {lines} lines", path.display());
+}
+
+/// Codes of the caveats of a trial, a record or a comparison.
+pub(crate) fn codes(json: &serde_json::Value) -> Vec<&str> {
+    json["caveats"].as_array().unwrap().iter().map(|caveat| caveat["code"].as_str().unwrap()).collect()
 }

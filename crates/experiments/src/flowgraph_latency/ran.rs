@@ -50,16 +50,7 @@ impl Ran {
     /// Runs a cell.
     pub(super) fn perform(cell: &Cell, run: u32, stop: &Arc<AtomicBool>) -> Result<Self, Failure> {
         let profile = TrafficProfile { seed: u64::from(run), ..TrafficProfile::default() };
-        let opening = Opening {
-            first_trial: 1,
-            stop: Arc::clone(stop),
-            patience: PATIENCE,
-            slices: None,
-            keep_packets: 0,
-            keep_events: None,
-            moving: dropline_traffic::Moving::default(),
-            live: None,
-        };
+        let opening = Opening { stop: Arc::clone(stop), patience: PATIENCE, ..Opening::default() };
         let target = Target::parse(&cell.target())?.at_own_pace();
         let mut opened = target.open(&profile, opening)?;
         let trial = opened.measurer.measure(TrialInput { load: Rate::LOWEST, duration: EXPECTED })?;

@@ -93,8 +93,7 @@ pub(crate) fn of_result(record: &Record, result: &ResultLine) -> Result<(), Stri
             same("its header", &format!("level of goal {number}"), level, "the header", search.level)?;
         }
         let is_irregular = answer.result == ResultWord::Irregular;
-        let reasons = ["at_maximum", "below_minimum", "generator_limited", "target_starved", "unfinished"];
-        if is_irregular != answer.why.as_deref().is_some_and(|why| reasons.contains(&why)) {
+        if is_irregular != answer.why.is_some() {
             return Err(format!(
                 "itself: goal {number} is {}, and why is {:?}",
                 answer.result.words(),

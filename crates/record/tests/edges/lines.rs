@@ -3,14 +3,14 @@
 use super::{goal, line, trial};
 use dropline_record::{
     AnswerLine, BoundsLine, CaveatLine, CertifiedLine, CourseWord, CurveLine, DesignWord, DistributionLine,
-    EndWord, FidelityWord, LawWord, LoadUnit, OutlookLine, PassagesLine, ResultWord, VerdictWord, below_zero,
+    EndWord, LawWord, LoadUnit, OutlookLine, PassagesLine, ResultWord, VerdictWord, below_zero,
 };
 use dropline_search::{Bound, Bounds, CurvePoint, GoalOutcome, GoalResult, Irregular, Outlook};
 use dropline_stats::compare::{Design, Overall, Verdict};
 use dropline_stats::drift::Course;
 use dropline_stats::{Counted, Histogram, LawVerdict, Meaning};
 use dropline_trial::passages::{Passages, Pipe};
-use dropline_trial::{Caveat, Delay, Fidelity, Rate, Ratio, Slice, Trial};
+use dropline_trial::{Caveat, Delay, Rate, Ratio, Slice, Trial};
 use std::time::Duration;
 
 fn pps(load: u64) -> Rate {
@@ -254,12 +254,6 @@ fn words_are_those_of_what_was_found() {
         (LawVerdict::Undecided, LawWord::Undecided),
     ];
     assert!(laws.into_iter().all(|(found, word)| LawWord::from(found) == word));
-    let fidelities = [
-        (Fidelity::AsAsked, FidelityWord::AsAsked),
-        (Fidelity::Near, FidelityWord::Near),
-        (Fidelity::NotAsAsked, FidelityWord::NotAsAsked),
-    ];
-    assert!(fidelities.into_iter().all(|(found, word)| FidelityWord::from(found) == word));
     for (unit, one, many) in [
         (LoadUnit::Packets, "packet", "packets"),
         (LoadUnit::Samples, "sample", "samples"),

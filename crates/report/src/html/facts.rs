@@ -5,7 +5,7 @@ use crate::prose::{self, sentence_case};
 use crate::search_summary::{self, SearchSummary};
 use crate::standing::recorded_words;
 use crate::traffic;
-use dropline_record::{Environment, PartLine, Record};
+use dropline_record::{Environment, Part, Record};
 use maud::{Markup, html};
 
 /// The facts as a list.
@@ -95,7 +95,7 @@ fn with_note(target: &str, note: Option<&str>) -> String {
     note.map_or_else(|| target.to_owned(), |note| format!("{target}, {note}"))
 }
 
-fn shares(parts: &[PartLine]) -> String {
+fn shares(parts: &[Part]) -> String {
     let all: u64 = parts.iter().map(|part| u64::from(part.share)).sum();
     let words: Vec<String> = parts.iter().map(|part| format!("{} {}/{all}", part.name, part.share)).collect();
     words.join(", ")

@@ -3,7 +3,7 @@
 use super::super::SAME_DATA;
 use super::{Searched, bound_above, listed};
 use crate::resume::going_on;
-use dropline_record::{AnswerLine, CaveatLine, GoalLine, MovedLine, PartLine, Record};
+use dropline_record::{AnswerLine, CaveatLine, GoalLine, MovedLine, Part, Record};
 use dropline_trial::number_of;
 
 /// Doubts of a search that are doubts of where its limit is.
@@ -195,7 +195,7 @@ fn otherwise(a: &Record, b: &Record) -> Vec<CaveatLine> {
 fn conditions(record: &Record) -> Vec<(&'static str, &'static str, Option<String>)> {
     let header = &record.header;
     let (profile, environment) = (&header.profile, &header.environment);
-    let parts = |parts: &[PartLine]| -> String {
+    let parts = |parts: &[Part]| -> String {
         let words: Vec<String> = parts.iter().map(|part| format!("{} {}", part.name, part.share)).collect();
         words.join(", ")
     };
