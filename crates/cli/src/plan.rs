@@ -1,9 +1,10 @@
 //! What the flags mean: words in, plans out.
 
-use crate::args::{CompareArgs, InjectArgs, SearchArgs, TrafficArgs, TrialArgs};
+mod comparison;
+
+use crate::args::{SearchArgs, TrafficArgs, TrialArgs};
 use dropline_failure::Failure;
 use dropline_search::{Goal, Limits, Preset};
-use dropline_stats::compare::Questions;
 use dropline_targets::Target;
 use dropline_traffic::{Means, Moving, Priority, Sources, Targets};
 use dropline_trial::{
@@ -11,13 +12,13 @@ use dropline_trial::{
     quantities,
 };
 use dropline_verbs::arrival_argument;
-use dropline_verbs::compare::turns::Turns;
 use dropline_verbs::goals::{self, WrittenGoal};
-use dropline_verbs::inject::Injection;
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
 use dropline_verbs::trial::TrialPlan;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 use std::time::Duration;
+
+pub(crate) use comparison::{delay, injection, questions, smallest_effect, turns};
 
 /// The traffic profile, once for each frame size.
 pub(crate) fn profiles(
@@ -383,74 +384,15 @@ fn addresses(words: &str) -> Option<Vec<IpAddr>> {
     Some(all)
 }
 
+/// The first address of what is written so.
+pub(crate) fn address(flag: &str, word: &str, shape: &str) -> Result<SocketAddr, Failure> {
+    let found = word.to_socket_addrs().ok().and_then(|mut found| found.next());
+    found.ok_or_else(|| Failure::usage(format!("{flag} {word:?} is not {shape}")))
+}
+
 /// A written quantity, with a usage error that names the flag.
 pub(crate) fn read<T, E: std::fmt::Display>(flag: &str, value: Result<T, E>) -> Result<T, Failure> {
     value.map_err(|why| Failure::usage(format!("{flag}: {why}")))
-}
-
-/// Two targets in turns.
-pub(crate) fn turns(args: &CompareArgs) -> Result<Turns, Failure> {
-    let a = &args.a;
-    let b = args.b.as_ref().ok_or_else(|| Failure::usage("--abba needs two targets"))?;
-    let targets = [allowed(Some(a), &args.traffic)?, allowed(Some(b), &args.traffic)?];
-    if targets[0].load_unit() != targets[1].load_unit() {
-        return Err(Failure::usage(format!("{a} and {b} have loads of different things")));
-    }
-    let mut profiles = profiles(&args.traffic, &targets[0], None)?;
-    if profiles.len() > 1 {
-        return Err(Failure::usage("--frame: a comparison has one frame size"));
-    }
-    let profile = profiles.remove(0);
-    let load = match &args.load {
-        Some(text) => rate("--load", text, profile.packet)?,
-        None => targets[0].default_load().ok_or_else(|| {
-            Failure::usage("--abba needs --load, such as --load 10kpps, which both targets are offered")
-        })?,
-    };
-    let duration = read("--duration", quantities::positive_duration(&args.duration))?;
-    let turns = Turns { targets, profile, load, duration };
-    turns.check().map(|()| turns)
-}
-
-/// The delay of `inject`.
-pub(crate) fn delay(args: &InjectArgs) -> Result<Duration, Failure> {
-    let text = args.delay.as_deref().unwrap_or("1us");
-    read("--delay", quantities::positive_duration(text))
-}
-
-/// A delay at a probe, in turns.
-pub(crate) fn injection(args: &InjectArgs) -> Result<Injection, Failure> {
-    let target = allowed(args.target.as_deref(), &args.traffic)?;
-    let mut profiles = profiles(&args.traffic, &target, None)?;
-    if profiles.len() > 1 {
-        return Err(Failure::usage("--frame: a delay is looked for with one frame size"));
-    }
-    let profile = profiles.remove(0);
-    let load = rate("--load", &args.load, profile.packet)?;
-    let duration = read("--duration", quantities::positive_duration(&args.duration))?;
-    let (start, probe) = (args.start.clone(), args.probe.clone());
-    Ok(Injection { target, profile, load, duration, start, probe, delay: delay(args)? })
-}
-
-/// What a comparison asks. Times are in units of `unit_ns`.
-pub(crate) fn questions(args: &CompareArgs, unit_ns: u64) -> Result<Questions, Failure> {
-    let percentile = read("--percentile", quantities::ratio(&args.percentile))?.as_f64();
-    if !(percentile > 0.5 && percentile < 1.0) {
-        return Err(Failure::usage("--percentile is above 50% and below 100%, as 99.9%"));
-    }
-    let above = args.above.as_deref().map(|text| read("--above", quantities::duration(text))).transpose()?;
-    Ok(Questions {
-        percentile,
-        above: above.map(|time| time.as_nanos() as f64 / unit_ns as f64),
-        smallest_effect: smallest_effect(args.smallest_effect.as_deref())?,
-        more_loss: read("--more-loss", quantities::ratio(&args.more_loss))?.as_f64(),
-    })
-}
-
-/// A share below which a change does not matter.
-pub(crate) fn smallest_effect(text: Option<&str>) -> Result<Option<f64>, Failure> {
-    let share = text.map(|text| read("--smallest-effect", quantities::ratio(text))).transpose()?;
-    Ok(share.map(|share| share.as_f64()))
 }
 
 /// What a search is asked for, before its target is looked at.

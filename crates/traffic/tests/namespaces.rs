@@ -3,13 +3,13 @@
 #![allow(clippy::disallowed_methods)]
 #![cfg(all(target_os = "linux", not(feature = "portable")))]
 
+use dropline_lab::{Namespace, Pair, Start, StartedTarget, built_or_skipped};
 use dropline_traffic::{
     Means, MeasurerOptions, Reply, Responder, SendMeans, UdpMeasurer, UdpTarget, Whereabouts,
 };
 use dropline_trial::{Caveat, Measurer as _, Rate, TrafficProfile, Trial, TrialInput};
-use std::io::{BufRead as _, BufReader, Lines};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 fn a_target_in_another_namespace_is_on_this_machine_as_long_as_the_namespace_is() {
     let inside = address(1, 2);
     assert_eq!(Whereabouts::of(IpAddr::from(inside)), Whereabouts::Elsewhere);
-    let Some(namespace) = Namespace::new(1, "veth") else { return };
+    let Some(namespace) = Reached::new(1, "veth") else { return };
     assert_eq!(Whereabouts::of(IpAddr::from(inside)), Whereabouts::OtherNamespace { net: None });
     assert_eq!(Whereabouts::of(IpAddr::from(address(1, 1))), Whereabouts::Here);
     assert_eq!(
@@ -25,10 +25,10 @@ fn a_target_in_another_namespace_is_on_this_machine_as_long_as_the_namespace_is(
         Whereabouts::Elsewhere,
         "nobody's, same network"
     );
-    let target = namespace.start("serves");
+    let (_target, address) = namespace.start("serves");
     let here = Whereabouts::of(IpAddr::from(inside));
     assert!(matches!(here, Whereabouts::OtherNamespace { net: Some(_) }), "{here:?}");
-    let trial = measure(UdpTarget { address: target.address, reply: Reply::Echo }, 1_000.0);
+    let trial = measure(UdpTarget { address, reply: Reply::Echo }, 1_000.0);
     assert!(trial.offered > 0);
     assert_eq!(trial.forwarded, trial.offered);
 }
@@ -36,21 +36,20 @@ fn a_target_in_another_namespace_is_on_this_machine_as_long_as_the_namespace_is(
 #[test]
 fn an_address_behind_a_tunnel_is_elsewhere_whoever_else_holds_it() {
     // The namespace holds the address too, but packets to it would leave through the other interface.
-    let Some(_namespace) = Namespace::new(2, "vxlan") else { return };
+    let Some(_namespace) = Reached::new(2, "vxlan") else { return };
     assert_eq!(Whereabouts::of(IpAddr::from(address(2, 2))), Whereabouts::Elsewhere);
 }
 
 #[test]
 fn what_the_sending_queue_refuses_was_not_offered() {
-    let Some(namespace) = Namespace::new(3, "veth") else { return };
-    let target = namespace.start("serves");
+    let Some(namespace) = Reached::new(3, "veth") else { return };
+    let (_target, address) = namespace.start("serves");
     let near = namespace.near.as_str();
     run(
-        &["tc", "qdisc", "add", "dev", near, "root", "tbf"],
-        &["rate", "500kbit", "burst", "2kb", "limit", "3kb"],
-    )
-    .unwrap();
-    let trial = measure(UdpTarget { address: target.address, reply: Reply::Echo }, 5_000.0);
+        "tc",
+        &["qdisc", "add", "dev", near, "root", "tbf", "rate", "500kbit", "burst", "2kb", "limit", "3kb"],
+    );
+    let trial = measure(UdpTarget { address, reply: Reply::Echo }, 5_000.0);
     let refused = trial.refused["ENOBUFS"];
     assert!(refused > 0);
     assert!(trial.offered > 0 && Some(trial.offered + refused) <= trial.intended);
@@ -62,9 +61,9 @@ fn what_the_sending_queue_refuses_was_not_offered() {
 
 #[test]
 fn a_strange_socket_in_another_namespace_is_counted_from_outside() {
-    let Some(namespace) = Namespace::new(4, "veth") else { return };
-    let target = namespace.start("listens");
-    let trial = measure(UdpTarget { address: target.address, reply: Reply::None }, 1_000.0);
+    let Some(namespace) = Reached::new(4, "veth") else { return };
+    let (_target, address) = namespace.start("listens");
+    let trial = measure(UdpTarget { address, reply: Reply::None }, 1_000.0);
     assert!(trial.offered > 0);
     assert_eq!(trial.forwarded, trial.offered);
     assert!(trial.caveats.iter().any(|caveat| caveat.code() == "counted_at_socket"));
@@ -72,9 +71,9 @@ fn a_strange_socket_in_another_namespace_is_counted_from_outside() {
 
 #[test]
 fn frames_of_our_own_arrive_as_any_packets_and_are_counted_as_such() {
-    let Some(namespace) = Namespace::new(5, "veth") else { return };
-    let inside = namespace.start("serves");
-    let target = UdpTarget { address: inside.address, reply: Reply::Echo };
+    let Some(namespace) = Reached::new(5, "veth") else { return };
+    let (_inside, address) = namespace.start("serves");
+    let target = UdpTarget { address, reply: Reply::Echo };
     let profile = TrafficProfile { streams: dropline_trial::Part::equal(3), ..TrafficProfile::default() };
     let measurer = |send| {
         let means = Means { send, ..Means::default() };
@@ -95,14 +94,7 @@ fn frames_of_our_own_arrive_as_any_packets_and_are_counted_as_such() {
 #[test]
 fn an_interface_that_goes_down_during_a_trial_is_said_and_is_not_the_targets_loss() {
     // Both ends are in namespaces: without the interface there is no other way out.
-    let pair = match dropline_lab::Pair::new() {
-        Ok(pair) => pair,
-        Err(why) => {
-            assert!(std::env::var("CI").as_deref() != Ok("true"), "CI cannot make namespaces: {why}");
-            eprintln!("skipped: {why}");
-            return;
-        }
-    };
+    let Some(pair) = built_or_skipped(Pair::new()) else { return };
     let listen = SocketAddr::from((pair.target_address, 7007));
     let responder =
         pair.target.run(|| Responder { listen, ..Responder::default() }.start()).unwrap().unwrap();
@@ -115,7 +107,7 @@ fn an_interface_that_goes_down_during_a_trial_is_said_and_is_not_the_targets_los
             while responder.counts().received < 100 && Instant::now() < until {
                 std::thread::sleep(Duration::from_millis(5));
             }
-            pair.client.ip(&["link", "set", "dev", dropline_lab::Pair::NEAR, "down"]).unwrap();
+            pair.client.ip(&["link", "set", "dev", Pair::NEAR, "down"]).unwrap();
         });
         let profile = TrafficProfile::default();
         let measure = || UdpMeasurer::new(target, profile, options, 1, Arc::default(), None)?.measure(input);
@@ -131,19 +123,9 @@ fn an_interface_that_goes_down_during_a_trial_is_said_and_is_not_the_targets_los
     assert!(trial.forwarded > 0 && trial.offered + refused <= trial.intended.unwrap());
 }
 
-/// A namespace with a loopback of its own; `None` where this machine lets us make none.
-fn alone(name: &str) -> Option<dropline_lab::Namespace> {
-    let made = dropline_lab::Namespace::new(name);
-    if let Err(why) = &made {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "CI cannot make namespaces: {why}");
-        eprintln!("skipped: {why}");
-    }
-    made.ok()
-}
-
 #[test]
 fn loopback_that_is_down_for_a_while_during_a_trial_is_said_and_is_nobodys_loss() {
-    let Some(namespace) = alone("lo") else { return };
+    let Some(namespace) = built_or_skipped(Namespace::new("lo")) else { return };
     let switch = |to| namespace.ip(&["link", "set", "dev", "lo", to]).unwrap();
     switch("up");
     let responder = namespace.run(|| Responder::default().start()).unwrap().unwrap();
@@ -176,16 +158,14 @@ fn loopback_that_is_down_for_a_while_during_a_trial_is_said_and_is_nobodys_loss(
 
 #[test]
 fn a_link_that_is_down_for_a_while_is_not_called_a_full_queue() {
-    let Some(pair) = dropline_lab::built_or_skipped(dropline_lab::Pair::new()) else { return };
+    let Some(pair) = built_or_skipped(Pair::new()) else { return };
     let listen = SocketAddr::from((pair.target_address, 7007));
     let responder =
         pair.target.run(|| Responder { listen, ..Responder::default() }.start()).unwrap().unwrap();
     let input = TrialInput { load: Rate::pps(1_000.0).unwrap(), duration: Duration::from_secs(2) };
     let target = UdpTarget { address: responder.address(), reply: Reply::Echo };
     // Each end is switched off: the other one's link is down then too.
-    for (namespace, device) in
-        [(&pair.target, dropline_lab::Pair::FAR), (&pair.client, dropline_lab::Pair::NEAR)]
-    {
+    for (namespace, device) in [(&pair.target, Pair::FAR), (&pair.client, Pair::NEAR)] {
         let before = responder.counts().received;
         let trial = std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -220,7 +200,7 @@ fn a_link_that_is_down_for_a_while_is_not_called_a_full_queue() {
 
 #[test]
 fn a_link_that_is_down_between_two_trials_is_waited_for() {
-    let Some(namespace) = alone("lo-between") else { return };
+    let Some(namespace) = built_or_skipped(Namespace::new("lo-between")) else { return };
     let switch = |to| namespace.ip(&["link", "set", "dev", "lo", to]).unwrap();
     switch("up");
     let responder = namespace.run(|| Responder::default().start()).unwrap().unwrap();
@@ -258,99 +238,56 @@ fn address(test: u8, host: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 213, network, host)
 }
 
-/// A namespace of its own, gone when dropped.
-struct Namespace {
-    name: String,
+/// A namespace that is reached from this one, gone when dropped, and the interface with it.
+struct Reached {
+    inside: Namespace,
     /// The interface on this side.
     near: String,
-    inside: Ipv4Addr,
+    address: Ipv4Addr,
 }
 
-impl Namespace {
+impl Reached {
     /// With `veth`, a pair of interfaces leads there; with `vxlan`, the way to its address is a tunnel to elsewhere.
     fn new(test: u8, interface: &str) -> Option<Self> {
-        let number = std::process::id() % 100_000;
-        let namespace = Self {
-            name: format!("dropline{number}-{test}"),
-            near: format!("dl{number}n{test}"),
-            inside: address(test, 2),
-        };
-        if let Err(why) = namespace.build(test, interface) {
-            assert!(std::env::var("CI").as_deref() != Ok("true"), "CI cannot make namespaces: {why}");
-            eprintln!("skipped: {why}");
-            return None;
-        }
-        Some(namespace)
-    }
-
-    fn build(&self, test: u8, interface: &str) -> Result<(), String> {
-        let far = format!("dl{}f{test}", std::process::id() % 100_000);
-        let (near, name) = (self.near.as_str(), self.name.as_str());
-        let (outside, inside) = (format!("{}/30", address(test, 1)), format!("{}/30", self.inside));
-        run(&["ip", "netns", "add", name], &[])?;
+        let inside = built_or_skipped(Namespace::new("reached"))?;
+        let near = format!("dl{}n{test}", std::process::id() % 100_000);
+        let reached = Self { inside, near, address: address(test, 2) };
+        let (outside, within) = (format!("{}/30", address(test, 1)), format!("{}/30", reached.address));
+        let (near, inside) = (reached.near.as_str(), &reached.inside);
         if interface == "veth" {
-            run(&["ip", "link", "add", near, "type", "veth", "peer", "name", &far, "netns", name], &[])?;
-            run(&["ip", "-n", name, "addr", "add", &inside, "dev", &far], &[])?;
-            run(&["ip", "-n", name, "link", "set", &far, "up"], &[])?;
+            run("ip", &["link", "add", near, "type", "veth", "peer", "name", "far", "netns", inside.name()]);
+            inside.ip(&["addr", "add", &within, "dev", "far"]).unwrap();
+            inside.ip(&["link", "set", "far", "up"]).unwrap();
         } else {
-            let tunnel = ["id", "213", "dstport", "4789", "local", "127.0.0.1"];
-            run(&["ip", "link", "add", near, "type", interface], &tunnel)?;
-            run(&["ip", "-n", name, "addr", "add", &inside, "dev", "lo"], &[])?;
-            run(&["ip", "-n", name, "link", "set", "lo", "up"], &[])?;
+            let tunnel = ["type", interface, "id", "213", "dstport", "4789", "local", "127.0.0.1"];
+            run("ip", &[&["link", "add", near], &tunnel[..]].concat());
+            inside.ip(&["addr", "add", &within, "dev", "lo"]).unwrap();
+            inside.ip(&["link", "set", "lo", "up"]).unwrap();
         }
-        run(&["ip", "addr", "add", &outside, "dev", near], &[])?;
-        run(&["ip", "link", "set", near, "up"], &[])
+        run("ip", &["addr", "add", &outside, "dev", near]);
+        run("ip", &["link", "set", near, "up"]);
+        Some(reached)
     }
 
     /// Starts a part of `parts/program.rs` inside.
-    fn start(&self, part: &str) -> Inside {
-        let listen = format!("{}:0", self.inside);
-        let mut process = Command::new("ip")
-            .args(["netns", "exec", &self.name, env!("CARGO_BIN_EXE_dropline-traffic-parts"), part, &listen])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut said = BufReader::new(process.stdout.take().unwrap()).lines();
-        let address = said
-            .by_ref()
-            .map_while(Result::ok)
-            .find_map(|line| line.split_once("listening at ").and_then(|(_, address)| address.parse().ok()))
-            .expect("the target says where it listens");
-        Inside { address, process, _said: said }
+    fn start(&self, part: &str) -> (StartedTarget, SocketAddr) {
+        let listen = format!("{}:0", self.address);
+        let start = Start::new([env!("CARGO_BIN_EXE_dropline-traffic-parts"), part, &listen]);
+        let started = start.start(Some(&self.inside)).unwrap();
+        let says = |line: &str| line.strip_prefix("listening at ")?.parse().ok();
+        let address = started.wait_for(Duration::from_secs(60), says).unwrap();
+        (started, address)
     }
 }
 
-impl Drop for Namespace {
+impl Drop for Reached {
     fn drop(&mut self) {
-        let _ = run(&["ip", "link", "del", &self.near], &[]);
-        let _ = run(&["ip", "netns", "del", &self.name], &[]);
+        // Of a tunnel no end goes with the namespace.
+        let _ = Command::new("ip").args(["link", "del", &self.near]).stderr(Stdio::null()).status();
     }
 }
 
-/// A target in the namespace; ends when dropped.
-struct Inside {
-    address: SocketAddr,
-    process: Child,
-    /// Kept open: it has more to say when it ends.
-    _said: Lines<BufReader<ChildStdout>>,
-}
-
-impl Drop for Inside {
-    fn drop(&mut self) {
-        drop(self.process.stdin.take());
-        let _ = self.process.wait();
-    }
-}
-
-fn run(command: &[&str], more: &[&str]) -> Result<(), String> {
-    let output = Command::new(command[0])
-        .args(&command[1..])
-        .args(more)
-        .output()
-        .map_err(|error| format!("{command:?}: {error}"))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr))),
-    }
+fn run(program: &str, words: &[&str]) {
+    let ended = Command::new(program).args(words).output().unwrap();
+    assert!(ended.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ended.stderr));
 }

@@ -8,19 +8,13 @@ use dropline_archive::whole_file;
 use dropline_failure::Failure;
 use dropline_trial::quantities;
 use dropline_verbs::serve::{Seat, Served, Service, serve, take};
-use std::net::ToSocketAddrs as _;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
     let stop = stop_on_signals()?;
-    let listen = args
-        .listen
-        .to_socket_addrs()
-        .ok()
-        .and_then(|mut found| found.next())
-        .ok_or_else(|| Failure::usage(format!("--listen {:?} is not an ADDR:PORT", args.listen)))?;
+    let listen = plan::address("--listen", &args.listen, "an ADDR:PORT")?;
     let buffer =
         args.buffer.as_deref().map(|text| plan::read("--buffer", quantities::bytes(text))).transpose()?;
     if args.times.is_some() && args.queue > 0 {

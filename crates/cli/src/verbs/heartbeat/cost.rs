@@ -1,12 +1,12 @@
 //! `dropline heartbeat cost`.
 
 use super::study::Findings;
+use crate::plan;
 use crate::signals::stop_on_signals;
 use crate::verbs::DONE;
 use clap::Args;
 use dropline_experiments::heartbeat_cost::{CostPlan, default_source, measure};
 use dropline_failure::Failure;
-use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 
 /// Measure what an aggregator's code costs: bytes, instructions, cycles and nanoseconds.
@@ -48,10 +48,12 @@ pub(super) struct HeartbeatCostArgs {
 }
 
 pub(super) fn run(args: &HeartbeatCostArgs) -> Result<u8, Failure> {
+    let server = args.server.as_deref().map(|word| plan::address("--server", word, "a HOST:PORT"));
+    let server = server.transpose()?;
     let plan = CostPlan {
         sources: sources(args)?,
         rounds: args.rounds,
-        server: args.server.as_deref().map(address).transpose()?.zip(args.pid),
+        server: server.zip(args.pid),
         stop: stop_on_signals()?,
     };
     let found = measure(&plan, &mut |at| {
@@ -77,9 +79,4 @@ fn sources(args: &HeartbeatCostArgs) -> Result<Vec<PathBuf>, Failure> {
     default_source().map(|source| vec![source]).ok_or_else(|| {
         Failure::usage("there is no c/heartbeat/heartbeat.c here or above").advice("name a C source")
     })
-}
-
-fn address(word: &str) -> Result<SocketAddr, Failure> {
-    let found = word.to_socket_addrs().ok().and_then(|mut found| found.next());
-    found.ok_or_else(|| Failure::usage(format!("--server {word:?} is not a HOST:PORT")))
 }

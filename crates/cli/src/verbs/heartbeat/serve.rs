@@ -11,7 +11,7 @@ use dropline_aggregator::watch::{Answers, Content, Http};
 use dropline_failure::Failure;
 use dropline_trial::number_of;
 use dropline_trial::quantities;
-use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,12 +60,7 @@ pub(crate) struct HeartbeatServeArgs {
 
 pub(crate) fn run(args: &HeartbeatServeArgs) -> Result<u8, Failure> {
     let stop = stop_on_signals()?;
-    let listen = args
-        .listen
-        .to_socket_addrs()
-        .ok()
-        .and_then(|mut found| found.next())
-        .ok_or_else(|| Failure::usage(format!("--listen {:?} is not an ADDR:PORT", args.listen)))?;
+    let listen = plan::address("--listen", &args.listen, "an ADDR:PORT")?;
     let buffer = plan::read("--buffer", quantities::bytes(&args.buffer))?;
     let monitors = if args.allow.is_empty() { Network::LOOPBACK.to_vec() } else { args.allow.clone() };
     let server = Server {
