@@ -20,34 +20,6 @@ impl Serialize for Count {
     }
 }
 
-impl<'de> Deserialize<'de> for Count {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Digits;
-        impl Visitor<'_> for Digits {
-            type Value = Count;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a count: an integer of at least 0, or a string of digits")
-            }
-
-            fn visit_u64<E: Error>(self, value: u64) -> Result<Count, E> {
-                Ok(Count(value))
-            }
-
-            fn visit_i64<E: Error>(self, value: i64) -> Result<Count, E> {
-                u64::try_from(value)
-                    .map(Count)
-                    .map_err(|_| E::invalid_value(Unexpected::Signed(value), &self))
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Count, E> {
-                text.parse().map(Count).map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
-            }
-        }
-        deserializer.deserialize_any(Digits)
-    }
-}
-
 impl JsonSchema for Count {
     fn schema_name() -> Cow<'static, str> {
         "Count".into()
@@ -74,28 +46,6 @@ impl Serialize for Sum {
     }
 }
 
-impl<'de> Deserialize<'de> for Sum {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Digits;
-        impl Visitor<'_> for Digits {
-            type Value = Sum;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a sum: an integer of at least 0, or a string of digits")
-            }
-
-            fn visit_u64<E: Error>(self, value: u64) -> Result<Sum, E> {
-                Ok(Sum(value.into()))
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Sum, E> {
-                text.parse().map(Sum).map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
-            }
-        }
-        deserializer.deserialize_any(Digits)
-    }
-}
-
 impl JsonSchema for Sum {
     fn schema_name() -> Cow<'static, str> {
         "Sum".into()
@@ -105,6 +55,41 @@ impl JsonSchema for Sum {
         Count::json_schema(generator)
     }
 }
+
+/// Reads an integer, or a string of digits.
+macro_rules! read_digits {
+    ($name:ident, $expected:literal) => {
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Digits;
+                impl Visitor<'_> for Digits {
+                    type Value = $name;
+
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str(concat!($expected, ": an integer of at least 0, or a string of digits"))
+                    }
+
+                    fn visit_u64<E: Error>(self, value: u64) -> Result<$name, E> {
+                        Ok($name(value.into()))
+                    }
+
+                    fn visit_i64<E: Error>(self, value: i64) -> Result<$name, E> {
+                        let number = u64::try_from(value).map(|value| $name(value.into()));
+                        number.map_err(|_| E::invalid_value(Unexpected::Signed(value), &self))
+                    }
+
+                    fn visit_str<E: Error>(self, text: &str) -> Result<$name, E> {
+                        text.parse().map($name).map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+                    }
+                }
+                deserializer.deserialize_any(Digits)
+            }
+        }
+    };
+}
+
+read_digits!(Count, "a count");
+read_digits!(Sum, "a sum");
 
 /// Seconds of a line as a whole number of nanoseconds: exact for what was written from nanoseconds.
 pub(crate) fn seconds(value: f64) -> Duration {
