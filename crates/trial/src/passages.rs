@@ -80,7 +80,7 @@ pub struct Pipe {
 /// Level of the intervals of percentiles.
 pub const LEVEL: f64 = 0.95;
 
-/// A percentile of the delays of a pipe, in ns; `None` where the passages cannot bear it.
+/// A percentile of the delays of a pipe, in ns; null where the passages cannot bear it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Percentile {
     /// In (0, 1).

@@ -46,7 +46,7 @@ impl Default for TrafficProfile {
 /// A named part of the load and its share of the sum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
-    /// As the report shall call it.
+    /// As a report calls it.
     pub name: String,
     /// Relative to the other parts; above zero.
     pub share: u32,
