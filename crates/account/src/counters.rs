@@ -162,8 +162,10 @@ pub struct Device {
     pub transmit_drops: u64,
     /// What its queueing disciplines dropped; `None` if that is not to be seen.
     pub queue_drops: Option<u64>,
-    /// What a queueing discipline dropped on arrival (ingress, clsact).
+    /// What a queueing discipline dropped on arrival (ingress).
     pub ingress_drops: u64,
+    /// What filters dropped on arrival or on leaving, in one counter (clsact).
+    pub filter_drops: u64,
 }
 
 /// The sockets that take what is sent to the target, added up.
@@ -272,6 +274,7 @@ impl Device {
             transmit_drops: grew(|d| d.transmit_drops),
             queue_drops: self.queue_drops.map(|now| now.saturating_sub(before.queue_drops.unwrap_or(0))),
             ingress_drops: grew(|d| d.ingress_drops),
+            filter_drops: grew(|d| d.filter_drops),
             ..self.clone()
         }
     }

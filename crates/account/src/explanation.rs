@@ -13,10 +13,12 @@ use serde::Serialize;
 
 mod activity;
 mod agreement;
+mod backlog;
 mod buffer_seen;
 mod cause;
 mod drained;
 mod evidence;
+mod full_queue;
 mod lack;
 mod own_time;
 mod pace;
@@ -206,7 +208,7 @@ fn explained(evidence: &Evidence<'_>, served: Option<&Served>) -> Explanation {
     );
     if let (Some((seen, server, doubt)), Some(found)) = (replayed, found) {
         let is_of_these_packets = !explanation.is_by_its_program(evidence)
-            || agreement::is_more_than_the_count(&timeline::backlogs(packets), &found.seen);
+            || agreement::is_more_than_the_count(&backlog::backlogs(packets), &found.seen);
         explanation.arrivals.largest_backlog = Some(found.largest_backlog);
         let exact = |loss: fn(f64, u32) -> Option<f64>| {
             let room = u32::try_from(buffer?.packets + 1).ok()?;
@@ -222,7 +224,9 @@ fn explained(evidence: &Evidence<'_>, served: Option<&Served>) -> Explanation {
             mm1k: exact(mm1k_loss),
         };
         explanation.model = Some(model);
-        if model.measured > 0 && !model.fits() {
+        if evidence.is_by_its_program() {
+            explanation.lacks.push(Lack::CountAlone);
+        } else if model.measured > 0 && !model.fits() {
             explanation.lacks.push(Lack::NotReplayed);
         } else if model.measured > 0 && !is_of_these_packets {
             explanation.lacks.push(Lack::CountAlone);

@@ -5,9 +5,12 @@
 //! then differences between two counters; then what can only be what remains, which a caveat names; last the
 //! kernel's reasons for dropping packets, in which all namespaces are mixed.
 
+mod remainder;
+
 use crate::outcome::Account;
 use crate::{Bars, Ledger, Outcome, Place, Role, Site, Snapshot, Space, Way};
 use dropline_trial::Caveat;
+use remainder::Inference;
 use std::collections::BTreeMap;
 
 /// Frames with which the kernel asks for a hardware address before it gives up, and some.
@@ -19,47 +22,6 @@ const NEGLIGIBLE: u64 = 20;
 
 /// Packets of the longest train (`UDP_MAX_SEGMENTS`): for so many at most stands one tick of a counter that counts trains.
 pub(crate) const LONGEST_TRAIN: u64 = 128;
-
-/// Why a place was given packets that no counter counted there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Inference {
-    Arrivals,
-    Closed,
-    Down,
-    Neighbour,
-    Reason,
-    Refused,
-    Trains,
-}
-
-impl Inference {
-    fn words(self) -> &'static str {
-        match self {
-            Self::Arrivals => {
-                "more packets arrived at the interfaces than came to the IP layer, and other protocols' \
-                 arrivals are among them"
-            }
-            Self::Closed => "the target closed its socket; what waited there vanishes without a counter",
-            Self::Down => {
-                "an interface on the way was down, or its peer was, and the kernel counts next to none of \
-                 what is given to one"
-            }
-            Self::Neighbour => {
-                "the next hop's hardware address was not found, and the kernel does not count what waits for it"
-            }
-            Self::Reason => {
-                "the kernel's tracepoint names it, in which the drops of all programs and namespaces are mixed"
-            }
-            Self::Refused => {
-                "the system refused to send them, and the kernel counts what a firewall refused like what a full \
-                 send buffer did once the socket has waited for room: it was the one or the other"
-            }
-            Self::Trains => {
-                "packets left in trains, and below the socket the kernel counts a train as one packet"
-            }
-        }
-    }
-}
 
 /// The claims being heard.
 pub(crate) struct Hearing<'a> {
@@ -228,21 +190,31 @@ impl<'a> Hearing<'a> {
                 self.take_way(place, way, packets);
             }
             let other_host = space.devices().map(|device| device.other_host).sum();
+            let other_host = self.ours(Place::OtherHost, other_host, self.others_at_interfaces(space));
             self.take_way(Place::OtherHost, way, other_host);
         }
+    }
+
+    /// Packets that came to the interfaces of a namespace and may be other programs'.
+    fn others_at_interfaces(&self, space: &Space) -> u64 {
+        space.others_at_interfaces(self.outcome, self.grown.lost_ahead(space, self.outcome))
     }
 
     /// Queueing disciplines, send buffers, the per-CPU backlog.
     fn queues(&mut self) {
         for space in &self.grown.spaces {
-            let others = space.others_sent(self.outcome);
+            let ahead = self.grown.lost_ahead(space, self.outcome);
+            let arrived = space.others_at_interfaces(self.outcome, ahead);
             let mut dropped = 0;
             for device in space.devices() {
-                let mut drops = device.queue_drops.unwrap_or(0);
-                if matches!(space.role, Role::Near | Role::Both) {
-                    // We are told of what finds a queue full: that was not offered.
-                    drops = drops.saturating_sub(self.outcome.refused_by_queue);
-                }
+                let drops = device.queue_drops.unwrap_or(0).saturating_add(space.filtered_leaving(device));
+                // We are told of what finds a queue full: that was not offered.
+                let told = if matches!(space.role, Role::Near | Role::Both) {
+                    self.outcome.refused_by_queue
+                } else {
+                    0
+                };
+                let drops = drops.saturating_sub(told);
                 dropped += drops;
                 let way = match space.role {
                     Role::Near => Some(Way::Out),
@@ -250,9 +222,10 @@ impl<'a> Hearing<'a> {
                     Role::Far | Role::Both => Some(Way::Back),
                     Role::Between => device.leaves,
                 };
-                let drops = self.ours(Place::Qdisc, drops, others);
+                let drops = self.ours(Place::Qdisc, drops, space.others_leaving(device, self.outcome, ahead));
                 self.take_way(Place::Qdisc, way, drops);
-                self.take_way(Place::Ingress, space.arrives_through(device), device.ingress_drops);
+                let ingress = self.ours(Place::Ingress, device.ingress_drops, arrived);
+                self.take_way(Place::Ingress, space.arrives_through(device), ingress);
             }
             if matches!(space.role, Role::Far | Role::Both) {
                 self.refused_replies(space, dropped);
@@ -268,7 +241,8 @@ impl<'a> Hearing<'a> {
 
     /// What the system refused to send for the target. A full send buffer and a firewall both raise Ip.OutDiscards. A full
     /// send buffer raises Udp.SndbufErrors too, and so does whatever else refuses a socket that once waited for room
-    /// (SOCK_NOSPACE): what is in both counters is the one or the other, and only the kernel's reasons can tell.
+    /// (SOCK_NOSPACE), and a program in front of the interface: what is in both counters is one of these. The kernel's reasons
+    /// tell a firewall's, and what the IP layer gave to an interface that did not send it was no full buffer's.
     fn refused_replies(&mut self, space: &Space, dropped: u64) {
         // Where the target has our own counters, they count what was refused to us too.
         let ours = if space.role == Role::Both { self.outcome } else { &Outcome::default() };
@@ -282,9 +256,20 @@ impl<'a> Hearing<'a> {
         let either = errors.min(discards);
         let forbidden_alone = self.barred(discards - either, space.drops_leaving, others);
         self.take(Site::back(Place::Netfilter), forbidden_alone);
-        let either = self.ours(Place::SendBuffer, either, others);
+        let in_front = space.given_and_not_sent().map(|given| match given.saturating_sub(dropped) {
+            0 => 0,
+            // A few of the frames that left are the kernel's own answers.
+            given => given.saturating_add(QUESTIONS),
+        });
+        // What a full buffer refuses was never sent: who sends anything may have had any number refused.
+        let unsent = if others > 0 { u64::MAX } else { 0 };
+        let full = self.ours(Place::SendBuffer, either.saturating_sub(in_front.unwrap_or(0)), unsent);
+        let take = |hearing: &mut Self, packets: u64| match in_front {
+            Some(_) => hearing.take(Site::back(Place::SendBuffer), packets),
+            None => hearing.infer(Site::back(Place::SendBuffer), packets, Inference::Refused),
+        };
         if matches!(space.drops_leaving, Bars::Nothing | Bars::Others) {
-            return self.take(Site::back(Place::SendBuffer), either);
+            return take(self, full);
         }
         let reasons = self.grown.reasons.as_ref();
         let by_firewalls = reasons.and_then(|reasons| reasons.get(&Place::Netfilter));
@@ -293,12 +278,13 @@ impl<'a> Hearing<'a> {
             if space.drops_leaving == Bars::Ours {
                 return;
             }
-            return self.infer(Site::back(Place::SendBuffer), either, Inference::Refused);
+            return self.infer(Site::back(Place::SendBuffer), full, Inference::Refused);
         };
         // Of the whole machine: at most so many are this firewall's, and the others are not.
         let forbidden = either.min(by_firewalls.saturating_sub(discards - either));
-        self.infer(Site::back(Place::Netfilter), forbidden, Inference::Refused);
-        self.take(Site::back(Place::SendBuffer), either - forbidden);
+        let by_rules = self.ours(Place::Netfilter, forbidden, others);
+        self.infer(Site::back(Place::Netfilter), by_rules, Inference::Refused);
+        take(self, (either - forbidden).min(full));
     }
 
     /// Rules that drop packets leave a difference between two counters. So do a few packets that nobody wanted,
@@ -317,7 +303,11 @@ impl<'a> Hearing<'a> {
                 differences.push((vanished, Place::Netfilter, space.arrives()));
             }
             if space.hooked == Some(true) {
-                differences.push((space.vanished_before(), Place::Ingress, space.arrives()));
+                // A discipline's drops are among them.
+                let told: u64 = space.devices().filter(|one| one.own).map(|one| one.ingress_drops).sum();
+                let vanished = space.vanished_before().saturating_sub(told);
+                let vanished = self.ours(Place::Ingress, vanished, self.others_at_interfaces(space));
+                differences.push((vanished, Place::Ingress, space.arrives()));
             }
         }
         differences.sort_by_key(|(packets, ..)| std::cmp::Reverse(*packets));
@@ -327,96 +317,6 @@ impl<'a> Hearing<'a> {
                 None => self.ledger.claim_either(place, packets),
             };
             self.vanished_beside += packets - got;
-        }
-    }
-
-    /// What no counter counts, and can be what remains.
-    fn remainders(&mut self) {
-        let counted = self.ledger.places().iter().filter(|(site, _)| site.place.counts_trains());
-        if let Some((&site, &ticks)) = counted.max_by_key(|(_, packets)| **packets) {
-            let behind = ticks.saturating_mul(LONGEST_TRAIN - 1).min(self.outcome.in_trains);
-            self.infer(site, behind, Inference::Trains);
-        }
-        if self.outcome.closed {
-            self.infer(Site::out(Place::Unread), u64::MAX, Inference::Closed);
-        }
-        for space in &self.grown.spaces {
-            let Some(devices) = &space.devices else { continue };
-            let left: u64 = devices.iter().map(|device| device.transmitted).sum();
-            let dropped: u64 = devices.iter().filter_map(|device| device.queue_drops).sum();
-            // What the IP layer gave away and no interface sent.
-            let stuck = space.stack.transmitted.saturating_sub(left).saturating_sub(dropped);
-            let way = space.departs().unwrap_or(Way::Out);
-            if space.is_cut() {
-                self.infer(Site { way, place: Place::LinkDown }, stuck, Inference::Down);
-            } else if space.neighbour_found == Some(false) && stuck > 0 {
-                // The few frames that left are the kernel's own questions.
-                let asked = left.min(QUESTIONS);
-                self.infer(Site { way, place: Place::Neighbour }, stuck + asked, Inference::Neighbour);
-            }
-            if space.hooked.is_none() {
-                let way = space.arrives().unwrap_or(Way::Out);
-                self.infer(Site { way, place: Place::Ingress }, space.vanished_before(), Inference::Arrivals);
-            }
-        }
-    }
-
-    /// Whether packets can vanish at a place, uncounted, on the trial's own way: what the kernel says is of all
-    /// namespaces of the machine.
-    fn is_on_the_way(&self, place: Place) -> bool {
-        let spaces = || self.grown.spaces.iter();
-        match place {
-            Place::Ingress => spaces().any(|space| space.hooked != Some(false)),
-            Place::Netfilter => self.spaces_ruled().next().is_some(),
-            Place::LinkDown => spaces().any(|space| space.devices.is_none() || space.is_cut()),
-            Place::Neighbour => {
-                spaces().any(|space| space.role != Role::Both && space.neighbour_found != Some(true))
-            }
-            Place::Softnet => spaces().any(|space| {
-                space.devices.is_none() || space.devices().any(|device| device.receive_drops > 0)
-            }),
-            Place::Unread => self.outcome.closed || self.grown.target.is_none(),
-            _ => true,
-        }
-    }
-
-    /// The only way on which packets can vanish at a place, uncounted; `None` if both, or nobody can tell.
-    fn way_of(&self, place: Place) -> Option<Way> {
-        let mut ways = self.spaces_ruled().map(|space| space.ruled_way).filter(|_| place == Place::Netfilter);
-        let first = ways.next()??;
-        ways.all(|way| way == Some(first)).then_some(first)
-    }
-
-    fn spaces_ruled(&self) -> impl Iterator<Item = &Space> {
-        self.grown.spaces.iter().filter(|space| space.ruled != Some(false))
-    }
-
-    /// What the kernel says it dropped packets for, beyond what was claimed.
-    fn reasons(&mut self) {
-        let reasons = self.grown.reasons.iter().flatten();
-        for (&place, &packets) in reasons {
-            if place.is_told_by_generator() || !self.is_on_the_way(place) {
-                continue;
-            }
-            let claimed: u64 = self
-                .ledger
-                .places()
-                .iter()
-                .filter(|(site, _)| site.place == place)
-                .map(|(_, packets)| packets)
-                .sum();
-            // Our own socket's drops are no loss of the target's.
-            let ours = if place == Place::ReceiveBuffer { self.outcome.generator_lost } else { 0 };
-            let withheld = self.withheld.get(&place).copied().unwrap_or(0);
-            let more = packets.saturating_sub(claimed).saturating_sub(ours).saturating_sub(withheld);
-            let way = self.way_of(place);
-            let got = match way {
-                Some(way) => self.ledger.claim(Site { way, place }, more),
-                None => self.ledger.claim_either(place, more),
-            };
-            if got > 0 {
-                self.inferred.push((Site { way: way.unwrap_or(Way::Out), place }, got, Inference::Reason));
-            }
         }
     }
 
@@ -471,31 +371,5 @@ impl<'a> Hearing<'a> {
 
     fn take_either(&mut self, place: Place, packets: u64) {
         self.over += packets - self.ledger.claim_either(place, packets);
-    }
-
-    fn infer(&mut self, site: Site, packets: u64, why: Inference) {
-        let got = self.ledger.claim(site, packets);
-        if got > 0 {
-            self.inferred.push((site, got, why));
-        }
-    }
-}
-
-impl Place {
-    /// Whether the kernel counts a train of packets as one here.
-    fn counts_trains(self) -> bool {
-        !matches!(
-            self,
-            Self::ReceiveBuffer
-                | Self::SocketFilter
-                | Self::UdpMemory
-                | Self::ServiceQueue
-                | Self::Unread
-                | Self::Late
-                | Self::ReplyTruncated
-                | Self::ReplyExtended
-                | Self::ReplyChanged
-                | Self::Unexplained
-        )
     }
 }

@@ -1,22 +1,16 @@
 //! What would lose fewer packets: the replay once more, with one thing changed.
 
+mod doubt;
+
 use crate::replay::replay_until;
-use crate::{Arriving, Replayed, Room, Server, Service, Stalls};
+use crate::{Arriving, Room, Server, Service, Stalls};
 use dropline_trial::seed;
 use rand::Rng as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A loss that a replay predicts, with what it leaves open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Predicted {
-    /// Median of the replays.
-    pub lost: u64,
-    /// Least of 95 % of them.
-    pub low: u64,
-    /// Most of 95 % of them.
-    pub high: u64,
-}
+pub(crate) use doubt::Doubt;
+pub use doubt::Predicted;
 
 /// Whether a change would spare half of the loss or more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,13 +23,6 @@ pub enum Verdict {
     Postpones,
     /// Not even in its best case.
     DoesNot,
-}
-
-impl Predicted {
-    /// From the best case of one to the worst of another, which is the likelier one.
-    pub(crate) fn up_to_worst(self, worst: Self) -> Self {
-        Self { low: self.low.min(worst.low), high: self.high.max(worst.high), ..worst }
-    }
 }
 
 /// Something that could be changed, and what would be lost then.
@@ -118,93 +105,12 @@ impl Change {
     }
 }
 
-/// What is uncertain about a server that was measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Doubt {
-    /// Standard error of its mean service time over the mean.
-    pub(crate) service: f64,
-    /// Replays.
-    pub(crate) runs: u64,
-    /// Chance.
-    pub(crate) seed: u64,
-    /// When nobody waits for a packet any more: what is not served then is lost, whatever is changed.
-    pub(crate) end_ns: u64,
-}
-
 /// Cost of the system call that a batch saves.
 const READ_NS: u64 = 1_000;
 /// Packets that a batch takes at most.
 const BATCH: u32 = 32;
 /// The largest change of a buffer that is tried.
 const LARGEST: u32 = 64;
-/// Services in whose neighbourhood measured times are exchanged.
-const NEIGHBOURS: usize = 16;
-
-impl Doubt {
-    /// As many replays as are affordable, nine at least.
-    pub(crate) fn of(service: f64, packets: usize, seed: u64, end_ns: u64) -> Self {
-        /// Replayed packets that take about a tenth of a second.
-        const AFFORDABLE: usize = 1_500_000;
-        let runs = (AFFORDABLE / packets.max(1)).clamp(9, 49) as u64;
-        Self { service, runs, seed, end_ns }
-    }
-
-    /// The loss, replayed with what is uncertain drawn anew: the mean service time within its error, each
-    /// service time among its neighbours', waking up by half of itself. What still waits at the end is not lost.
-    pub(crate) fn predict(self, arrivals: &[Arriving], server: &Server) -> Predicted {
-        self.predicted(arrivals, server, Replayed::lost)
-    }
-
-    /// The same of a server that something was changed in: what still waits at the end is lost.
-    pub(crate) fn predict_changed(self, arrivals: &[Arriving], server: &Server) -> Predicted {
-        self.predicted(arrivals, server, Replayed::missed)
-    }
-
-    fn predicted(self, arrivals: &[Arriving], server: &Server, of: fn(&Replayed) -> u64) -> Predicted {
-        let mut losses: Vec<u64> = (0..self.runs)
-            .map(|run| {
-                let (drawn, seed) = (self.drawn(server, run), seed::of_trial(self.seed, run));
-                of(&replay_until(arrivals.iter().copied(), &drawn, seed, self.end_ns))
-            })
-            .collect();
-        losses.sort_unstable();
-        let at = |share: f64| losses[((losses.len() - 1) as f64 * share).round() as usize];
-        Predicted { lost: at(0.5), low: at(0.025), high: at(0.975) }
-    }
-
-    /// What must be lost: more arrives than is served until the end, without a stall, as fast as the service may be.
-    fn must_be_lost(self, arrivals: &[Arriving], server: &Server) -> u64 {
-        /// Standard errors of the service time that are given to it.
-        const ERRORS: f64 = 3.0;
-        let (Some(first), Some(last)) = (arrivals.first(), arrivals.last()) else { return 0 };
-        let end_ns = self.end_ns.max(last.at_ns);
-        let at_once = server.service.packets_within(first.at_ns, end_ns) * f64::from(server.workers.max(1));
-        let served = at_once / (1.0 - ERRORS * self.service).max(0.1);
-        (arrivals.len() as u64).saturating_sub((served.ceil() as u64).saturating_add(1))
-    }
-
-    fn drawn(self, server: &Server, run: u64) -> Server {
-        let mut chance = seed::generator(seed::of_trial(self.seed ^ 0x5eed, run));
-        // Twelve uniform numbers are as good a normal one as is needed here.
-        let normal: f64 = (0..12).map(|_| chance.random::<f64>()).sum::<f64>() - 6.0;
-        let factor = (1.0 + self.service * normal).max(0.1);
-        let service = match &server.service {
-            Service::Course(course) => Service::Course(
-                (0..course.len())
-                    .map(|at| {
-                        let low = at.saturating_sub(NEIGHBOURS);
-                        let high = (at + NEIGHBOURS).min(course.len() - 1);
-                        (course[at].0, course[chance.random_range(low..=high)].1)
-                    })
-                    .collect(),
-            ),
-            service => service.clone(),
-        };
-        let service = service.scaled(factor);
-        let wake_ns = (server.wake_ns as f64 * chance.random_range(0.5..1.5)) as u64;
-        Server { service, wake_ns, ..server.clone() }
-    }
-}
 
 /// The same server in other ways, as far as anything says how it would be.
 #[derive(Clone, Debug, Default)]
@@ -440,6 +346,20 @@ mod tests {
         let [at_once, after_a_drain] = [1_000_000_000, 1_050_000_000].map(lost_until);
         assert!(at_once.low > 24_900, "a buffer of 4 096 only holds what is not served: {at_once:?}");
         assert!((23_700..23_800).contains(&after_a_drain.lost), "1 250 more in the drain: {after_a_drain:?}");
+    }
+
+    #[test]
+    fn what_must_be_lost_is_what_is_not_served_until_the_last_packet_came_and_finds_no_room_then() {
+        // A second of 50 kpps at a server that takes 25; nobody stops waiting for ten seconds.
+        let fast: Vec<Arriving> =
+            (0..50_000).map(|n| Arriving { at_ns: n * 20_000, payload_bytes: 16 }).collect();
+        let must =
+            |server: &Server| Doubt::of(0.0, fast.len(), 7, 11_000_000_000).must_be_lost(&fast, server);
+        let least = must(&server());
+        let lost = crate::replay(fast.iter().copied(), &server(), 7).lost();
+        assert!(least <= lost && lost - least <= 70, "25 000 served, 64 wait: {least} {lost}");
+        let roomy = Server { room: Room::Linux { buffer_bytes: 30_000 * 832 }, ..server() };
+        assert_eq!((must(&roomy), must(&Server { room: Room::Unlimited, ..server() })), (0, 0));
     }
 
     #[test]

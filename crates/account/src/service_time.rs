@@ -21,6 +21,8 @@ pub struct Served {
     pub wake_ns: u64,
     /// Delay of a packet that finds the server idle.
     pub idle_delay_ns: u64,
+    /// Packets that found it idle.
+    pub found_idle: u64,
     /// When the server had work and did nothing.
     pub stalls: Stalls,
     /// Packets that waited for the one before them.
@@ -95,6 +97,7 @@ impl Served {
             error_ns,
             wake_ns: beside.saturating_sub(WAYS_NS),
             idle_delay_ns,
+            found_idle: clumps.iter().filter(|clump| !clump.waited()).map(|clump| clump.packets).sum(),
             stalls: Stalls::new(stalls),
             waited: of_waiting.len() as u64,
         })

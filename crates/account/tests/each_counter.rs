@@ -176,6 +176,29 @@ fn a_rule_that_may_drop_replies_alone_is_on_the_way_back_and_where_nobody_tells_
 }
 
 #[test]
+fn what_was_given_to_an_interface_and_did_not_leave_was_refused_by_no_full_buffer() {
+    // Of 1 000 replies 120 were refused: by a program in front of the interface, which had all of them, or before they came
+    // to the IP layer at all.
+    let of = |given: u64, sent: u64, filter_drops: u64| {
+        let stack = Stack {
+            send_buffer_errors: 120,
+            out_discards: 120,
+            requested: given,
+            transmitted: given,
+            ..Stack::default()
+        };
+        let device = Device { transmitted: sent, filter_drops, ..device() };
+        let far = Space { stack, drops_leaving: Bars::Nothing, ..in_device(Role::Far, device) };
+        let found = account(&echo(1000, 880), &seen(far));
+        (at_of(&found), because(&found))
+    };
+    assert_eq!(of(880, 880, 0), (vec![("return_send_buffer".to_owned(), 120)], vec![]));
+    assert_eq!(of(1000, 880, 0), (vec![], vec![]), "one that is not to be seen");
+    // One packet in two counters is not two, of which one would be another program's.
+    assert_eq!(of(1000, 880, 120), (vec![("return_qdisc".to_owned(), 120)], vec![]), "one that is counted");
+}
+
+#[test]
 fn a_reply_without_a_route_is_not_at_the_send_buffer_that_was_once_full() {
     let stack = Stack { send_buffer_errors: 7, out_no_routes: 7, ..Stack::default() };
     let found = account(&echo(7, 0), &seen(in_stack(Role::Far, stack)));
@@ -196,8 +219,9 @@ fn an_interfaces_counters_name_places_on_the_way_that_packets_go_through_it() {
         assert_eq!(at(&account(&echo(1000, 0), &seen(in_device(Role::Between, port)))), [(expected, 7)]);
     }
     let strange = Device { other_host: 7, received: 7, ..device() };
-    let (out, back) = (Some(("other_host", 7)), Some(("return_other_host", 7)));
-    in_each_role(|role| in_device(role, strange.clone()), [back, out, out, out]);
+    // None of them is known to be a reply.
+    let out = Some(("other_host", 7));
+    in_each_role(|role| in_device(role, strange.clone()), [None, out, out, out]);
     // An interface that the trial's packets do not pass says nothing.
     let aside = Device { on_path: false, queue_drops: Some(7), ingress_drops: 7, other_host: 7, ..device() };
     in_each_role(|role| in_device(role, aside.clone()), [None; 4]);
@@ -323,8 +347,11 @@ fn what_others_lost_at_another_place_takes_nothing_from_what_a_rule_dropped() {
 
 #[test]
 fn the_larger_difference_claims_first() {
-    let near = in_stack(Role::Near, Stack { received: 5, ..Stack::default() });
-    let far = in_stack(Role::Far, Stack { received: 9, ..Stack::default() });
+    let of = |role, came, sent| {
+        let device = Device { received: came, transmitted: sent, ..device() };
+        Space { stack: Stack { received: came, ..Stack::default() }, ..in_device(role, device) }
+    };
+    let (near, far) = (of(Role::Near, 5, 10), of(Role::Far, 9, 5));
     let grown = Snapshot { spaces: vec![near, far], ..Snapshot::default() };
     // One packet is left; five were more than that, so they are not all the trial's.
     assert_eq!(at(&account(&echo(10, 0), &grown)), [("netfilter", 9)]);

@@ -125,6 +125,8 @@ pub struct Qdisc {
 pub enum Side {
     /// What arrives passes it.
     Arriving,
+    /// Filters of either side stand at it (clsact), and its one counter has what both dropped.
+    Either,
     /// What leaves passes it; the outermost, in which those inside are counted.
     Leaving,
 }
@@ -235,6 +237,11 @@ impl Qdisc {
         let index = word(message.body, 4)?;
         let side = match word(message.body, 12)? {
             ROOT => Side::Leaving,
+            INGRESS
+                if Attributes::find(message.body, FIXED, 1).is_some_and(|kind| text(kind) == "clsact") =>
+            {
+                Side::Either
+            }
             INGRESS => Side::Arriving,
             _ => return None,
         };

@@ -193,7 +193,8 @@ impl TrialLine {
     pub fn new(trial: &Trial, target: &str, arrival: &str, purpose: Purpose, at: Duration) -> Self {
         let count = |value: Option<u64>| value.map(Count);
         let is_told = |found: &Caveat| trial.caveats.iter().any(|caveat| caveat.code() == found.code());
-        let seen = [trial.silence(), trial.outage()].into_iter().flatten().filter(|found| !is_told(found));
+        let seen = [trial.silence(), trial.outage(), trial.waiting_grew()];
+        let seen = seen.into_iter().flatten().filter(|found| !is_told(found));
         let negative = Delay::default();
         let negative = [&trial.delay, &trial.service_delay]
             .into_iter()

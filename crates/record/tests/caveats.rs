@@ -34,6 +34,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         TargetUnreachable { error, at_ns, refused, reports }
         Outage { at_ns, for_ns, missing, offered, outages }
         FellSilent { at_ns, offered }
+        WaitingGrew { from_ns, to_ns, duration_ns }
         AnswersAfterDrain { lost, late, drain_ns, fastest_ns, slowest_ns }
         ClockStepped { steps, largest_ns }
         StampsMissing { packets }

@@ -1,10 +1,10 @@
 //! What an explanation says, in words: for terminal and page alike.
 
+mod server;
+
 use crate::loss_times::{every_words, when};
 use crate::number::{self, JOIN, count, nanoseconds, percent, plural};
-use dropline_record::explanation::{
-    BufferSeen, Cause, Explanation, Lack, ServerSeen, ServiceFrom, Throttled,
-};
+use dropline_record::explanation::{BufferSeen, Cause, Explanation, Lack, ServerSeen, Throttled};
 use dropline_record::remedy::{Change, Predicted, Remedy, Verdict};
 
 /// A model that is off by this share at most has about as many.
@@ -27,6 +27,11 @@ pub(crate) fn sentence(found: &Explanation) -> String {
 /// How many were lost, where, and why.
 pub(crate) fn headline(found: &Explanation) -> String {
     let offered = plural(found.offered, "packet");
+    if found.lost == 0 && found.lacks.contains(&Lack::NoReplies) {
+        return format!(
+            "None of {offered} was lost before the program; what it does with them afterwards was not watched."
+        );
+    }
     if found.lost == 0 {
         return format!("None of {offered} was lost: there is nothing to explain.");
     }
@@ -93,7 +98,7 @@ fn by_itself(found: &Explanation) -> String {
         |distance| format!("{} was lost, however many waited", every_words(distance)),
     );
     format!(
-        " No cause is named: a full queue would lose as many, but not these packets, for {which}. The service may drop them by \
+        " No cause is named: a full queue would not lose these packets, for {which}. The service may drop them by \
          itself: see what its own log or its counters say, and whether it limits a rate or samples."
     )
 }
@@ -174,11 +179,11 @@ pub(crate) fn facts(found: &Explanation) -> Vec<Fact> {
     }
     facts.extend(when(found).map(|words| ("when", words)));
     facts.push(("arrivals", arrivals(found)));
-    facts.extend(found.server.as_ref().map(|server| ("server", server_words(server))));
-    facts.extend(found.server.as_ref().and_then(stalls).map(|words| ("stalls", words)));
+    facts.extend(found.server.as_ref().map(|server| ("server", server::words(server))));
+    facts.extend(found.server.as_ref().and_then(server::stalls).map(|words| ("stalls", words)));
     facts.extend(found.throttled.map(|throttled| ("quota", quota_words(throttled))));
     facts.extend(found.buffer.map(|buffer| ("buffer", buffer_words(buffer))));
-    facts.extend(found.server.as_ref().and_then(own_time).map(|words| ("own CPU", words)));
+    facts.extend(found.server.as_ref().and_then(server::own_time).map(|words| ("own CPU", words)));
     facts.extend(load(found).map(|words| ("load", words)));
     facts.extend(model(found).map(|words| ("model", words)));
     facts.extend(cause(found).map(|words| ("cause", words)));
@@ -194,89 +199,6 @@ fn arrivals(found: &Explanation) -> String {
         .largest_backlog
         .map_or_else(String::new, |backlog| format!("; up to {} waited", plural(backlog, "packet")));
     format!("{rate}dispersion over 1, 10, 100{JOIN}ms {one} / {ten} / {hundred} (Poisson 1){backlog}")
-}
-
-fn server_words(server: &ServerSeen) -> String {
-    let who = match (&server.name, server.pid) {
-        (Some(name), Some(pid)) => format!("{name} (pid{JOIN}{pid}), "),
-        _ => String::new(),
-    };
-    let from = match server.service_from {
-        ServiceFrom::Replies => "between replies to packets that waited",
-        ServiceFrom::Queue => "between packets that it took while others waited",
-        ServiceFrom::Cpu => "CPU time a packet: less if it polls, more if it waits",
-    };
-    let wake = match server.wake_ns {
-        0 => String::new(),
-        ns => format!("; idle, it needs {} more to wake", nanoseconds(ns)),
-    };
-    let serving =
-        serving(server).map_or_else(String::new, |words| format!("; with packets waiting, {words}"));
-    format!(
-        "{who}{} a packet ({from}; \u{b1}{JOIN}{}){wake}{serving}",
-        nanoseconds(server.service_ns as u64),
-        nanoseconds((2.0 * server.service_error_ns) as u64)
-    )
-}
-
-/// How fast it would be on a CPU that nobody else uses; nothing where its pace was not seen.
-fn own_time(server: &ServerSeen) -> Option<String> {
-    let own = server.own_time.filter(|_| server.service_from != ServiceFrom::Cpu)?;
-    let waited = match own.waited_ns * 20.0 > own.most_ns {
-        true => {
-            format!(", with the {} that it waited for a CPU", nanoseconds(own.waited_ns as u64))
-        }
-        false => String::new(),
-    };
-    let [least, most] = [own.least_ns, own.most_ns].map(|ns| nanoseconds(ns as u64));
-    let takes = match least == most {
-        true => format!("{most} a packet, as it did: its busiest thread hardly waited for one"),
-        false => {
-            format!("{least} to {most} a packet: from what its busiest thread ran to the pace it had{waited}")
-        }
-    };
-    Some(format!("on a CPU that nobody else uses it would take {takes}"))
-}
-
-/// What its process did while packets waited and it took some.
-fn serving(server: &ServerSeen) -> Option<String> {
-    let seen = server.serving?;
-    shares([
-        ("it ran", seen.share(seen.cpu_ns)),
-        ("it could have run and had no CPU", seen.share(seen.not_scheduled_ns)),
-        ("it slept or waited for something else", seen.share(seen.waiting_ns)),
-    ])
-}
-
-/// Those of more than a twentieth, with what the time was spent with.
-fn shares<const N: usize>(shares: [(&str, Option<f64>); N]) -> Option<String> {
-    let worth =
-        shares.into_iter().filter_map(|(words, share)| Some((words, share.filter(|share| *share > 0.05)?)));
-    let words: Vec<String> = worth.map(|(words, share)| format!("{} {words}", percent(share))).collect();
-    (!words.is_empty()).then(|| number::listed(&words))
-}
-
-/// What the server did while it had work and answered nothing.
-fn stalls(server: &ServerSeen) -> Option<String> {
-    let [shortest, longest] = server.stall_range_ns?;
-    let range = if server.stalls == 1 {
-        format!("of {}", nanoseconds(longest))
-    } else {
-        format!(
-            "of {} to {}, {} in all",
-            nanoseconds(shortest),
-            nanoseconds(longest),
-            nanoseconds(server.stalled_ns)
-        )
-    };
-    let share = |ns: Option<u64>| ns.map(|ns| ns as f64 / server.stalled_ns.max(1) as f64);
-    let why = shares([
-        ("it could have run and had no CPU", share(server.not_scheduled_ns)),
-        ("it ran and answered nothing", share(server.busy_ns)),
-        ("it slept or waited for something else", share(server.paused_ns)),
-    ]);
-    let why = why.map_or_else(String::new, |why| format!(": {why}"));
-    Some(format!("{} {range} with packets waiting{why}", plural(server.stalls, "time")))
 }
 
 fn quota_words(quota: Throttled) -> String {

@@ -66,8 +66,8 @@ pub(crate) fn lack_words(found: &Explanation, lack: Lack) -> &'static str {
              and what would help was not tried on it; stalls shorter than the time between two looks are not seen (--every)"
         }
         Lack::CountAlone => {
-            "the replay loses about as many packets, but others and at other times, no better than one that loses them at random: \
-             so it names no cause, and what would help was not tried on it"
+            "these losses are not those of a full queue: packets were lost whatever waited, or a queue as long loses others and at \
+             other times, no better than at random: so no cause is named, and what would help was not tried"
         }
         Lack::CpuNotSeen => {
             "how long the target's threads ran and waited for a CPU was not seen, so whether it lacked one is not known: run \

@@ -42,7 +42,7 @@ const TESTS: [&str; 7] = [
     include_str!("places/remainders.rs"),
     include_str!("places/trials.rs"),
     include_str!("namespaces.rs"),
-    include_str!("../../account/tests/accounts.rs"),
+    include_str!("../../account/tests/accounts/main.rs"),
 ];
 
 #[test]

@@ -122,7 +122,8 @@ pub enum Caveat {
         /// Reports about packets that had left.
         reports: u64,
     },
-    /// For a while next to nothing came back: the target, this machine, or the way stood still.
+    /// For a while next to nothing came back, neither for what left in it nor for what had left before: the target, this
+    /// machine, or the way stood still.
     Outage {
         /// When the longest began, in ns after the trial's start.
         at_ns: u64,
@@ -130,10 +131,19 @@ pub enum Caveat {
         for_ns: u64,
         /// Packets that did not come back then.
         missing: u64,
-        /// Packets that left in those slices.
+        /// Packets that left in that time.
         offered: u64,
         /// How many there were.
         outages: u64,
+    },
+    /// Few packets were lost, and ever more waited up to the trial's end: a longer trial at its load loses more.
+    WaitingGrew {
+        /// Mean delay of its first quarter, in ns.
+        from_ns: u64,
+        /// Mean delay of its last quarter, in ns.
+        to_ns: u64,
+        /// How long packets were sent, in ns.
+        duration_ns: u64,
     },
     /// From some moment of the trial on nothing came back any more.
     FellSilent {
@@ -514,6 +524,7 @@ impl Caveat {
             Self::PacketTooLong { .. } => "packet_too_long",
             Self::TargetUnreachable { .. } => "target_unreachable",
             Self::Outage { .. } => "outage",
+            Self::WaitingGrew { .. } => "waiting_grew",
             Self::FellSilent { .. } => "fell_silent",
             Self::AnswersAfterDrain { .. } => "answers_after_drain",
             Self::ClockStepped { .. } => "clock_stepped",

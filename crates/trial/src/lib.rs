@@ -26,6 +26,7 @@ pub mod seed;
 pub mod target_activity;
 pub mod trial;
 pub mod trial_input;
+mod waiting;
 pub mod wakeups;
 
 pub use arrival::{Arrival, ArrivalError, ClosedLoop, Departures, Pace, Think};

@@ -1,13 +1,15 @@
 //! An outage: a time in which next to nothing came back, within a trial in which else next to everything did.
 
 use crate::{Caveat, Slice, Trial};
+use dropline_stats::Recorded;
 
 /// Fewer packets are no outage.
 const LEAST: u64 = 10;
 
 impl Trial {
     /// The longest run of slices in which more than half of the packets were missing, where most slices miss a tenth at
-    /// most: overload is no outage. Timers, cycles and samples are no packets that could come back: what is missing of them is
+    /// most, and during which next to no reply came: overload is no outage, and neither is a full buffer, out of which replies
+    /// go on coming. Timers, cycles and samples are no packets that could come back: what is missing of them is
     /// told by what they are.
     pub fn outage(&self) -> Option<Caveat> {
         if self.extra.is_some() {
@@ -31,16 +33,18 @@ impl Trial {
                     runs.push(Run { at_ns: at_ns + before, ..Run::default() });
                 }
                 let run = runs.last_mut().expect("it was begun");
+                // Of a slice that was dark for a part of its time, the packets of that part; should another follow, of all of it.
                 run.for_ns += (length_ns as f64 * share) as u64;
                 run.missing += missing(slice);
-                run.offered += slice.offered;
+                run.offered = run.through + missing(slice);
+                run.through += if goes_on { slice.offered } else { missing(slice) };
                 run.until_ns = at_ns + length_ns;
             }
             // A slice without a packet says nothing.
             goes_on = is_dark || goes_on && slice.offered == 0;
             at_ns += length_ns;
         }
-        runs.retain(|run| run.missing >= LEAST);
+        runs.retain(|run| run.missing >= LEAST && self.came_during(run) * 10.0 <= run.missing as f64);
         // What left last was asked last: answers that came too late, or never again, are told as that.
         if self.is_silence_told() {
             runs.retain(|run| run.until_ns < at_ns);
@@ -48,6 +52,33 @@ impl Trial {
         let outages = runs.len() as u64;
         let Run { at_ns, for_ns, missing, offered, .. } = runs.into_iter().max_by_key(|run| run.for_ns)?;
         Some(Caveat::Outage { at_ns, for_ns, missing, offered, outages })
+    }
+
+    /// Replies that came while a run lasted, about: each slice's replies as if its packets had left evenly in the part of it that
+    /// was not dark.
+    fn came_during(&self, run: &Run) -> f64 {
+        let (from, to) = (run.at_ns as f64, (run.at_ns + run.for_ns) as f64);
+        let mut begins = 0.0;
+        let mut came = 0.0;
+        for slice in &self.slices {
+            let ends = begins + slice.duration.as_nanos() as f64;
+            let (mut left_from, mut left_to) = (begins, ends);
+            if missing(slice) * 2 > slice.offered {
+                match begins < from {
+                    true => left_to = from.min(ends),
+                    false if ends > to => left_from = to.max(begins),
+                    false => {}
+                }
+            }
+            let over = (left_to - left_from).max(1.0);
+            for (low, high, packets) in slice.delay.iter().flat_map(Recorded::ranges) {
+                let delay = (low as f64 + high as f64) / 2.0;
+                let within = (left_to + delay).min(to) - (left_from + delay).max(from);
+                came += packets as f64 * within.max(0.0) / over;
+            }
+            begins = ends;
+        }
+        came
     }
 
     /// From when on nothing came back any more, of a trial in which something did before: no queue does that. Where it is known
@@ -99,7 +130,10 @@ struct Run {
     at_ns: u64,
     for_ns: u64,
     missing: u64,
+    /// Packets that left in its time.
     offered: u64,
+    /// The same, should it go on beyond its last slice.
+    through: u64,
     until_ns: u64,
 }
 
@@ -144,9 +178,35 @@ mod tests {
         };
         assert_eq!(of(&forwarded), expected(3000, 1000, 400, 400, 1));
         forwarded[12] = 40;
-        assert_eq!(of(&forwarded), expected(3100, 900, 360, 400, 1), "the end of its first slice");
+        assert_eq!(of(&forwarded), expected(3100, 900, 360, 360, 1), "the end of its first slice");
         forwarded[30] = 20;
-        assert_eq!(of(&forwarded), expected(3100, 900, 360, 400, 2), "the longest of two");
+        assert_eq!(of(&forwarded), expected(3100, 900, 360, 360, 2), "the longest of two");
+        // It came back in the middle of the last slice: what left in its time is what is missing.
+        forwarded[15] = 30;
+        assert_eq!(of(&forwarded), expected(3100, 825, 330, 330, 2));
+    }
+
+    /// The same trial, whose packets took so long each.
+    fn taking(forwarded: &[u64], delay_ms: impl Fn(usize) -> u64) -> Trial {
+        let mut trial = trial(forwarded);
+        for (at, slice) in trial.slices.iter_mut().enumerate() {
+            let mut recorder = dropline_stats::Recorder::new();
+            (0..slice.forwarded).for_each(|_| recorder.record(delay_ms(at) * 1_000_000));
+            slice.delay = Some(recorder.recorded());
+        }
+        trial
+    }
+
+    #[test]
+    fn a_full_buffer_out_of_which_replies_go_on_coming_is_no_outage() {
+        // What waits takes 800 ms: while all that comes finds no room for half a second, replies come as before.
+        let mut forwarded = [100; 40];
+        forwarded[30..32].fill(0);
+        assert_eq!(taking(&forwarded, |_| 800).outage(), None);
+        assert!(taking(&forwarded, |_| 1).outage().is_some(), "nothing came in it");
+        // A target that was stopped answers what waited when it goes on.
+        let stopped = taking(&forwarded, |at| if at == 29 { 750 } else { 1 });
+        assert!(stopped.outage().is_some());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One trial: what was asked, what was counted.
 
 pub mod disturbance;
+mod void;
 pub mod within;
 
 use crate::caveat::is_as_asked;

@@ -253,6 +253,7 @@ impl Run<'_> {
             }
             trial.forward_within(bound);
         }
+        self.plan.goals.iter().for_each(|goal| trial.say_why_void(goal.loss_ratio));
         Ok(trial)
     }
 

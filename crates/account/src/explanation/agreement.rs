@@ -1,6 +1,6 @@
 //! Whether a replay loses the packets that were lost, or merely as many.
 
-use super::timeline::Moment;
+use super::backlog::Moment;
 use crate::replay::Seen;
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ fn are_alike(one: &[bool], other: &[bool], length: usize) -> bool {
 }
 
 /// Whether lost packets found more waiting than those that were served (Mann and Whitney 1947).
-fn found_more_waiting(measured: &[Moment]) -> bool {
+pub(super) fn found_more_waiting(measured: &[Moment]) -> bool {
     let mut by_backlog: BTreeMap<u32, [f64; 2]> = BTreeMap::new();
     for moment in measured {
         by_backlog.entry(moment.backlog).or_default()[usize::from(moment.lost)] += 1.0;

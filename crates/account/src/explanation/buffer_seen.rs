@@ -1,8 +1,8 @@
 //! What was full, the socket's buffer or the server's own queue, and how many packets it holds.
 
-use super::{Evidence, timeline};
+use super::Evidence;
+use super::backlog::{FULL, backlog_of_the_lost};
 use crate::{Place, Replayed, Site, packets_held, truesize};
-use dropline_trial::PacketTimes;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -23,7 +23,8 @@ pub struct BufferSeen {
     pub inferred: bool,
 }
 
-/// What was full: the server's own queue if more was lost there, else its socket's buffer.
+/// What was full: the server's own queue if more was lost there, by its own count or as the backlog shows, else its socket's
+/// buffer.
 pub(super) fn buffer(evidence: &Evidence<'_>) -> Option<BufferSeen> {
     let own_queue = evidence.own() > evidence.at(Site::out(Place::ReceiveBuffer));
     let truesize_bytes = truesize(evidence.usual_payload(), evidence.family);
@@ -48,33 +49,16 @@ pub(super) fn buffer(evidence: &Evidence<'_>) -> Option<BufferSeen> {
     Some(BufferSeen { own_queue, bytes, truesize_bytes, packets, draining_packets, inferred })
 }
 
-/// Backlogs of lost packets up to this share say how much fits: the rest is late stamps.
-const FULL: f64 = 0.9;
-
 /// What waited when packets were lost, as it was seen and as a replay has it; `None` where either lost too few.
 pub(super) fn waited(evidence: &Evidence<'_>, found: &Replayed) -> Option<[u64; 2]> {
     /// Fewer say too little of what waited.
     const FEWEST: usize = 20;
-    let seen = backlog_of_the_lost(evidence.packets, FULL).filter(|_| evidence.lost >= FEWEST as u64)?;
+    let is_of_waiting = !evidence.is_by_its_program();
+    let seen = backlog_of_the_lost(evidence.packets, FULL)
+        .filter(|_| is_of_waiting && evidence.lost >= FEWEST as u64)?;
     let mut replayed: Vec<u64> =
         found.seen.iter().filter(|seen| seen.lost).map(|seen| u64::from(seen.backlog)).collect();
     replayed.sort_unstable();
     let at = replayed.len().checked_sub(1).filter(|last| *last + 1 >= FEWEST)?;
     Some([seen, replayed[(at as f64 * FULL) as usize]])
-}
-
-/// Packets that waited when others were lost: this share of the lost packets found at most so many.
-fn backlog_of_the_lost(packets: &PacketTimes, share: f64) -> Option<u64> {
-    packets.returns.as_ref()?;
-    let mut found: Vec<u64> = timeline::backlogs(packets)
-        .into_iter()
-        .filter(|moment| moment.lost)
-        // One of them was being served.
-        .map(|moment| u64::from(moment.backlog).saturating_sub(1))
-        .collect();
-    if found.is_empty() {
-        return None;
-    }
-    found.sort_unstable();
-    Some(found[((found.len() - 1) as f64 * share) as usize].max(1))
 }

@@ -1,5 +1,6 @@
 //! What is known of a trial whose losses are to be explained.
 
+use super::full_queue::is_full_queue;
 use crate::{AddressFamily, Arriving, Place, Site};
 use dropline_trial::{LostAt, PacketTimes, TargetActivity};
 
@@ -82,9 +83,18 @@ impl Evidence<'_> {
         self.lost_at.and_then(|lost_at| lost_at.get(&site.key())).copied().unwrap_or(0)
     }
 
-    /// Lost in the target's program: by its own count, or as far as counters tell.
+    /// Lost in the target's own queue: by its own count, or where its program took packets and did not answer them while as
+    /// many waited as a queue holds. A buffer that was seen to be full is the one that was full.
     pub(super) fn own(&self) -> u64 {
-        self.at(Site::out(Place::ServiceQueue)) + self.unanswered()
+        let counted = self.at(Site::out(Place::ServiceQueue));
+        let unanswered = self.unanswered();
+        let may_be = counted == 0 && unanswered > 0 && self.at(Site::out(Place::ReceiveBuffer)) == 0;
+        counted + if may_be && is_full_queue(self.packets) { unanswered } else { 0 }
+    }
+
+    /// Whether most of the loss is what its program took and did not answer, and no queue explains it.
+    pub(super) fn is_by_its_program(&self) -> bool {
+        self.unanswered() * 2 > self.lost && self.own() == 0
     }
 
     /// What a target that echoes took and did not answer.

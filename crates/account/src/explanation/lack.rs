@@ -38,8 +38,8 @@ pub enum Lack {
     /// The replay loses another number than was lost, or has another number waiting when packets are lost: it says neither the
     /// cause nor what would help.
     NotReplayed,
-    /// The replay loses as many as were lost inside the target's program, but other ones and at other times, no better than
-    /// chance: the program may drop packets by itself.
+    /// Packets were lost inside the target's program whatever waited, or a replay of a full queue loses as many, but other ones and
+    /// at other times, no better than chance: the program may drop packets by itself.
     CountAlone,
     /// How long the busiest thread of the target ran, and waited for a CPU, was not seen: how fast it would be on a CPU of its
     /// own is known only to be between its pace and anything faster.

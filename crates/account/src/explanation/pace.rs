@@ -1,6 +1,6 @@
 //! Whether replies came as far apart as they did for the server's sake, or for that of a queue on the way.
 
-use super::timeline::backlogs;
+use super::backlog::backlogs;
 use super::{Evidence, Explanation, Lack, ServiceFrom};
 use crate::{Place, Site, Way};
 

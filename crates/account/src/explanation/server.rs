@@ -27,7 +27,7 @@ pub struct ServerSeen {
     /// Time that it would take on a CPU that nobody else uses; null where it was not seen what its busiest thread ran and
     /// waited, where that comes to more than its pace, and where no pace was seen.
     pub own_time: Option<OwnTime>,
-    /// From a packet's arrival to when an idle server reads it.
+    /// From a packet's arrival to when an idle server reads it; 0 where too few found it idle.
     pub wake_ns: u64,
     /// Times it had work and did nothing.
     pub stalls: u64,
@@ -69,6 +69,9 @@ pub enum ServiceFrom {
     /// Time between packets that were taken while others waited.
     Queue,
 }
+
+/// Fewer packets that found the server idle say nothing of how long it takes to wake: it may have been kept from reading them.
+const SOME_IDLE: u64 = 4;
 
 impl ServerSeen {
     /// `charged` is the memory that a packet is charged at the socket.
@@ -129,7 +132,9 @@ impl ServerSeen {
             service_from,
             own_time,
             needs_ns,
-            wake_ns: served.map_or(0, |served| served.wake_ns),
+            wake_ns: served
+                .filter(|served| served.found_idle >= SOME_IDLE)
+                .map_or(0, |served| served.wake_ns),
             stalls: intervals.intervals().len() as u64,
             stalled_ns: intervals.total_ns(),
             stall_range_ns: range.map(|(shortest, longest)| [shortest, longest]),

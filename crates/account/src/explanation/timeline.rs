@@ -1,5 +1,7 @@
 //! What happened when, in as many points as a picture needs.
 
+pub use super::backlog::Moment;
+use super::backlog::backlogs;
 use super::{Evidence, ServerSeen};
 use crate::losses::Losses;
 use crate::{Arriving, Replayed};
@@ -31,17 +33,6 @@ pub struct Part {
     pub backlog: Option<u32>,
     /// Most packets that waited in the replay.
     pub replayed: Option<u32>,
-}
-
-/// An arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
-    /// When.
-    pub at_ns: u64,
-    /// Packets at the target when it arrived, the one being served included.
-    pub backlog: u32,
-    /// Whether it was lost.
-    pub lost: bool,
 }
 
 /// A quantile of the gaps between packets.
@@ -95,27 +86,6 @@ impl Timeline {
             gaps: gaps(evidence.packets),
         }
     }
-}
-
-/// Packets at the target at each arrival, in order of time: those that had left and came back later.
-/// Lost packets never were there.
-pub(super) fn backlogs(packets: &PacketTimes) -> Vec<Moment> {
-    let mut left: Vec<(u64, bool)> =
-        packets.iter().filter_map(|packet| Some((packet.left_ns?, packet.back_ns.is_none()))).collect();
-    left.sort_unstable();
-    let mut back: Vec<u64> = packets.iter().filter_map(|packet| packet.back_ns).collect();
-    back.sort_unstable();
-    let (mut taken, mut returned) = (0usize, 0usize);
-    left.into_iter()
-        .map(|(at_ns, lost)| {
-            while back.get(returned).is_some_and(|time| *time <= at_ns) {
-                returned += 1;
-            }
-            let backlog = u32::try_from(taken.saturating_sub(returned)).unwrap_or(u32::MAX);
-            taken += usize::from(!lost);
-            Moment { at_ns, backlog, lost }
-        })
-        .collect()
 }
 
 fn overview(

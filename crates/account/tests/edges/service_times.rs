@@ -1,6 +1,6 @@
 //! What replies say about a server, at the edges of its rules, with exact times.
 
-use super::{US, busy, times};
+use super::{MS, Seen, US, busy, times};
 use dropline_account::service_time::Served;
 
 fn served(packets: &[(u64, Option<u64>)]) -> Served {
@@ -129,4 +129,17 @@ fn the_usual_time_between_replies_is_that_of_the_run_in_the_middle() {
         .map(|run: &f64| (run - 62_500.0).powi(2))
         .sum::<f64>();
     assert!((found.error_ns - (error / 3.0 / 4.0).sqrt()).abs() < 1e-6, "{}", found.error_ns);
+}
+
+#[test]
+fn what_an_idle_server_needs_to_wake_is_stated_from_four_packets_and_not_from_one() {
+    // So many find it idle, each 200 ms after the last and 1.7 ms longer than a service of 2 ms; then a hundred at once.
+    let of = |idle: u64| {
+        let alone = (0..idle).map(|n| (n * 200 * MS, Some(n * 200 * MS + 3_704 * US)));
+        let begin = idle * 200 * MS;
+        let burst = (0..100).map(|n| (begin + n * US, Some(begin + 3_704 * US + n * 2 * MS)));
+        let found = Seen::of(times(&alone.chain(burst).collect::<Vec<_>>())).explained();
+        found.server.unwrap().wake_ns
+    };
+    assert_eq!((of(0), of(2), of(3)), (0, 0, 1_700 * US), "the first of the burst found it idle too");
 }

@@ -338,7 +338,7 @@ fn named(file: &Path) -> String {
 /// Whether a queueing discipline or a program stands before the IP layer, at one of these interfaces.
 pub(crate) fn is_hooked<'a>(mut links: impl Iterator<Item = &'a Link>, qdiscs: &[Qdisc]) -> bool {
     let arrives =
-        |link: &Link| qdiscs.iter().any(|qdisc| qdisc.side == Side::Arriving && qdisc.index == link.index);
+        |link: &Link| qdiscs.iter().any(|qdisc| qdisc.side != Side::Leaving && qdisc.index == link.index);
     links.any(|link| link.program || arrives(link))
 }
 

@@ -205,10 +205,9 @@ impl Seat {
             self.role == Role::Far && self.view.route(source).is_some_and(|route| route.local);
         let neighbour_found = towards.and_then(|address| self.view.neighbour_found(address));
         let drops = |side| qdiscs.is_some().then(|| Qdisc::drops(known, side));
-        let (leaving, arriving) = (drops(Side::Leaving), drops(Side::Arriving));
-        let devices = links.map(|links| {
-            links.iter().map(|link| self.device(link, leaving.as_ref(), arriving.as_ref())).collect()
-        });
+        let sides = [drops(Side::Leaving), drops(Side::Arriving), drops(Side::Either)];
+        let sides = sides.each_ref().map(Option::as_ref);
+        let devices = links.map(|links| links.iter().map(|link| self.device(link, sides)).collect());
         Space {
             id: self.view.id,
             role: self.role,
@@ -255,12 +254,7 @@ impl Seat {
         Some(dropped)
     }
 
-    fn device(
-        &self,
-        link: &Link,
-        leaving: Option<&BTreeMap<u32, u64>>,
-        arriving: Option<&BTreeMap<u32, u64>>,
-    ) -> Device {
+    fn device(&self, link: &Link, [leaving, arriving, either]: [Option<&BTreeMap<u32, u64>>; 3]) -> Device {
         let of = |drops: &BTreeMap<u32, u64>| drops.get(&link.index).copied().unwrap_or(0);
         let leaves = self.leaves.get(&link.index).copied();
         Device {
@@ -278,6 +272,7 @@ impl Seat {
             transmit_drops: link.transmit_drops,
             queue_drops: leaving.map(of),
             ingress_drops: arriving.map_or(0, of),
+            filter_drops: either.map_or(0, of),
         }
     }
 }

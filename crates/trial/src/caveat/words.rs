@@ -130,6 +130,17 @@ impl fmt::Display for Caveat {
                     number_of(*offered, "packet")
                 )
             }
+            Self::WaitingGrew { from_ns, to_ns, duration_ns } => {
+                let seconds = duration_ns.saturating_mul(4).div_ceil(1_000_000_000).max(1);
+                write!(
+                    f,
+                    "packets still waited ever longer when the trial ended, {} in the mean of its first quarter and {} in its \
+                     last: more came than was served, and a buffer hid it for as long as the trial took, so longer trials bear \
+                     less; try --duration {seconds}s, in a search trial={seconds}s behind the goal (--goal 0.5%,trial={seconds}s)",
+                    time_of(*from_ns),
+                    time_of(*to_ns)
+                )
+            }
             Self::FellSilent { at_ns, offered } => write!(
                 f,
                 "the target fell silent {:.2} s after the start: of {} that left from then on none came back; look what happened \
@@ -275,9 +286,9 @@ impl fmt::Display for Caveat {
             ),
             Self::CountersShared { unplaced: unplaced @ 1.., .. } => write!(
                 f,
-                "other programs sent or got packets here during the trial, and the counters that say where packets were lost \
-                 count theirs too: up to {} may have been lost where one counts, and stand as unexplained; stop those programs, \
-                 or measure in a network namespace of its own",
+                "the counters that say where packets were lost count other programs' packets too, and which of the trial's came \
+                 so far is not known: up to {} may have been lost where one counts, and stand as unexplained; stop other \
+                 programs that send or get packets here, or measure in a network namespace of its own",
                 number_of(*unplaced, "lost packet")
             ),
             Self::CountersShared { beyond: 0, .. } => f.write_str(

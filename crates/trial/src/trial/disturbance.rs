@@ -148,7 +148,8 @@ impl Trial {
         let at = |name| at(&|place| place == name);
         let by_lumps = self.lost().saturating_sub(exposed(Exposure::EachByItself));
         let by_waiting = by_lumps.saturating_sub(exposed(Exposure::ToLumps));
-        let starved = sent_in(kept, self.offered, self.duration).min(by_waiting);
+        let cannot_wait = at(UNEXPLAINED).saturating_sub(self.lost_where_others_waited());
+        let starved = sent_in(kept, self.offered, self.duration).min(by_waiting.saturating_sub(cannot_wait));
         let touched = displaced.saturating_add(starved).min(by_lumps);
         let has_fallen = self.caveats.iter().any(|caveat| matches!(caveat, Caveat::LinkDown { .. }));
         // Its routes and its neighbours went with it; what was under way just then is counted nowhere.
@@ -158,6 +159,34 @@ impl Trial {
             down => down.saturating_add(at(UNEXPLAINED)),
         };
         self.lost().min(touched.saturating_add(down).saturating_add(at(LED_AWAY)))
+    }
+
+    /// Of the packets that no counter places, how many at most may be lost because others waited for the target to run. Where
+    /// its socket was looked at and dropped none, its program took them; what waits for a program comes back late, or was seen
+    /// to wait at its socket.
+    fn lost_where_others_waited(&self) -> u64 {
+        /// What the kernel charges a packet of few bytes for: the least.
+        const CHARGED: u64 = 832;
+        let places = self.lost_at.iter().flatten();
+        let at_socket: u64 =
+            places.filter(|(place, _)| *place == "receive_buffer").map(|(_, lost)| lost).sum();
+        let is_unseen = self.caveats.iter().any(|caveat| matches!(caveat, Caveat::PlacesUnseen { .. }));
+        let held = self.watched.as_ref().and_then(|watched| watched.largest_queued_bytes);
+        let taken = self.service_delay.histogram.as_ref().or(self.delay.histogram.as_ref());
+        let (Some(held), Some(taken)) = (held, taken.filter(|_| at_socket == 0 && !is_unseen)) else {
+            return u64::MAX;
+        };
+        let (Some(least), Some(most)) = (taken.min(), taken.max()) else { return u64::MAX };
+        let gap_ns = (self.duration.as_nanos() as u64 / self.offered.max(1)).max(1);
+        // Behind two others at least.
+        let late: u64 =
+            taken.ranges().filter(|(low, ..)| *low > least + 2 * gap_ns).map(|(_, _, replies)| replies).sum();
+        let backlog = held.div_ceil(CHARGED).max((most - least) / gap_ns);
+        match late {
+            0 if backlog <= 2 => 0,
+            0 => u64::MAX,
+            late => late.saturating_mul(backlog),
+        }
     }
 
     /// How long others may have kept the target from its CPU; `None` where nothing shows that they did.
@@ -269,6 +298,35 @@ mod tests {
         assert_eq!(starved(0, 860, 1_700).starved_target(), None, "a lossless trial is evidence");
         let both = Trial { disturbance: trial(0, 0, 860).disturbance, ..starved(9_000, 860, 1_700) };
         assert_eq!(both.lost_by_us(), 8_600, "the same time is counted once");
+    }
+
+    #[test]
+    fn what_a_program_took_and_did_not_answer_while_nothing_waited_is_the_targets_loss() {
+        // In a second at 10 kpps others had its CPU for 60 ms, as its counters say; 200 packets were not answered.
+        let of = |held: Option<u64>, late: u64, late_us: u64, places: &[(&str, u64)]| {
+            let mut delays = dropline_stats::Histogram::new();
+            delays.record_n(20_000, 9_800 - late);
+            delays.record_n(late_us * 1_000, late);
+            let mut trial = starved(200, 60, 1_700);
+            trial.service_delay = Delay { histogram: Some(delays), ..Delay::default() };
+            trial.watched.as_mut().unwrap().largest_queued_bytes = held;
+            trial.lost_at = Some(places.iter().map(|(place, lost)| ((*place).to_owned(), *lost)).collect());
+            trial
+        };
+        let unanswered = [("unexplained", 200)];
+        let quiet = of(Some(832), 0, 30, &unanswered);
+        assert_eq!((quiet.lost_by_us(), quiet.starved_target(), quiet.doubted_loss()), (0, None, None));
+        assert!(quiet.target_exceeds(Ratio::new(0.01).unwrap()));
+        // Three replies were late, behind four packets at most.
+        assert_eq!(of(Some(832), 3, 420, &unanswered).lost_by_us(), 12);
+        // Waiting was seen, or nobody looked, or its socket was full too: all of them may be.
+        assert_eq!(of(Some(200 * 832), 0, 30, &unanswered).lost_by_us(), 200);
+        assert_eq!(of(Some(200 * 832), 100, 20_000, &unanswered).lost_by_us(), 200);
+        assert_eq!(of(None, 0, 30, &unanswered).lost_by_us(), 200);
+        assert_eq!(of(Some(832), 0, 30, &[("unexplained", 150), ("receive_buffer", 50)]).lost_by_us(), 200);
+        let unseen = Caveat::PlacesUnseen { what: "the way".into(), need: "root".into() };
+        let unseen = Trial { caveats: vec![unseen], ..quiet };
+        assert_eq!(unseen.lost_by_us(), 200);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A bound on the delay: what comes back later is not forwarded.
 
-use crate::Trial;
+use crate::{Caveat, Trial};
 use dropline_stats::Histogram;
 use std::time::Duration;
 
@@ -30,6 +30,9 @@ impl Trial {
         }
         self.forwarded -= late + unknown;
         self.generator_lost += unknown;
+        if unknown > 0 && !self.caveats.iter().any(|caveat| matches!(caveat, Caveat::DelayUnknown { .. })) {
+            self.caveats.push(Caveat::DelayUnknown { packets: unknown });
+        }
     }
 }
 

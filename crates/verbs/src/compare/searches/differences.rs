@@ -7,7 +7,7 @@ use dropline_record::{AnswerLine, CaveatLine, GoalLine, MovedLine, Part, Record}
 use dropline_trial::number_of;
 
 /// Doubts of a search that are doubts of where its limit is.
-const ABOUT_THE_LIMIT: [&str; 20] = [
+const ABOUT_THE_LIMIT: [&str; 21] = [
     "answers_after_drain",
     "arrivals_not_kept",
     "bad_moments",
@@ -27,6 +27,7 @@ const ABOUT_THE_LIMIT: [&str; 20] = [
     "target_starved",
     "target_unreachable",
     "two_states",
+    "waiting_grew",
     "warm_up",
 ];
 
