@@ -51,6 +51,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         TwoStates { slow_pps, fast_pps, slow }
         LossBelow { intended_load_pps, offered, lost }
         BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide }
+        RandomLoss { loss_ratio, trials, of, lowest_pps, highest_pps, lost, offered }
         CountersShared { beyond, unplaced }
         OthersCame { dropped, came }
         PlaceInferred { place, packets, because }

@@ -1,12 +1,17 @@
 //! What a search says, in words that every front end shares.
 
+mod goal_words;
+mod sentence;
+
+pub(crate) use goal_words::{attributes, effective_words, goal_words, limit_words, loss_words};
+
 use crate::denial::that_count;
 use crate::json_word::word;
 use crate::number::{self, JOIN, Loads};
 use crate::prose::sentence_case;
-use crate::standing::{Standing, unfinished_words};
+use crate::standing::{Standing, tried_at_lowest, unfinished_words};
 use crate::traffic::highest_load;
-use dropline_record::{AnswerLine, EndWord, GoalLine, Purpose, Record, SearchLine, TrialLine};
+use dropline_record::{AnswerLine, EndWord, Record, SearchLine, TrialLine};
 
 /// A search as it is shown: its answers, or what was known when it was cut off.
 #[derive(Clone, Debug)]
@@ -36,7 +41,7 @@ impl<'a> SearchSummary<'a> {
         let search = record.header.search.as_ref()?;
         let answers = record.answers()?;
         let loads = Loads::of(record.header.load_unit, &answers, highest_load(record));
-        let names = names(&answers);
+        let names = goal_words::names(&answers);
         let inks = (0..answers.len()).map(palette).collect();
         let standings = answers.iter().map(|answer| Standing::of(record, answer)).collect();
         Some(Self { record, search, answers, standings, names, inks, loads })
@@ -109,107 +114,6 @@ impl<'a> SearchSummary<'a> {
         }
     }
 
-    /// The answer as one sentence.
-    pub(crate) fn sentence(&self) -> Vec<Piece> {
-        let verb = if self.is_forwarding() { "It forwards " } else { "It takes " };
-        let mut pieces = vec![Piece { text: verb.into(), goal: None }];
-        let last = self.answers.len().saturating_sub(1);
-        for (index, answer) in self.answers.iter().enumerate() {
-            if index > 0 {
-                let join = if index == last { ", and " } else { ", " };
-                pieces.push(Piece { text: join.into(), goal: None });
-            }
-            self.clause(index, answer, &mut pieces);
-        }
-        if self.answers.is_empty() {
-            return vec![Piece { text: "The search had no goal.".into(), goal: None }];
-        }
-        let mut whys: Vec<&str> = Vec::new();
-        for denied in self.standings.iter().filter_map(Standing::denied) {
-            if !whys.contains(&denied.why) {
-                whys.push(denied.why);
-            }
-        }
-        let why = if whys.is_empty() { String::new() } else { format!(": {}", whys.join("; ")) };
-        pieces.push(Piece { text: format!("{why}."), goal: None });
-        pieces
-    }
-
-    fn clause(&self, index: usize, answer: &AnswerLine, pieces: &mut Vec<Piece>) {
-        let mut say = |before: &str, load: String, after: String| {
-            pieces.push(Piece { text: before.into(), goal: None });
-            pieces.push(Piece { text: load, goal: Some(index) });
-            pieces.push(Piece { text: after, goal: None });
-        };
-        let loss = loss_words(&answer.goal);
-        let loads = self.loads;
-        let bounds = (answer.lower_pps, answer.upper_pps);
-        match (self.standings[index].clone(), bounds, answer.headline_pps()) {
-            (Standing::Doubted(denied), _, _) => say(
-                "between ",
-                format!("{} and {}", loads.bare(denied.low_pps), loads.with_unit(denied.high_pps)),
-                format!(" {loss}"),
-            ),
-            (standing, (lower, upper), Some(headline)) if standing.settled() => {
-                say("", loads.with_unit(headline), format!(" {loss}, {}", loads.interval(lower, upper)));
-            }
-            (Standing::AtMaximum, (lower, _), headline) => match lower.or(headline) {
-                Some(load) => {
-                    say("at least ", loads.with_unit(load), format!(" {loss}, the highest load allowed"));
-                }
-                None => say("", "an unknown load".into(), format!(" {loss}")),
-            },
-            (Standing::GeneratorLimited, (Some(lower), _), _) => {
-                let ends = self.lateness().unwrap_or_else(|| "where our generator ends".into());
-                say("at least ", loads.with_unit(lower), format!(" {loss}, {ends}"));
-            }
-            (Standing::TargetStarved, (lower, _), _) => {
-                let ends = "above that other programs kept the target from its CPU";
-                match lower {
-                    Some(lower) => say("at least ", loads.with_unit(lower), format!(" {loss}; {ends}")),
-                    None => say(
-                        "",
-                        "an unknown load".into(),
-                        format!(" {loss}, for other programs kept the target from its CPU"),
-                    ),
-                }
-            }
-            (Standing::GeneratorLimited, (None, _), _) => {
-                say("", "an unknown load".into(), format!(" {loss}, for our generator was disturbed"));
-            }
-            (Standing::BelowMinimum, _, _) => say(
-                "not even ",
-                loads.with_unit(self.search.min_load_pps),
-                format!(" {loss}, the lowest load allowed"),
-            ),
-            (_, (Some(lower), Some(upper)), _) => say(
-                "between ",
-                format!("{} and {}", loads.bare(lower), loads.with_unit(upper)),
-                format!(" {loss}, not settled"),
-            ),
-            (_, (Some(lower), None), _) => {
-                say("at least ", loads.with_unit(lower), format!(" {loss}, not settled"));
-            }
-            (_, (None, Some(upper)), _) => {
-                say("less than ", loads.with_unit(upper), format!(" {loss}, not settled"));
-            }
-            (_, (None, None), _) => say("", "an unknown load".into(), format!(" {loss}")),
-        }
-    }
-
-    /// How late packets left where that was so in every trial: then no load was offered as it was asked for.
-    fn lateness(&self) -> Option<String> {
-        let trials =
-            self.record.trials.iter().filter(|trial| trial.purpose == Purpose::Search && !trial.void);
-        let late = |trial: &TrialLine| {
-            let caveat = trial.caveats.iter().find(|caveat| caveat.code == "arrivals_not_kept")?;
-            caveat.numbers.get("lateness_p99_ns")?.as_u64()
-        };
-        let late: Option<Vec<u64>> = trials.map(late).collect();
-        let most = late?.into_iter().max()?;
-        Some(format!("offered in lumps: packets left {} late in every trial", number::nanoseconds(most)))
-    }
-
     /// What stands in brackets, and what it cost.
     pub(crate) fn explanation(&self) -> String {
         if !self.standings.iter().any(Standing::settled) {
@@ -245,6 +149,9 @@ impl<'a> SearchSummary<'a> {
         let end = match self.record.ended_by() {
             Some(EndWord::Budget) => "; its budget ended it",
             Some(EndWord::MaxTrials) => "; --max-trials ended it",
+            Some(EndWord::Done) if self.standings.iter().any(Standing::is_of_our_side) => {
+                "; it had made every trial that would have told more"
+            }
             _ => "",
         };
         self.cost() + end
@@ -274,6 +181,9 @@ impl<'a> SearchSummary<'a> {
             return Some(format!("{} to {}", self.loads.bare(denied.low_pps), with(denied.high_pps)));
         }
         let answer = &self.answers[goal];
+        if self.standings[goal] == Standing::BelowMinimum {
+            return Some(format!("<{JOIN}{}", with(self.search.min_load_pps)));
+        }
         if let (Standing::Wide, None) = (&self.standings[goal], answer.headline_pps()) {
             let below = || answer.upper_pps.map(|upper| format!("<{JOIN}{}", with(upper)));
             return answer.lower_pps.map(|lower| format!("≥{JOIN}{}", with(lower))).or_else(below);
@@ -295,6 +205,11 @@ impl<'a> SearchSummary<'a> {
         }
     }
 
+    /// Whether more is known than the words of the table.
+    pub(crate) fn has_why(&self, goal: usize) -> bool {
+        self.why(goal).is_some()
+    }
+
     /// What was lost at the lowest load, and at the highest one, far above it, at which it was about as much. As much must have come
     /// through too: a target that bears no more than a share of the lowest load loses nearly all at any.
     fn lost_at_any_load(&self) -> Option<(f64, f64)> {
@@ -309,6 +224,12 @@ impl<'a> SearchSummary<'a> {
         };
         let &(_, above) = tried.iter().filter(is_alike).max_by(|one, other| one.0.total_cmp(&other.0))?;
         (low > 0.0).then_some((low, above))
+    }
+
+    /// `17 of 19 trials there failed it`.
+    fn at_the_lowest_load(&self, answer: &AnswerLine) -> String {
+        let (failed, of) = tried_at_lowest(self.record, answer).unwrap_or_default();
+        format!("{failed} of {} there failed it", number::plural(of, "trial"))
     }
 
     fn why(&self, goal: usize) -> Option<String> {
@@ -332,9 +253,10 @@ impl<'a> SearchSummary<'a> {
                         number::percent(low),
                         number::percent(above)
                     ),
-                    None => {
-                        format!("the goal fails even at {least}, the lowest load allowed; lower --min-load")
-                    }
+                    None => format!(
+                        "the goal fails even at {least}, the lowest load allowed ({}); lower --min-load",
+                        self.at_the_lowest_load(answer)
+                    ),
                 }
             }
             Standing::GeneratorLimited if answer.lower_pps.is_none() => {
@@ -376,7 +298,10 @@ impl<'a> SearchSummary<'a> {
         }
         let outlook = answer.outlook.as_ref().filter(|_| self.standings[goal].denied().is_none())?;
         let asked = number::percent(answer.goal.width);
-        let narrow = format!("{asked} takes about {}", number::seconds(round_up(outlook.narrow_budget_s)));
+        let narrow = match outlook.narrow_budget_s > SOON * self.elapsed_s() {
+            true => format!("for {asked} more time would not help soon"),
+            false => format!("{asked} takes about {}", number::seconds(round_up(outlook.narrow_budget_s))),
+        };
         if outlook.narrow_budget_s <= outlook.budget_s {
             return Some(format!("{wide}{narrow}"));
         }
@@ -424,6 +349,10 @@ impl<'a> SearchSummary<'a> {
     }
 }
 
+/// What takes more than so many times as long as the search took is not worth a number: nobody waits for it, and no square root
+/// holds so far.
+const SOON: f64 = 10.0;
+
 /// Colours that the palette has; further goals share the last.
 fn palette(place: usize) -> usize {
     place.min(3)
@@ -450,72 +379,4 @@ pub(crate) fn width(answer: &AnswerLine) -> Option<f64> {
 pub(crate) fn relative_width(lower: Option<f64>, upper: Option<f64>) -> Option<f64> {
     let (lower, upper) = (lower?, upper?);
     (upper > 0.0 && upper >= lower).then(|| (upper - lower) / upper)
-}
-
-/// A goal in words that stay together: `0.5 % loss`, `p99 < 200 us`.
-pub(crate) fn goal_words(goal: &GoalLine) -> String {
-    let words = goal.words();
-    if goal.within_s.is_some() {
-        words.replace(' ', &JOIN.to_string())
-    } else {
-        words.replace(" %", &format!("{JOIN}%"))
-    }
-}
-
-/// What a limit is, as a table has it: `drops above`, `p99 reaches 200 us at`.
-pub(crate) fn limit_words<'a>(goals: impl Iterator<Item = &'a GoalLine>) -> String {
-    let mut bounds: Vec<Option<(String, String)>> = goals.map(GoalLine::bound_words).collect();
-    bounds.dedup();
-    match bounds.as_slice() {
-        [Some((what, bound))] => format!("{what} reaches {} at", bound.replace(' ', &JOIN.to_string())),
-        [Some(_), ..] => "reaches its bound at".into(),
-        _ => "drops above".into(),
-    }
-}
-
-/// `without loss`, `with at most 0.5 % loss`, `with p99 < 200 us`.
-pub(crate) fn loss_words(goal: &GoalLine) -> String {
-    if goal.within_s.is_some() {
-        format!("with {}", goal_words(goal))
-    } else if goal.loss_ratio == 0.0 {
-        "without loss".into()
-    } else {
-        format!("with at most {}", goal.words().replace(" %", &format!("{JOIN}%")))
-    }
-}
-
-/// All attributes of a goal but its loss ratio, defaults included (RFC 9971 R33).
-pub(crate) fn attributes(goal: &GoalLine) -> String {
-    format!(
-        "exceed ratio {}, trial {}, initial trial {}, duration sum {}, width {} of the upper bound",
-        number::percent(goal.exceed_ratio),
-        number::seconds(goal.trial_duration_s),
-        number::seconds(goal.initial_trial_duration_s),
-        number::seconds(goal.duration_sum_s),
-        number::percent(goal.width)
-    )
-}
-
-/// What a trial's time counts as (RFC 9971 §4.5.8).
-pub(crate) fn effective_words(search: &SearchLine) -> String {
-    match search.effective_duration.as_str() {
-        "elapsed_s" => "all it cost, waits and overheads included (elapsed_s)".into(),
-        "duration_s" => "as long as the load was offered (duration_s)".into(),
-        other => other.into(),
-    }
-}
-
-/// Names of the goals; goals of one loss ratio are numbered.
-fn names(answers: &[AnswerLine]) -> Vec<String> {
-    let words: Vec<String> = answers.iter().map(|answer| goal_words(&answer.goal)).collect();
-    let shared = |word: &String| words.iter().filter(|other| *other == word).count() > 1;
-    words
-        .iter()
-        .enumerate()
-        .map(
-            |(index, word)| {
-                if shared(word) { format!("{word} (goal{JOIN}{})", index + 1) } else { word.clone() }
-            },
-        )
-        .collect()
 }

@@ -1,6 +1,6 @@
 //! Whether an answer is one, and if not, what it is.
 
-use crate::denial::Denied;
+use crate::denial::{Denied, failed_and_passed};
 use crate::json_word::word;
 use crate::number;
 use dropline_record::{AnswerLine, BROKEN, EndWord, Record, ResultWord};
@@ -39,6 +39,26 @@ pub(crate) fn recorded_words(answer: &AnswerLine) -> String {
     why.map_or_else(|| result.clone(), |why| format!("{result}: {}", why.replace('_', " ")))
 }
 
+/// Of the trials at the lowest load, or about there, how many failed the goal, and how many there were.
+pub(crate) fn tried_at_lowest(record: &Record, answer: &AnswerLine) -> Option<(u64, u64)> {
+    /// Loads that differ by less are about the same.
+    const ABOUT: f64 = 1.03;
+    let least = record.header.search.as_ref()?.min_load_pps;
+    let [failed, passed] = failed_and_passed(&record.trials, &answer.goal)
+        .map(|loads| loads.iter().filter(|load| **load <= ABOUT * least).count() as u64);
+    Some((failed, failed + passed))
+}
+
+/// Whether an answer without a lower end is that of a goal which fails at the lowest load: three of four trials there did, or
+/// more, and no fewer than three.
+fn fails_at_lowest(record: &Record, answer: &AnswerLine) -> bool {
+    let tried = tried_at_lowest(record, answer).filter(|_| answer.lower_pps.is_none());
+    tried.is_some_and(|(failed, of)| failed >= 3 && 4 * failed >= 3 * of)
+}
+
+/// What failed stands in a table up to so many characters; it is a caveat in any case.
+const CELL: usize = 60;
+
 /// Whether an answer is one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Standing {
@@ -68,7 +88,10 @@ pub(crate) enum Standing {
 impl Standing {
     /// By the words of the record, so that later ones are shown too; a doubt goes before an answer.
     pub(crate) fn of(record: &Record, answer: &AnswerLine) -> Self {
-        let standing = Self::stated(answer);
+        let standing = match Self::stated(answer) {
+            Self::Wide if fails_at_lowest(record, answer) => Self::BelowMinimum,
+            stated => stated,
+        };
         if let Some(ended) = Self::broken_off(record).filter(|_| standing.has_no_answer()) {
             return ended;
         }
@@ -86,7 +109,13 @@ impl Standing {
                 Some((what, more)) if what.starts_with("the target") => {
                     Self::BrokenOff { what: what.into(), more: more.into() }
                 }
-                _ => Self::Other(format!("unfinished, {}", broken.text)),
+                _ if broken.text.chars().count() <= CELL => {
+                    Self::Other(format!("unfinished, {}", broken.text))
+                }
+                _ => Self::BrokenOff {
+                    what: "unfinished, broken off".into(),
+                    more: "its caveats say what failed".into(),
+                },
             });
         }
         record.result.as_ref().filter(|result| result.interrupted)?;
@@ -117,6 +146,11 @@ impl Standing {
         }
     }
 
+    /// Whether what ended the answer is our own side, or this machine's, and not the target.
+    pub(crate) fn is_of_our_side(&self) -> bool {
+        matches!(self, Self::GeneratorLimited | Self::TargetStarved)
+    }
+
     /// Whether both ends stand.
     pub(crate) fn settled(&self) -> bool {
         matches!(self, Self::Regular | Self::Narrow | Self::Wide)
@@ -126,6 +160,14 @@ impl Standing {
     pub(crate) fn denied(&self) -> Option<Denied> {
         match self {
             Self::Doubted(denied) => Some(*denied),
+            _ => None,
+        }
+    }
+
+    /// That the target died, and when, where that ended the search.
+    pub(crate) fn died(&self) -> Option<&str> {
+        match self {
+            Self::BrokenOff { what, .. } => Some(what.as_str()).filter(|what| what.starts_with("the target")),
             _ => None,
         }
     }

@@ -10,7 +10,7 @@
 //! theirs together: what it would come to if slices of a long trial were taken for trials.
 
 use dropline_search::credible::Config;
-use dropline_search::{Algorithm as _, Bound, Bounds, Credible, Goal, GoalOutcome, GoalResult, Preset};
+use dropline_search::{Bound, Bounds, Credible, Goal, GoalOutcome, GoalResult, Limits, Preset, Search};
 use dropline_sim::{Settings, Simulated, System, default_range};
 use dropline_trial::{Caveat, Measurer as _, Rate, Ratio, TrafficProfile, Trial};
 use std::collections::BTreeMap;
@@ -152,7 +152,9 @@ fn search(
     let profile = TrafficProfile { seed, ..TrafficProfile::default() };
     let mut measurer = Simulated::new(system, settings, profile, 1);
     let config = Config { budget, level, seed, ..Config::new(goals.to_vec(), default_range()) };
-    let mut search = Credible::new(config).expect("legal goals");
+    let credible = Box::new(Credible::new(config).expect("legal goals"));
+    let limits = Limits { budget: Some(budget), max_trials: None };
+    let mut search = Search::new(credible, goals.to_vec(), limits);
     let (mut spent, mut trials) = (Duration::ZERO, 0);
     while let Some(input) = search.next_trial() {
         let phase = search.phase();

@@ -11,6 +11,7 @@ pub mod binary;
 pub mod certified;
 mod contradiction;
 pub mod credible;
+mod crossed;
 pub mod goal;
 pub mod mdr;
 pub mod mlr;

@@ -1,5 +1,6 @@
 //! Bad moments: a few trials that failed a goal far below what others achieved it at. A target that pauses once, or
-//! restarts, looks like that, and no answer is of it.
+//! restarts, looks like that, and no answer is of it. Where they lost what a way loses of all packets alike, it is random
+//! loss, and no moment was worse than another.
 
 use crate::{Goal, GoalOutcome};
 use dropline_trial::{Caveat, Rate, Trial};
@@ -15,6 +16,9 @@ const DEEP: f64 = 1.25;
 /// Bad moments are few: so many trials to each are good.
 const GOOD_EACH: usize = 3;
 
+/// Losses that differ from those of one probability for all packets by so many deviations are not of that.
+const UNLIKE: f64 = 3.0;
+
 /// Whether two loads are about the same.
 pub(crate) fn are_about(one: Rate, other: Rate) -> bool {
     (one.as_pps() / other.as_pps() - 1.0).abs() < ABOUT
@@ -29,6 +33,8 @@ struct Moment {
     load: Rate,
     /// What came through, in packets a second.
     through_pps: f64,
+    offered: u64,
+    lost: u64,
     /// Of each goal, whether it was failed.
     failed: Vec<bool>,
 }
@@ -39,6 +45,8 @@ impl Moments {
         self.0.push(Moment {
             load: trial.input.load,
             through_pps: if seconds > 0.0 { trial.forwarded as f64 / seconds } else { 0.0 },
+            offered: trial.offered,
+            lost: trial.lost(),
             failed: goals.iter().map(|goal| trial.exceeds(goal.loss_ratio)).collect(),
         });
     }
@@ -62,19 +70,48 @@ impl Moments {
         let bad: Vec<&Moment> = self.0.iter().filter(is_bad).collect();
         let lowest = bad.iter().map(|one| one.load).min()?;
         let good = borne.iter().filter(|load| **load >= lowest).count();
+        if bad.len() * GOOD_EACH > good {
+            return None;
+        }
+        if let Some(random) = self.random_loss(index, goal, lowest, borne[BORNE_OUT - 1]) {
+            return Some(random);
+        }
         // A load that failed again and was never met is a bad one, and no moment was.
         let is_band = |one: &&Moment| {
             !borne.iter().any(|load| are_about(*load, one.load))
                 && bad.iter().filter(|other| are_about(other.load, one.load)).count() > 1
         };
         let is_by_these = outcome.upper.is_some_and(|upper| upper.as_pps() * FAR < borne_pps);
-        (bad.len() * GOOD_EACH <= good).then(|| Caveat::BadMoments {
+        Some(Caveat::BadMoments {
             loss_ratio: goal.loss_ratio.as_f64(),
             trials: bad.len() as u64,
             good: good as u64,
             lowest_pps: lowest.as_pps(),
             borne_pps,
             decide: is_by_these || bad.iter().any(is_band),
+        })
+    }
+
+    /// The doubt in place of that where trials at such loads lost as many packets as if each were lost with one probability.
+    fn random_loss(&self, index: usize, goal: &Goal, lowest: Rate, borne: Rate) -> Option<Caveat> {
+        let such = || self.0.iter().filter(|one| (lowest..=borne).contains(&one.load) && one.offered > 0);
+        let sum = |of: fn(&Moment) -> u64| such().map(of).sum::<u64>();
+        let (lost, offered) = (sum(|one| one.lost), sum(|one| one.offered));
+        let mean = |one: &Moment| one.offered as f64 * lost as f64 / offered as f64;
+        let off = |one: &Moment| (one.lost as f64 - mean(one)) * (one.lost as f64 - mean(one)) / mean(one);
+        let unlike: f64 = such().map(off).sum();
+        // Pearson's statistic, and its deviation where each mean is small (Haldane 1937).
+        let free = such().count() as f64 - 1.0;
+        let deviation = libm::sqrt(2.0 * free + such().map(|one| 1.0 / mean(one)).sum::<f64>());
+        let trials = such().filter(|one| one.failed[index]).count() as u64;
+        (trials >= 2 && lost > 0 && unlike <= free + UNLIKE * deviation).then(|| Caveat::RandomLoss {
+            loss_ratio: goal.loss_ratio.as_f64(),
+            trials,
+            of: such().count() as u64,
+            lowest_pps: lowest.as_pps(),
+            highest_pps: borne.as_pps(),
+            lost,
+            offered,
         })
     }
 }
@@ -117,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_failure_far_below_what_others_bore_is_a_bad_moment_and_decides_where_the_bound_is_its_own() {
-        let trials = [(1000, 1000), (1001, 1001), (1002, 1002), (500, 499), (2000, 1010)];
+        let trials = [(1000, 1000), (1001, 1001), (1002, 1002), (500, 450), (2000, 1010)];
         let expected = |decide| Caveat::BadMoments {
             loss_ratio: 0.0,
             trials: 1,
@@ -129,17 +166,37 @@ mod tests {
         assert_eq!(said(&trials, 1010), Some(expected(false)));
         assert_eq!(said(&trials, 500), Some(expected(true)), "the bound contradicts three trials above it");
         let again = |came: u64| {
-            let more = (0..8).map(|_| (1003, 1003)).chain([(500, 499), (505, came)]);
+            let more = (0..8).map(|_| (1003, 1003)).chain([(500, 450), (505, came)]);
             match said(&trials.into_iter().chain(more).collect::<Vec<_>>(), 1010) {
                 Some(Caveat::BadMoments { decide, .. }) => decide,
                 other => panic!("{other:?}"),
             }
         };
         assert!(
-            again(504),
+            again(455),
             "the same loads failed each time that they were tried: a band, for all that is known"
         );
         assert!(!again(505), "they were met too");
+    }
+
+    #[test]
+    fn failures_that_one_probability_of_every_packet_explains_are_random_loss_and_no_moment() {
+        let good = [(30_000, 30_000); 9];
+        let lost = |first: u64, second: u64| {
+            said(&[good.as_slice(), &[(10_000, 10_000 - first), (12_000, 12_000 - second)]].concat(), 40_000)
+        };
+        let expected = Caveat::RandomLoss {
+            loss_ratio: 0.0,
+            trials: 2,
+            of: 11,
+            lowest_pps: 10_000.0,
+            highest_pps: 30_000.0,
+            lost: 2,
+            offered: 292_000,
+        };
+        assert_eq!(lost(1, 1), Some(expected));
+        assert!(matches!(lost(40, 1), Some(Caveat::BadMoments { trials: 2, .. })), "one lost far more");
+        assert!(matches!(lost(1, 0), Some(Caveat::BadMoments { trials: 1, .. })), "once tells nothing of it");
     }
 
     #[test]
@@ -152,9 +209,9 @@ mod tests {
 
     #[test]
     fn a_target_that_fails_as_often_as_not_has_no_bad_moments() {
-        assert_eq!(said(&[(1000, 1000), (1001, 1001), (1002, 1002), (500, 499), (600, 599)], 1010), None);
+        assert_eq!(said(&[(1000, 1000), (1001, 1001), (1002, 1002), (500, 450), (600, 599)], 1010), None);
         assert_eq!(
-            said(&[(1000, 1000), (1001, 1001), (500, 499)], 1010),
+            said(&[(1000, 1000), (1001, 1001), (500, 450)], 1010),
             None,
             "two trials bear nothing out"
         );

@@ -1,6 +1,7 @@
 //! An algorithm within its limits, fed with evidence only.
 
 use crate::contradiction::contradictions;
+use crate::crossed::Crossed;
 use crate::moments::Moments;
 use crate::undisturbed::Undisturbed;
 use crate::{Algorithm, Belief, Bounds, Goal, GoalOutcome, GoalResult, Irregular};
@@ -12,6 +13,8 @@ use std::time::Duration;
 ///
 /// After that the trial counts as bad: a load that cannot be offered cannot be a lower bound.
 const VOID_TRIES: u32 = 2;
+/// A target fell silent where so many last trials lost more than a tenth at loads that were achieved before.
+const SILENT: usize = 3;
 /// So many void trials in a search are tried again in any case; further ones while half of all trials are good.
 const VOIDS_BORNE: u64 = 12;
 
@@ -69,6 +72,8 @@ pub struct Search {
     achieved: Vec<Option<Rate>>,
     /// What came through in the last trial, in packets a second.
     last_pps: f64,
+    /// How many last trials lost more than a tenth at loads at which a goal was achieved before.
+    silent: usize,
     /// Void trials, of all loads and of each: those, and trials in which the target died.
     voids: u64,
     voids_at: BTreeMap<Rate, u32>,
@@ -77,6 +82,7 @@ pub struct Search {
     charged: BTreeMap<Rate, Vec<Charge>>,
     undisturbed: Undisturbed,
     moments: Moments,
+    crossed: Crossed,
 }
 
 /// What one goal owes to our own failings at a load.
@@ -105,6 +111,7 @@ impl Search {
             failed: vec![None; goals.len()],
             achieved: vec![None; goals.len()],
             last_pps: 0.0,
+            silent: 0,
             goals,
             limits,
             spent: Duration::ZERO,
@@ -118,6 +125,7 @@ impl Search {
             charged: BTreeMap::new(),
             undisturbed: Undisturbed::default(),
             moments: Moments::default(),
+            crossed: Crossed::default(),
         }
     }
 
@@ -193,6 +201,9 @@ impl Search {
             }
         }
         self.last_pps = trial.forwarding_rate_pps();
+        let was_achieved = self.achieved.iter().flatten().any(|highest| load <= *highest);
+        let is_deep = 10 * trial.lost_by_target() > trial.offered;
+        self.silent = if was_achieved && is_deep { self.silent + 1 } else { 0 };
         for (charge, goal) in self.charged.get_mut(&trial.input.load).into_iter().flatten().zip(&self.goals) {
             if trial.target_exceeds(goal.loss_ratio) {
                 charge.fails(goal, trial.input.duration);
@@ -200,6 +211,7 @@ impl Search {
         }
         self.undisturbed.note(trial);
         self.moments.note(trial, &self.goals);
+        self.crossed.note(trial);
         self.algorithm.record(trial);
         self.is_open = self.algorithm.next_trial().is_some();
     }
@@ -241,12 +253,19 @@ impl Search {
 
     /// Doubts about what the search answers now.
     pub fn caveats(&self) -> Vec<Caveat> {
-        let mut caveats = self.algorithm.caveats();
         let outcome = self.outcome();
-        caveats.extend(contradictions(&self.goals, &outcome));
+        let mut caveats = self.crossed.borne(self.algorithm.caveats());
+        let contradictions = contradictions(&self.goals, &outcome);
+        // That two goals contradict one another says it already, and more of it.
+        let is_said = !contradictions.is_empty();
+        caveats.extend(contradictions);
         caveats.extend(self.moments.caveats(&self.goals, &outcome));
-        if !caveats.iter().any(|caveat| matches!(caveat, Caveat::Slowed { .. })) {
+        let is_slowed = |caveats: &[Caveat]| caveats.iter().any(|one| matches!(one, Caveat::Slowed { .. }));
+        if !is_slowed(&caveats) {
             caveats.extend(self.fell_silent(&outcome));
+        }
+        if !is_said && !is_slowed(&caveats) {
+            caveats.extend(self.crossed.drift().or_else(|| self.crossed.spells()));
         }
         caveats
     }
@@ -261,7 +280,8 @@ impl Search {
         };
         let mut goals = outcome.iter().zip(&self.achieved);
         let load = goals.find_map(|(outcome, achieved)| achieved.filter(|_| fails(outcome)))?;
-        Some(Caveat::Slowed { before_pps: load.as_pps(), then_pps: self.last_pps })
+        let slowed = Caveat::Slowed { before_pps: load.as_pps(), then_pps: self.last_pps };
+        (self.silent >= SILENT).then_some(slowed)
     }
 
     /// What the search answers now, one a goal; irregular until it is done.
@@ -310,265 +330,4 @@ fn is_most(voids: u64, trials: u64) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use dropline_trial::{Disturbance, Ratio, TargetActivity};
-
-    /// Asks for one load until it has an answer, and reports it as an upper bound when bad.
-    #[derive(Debug, Default)]
-    struct OneLoad {
-        answered: Option<Trial>,
-    }
-
-    const LOAD: Rate = Rate::from_millipps(1_000_000);
-
-    impl Algorithm for OneLoad {
-        fn next_trial(&mut self) -> Option<TrialInput> {
-            let input = TrialInput { load: LOAD, duration: Duration::from_secs(1) };
-            self.answered.is_none().then_some(input)
-        }
-
-        fn record(&mut self, trial: &Trial) {
-            self.answered = Some(trial.clone());
-        }
-
-        fn phase(&self) -> String {
-            "only".into()
-        }
-
-        fn bounds(&self) -> Vec<Bounds> {
-            vec![Bounds::default()]
-        }
-
-        fn outcome(&self) -> Vec<GoalOutcome> {
-            let bad = self.answered.as_ref().is_some_and(|trial| trial.exceeds(Ratio::ZERO));
-            vec![GoalOutcome {
-                lower: None,
-                upper: bad.then_some(LOAD),
-                conditional_throughput_pps: None,
-                result: GoalResult::Irregular(Irregular::Unfinished),
-            }]
-        }
-    }
-
-    fn search(limits: Limits) -> Search {
-        let second = Duration::from_secs(1);
-        let goal = Goal {
-            loss_ratio: Ratio::ZERO,
-            exceed_ratio: Ratio::ZERO,
-            width: Ratio::new(0.005).unwrap(),
-            trial_duration: second,
-            initial_trial_duration: second,
-            duration_sum: second,
-        };
-        Search::new(Box::<OneLoad>::default(), vec![goal], limits)
-    }
-
-    fn trial(offered: u64) -> Trial {
-        let input = TrialInput { load: LOAD, duration: Duration::from_secs(1) };
-        Trial { intended: Some(1000), offered, forwarded: offered, ..Trial::new(1, input, 7) }
-    }
-
-    /// Says that its only goal fails at the lowest load, whatever it is told.
-    #[derive(Debug)]
-    struct Fails;
-
-    impl Algorithm for Fails {
-        fn next_trial(&mut self) -> Option<TrialInput> {
-            None
-        }
-
-        fn record(&mut self, _: &Trial) {}
-
-        fn phase(&self) -> String {
-            "only".into()
-        }
-
-        fn bounds(&self) -> Vec<Bounds> {
-            vec![Bounds::default()]
-        }
-
-        fn outcome(&self) -> Vec<GoalOutcome> {
-            let result = GoalResult::Irregular(Irregular::BelowMinimum);
-            vec![GoalOutcome { lower: None, upper: Some(LOAD), conditional_throughput_pps: None, result }]
-        }
-    }
-
-    #[test]
-    fn a_target_that_fails_at_the_lowest_load_and_achieved_the_goal_before_became_slower() {
-        let mut fails = search(Limits::default());
-        fails.algorithm = Box::new(Fails);
-        let silent = Trial { forwarded: 0, ..trial(1000) };
-        fails.record(&silent);
-        assert_eq!(fails.caveats(), [], "it never did");
-        fails.record(&trial(1000));
-        fails.record(&silent);
-        assert_eq!(fails.caveats(), [Caveat::Slowed { before_pps: LOAD.as_pps(), then_pps: 0.0 }]);
-    }
-
-    #[test]
-    fn a_load_we_could_not_offer_is_tried_again_and_then_bounds_us_not_the_target() {
-        let mut search = search(Limits::default());
-        for _ in 0..=VOID_TRIES {
-            assert!(search.next_trial().is_some());
-            search.record(&trial(900));
-        }
-        assert_eq!(search.next_trial(), None);
-        assert_eq!(search.outcome()[0].result, GoalResult::Irregular(Irregular::GeneratorLimited));
-    }
-
-    /// Others kept the target from its CPU for so long, and it lost so many of a thousand.
-    fn starved(kept_ms: u64, lost: u64) -> Trial {
-        let ns = kept_ms * 1_000_000;
-        let watched =
-            TargetActivity { waited_ns: Some(ns), others_ns: Some(ns), ..TargetActivity::default() };
-        Trial { forwarded: 1000 - lost, watched: Some(watched), ..trial(1000) }
-    }
-
-    #[test]
-    fn a_target_that_others_kept_from_its_cpu_is_no_limit_of_the_generator() {
-        let mut search = search(Limits::default());
-        (0..=VOID_TRIES).for_each(|_| search.record(&starved(400, 300)));
-        assert_eq!(search.outcome()[0].result, GoalResult::Irregular(Irregular::TargetStarved));
-        assert_eq!(search.outcome()[0].upper, None, "it may do more");
-    }
-
-    #[test]
-    fn an_answer_that_rests_on_nothing_but_a_target_without_its_cpu_is_not_one_of_the_target() {
-        // It lost more than that explains, so each trial counts.
-        let mut search = search(Limits::default());
-        let trial = starved(400, 900);
-        let doubt = trial.starved_target().unwrap();
-        search.record(&Trial { caveats: vec![doubt], ..trial });
-        assert_eq!(search.outcome()[0].result, GoalResult::Irregular(Irregular::TargetStarved));
-        let mut throttled = self::search(Limits::default());
-        let doubt = Caveat::GeneratorThrottled { stopped_ns: 1, times: 1, runtime_us: 1, period_us: 2 };
-        throttled.record(&Trial { forwarded: 10, caveats: vec![doubt], ..self::trial(1000) });
-        assert_eq!(throttled.outcome()[0].result, GoalResult::Irregular(Irregular::GeneratorLimited));
-    }
-
-    #[test]
-    fn where_the_generator_was_as_much_in_the_way_it_is_its_limit() {
-        let mut search = search(Limits::default());
-        search.record(&starved(400, 300));
-        search.record(&trial(900));
-        let lumps = Disturbance { displaced: 250, ..Disturbance::default() };
-        search.record(&Trial { disturbance: Some(lumps), ..starved(400, 300) });
-        assert_eq!(search.outcome()[0].result, GoalResult::Irregular(Irregular::GeneratorLimited));
-    }
-
-    #[test]
-    fn a_load_that_the_target_fails_too_bounds_the_target() {
-        let mut search = search(Limits::default());
-        for _ in 0..=VOID_TRIES {
-            search.record(&trial(900));
-        }
-        search.record(&Trial { forwarded: 900, ..trial(1000) });
-        assert_ne!(search.outcome()[0].result, GoalResult::Irregular(Irregular::GeneratorLimited));
-    }
-
-    #[test]
-    fn a_good_trial_after_a_void_one_is_evidence() {
-        let mut search = search(Limits::default());
-        search.record(&trial(900));
-        search.record(&trial(1000));
-        assert_eq!((search.next_trial(), search.outcome()[0].upper), (None, None));
-    }
-
-    /// A trial of which the target saw the first part alone.
-    fn died(offered: u64) -> Trial {
-        let gone =
-            Caveat::TargetUnreachable { error: "ECONNREFUSED".into(), at_ns: 7, refused: 1, reports: 0 };
-        Trial { forwarded: offered / 2, caveats: vec![gone], ..trial(offered) }
-    }
-
-    #[test]
-    fn a_trial_in_which_the_target_died_decides_nothing_and_is_asked_for_again() {
-        for offered in [1000, 900, 1, 0] {
-            let mut search = search(Limits::default());
-            for _ in 0..VOID_TRIES {
-                search.record(&died(offered));
-                assert!(search.last_is_void() && search.next_trial().is_some());
-                assert_eq!((search.outcome()[0].upper, search.bounds()[0].upper), (None, None));
-            }
-            search.record(&trial(1000));
-            assert!(!search.last_is_void(), "it lived, and lost nothing");
-            assert_eq!((search.next_trial(), search.outcome()[0].upper), (None, None));
-        }
-    }
-
-    #[test]
-    fn a_load_that_the_target_never_survives_is_the_targets_limit_and_not_ours() {
-        for offered in [1000, 900, 1, 0] {
-            let mut search = search(Limits::default());
-            (0..=VOID_TRIES).for_each(|_| search.record(&died(offered)));
-            assert!(!search.last_is_void());
-            assert_eq!(search.outcome()[0].upper, Some(LOAD));
-            assert_ne!(search.outcome()[0].result, GoalResult::Irregular(Irregular::GeneratorLimited));
-        }
-    }
-
-    /// A goal that half of the trials may fail, of three seconds in all.
-    fn tolerant() -> Search {
-        let mut search = search(Limits::default());
-        let exceed_ratio = Ratio::new(0.5).unwrap();
-        search.goals[0] = Goal { exceed_ratio, duration_sum: Duration::from_secs(3), ..search.goals[0] };
-        search
-    }
-
-    #[test]
-    fn one_failure_of_the_targets_own_does_not_pay_for_what_is_charged_to_us() {
-        let limited = GoalResult::Irregular(Irregular::GeneratorLimited);
-        let mut search = tolerant();
-        (0..=VOID_TRIES).for_each(|_| search.record(&trial(900)));
-        let fails = Trial { forwarded: 900, ..trial(1000) };
-        search.record(&fails);
-        assert_eq!(search.outcome()[0].result, limited, "1 s of 3 s is within the goal");
-        search.record(&fails);
-        assert_ne!(search.outcome()[0].result, limited, "2 s are beyond it");
-    }
-
-    #[test]
-    fn where_most_trials_are_void_they_are_not_tried_again_for_ever() {
-        let at = |number: u64, offered| {
-            let load = Rate::from_millipps(1_000_000 + number);
-            Trial { input: TrialInput { load, duration: Duration::from_secs(1) }, ..trial(offered) }
-        };
-        let mut search = search(Limits::default());
-        for number in 0..VOIDS_BORNE {
-            search.record(&at(number, 900));
-            assert!(search.next_trial().is_some(), "void number {number} is tried again");
-        }
-        search.record(&at(VOIDS_BORNE, 900));
-        assert_eq!(search.next_trial(), None, "the algorithm has its answer");
-        let mut mostly_good = self::search(Limits { budget: None, max_trials: None });
-        (0..=VOIDS_BORNE).for_each(|number| mostly_good.record(&at(number, 1000)));
-        mostly_good.algorithm = Box::<OneLoad>::default();
-        (0..=VOIDS_BORNE).for_each(|number| mostly_good.record(&at(number, 900)));
-        assert!(mostly_good.next_trial().is_some(), "half of all are good");
-    }
-
-    #[test]
-    fn a_search_that_ends_without_clean_trials_says_that_it_was_the_generator() {
-        let mut search = search(Limits { budget: None, max_trials: Some(2) });
-        (0..2).for_each(|_| search.record(&trial(900)));
-        assert_eq!(search.next_trial(), None);
-        assert_eq!(search.outcome()[0].result, GoalResult::Irregular(Irregular::GeneratorLimited));
-        let mut half = self::search(Limits { budget: None, max_trials: Some(2) });
-        half.record(&trial(900));
-        half.record(&trial(1000));
-        assert_eq!(half.outcome()[0].result, GoalResult::Irregular(Irregular::Unfinished));
-    }
-
-    #[test]
-    fn limits_end_a_search_before_a_trial_not_within() {
-        let mut by_time = search(Limits { budget: Some(Duration::from_millis(1500)), max_trials: None });
-        by_time.record(&trial(900));
-        assert!(by_time.next_trial().is_some(), "1.0 of 1.5 s are spent");
-        by_time.record(&trial(900));
-        assert_eq!(by_time.next_trial(), None);
-        let mut by_number = search(Limits { budget: None, max_trials: Some(1) });
-        by_number.record(&trial(900));
-        assert_eq!(by_number.next_trial(), None);
-    }
-}
+mod tests;

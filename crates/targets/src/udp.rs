@@ -9,7 +9,7 @@ use dropline_traffic::{
     ClientProgram, Leash, MeasurerOptions, Probed, Reply, Targets, UdpError, UdpMeasurer, UdpTarget,
     Watching, probe,
 };
-use dropline_trial::{Measurer, PacketTimes, Rate, TrafficProfile, Trial, TrialInput, time_of};
+use dropline_trial::{Caveat, Measurer, PacketTimes, Rate, TrafficProfile, Trial, TrialInput, time_of};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -206,31 +206,52 @@ pub fn failure(why: &UdpError) -> Failure {
 }
 
 /// A target that was measured before and is not there any more.
-fn died(why: &UdpError, last: u64) -> Failure {
-    Failure::environment(format!("the target died after trial {last}: {why}"))
+fn died(why: &UdpError, last: &Lived) -> Failure {
+    let number = last.number;
+    let when = match last.died_ns {
+        Some(ns) => format!("in trial {number}, {} after its start", time_of(ns)),
+        None => format!("after trial {number}"),
+    };
+    Failure::environment(format!("the target died {when}: {why}"))
         .advice("finished trials are kept; start the target again: a search then goes on with --resume")
+}
+
+/// The last trial in which the target was there.
+struct Lived {
+    number: u64,
+    /// When it died in it, if it did.
+    died_ns: Option<u64>,
+}
+
+impl Lived {
+    fn of(trial: &Trial) -> Self {
+        let gone = trial.caveats.iter().find_map(|caveat| match caveat {
+            Caveat::TargetUnreachable { at_ns, .. } => Some(*at_ns),
+            _ => None,
+        });
+        Self { number: trial.number, died_ns: gone.filter(|_| trial.target_went_away()) }
+    }
 }
 
 /// A UDP measurer whose errors say what to do.
 struct Udp {
     measurer: UdpMeasurer,
-    /// The last trial in which the target was there.
-    last: Option<u64>,
+    last: Option<Lived>,
 }
 
 impl Measurer for Udp {
     type Error = Failure;
 
     fn measure(&mut self, input: TrialInput) -> Result<Trial, Failure> {
-        match (self.measurer.measure(input), self.last) {
-            (Ok(trial), _) => {
-                self.last = Some(trial.number);
+        match self.measurer.measure(input) {
+            Ok(trial) => {
+                self.last = Some(Lived::of(&trial));
                 Ok(trial)
             }
-            (Err(why @ (UdpError::Closed { .. } | UdpError::NotCounted { .. })), Some(last)) => {
-                Err(died(&why, last))
+            Err(why @ (UdpError::Closed { .. } | UdpError::NotCounted { .. })) => {
+                Err(self.last.as_ref().map_or_else(|| failure(&why), |last| died(&why, last)))
             }
-            (Err(why), _) => Err(failure(&why)),
+            Err(why) => Err(failure(&why)),
         }
     }
 
@@ -247,4 +268,26 @@ pub fn client_program() -> Result<ClientProgram, Failure> {
     let path = std::env::current_exe()
         .map_err(|why| Failure::environment(format!("where this program is cannot be found: {why}")))?;
     Ok(ClientProgram { path, words: vec!["client".into()] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_that_died_in_a_trial_is_told_with_the_trial_and_the_moment() {
+        let input = TrialInput { load: Rate::from_millipps(50_000_000), duration: Duration::from_secs(1) };
+        let gone = Caveat::TargetUnreachable {
+            error: "ECONNREFUSED".into(),
+            at_ns: 600_000_000,
+            refused: 9,
+            reports: 0,
+        };
+        let why = UdpError::Closed { target: "127.0.0.1:7011".parse().unwrap(), sent: 0 };
+        let said = |caveats: Vec<Caveat>| {
+            died(&why, &Lived::of(&Trial { caveats, ..Trial::new(1, input, 7) })).to_string()
+        };
+        assert!(said(vec![gone]).starts_with("the target died in trial 1, 600 ms after its start: "));
+        assert!(said(Vec::new()).starts_with("the target died after trial 1: "));
+    }
 }

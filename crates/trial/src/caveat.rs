@@ -298,6 +298,24 @@ pub enum Caveat {
         /// failed each time.
         decide: bool,
     },
+    /// A few trials failed a goal far below what others achieved it at, and lost no more than chance makes of one probability
+    /// for every packet.
+    RandomLoss {
+        /// Loss ratio of the goal.
+        loss_ratio: f64,
+        /// How many failed so.
+        trials: u64,
+        /// Of how many trials at such loads.
+        of: u64,
+        /// The lowest of these loads, in packets a second.
+        lowest_pps: f64,
+        /// The highest of them, in packets a second.
+        highest_pps: f64,
+        /// Packets that were lost in them.
+        lost: u64,
+        /// Packets that left in them.
+        offered: u64,
+    },
     /// Counters from which places of loss were taken hold other programs' packets too.
     CountersShared {
         /// Packets that they counted beyond what was lost here.
@@ -543,6 +561,7 @@ impl Caveat {
             Self::LossBelow { .. } => "loss_below",
             Self::GoalsContradict { .. } => "goals_contradict",
             Self::BadMoments { .. } => "bad_moments",
+            Self::RandomLoss { .. } => "random_loss",
             Self::CountersShared { .. } => "counters_shared",
             Self::OthersCame { .. } => "others_came",
             Self::PlaceInferred { .. } => "place_inferred",

@@ -461,6 +461,13 @@ fn limits_that_were_spent_before_a_resume_are_said_and_add_no_trial() {
             Limits { budget: None, max_trials: Some(2) },
             "--max-trials 2 was spent before this --resume: 9 trials of this record",
         ),
+        // The limit that was named, and not the one that the record has.
+        (
+            "mlr",
+            Limits { budget: Some(Duration::from_secs(3)), max_trials: None },
+            Limits { budget: Some(Duration::from_secs(3)), max_trials: Some(1) },
+            "--max-trials 1 was spent before this --resume",
+        ),
     ] {
         let (_directory, path) = file();
         let mut plan = plan("sim:soft", algorithm, &["0"]);

@@ -86,7 +86,7 @@ pub(crate) fn goals(finding: &SearchSummary) -> Columns {
                     (bounds, Ink::Plain),
                     (width, Ink::Plain),
                 ],
-                note: (!standing.settled()).then(|| finding.standing_words(index)),
+                note: (!standing.settled() && finding.has_why(index)).then(|| finding.standing_words(index)),
                 said: None,
             }
         })

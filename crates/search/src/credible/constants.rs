@@ -120,6 +120,10 @@ pub(super) mod first_load {
     ///
     /// Unit: trials. Set by: coverage of `drift`.
     pub(in super::super) const SETTLED: usize = 12;
+    /// Or where no more than so many trials are left: nothing later would show that the target became slower.
+    ///
+    /// Unit: trials. Set by: argued: the last ones are as slow as the one that is compared.
+    pub(in super::super) const LATE: usize = 3;
     /// And by so many standard deviations of the trials' capacities.
     ///
     /// Unit: σ. Set by: coverage of `cold-start`.

@@ -203,6 +203,16 @@ impl Shown {
         self.max > 0 && self.bears(goal, libm::log(range.max().as_pps()))
     }
 
+    /// Whether trials at a load, or about there, failed the goal so often that they do it more often than at its own load, but
+    /// for the probability `doubt`.
+    pub(super) fn fails_at(&self, goal: &Goal, load: Rate, doubt: f64) -> bool {
+        let bad = self.bad().filter(|one| are_about(**one, load)).count() as u64;
+        let good = self.good.iter().filter(|(one, ..)| are_about(*one, load));
+        let good: Duration = good.map(|&(_, time, _)| time.min(goal.trial_duration)).sum();
+        let good = (good.as_secs_f64() / goal.trial_duration.as_secs_f64()).ceil() as u64;
+        at_most(good, good + bad, 1.0 - goal.exceed_at_truth()) <= doubt
+    }
+
     /// The end of the range where more trials are wanted of a system that loses much at every load.
     pub(super) fn open_end(&self, goal: &Goal, range: LoadRange) -> Option<Rate> {
         match (self.min < 0, self.max > 0) {
@@ -331,6 +341,22 @@ mod tests {
         assert_eq!(note(110, 50), 100.0, "a little above counts too");
         assert_eq!(note(200, 0), 900.0);
         assert_eq!((note(300, 50), note(300, 50)), (300.0, 300.0), "four failed there, and one met it above");
+    }
+
+    #[test]
+    fn a_goal_that_trials_at_a_load_fail_nearly_always_fails_there() {
+        let goal = Preset::Csit.goals()[0];
+        let range =
+            LoadRange::new(Rate::from_millipps(1_000_000), Rate::from_millipps(1_000_000_000)).unwrap();
+        let mut shown = Shown::default();
+        let mut note = |lost: u64| {
+            let input = TrialInput { load: range.min(), duration: Duration::from_secs(1) };
+            let trial = Trial { offered: 1000, forwarded: 1000 - lost, ..Trial::new(1, input, 7) };
+            shown.note(&trial, &goal, range);
+            shown.fails_at(&goal, range.min(), 0.05)
+        };
+        let said: Vec<bool> = [1, 1, 1, 1, 1, 0, 1, 1, 1].map(&mut note).to_vec();
+        assert_eq!(said, [false, false, false, false, true, false, false, true, true]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! When less came through than what turns out to be the capacity, or more, the same load again tells.
 
-use super::constants::first_load::{COMES, COMES_SCATTERS, OFF, OFF_SCATTERS, OVERLOAD, SETTLED};
+use super::constants::first_load::{COMES, COMES_SCATTERS, LATE, OFF, OFF_SCATTERS, OVERLOAD, SETTLED};
 use super::model::Evidence;
 use dropline_trial::{Caveat, LoadRange, Rate};
 
@@ -54,17 +54,18 @@ impl FirstLoad {
     }
 
     /// The first load, when it has to be tried again: the lowest interval begins far above what came through, or the
-    /// highest ends far below it, after so many trials that scatter by so much.
+    /// highest ends far below it, after so many trials that scatter by so much, when so many are left.
     pub(super) fn again(
         &self,
         (lowest, highest): (f64, f64),
-        trials: usize,
+        (trials, left): (usize, usize),
         scatter: f64,
         range: LoadRange,
     ) -> Option<Rate> {
         let off = off(scatter);
         let Self::Forwarded { load, log_pps, .. } = *self else { return None };
-        let is_off = log_pps < lowest - off || (log_pps > highest + off && trials >= SETTLED);
+        let is_off =
+            log_pps < lowest - off || (log_pps > highest + off && (trials >= SETTLED || left <= LATE));
         (load <= range.max() && is_off).then_some(load)
     }
 
@@ -163,15 +164,18 @@ mod tests {
         let range =
             LoadRange::new(Rate::from_millipps(1_000_000), Rate::from_millipps(10_000_000_000)).unwrap();
         let again = |forwarded: u64, scatter: f64| {
-            first(&[forwarded]).again((libm::log(5e6), libm::log(5.1e6)), 12, scatter, range).is_some()
+            first(&[forwarded]).again((libm::log(5e6), libm::log(5.1e6)), (12, 9), scatter, range).is_some()
         };
         assert!(again(4_800_000, 0.002) && again(5_300_000, 0.002));
         assert!(!again(4_900_000, 0.002) && !again(5_200_000, 0.002));
         assert!(!again(4_800_000, 0.006) && !again(5_300_000, 0.006), "trials scatter as much");
         let tried = first(&[5_300_000, 5_000_000]);
-        assert_eq!(tried.again((libm::log(5e6), libm::log(5.1e6)), 12, 0.002, range), None, "once");
-        let soon = |forwarded| first(&[forwarded]).again((libm::log(5e6), libm::log(5.1e6)), 6, 0.002, range);
-        assert!(soon(4_800_000).is_some() && soon(5_300_000).is_none());
+        assert_eq!(tried.again((libm::log(5e6), libm::log(5.1e6)), (12, 9), 0.002, range), None, "once");
+        let soon = |forwarded, left| {
+            first(&[forwarded]).again((libm::log(5e6), libm::log(5.1e6)), (6, left), 0.002, range)
+        };
+        assert!(soon(4_800_000, 9).is_some() && soon(5_300_000, 9).is_none());
+        assert!(soon(5_300_000, 2).is_some(), "before the end it is tried in any case");
         assert_eq!(first(&[10_000, 0]), FirstLoad::Nothing, "and not once more when nothing comes through");
     }
 

@@ -1,11 +1,13 @@
 //! Goals with trials of one length: where to look, then what is believed.
 
+mod answers;
+mod next_load;
+
 use super::constants::goal_search::{
-    BORNE, FAR_WHILE_LOCATING, LAST, LEAST_TRIALS, LEAST_WHERE_THEY_SCATTER, LEFT_ONE_IN, MODERATE,
-    NARROWEST, PRUDENCE, PRUDENCE_POWER, REACH, SCATTER, SETTLING, SHOWN_ONE_IN, SHOWN_SCATTER, STEP_DOWN,
-    SURELY, TOLERATED,
+    BORNE, FAR_WHILE_LOCATING, LEAST_TRIALS, LEAST_WHERE_THEY_SCATTER, MODERATE, NARROWEST, PRUDENCE,
+    PRUDENCE_POWER, REACH, SCATTER, SHOWN_SCATTER, STEP_DOWN, SURELY, TOLERATED,
 };
-use super::diagnostics::{self, Diagnostics};
+use super::diagnostics::Diagnostics;
 use super::discarded::Discarded;
 use super::ends::Shown;
 use super::first_load::FirstLoad;
@@ -16,8 +18,7 @@ use super::monotone::Possible;
 use super::particles::Particles;
 use super::short_trials::{self, ShortTrials};
 use super::view::{self, Stated, UNCERTAIN, View};
-use super::{choice, curve};
-use crate::{CurvePoint, Goal, GoalOutcome, GoalResult, Irregular, Outlook};
+use crate::Goal;
 use dropline_trial::{Caveat, LoadRange, Rate, Ratio, Trial, TrialInput, seed};
 use std::time::Duration;
 
@@ -110,11 +111,11 @@ impl GoalSearch {
     pub(super) fn next_trial(&self, left: usize) -> Option<TrialInput> {
         let load = match &self.stage {
             Stage::Locating(locate, _) => match locate.place() {
-                Place::Open(load) => load,
+                Place::Open(load) => self.first_again(locate, left).unwrap_or(load),
                 _ => return None,
             },
             Stage::Weighing(cloud) => {
-                match self.first.again(self.between(), self.trials, cloud.scatter(0.5), self.range) {
+                match self.first.again(self.between(), (self.trials, left), cloud.scatter(0.5), self.range) {
                     Some(load) => load,
                     None if self.is_narrow() => return None,
                     None => self.best_load(cloud, left)?,
@@ -127,6 +128,12 @@ impl GoalSearch {
             }
         };
         Some(TrialInput { load, duration: self.length_at(load) })
+    }
+
+    /// The first load again, where a lower one than came through of it has lost much since, and little time is left.
+    fn first_again(&self, locate: &Locate, left: usize) -> Option<Rate> {
+        let (_, bad) = locate.bracket();
+        self.first.again((f64::NEG_INFINITY, libm::log(bad.as_pps())), (0, left), 0.0, self.range)
     }
 
     /// How long a trial at a load will be.
@@ -360,158 +367,6 @@ impl GoalSearch {
     fn between(&self) -> (f64, f64) {
         let highest = self.views.iter().map(|view| view.upper).fold(f64::NEG_INFINITY, f64::max);
         (self.lowest(), highest)
-    }
-
-    fn best_load(&self, cloud: &Particles, left: usize) -> Option<Rate> {
-        let unborne = || self.minimum().or_else(|| self.unborne()).or_else(|| self.stale());
-        if let Some(load) = self.gap(left) {
-            return Some(self.range.clamp(load));
-        }
-        if let Some(load) = self.unshown().or_else(|| self.plainly()).or_else(unborne) {
-            return Some(self.range.clamp(load));
-        }
-        let draws = cloud.sample(choice::draws());
-        let views = || self.goals.iter().zip(&self.views);
-        let open = views().filter(|(goal, view)| !view.is_known(goal, self.range));
-        let mut wishes: Vec<_> = open.map(|(goal, view)| view.wish(goal, &draws)).collect();
-        if wishes.is_empty() {
-            wishes = views().map(|(goal, view)| view.wish(goal, &draws)).collect();
-        }
-        let near =
-            Rate::pps(libm::exp(self.lowest())).map_or(self.range.min(), |load| self.range.clamp(load));
-        let best = choice::best(&draws, &wishes, self.length_at(near).as_secs_f64(), view::logs(self.range))?;
-        Rate::pps(libm::exp(best)).ok().map(|load| self.range.clamp(load))
-    }
-
-    /// Goals whose interval is too wide yet.
-    fn unsettled(&self) -> impl Iterator<Item = (&Goal, &View)> {
-        self.goals.iter().zip(&self.views).filter(|(goal, view)| !view.is_settled(goal, self.range))
-    }
-
-    /// A load that is believed to be an end of an interval but was not shown to be one: where all are believed to be
-    /// narrow, and now and then where what is stated is much wider than what is believed, or the belief has a long tail.
-    fn unshown(&self) -> Option<Rate> {
-        let views = || self.unsettled();
-        let excess = |(_, view): (&Goal, &View)| Some((view.excess(self.range)?, view.unshown(self.range)?));
-        let widest = || views().filter_map(excess).max_by(|(one, _), (other, _)| one.total_cmp(other));
-        let load = match views().all(|(goal, view)| view.is_believed(goal, self.range)) {
-            true => views().find_map(|(_, view)| view.unshown(self.range)),
-            false if self.trials < SETTLING || !self.trials.is_multiple_of(SHOWN_ONE_IN) => None,
-            false => widest()
-                .map(|(_, load)| load)
-                .or_else(|| views().find_map(|(_, view)| view.in_a_tail(self.range))),
-        };
-        Rate::pps(libm::exp(load?)).ok()
-    }
-
-    /// A load at which a trial would leave less possible beyond what is believed, where that is much; now and then the belief
-    /// has its turn, but not at the end.
-    fn gap(&self, left: usize) -> Option<Rate> {
-        let is_its_turn = left <= LAST || !self.trials.is_multiple_of(LEFT_ONE_IN);
-        if self.trials < SETTLING || !is_its_turn {
-            return None;
-        }
-        let gaps = self.unsettled().filter_map(|(_, view)| view.gap(self.range));
-        let (_, load) = gaps.max_by(|one, other| one.0.total_cmp(&other.0))?;
-        Rate::pps(libm::exp(load)).ok()
-    }
-
-    /// A lower end that is believed but that too few trials bear, or a load far below that failed and may do so again.
-    fn unborne(&self) -> Option<Rate> {
-        if self.unsettled().next().is_some() {
-            return None;
-        }
-        let ends = self.goals.iter().zip(&self.views).zip(&self.shown);
-        let mut ends = ends
-            .map(|((goal, view), shown)| (goal, view.lower_end(), shown))
-            .filter(|(_, lower, _)| *lower > view::logs(self.range).0);
-        let load = |(goal, lower, shown): (&Goal, f64, &Shown)| match shown.bears(goal, lower) {
-            true => shown.unmet(lower),
-            false => Rate::pps(libm::exp(lower)).ok(),
-        };
-        ends.find_map(load)
-    }
-
-    /// The highest upper end, where the last trials did not show it.
-    fn stale(&self) -> Option<Rate> {
-        if self.unsettled().next().is_some() {
-            return None;
-        }
-        let ends = self.views.iter().zip(&self.shown).map(|(view, shown)| (view.upper_end(), shown));
-        let (upper, shown) = ends.max_by(|one, other| one.0.total_cmp(&other.0))?;
-        let is_within = upper < view::logs(self.range).1;
-        Rate::pps(libm::exp(upper)).ok().filter(|_| is_within && shown.is_stale(upper))
-    }
-
-    /// The lowest load of the range, where all that is open is whether trials bear it as a lower end.
-    fn minimum(&self) -> Option<Rate> {
-        let mut open = self.unsettled().peekable();
-        open.peek()?;
-        open.all(|(goal, view)| view.lacks_minimum(goal, self.range)).then_some(self.range.min())
-    }
-
-    /// Where the next trial belongs for a goal of which the model knows much less than the trials show.
-    fn plainly(&self) -> Option<Rate> {
-        let open = self.unsettled().filter(|_| self.trials >= SETTLING);
-        let loads: Vec<f64> = open.filter_map(|(goal, view)| view.plainly(goal, self.range)).collect();
-        // Goals in turn.
-        let load = loads.get(self.trials.checked_rem(loads.len())?)?;
-        Rate::pps(libm::exp(*load)).ok()
-    }
-
-    /// How probable it is, by what is believed, that such a trial loses anything; 0 where nothing is.
-    pub(super) fn loss_expected(&self, input: TrialInput) -> f64 {
-        let Stage::Weighing(cloud) = &self.stage else { return 0.0 };
-        let (pps, seconds) = (input.load.as_pps(), input.duration.as_secs_f64());
-        diagnostics::loss_expected(&cloud.sample(choice::draws()), libm::log(pps), pps * seconds)
-    }
-
-    /// What is believed of the mean loss, from below the lowest interval to above the highest.
-    pub(super) fn curve(&self) -> Vec<CurvePoint> {
-        let Stage::Weighing(cloud) = &self.stage else { return Vec::new() };
-        let (lowest, highest) = self.between();
-        curve::around(cloud, lowest, highest, self.range)
-    }
-
-    /// How each interval would become narrower in a search of which so much is `spent`, a trial being of such a `cost`;
-    /// `None` where there is none between two ends. Further time is shared out as the time so far was.
-    pub(super) fn outlooks(&self, spent: Duration, cost: Duration) -> Vec<Option<Outlook>> {
-        let Stage::Weighing(cloud) = &self.stage else { return vec![None; self.goals.len()] };
-        let told = spent.mul_f64(cloud.seen().len() as f64 / self.trials.max(1) as f64);
-        let outlook = |(goal, view): (&Goal, &View)| view.outlook(goal, self.range, told, cost);
-        self.goals.iter().zip(&self.views).map(outlook).collect()
-    }
-
-    /// The answer to each goal, in the order of [`indices`](Self::indices).
-    pub(super) fn outcome(&self) -> Vec<GoalOutcome> {
-        let one_by_one = |answer: &dyn Fn(usize) -> GoalOutcome| (0..self.goals.len()).map(answer).collect();
-        let at_maximum =
-            |goal: usize| self.shown[goal].at_maximum(self.range, self.level_ratio(), self.capped);
-        match &self.stage {
-            Stage::Locating(..) if self.capped => one_by_one(&at_maximum),
-            Stage::Locating(..) => one_by_one(&|_| GoalOutcome {
-                lower: None,
-                upper: None,
-                conditional_throughput_pps: None,
-                result: GoalResult::Irregular(Irregular::Unfinished),
-            }),
-            Stage::AtMaximum => one_by_one(&at_maximum),
-            Stage::BelowMinimum => one_by_one(&|goal| {
-                let (shown, level) = (&self.shown[goal], self.level_ratio());
-                shown.without_knee(&self.goals[goal], self.range, level, self.capped)
-            }),
-            Stage::Weighing(_) => one_by_one(&|goal| {
-                let view = &self.views[goal];
-                match view.answer(&self.goals[goal], self.range, self.level_ratio(), self.capped) {
-                    GoalOutcome { result: GoalResult::Irregular(_), .. } => at_maximum(goal),
-                    answer => answer,
-                }
-            }),
-        }
-    }
-
-    fn level_ratio(&self) -> Ratio {
-        Ratio::new(self.level).expect("a level is below 1")
     }
 }
 

@@ -2,7 +2,7 @@
 //! trial, and answers that no target gives.
 
 use dropline_search::credible::Config;
-use dropline_search::{Algorithm as _, Credible, GoalOutcome, GoalResult, Preset};
+use dropline_search::{Credible, GoalOutcome, GoalResult, Limits, Preset, Search};
 use dropline_trial::{Caveat, LoadRange, Rate, Trial, seed};
 use std::time::Duration;
 
@@ -29,7 +29,8 @@ fn search_within(
     let range = LoadRange::new(Rate::pps(1e3).unwrap(), Rate::pps(1e7).unwrap()).unwrap();
     let config =
         Config { goals: Preset::Csit.goals(), range, budget, level: 0.95, seed: seed::of_trial(77, seed) };
-    let mut search = Credible::new(config).unwrap();
+    let limits = Limits { budget: Some(budget), max_trials: None };
+    let mut search = Search::new(Box::new(Credible::new(config).unwrap()), Preset::Csit.goals(), limits);
     let mut now = 0.0;
     for number in 1.. {
         let Some(input) = search.next_trial() else { break };

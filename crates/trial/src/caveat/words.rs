@@ -272,17 +272,29 @@ impl fmt::Display for Caveat {
             Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide } => write!(
                 f,
                 "{trials} {} failed {} (the lowest load {}), though {good} others at such loads or higher achieved it, up to \
-                 {}: the target, this machine or the way was worse for a moment, and nothing seen here says which; {}",
+                 {}: the target, this machine or the way was worse {}, and nothing seen here says which; {}",
                 if *trials == 1 { "trial" } else { "trials" },
                 goal(*loss_ratio),
                 load(*lowest_pps),
                 load(*borne_pps),
+                if *trials == 1 { "for a moment" } else { "now and then" },
                 if *decide {
                     "the limit rests on these alone, or one of these loads failed each time that it was tried, so that it is not \
                      known: try these loads with dropline trial, and search again"
                 } else {
                     "the limit is that of the other trials: look what happened then"
                 }
+            ),
+            Self::RandomLoss { loss_ratio, trials, of, lowest_pps, highest_pps, lost, offered } => write!(
+                f,
+                "{trials} of {} from {} to {} failed {}, at any time and load alike: {lost} of {} were lost there, as when every \
+                 packet is lost with the same probability. That is random loss (a bad cable, a radio link) and not a matter of the \
+                 load, so the limit depends on how long a trial is; mend the way, or allow as much (--goal 0.5%)",
+                number_of(*of, "trial"),
+                load(*lowest_pps),
+                load(*highest_pps),
+                goal(*loss_ratio),
+                number_of(*offered, "packet")
             ),
             Self::CountersShared { unplaced: unplaced @ 1.., .. } => write!(
                 f,

@@ -9,7 +9,7 @@ use crate::validity::is_generators;
 use dropline_archive::record_file::{Keeper, read_record};
 use dropline_failure::{Failure, quoted};
 use dropline_record::{BROKEN, CaveatLine, EndWord, Record};
-use dropline_search::Search;
+use dropline_search::{Limits, Search};
 use dropline_trial::number_of;
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub fn resume(
     same_search(plan, &record, path)?;
     let Replayed { mut search, at } = replay(plan, &record).map_err(|why| why.of(path))?;
     let limits = SearchPlan::of_record(&record)?.limits;
-    let spent = (limits != plan.limits).then(|| spent_before(plan, &search)).flatten();
+    let spent = (limits != plan.limits).then(|| spent_before(plan, &search, limits)).flatten();
     if limits != plan.limits {
         plan.limit(&mut search, plan.limits);
         let line = plan.limits_line(record.last_number().unwrap_or(0));
@@ -116,15 +116,20 @@ fn failed_at_its_end(record: &Record, path: &Path) -> Failure {
     ))
 }
 
-/// What is said where other limits leave no room for another trial.
-fn spent_before(plan: &SearchPlan, search: &Search) -> Option<CaveatLine> {
+/// What is said where other limits than those of the record, `before`, leave no room for another trial: a limit that was named for
+/// this --resume goes before one that the record has.
+fn spent_before(plan: &SearchPlan, search: &Search, before: Limits) -> Option<CaveatLine> {
     let (spent, trials) = (search.spent(), search.trials());
     let budget = plan.limits.budget.filter(|budget| *budget <= spent);
     let most = plan.limits.max_trials.filter(|most| *most <= trials);
+    let is_named = plan.limits.budget != before.budget;
     let limit = match (budget, most) {
-        (Some(budget), _) => format!("--budget {} s", budget.as_secs_f64()),
-        (None, Some(most)) => format!("--max-trials {most}"),
-        (None, None) => return None,
+        (Some(budget), most) if is_named || most.is_none() => {
+            let of_record = if is_named { "" } else { ", which the record has," };
+            format!("--budget {} s{of_record}", budget.as_secs_f64())
+        }
+        (_, Some(most)) => format!("--max-trials {most}"),
+        (_, None) => return None,
     };
     let text = format!(
         "{limit} was spent before this --resume: {} of this record took {:.3} s, so none is added; \

@@ -1,0 +1,118 @@
+//! What a search's answer is called where it has no lower end, ended early, or lacks more time than anybody has.
+
+mod made;
+
+use dropline_record::{BROKEN, CaveatLine, Count, EndWord, OutlookLine, Record, ResultWord};
+use dropline_report::{Style, line, standing, text};
+use dropline_trial::Arrival;
+use made::Made;
+
+/// A search whose answer to its first goal is an interval without a lower end, and of whose trials at the lowest load so many failed
+/// that goal, and so many met it.
+fn without_lower_end(failed: usize, met: usize) -> Record {
+    let mut record = Made::service(Arrival::constant(), 7).search();
+    let least = record.header.search.as_ref().unwrap().min_load_pps;
+    let one = record.trials[0].clone();
+    for lost in std::iter::repeat_n(1, failed).chain(std::iter::repeat_n(0, met)) {
+        let mut trial = one.clone();
+        (trial.intended_load_pps, trial.void, trial.caveats) = (least, false, Vec::new());
+        (trial.lost, trial.loss_ratio) = (Count(lost), Some(lost as f64 / 1000.0));
+        record.trials.push(trial);
+    }
+    let answer = &mut record.result.as_mut().unwrap().goals[0];
+    (answer.lower_pps, answer.median_pps, answer.level) = (None, None, Some(0.95));
+    (answer.result, answer.why) = (ResultWord::Wide, None);
+    record
+}
+
+fn shown(record: &Record) -> String {
+    text(record, Style { width: 400, ..Style::default() }).replace(['\u{a0}', '\u{202f}'], " ")
+}
+
+#[test]
+fn a_goal_that_most_trials_at_the_lowest_load_failed_drops_there_and_is_not_merely_imprecise() {
+    let record = without_lower_end(17, 2);
+    let answer = record.answers().unwrap()[0].clone();
+    assert_eq!(standing(&record, &answer), "drops at the lowest load");
+    let said = shown(&record);
+    assert!(said.contains("17 of 19 trials there failed it"), "{said}");
+    let row = said.lines().find(|line| line.trim_start().starts_with("no loss")).unwrap();
+    assert!(row.contains("< 1") && !row.contains("not yet precise"), "{row}");
+    assert!(line(&record).contains("not even 1"), "{}", line(&record));
+    for (failed, met) in [(2, 0), (5, 5), (0, 9)] {
+        let few = without_lower_end(failed, met);
+        let answer = few.answers().unwrap()[0].clone();
+        assert_eq!(standing(&few, &answer), "not yet precise", "{failed} failed and {met} met it");
+    }
+}
+
+#[test]
+fn a_search_whose_target_died_says_in_which_trial_and_when_in_its_answer() {
+    let mut record = without_lower_end(0, 0);
+    let died = "the target died in trial 1, 0.60 s after its start";
+    let result = record.result.as_mut().unwrap();
+    result.ended_by = Some(EndWord::TargetFailed);
+    result.caveats = vec![CaveatLine::said(BROKEN, format!("{died}: nothing listens there"))];
+    for answer in &mut result.goals {
+        (answer.lower_pps, answer.upper_pps) = (None, None);
+        answer.leave_unfinished();
+    }
+    let answer = record.answers().unwrap()[0].clone();
+    assert_eq!(standing(&record, &answer), died);
+    assert!(
+        line(&record).contains(&format!("an unknown load with at most 0.5 % loss: {died}.")),
+        "{}",
+        line(&record)
+    );
+}
+
+#[test]
+fn an_error_that_is_too_long_for_a_table_is_said_once_and_not_in_each_cell() {
+    let mut record = without_lower_end(0, 0);
+    let why = "the program of exec:python3 service.py answered trial 2 with something that is not an answer: expected a number";
+    let result = record.result.as_mut().unwrap();
+    result.ended_by = Some(EndWord::TargetFailed);
+    result.caveats = vec![CaveatLine::said(BROKEN, why)];
+    result.goals.iter_mut().for_each(dropline_record::AnswerLine::leave_unfinished);
+    assert_eq!(shown(&record).matches(why).count(), 1, "{}", shown(&record));
+    let short = "the program ended with exit status: 3";
+    record.result.as_mut().unwrap().caveats = vec![CaveatLine::said(BROKEN, short)];
+    let answer = record.answers().unwrap()[0].clone();
+    assert_eq!(standing(&record, &answer), format!("unfinished, {short}"));
+    assert_eq!(
+        shown(&record).matches(short).count(),
+        1 + record.answers().unwrap().len(),
+        "{}",
+        shown(&record)
+    );
+}
+
+#[test]
+fn a_time_of_days_is_not_offered_as_what_a_search_would_take() {
+    let mut record = without_lower_end(0, 0);
+    let elapsed = record.result.as_ref().unwrap().elapsed_s;
+    let outlook = |times: f64| {
+        Some(OutlookLine { budget_s: 2.0 * elapsed, width: 0.5, narrow_budget_s: times * elapsed })
+    };
+    record.result.as_mut().unwrap().goals[1].outlook = outlook(9.0);
+    assert!(shown(&record).contains(" takes about "), "{}", shown(&record));
+    record.result.as_mut().unwrap().goals[1].outlook = outlook(4000.0);
+    let said = shown(&record);
+    assert!(said.contains("more time would not help soon") && !said.contains(" takes about "), "{said}");
+}
+
+#[test]
+fn a_search_that_ended_before_its_budget_without_an_answer_says_why_it_made_no_more_trials() {
+    let mut record = without_lower_end(0, 0);
+    let result = record.result.as_mut().unwrap();
+    result.ended_by = Some(EndWord::Done);
+    for answer in &mut result.goals {
+        (answer.result, answer.why, answer.level) =
+            (ResultWord::Irregular, Some("target_starved".into()), None);
+    }
+    assert!(
+        shown(&record).contains("it had made every trial that would have told more"),
+        "{}",
+        shown(&record)
+    );
+}

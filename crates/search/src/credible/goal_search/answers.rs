@@ -1,0 +1,76 @@
+//! What is said of the goals: an answer each, the curve of loss, and what more time would make of them.
+
+use super::super::view::View;
+use super::super::{choice, curve, diagnostics};
+use super::{GoalSearch, Stage};
+use crate::{CurvePoint, Goal, GoalOutcome, GoalResult, Irregular, Outlook};
+use dropline_trial::{Ratio, TrialInput};
+use std::time::Duration;
+
+impl GoalSearch {
+    /// How probable it is, by what is believed, that such a trial loses anything; 0 where nothing is.
+    pub(in super::super) fn loss_expected(&self, input: TrialInput) -> f64 {
+        let Stage::Weighing(cloud) = &self.stage else { return 0.0 };
+        let (pps, seconds) = (input.load.as_pps(), input.duration.as_secs_f64());
+        diagnostics::loss_expected(&cloud.sample(choice::draws()), libm::log(pps), pps * seconds)
+    }
+
+    /// What is believed of the mean loss, from below the lowest interval to above the highest.
+    pub(in super::super) fn curve(&self) -> Vec<CurvePoint> {
+        let Stage::Weighing(cloud) = &self.stage else { return Vec::new() };
+        let (lowest, highest) = self.between();
+        curve::around(cloud, lowest, highest, self.range)
+    }
+
+    /// How each interval would become narrower in a search of which so much is `spent`, a trial being of such a `cost`;
+    /// `None` where there is none between two ends. Further time is shared out as the time so far was.
+    pub(in super::super) fn outlooks(&self, spent: Duration, cost: Duration) -> Vec<Option<Outlook>> {
+        let Stage::Weighing(cloud) = &self.stage else { return vec![None; self.goals.len()] };
+        let told = spent.mul_f64(cloud.seen().len() as f64 / self.trials.max(1) as f64);
+        let outlook = |(goal, view): (&Goal, &View)| view.outlook(goal, self.range, told, cost);
+        self.goals.iter().zip(&self.views).map(outlook).collect()
+    }
+
+    /// The answer to each goal, in the order of [`indices`](Self::indices).
+    pub(in super::super) fn outcome(&self) -> Vec<GoalOutcome> {
+        let one_by_one = |answer: &dyn Fn(usize) -> GoalOutcome| (0..self.goals.len()).map(answer).collect();
+        let at_maximum =
+            |goal: usize| self.shown[goal].at_maximum(self.range, self.level_ratio(), self.capped);
+        match &self.stage {
+            Stage::Locating(..) if self.capped => one_by_one(&at_maximum),
+            Stage::Locating(..) => one_by_one(&|_| GoalOutcome {
+                lower: None,
+                upper: None,
+                conditional_throughput_pps: None,
+                result: GoalResult::Irregular(Irregular::Unfinished),
+            }),
+            Stage::AtMaximum => one_by_one(&at_maximum),
+            Stage::BelowMinimum => one_by_one(&|goal| {
+                let (shown, level) = (&self.shown[goal], self.level_ratio());
+                shown.without_knee(&self.goals[goal], self.range, level, self.capped)
+            }),
+            Stage::Weighing(_) => one_by_one(&|goal| {
+                let view = &self.views[goal];
+                let answer = view.answer(&self.goals[goal], self.range, self.level_ratio(), self.capped);
+                match answer {
+                    GoalOutcome { result: GoalResult::Irregular(_), .. } => at_maximum(goal),
+                    GoalOutcome { lower: None, .. } if self.fails_at_lowest(goal) => GoalOutcome {
+                        upper: Some(self.range.min()),
+                        result: GoalResult::BelowMinimum { level: self.level_ratio() },
+                        ..answer
+                    },
+                    answer => answer,
+                }
+            }),
+        }
+    }
+
+    /// Whether trials at the lowest load failed a goal so often that its own load is below that.
+    fn fails_at_lowest(&self, goal: usize) -> bool {
+        self.shown[goal].fails_at(&self.goals[goal], self.range.min(), 1.0 - self.level)
+    }
+
+    fn level_ratio(&self) -> Ratio {
+        Ratio::new(self.level).expect("a level is below 1")
+    }
+}

@@ -1,0 +1,109 @@
+//! The load that teaches most of the goals: where ends are not shown, not borne, or not believed.
+
+use super::super::choice;
+use super::super::constants::goal_search::{LAST, LEFT_ONE_IN, SETTLING, SHOWN_ONE_IN};
+use super::super::ends::Shown;
+use super::super::particles::Particles;
+use super::super::view::{self, View};
+use super::GoalSearch;
+use crate::Goal;
+use dropline_trial::Rate;
+
+impl GoalSearch {
+    pub(super) fn best_load(&self, cloud: &Particles, left: usize) -> Option<Rate> {
+        let unborne = || self.minimum().or_else(|| self.unborne()).or_else(|| self.stale());
+        if let Some(load) = self.gap(left) {
+            return Some(self.range.clamp(load));
+        }
+        if let Some(load) = self.unshown().or_else(|| self.plainly()).or_else(unborne) {
+            return Some(self.range.clamp(load));
+        }
+        let draws = cloud.sample(choice::draws());
+        let views = || self.goals.iter().zip(&self.views);
+        let open = views().filter(|(goal, view)| !view.is_known(goal, self.range));
+        let mut wishes: Vec<_> = open.map(|(goal, view)| view.wish(goal, &draws)).collect();
+        if wishes.is_empty() {
+            wishes = views().map(|(goal, view)| view.wish(goal, &draws)).collect();
+        }
+        let near =
+            Rate::pps(libm::exp(self.lowest())).map_or(self.range.min(), |load| self.range.clamp(load));
+        let best = choice::best(&draws, &wishes, self.length_at(near).as_secs_f64(), view::logs(self.range))?;
+        Rate::pps(libm::exp(best)).ok().map(|load| self.range.clamp(load))
+    }
+
+    /// Goals whose interval is too wide yet.
+    fn unsettled(&self) -> impl Iterator<Item = (&Goal, &View)> {
+        self.goals.iter().zip(&self.views).filter(|(goal, view)| !view.is_settled(goal, self.range))
+    }
+
+    /// A load that is believed to be an end of an interval but was not shown to be one: where all are believed to be
+    /// narrow, and now and then where what is stated is much wider than what is believed, or the belief has a long tail.
+    fn unshown(&self) -> Option<Rate> {
+        let views = || self.unsettled();
+        let excess = |(_, view): (&Goal, &View)| Some((view.excess(self.range)?, view.unshown(self.range)?));
+        let widest = || views().filter_map(excess).max_by(|(one, _), (other, _)| one.total_cmp(other));
+        let load = match views().all(|(goal, view)| view.is_believed(goal, self.range)) {
+            true => views().find_map(|(_, view)| view.unshown(self.range)),
+            false if self.trials < SETTLING || !self.trials.is_multiple_of(SHOWN_ONE_IN) => None,
+            false => widest()
+                .map(|(_, load)| load)
+                .or_else(|| views().find_map(|(_, view)| view.in_a_tail(self.range))),
+        };
+        Rate::pps(libm::exp(load?)).ok()
+    }
+
+    /// A load at which a trial would leave less possible beyond what is believed, where that is much; now and then the belief
+    /// has its turn, but not at the end.
+    fn gap(&self, left: usize) -> Option<Rate> {
+        let is_its_turn = left <= LAST || !self.trials.is_multiple_of(LEFT_ONE_IN);
+        if self.trials < SETTLING || !is_its_turn {
+            return None;
+        }
+        let gaps = self.unsettled().filter_map(|(_, view)| view.gap(self.range));
+        let (_, load) = gaps.max_by(|one, other| one.0.total_cmp(&other.0))?;
+        Rate::pps(libm::exp(load)).ok()
+    }
+
+    /// A lower end that is believed but that too few trials bear, or a load far below that failed and may do so again.
+    pub(super) fn unborne(&self) -> Option<Rate> {
+        if self.unsettled().next().is_some() {
+            return None;
+        }
+        let ends = self.goals.iter().zip(&self.views).zip(&self.shown);
+        let mut ends = ends
+            .map(|((goal, view), shown)| (goal, view.lower_end(), shown))
+            .filter(|(_, lower, _)| *lower > view::logs(self.range).0);
+        let load = |(goal, lower, shown): (&Goal, f64, &Shown)| match shown.bears(goal, lower) {
+            true => shown.unmet(lower),
+            false => Rate::pps(libm::exp(lower)).ok(),
+        };
+        ends.find_map(load)
+    }
+
+    /// The highest upper end, where the last trials did not show it.
+    pub(super) fn stale(&self) -> Option<Rate> {
+        if self.unsettled().next().is_some() {
+            return None;
+        }
+        let ends = self.views.iter().zip(&self.shown).map(|(view, shown)| (view.upper_end(), shown));
+        let (upper, shown) = ends.max_by(|one, other| one.0.total_cmp(&other.0))?;
+        let is_within = upper < view::logs(self.range).1;
+        Rate::pps(libm::exp(upper)).ok().filter(|_| is_within && shown.is_stale(upper))
+    }
+
+    /// The lowest load of the range, where all that is open is whether trials bear it as a lower end.
+    fn minimum(&self) -> Option<Rate> {
+        let mut open = self.unsettled().peekable();
+        open.peek()?;
+        open.all(|(goal, view)| view.lacks_minimum(goal, self.range)).then_some(self.range.min())
+    }
+
+    /// Where the next trial belongs for a goal of which the model knows much less than the trials show.
+    fn plainly(&self) -> Option<Rate> {
+        let open = self.unsettled().filter(|_| self.trials >= SETTLING);
+        let loads: Vec<f64> = open.filter_map(|(goal, view)| view.plainly(goal, self.range)).collect();
+        // Goals in turn.
+        let load = loads.get(self.trials.checked_rem(loads.len())?)?;
+        Rate::pps(libm::exp(*load)).ok()
+    }
+}
