@@ -39,6 +39,16 @@ pub fn refused(target: &str, why: &NoLeash) -> Failure {
             "others could be led to another host by a rule of a firewall; measure the service at [::1], or let loopback \
              have the address too:  ip address add {ip}/128 dev lo"
         ),
+        NoLeash::Apart { namespace, .. } => format!(
+            "a load is never passed on by a router, and no flag allows it: run dropline in {namespace}, against its own address \
+             ( ip netns exec ), or in a namespace that a pair of virtual interfaces or a bridge joins to it"
+        ),
+        NoLeash::Moved { .. } => {
+            "what was measured before is kept; begin again, where that is the target that you mean".into()
+        }
+        NoLeash::LeadsOff { .. } => "no load is sent to a host that did not consent, and no flag allows it; run dropline in the network \
+                                     namespace, or on the host, that has the address, against its own address"
+            .into(),
         NoLeash::LedAway { .. } => "no load is sent to a host that did not consent, and no copy of it; remove that rule \
               (nft list ruleset or iptables-save shows it), or measure in a network namespace without it"
             .into(),
@@ -88,9 +98,22 @@ fn mended(by: &Detour) -> String {
             "take the rule or the route away ( ip rule  and  ip route show table all  have them), or measure in a network \
              namespace without it"
         }
-        Detour::Taken { .. } => {
-            "take that interface away, or let it take no more than what is for its own address ( ip link set NAME type \
-             macvlan mode bridge )"
+        Detour::Stacked { .. } => {
+            "no flag allows it: run dropline in the network namespace of the target, against its own address, or join both by a \
+             pair of virtual interfaces or a bridge; interfaces on top of another are let be where nothing but both ends is on top of it and \
+             it leads nowhere else ( a dummy,  ip link add NAME type dummy )"
+        }
+        Detour::NotKnown { .. } => {
+            "run dropline in the network namespace of the target, against its own address, or take it away there ( tc filter \
+             show dev NAME,  bpftool net  and  ip -d link  show it)"
+        }
+        Detour::Tracked { .. } => {
+            "delete the entry ( conntrack -L  and  conntrack -D  of conntrack-tools), wait until it has expired, mostly a few \
+             minutes, or send from other ports ( --source-port )"
+        }
+        Detour::Shared { .. } => {
+            "take the address away from one of them ( ip address del ), or run dropline in the one that is to be measured, \
+             against its own address"
         }
         _ => {
             "name the address that it leads to, or run dropline in a control group without that program ( bpftool cgroup tree  \

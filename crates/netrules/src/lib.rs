@@ -22,6 +22,7 @@ pub mod routes;
 pub mod routing_rule;
 pub mod ruleset;
 pub mod socket_state;
+pub mod tracked;
 pub mod transforms;
 pub mod visit;
 pub mod way;

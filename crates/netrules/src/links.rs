@@ -26,8 +26,6 @@ pub struct Link {
     pub keeps_addresses: bool,
     /// What it is, in the words of `ip link`; empty for one of hardware.
     pub kind: String,
-    /// What it takes of that which arrives at the interface below it, beside what is for its own address.
-    pub takes: Takes,
     /// The interface below it or at its other end.
     pub other: Option<u32>,
     /// The namespace of that one, as numbered here; `None` if it is this one.
@@ -46,43 +44,6 @@ pub struct Link {
     pub transmit_drops: u64,
     /// Packets with another host's hardware address.
     pub other_host: u64,
-}
-
-/// What an interface on top of another (macvlan, macvtap) takes of that which arrives there for other addresses.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Takes {
-    /// Nothing.
-    #[default]
-    Nothing,
-    /// All (passthru).
-    All,
-    /// Copies of what these hardware addresses sent (source).
-    From(Vec<Vec<u8>>),
-}
-
-impl Takes {
-    /// As the settings of an interface of that kind say; the mode is their attribute 1, the list 5.
-    fn read(settings: &[u8]) -> Self {
-        const PASSTHRU: u32 = 8;
-        const SOURCE: u32 = 16;
-        match Attributes::find(settings, 0, 1).and_then(|mode| word(mode, 0)) {
-            Some(PASSTHRU) => Self::All,
-            Some(SOURCE) => {
-                let listed = Attributes::find(settings, 0, 5).unwrap_or_default();
-                Self::From(Attributes::behind(listed, 0).map(|(_, address)| address.to_vec()).collect())
-            }
-            _ => Self::Nothing,
-        }
-    }
-
-    /// Whether that is anything of what this hardware address sends.
-    pub fn takes_of(&self, hardware: &[u8]) -> bool {
-        match self {
-            Self::Nothing => false,
-            Self::All => true,
-            Self::From(listed) => listed.iter().any(|address| address == hardware),
-        }
-    }
 }
 
 /// What a bridge does with a port (`IFLA_BRPORT_…`).
@@ -167,9 +128,6 @@ impl Link {
                 10 => link.master = word(value, 0),
                 18 => {
                     link.kind = Attributes::find(value, 0, 1).map(text).unwrap_or_default();
-                    if ["macvlan", "macvtap"].contains(&link.kind.as_str()) {
-                        link.takes = Attributes::find(value, 0, 2).map(Takes::read).unwrap_or_default();
-                    }
                     if link.kind == "bridge" {
                         // Of no age is what is not kept.
                         let settings = Attributes::find(value, 0, 2).unwrap_or_default();
@@ -209,6 +167,11 @@ impl Link {
     /// Whether what leaves by it arrives in its namespace.
     pub fn is_loopback(&self) -> bool {
         self.kind.is_empty() && self.name == "lo"
+    }
+
+    /// Whether it is on top of another that others may be on too (macvlan and its like).
+    pub fn is_stacked(&self) -> bool {
+        ["macvlan", "macvtap", "ipvlan", "ipvtap"].contains(&self.kind.as_str())
     }
 
     /// Whether it is neither part of another interface of its namespace nor on top of one.

@@ -51,11 +51,7 @@ impl Request {
 
     /// The same with an attribute.
     pub fn with(mut self, kind: u16, value: &[u8]) -> Self {
-        let length = (ATTRIBUTE + value.len()) as u16;
-        self.bytes.extend_from_slice(&length.to_ne_bytes());
-        self.bytes.extend_from_slice(&kind.to_ne_bytes());
-        self.bytes.extend_from_slice(value);
-        self.bytes.resize(aligned(self.bytes.len()), 0);
+        self.bytes.extend(attribute(kind, value));
         self
     }
 
@@ -66,6 +62,15 @@ impl Request {
         bytes[8..12].copy_from_slice(&number.to_ne_bytes());
         bytes
     }
+}
+
+/// The bytes of an attribute.
+pub fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+    let mut bytes = ((ATTRIBUTE + value.len()) as u16).to_ne_bytes().to_vec();
+    bytes.extend_from_slice(&kind.to_ne_bytes());
+    bytes.extend_from_slice(value);
+    bytes.resize(aligned(bytes.len()), 0);
+    bytes
 }
 
 /// The messages of an answer; what is torn ends it.

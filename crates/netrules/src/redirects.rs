@@ -56,6 +56,36 @@ pub fn led_away(message: Message<'_>, links: &[Link]) -> Option<Option<u32>> {
     redirected(options).filter(|to| leaves(*to, links))
 }
 
+/// What a filter does of which nobody can tell where it leads packets, in words: a program, or an action that is not one of those
+/// that only drop, count or mark. `None` if the message tells another.
+pub fn not_known(message: Message<'_>) -> Option<String> {
+    let find = |kind| Attributes::find(message.body, FIXED, kind).filter(|_| message.kind == NEW_FILTER);
+    if find(KIND).is_some_and(|kind| text(kind) == "bpf") {
+        return Some("a program of tc (BPF)".into());
+    }
+    let action = foreign_action(find(OPTIONS)?, DEPTH)?;
+    Some(format!("the action {action} of tc"))
+}
+
+/// An action among these attributes that may lead packets elsewhere, by its name.
+fn foreign_action(attributes: &[u8], depth: usize) -> Option<String> {
+    /// What drops, counts or marks packets, and leaves them where they are.
+    const HARMLESS: [&str; 9] =
+        ["gact", "police", "connmark", "csum", "ctinfo", "gate", "sample", "simple", "skbedit"];
+    let is_name = |name: &[u8]| {
+        name.split_last().is_some_and(|(end, name)| {
+            *end == 0 && name.len() > 1 && name.iter().all(|&byte| byte.is_ascii_lowercase() || byte == b'_')
+        })
+    };
+    let named = Attributes::find(attributes, 0, KIND).filter(|name| is_name(name));
+    if let (Some(name), Some(_)) = (named, Attributes::find(attributes, 0, OPTIONS)) {
+        // What comes back by an interface is looked at for itself.
+        return Some(text(name)).filter(|name| name != "mirred" && !HARMLESS.contains(&name.as_str()));
+    }
+    let inner = depth.checked_sub(1)?;
+    Attributes::behind(attributes, 0).find_map(|(_, value)| foreign_action(value, inner))
+}
+
 /// Whether what is given to that interface does not come back here: a queue alone hands it on where it was, and loopback is
 /// this namespace. What is not known may lead anywhere.
 fn leaves(to: Option<u32>, links: &[Link]) -> bool {
@@ -92,15 +122,8 @@ fn target(attributes: &[u8], depth: usize) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::attribute;
     use proptest::prelude::*;
-
-    fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
-        let mut bytes = ((4 + value.len()) as u16).to_ne_bytes().to_vec();
-        bytes.extend(kind.to_ne_bytes());
-        bytes.extend(value);
-        bytes.resize(bytes.len().next_multiple_of(4), 0);
-        bytes
-    }
 
     fn filter(kind: &[u8], to: u32) -> Vec<u8> {
         let parameters = [&[0; TO][..], &to.to_ne_bytes()].concat();
@@ -114,6 +137,20 @@ mod tests {
         assert_eq!(redirected(&filter(MIRRED, 9)), Some(Some(9)));
         assert_eq!(redirected(&filter(b"gact\0", 9)), None);
         assert_eq!(redirected(MIRRED), Some(None), "one that cannot be read leads anywhere");
+    }
+
+    #[test]
+    fn of_actions_those_alone_are_let_be_that_leave_packets_where_they_are() {
+        let told = |kind: &[u8], action: &[u8]| {
+            let options = attribute(OPTIONS, &filter(action, 9));
+            let body = [&[0; FIXED][..], &attribute(KIND, kind), &options].concat();
+            not_known(Message { kind: NEW_FILTER, number: 1, body: &body })
+        };
+        assert_eq!(told(b"u32\0", b"police\0"), None);
+        assert_eq!(told(b"u32\0", MIRRED), None, "that is told by where it leads");
+        assert_eq!(told(b"flower\0", b"pedit\0").as_deref(), Some("the action pedit of tc"));
+        assert_eq!(told(b"u32\0", b"bpf\0").as_deref(), Some("the action bpf of tc"));
+        assert_eq!(told(b"bpf\0", b"gact\0").as_deref(), Some("a program of tc (BPF)"));
     }
 
     #[test]
@@ -133,6 +170,7 @@ mod tests {
         #[test]
         fn any_bytes_are_read_without_harm(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = redirected(&[&bytes[..], MIRRED, &bytes].concat());
+            let _ = not_known(Message { kind: NEW_FILTER, number: 0, body: &bytes });
         }
     }
 }

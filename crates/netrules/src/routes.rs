@@ -127,6 +127,13 @@ impl Neighbour {
         Request::one(GET_NEIGHBOUR, &fixed).with(1, &bytes)
     }
 
+    /// Whom a message tells the hardware address of, and that; `None` where it is not known, or if it is another message.
+    pub fn told(message: Message<'_>) -> Option<(Vec<u8>, Vec<u8>)> {
+        let known = Self::read(message).filter(|known| known.found)?;
+        let whose = Attributes::find(message.body, 12, 1)?;
+        Some(([message.body.get(4..8)?, whose].concat(), known.hardware))
+    }
+
     /// Reads one from a netlink message; `None` if it is another message, or torn.
     pub fn read(message: Message<'_>) -> Option<Self> {
         /// Bytes of `ndmsg`.

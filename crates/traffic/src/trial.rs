@@ -11,6 +11,8 @@ pub(crate) mod means;
 pub(crate) mod measurer;
 pub(crate) mod options;
 pub(crate) mod probe;
+#[cfg(all(test, not(feature = "portable")))]
+mod programs;
 mod reach;
 mod replies;
 pub mod round_trips;

@@ -88,7 +88,8 @@ pub enum Caveat {
         /// Its name.
         interface: String,
     },
-    /// A rule of a firewall came during the trial that may lead packets, or copies of them, elsewhere.
+    /// Something came during the trial that may lead packets, or copies of them, elsewhere, or an interface of the way left: the
+    /// trial was ended for it.
     RuleAppeared {
         /// What it does, and its chain.
         rule: String,

@@ -10,16 +10,39 @@ pub enum NoLeash {
     /// No namespace that packets to it would come to has the address.
     #[error("{0} is not on this machine or in one of its network namespaces")]
     Elsewhere(IpAddr),
+    /// A namespace of this machine has the address, and packets to it do not come there by themselves.
+    #[error("{address} is an address of {namespace}, but packets to it {way}: that is not followed")]
+    Apart {
+        /// Where packets were to go.
+        address: IpAddr,
+        /// Who has it, by its name.
+        namespace: String,
+        /// The way that they go, in words.
+        way: String,
+    },
+    /// Another namespace has the address than had it when the measurement began.
+    #[error(
+        "{address} was an address of {from} when this measurement began, and packets to it come to {to} now"
+    )]
+    Moved {
+        /// Where packets were to go.
+        address: IpAddr,
+        /// Who had it, by its name.
+        from: String,
+        /// Who has it.
+        to: String,
+    },
     /// They would leave by an interface behind which anything may be.
     #[error(
-        "{address} is not on this machine or in one of its network namespaces: packets to it pass {interface}, \
-         which may lead anywhere"
+        "packets to {address} pass interface {interface} ({kind}), and where it leads is not followed: that may be another host"
     )]
     LeadsOff {
         /// Where packets were to go.
         address: IpAddr,
         /// By its name.
         interface: String,
+        /// What it is, in words.
+        kind: String,
     },
     /// This user may not look there.
     #[error(
@@ -89,6 +112,7 @@ impl NoLeash {
         match self {
             Self::LedAway { rule, .. } => Some(rule),
             Self::Diverted { by, .. } => Some(by.to_string()),
+            moved @ Self::Moved { .. } => Some(moved.to_string()),
             _ => None,
         }
     }
@@ -146,16 +170,45 @@ pub enum Detour {
         /// The rule, its table and where that leads, where they are known.
         rule: Option<String>,
     },
-    /// An interface on top of another takes what is for others.
+    /// Interfaces on top of one of the way, beside which others get packets, or may.
     #[error(
-        "interface {interface} in {namespace} takes them where they arrive, or copies of them (a macvlan or macvtap in \
-         passthru or source mode)"
+        "interfaces are on top of interface {below}, which they pass (macvlan, ipvlan and their like), and {other} may get them, \
+         or copies of them, too: that hangs on modes, hardware addresses and on what else is there, which may change at any moment"
     )]
-    Taken {
+    Stacked {
+        /// The interface below, and its namespace.
+        below: Box<str>,
+        /// The interface that may get them, and its namespace.
+        other: Box<str>,
+    },
+    /// A program, or an action of traffic control that does more than to drop and count.
+    #[error("nobody can tell where it sends them, or copies of them: {what}")]
+    NotKnown {
+        /// What it is, and where it stands.
+        what: Box<str>,
+    },
+    /// An entry of connection tracking, which stays when the rule that made it is taken away.
+    #[error(
+        "connection tracking in {namespace} has an entry of packets from port {port} from before, which leads them to {to} instead, \
+         whatever the rules say now"
+    )]
+    Tracked {
+        /// The port that the packets come from.
+        port: u16,
+        /// Where they would go.
+        to: IpAddr,
+        /// Where the entry is.
+        namespace: Box<str>,
+    },
+    /// Two namespaces have the address.
+    #[error(
+        "{one} and {other} both have that address, and who of them gets packets hangs on who answers first when it is asked for"
+    )]
+    Shared {
         /// By its name.
-        interface: String,
-        /// Where it is.
-        namespace: String,
+        one: Box<str>,
+        /// By its name.
+        other: Box<str>,
     },
     /// A program at a control group writes another address into what is connected.
     #[error("a socket that is connected to it is led to {0} instead, by a program at a control group (eBPF)")]

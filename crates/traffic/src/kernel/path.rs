@@ -58,7 +58,7 @@ impl Path {
 /// # Errors
 /// If the system has nothing left to look with.
 pub(crate) fn add_all_others(views: &mut Vec<View>) -> io::Result<()> {
-    for file in super::view::namespaces().into_iter().take(MOST) {
+    for file in super::namespaces::namespaces().into_iter().take(MOST) {
         if let Some(view) = seen(View::of_file(&file))?
             && views.iter().all(|known| known.id != view.id)
         {

@@ -5,6 +5,7 @@ use super::links;
 use super::netlink::Netlink;
 use super::seen::seen;
 use dropline_netrules::links::Link;
+use dropline_netrules::message::Message;
 use dropline_netrules::redirects;
 use std::collections::BTreeSet;
 use std::io;
@@ -18,17 +19,32 @@ pub(super) fn leading_away(netlink: &mut Netlink) -> io::Result<Option<String>> 
     let Some(links) = seen(links::links(netlink))? else { return Ok(None) };
     let name = |index: u32| links.iter().find(|link| link.index == index).map(|link| link.name.as_str());
     for link in links.iter().filter(|link| !link.kind.is_empty() || link.is_loopback()) {
-        for parent in parents(netlink, link)? {
-            let mut found = None;
-            let told = netlink.ask(&redirects::filters_asked(link.index, parent), |message| {
-                found = found.take().or_else(|| redirects::led_away(message, &links));
-            });
-            if let Some(to) = found {
-                let to = to.and_then(name).unwrap_or("an interface that is not known");
-                return Ok(Some(format!("mirred of tc at interface {}, to {to}", link.name)));
-            }
-            seen(told)?;
+        if let Some(to) = filters(netlink, link, |message| redirects::led_away(message, &links))? {
+            let to = to.and_then(name).unwrap_or("an interface that is not known");
+            return Ok(Some(format!("mirred of tc at interface {}, to {to}", link.name)));
         }
+    }
+    Ok(None)
+}
+
+/// What is said of the first filter of an interface of which anything is.
+///
+/// # Errors
+/// If they could not be looked at.
+pub(super) fn filters<T>(
+    netlink: &mut Netlink,
+    link: &Link,
+    says: impl Fn(Message<'_>) -> Option<T>,
+) -> io::Result<Option<T>> {
+    for parent in parents(netlink, link)? {
+        let mut found = None;
+        let told = netlink.ask(&redirects::filters_asked(link.index, parent), |message| {
+            found = found.take().or_else(|| says(message));
+        });
+        if found.is_some() {
+            return Ok(found);
+        }
+        seen(told)?;
     }
     Ok(None)
 }

@@ -1,12 +1,13 @@
 //! Who can get a packet that no router passes on: the stations of a segment.
 
+use super::passed::Passed;
 use super::path;
 use super::view::View;
 use crate::error::Detour;
 use dropline_netrules::bridging::{Astray, Bridge};
 use dropline_netrules::firewall::Seat;
 use dropline_netrules::links::Link;
-use dropline_netrules::routes::{Flow, Neighbour, Route, hardware_text};
+use dropline_netrules::routes::{Neighbour, hardware_text};
 use dropline_netrules::visit::{By, Tuple};
 use dropline_netrules::way::{Connections, Node};
 use std::collections::BTreeSet;
@@ -16,12 +17,13 @@ use std::net::IpAddr;
 /// Why nobody on a segment is known to hold an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Gap {
-    /// This interface is no virtual one between namespaces: behind it may be anything.
-    LeadsOff(String),
+    /// This interface, of this kind, is no virtual one between namespaces: behind it may be anything.
+    LeadsOff(String, String),
     /// What is at the other end of this interface is not to be seen.
     Unseen(String),
-    /// All stations were seen, and none of them has the address.
-    Nobody,
+    /// All stations were seen, and none of them has the address; the other namespace that does, and the one that has the gateway
+    /// towards it, by their names.
+    Nobody { has: Option<String>, router: Option<String> },
     /// A rule of a station's firewall leads packets elsewhere.
     LedAway(String),
     /// A station has the address, and the next hop is another.
@@ -46,7 +48,7 @@ pub(crate) fn holder(
     packet: &Tuple,
     gateway: Option<IpAddr>,
 ) -> Result<Passed, Gap> {
-    let Some(address) = packet.destination else { return Err(Gap::Nobody) };
+    let Some(address) = packet.destination else { return Err(Gap::Nobody { has: None, router: None }) };
     let mut views = vec![here];
     path::add_all_others(&mut views)?;
     let mut segment = Segment::of(views);
@@ -67,93 +69,35 @@ pub(crate) fn holder(
             return Err(Gap::LedAway(rule));
         }
     }
-    let mut found = Err(Gap::Nobody);
-    for &(at, entrance) in stations.iter().filter(|&&(at, _)| at != 0) {
-        if segment.views[at].route(address).is_some_and(|route| route.local) {
-            let hop = gateway.unwrap_or(address);
-            found = match segment.detour(through, hop, gateway, (at, entrance))? {
-                None => {
-                    if let Some(astray) = segment.flooded((0, through), (at, entrance), hop)? {
-                        return Err(Gap::Diverted(astray));
-                    }
-                    let taken = segment.taken_from(through, at);
-                    return taken
-                        .map_or_else(|| Ok(segment.passed((0, through), (at, entrance), &stations)), Err);
-                }
-                Some(detour) => Err(Gap::Diverted(detour)),
+    let holders: Vec<Node> =
+        stations.iter().copied().filter(|&(at, _)| at != 0 && segment.has(at, address)).collect();
+    let (Some(&first), hop) = (holders.first(), gateway.unwrap_or(address)) else {
+        let router = gateway.and_then(|gateway| {
+            stations.iter().map(|&(at, _)| at).find(|&at| at != 0 && segment.has(at, gateway))
+        });
+        let has = (1..segment.views.len()).find(|&at| segment.has(at, address));
+        let name = |at: Option<usize>| at.map(|at| segment.views[at].name.clone());
+        return Err(Gap::Nobody { has: name(has), router: name(router) });
+    };
+    if let Some(&(other, _)) = holders.iter().find(|(at, _)| *at != first.0) {
+        let [one, other] = [first.0, other].map(|at| segment.views[at].name.clone().into());
+        return Err(Gap::Diverted(Detour::Shared { one, other }));
+    }
+    let mut detour = None;
+    for holder in holders {
+        detour = segment.detour(through, hop, gateway, holder)?;
+        if detour.is_none() {
+            let beside = match segment.stacked((0, through), holder) {
+                None => segment.flooded((0, through), holder, hop)?,
+                stacked => stacked,
+            };
+            return match beside {
+                Some(beside) => Err(Gap::Diverted(beside)),
+                None => Ok(segment.passed((0, through), holder, &stations)),
             };
         }
     }
-    found
-}
-
-/// What packets to an address may pass that no router passes on, and replies to them.
-#[derive(Debug)]
-pub(crate) struct Passed {
-    /// The namespaces; the first is where packets leave.
-    pub(crate) views: Vec<View>,
-    /// Of each, the interfaces.
-    pub(crate) interfaces: Vec<BTreeSet<u32>>,
-    /// Those of them by which packets come in for whoever has the interface.
-    pub(crate) ends: Vec<BTreeSet<u32>>,
-    /// Which of them has the address, and the interface that they come in by.
-    pub(crate) holder: (usize, u32),
-}
-
-impl Passed {
-    /// The interface `loopback` alone.
-    pub(crate) fn loopback(here: View, loopback: u32) -> Self {
-        Self {
-            views: vec![here],
-            interfaces: vec![[loopback].into()],
-            ends: vec![BTreeSet::new()],
-            holder: (0, loopback),
-        }
-    }
-
-    /// What carries least of the way to an address, in words, and how many bytes in one piece.
-    pub(crate) fn carries_least(&mut self, address: IpAddr) -> Option<(String, u32)> {
-        let each = self.views.iter_mut().zip(&self.interfaces).enumerate();
-        let least = each.filter_map(|(at, (view, interfaces))| {
-            view.carries_least(interfaces, Some(address).filter(|_| at == 0))
-        });
-        least.min_by_key(|(_, mtu)| *mtu)
-    }
-
-    /// What leads replies of a flow to where nothing of the way is, by their type of service alone or by all else, as `kinds`
-    /// say.
-    ///
-    /// # Errors
-    /// If it could not be looked at.
-    pub(crate) fn replies_led_elsewhere(
-        &mut self,
-        flow: &Flow,
-        kinds: &[bool],
-    ) -> io::Result<Option<String>> {
-        let (at, _) = self.holder;
-        if at == 0 {
-            return Ok(None);
-        }
-        // What is no station's own, as where a host answers for another, is the near end's.
-        let (before, [far, behind @ ..]) = self.views.split_at_mut(at) else { return Ok(None) };
-        let stations = std::cell::RefCell::new(before.iter_mut().skip(1).chain(behind).collect::<Vec<_>>());
-        let is_a_stations = |hop: IpAddr| {
-            stations.borrow_mut().iter_mut().any(|view| view.route(hop).is_some_and(|route| route.local))
-        };
-        let on_way = &self.interfaces[at];
-        let elsewhere = |route: &Route| {
-            !route.local
-                && (route.encapsulated
-                    || route.through.is_some_and(|through| !on_way.contains(&through))
-                    || route.gateway.is_some_and(is_a_stations))
-        };
-        for &by_service in kinds {
-            if let Some(led) = far.led_elsewhere(flow, by_service, elsewhere)? {
-                return Ok(Some(led));
-            }
-        }
-        Ok(None)
-    }
+    Err(detour.map_or(Gap::Nobody { has: None, router: None }, Gap::Diverted))
 }
 
 /// The namespaces of this machine and their interfaces; the first is where packets leave.
@@ -166,8 +110,6 @@ struct Segment {
     connections: Connections,
     /// Interfaces of it that others are on top of: what is for those arrives there first.
     below: BTreeSet<Node>,
-    /// Interfaces that take what is for others.
-    takers: Vec<(usize, Link)>,
 }
 
 impl Segment {
@@ -179,12 +121,16 @@ impl Segment {
             passed: BTreeSet::new(),
             connections: Connections::default(),
             below: BTreeSet::new(),
-            takers: Vec::new(),
         }
     }
 
     fn link(&self, at: usize, index: u32) -> Option<&Link> {
         self.links[at].iter().find(|link| link.index == index)
+    }
+
+    /// Whether a namespace has an address.
+    fn has(&mut self, at: usize, address: IpAddr) -> bool {
+        self.views[at].route(address).is_some_and(|route| route.local)
     }
 
     /// Ports of a bridge.
@@ -214,19 +160,36 @@ impl Segment {
             .map(|known| Detour::Neighbour { hop, hardware: hardware_text(&known.hardware) }))
     }
 
-    /// Who takes what is sent to the station that has the address, or what it replies, and is another, or a program that may be
-    /// a machine of its own (macvtap).
-    fn taken_from(&mut self, through: u32, holder: usize) -> Option<Gap> {
-        let of_replies = self.above(0, through).into_iter().filter(|(_, link)| {
-            self.links[holder].iter().any(|replying| link.takes.takes_of(&replying.hardware))
-        });
-        let replies: Vec<_> = of_replies.collect();
-        let own = |of: &usize, link: &Link| *of == 0 && link.index == through;
-        let out = self.takers.iter().filter(|(of, link)| *of != holder && !own(of, link));
-        let taps = self.takers.iter().filter(|(_, link)| link.kind == "macvtap");
-        let (of, link) = out.chain(taps).chain(&replies).next()?;
-        let (interface, namespace) = (link.name.clone(), self.views[*of].name.clone());
-        Some(Gap::Diverted(Detour::Taken { interface, namespace }))
+    /// What else gets packets, or may at any moment, where interfaces are on top of one of the way: one of those that is not of the
+    /// way itself, or whatever that one leads to. Which of them gets a packet hangs on what no rule says: modes, lists, hardware
+    /// addresses and whether the others are there still. What is of either end's own namespace is nobody else's, but where a
+    /// program reads it, which may be a machine of its own (macvtap).
+    fn stacked(&mut self, from: Node, holder: Node) -> Option<Detour> {
+        let way = self.connections.between(from, holder);
+        for &(at, below) in &way {
+            let tops = self.above(at, below);
+            let is_own =
+                |(of, link): &&(usize, Link)| [0, holder.0].contains(of) && link.kind.ends_with("vlan");
+            let foreign = tops.iter().filter(|top| !way.contains(&(top.0, top.1.index)) && !is_own(top));
+            let mut others: BTreeSet<Node> = foreign.map(|(of, link)| (*of, link.index)).collect();
+            if tops.iter().any(|(of, link)| way.contains(&(*of, link.index))) {
+                let is_top = |node: &Node| tops.iter().any(|(of, link)| (*of, link.index) == *node);
+                let leads =
+                    self.connections.of((at, below)).filter(|next| !way.contains(next) && !is_top(next));
+                others.extend(leads);
+            }
+            if let Some(&other) = others.first() {
+                let named = |node| self.named(node).into();
+                return Some(Detour::Stacked { below: named((at, below)), other: named(other) });
+            }
+        }
+        None
+    }
+
+    /// An interface in words.
+    fn named(&self, (at, index): Node) -> String {
+        let name = self.link(at, index).map(|link| link.name.as_str()).unwrap_or_default();
+        format!("{name} of {}", self.views[at].name)
     }
 
     /// Where a bridge on the way would send packets for the station, or replies, beside it: into a port that leads elsewhere.
@@ -253,12 +216,11 @@ impl Segment {
             let astray = bridge.astray(&to, &near, &far, is_asked).map(|astray| (astray, &to));
             let astray = astray.or_else(|| Some((bridge.astray(&back, &far, &near, true)?, &back)));
             if let Some((astray, hardware)) = astray {
-                let name = |index| self.link(at, index).map(|link| link.name.clone()).unwrap_or_default();
                 let (Astray::Known(port) | Astray::Flooded(port)) = astray;
                 return Ok(Some(Detour::Bridge {
-                    bridge: format!("{} of {}", name(index), self.views[at].name).into(),
+                    bridge: self.named((at, index)).into(),
                     hardware: hardware_text(hardware).into(),
-                    port: name(port).into(),
+                    port: self.link(at, port).map(|link| link.name.clone()).unwrap_or_default().into(),
                     is_known: matches!(astray, Astray::Known(_)),
                 }));
             }
@@ -304,7 +266,6 @@ impl Segment {
     /// ipvlan); whatever else is on the way may lead anywhere.
     fn stations(&mut self, through: u32) -> Result<BTreeSet<Node>, Gap> {
         let mut stations = BTreeSet::new();
-        let sent_by = self.link(0, through).map(|link| link.hardware.clone()).unwrap_or_default();
         let mut exits = vec![(0, through)];
         while let Some((at, index)) = exits.pop() {
             if !self.passed.insert((at, index)) {
@@ -317,16 +278,16 @@ impl Segment {
             match link.kind.as_str() {
                 "bridge" => exits.extend(self.ports(at, index)),
                 // What leaves by it is gone.
-                "dummy" => stations.extend(self.on_top(at, index, &sent_by)),
+                "dummy" => stations.extend(self.on_top(at, index)),
                 "macvlan" | "ipvlan" => {
                     let (below, lower) = self.other_end(at, &link).ok_or(Gap::Unseen(link.name))?;
-                    stations.extend(self.on_top(below, lower.index, &sent_by));
+                    stations.extend(self.on_top(below, lower.index));
                     self.connections.add((at, index), (below, lower.index));
                     exits.push((below, lower.index));
                 }
                 "veth" => {
                     let (to, far) = self.other_end(at, &link).ok_or(Gap::Unseen(link.name))?;
-                    stations.extend(self.on_top(to, far.index, &sent_by));
+                    stations.extend(self.on_top(to, far.index));
                     stations.insert((to, far.master.unwrap_or(far.index)));
                     self.connections.add((at, index), (to, far.index));
                     self.passed.insert((to, far.index));
@@ -335,41 +296,35 @@ impl Segment {
                         Some(bridge) if bridge.is_bridge() => {
                             let bridge = bridge.index;
                             exits.push((to, bridge));
-                            stations.extend(self.on_top(to, bridge, &sent_by));
+                            stations.extend(self.on_top(to, bridge));
                         }
-                        Some(other) => return Err(Gap::LeadsOff(other.name.clone())),
+                        Some(other) => return Err(Gap::LeadsOff(other.name.clone(), other.kind.clone())),
                     }
                 }
-                _ => return Err(Gap::LeadsOff(link.name)),
+                _ => return Err(Gap::LeadsOff(link.name, link.kind)),
             }
         }
         Ok(stations)
     }
 
-    /// The interfaces on top of one, each with its namespace: what arrives there for their addresses is theirs, and of some
-    /// (passthru, source) what that hardware address sent to others too.
-    fn on_top(&mut self, at: usize, below: u32, sent_by: &[u8]) -> BTreeSet<Node> {
-        let mut found = BTreeSet::new();
-        for (of, link) in self.above(at, below) {
-            // Where a program reads what such an interface takes (macvtap), nothing of this segment is for it.
-            if link.kind.ends_with("vlan") {
-                found.insert((of, link.index));
-                self.passed.insert((of, link.index));
-                self.below.insert((at, below));
-                self.connections.add((of, link.index), (at, below));
-            }
-            if link.takes.takes_of(sent_by) {
-                self.takers.push((of, link));
-            }
+    /// The interfaces on top of one, each with its namespace: what arrives there for their addresses is theirs.
+    fn on_top(&mut self, at: usize, below: u32) -> BTreeSet<Node> {
+        let above = self.above(at, below);
+        // Where a program reads what such an interface takes (macvtap), nothing of this segment is for it.
+        let stations = above.iter().filter(|(_, link)| link.kind.ends_with("vlan"));
+        let found: BTreeSet<Node> = stations.map(|(of, link)| (*of, link.index)).collect();
+        for &top in &found {
+            self.passed.insert(top);
+            self.below.insert((at, below));
+            self.connections.add(top, (at, below));
         }
         found
     }
 
     fn above(&mut self, at: usize, below: u32) -> Vec<(usize, Link)> {
-        let kinds = ["macvlan", "macvtap", "ipvlan", "ipvtap"];
         let all =
             self.links.iter().enumerate().flat_map(|(of, links)| links.iter().map(move |link| (of, link)));
-        let is_one = |link: &Link| link.other == Some(below) && kinds.contains(&link.kind.as_str());
+        let is_one = |link: &Link| link.other == Some(below) && link.is_stacked();
         let one: Vec<_> = all.filter(|(_, link)| is_one(link)).map(|(of, link)| (of, link.clone())).collect();
         one.into_iter()
             .filter(|(of, link)| self.other_end(*of, link).is_some_and(|(to, _)| to == at))

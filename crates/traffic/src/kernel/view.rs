@@ -1,6 +1,5 @@
 //! One network namespace, kept open: its tables and netlink sockets, read without entering it again.
 
-use super::addresses;
 use super::firewall;
 use super::links;
 use super::netlink::Netlink;
@@ -22,7 +21,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::Builder;
 
@@ -145,6 +144,21 @@ impl View {
             sockstat: self.sockstat.iter().map(whole).collect(),
         }
         .stack(version)
+    }
+
+    /// What its interfaces and routes are asked with.
+    pub(super) fn netlink(&mut self) -> Option<&mut Netlink> {
+        self.netlink.as_mut()
+    }
+
+    /// What its firewall is asked with.
+    pub(super) fn netfilter(&mut self) -> Option<&mut Netlink> {
+        self.filter.as_mut()
+    }
+
+    /// Another hold of it.
+    pub(super) fn file(&self) -> Option<File> {
+        self.file.as_ref()?.try_clone().ok()
     }
 
     /// The table of UDP sockets, both versions.
@@ -342,68 +356,6 @@ pub(crate) fn is_hooked<'a>(mut links: impl Iterator<Item = &'a Link>, qdiscs: &
     links.any(|link| link.program || arrives(link))
 }
 
-/// Files that stand for the namespaces of this machine, one each, as far as this user sees them.
-pub(crate) fn namespaces() -> Vec<PathBuf> {
-    let named = entries("/run/netns").map(|name| Path::new("/run/netns").join(name));
-    let processes = processes().map(|process| process.join("ns/net"));
-    let mut seen = Vec::new();
-    named
-        .chain(processes)
-        .filter(|path| {
-            let Ok(id) = path.metadata().map(|file| file.ino()) else { return false };
-            let new = !seen.contains(&id);
-            if new {
-                seen.push(id);
-            }
-            new
-        })
-        .collect()
-}
-
-/// The `/proc/…/net` directory of a process in the namespace of this number, if one runs there.
-pub(crate) fn process_in(namespace: u64) -> Option<PathBuf> {
-    let is_in =
-        |process: &PathBuf| process.join("ns/net").metadata().is_ok_and(|file| file.ino() == namespace);
-    processes().find(is_in).map(|process| process.join("net"))
-}
-
-/// For a user who may not enter the namespace at the other end of interface `through`: the `/proc/…/net`
-/// directory of a process there, if the kernel numbers it so, its tables show the address and the next hop towards it, and
-/// nobody wrote by hand whose that hop is.
-pub(crate) fn tables_that_show(address: IpAddr, through: u32, gateway: Option<IpAddr>) -> Option<PathBuf> {
-    let mut here = View::here().ok()?;
-    let hop = gateway.unwrap_or(address);
-    if here.neighbour(through, hop).ok()?.is_some_and(|known| known.written) {
-        return None;
-    }
-    let link = here.links()?.into_iter().find(|link| link.index == through)?;
-    let number = link.other_namespace.filter(|_| link.kind == "veth")?;
-    let netlink = here.netlink.as_mut()?;
-    let mut is_it = |process: &PathBuf| {
-        let Ok(file) = File::open(process.join("ns/net")) else { return false };
-        let shown = || addresses::of_namespace(&process.join("net"));
-        u32::try_from(file.as_raw_fd())
-            .is_ok_and(|file| links::namespace_number(netlink, file) == Some(number))
-            && [address, hop].iter().all(|&at| shown().contains(&(at, longest_prefix(at))))
-    };
-    processes().find(|process| is_it(process)).map(|process| process.join("net"))
-}
-
-fn longest_prefix(address: IpAddr) -> u8 {
-    if address.is_ipv4() { 32 } else { 128 }
-}
-
-/// Directories of the processes that this user sees.
-fn processes() -> impl Iterator<Item = PathBuf> {
-    entries("/proc")
-        .filter(|name| name.as_encoded_bytes().first().is_some_and(u8::is_ascii_digit))
-        .map(|pid| Path::new("/proc").join(pid))
-}
-
-fn entries(directory: &str) -> impl Iterator<Item = std::ffi::OsString> {
-    std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name())
-}
-
 /// Does `work` on a thread inside a namespace.
 fn inside<T: Send>(namespace: &File, work: impl FnOnce() -> T + Send) -> io::Result<T> {
     std::thread::scope(|scope| {
@@ -414,7 +366,8 @@ fn inside<T: Send>(namespace: &File, work: impl FnOnce() -> T + Send) -> io::Res
     })
 }
 
-fn enter(file: &File) -> io::Result<()> {
+/// Moves the calling thread into a namespace.
+pub(super) fn enter(file: &File) -> io::Result<()> {
     let kind = rustix::thread::LinkNameSpaceType::Network;
     Ok(rustix::thread::move_into_link_name_space(file.as_fd(), Some(kind))?)
 }
@@ -455,12 +408,5 @@ mod tests {
                 && first.ends_with('\n')
                 && second.lines().count() == first.lines().count()
         );
-    }
-
-    #[test]
-    fn this_namespace_is_among_those_of_the_machine() {
-        let here = View::here().unwrap();
-        let found = namespaces().iter().any(|path| path.metadata().is_ok_and(|file| file.ino() == here.id));
-        assert!(found);
     }
 }

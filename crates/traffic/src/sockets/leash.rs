@@ -7,7 +7,7 @@
 use super::flows::Flows;
 use super::whereabouts::{Way, unencapsulated};
 use crate::error::{Detour, NoLeash};
-use crate::kernel::segment::Passed;
+use crate::kernel::passed::Passed;
 use crate::kernel::socket_table::{self, AtSocket};
 use dropline_netrules::routes::{Flow, Route};
 use socket2::SockRef;
@@ -16,7 +16,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How a socket is held that sends to a service of this machine.
 #[derive(Clone, Debug)]
@@ -90,8 +90,7 @@ impl Leash {
             return diverted(Detour::Connected(led));
         }
         let led_by = |rule| Err(NoLeash::Diverted { address, by: Detour::Rule { rule: Some(rule) } });
-        let Some(passed) = &self.passed else { return Ok(()) };
-        let mut passed = passed.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut passed) = self.passed() else { return Ok(()) };
         let is_asked = self.is_asked_by_service.swap(true, Ordering::Relaxed);
         let kinds = if is_asked { &[false][..] } else { &[false, true] };
         let out = Flow::plain(Some(own), led, Some(self.interface.get()));
@@ -106,10 +105,32 @@ impl Leash {
                 }
             }
         }
-        match passed.replies_led_elsewhere(&back, kinds).map_err(unknown)? {
-            Some(rule) => led_by(rule),
-            None => Ok(()),
+        if let Some(rule) = passed.replies_led_elsewhere(&back, kinds).map_err(unknown)? {
+            return led_by(rule);
         }
+        passed.tracked_elsewhere(own, led).map_err(unknown)?.map_or(Ok(()), diverted)
+    }
+
+    /// Whether the same namespace as before has the address that it leads to.
+    ///
+    /// # Errors
+    /// If another has it.
+    pub(crate) fn leads_where(&self, before: &Self, address: IpAddr) -> Result<(), NoLeash> {
+        let whose = |leash: &Self| {
+            leash.passed().map(|passed| {
+                let (id, name) = passed.whose();
+                (id, name.to_owned())
+            })
+        };
+        match (whose(before), whose(self)) {
+            (Some((then, from)), Some((now, to))) if then != now => Err(NoLeash::Moved { address, from, to }),
+            _ => Ok(()),
+        }
+    }
+
+    /// What packets and replies may pass, where that was seen.
+    pub(crate) fn passed(&self) -> Option<MutexGuard<'_, Passed>> {
+        Some(self.passed.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether a route leads packets to an address otherwise than this.

@@ -2,11 +2,13 @@
 
 use super::flows::Flows;
 use crate::error::{Detour, NoLeash};
+use crate::kernel::namespaces::{process_in, tables_that_show};
+use crate::kernel::passed::Passed;
 use crate::kernel::seen::seen;
 use crate::kernel::segment;
-use crate::kernel::segment::{Gap, Passed};
+use crate::kernel::segment::Gap;
 use crate::kernel::transforms::transforming;
-use crate::kernel::view::{View, process_in, tables_that_show};
+use crate::kernel::view::View;
 use dropline_netrules::firewall::Seat;
 use dropline_netrules::routes::{Flow, Route};
 use dropline_netrules::visit::{By, Tuple};
@@ -72,7 +74,7 @@ impl Way {
         untransformed(address, is_own)?;
         unencapsulated(address, route)?;
         if address.is_loopback() || address.is_unspecified() {
-            return Ok(Self::here(Some(LOOPBACK), here));
+            return Self::here(Some(LOOPBACK), here, address);
         }
         if address.is_multicast() {
             return Err(elsewhere());
@@ -80,7 +82,7 @@ impl Way {
         let (mut here, route) = (here.ok_or_else(elsewhere)?, route.ok_or_else(elsewhere)?);
         if route.local {
             let interface = here.has_address(LOOPBACK, address).then_some(LOOPBACK);
-            return Ok(Self::here(interface, Some(here)));
+            return Self::here(interface, Some(here), address);
         }
         let interface = route.through.ok_or_else(elsewhere)?;
         // What is bound to the interface has one of the routes over it, which may be another.
@@ -98,18 +100,38 @@ impl Way {
         let source = tuples[0].source.filter(|_| tuples.len() == 1);
         let packet = Tuple { source, ..tuples[0].clone() };
         match segment::holder(here, interface, &packet, gateway) {
-            Ok(passed) => {
+            Ok(mut passed) => {
+                known(&mut passed, address)?;
                 let namespace = passed.views[passed.holder.0].id;
                 Ok(other(process_in(namespace), Some(passed)))
             }
-            Err(Gap::Nobody) => Err(elsewhere()),
+            Err(Gap::Nobody { has: Some(_), .. }) if rule.is_some() => {
+                Err(NoLeash::Diverted { address, by: Detour::Rule { rule } })
+            }
+            Err(Gap::Nobody { has: Some(namespace), router }) => {
+                let way = match (gateway, router) {
+                    (Some(gateway), Some(router)) => {
+                        format!(
+                            "go by way of {gateway}, and would be passed on by {router}, which is a router for them"
+                        )
+                    }
+                    (Some(gateway), None) => format!("go by way of {gateway}, a router"),
+                    (None, _) => "leave by an interface behind which that namespace is not".into(),
+                };
+                Err(NoLeash::Apart { address, namespace, way })
+            }
+            Err(Gap::Nobody { has: None, .. }) => Err(elsewhere()),
             Err(Gap::LedAway(rule)) => Err(NoLeash::LedAway { address, rule }),
             Err(Gap::Diverted(Detour::Gateway(_))) if rule.is_some() => {
                 Err(NoLeash::Diverted { address, by: Detour::Rule { rule } })
             }
             Err(Gap::Diverted(by)) => Err(NoLeash::Diverted { address, by }),
             Err(Gap::NotLooked(why)) => Err(NoLeash::NotLooked { address, why }),
-            Err(Gap::LeadsOff(interface)) => Err(NoLeash::LeadsOff { address, interface }),
+            Err(Gap::LeadsOff(interface, kind)) => {
+                let kind =
+                    if kind.is_empty() { "a network card, or what stands for one".into() } else { kind };
+                Err(NoLeash::LeadsOff { address, interface, kind })
+            }
             Err(Gap::Unseen(name)) => match tables_that_show(address, interface, gateway) {
                 Some(net) => Ok(other(Some(net), None)),
                 None => Err(NoLeash::Unseen { address, interface: name }),
@@ -120,9 +142,10 @@ impl Way {
 
 impl Way {
     /// To an address of this namespace: packets are held at loopback, whichever interface has it.
-    fn here(interface: Option<u32>, here: Option<View>) -> Self {
-        let passed = here.map(|here| Passed::loopback(here, LOOPBACK));
-        Self { end: Whereabouts::Here, interface, gateway: None, passed }
+    fn here(interface: Option<u32>, here: Option<View>, address: IpAddr) -> Result<Self, NoLeash> {
+        let mut passed = here.map(|here| Passed::loopback(here, LOOPBACK));
+        passed.as_mut().map_or(Ok(()), |passed| known(passed, address))?;
+        Ok(Self { end: Whereabouts::Here, interface, gateway: None, passed })
     }
 }
 
@@ -136,6 +159,15 @@ fn rule_to_a_gateway(here: &mut View, interface: u32, address: IpAddr) -> Result
         other => other.map(|_| None),
     };
     led.map_err(|why| NoLeash::NotLooked { address, why: why.to_string() })
+}
+
+/// Nothing at the interfaces of a way sends packets where nobody can tell.
+fn known(passed: &mut Passed, address: IpAddr) -> Result<(), NoLeash> {
+    match passed.not_known() {
+        Ok(None) => Ok(()),
+        Ok(Some(by)) => Err(NoLeash::Diverted { address, by }),
+        Err(why) => Err(NoLeash::NotLooked { address, why: why.to_string() }),
+    }
 }
 
 /// No packets inside of others.

@@ -1,4 +1,5 @@
-//! Tests only: programs at the control group of this process that write other addresses into what it connects (bpf(2)).
+//! Tests only: programs at the control group of this process that write other addresses into what it connects, and programs at
+//! interfaces (bpf(2)).
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -17,17 +18,38 @@ pub(crate) fn lead(from: Ipv4Addr, to: Ipv4Addr) -> io::Result<[OwnedFd; 2]> {
     Ok([attach(CONNECT, from, to)?, attach(PEER_NAME, to, from)?])
 }
 
+/// What a program may stand at of an interface: both sides of traffic control (tcx), and before all else (XDP).
+pub(crate) const PLACES: [u32; 3] = [46, 47, 37];
+
+/// Until it is dropped, a program that lets all pass stands at an interface of the calling thread's namespace.
+pub(crate) fn stand_at(interface: u32, place: u32) -> io::Result<OwnedFd> {
+    const OF_TRAFFIC_CONTROL: u32 = 3;
+    const OF_XDP: u32 = 6;
+    let (kind, lets_pass) =
+        if place == PLACES[2] { (OF_XDP, 2) } else { (OF_TRAFFIC_CONTROL, -1_i32 as u32) };
+    let program = load(kind, place, &[0xb7 | u64::from(lets_pass) << 32, 0x95])?;
+    link(&program, interface, place)
+}
+
 fn attach(point: u32, from: Ipv4Addr, to: Ipv4Addr) -> io::Result<OwnedFd> {
-    let code = instructions(from, to);
+    let program = load(OF_ADDRESSES, point, &instructions(from, to))?;
+    let group = std::fs::File::open(own_group()?)?;
+    link(&program, group.as_fd().as_raw_fd() as u32, point)
+}
+
+fn load(kind: u32, point: u32, code: &[u64]) -> io::Result<OwnedFd> {
     let license = c"GPL";
     let mut wanted = [0_u64; 16];
-    wanted[0] = u64::from(OF_ADDRESSES) | (code.len() as u64) << 32;
+    wanted[0] = u64::from(kind) | (code.len() as u64) << 32;
     (wanted[1], wanted[2]) = (code.as_ptr().addr() as u64, license.as_ptr().addr() as u64);
-    wanted[8] = u64::from(point) << 32;
-    let program = bpf(LOAD_PROGRAM, &wanted)?;
-    let group = std::fs::File::open(own_group()?)?;
+    // Those of traffic control say where they stand when they are attached.
+    wanted[8] = if kind == 3 { 0 } else { u64::from(point) << 32 };
+    bpf(LOAD_PROGRAM, &wanted)
+}
+
+fn link(program: &OwnedFd, to: u32, point: u32) -> io::Result<OwnedFd> {
     let mut wanted = [0_u64; 16];
-    wanted[0] = program.as_raw_fd() as u64 | (group.as_fd().as_raw_fd() as u64) << 32;
+    wanted[0] = program.as_raw_fd() as u64 | u64::from(to) << 32;
     wanted[1] = point.into();
     bpf(ATTACH, &wanted)
 }

@@ -19,6 +19,8 @@ mod frames;
 #[path = "linux_netlink.rs"]
 mod netlink;
 
+#[path = "linux_programs.rs"]
+mod programs;
 #[path = "linux_receive.rs"]
 mod receive;
 
@@ -40,6 +42,7 @@ pub(crate) use cpus::{allowed_cpus, prefer, real_time, run_on};
 pub(crate) use datagrams::{InBatch, OutBatch};
 pub(crate) use frames::FrameSocket;
 pub(crate) use netlink::{link_to, neighbour};
+pub(crate) use programs::programs_at;
 pub(crate) use receive::ReceiveBatch;
 pub(crate) use send::SendBatch;
 pub(crate) use stamping::{can_stamp_departures, stamp_packets, wait_for_stamps};

@@ -67,6 +67,11 @@ pub(crate) fn link_to(_: IpAddr) -> io::Result<Link> {
 }
 
 /// Not known.
+pub(crate) fn programs_at(_: u32) -> io::Result<u32> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Not known.
 pub(crate) fn older_rules(_: super::IpVersion, _: &str) -> io::Result<Vec<u8>> {
     Err(io::ErrorKind::Unsupported.into())
 }

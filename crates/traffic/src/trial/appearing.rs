@@ -1,27 +1,40 @@
-//! What leads packets elsewhere and comes during a trial, also where it is gone again at the end.
+//! What leads packets elsewhere and comes during a trial, also where it is gone again at the end: it ends the trial.
 
-use crate::kernel::lookout::Lookout;
+use crate::kernel::lookout::{Change, Lookout};
 use crate::sockets::flows::Flows;
+use crate::sockets::leash::Leash;
 use crate::sockets::whereabouts::Way;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 use std::time::Duration;
 
-/// So often it is asked whether rules changed.
+/// So often it is asked whether anything changed.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// Does the work of a trial, while a thread of its own looks out for rules of this namespace that lead its packets elsewhere;
-/// returns the first.
-pub(super) fn while_looking<T>(packets: &[Flows], work: impl FnOnce() -> T) -> (T, Option<String>) {
+/// Does the work of a trial, while a thread of its own looks out for what comes to lead its packets, held so, elsewhere; sets
+/// `astray` at the first, and returns it.
+pub(super) fn while_looking<T>(
+    packets: &[Flows],
+    leashes: &[Leash],
+    astray: &AtomicBool,
+    work: impl FnOnce() -> T,
+) -> (T, Option<String>) {
     let mut lookout = Lookout::new();
+    for mut passed in leashes.iter().filter_map(Leash::passed) {
+        lookout.add(&mut passed);
+    }
     let ended = AtomicBool::new(false);
     let mut look_out = || {
         while !ended.load(Ordering::Acquire) {
             std::thread::park_timeout(EVERY);
-            if lookout.is_new()
-                && let Some(rule) = leading_away(packets)
-            {
-                return Some(rule);
+            let found = match lookout.change() {
+                Change::None => None,
+                Change::Some => leading_away(packets),
+                Change::Astray(what) => Some(what),
+            };
+            if found.is_some() {
+                astray.store(true, Ordering::Release);
+                return found;
             }
         }
         None
@@ -38,7 +51,7 @@ pub(super) fn while_looking<T>(packets: &[Flows], work: impl FnOnce() -> T) -> (
 }
 
 /// What leads them elsewhere now; `None` where nothing does, or nothing is left to look with.
-pub(super) fn leading_away(packets: &[Flows]) -> Option<String> {
+fn leading_away(packets: &[Flows]) -> Option<String> {
     packets.iter().find_map(|flows| Way::to(flows).err()?.leads())
 }
 

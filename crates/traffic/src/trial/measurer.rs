@@ -28,7 +28,7 @@ use dropline_trial::{
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Performs trials on one UDP target: threads that send and threads that receive, a socket for each stream.
@@ -204,8 +204,11 @@ impl Measurer for UdpMeasurer {
             return Err(UdpError::NoLeash { target, why });
         }
         let packets = self.setup.packets();
-        self.exchange.streams.still_stay(&packets).map_err(|why| UdpError::NoLeash { target, why })?;
-        let (trial, came) = while_looking(&packets, || self.perform_once_there(input, whose));
+        let leashes =
+            self.exchange.streams.still_stay(&packets).map_err(|why| UdpError::NoLeash { target, why })?;
+        let astray = AtomicBool::new(false);
+        let (trial, came) =
+            while_looking(&packets, &leashes, &astray, || self.perform_once_there(input, whose, &astray));
         let mut trial = trial.map_err(|why| match why {
             UdpError::TooLong { target, payload, .. } => {
                 let link = self.beside.carries_least(target.ip().to_canonical());
@@ -229,10 +232,15 @@ impl Measurer for UdpMeasurer {
 
 impl UdpMeasurer {
     /// A trial, once there is a way to the target again: a link that is down between two trials comes back mostly.
-    fn perform_once_there(&mut self, input: TrialInput, whose: Whose) -> Result<Trial, UdpError> {
+    fn perform_once_there(
+        &mut self,
+        input: TrialInput,
+        whose: Whose,
+        astray: &AtomicBool,
+    ) -> Result<Trial, UdpError> {
         let until = Instant::now() + LINK_RETURNS;
         loop {
-            match self.perform(input, whose) {
+            match self.perform(input, whose, astray) {
                 Err(UdpError::Unreachable { .. })
                     if self.was_reached && Instant::now() < until && !self.setup.is_stopped() =>
                 {
@@ -244,10 +252,10 @@ impl UdpMeasurer {
     }
 
     /// A trial, but for what it cost.
-    fn perform(&mut self, input: TrialInput, whose: Whose) -> Result<Trial, UdpError> {
+    fn perform(&mut self, input: TrialInput, whose: Whose, astray: &AtomicBool) -> Result<Trial, UdpError> {
         let mut trial = Trial::new(whose.number, input, self.setup.profile.trial_seed(whose.number));
         let opening = self.ledger.open(self.exchange.socket(), whose, &self.setup.stop)?;
-        let (moved, left) = self.move_watched(whose, &mut trial);
+        let (moved, left) = self.move_watched(whose, astray, &mut trial);
         let Moved { watched, seen } = moved?;
         if let Some(left) = &left {
             let interface = left.interface();
@@ -258,7 +266,7 @@ impl UdpMeasurer {
         trial.caveats.extend(too_long(packet, target, self.beside.carries_least(target)));
         let mut closing = self.ledger.close(opening, self.exchange.socket(), whose, watched, &mut trial)?;
         if self.setup.is_answered() {
-            if left.is_none() {
+            if !astray.load(Ordering::Acquire) {
                 self.replies.check(&self.setup, &trial)?;
             }
             if trial.lost() > 0 {
@@ -286,8 +294,13 @@ impl UdpMeasurer {
         Ok(trial)
     }
 
-    /// Packets out and back, until any of them leaves beside the way; what did.
-    fn move_watched(&mut self, whose: Whose, trial: &mut Trial) -> (Result<Moved, UdpError>, Option<Left>) {
+    /// Packets out and back, until any of them leaves beside the way, which is told in `astray` too; what did.
+    fn move_watched(
+        &mut self,
+        whose: Whose,
+        astray: &AtomicBool,
+        trial: &mut Trial,
+    ) -> (Result<Moved, UdpError>, Option<Left>) {
         let is_closed = matches!(self.setup.profile.arrival.pace(), Pace::Closed(_));
         // The clients of a closed loop have ports of their own.
         let ports: BTreeSet<u16> = match is_closed {
@@ -299,10 +312,9 @@ impl UdpMeasurer {
         let targets: BTreeSet<SocketAddr> = targets.iter().map(canonical).collect();
         let trials = Trials { tag: whose.tag(), ports: &ports, targets: &targets };
         let mut beside = std::mem::take(&mut self.beside);
-        let astray = AtomicBool::new(false);
-        let moved = beside.watch_while(&trials, &astray, || match self.setup.profile.arrival.pace() {
-            Pace::Closed(closed) => self.move_by_clients(closed, whose, &astray, trial),
-            _ => self.move_by_schedule(whose, &astray, trial),
+        let moved = beside.watch_while(&trials, astray, || match self.setup.profile.arrival.pace() {
+            Pace::Closed(closed) => self.move_by_clients(closed, whose, astray, trial),
+            _ => self.move_by_schedule(whose, astray, trial),
         });
         self.beside = beside;
         moved

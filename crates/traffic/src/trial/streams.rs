@@ -15,12 +15,14 @@ use dropline_payload::{HEADER_BYTES, filler};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 /// Sockets and queues of all streams.
 pub(crate) struct StreamSockets {
     /// Of each stream.
     targets: Vec<SocketAddr>,
+    /// What held the first socket to each address.
+    leashes: BTreeMap<IpAddr, Leash>,
     payload: usize,
     pub(crate) sockets: Vec<UdpSocket>,
     queues: Vec<SendQueue>,
@@ -56,6 +58,7 @@ impl StreamSockets {
     pub(crate) fn open(target: SocketAddr, wanted: &Wanted<'_>) -> Result<Self, UdpError> {
         let mut streams = Self {
             targets: (0..wanted.streams).map(|stream| wanted.targets.of_stream(stream, target)).collect(),
+            leashes: BTreeMap::new(),
             payload: wanted.payload as usize,
             sockets: Vec::with_capacity(wanted.streams),
             queues: Vec::with_capacity(wanted.streams),
@@ -82,16 +85,19 @@ impl StreamSockets {
                 keep_trains(&socket).map_err(UdpError::system("asking for whole trains"))?;
             }
             streams.sockets.push(socket);
+            leash.iter().for_each(|leash| {
+                streams.leashes.entry(target.ip()).or_insert_with(|| leash.clone());
+            });
             streams.queues.push(SendQueue::new(streams.payload, wanted.streams, Head::default()));
         }
         Ok(streams)
     }
 
-    /// Whether these packets still stay on this machine, as when their sockets were opened.
+    /// What holds these packets, where they still stay on this machine and go where they did when their sockets were opened.
     ///
     /// # Errors
     /// If anything came since that may lead them, or replies, elsewhere.
-    pub(crate) fn still_stay(&self, packets: &[Flows]) -> Result<(), NoLeash> {
+    pub(crate) fn still_stay(&self, packets: &[Flows]) -> Result<Vec<Leash>, NoLeash> {
         /// Sockets that are asked for again at most: each was when it was opened.
         const MOST: usize = 256;
         let mut leashes = BTreeMap::new();
@@ -101,12 +107,16 @@ impl StreamSockets {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(new) => {
                     let known = packets.iter().find(|flows| flows.address == target.ip());
-                    new.insert(Leash::towards(known.cloned().unwrap_or_else(|| target.ip().into()))?)
+                    let leash = Leash::towards(known.cloned().unwrap_or_else(|| target.ip().into()))?;
+                    self.leashes
+                        .get(&target.ip())
+                        .map_or(Ok(()), |first| leash.leads_where(first, target.ip()))?;
+                    new.insert(leash)
                 }
             };
             leash.still_holds(socket)?;
         }
-        Ok(())
+        Ok(leashes.into_values().collect())
     }
 
     /// Where the packets of each stream go.

@@ -7,7 +7,7 @@
 
 use super::tap::Tapped;
 use crate::error::nothing_as_none;
-use crate::kernel::segment::Passed;
+use crate::kernel::passed::Passed;
 use crate::kernel::view::View;
 use crate::sockets::flows::Flows;
 use crate::sockets::whereabouts::Way;

@@ -48,8 +48,17 @@ fn a_rule_that_comes_and_goes_during_a_trial_is_said() {
                     load: Rate::pps(1_000.0).unwrap(),
                     duration: Duration::from_millis(ms),
                 };
-                let during = measurer.measure(input(2_500))?;
-                Ok::<_, UdpError>((during, measurer.measure(input(100))?))
+                let during = measurer.measure(input(20_000))?;
+                // It ended at once: the rule is there still, and no other is made before it is gone.
+                let until = Instant::now() + Duration::from_secs(20);
+                let after = loop {
+                    match measurer.measure(input(100)) {
+                        Err(UdpError::NoLeash { why: NoLeash::LedAway { .. }, .. })
+                            if Instant::now() < until => {}
+                        after => break after?,
+                    }
+                };
+                Ok::<_, UdpError>((during, after))
             });
             comes.join().unwrap();
             measured.unwrap()
@@ -60,6 +69,7 @@ fn a_rule_that_comes_and_goes_during_a_trial_is_said() {
         let (during, after) = measured.unwrap();
         let is_said = |trial: &Trial| trial.caveats.iter().any(|caveat| caveat.code() == "rule_appeared");
         assert!(is_said(&during) && !is_said(&after), "{:?}", during.caveats);
+        assert!(during.duration < Duration::from_secs(20), "it is ended at once");
     }
 }
 

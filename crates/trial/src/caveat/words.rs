@@ -88,8 +88,8 @@ impl fmt::Display for Caveat {
             ),
             Self::RuleAppeared { rule } => write!(
                 f,
-                "a rule that leads packets elsewhere came during the trial ({rule}): packets, or copies of them, may have gone \
-                 to another host, and what was lost too; take it away and measure again"
+                "what may lead packets elsewhere came during the trial ({rule}): packets, or copies of them, may have gone to \
+                 another host, and what was lost too; take it away, or put back what is missing, and measure again"
             ),
             Self::LeftElsewhere { packets, interface } => write!(
                 f,
