@@ -26,9 +26,7 @@ impl Trends {
 
     /// Changes and drifts that nobody has acknowledged.
     pub fn news(&self) -> impl Iterator<Item = News<'_>> {
-        let changes = self.series.iter().flat_map(|series| &series.changes).filter_map(ChangeLine::news);
-        let drifts = self.series.iter().flat_map(|series| &series.drifts).filter_map(DriftingLine::news);
-        changes.chain(drifts)
+        self.series.iter().flat_map(SeriesLine::news)
     }
 }
 
@@ -73,6 +71,12 @@ impl SeriesLine {
     /// Whether a level changed or drifted, whatever is known of it.
     pub fn has_changed(&self) -> bool {
         !self.changes.is_empty() || !self.drifts.is_empty()
+    }
+
+    /// Its changes and drifts that nobody has acknowledged.
+    pub fn news(&self) -> impl Iterator<Item = News<'_>> {
+        let changes = self.changes.iter().filter_map(ChangeLine::news);
+        changes.chain(self.drifts.iter().filter_map(DriftingLine::news))
     }
 }
 

@@ -2,20 +2,35 @@
 
 use crate::compared_searches;
 use crate::number::{Loads, percent, plural};
-use dropline_record::{ChangeLine, DriftingLine, SeriesLine, Trends, VerdictWord};
+use crate::prose::date;
+use dropline_record::{ChangeLine, DriftingLine, News, SeriesLine, Trends, VerdictWord};
 
 /// The answer in a sentence.
 pub(crate) fn first_line(trends: &Trends) -> String {
-    let sure = |verdict| trends.news().filter(move |news| news.verdict == verdict && !news.suspected);
-    if let Some(worst) = sure(VerdictWord::Regressed).min_by(|one, other| one.size.total_cmp(&other.size)) {
-        return format!("REGRESSED: a limit fell by {} at {}", percent(worst.size.abs()), worst.at);
+    let news: Vec<(&SeriesLine, News<'_>)> =
+        trends.series.iter().flat_map(|series| series.news().map(move |news| (series, news))).collect();
+    let sure = |verdict| news.iter().filter(move |(_, news)| news.verdict == verdict && !news.suspected);
+    let farthest = |one: &&(&SeriesLine, News<'_>), other: &&(&SeriesLine, News<'_>)| {
+        one.1.size.abs().total_cmp(&other.1.size.abs())
+    };
+    if let Some((series, worst)) = sure(VerdictWord::Regressed).max_by(farthest) {
+        let others = match sure(VerdictWord::Regressed).count() - 1 {
+            0 => String::new(),
+            1 => ", and so did another limit".into(),
+            more => format!(", and so did {more} other limits"),
+        };
+        return format!("REGRESSED: {} fell by {}{others}", limit(series), at(worst));
     }
-    if let Some(news) = trends.news().find(|news| news.suspected) {
-        let size = change(news.size);
-        return format!("SUSPECTED: a limit seems to have moved by {size} at {}: measure again now", news.at);
+    if let Some((series, news)) = news.iter().find(|(_, news)| news.suspected) {
+        return format!(
+            "SUSPECTED: {} seems to have moved by {} at {}: measure again now",
+            limit(series),
+            change(news.size),
+            date(news.at)
+        );
     }
-    if let Some(best) = sure(VerdictWord::Improved).max_by(|one, other| one.size.total_cmp(&other.size)) {
-        return format!("IMPROVED: a limit rose by {} at {}", percent(best.size), best.at);
+    if let Some((series, best)) = sure(VerdictWord::Improved).max_by(farthest) {
+        return format!("IMPROVED: {} rose by {}", limit(series), at(best));
     }
     let told = trends.series.iter().filter(|series| series.scatter.is_some()).count();
     match told {
@@ -28,6 +43,15 @@ pub(crate) fn first_line(trends: &Trends) -> String {
         }
         _ => format!("STEADY: no limit moved, in {}", plural_histories(told)),
     }
+}
+
+/// `the limit of sim:hard for no loss`.
+fn limit(series: &SeriesLine) -> String {
+    format!("the limit of {} for {}", series.target, series.goal)
+}
+
+fn at(news: &News<'_>) -> String {
+    format!("{} at {}", percent(news.size.abs()), date(news.at))
 }
 
 fn plural_histories(count: usize) -> String {
@@ -52,8 +76,8 @@ pub(crate) fn verdict(line: &ChangeLine) -> String {
 /// The nights between which it lies, and the commits.
 pub(crate) fn nights(line: &ChangeLine) -> String {
     let nights = match line.at_low == line.at_high {
-        true => line.at_low.clone(),
-        false => format!("{} to {}", line.at_low, line.at_high),
+        true => date(&line.at_low),
+        false => format!("{} to {}", date(&line.at_low), date(&line.at_high)),
     };
     let short = |commit: &str| commit.chars().take(12).collect::<String>();
     match &line.commits {
@@ -66,8 +90,8 @@ pub(crate) fn nights(line: &ChangeLine) -> String {
 pub(crate) fn drift(line: &DriftingLine) -> String {
     format!(
         "from {} to {}: {} [{}, {}], {}{}, id {}",
-        line.from,
-        line.to,
+        date(&line.from),
+        date(&line.to),
         change(line.size),
         change(line.size_low),
         change(line.size_high),
@@ -81,9 +105,14 @@ pub(crate) fn drift(line: &DriftingLine) -> String {
 pub(crate) fn span(series: &SeriesLine) -> String {
     let nights = plural(series.points.len() as u64, "night");
     match (series.points.first(), series.points.last()) {
-        (Some(first), Some(last)) => format!("{nights}, {} to {}", first.at, last.at),
+        (Some(first), Some(last)) => format!("{nights}, {} to {}", date(&first.at), date(&last.at)),
         _ => nights,
     }
+}
+
+/// When single nights stood apart.
+pub(crate) fn spikes(series: &SeriesLine) -> String {
+    series.spikes.iter().map(|at| date(at)).collect::<Vec<_>>().join(", ")
 }
 
 /// What was made of the nights' intervals; `None` where nothing is to be said.

@@ -139,3 +139,30 @@ fn a_title_of_loss_counts_no_loss_that_may_all_be_our_own_doing() {
     record.trials.iter_mut().for_each(|trial| trial.disturbance = None);
     assert!(figure(&record, "loss").title.starts_with("Every trial here lost packets"));
 }
+
+#[test]
+fn two_searches_over_each_other_are_titled_by_what_came_back_of_each() {
+    let (a, mut b) = (service(), service());
+    for trial in &mut b.trials {
+        trial.forwarding_rate_pps *= 0.5;
+    }
+    let most = |record: &Record| {
+        record
+            .trials
+            .iter()
+            .filter(|trial| !trial.void)
+            .map(|trial| trial.forwarding_rate_pps)
+            .fold(0.0, f64::max)
+    };
+    let [of_a, of_b] = [&a, &b].map(most);
+    assert_eq!(of_b, of_a * 0.5);
+    let figures = figures_of(&html(&[a, b]));
+    let figure = figures.iter().find(|figure| figure.name == "forwarded-together").expect("it is drawn");
+    let told: Vec<f64> =
+        figure.title.split_whitespace().filter_map(|word| word.trim_end_matches(',').parse().ok()).collect();
+    assert_eq!(told.len(), 2, "{}", figure.title);
+    assert!((told[1] / told[0] - 0.5).abs() < 1e-3, "{}", figure.title);
+    for side in ["A", "B"] {
+        assert!(figure.rows.iter().any(|row| row[0] == side), "{figure:?}");
+    }
+}

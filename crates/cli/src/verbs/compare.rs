@@ -60,7 +60,7 @@ fn limits(args: &CompareArgs, [a, b]: &[Searched; 2]) -> Result<u8, Failure> {
     }
     let compared = compare(a, b, plan::smallest_effect(args.smallest_effect.as_deref())?)?;
     if let Some(path) = &args.html {
-        out::draw(path, dropline_report::compared_searches_html(&compared))?;
+        out::draw(path, dropline_report::compared_searches_html(&compared, [a.record(), b.record()]))?;
         note!("page  {}", path.display());
     }
     if args.json {

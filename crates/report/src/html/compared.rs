@@ -2,7 +2,7 @@
 
 use super::figure::figures;
 use super::goals::caveats;
-use super::shell::shell;
+use super::shell::{method, shell};
 use crate::number::{JOIN, apart, count, percent, percent_of, three};
 use crate::plot;
 use crate::prose::sentence_case;
@@ -37,7 +37,8 @@ pub fn compared_html(compared: &Compared) -> String {
                 thead { tr { th.l scope="col" { "side" } th scope="col" { "events" } th scope="col" { "blocks" } th scope="col" { "seconds" } } }
                 tbody { (side("A", &compared.a)) (side("B", &compared.b)) }
             } }
-            p.about { "Intervals hold the true value at " (percent(compared.level)) "; they rest on " (compared.design) " samples. " (sentence_case(&compared.estimator)) "." }
+            p.about { "Intervals hold the true value at " (percent(compared.level)) "." }
+            (method(&format!("{}; the samples that they rest on are {}", compared.estimator, compared.design)))
         }
     };
     shell(

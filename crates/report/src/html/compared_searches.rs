@@ -1,21 +1,29 @@
 //! The page of two searches: the verdict, a row a goal with both limits on one line, what differs otherwise.
 
+use super::figure::figures;
 use super::goals::caveats;
-use super::shell::shell;
+use super::shell::{method, shell};
 use crate::compared_searches::{
     change, first_line, goal, interval, interval_words, limit, limit_heads, loads, longer, note,
 };
 use crate::number::{Loads, count, percent, seconds};
 use crate::plot::canvas::Canvas;
 use crate::plot::scale::Scale;
-use crate::prose::{date, sentence_case};
+use crate::plot::together;
+use crate::prose::date;
+use crate::search_summary::SearchSummary;
 use dropline_record::VerdictWord;
-use dropline_record::{AnswerLine, ComparedSearches, MovedLine, OpenLine, SearchedLine};
+use dropline_record::{AnswerLine, ComparedSearches, MovedLine, OpenLine, Record, SearchedLine};
 use maud::{Markup, html};
 
-/// Two searches as one self-contained page.
-pub fn compared_searches_html(compared: &ComparedSearches) -> String {
+/// Two searches as one self-contained page, from their records.
+pub fn compared_searches_html(compared: &ComparedSearches, records: [&Record; 2]) -> String {
     let loads = loads(compared);
+    let findings = SearchSummary::all(records);
+    let over_each_other = match &findings[..] {
+        [a, b] => together([a, b], loads),
+        _ => Vec::new(),
+    };
     let content = html! {
         p.about { b { (compared.a.source) } " (A) against " b { (compared.b.source) } " (B)  ·  dropline compare" }
         h1 {  (first_line(compared)) "." }
@@ -29,13 +37,15 @@ pub fn compared_searches_html(compared: &ComparedSearches) -> String {
         } }
         (caveats(&compared.caveats, None))
         @if let Some(longer) = longer(compared) { p.about { (longer) "." } }
+        (figures(&over_each_other, over_each_other.len() > 1))
         section {
             h2 { "What was compared" }
             div.scroll { table.study {
                 thead { tr { th.l scope="col" { "side" } th.l scope="col" { "target" } th.l.w scope="col" { "algorithm" } th scope="col" { "trials" } th scope="col" { "time" } th.l.w scope="col" { "begun" } } }
                 tbody { (side("A", &compared.a)) (side("B", &compared.b)) }
             } }
-            p.about { "A change by less than " (percent(compared.smallest_effect)) " does not matter. " (sentence_case(&compared.estimator)) "." }
+            p.about { "A change by less than " (percent(compared.smallest_effect)) " does not matter." }
+            (method(&compared.estimator))
         }
     };
     shell(&first_line(compared), &format!("{} against {}", compared.b.source, compared.a.source), &content)

@@ -205,6 +205,9 @@ fn plots(records: &[Record], findings: &[SearchSummary], labels: &Labels, loads:
             })
             .collect(),
     ];
+    if let [(_, a), (_, b)] = searches[..] {
+        plots.push(plot::together([a, b], loads));
+    }
     if findings.len() <= ALL_PLOTS {
         let axis = plot::LoadAxis::around(axis, findings);
         let losses = searches

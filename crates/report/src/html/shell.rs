@@ -1,5 +1,6 @@
 //! Head and frame of every page.
 
+use crate::prose::sentence_case;
 use crate::{MARK, plot};
 use dropline_printable::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -42,6 +43,13 @@ pub(super) fn shell(answer: &str, description: &str, content: &Markup) -> String
     // What is wider than a narrow window is moved with the keys too.
     let page = page.into_string().replace("<div class=\"scroll\">", "<div class=\"scroll\" tabindex=\"0\">");
     printable(&page).into_owned()
+}
+
+/// How a page's intervals came about: for who knows the words, and folded for all others.
+pub(super) fn method(estimator: &str) -> Markup {
+    html! {
+        details { summary { "How this was computed" } p.about { (sentence_case(estimator)) "." } }
+    }
 }
 
 /// What is said once, above the first plot, to who has a script.

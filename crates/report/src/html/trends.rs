@@ -1,11 +1,11 @@
 //! The page of histories: what moved first, then each history with its plot and its changes.
 
 use super::figure::figures;
-use super::shell::shell;
+use super::shell::{method, shell};
 use crate::number::percent;
 use crate::plot::trend;
-use crate::prose::sentence_case;
-use crate::trends::{change, drift, first_line, nights, span, verdict, widths};
+use crate::prose::{date, sentence_case};
+use crate::trends::{change, drift, first_line, nights, span, spikes, verdict, widths};
 use dropline_record::{SeriesLine, Trends, VerdictWord};
 use maud::{Markup, html};
 
@@ -21,7 +21,8 @@ pub fn trends_html(trends: &Trends) -> String {
                 ul { @for left in &trends.left_out { li { (left.source) ": " (left.why) } } }
             }
         }
-        p.about { "A change by less than " (percent(trends.smallest_effect)) " does not matter. " (sentence_case(&trends.estimator)) "." }
+        p.about { "A change by less than " (percent(trends.smallest_effect)) " does not matter." }
+        (method(&trends.estimator))
     };
     let answer = first_line(trends);
     shell(&answer, &format!("{answer}. A page of dropline trend."), &content)
@@ -32,8 +33,6 @@ fn history(series: &SeriesLine) -> Markup {
         section {
             h2 { (series.target) ", " (series.goal) }
             p.about { (span(series)) " on " (series.machine) ", dropline " (series.dropline) }
-            @if let Some(words) = widths(series) { p { (sentence_case(words)) "." } }
-            (figures(&trend(series).into_iter().collect::<Vec<_>>(), false))
             @if !series.changes.is_empty() {
                 div.scroll { table.study {
                     thead { tr {
@@ -42,7 +41,7 @@ fn history(series: &SeriesLine) -> Markup {
                     } }
                     tbody { @for line in &series.changes {
                         tr data-verdict=(line.verdict) {
-                            td.l.name { (line.at) } td { b { (change(line.size)) } }
+                            td.l.name { (date(&line.at)) } td { b { (change(line.size)) } }
                             td { "[" (change(line.size_low)) ", " (change(line.size_high)) "]" }
                             td.l { @if line.verdict == VerdictWord::Regressed { span.unsettled { (verdict(line)) } } @else { (verdict(line)) } }
                             td.l { (nights(line)) } td.l { (line.id) }
@@ -50,9 +49,11 @@ fn history(series: &SeriesLine) -> Markup {
                     } }
                 } }
             }
+            @if let Some(words) = widths(series) { p { (sentence_case(words)) "." } }
+            (figures(&trend(series).into_iter().collect::<Vec<_>>(), false))
             @for line in &series.drifts { p { "Drifting " (drift(line)) } }
-            @for mark in &series.marks { p { "mark at " (mark.at) ": " (mark.text) } }
-            @if !series.spikes.is_empty() { p { "excursions: " (series.spikes.join(", ")) } }
+            @for mark in &series.marks { p { "Changed on purpose at " (date(&mark.at)) ": " (mark.text) "." } }
+            @if !series.spikes.is_empty() { p { "Single nights far from their level: " (spikes(series)) "." } }
         }
     }
 }

@@ -26,9 +26,18 @@ pub struct CalibrationLine {
     pub points: Vec<(f64, u64, u64)>,
 }
 
-/// The plot; `None` without points.
+/// The plot; `None` where no interval was stated at all. At a level at which none was there is no point: it is not 0 %.
 pub(crate) fn calibration(calibration: &Calibration) -> Option<Plot> {
-    calibration.lines.iter().find(|line| !line.points.is_empty())?;
+    let stated = |line: &CalibrationLine| CalibrationLine {
+        name: line.name.clone(),
+        points: line.points.iter().copied().filter(|(_, _, of)| *of > 0).collect(),
+    };
+    let lines: Vec<CalibrationLine> =
+        calibration.lines.iter().map(stated).filter(|line| !line.points.is_empty()).collect();
+    if lines.is_empty() {
+        return None;
+    }
+    let calibration = &Calibration { lines, ..calibration.clone() };
     Some(Plot {
         name: "calibration",
         title: calibration.title.clone(),
@@ -87,7 +96,7 @@ fn draw(calibration: &Calibration, room: Room) -> Drawing {
 }
 
 fn share(held: u64, of: u64) -> f64 {
-    held as f64 / of.max(1) as f64
+    held as f64 / of as f64
 }
 
 fn numbers(calibration: &Calibration) -> Numbers {
@@ -108,4 +117,23 @@ fn numbers(calibration: &Calibration) -> Numbers {
         })
     });
     Numbers { heads: heads.iter().map(|head| (*head).to_owned()).collect(), rows: rows.collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(points: &[(f64, u64, u64)]) -> Calibration {
+        let line = CalibrationLine { name: "no loss".into(), points: points.to_vec() };
+        Calibration { title: "Of 95 %".into(), lines: vec![line], ..Calibration::default() }
+    }
+
+    #[test]
+    fn a_level_at_which_nothing_was_stated_is_not_drawn_as_never_right() {
+        let plot = calibration(&with(&[(0.9, 0, 0), (0.95, 19, 20)])).unwrap();
+        assert_eq!(plot.wide.marks.len(), 1);
+        assert_eq!(plot.numbers.rows.len(), 1);
+        assert!(calibration(&with(&[(0.9, 0, 0)])).is_none());
+        assert!(calibration(&Calibration::default()).is_none());
+    }
 }

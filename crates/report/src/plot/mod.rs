@@ -25,6 +25,7 @@ mod remedies;
 mod search_time;
 mod slices;
 mod spans;
+mod together;
 mod trend;
 mod whole_range;
 
@@ -49,6 +50,7 @@ pub(crate) use questions::questions;
 pub(crate) use remedies::remedies;
 pub(crate) use search_time::{View, common_view, search_time, time_span};
 pub(crate) use slices::slices;
+pub(crate) use together::together;
 pub(crate) use trend::trend;
 pub(crate) use whole_range::{delay_by_load, forwarded};
 

@@ -5,6 +5,7 @@ use super::canvas::{Anchor, Canvas, Drawing, Path};
 use super::scale::Scale;
 use super::{Numbers, Plot, Reading, Room};
 use crate::number::plural;
+use crate::prose::date;
 use crate::trends::{change, loads, span};
 use dropline_record::{PointLine, SeriesLine, VerdictWord};
 
@@ -51,18 +52,14 @@ fn draw(series: &SeriesLine, room: Room) -> Drawing {
     let x = Scale::linear((-0.5, series.points.len() as f64 - 0.5), (frame.left, frame.right));
     canvas.text("tick", Anchor::Start, 0.0, 12.0, &format!("limit, {}", loads.unit));
     frame.rows(&mut canvas, &y, &load_ticks(&y, loads, 6));
-    let named = |index: usize, from: usize, length: usize| {
-        series.points[index].at.chars().skip(from).take(length).collect::<String>()
-    };
-    // Of several in one day the time tells them apart.
-    let one_day = named(0, 0, 10) == named(series.points.len() - 1, 0, 10);
-    let day = |index: usize| if one_day { named(index, 11, 5) } else { named(index, 0, 10) };
     let step = series.points.len().div_ceil(if room == Room::Narrow { 3 } else { 8 });
-    let ticks: Vec<(f64, String)> =
-        (0..series.points.len()).step_by(step).map(|index| (index as f64, day(index))).collect();
-    frame.columns(&mut canvas, &x, &ticks, false);
-    let on = if one_day { format!("time, {}, UTC", named(0, 0, 10)) } else { "night".into() };
-    frame.name_columns(&mut canvas, &on);
+    let named: Vec<usize> = (0..series.points.len()).step_by(step).collect();
+    let ticks = named.iter().enumerate().map(|(place, &index)| {
+        let before = place.checked_sub(1).map(|before| series.points[named[before]].at.as_str());
+        (index as f64, moment(&series.points[index].at, before))
+    });
+    frame.columns(&mut canvas, &x, &ticks.collect::<Vec<_>>(), false);
+    frame.name_columns(&mut canvas, "night, UTC");
     let night = |at: &str| series.points.iter().position(|point| point.at == at);
     let places = |of: fn(&PointLine) -> Option<f64>| -> Vec<(f64, f64)> {
         let place = |(index, point): (usize, &PointLine)| {
@@ -84,7 +81,7 @@ fn draw(series: &SeriesLine, room: Room) -> Drawing {
     for segment in &series.segments {
         if let (Some(from), Some(to)) = (night(&segment.from), night(&segment.to)) {
             let height = y.clamped(segment.level);
-            canvas.line("s2 curve", (x.at(from as f64), height), (x.at(to as f64), height));
+            canvas.line("s2 curve", (x.at(from as f64) - half, height), (x.at(to as f64) + half, height));
         }
     }
     for line in &series.changes {
@@ -102,6 +99,21 @@ fn draw(series: &SeriesLine, room: Room) -> Drawing {
         }
     }
     canvas.finish(median)
+}
+
+/// `26 Nov`, or `18:54` on the day of the tick before it.
+fn moment(at: &str, before: Option<&str>) -> String {
+    let words = date(at);
+    let mut parts = words.split(' ');
+    let (Some(day), Some(month), Some(_), Some(time)) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return words;
+    };
+    match before.is_some_and(|before| before.get(..10) == at.get(..10)) {
+        true => time.to_owned(),
+        false => format!("{day} {month}"),
+    }
 }
 
 fn through<'a>(canvas: &Canvas, places: impl IntoIterator<Item = &'a (f64, f64)>) -> Path {

@@ -94,7 +94,7 @@ pub(crate) fn delay_by_load(finding: &SearchSummary, loads: Loads, room: Room, l
 }
 
 /// The trials that say something of the target, by load, and how many are left out, in words.
-fn counted<'a>(finding: &SearchSummary<'a>) -> (Vec<&'a TrialLine>, String) {
+pub(super) fn counted<'a>(finding: &SearchSummary<'a>) -> (Vec<&'a TrialLine>, String) {
     let is_load = |load: f64| load.is_finite() && load > 0.0;
     let (mut trials, others): (Vec<&TrialLine>, Vec<&TrialLine>) =
         finding.record.trials.iter().partition(|trial| {
@@ -114,19 +114,33 @@ fn lowest(trial: &TrialLine) -> Option<u64> {
     PERCENTILES.iter().find_map(|(_, _, of)| of(delay))
 }
 
-/// The loads of sorted trials, with room at the ends; `None` of one load.
 fn range(trials: &[&TrialLine]) -> Option<(f64, f64)> {
-    let (first, last) = (trials.first()?.intended_load_pps, trials.last()?.intended_load_pps);
+    reaches(trials.iter().map(|trial| trial.intended_load_pps))
+}
+
+/// The ends of these loads, with room beyond; `None` of one load.
+pub(super) fn reaches(loads: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let (first, last) =
+        loads.fold((f64::INFINITY, 0.0f64), |(first, last), load| (first.min(load), last.max(load)));
     (first < last).then(|| (first / 1.06, last * 1.06))
 }
 
-/// The axis of loads: straight from zero, or logarithmic where they are far apart; and what it is called.
-fn across(range: (f64, f64), pixels: (f64, f64), loads: Loads) -> (Scale, String) {
+/// The axis of loads: straight from zero, or logarithmic where they are far apart; what it is called; and whether it is
+/// logarithmic.
+pub(super) fn across(range: (f64, f64), pixels: (f64, f64), loads: Loads) -> (Scale, String, bool) {
     if range.1 > range.0 * WIDE {
-        (Scale::logarithmic(range, pixels), format!("load, {}, log", loads.unit))
+        (Scale::logarithmic(range, pixels), format!("load, {}, log", loads.unit), true)
     } else {
-        (Scale::linear((0.0, range.1), pixels), format!("load, {}", loads.unit))
+        (Scale::linear((0.0, range.1), pixels), format!("load, {}", loads.unit), false)
     }
+}
+
+/// The ends of a logarithmic axis of rates at loads from this one on.
+pub(super) fn lowest_rate(rates: impl Iterator<Item = f64>, from: f64) -> (f64, f64) {
+    let (least, most) = rates
+        .filter(|rate| *rate > 0.0)
+        .fold((from, from), |(least, most), rate| (least.min(rate), most.max(rate)));
+    (least / 1.2, (most * 1.12).max(least / 1.2 * 2.0))
 }
 
 fn ticks(scale: &Scale, loads: Loads, most: usize, logarithmic: bool) -> Vec<(f64, String)> {
@@ -191,17 +205,15 @@ fn draw_forwarded(
 ) -> Drawing {
     let narrow = room == Room::Narrow;
     let mut canvas = Canvas::new(room.width(), if narrow { 306.0 } else { 330.0 });
-    let logarithmic = range.1 > range.0 * WIDE;
+    let (_, below, logarithmic) = across(range, (0.0, 1.0), loads);
     let rates = || trials.iter().map(|trial| trial.forwarding_rate_pps);
-    let most = rates().fold(range.0, f64::max) * 1.12;
-    let least = rates().filter(|rate| *rate > 0.0).fold(range.0, f64::min) / 1.2;
     let up = |pixels| match logarithmic {
-        true => Scale::logarithmic((least, most.max(least * 2.0)), pixels),
-        false => Scale::linear((0.0, most), pixels),
+        true => Scale::logarithmic(lowest_rate(rates(), range.0), pixels),
+        false => Scale::linear((0.0, rates().fold(range.0, f64::max) * 1.12), pixels),
     };
     let left = widest(&ticks(&up((1.0, 0.0)), loads, 6, logarithmic)) + 12.0;
     let frame = Frame { left, right: canvas.width - 14.0, top: 52.0, bottom: canvas.height - 44.0 };
-    let (x, below) = across(range, (frame.left, frame.right), loads);
+    let (x, ..) = across(range, (frame.left, frame.right), loads);
     let y = up((frame.bottom, frame.top));
     canvas.text("tick", Anchor::Start, 0.0, 12.0, &format!("forwarded, {}", loads.unit));
     goals(&mut canvas, frame, &x, finding);
@@ -272,13 +284,12 @@ fn draw_delays(
 ) -> Drawing {
     let narrow = room == Room::Narrow;
     let mut canvas = Canvas::new(room.width(), if narrow { 306.0 } else { 330.0 });
-    let logarithmic = range.1 > range.0 * WIDE;
     let labels = |scale: &Scale| -> Vec<(f64, String)> {
         scale.ticks(6).into_iter().map(|tick| (tick, nanoseconds(tick.round() as u64))).collect()
     };
     let left = widest(&labels(&Scale::logarithmic(heights, (1.0, 0.0)))) + 12.0;
     let frame = Frame { left, right: canvas.width - 48.0, top: 52.0, bottom: canvas.height - 44.0 };
-    let (x, below) = across(range, (frame.left, frame.right), loads);
+    let (x, below, logarithmic) = across(range, (frame.left, frame.right), loads);
     let y = Scale::logarithmic(heights, (frame.bottom, frame.top));
     canvas.text("tick", Anchor::Start, 0.0, 12.0, "delay, log");
     goals(&mut canvas, frame, &x, finding);

@@ -1,8 +1,9 @@
 //! Histories on a terminal: what moved first, then each history.
 
 use super::layout::{Columns, Page, Row, Side};
+use crate::prose::date;
 use crate::style::{Ink, Style};
-use crate::trends::{change, drift, first_line, loads, nights, span, verdict, widths};
+use crate::trends::{change, drift, first_line, loads, nights, span, spikes, verdict, widths};
 use dropline_record::{SeriesLine, Trends, VerdictWord};
 
 /// The answer of `trend` as text. Ends with a newline.
@@ -25,10 +26,10 @@ pub fn trends_text(trends: &Trends, style: Style) -> String {
             page.fact("drift", &drift(line));
         }
         for mark in &series.marks {
-            page.fact("mark", &format!("{}: {}", mark.at, mark.text));
+            page.fact("mark", &format!("{}: {}", date(&mark.at), mark.text));
         }
         if !series.spikes.is_empty() {
-            page.fact("excursions", &series.spikes.join(", "));
+            page.fact("excursions", &spikes(series));
         }
         if let Some(words) = widths(series) {
             page.hanging("! ", Ink::Strong, words);
@@ -49,7 +50,7 @@ fn changes(series: &SeriesLine) -> Columns {
         let ink = if line.verdict == VerdictWord::Regressed { Ink::Lost } else { Ink::Plain };
         Row {
             cells: vec![
-                (line.at.clone(), Ink::Strong),
+                (date(&line.at), Ink::Strong),
                 (change(line.size), Ink::Strong),
                 (verdict(line), ink),
                 (format!("[{}, {}]", change(line.size_low), change(line.size_high)), Ink::Plain),

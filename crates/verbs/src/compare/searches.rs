@@ -28,6 +28,11 @@ pub struct Searched {
 }
 
 impl Searched {
+    /// What was recorded of it.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
     /// Reads a record.
     ///
     /// # Errors
