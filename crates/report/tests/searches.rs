@@ -2,7 +2,7 @@
 
 mod made;
 
-use dropline_record::{BROKEN, CaveatLine, Count, EndWord, OutlookLine, Record, ResultWord};
+use dropline_record::{BROKEN, CaveatLine, Count, EndWord, OutlookLine, ReasonWord, Record, ResultWord};
 use dropline_report::{Style, line, standing, text};
 use dropline_trial::Arrival;
 use made::Made;
@@ -108,7 +108,7 @@ fn a_search_that_ended_before_its_budget_without_an_answer_says_why_it_made_no_m
     result.ended_by = Some(EndWord::Done);
     for answer in &mut result.goals {
         (answer.result, answer.why, answer.level) =
-            (ResultWord::Irregular, Some("target_starved".into()), None);
+            (ResultWord::Irregular, Some(ReasonWord::TargetStarved), None);
     }
     assert!(
         shown(&record).contains("it had made every trial that would have told more"),
