@@ -375,7 +375,7 @@ mod tests {
     #[test]
     fn slow_and_fast_trials_in_a_few_spells_depend_on_one_another() {
         let spells = |long: usize| {
-            let lost = |place: usize| if place / long % 2 == 0 { 0 } else { 2_000 };
+            let lost = |place: usize| if (place / long).is_multiple_of(2) { 0 } else { 2_000 };
             let trials: Vec<_> = (0..30).map(|place| (10_000, lost(place), 0)).collect();
             crossed(&trials, |_| 1000).spells()
         };

@@ -31,7 +31,7 @@ impl Trial {
         let duration_ns = self.duration.as_nanos() as f64;
         let grew =
             steps.iter().all(|step| *step > 0.0) && still_grows && (last - first) * GREW >= duration_ns;
-        grew.then(|| Caveat::WaitingGrew {
+        grew.then_some(Caveat::WaitingGrew {
             from_ns: first as u64,
             to_ns: last as u64,
             duration_ns: duration_ns as u64,
