@@ -113,7 +113,11 @@ fn a_step_is_told_with_its_night_its_size_and_its_commits_and_fails() {
     nights(&bench, "nights", 24, 14);
     let ended = gate(&bench);
     assert_eq!(ended.code, Some(1), "{}", ended.errors);
-    assert!(ended.text.starts_with("REGRESSED: a limit fell by 1"), "{}", ended.text);
+    assert!(
+        ended.text.starts_with("REGRESSED: the limit of exec:./service for 0.5 % loss fell by 1"),
+        "{}",
+        ended.text
+    );
     let found = json(&bench, &["nights"]);
     let series = &list(&found, "series")[0];
     let [change] = list(series, "changes").as_slice() else { panic!("one change: {series}") };

@@ -228,7 +228,7 @@ fn what_is_edited_in_words_limits_or_times_is_refused() {
         (trial, "/bounds/0/upper_pps", json!(1e12), "were asked for"),
         (trial, "/bounds/0/upper_pps", json!(1_234_567.5), "none of them was made"),
         (result, "/goals/0/level", json!(0.95), "level of goal 1 is 0.95"),
-        (result, "/goals/0/why", json!("bored"), "why is \"bored\""),
+        (result, "/goals/0/why", json!("bored"), "unknown variant `bored`"),
         (result, "/goals/0/result", json!("regular"), "goal 1 is regular"),
         (result, "/goals/0/lower_pps", json!(0.001), "were asked for"),
         (result, "/interrupted", json!(true), "interrupted is true"),

@@ -3,7 +3,7 @@
 //! line has do not compile: `TrialLine::trial` names each of them.
 
 use dropline_record::{CaveatLine, DelayLine, Purpose, TrialLine};
-use dropline_stats::Histogram;
+use dropline_stats::{Histogram, Recorder};
 use dropline_trial::{Caveat, Delay};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -113,12 +113,15 @@ impl Values<'_> {
 
     /// One delay: its numbers are held against its histogram.
     fn slice_delay(&mut self) -> Value {
-        let values = self.delay();
+        let value = self.number();
+        let mut recorder = Recorder::new();
+        recorder.record(value);
+        let histogram = recorder.recorded().cells_to_v2_deflate();
         let mut number = || self.number();
         json!({
-            "count": 1, "sum": number(), "sum_squared": number(), "min": values.min(), "max": values.max(),
+            "count": 1, "sum": number(), "sum_squared": number(), "min": value, "max": value,
             "negative": { "count": number(), "min": number() }, "missed": number(), "first": number(),
-            "last": number(), "histogram": values.to_v2_deflate(),
+            "last": number(), "histogram": histogram,
         })
     }
 }

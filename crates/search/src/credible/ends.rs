@@ -203,11 +203,11 @@ impl Shown {
         self.max > 0 && self.bears(goal, libm::log(range.max().as_pps()))
     }
 
-    /// Whether trials at a load, or about there, failed the goal so often that they do it more often than at its own load, but
-    /// for the probability `doubt`.
+    /// Whether trials at a load failed the goal so often that they do it more often than at its own load, but for the
+    /// probability `doubt`: what failed above it says nothing of it, and what was met above it was met.
     pub(super) fn fails_at(&self, goal: &Goal, load: Rate, doubt: f64) -> bool {
-        let bad = self.bad().filter(|one| are_about(**one, load)).count() as u64;
-        let good = self.good.iter().filter(|(one, ..)| are_about(*one, load));
+        let bad = self.bad().filter(|one| **one <= load).count() as u64;
+        let good = self.good.iter().filter(|(one, ..)| *one >= load);
         let good: Duration = good.map(|&(_, time, _)| time.min(goal.trial_duration)).sum();
         let good = (good.as_secs_f64() / goal.trial_duration.as_secs_f64()).ceil() as u64;
         at_most(good, good + bad, 1.0 - goal.exceed_at_truth()) <= doubt
