@@ -102,8 +102,8 @@ pub(crate) fn ip_bytes(payload: u32, target: IpAddr) -> u32 {
     payload + 8 + if target.to_canonical().is_ipv6() { 40 } else { 20 }
 }
 
-/// What the system says of packets to a link that is down.
-const OF_A_LINK: [&str; 4] = ["ENOBUFS", "ENETDOWN", "ENETUNREACH", "EHOSTUNREACH"];
+/// What the system says of packets to a link that is down, or that a link that is down keeps in its queue.
+const OF_A_LINK: [&str; 5] = ["EAGAIN", "ENOBUFS", "ENETDOWN", "ENETUNREACH", "EHOSTUNREACH"];
 
 /// The chain of a rule in front of the interface towards a target that may drop what goes there.
 pub(super) fn barred_by(target: IpAddr) -> Option<String> {
