@@ -36,7 +36,7 @@ pub fn compared_searches_html(compared: &ComparedSearches, records: [&Record; 2]
             tbody { @for (index, line) in compared.goals.iter().enumerate() { (row(index, line, compared, loads)) } }
         } }
         (caveats(&compared.caveats, None))
-        @if let Some(longer) = longer(compared) { p.about { (longer) "." } }
+        @if let Some(longer) = longer(compared) { p.about { "To decide: " (longer) "." } }
         (figures(&over_each_other, over_each_other.len() > 1))
         section {
             h2 { "What was compared" }

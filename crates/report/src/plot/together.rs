@@ -64,15 +64,17 @@ impl<'a> Side<'a> {
 
 /// Both plots of A and B; none of what only one side has.
 pub(crate) fn together(pair: [&SearchSummary; 2], loads: Loads) -> Vec<Plot> {
-    [&FORWARDED, &DELAY].into_iter().filter_map(|shown| plot(pair, shown, loads)).collect()
+    let delay = plot(pair, &DELAY, loads, Room::Half);
+    let room = if delay.is_some() { Room::Half } else { Room::Full };
+    plot(pair, &FORWARDED, loads, room).into_iter().chain(delay).collect()
 }
 
-fn plot(pair: [&SearchSummary; 2], shown: &Shown, loads: Loads) -> Option<Plot> {
+fn plot(pair: [&SearchSummary; 2], shown: &Shown, loads: Loads, room: Room) -> Option<Plot> {
     let sides = pair.map(|finding| Side::of(finding, shown));
     let [[most_a, last_a], [most_b, last_b]] = [sides[0].told()?, sides[1].told()?];
     let words = |value: f64| (shown.words)(value, loads);
     let title = match shown.is_load {
-        true => format!("Of A at most {} came back, of B {}", words(most_a.1), words(most_b.1)),
+        true => format!("A forwards at most {}, B {}", words(most_a.1), words(most_b.1)),
         false => format!(
             "At its highest load, p99 of A is {} ({}), of B {} ({})",
             words(last_a.1),
@@ -98,7 +100,7 @@ fn plot(pair: [&SearchSummary; 2], shown: &Shown, loads: Loads) -> Option<Plot> 
             left_out.concat()
         ),
         desc: format!("{} over load, A and B. {title}.", shown.axis),
-        wide: draw(&kept, shown, loads, range, Room::Half),
+        wide: draw(&kept, shown, loads, range, room),
         narrow: draw(&kept, shown, loads, range, Room::Narrow),
         numbers: numbers(&kept, shown, loads),
         title,
