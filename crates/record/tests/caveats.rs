@@ -50,7 +50,7 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         Slowed { before_pps, then_pps }
         TwoStates { slow_pps, fast_pps, slow }
         LossBelow { intended_load_pps, offered, lost }
-        BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide }
+        BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide, last }
         RandomLoss { loss_ratio, trials, of, lowest_pps, highest_pps, lost, offered }
         CountersShared { beyond, unplaced }
         OthersCame { dropped, came }

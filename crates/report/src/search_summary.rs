@@ -150,7 +150,7 @@ impl<'a> SearchSummary<'a> {
             Some(EndWord::Budget) => "; its budget ended it",
             Some(EndWord::MaxTrials) => "; --max-trials ended it",
             Some(EndWord::Done) if self.standings.iter().any(Standing::is_of_our_side) => {
-                "; it had made every trial that would have told more"
+                "; its algorithm asked for no more trials"
             }
             _ => "",
         };

@@ -24,6 +24,8 @@ const LONGER: f64 = 1.1;
 const ORDERS: u32 = 1999;
 /// What is rarer than this among them is said to be of the target; three such tests are made at the end of a search.
 const RARE: f64 = 0.0026;
+/// Pairs that bear out a change that an algorithm sees, where none denies it.
+const ONE_WAY: usize = 3;
 /// Trials that are looked at, at even distances where there are more.
 const MOST_TRIALS: usize = 120;
 
@@ -88,8 +90,10 @@ impl Crossed {
     pub(crate) fn borne(&self, caveats: Vec<Caveat>) -> Vec<Caveat> {
         let (later, earlier) = self.later_and_earlier();
         let spells = self.spells();
+        // What an algorithm takes for a change is one where all the pairs say the same.
+        let is_one_way = later.max(earlier) >= ONE_WAY && later.min(earlier) == 0;
         let is_borne = |caveat: &Caveat| match caveat {
-            Caveat::Drift { .. } | Caveat::DependentTrials { .. } => false,
+            Caveat::Drift { .. } | Caveat::DependentTrials { .. } => is_one_way,
             Caveat::WarmUp { .. } => earlier > later,
             Caveat::TwoStates { .. } => spells.is_some(),
             Caveat::Slowed { .. } => later > 0 && earlier == 0,

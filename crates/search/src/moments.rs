@@ -16,6 +16,9 @@ const DEEP: f64 = 1.25;
 /// Bad moments are few: so many trials to each are good.
 const GOOD_EACH: usize = 3;
 
+/// So many of them, and none that achieved the goal since, may be a target that became slower.
+const LAST: usize = 2;
+
 /// Losses that differ from those of one probability for all packets by so many deviations are not of that.
 const UNLIKE: f64 = 3.0;
 
@@ -81,6 +84,9 @@ impl Moments {
             !borne.iter().any(|load| are_about(*load, one.load))
                 && bad.iter().filter(|other| are_about(other.load, one.load)).count() > 1
         };
+        let is_achieved = |one: &Moment| !one.failed[index] && one.load >= lowest;
+        let since = self.0.iter().rposition(is_achieved).map_or(0, |place| place + 1);
+        let last = bad.len() >= LAST && self.0[since..].iter().filter(is_bad).count() == bad.len();
         let is_by_these = outcome.upper.is_some_and(|upper| upper.as_pps() * FAR < borne_pps);
         Some(Caveat::BadMoments {
             loss_ratio: goal.loss_ratio.as_f64(),
@@ -88,7 +94,8 @@ impl Moments {
             good: good as u64,
             lowest_pps: lowest.as_pps(),
             borne_pps,
-            decide: is_by_these || bad.iter().any(is_band),
+            decide: last || is_by_these || bad.iter().any(is_band),
+            last,
         })
     }
 
@@ -162,6 +169,7 @@ mod tests {
             lowest_pps: 500.0,
             borne_pps: 1000.0,
             decide,
+            last: false,
         };
         assert_eq!(said(&trials, 1010), Some(expected(false)));
         assert_eq!(said(&trials, 500), Some(expected(true)), "the bound contradicts three trials above it");
@@ -177,6 +185,27 @@ mod tests {
             "the same loads failed each time that they were tried: a band, for all that is known"
         );
         assert!(!again(505), "they were met too");
+    }
+
+    #[test]
+    fn of_failures_that_were_the_last_trials_nobody_knows_whether_the_target_became_slower() {
+        let good = [(1000, 1000); 6];
+        let last = |after: &[(u64, u64)]| match said(&[&good[..], after].concat(), 1010) {
+            Some(Caveat::BadMoments { last, decide, .. }) => (last, decide),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(last(&[(700, 500), (800, 500)]), (true, true));
+        assert_eq!(
+            last(&[(700, 500), (800, 500), (600, 600), (2000, 1000)]),
+            (true, true),
+            "below them, and above"
+        );
+        assert_eq!(
+            last(&[(700, 500), (800, 500), (900, 900)]),
+            (false, false),
+            "a higher load was borne since"
+        );
+        assert!(!last(&[(700, 500)]).0, "one is a moment");
     }
 
     #[test]

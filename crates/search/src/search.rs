@@ -264,7 +264,9 @@ impl Search {
         if !is_slowed(&caveats) {
             caveats.extend(self.fell_silent(&outcome));
         }
-        if !is_said && !is_slowed(&caveats) {
+        let is_change =
+            |caveat: &Caveat| matches!(caveat, Caveat::Drift { .. } | Caveat::DependentTrials { .. });
+        if !is_said && !is_slowed(&caveats) && !caveats.iter().any(is_change) {
             caveats.extend(self.crossed.drift().or_else(|| self.crossed.spells()));
         }
         caveats

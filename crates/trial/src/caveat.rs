@@ -295,9 +295,12 @@ pub enum Caveat {
         lowest_pps: f64,
         /// A load that three trials or more achieved the goal at, in packets a second.
         borne_pps: f64,
-        /// Whether the limit is not known for them: the goal's upper bound is theirs, below that load, or one of their loads
-        /// failed each time.
+        /// Whether the limit is not known for them: the goal's upper bound is theirs, below that load, one of their loads
+        /// failed each time, or they were the last ones.
         decide: bool,
+        /// Whether they were the last trials at such loads: what the target would do now is not known.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        last: bool,
     },
     /// A few trials failed a goal far below what others achieved it at, and lost no more than chance makes of one probability
     /// for every packet.

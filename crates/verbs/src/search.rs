@@ -24,6 +24,9 @@ pub use doubts::load_in;
 use doubts::said_in;
 pub use resumed::resume;
 
+/// A search that asks for nothing more once it has used so much of its budget ended by that.
+const NEARLY: f64 = 0.7;
+
 /// What a search is given beside its plan.
 #[derive(Clone, Debug)]
 pub struct Conditions {
@@ -224,7 +227,11 @@ impl Run<'_> {
         // An algorithm that shares its time out asks for nothing once a share is spent.
         let wants_time = |answer: &AnswerLine| answer.result == ResultWord::Wide || answer.is_unfinished();
         let shares_out = matches!(self.plan.algorithm, AlgorithmPlan::Credible { .. });
-        if budget.is_some() && (is_open || shares_out && self.answers().iter().any(wants_time)) {
+        let is_spent = |budget: &Duration| self.search.spent().mul_f64(1.0 / NEARLY) >= *budget;
+        if budget.is_some() && is_open {
+            return EndWord::Budget;
+        }
+        if budget.as_ref().is_some_and(is_spent) && shares_out && self.answers().iter().any(wants_time) {
             return EndWord::Budget;
         }
         EndWord::Done

@@ -112,6 +112,6 @@ fn a_reply_that_a_firewall_refuses_is_not_at_the_send_buffer_that_was_once_full(
     } else {
         // A rule may have refused them, and nobody saw whether: no place is named for certain.
         assert!(!at(&forbidden).iter().any(|(place, _)| *place == "return_send_buffer"), "{forbidden:?}");
-        assert!(!codes(&forbidden).is_empty(), "{forbidden:?}");
+        assert!(at(&forbidden).is_empty() || !codes(&forbidden).is_empty(), "{forbidden:?}");
     }
 }

@@ -269,7 +269,15 @@ impl fmt::Display for Caveat {
                     load(*limit_pps)
                 )
             }
-            Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide } => write!(
+            Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, last: true, .. } => write!(
+                f,
+                "the last {trials} trials at loads from {} on failed {}, though {good} before them achieved it, up to {}: the target \
+                 became slower, or something was worse at the end, and too few trials were made since to tell which; search again",
+                load(*lowest_pps),
+                goal(*loss_ratio),
+                load(*borne_pps)
+            ),
+            Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide, .. } => write!(
                 f,
                 "{trials} {} failed {} (the lowest load {}), though {good} others at such loads or higher achieved it, up to \
                  {}: the target, this machine or the way was worse {}, and nothing seen here says which; {}",
