@@ -271,8 +271,9 @@ impl fmt::Display for Caveat {
             }
             Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, last: true, .. } => write!(
                 f,
-                "the last {trials} trials at loads from {} on failed {}, though {good} before them achieved it, up to {}: the target \
+                "the last {} at loads from {} on failed {}, though {good} before them achieved it, up to {}: the target \
                  became slower, or something was worse at the end, and too few trials were made since to tell which; search again",
+                number_of(*trials, "trial"),
                 load(*lowest_pps),
                 goal(*loss_ratio),
                 load(*borne_pps)
