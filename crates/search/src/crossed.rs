@@ -86,7 +86,7 @@ impl Crossed {
         });
     }
 
-    /// Of an algorithm's doubts those that crossed pairs bear out; that the target changed is said of them alone.
+    /// Of an algorithm's doubts those that crossed pairs bear out.
     pub(crate) fn borne(&self, caveats: Vec<Caveat>) -> Vec<Caveat> {
         let (later, earlier) = self.later_and_earlier();
         let spells = self.spells();
@@ -253,7 +253,7 @@ fn exchange<T>(values: &mut [T], places: &[usize], chance: &mut rand_chacha::Cha
 }
 
 /// Pearson's; 0 where one side does not vary.
-fn correlation(one: &[f64], other: &[f64]) -> f64 {
+pub(crate) fn correlation(one: &[f64], other: &[f64]) -> f64 {
     let count = one.len().max(1) as f64;
     let (mean, other_mean) = (one.iter().sum::<f64>() / count, other.iter().sum::<f64>() / count);
     let (mut both, mut first, mut second) = (0.0, 0.0, 0.0);
@@ -320,6 +320,19 @@ mod tests {
             None => None,
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_change_that_an_algorithm_sees_stands_where_three_pairs_say_so_and_none_denies_it() {
+        let stands = |trials: &[(u64, u64, u64)]| {
+            let doubt = Caveat::Drift { correlation: -0.9, by_chance: 0.001 };
+            !crossed(trials, |_| 1000).borne(vec![doubt]).is_empty()
+        };
+        let good = [(10_000, 0, 0); 3];
+        assert!(stands(&[&good[..], &[(9_000, 900, 0)]].concat()), "one slow trial after three good ones");
+        assert!(!stands(&[&good[..2], &[(9_000, 900, 0)]].concat()), "two pairs");
+        assert!(!stands(&[&good[..], &[(9_000, 1, 0)]].concat()), "a packet crosses nothing");
+        assert!(!stands(&[&good[..], &[(9_000, 900, 0)], &good[..]].concat()), "later ones are good again");
     }
 
     #[test]

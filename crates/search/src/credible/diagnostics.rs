@@ -12,6 +12,7 @@ use super::normal::Normal;
 use super::particles::Particles;
 use super::random_orders::{Strange, strange};
 use super::two_states::TwoStates;
+use crate::crossed::correlation;
 use dropline_trial::Caveat;
 
 /// What is strange about the trials, and about their order.
@@ -151,20 +152,6 @@ fn likeness(surprises: &[f64]) -> f64 {
         }
     }
     sum
-}
-
-/// Pearson's; 0 where one side does not vary.
-fn correlation(one: &[f64], other: &[f64]) -> f64 {
-    let count = one.len() as f64;
-    let (mean, other_mean) = (one.iter().sum::<f64>() / count, other.iter().sum::<f64>() / count);
-    let (mut both, mut first, mut second) = (0.0, 0.0, 0.0);
-    for (a, b) in one.iter().zip(other) {
-        both += (a - mean) * (b - other_mean);
-        first += (a - mean) * (a - mean);
-        second += (b - other_mean) * (b - other_mean);
-    }
-    let scale = libm::sqrt(first * second);
-    if scale > 1e-9 { both / scale } else { 0.0 }
 }
 
 #[cfg(test)]
