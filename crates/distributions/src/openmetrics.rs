@@ -229,9 +229,9 @@ impl Known {
         match dropline_report::denied(record, answer) {
             None => stated,
             Some(denied) => Self {
-                lower: stated.lower.map(|_| denied.low_pps),
+                lower: denied.low_pps,
                 median: None,
-                upper: stated.upper.map(|_| denied.high_pps),
+                upper: denied.high_pps,
                 conditional_throughput: None,
                 result: "doubted".into(),
                 why: denied.why.into(),

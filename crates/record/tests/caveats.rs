@@ -45,10 +45,11 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         RepliesDiffer { truncated, extended, changed }
         RepliesBeside { truncated, extended, changed }
         DependentTrials { correlation, by_chance }
-        Drift { correlation, by_chance }
-        WarmUp { by_chance }
+        Drift { correlation, by_chance, since_trial, since_s, by_degrees }
+        WarmUp { by_chance, since_trial, since_s }
         Slowed { before_pps, then_pps }
-        TwoStates { slow_pps, fast_pps, slow }
+        TwoStates { slow_pps, fast_pps, slow, by_chance }
+        Outages { trials, good, lowest_pps, borne_pps, least_lost }
         LossBelow { intended_load_pps, offered, lost }
         BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide, last }
         RandomLoss { loss_ratio, trials, of, lowest_pps, highest_pps, lost, offered }

@@ -14,7 +14,7 @@ struct Denial {
 }
 
 /// Every caveat that denies an answer, the one that explains most first. All others leave it standing.
-const DENIALS: [Denial; 9] = [
+const DENIALS: [Denial; 10] = [
     Denial {
         code: "goals_contradict",
         words: "the answers to its goals contradict one another",
@@ -22,6 +22,12 @@ const DENIALS: [Denial; 9] = [
         about: is_named,
     },
     Denial { code: "target_unreachable", words: "the target went away meanwhile", loads: &[], about: died },
+    Denial {
+        code: "outages",
+        words: "nearly nothing came through of some trials",
+        loads: &["lowest_pps", "borne_pps"],
+        about: all,
+    },
     Denial {
         code: "two_states",
         words: "the target has two states",
@@ -138,10 +144,10 @@ pub(crate) fn decisive_first(record: &Record, mut caveats: Vec<CaveatLine>) -> V
 pub struct Denied {
     /// In a few words.
     pub why: &'static str,
-    /// The lowest load that is open, in packets a second.
-    pub low_pps: f64,
-    /// The highest, in packets a second.
-    pub high_pps: f64,
+    /// The lowest load that is open, in packets a second; `None` where nothing bounds it from below.
+    pub low_pps: Option<f64>,
+    /// The highest, in packets a second; `None` where nothing bounds it from above.
+    pub high_pps: Option<f64>,
 }
 
 impl Denied {
@@ -157,30 +163,42 @@ impl Denied {
                 caveats.iter().filter(of).map(move |caveat| (denial, caveat))
             })
             .collect();
-        let (first, _) = found.first()?;
+        let (first, caveat) = found.first()?;
+        let why = first.words;
+        if let Some(since) = caveat.numbers.get("since_trial").and_then(serde_json::Value::as_u64) {
+            // What it does now is what trials since then showed.
+            let trials: Vec<TrialLine> =
+                record.trials.iter().filter(|trial| trial.number >= since).cloned().collect();
+            let [low_pps, high_pps] = open_ends(&trials, &answer.goal);
+            let is_borne = disputed(&trials, &answer.goal, 0).is_empty()
+                && low_pps.zip(answer.lower_pps).is_some_and(|(borne, lower)| lower <= borne)
+                && high_pps.zip(answer.upper_pps).is_some_and(|(failed, upper)| failed <= upper);
+            return (!is_borne).then_some(Self { why, low_pps, high_pps });
+        }
         let named = found.iter().flat_map(|(denial, caveat)| {
             denial.loads.iter().filter_map(|name| caveat.numbers.get(*name)?.as_f64())
         });
         let open = open_ends(&record.trials, &answer.goal);
-        let stated = [answer.lower_pps.or(open[0]), answer.upper_pps.or(open[1])].into_iter().flatten();
-        let loads = named.chain(stated).chain(disputed(&record.trials, &answer.goal, 0));
+        let stated = [answer.lower_pps.or(open[0]), answer.upper_pps.or(open[1])];
+        let loads =
+            named.chain(stated.into_iter().flatten()).chain(disputed(&record.trials, &answer.goal, 0));
         let loads: Vec<f64> = loads.filter(|load| load.is_finite() && *load >= 0.0).collect();
+        // A load that was only tried bounds nothing.
         Some(Self {
-            why: first.words,
-            low_pps: loads.iter().copied().min_by(f64::total_cmp)?,
-            high_pps: loads.iter().copied().max_by(f64::total_cmp)?,
+            why,
+            low_pps: stated[0].and(loads.iter().copied().min_by(f64::total_cmp)),
+            high_pps: stated[1].and(loads.iter().copied().max_by(f64::total_cmp)),
         })
     }
 }
 
-/// Where an answer is open to one side: the highest load that met the goal below all that failed it, or the lowest that was
-/// tried; and the lowest that failed it above all that met it, or the highest that was tried.
+/// Where an answer is open to one side: the highest load that met the goal below all that failed it, and the lowest that failed
+/// it above all that met it.
 fn open_ends(trials: &[TrialLine], goal: &GoalLine) -> [Option<f64>; 2] {
     let [failed, passed] = failed_and_passed(trials, goal);
-    let tried = || trials.iter().map(|trial| trial.intended_load_pps);
     let below = passed.iter().copied().rfind(|load| failed.first().is_none_or(|failed| load < failed));
     let above = failed.iter().copied().find(|load| passed.last().is_none_or(|passed| load > passed));
-    [below.or_else(|| tried().min_by(f64::total_cmp)), above.or_else(|| tried().max_by(f64::total_cmp))]
+    [below, above]
 }
 
 /// Trials that tell of the target: what our own side may have done is left out.

@@ -50,7 +50,7 @@ impl<'a> SearchSummary<'a> {
     /// The ends of what is stated of a goal: of its interval or bounds, or of what a doubt leaves open.
     pub(crate) fn ends(&self, goal: usize) -> (Option<f64>, Option<f64>) {
         match (self.standings[goal].denied(), &self.answers[goal]) {
-            (Some(denied), _) => (Some(denied.low_pps), Some(denied.high_pps)),
+            (Some(denied), _) => (denied.low_pps, denied.high_pps),
             (None, answer) => (answer.lower_pps, answer.upper_pps),
         }
     }
@@ -178,7 +178,12 @@ impl<'a> SearchSummary<'a> {
     pub(crate) fn headline(&self, goal: usize, unit: bool) -> Option<String> {
         let with = |load: f64| if unit { self.loads.with_unit(load) } else { self.loads.bare(load) };
         if let Some(denied) = self.standings[goal].denied() {
-            return Some(format!("{} to {}", self.loads.bare(denied.low_pps), with(denied.high_pps)));
+            return Some(match (denied.low_pps, denied.high_pps) {
+                (Some(low), Some(high)) => format!("{} to {}", self.loads.bare(low), with(high)),
+                (Some(low), None) => format!("≥{JOIN}{}", with(low)),
+                (None, Some(high)) => format!("<{JOIN}{}", with(high)),
+                (None, None) => "unknown".into(),
+            });
         }
         let answer = &self.answers[goal];
         if self.standings[goal] == Standing::BelowMinimum {
@@ -226,6 +231,16 @@ impl<'a> SearchSummary<'a> {
         (low > 0.0).then_some((low, above))
     }
 
+    /// The upper bound of an answer that our own side ended, where a trial there failed that was offered as asked: it is the target's.
+    pub(crate) fn failed_by_itself(&self, answer: &AnswerLine) -> Option<f64> {
+        let upper = answer.upper_pps?;
+        let short = |trial: &TrialLine| trial.caveats.iter().any(|caveat| caveat.code == "generator_limited");
+        let failed = |trial: &TrialLine| trial.loss_ratio.is_some_and(|loss| loss > answer.goal.loss_ratio);
+        let at = |trial: &&TrialLine| trial.intended_load_pps == upper && !trial.void;
+        let mut trials = self.record.trials.iter().filter(at);
+        trials.any(|trial| failed(trial) && !short(trial)).then_some(upper)
+    }
+
     /// `17 of 19 trials there failed it`.
     fn at_the_lowest_load(&self, answer: &AnswerLine) -> String {
         let (failed, of) = tried_at_lowest(self.record, answer).unwrap_or_default();
@@ -262,7 +277,14 @@ impl<'a> SearchSummary<'a> {
             Standing::GeneratorLimited if answer.lower_pps.is_none() => {
                 "not valid, no load was offered as asked and borne".into()
             }
-            Standing::GeneratorLimited => format!("the upper bound is our generator's, {}", at_least()),
+            Standing::GeneratorLimited => match self.failed_by_itself(answer) {
+                Some(upper) => format!(
+                    "trials between {} and {} say more of this machine than of the target: it bears the one and fails the other",
+                    load(answer.lower_pps),
+                    self.loads.with_unit(upper)
+                ),
+                None => format!("the upper bound is our generator's, {}", at_least()),
+            },
             Standing::TargetStarved => {
                 let least = answer
                     .lower_pps
@@ -299,7 +321,10 @@ impl<'a> SearchSummary<'a> {
         let outlook = answer.outlook.as_ref().filter(|_| self.standings[goal].denied().is_none())?;
         let asked = number::percent(answer.goal.width);
         let narrow = match outlook.narrow_budget_s > SOON * self.elapsed_s() {
-            true => format!("for {asked} more time would not help soon"),
+            // What would help is then no matter of time.
+            true => {
+                format!("{asked} takes longer trials (trial=5s behind the goal), or a goal that allows more")
+            }
             false => format!("{asked} takes about {}", number::seconds(round_up(outlook.narrow_budget_s))),
         };
         if outlook.narrow_budget_s <= outlook.budget_s {
@@ -313,6 +338,7 @@ impl<'a> SearchSummary<'a> {
     fn what_helps(&self) -> &'static str {
         match self.record.ended_by() {
             Some(EndWord::MaxTrials) => "more trials (--max-trials) would make it more precise",
+            Some(EndWord::Done) => "longer trials (trial=5s behind the goal) may make it more precise",
             _ => {
                 "a longer search (--budget) would make it more precise, and so may longer trials (trial=5s behind the goal)"
             }

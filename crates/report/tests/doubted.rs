@@ -38,10 +38,22 @@ fn doubts() -> Vec<(Caveat, &'static str)> {
             Caveat::DependentTrials { correlation: strange.0, by_chance: strange.1 },
             "spells that last longer than a trial",
         ),
-        (Caveat::Drift { correlation: -strange.0, by_chance: strange.1 }, "changed meanwhile"),
-        (Caveat::WarmUp { by_chance: strange.1 }, "slower at first"),
+        (
+            Caveat::Drift {
+                correlation: -strange.0,
+                by_chance: strange.1,
+                since_trial: None,
+                since_s: None,
+                by_degrees: false,
+            },
+            "changed meanwhile",
+        ),
+        (Caveat::WarmUp { by_chance: strange.1, since_trial: None, since_s: None }, "slower at first"),
         (Caveat::Slowed { before_pps: 190e3, then_pps: 150e3 }, "became slower meanwhile"),
-        (Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5 }, "has two states"),
+        (
+            Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5, by_chance: None },
+            "has two states",
+        ),
         (
             Caveat::LossBelow { intended_load_pps: 20e3, offered: 20_000, lost: 3 },
             "packets were lost far below too",
@@ -89,7 +101,8 @@ fn a_headline_gives_way_to_every_doubt_of_the_search() {
 
 #[test]
 fn what_is_stated_instead_holds_the_loads_of_the_doubt_and_those_that_both_passed_and_failed() {
-    let mut record = doubted(&Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5 });
+    let mut record =
+        doubted(&Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5, by_chance: None });
     let said = headline(&record);
     assert!(said.starts_with("It takes between 170.0 and 200.0 kpps without loss"), "{said}");
     // A trial far below lost packets: loads from there on did both.
@@ -118,7 +131,7 @@ fn a_doubt_about_one_goal_leaves_the_other_its_interval() {
 
 #[test]
 fn no_title_or_caption_claims_what_a_doubt_denies() {
-    let record = doubted(&Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5 });
+    let record = doubted(&Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5, by_chance: None });
     let page = html(std::slice::from_ref(&record));
     assert!(
         !page.contains("Brackets hold") && !page.contains(" known to ") && !page.contains("believed, 95")
@@ -177,7 +190,7 @@ fn a_search_that_was_cut_off_says_in_json_what_it_says_in_text() {
 
 #[test]
 fn a_table_of_results_says_doubted_where_a_caveat_denies_the_answer() {
-    let record = doubted(&Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5 });
+    let record = doubted(&Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5, by_chance: None });
     let answer = &record.result.as_ref().expect("it ended").goals[0];
     assert_eq!(standing(&record, answer), "doubted");
     let page = html(std::slice::from_ref(&record));
@@ -186,7 +199,13 @@ fn a_table_of_results_says_doubted_where_a_caveat_denies_the_answer() {
 
 #[test]
 fn an_open_end_of_a_doubted_answer_is_not_its_other_end() {
-    let mut record = doubted(&Caveat::Drift { correlation: -0.5, by_chance: 0.002 });
+    let mut record = doubted(&Caveat::Drift {
+        correlation: -0.5,
+        by_chance: 0.002,
+        since_trial: None,
+        since_s: None,
+        by_degrees: false,
+    });
     let goal = record.result.as_ref().expect("it ended").goals[0].clone();
     let stated = goal.lower_pps.expect("a lower end");
     for answer in &mut record.result.as_mut().expect("it ended").goals {
@@ -195,4 +214,49 @@ fn an_open_end_of_a_doubted_answer_is_not_its_other_end() {
     let answer = record.result.as_ref().expect("it ended").goals[0].clone();
     let denied = dropline_report::denied(&record, &answer).expect("it is doubted");
     assert!(denied.low_pps <= stated && denied.high_pps > stated, "{denied:?}");
+}
+
+/// The first trials bore 100 kpps; those since the sixth bear half of it.
+fn slower_since_the_sixth(since: &[(f64, u64)]) -> Record {
+    let mut record = doubted(&Caveat::Drift {
+        correlation: -1.0,
+        by_chance: 0.001,
+        since_trial: Some(6),
+        since_s: Some(5.0),
+        by_degrees: false,
+    });
+    let made = record.trials[0].clone();
+    let before = [(100e3, 0), (101e3, 900), (99e3, 0), (100e3, 0), (101e3, 900)];
+    let trials =
+        before.iter().chain(since).zip(1..).map(|(&(load, lost), number)| dropline_record::TrialLine {
+            number,
+            intended_load_pps: load,
+            lost: dropline_record::Count(lost),
+            loss_ratio: Some(lost as f64 / load),
+            caveats: Vec::new(),
+            ..made.clone()
+        });
+    record.trials = trials.collect();
+    for goal in &mut record.result.as_mut().expect("it ended").goals {
+        (goal.lower_pps, goal.median_pps, goal.upper_pps) = (Some(99.9e3), Some(100e3), Some(100.1e3));
+    }
+    record
+}
+
+#[test]
+fn of_a_target_that_changed_it_is_stated_what_trials_since_then_show_for_each_goal() {
+    let said = headline(&slower_since_the_sixth(&[(100e3, 50_000), (70e3, 20_000), (50e3, 0)]));
+    assert!(said.starts_with("It takes between 50.0 and 70.0 kpps without loss"), "{said}");
+    assert!(said.contains("and between 50.0 and 70.0 kpps with at most 0.5 %"), "{said}");
+    // Nothing closes it: a load that was only tried is no limit.
+    let open = headline(&slower_since_the_sixth(&[(100e3, 50_000), (70e3, 20_000)]));
+    assert!(open.starts_with("It takes less than 70.0 kpps without loss"), "{open}");
+    let open = headline(&slower_since_the_sixth(&[(100e3, 0), (104e3, 0)]));
+    assert!(open.starts_with("It takes at least 104.0 kpps without loss"), "{open}");
+}
+
+#[test]
+fn an_answer_that_trials_since_a_change_bear_stands() {
+    let record = slower_since_the_sixth(&[(99.95e3, 0), (100.05e3, 900)]);
+    assert_eq!(standing(&record, &record.result.as_ref().unwrap().goals[0]), "precise enough");
 }

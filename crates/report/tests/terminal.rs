@@ -18,7 +18,7 @@ fn doubted() -> Record {
     let mut record = Made::service(Arrival::constant(), 7).search();
     let result = record.result.as_mut().expect("it ended");
     let few = Caveat::FewSlices { slices: 3, wanted: 40 };
-    let states = Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5 };
+    let states = Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5, by_chance: None };
     result.caveats = vec![CaveatLine::from(&few), CaveatLine::from(&states)];
     record
 }

@@ -13,7 +13,7 @@ use made::Made;
 fn kinds() -> Vec<(&'static str, Vec<Record>)> {
     let service = || Made::service(Arrival::constant(), 7).search();
     let mut doubted = service();
-    let states = Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5 };
+    let states = Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5, by_chance: None };
     doubted.result.as_mut().expect("it ended").caveats.push(CaveatLine::from(&states));
     let mut turns = made::trial(139_000.0, 10);
     let mut other = made::trial(150_000.0, 10).trials.remove(0);

@@ -18,7 +18,7 @@ fn kinds() -> Vec<(Record, &'static str)> {
     };
     let cut_off = Record { result: None, ..stated(ResultWord::Regular, None) };
     let mut doubted = stated(ResultWord::Narrow, None);
-    let states = Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5 };
+    let states = Caveat::TwoStates { slow_pps: 170e3, fast_pps: 200e3, slow: 0.5, by_chance: None };
     doubted.result.as_mut().expect("it ended").caveats.push(CaveatLine::from(&states));
     vec![
         (stated(ResultWord::Regular, None), "tested"),

@@ -19,6 +19,11 @@ pub trait Algorithm: fmt::Debug + Send {
     /// The search has another budget from here on; `None` is none. Matters where a budget is shared out.
     fn budget(&mut self, _budget: Option<Duration>) {}
 
+    /// Whether it wants no trial because its budget does not suffice for one that it would make.
+    fn lacked_time(&self) -> bool {
+        false
+    }
+
     /// No trial follows under the limits that it has: what was seen so far is made an answer, however little it is.
     fn settle(&mut self) {}
 

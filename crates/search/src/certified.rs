@@ -47,6 +47,10 @@ impl Algorithm for Certified {
         self.interval.budget(budget.map(|budget| budget.saturating_sub(self.budget)));
     }
 
+    fn lacked_time(&self) -> bool {
+        self.interval.lacked_time() || self.interval.is_over() && self.spent >= self.budget
+    }
+
     fn settle(&mut self) {
         self.interval.settle();
     }

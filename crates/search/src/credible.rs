@@ -30,6 +30,7 @@ mod short_trials;
 mod two_states;
 mod view;
 
+use crate::second_look::SecondLook;
 use crate::{Algorithm, Belief, Bound, Bounds, Goal, GoalError, GoalOutcome, GoalResult};
 use constants::credible::{MOST_TRIALS, PROBES};
 use dropline_trial::{Caveat, LoadRange, Rate, Ratio, Trial, TrialInput, seed};
@@ -91,6 +92,12 @@ pub struct Credible {
     current: usize,
     /// Below the lower end of a zero-loss goal, once the inquiries are over.
     probe: Option<LowLoadProbe>,
+    /// Once the probes are over too.
+    second_look: SecondLook,
+    /// Whether the trial that is wanted is one of that.
+    is_second_look: bool,
+    /// Whether a trial was wanted, and its time did not suffice.
+    lacked_time: bool,
     range: LoadRange,
     /// By how much the longest trial was longer than its traffic.
     waits: Duration,
@@ -136,6 +143,9 @@ impl Credible {
             inquiries,
             current: 0,
             probe: None,
+            second_look: SecondLook::default(),
+            is_second_look: false,
+            lacked_time: false,
             range,
             waits: Duration::ZERO,
             budget,
@@ -190,19 +200,37 @@ impl Credible {
     }
 
     fn choose(&mut self) -> Option<TrialInput> {
+        self.is_second_look = false;
         while let Some(inquiry) = self.inquiries.get(self.current) {
-            if self.has_time(inquiry)
-                && let Some(input) = inquiry.next_trial(self.left(inquiry))
-            {
-                return Some(input);
+            let wanted = inquiry.next_trial(self.left(inquiry));
+            if wanted.is_some() && self.has_time(inquiry) {
+                return wanted;
             }
+            self.lacked_time |= wanted.is_some();
             self.inquiries[self.current].settle();
             self.current += 1;
         }
         if self.probe.is_none() {
             self.probe = self.first_probe();
         }
-        self.probe.as_ref().filter(|_| self.spent < self.budget).and_then(LowLoadProbe::next_trial)
+        let probe = self.probe.as_ref().and_then(LowLoadProbe::next_trial);
+        let wanted = probe.or_else(|| self.look_again());
+        self.is_second_look = wanted.is_some() && probe.is_none();
+        self.lacked_time |= wanted.is_some() && self.spent >= self.budget;
+        wanted.filter(|_| self.spent < self.budget)
+    }
+
+    /// A trial as long as those of a goal, at a load at which the last ones failed and others did not.
+    fn look_again(&self) -> Option<TrialInput> {
+        let goals = || self.inquiries.iter().flat_map(GoalSearch::goals);
+        let allowed = goals().map(|goal| goal.loss_ratio).min()?;
+        let (pps, length) = self.second_look.next(allowed.as_f64())?;
+        let as_long = goals().map(|goal| goal.trial_duration).filter(|duration| *duration >= length).min();
+        let duration = as_long.unwrap_or(length);
+        (self.spent + duration / 2 < self.budget).then(|| TrialInput {
+            load: self.range.clamp(Rate::pps(pps).unwrap_or(self.range.min())),
+            duration,
+        })
     }
 
     fn first_probe(&self) -> Option<LowLoadProbe> {
@@ -263,7 +291,9 @@ impl Algorithm for Credible {
         self.spent += trial.elapsed;
         self.trials += 1;
         self.waits = self.waits.max(trial.elapsed.saturating_sub(trial.input.duration));
+        self.second_look.note(trial, self.is_second_look);
         match (self.inquiries.get_mut(self.current), &mut self.probe) {
+            _ if self.is_second_look => {}
             (Some(inquiry), _) => inquiry.record(trial),
             (None, Some(probe)) => {
                 probe.record(trial);
@@ -279,9 +309,14 @@ impl Algorithm for Credible {
     /// found by then; what they found stays.
     fn budget(&mut self, budget: Option<Duration>) {
         self.budget = budget.unwrap_or(BUDGET);
+        self.lacked_time = false;
         self.current = 0;
         self.probe.take_if(|probe| probe.next_trial().is_some() && !probe.is_suspicious());
         self.decide();
+    }
+
+    fn lacked_time(&self) -> bool {
+        self.lacked_time
     }
 
     fn settle(&mut self) {
@@ -292,6 +327,7 @@ impl Algorithm for Credible {
         match self.inquiries.get(self.current) {
             Some(inquiry) if inquiry.is_locating() => "locate".into(),
             Some(_) => "weigh".into(),
+            None if self.is_second_look => "look again".into(),
             None => "probe".into(),
         }
     }
@@ -322,9 +358,7 @@ impl Algorithm for Credible {
     }
 
     fn caveats(&self) -> Vec<Caveat> {
-        let mut caveats: Vec<Caveat> = self.inquiries.iter().flat_map(GoalSearch::caveats).collect();
-        caveats.extend(self.probe.as_ref().and_then(LowLoadProbe::caveat));
-        caveats
+        self.probe.as_ref().and_then(LowLoadProbe::caveat).into_iter().collect()
     }
 }
 

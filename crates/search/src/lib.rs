@@ -19,6 +19,8 @@ mod moments;
 pub mod outcome;
 pub mod preset;
 pub mod search;
+mod second_look;
+mod steadiness;
 mod undisturbed;
 
 pub use algorithm::Algorithm;

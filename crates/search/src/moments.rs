@@ -88,13 +88,16 @@ impl Moments {
         let since = self.0.iter().rposition(is_achieved).map_or(0, |place| place + 1);
         let last = bad.len() >= LAST && self.0[since..].iter().filter(is_bad).count() == bad.len();
         let is_by_these = outcome.upper.is_some_and(|upper| upper.as_pps() * FAR < borne_pps);
-        Some(Caveat::BadMoments {
+        let decide = last || is_by_these || bad.iter().any(is_band);
+        // An interval that holds their loads is of them too.
+        let is_of_others = outcome.lower.is_some_and(|lower| lowest < lower);
+        (decide || is_of_others).then(|| Caveat::BadMoments {
             loss_ratio: goal.loss_ratio.as_f64(),
             trials: bad.len() as u64,
             good: good as u64,
             lowest_pps: lowest.as_pps(),
             borne_pps,
-            decide: last || is_by_these || bad.iter().any(is_band),
+            decide,
             last,
         })
     }
@@ -151,7 +154,7 @@ mod tests {
             moments.note(&counts, &[goal]);
         }
         let outcome = GoalOutcome {
-            lower: None,
+            lower: Some(rate(upper - 10)),
             upper: Some(rate(upper)),
             conditional_throughput_pps: None,
             result: GoalResult::Irregular(Irregular::Unfinished),

@@ -1,8 +1,7 @@
 //! An algorithm within its limits, fed with evidence only.
 
 use crate::contradiction::contradictions;
-use crate::crossed::Crossed;
-use crate::moments::Moments;
+use crate::steadiness::Steadiness;
 use crate::undisturbed::Undisturbed;
 use crate::{Algorithm, Belief, Bounds, Goal, GoalOutcome, GoalResult, Irregular};
 use dropline_trial::{Caveat, Rate, Trial, TrialInput};
@@ -81,8 +80,7 @@ pub struct Search {
     /// Loads that failed a goal only through our own failings, an entry a goal.
     charged: BTreeMap<Rate, Vec<Charge>>,
     undisturbed: Undisturbed,
-    moments: Moments,
-    crossed: Crossed,
+    steadiness: Steadiness,
 }
 
 /// What one goal owes to our own failings at a load.
@@ -124,8 +122,7 @@ impl Search {
             last_is_void: false,
             charged: BTreeMap::new(),
             undisturbed: Undisturbed::default(),
-            moments: Moments::default(),
-            crossed: Crossed::default(),
+            steadiness: Steadiness::default(),
         }
     }
 
@@ -143,6 +140,11 @@ impl Search {
             return None;
         }
         self.algorithm.next_trial()
+    }
+
+    /// Whether the algorithm made no more of what it wanted, its budget being too short for that.
+    pub fn lacked_time(&self) -> bool {
+        self.algorithm.lacked_time()
     }
 
     /// No trial follows, whatever the reason: what was seen so far is made an answer.
@@ -210,8 +212,7 @@ impl Search {
             }
         }
         self.undisturbed.note(trial);
-        self.moments.note(trial, &self.goals);
-        self.crossed.note(trial);
+        self.steadiness.note(trial, &self.goals, self.spent - trial.elapsed);
         self.algorithm.record(trial);
         self.is_open = self.algorithm.next_trial().is_some();
     }
@@ -251,24 +252,15 @@ impl Search {
         self.algorithm.belief()
     }
 
-    /// Doubts about what the search answers now.
+    /// Doubts about what the search answers now. That the target changed explains all others.
     pub fn caveats(&self) -> Vec<Caveat> {
         let outcome = self.outcome();
-        let mut caveats = self.crossed.borne(self.algorithm.caveats());
-        let contradictions = contradictions(&self.goals, &outcome);
-        // That two goals contradict one another says it already, and more of it.
-        let is_said = !contradictions.is_empty();
-        caveats.extend(contradictions);
-        caveats.extend(self.moments.caveats(&self.goals, &outcome));
-        let is_slowed = |caveats: &[Caveat]| caveats.iter().any(|one| matches!(one, Caveat::Slowed { .. }));
-        if !is_slowed(&caveats) {
-            caveats.extend(self.fell_silent(&outcome));
+        if let Some(change) = self.steadiness.change().or_else(|| self.fell_silent(&outcome)) {
+            return vec![change];
         }
-        let is_change =
-            |caveat: &Caveat| matches!(caveat, Caveat::Drift { .. } | Caveat::DependentTrials { .. });
-        if !is_said && !is_slowed(&caveats) && !caveats.iter().any(is_change) {
-            caveats.extend(self.crossed.drift().or_else(|| self.crossed.spells()));
-        }
+        let mut caveats = self.algorithm.caveats();
+        caveats.extend(contradictions(&self.goals, &outcome));
+        caveats.extend(self.steadiness.moments(&self.goals, &outcome));
         caveats
     }
 

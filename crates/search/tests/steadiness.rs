@@ -7,7 +7,7 @@ use dropline_search::{
     Algorithm, Binary, Credible, Goal, Limits, Mdr, Mlr, Preset, Search, credible, mdr, mlr,
 };
 use dropline_stats::Histogram;
-use dropline_trial::{Caveat, Delay, LoadRange, Rate, Trial, seed};
+use dropline_trial::{Caveat, Delay, LoadRange, Rate, Ratio, Trial, seed};
 use rand::Rng as _;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Binomial, Distribution as _, StandardNormal};
@@ -96,27 +96,93 @@ const STEADY: [(&str, Target); 11] = [
     }),
 ];
 
-/// Targets that are not.
-const CHANGING: [(&str, Target); 3] = [
+/// What a queue of 256 loses whose capacity is another one at each moment.
+fn queued(load: Load, capacity: impl Fn(f64) -> f64) -> Came {
+    const STEP: f64 = 0.001;
+    let (mut waits, mut lost) = (0.0, 0.0);
+    for step in 0..(load.seconds / STEP).round() as u32 {
+        waits = f64::max(0.0, waits + (load.pps - capacity(load.now + f64::from(step) * STEP)) * STEP);
+        lost += f64::max(0.0, waits - 256.0);
+        waits = f64::min(waits, 256.0);
+    }
+    (lost.round() as u64, None)
+}
+
+/// One that has another capacity from a moment on, which is another one in each search.
+fn changes(load: Load, at: f64, before: f64, since: f64, seed: u64) -> Came {
+    let at = at + seed::generator(seed).random::<f64>();
+    queued(load, |now| if now < at { before } else { since })
+}
+
+/// One that is slow in turns, so many seconds each.
+fn flips(load: Load, each: f64, slow: f64, seed: u64) -> Came {
+    let from = 2.0 * each * seed::generator(seed).random::<f64>();
+    queued(load, |now| if ((now + from) / each) % 2.0 < 1.0 { 1e5 } else { slow })
+}
+
+const DRIFT: &[&str] = &["drift"];
+const WARM_UP: &[&str] = &["warm_up"];
+const TURNS: &[&str] = &["two_states"];
+const OUTAGES: &[&str] = &["outages"];
+
+/// Targets that are not, and which statement is true of them; the width of the goals is a tenth where it is said so.
+const CHANGING: [(&str, Target, &[&str], bool, f64); 14] = [
     // A fifth less from half of the budget on.
-    ("a fifth less", |load, _, chance| {
-        let z: f64 = StandardNormal.sample(chance);
-        let share = if load.now < 18.0 { 1.0 } else { 0.8 };
-        (excess(load, share * CAPACITY * (0.002 * z).exp()), None)
-    }),
-    // A service time of 200 us that grows by 20 us a second, and a queue of 64.
-    ("slower and slower", |load, _, _| {
-        let each = 200e-6 + 20e-6 * (load.now + 0.5 * load.seconds);
-        let lost = excess(load, 1.0 / each);
-        (lost, Some(if lost > 0 { 64.0 * each } else { 600e-6 }))
-    }),
+    (
+        "a fifth less",
+        |load, _, chance| {
+            let z: f64 = StandardNormal.sample(chance);
+            let share = if load.now < 18.0 { 1.0 } else { 0.8 };
+            (excess(load, share * CAPACITY * (0.002 * z).exp()), None)
+        },
+        DRIFT,
+        false,
+        18.0,
+    ),
+    ("half from 18 s on", |load, seed, _| changes(load, 18.0, 1e5, 5e4, seed), DRIFT, false, 19.0),
+    ("half from 9 s on", |load, seed, _| changes(load, 9.0, 1e5, 5e4, seed), DRIFT, false, 10.0),
+    ("half from 32 s on", |load, seed, _| changes(load, 32.0, 1e5, 5e4, seed), DRIFT, true, 33.0),
+    ("twice from 25 s on", |load, seed, _| changes(load, 25.0, 5e4, 1e5, seed), DRIFT, true, 26.0),
+    ("half in the first 3 s", |load, seed, _| changes(load, 2.5, 5e4, 1e5, seed), WARM_UP, false, 0.0),
+    ("half in the first 5 s", |load, seed, _| changes(load, 4.5, 5e4, 1e5, seed), WARM_UP, false, 0.0),
+    ("nothing in turns", |load, seed, _| flips(load, 5.0, 0.0, seed), &["two_states", "outages"], false, 0.0),
+    ("half in turns", |load, seed, _| flips(load, 5.0, 5e4, seed), TURNS, false, 0.0),
+    ("nine tenths in turns", |load, seed, _| flips(load, 5.0, 9e4, seed), TURNS, false, 0.0),
     // Two states of twelve seconds each, 0.15 of the faster one apart.
-    ("two states", |load, seed, chance| {
-        let slow = (load.now / 12.0 + seed::generator(seed).random::<f64>()) % 2.0 < 1.0;
-        let z: f64 = StandardNormal.sample(chance);
-        (excess(load, if slow { 0.85 } else { 1.0 } * CAPACITY * (0.002 * z).exp()), None)
-    }),
+    (
+        "long turns",
+        |load, seed, chance| {
+            let slow = (load.now / 12.0 + seed::generator(seed).random::<f64>()) % 2.0 < 1.0;
+            let z: f64 = StandardNormal.sample(chance);
+            (excess(load, if slow { 0.85 } else { 1.0 } * CAPACITY * (0.002 * z).exp()), None)
+        },
+        TURNS,
+        false,
+        0.0,
+    ),
+    (
+        "a second of nothing each three",
+        |load, _, _| queued(load, |now| if now % 3.0 < 1.0 { 0.0 } else { 1e5 }),
+        OUTAGES,
+        false,
+        0.0,
+    ),
+    ("a fiftieth a second", |load, _, _| queued(load, |now| 1e5 / (1.0 + 0.02 * now)), DRIFT, false, 0.0),
+    (
+        "half a hundredth a second",
+        |load, _, _| queued(load, |now| 1e5 / (1.0 + 0.005 * now)),
+        DRIFT,
+        false,
+        0.0,
+    ),
 ];
+
+/// A service time of 200 us that grows by 20 us a second, and a queue of 64.
+const SLOWER_AND_SLOWER: Target = |load, _, _| {
+    let each = 200e-6 + 20e-6 * (load.now + 0.5 * load.seconds);
+    let lost = excess(load, 1.0 / each);
+    (lost, Some(if lost > 0 { 64.0 * each } else { 600e-6 }))
+};
 
 /// What chooses the loads.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -134,33 +200,51 @@ struct Searches {
     range: (f64, f64),
     budget_s: u64,
     seeds: u64,
+    /// What a trial takes beside its traffic.
+    waits_ms: u64,
+    is_sharp: bool,
+    /// When the target changes, in seconds; 0 where it does all the time, or not at all.
+    changes_at: f64,
 }
+
+/// A change is seen by trials of so many seconds.
+const SHOWS_S: f64 = 3.0;
 
 const FAR_APART: (f64, f64) = (1e3, 5e5);
 
 impl Searches {
     fn of(by: Chooses, seeds: u64) -> Self {
         let budget_s = if by == Chooses::Credible { 36 } else { 120 };
-        Self { by, range: FAR_APART, budget_s, seeds }
+        Self { by, range: FAR_APART, budget_s, seeds, waits_ms: 100, is_sharp: false, changes_at: 0.0 }
     }
 
-    /// In how many a doubt says that the target changed.
-    fn said_of(&self, (name, target): (&str, Target)) -> u64 {
-        let mut codes = BTreeMap::new();
-        let mut doubted = 0;
+    /// In how many a doubt is one of these.
+    fn said_of(&self, name: &str, target: Target, codes: &[&str]) -> u64 {
+        let mut all = BTreeMap::new();
+        let mut found = 0;
         for seed in 1..=self.seeds {
-            let said = self.said(target, seed);
-            doubted += u64::from(said.iter().any(is_of_change));
-            said.iter().for_each(|one| *codes.entry(one.code().to_owned()).or_insert(0) += 1);
+            let (said, end) = self.said(target, seed);
+            // A search that ended before its target changed had none that does.
+            let is_so = said.iter().any(|one| codes.contains(&one.code())) || end < self.changes_at + SHOWS_S;
+            found += u64::from(is_so);
+            // What changed says all: nothing stands beside it.
+            assert!(
+                said.len() == 1 || !said.iter().any(|one| OF_CHANGE.contains(&one.code())),
+                "{name}, {seed}: {said:?}"
+            );
+            said.iter().for_each(|one| *all.entry(one.code().to_owned()).or_insert(0) += 1);
         }
-        println!("{name}, {:?}: {doubted} of {} {codes:?}", self.by, self.seeds);
-        doubted
+        println!("{name}, {:?}: {found} of {} {all:?}", self.by, self.seeds);
+        found
     }
 
     /// What a search says of a target beside its answer.
-    fn said(&self, target: Target, seed: u64) -> Vec<Caveat> {
+    fn said(&self, target: Target, seed: u64) -> (Vec<Caveat>, f64) {
         let goals = Preset::Csit.goals();
-        let goals = if seed.is_multiple_of(3) { goals[..1].to_vec() } else { goals };
+        let mut goals = if seed.is_multiple_of(3) { goals[..1].to_vec() } else { goals };
+        if self.is_sharp {
+            goals = vec![Goal { width: Ratio::new(0.0005).unwrap(), ..Preset::Csit.goals()[1] }];
+        }
         let [least, most] = [self.range.0, self.range.1].map(|pps| Rate::pps(pps).unwrap());
         let limits = Limits { budget: Some(Duration::from_secs(self.budget_s)), max_trials: Some(200) };
         let algorithm = self.algorithm(&goals, LoadRange::new(least, most).unwrap(), seed);
@@ -174,7 +258,7 @@ impl Searches {
             let (lost, median) = target(load, seed, &mut chance);
             let mut histogram = Histogram::new();
             median.iter().for_each(|delay| histogram.record_n((delay * 1e9) as u64, packets - lost));
-            let elapsed = input.duration + Duration::from_millis(100);
+            let elapsed = input.duration + Duration::from_millis(self.waits_ms);
             now += elapsed.as_secs_f64();
             let counts =
                 Trial { offered: packets, forwarded: packets - lost, ..Trial::new(number, input, 7) };
@@ -182,7 +266,7 @@ impl Searches {
             search.record(&Trial { intended: Some(packets), elapsed, delay, ..counts });
         }
         search.settle();
-        search.caveats()
+        (search.caveats(), now)
     }
 
     fn algorithm(&self, goals: &[Goal], range: LoadRange, seed: u64) -> Box<dyn Algorithm> {
@@ -202,10 +286,8 @@ impl Searches {
     }
 }
 
-/// Whether a doubt says that the target is another one now and then. Bad trials are bad ones, whenever they come.
-fn is_of_change(caveat: &Caveat) -> bool {
-    ["slowed", "drift", "warm_up", "two_states", "dependent_trials"].contains(&caveat.code())
-}
+/// What says that the target is not the same in all trials. Bad trials are bad ones, whenever they come.
+const OF_CHANGE: &[&str] = &["slowed", "drift", "warm_up", "two_states", "dependent_trials", "outages"];
 
 /// Were it so of one search in a hundred, more than this many of so many would be with a probability of 1 % at most.
 fn most_of(searches: u64) -> u64 {
@@ -224,7 +306,7 @@ fn are_seldom_doubted(by: &[Chooses], seeds: u64) {
     let (mut doubted, mut searches) = (0, 0);
     for by in by {
         for target in STEADY {
-            doubted += Searches::of(*by, seeds).said_of(target);
+            doubted += Searches::of(*by, seeds).said_of(target.0, target.1, OF_CHANGE);
             searches += seeds;
         }
     }
@@ -246,7 +328,7 @@ fn nor_is_it_where_loads_are_bisected() {
 fn random_loss_is_told_as_that_and_not_as_bad_moments() {
     let said: Vec<Caveat> = STEADY[..3]
         .iter()
-        .flat_map(|(_, target)| Searches::of(Chooses::Credible, 1).said(*target, 1))
+        .flat_map(|(_, target)| Searches::of(Chooses::Credible, 1).said(*target, 1).0)
         .collect();
     let moments = |caveat: &&Caveat| matches!(caveat, Caveat::BadMoments { trials: 2.., .. });
     assert_eq!(said.iter().find(moments), None);
@@ -258,14 +340,16 @@ fn a_target_that_changes_is_said_to() {
 }
 
 fn are_said_to_change(seeds: u64) {
-    let [fifth, slower, states] = CHANGING;
-    let searches = Searches::of(Chooses::Credible, seeds);
-    let found = [
-        searches.said_of(fifth),
-        Searches { budget_s: 20, range: (100.0, 8e3), ..searches }.said_of(slower),
-        Searches { budget_s: 72, ..searches }.said_of(states),
-    ];
-    assert!(found.iter().all(|found| 10 * found >= 9 * seeds), "{found:?} of {seeds} each");
+    let searches = Searches { waits_ms: 0, range: (1e3, 4e5), ..Searches::of(Chooses::Credible, seeds) };
+    let found = CHANGING.map(|(name, target, codes, is_sharp, changes_at)| {
+        Searches { is_sharp, changes_at, ..searches }.said_of(name, target, codes)
+    });
+    let slower = Searches { budget_s: 20, range: (100.0, 8e3), ..searches };
+    let slower = slower.said_of("slower and slower", SLOWER_AND_SLOWER, DRIFT);
+    assert!(
+        found.iter().chain([&slower]).all(|found| 10 * found >= 9 * seeds),
+        "{found:?} {slower} of {seeds} each"
+    );
 }
 
 /// So many searches of each target, or as many as DROPLINE_SEARCHES says (100 take an hour).

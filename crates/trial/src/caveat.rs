@@ -237,11 +237,26 @@ pub enum Caveat {
         correlation: f64,
         /// How often trials in a random order look as much like a drift.
         by_chance: f64,
+        /// Number of the first trial that found it so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since_trial: Option<u64>,
+        /// When that began, in seconds of the search.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since_s: Option<f64>,
+        /// Whether it became so by and by, and not at once.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        by_degrees: bool,
     },
     /// The first trials found a slower target than the later ones.
     WarmUp {
         /// How often trials in a random order begin as badly.
         by_chance: f64,
+        /// Number of the first trial that found it as it was from then on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since_trial: Option<u64>,
+        /// When that began, in seconds of the search.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since_s: Option<f64>,
     },
     /// More came through at first than later at the same loads.
     Slowed {
@@ -250,14 +265,30 @@ pub enum Caveat {
         /// What came through later, in packets a second.
         then_pps: f64,
     },
-    /// The trials' capacities fall into two groups far apart, and about as many are slow as are fast.
+    /// Trials find one of two targets in turns, a slow one and a fast one.
     TwoStates {
-        /// The slowest trial's capacity, in packets a second.
+        /// What came through of slow trials (their median), in packets a second.
         slow_pps: f64,
-        /// The fastest trial's capacity, in packets a second.
+        /// The most that came through of a fast one, in packets a second.
         fast_pps: f64,
         /// Share of slow ones among the trials that could tell.
         slow: f64,
+        /// How often trials in a random order look as much like turns.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by_chance: Option<f64>,
+    },
+    /// Nearly nothing came through of some trials, at loads at which others lost next to nothing.
+    Outages {
+        /// How many lost nearly all.
+        trials: u64,
+        /// How many lost next to nothing at such loads or higher.
+        good: u64,
+        /// The lowest load of those that lost nearly all, in packets a second.
+        lowest_pps: f64,
+        /// The highest load of those that lost next to nothing, in packets a second.
+        borne_pps: f64,
+        /// The least that one of the former lost, as a share.
+        least_lost: f64,
     },
     /// Packets were lost far below the load that was found: a floor of loss, or a lossy band.
     LossBelow {
@@ -562,6 +593,7 @@ impl Caveat {
             Self::WarmUp { .. } => "warm_up",
             Self::Slowed { .. } => "slowed",
             Self::TwoStates { .. } => "two_states",
+            Self::Outages { .. } => "outages",
             Self::LossBelow { .. } => "loss_below",
             Self::GoalsContradict { .. } => "goals_contradict",
             Self::BadMoments { .. } => "bad_moments",

@@ -224,8 +224,8 @@ impl FailIf {
 /// Where the limit may be of which a caveat denies what was stated: each bound is no better known than that.
 fn open(answer: &AnswerLine, denied: Denied) -> Within {
     Within {
-        low: answer.lower_pps.map_or(0.0, |_| denied.low_pps),
-        high: key::upper(answer).map_or(f64::INFINITY, |_| denied.high_pps),
+        low: answer.lower_pps.and(denied.low_pps).unwrap_or(0.0),
+        high: key::upper(answer).and(denied.high_pps).unwrap_or(f64::INFINITY),
     }
 }
 

@@ -24,9 +24,6 @@ pub use doubts::load_in;
 use doubts::said_in;
 pub use resumed::resume;
 
-/// A search that asks for nothing more once it has used so much of its budget ended by that.
-const NEARLY: f64 = 0.7;
-
 /// What a search is given beside its plan.
 #[derive(Clone, Debug)]
 pub struct Conditions {
@@ -225,16 +222,10 @@ impl Run<'_> {
             return EndWord::MaxTrials;
         }
         // An algorithm that shares its time out asks for nothing once a share is spent.
-        let wants_time = |answer: &AnswerLine| answer.result == ResultWord::Wide || answer.is_unfinished();
-        let shares_out = matches!(self.plan.algorithm, AlgorithmPlan::Credible { .. });
-        let is_spent = |budget: &Duration| self.search.spent().mul_f64(1.0 / NEARLY) >= *budget;
-        if budget.is_some() && is_open {
-            return EndWord::Budget;
+        match budget.is_some() && is_open || self.search.lacked_time() {
+            true => EndWord::Budget,
+            false => EndWord::Done,
         }
-        if budget.as_ref().is_some_and(is_spent) && shares_out && self.answers().iter().any(wants_time) {
-            return EndWord::Budget;
-        }
-        EndWord::Done
     }
 
     fn open(&mut self) -> Result<&mut AnyMeasurer, Failure> {
@@ -426,7 +417,7 @@ impl Run<'_> {
                     .into(),
             };
             let text = format!(
-                "what ends the answer for {goals} is this generator's limit, not the target's, which may do more: loads that \
+                "what ends the answer for {goals} may not be the target's limit, which may be higher: loads that \
                  would tell were not offered as asked, or lost what may be our own doing; {why}"
             );
             said("generator_limited", text);

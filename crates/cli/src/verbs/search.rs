@@ -210,7 +210,12 @@ fn frame_table(records: &[Record]) -> Study {
 /// What stands of an answer: a load between its ends, or the end that is known; of a doubted one what is open.
 fn known(record: &Record, answer: &AnswerLine, words: impl Fn(f64) -> String) -> String {
     if let Some(denied) = dropline_report::denied(record, answer) {
-        return format!("{} to {}", words(denied.low_pps), words(denied.high_pps));
+        return match (denied.low_pps, denied.high_pps) {
+            (Some(low), Some(high)) => format!("{} to {}", words(low), words(high)),
+            (Some(low), None) => format!("\u{2265} {}", words(low)),
+            (None, Some(high)) => format!("\u{2264} {}", words(high)),
+            (None, None) => "none".into(),
+        };
     }
     match (answer.headline_pps(), answer.lower_pps, answer.upper_pps) {
         (Some(load), Some(_), None) => format!("\u{2265} {}", words(load)),

@@ -46,11 +46,15 @@ impl SearchSummary<'_> {
         let loads = self.loads;
         let bounds = (answer.lower_pps, answer.upper_pps);
         match (self.standings[index].clone(), bounds, answer.headline_pps()) {
-            (Standing::Doubted(denied), _, _) => say(
-                "between ",
-                format!("{} and {}", loads.bare(denied.low_pps), loads.with_unit(denied.high_pps)),
-                format!(" {loss}"),
-            ),
+            (Standing::Doubted(denied), _, _) => match (denied.low_pps, denied.high_pps) {
+                (Some(low), Some(high)) => {
+                    let ends = format!("{} and {}", loads.bare(low), loads.with_unit(high));
+                    say("between ", ends, format!(" {loss}"));
+                }
+                (Some(low), None) => say("at least ", loads.with_unit(low), format!(" {loss}")),
+                (None, Some(high)) => say("less than ", loads.with_unit(high), format!(" {loss}")),
+                (None, None) => say("", "an unknown load".into(), format!(" {loss}")),
+            },
             (standing, (lower, upper), Some(headline)) if standing.settled() => {
                 say("", loads.with_unit(headline), format!(" {loss}, {}", loads.interval(lower, upper)));
             }
@@ -60,6 +64,10 @@ impl SearchSummary<'_> {
                 }
                 None => say("", "an unknown load".into(), format!(" {loss}")),
             },
+            (Standing::GeneratorLimited, (Some(lower), _), _) if self.failed_by_itself(answer).is_some() => {
+                let ends = "and what ends it above is not known, for trials were disturbed";
+                say("at least ", loads.with_unit(lower), format!(" {loss}, {ends}"));
+            }
             (Standing::GeneratorLimited, (Some(lower), _), _) => {
                 let ends = self.lateness().unwrap_or_else(|| "where our generator ends".into());
                 say("at least ", loads.with_unit(lower), format!(" {loss}, {ends}"));

@@ -79,6 +79,11 @@ pub(super) mod locate {
     ///
     /// Unit: trials. Set by: judged.
     pub(in super::super) const HEAVY_FAILURES: usize = 3;
+    /// Failures after which loads are halved, where most came through of each.
+    ///
+    /// Unit: trials. Set by: argued: what came through is a load that is borne where packets are lost by overload; where it
+    /// is none three times, they are lost otherwise.
+    pub(in super::super) const CREEPS: usize = 3;
     /// The same of any failures.
     ///
     /// Unit: trials. Set by: judged.
@@ -377,6 +382,10 @@ pub(super) mod goal_search {
     ///
     /// Unit: share of the load. Set by: judged.
     pub(in super::super) const STEP_DOWN: f64 = 0.5;
+    /// A load whose trials were disturbed is this much above one that was borne, where loads between are worth trials.
+    ///
+    /// Unit: ratio of loads. Set by: judged.
+    pub(in super::super) const WORTH_A_STEP: f64 = 1.25;
     /// θ is looked for within this distance of where the first trials lead, on a logarithmic scale.
     ///
     /// Unit: ln load. Set by: judged.

@@ -6,23 +6,22 @@
 use super::constants::diagnostics::{
     CERTAIN, DRAWS, LEAST, MEMORY, RARE_AFTER_ALL, RARE_CHAIN, RARE_TREND, STRANGERS, WARMING,
 };
-use super::first_load::Slowed;
 use super::model::{Evidence, Shape};
 use super::normal::Normal;
 use super::particles::Particles;
-use super::random_orders::{Strange, strange};
-use super::two_states::TwoStates;
+use super::random_orders::strange;
+use super::two_states::are_two;
 use crate::crossed::correlation;
-use dropline_trial::Caveat;
 
 /// What is strange about the trials, and about their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Diagnostics {
-    pub(super) dependent: Option<Strange>,
-    pub(super) drift: Option<Strange>,
-    pub(super) warm_up: Option<Strange>,
-    pub(super) states: Option<TwoStates>,
-    pub(super) slowed: Option<Slowed>,
+    /// Correlation of each with the next.
+    pub(super) dependent: Option<f64>,
+    pub(super) drifts: bool,
+    pub(super) warms_up: bool,
+    pub(super) has_two_states: bool,
+    pub(super) slowed: bool,
 }
 
 impl Diagnostics {
@@ -37,51 +36,40 @@ impl Diagnostics {
         let draws = cloud.sample(DRAWS);
         let capacities: Vec<Evidence> =
             seen.iter().filter(|one| one.lost == 0.0 || points(&draws, one)).copied().collect();
-        let states = TwoStates::of(&capacities, far);
+        let has_two_states = are_two(&capacities, far);
         let (numbers, surprises) = surprises(&draws, &seen);
         if surprises.len() < LEAST {
-            return Self { states, ..Self::default() };
+            return Self { has_two_states, ..Self::default() };
         }
         let early: Vec<f64> =
             numbers.iter().map(|number| libm::exp((numbers[0] - number) / WARMING)).collect();
         Self {
-            states,
-            slowed: None,
-            dependent: strange(&surprises, likeness, false, RARE_CHAIN)
-                .map(|strange| Strange { correlation: neighbours(&surprises), ..strange }),
+            has_two_states,
+            slowed: false,
+            dependent: strange(&surprises, likeness, false, RARE_CHAIN).map(|_| neighbours(&surprises)),
             // A trial that lost more than expected found a slower target: a falling trend is one of losses.
-            drift: strange(&surprises, |surprises| -correlation(surprises, &numbers), true, RARE_TREND),
-            warm_up: strange(
+            drifts: strange(&surprises, |surprises| -correlation(surprises, &numbers), true, RARE_TREND)
+                .is_some(),
+            warms_up: strange(
                 &surprises,
                 |surprises| correlation(surprises, &early),
                 false,
                 if faster { RARE_AFTER_ALL } else { RARE_TREND },
-            ),
+            )
+            .is_some(),
         }
     }
 
     /// By how much too narrow an interval is that takes the trials for independent.
     pub(super) fn widening(&self) -> f64 {
-        self.dependent.map_or(1.0, |strange| {
-            let correlation = strange.correlation.clamp(0.0, 0.8);
+        self.dependent.map_or(1.0, |correlation| {
+            let correlation = correlation.clamp(0.0, 0.8);
             libm::sqrt((1.0 + correlation) / (1.0 - correlation))
         })
     }
 
     pub(super) fn is_none(&self) -> bool {
         *self == Self::default()
-    }
-
-    pub(super) fn caveats(&self) -> Vec<Caveat> {
-        let dependent = self
-            .dependent
-            .map(|Strange { correlation, by_chance }| Caveat::DependentTrials { correlation, by_chance });
-        let drift =
-            self.drift.map(|Strange { correlation, by_chance }| Caveat::Drift { correlation, by_chance });
-        let warm_up = self.warm_up.map(|Strange { by_chance, .. }| Caveat::WarmUp { by_chance });
-        let states = self.states.map(|states| states.caveat());
-        let slowed = self.slowed.map(|slowed| slowed.caveat());
-        dependent.into_iter().chain(drift).chain(warm_up).chain(states).chain(slowed).collect()
     }
 }
 

@@ -5,7 +5,7 @@ mod next_load;
 
 use super::constants::goal_search::{
     BORNE, FAR_WHILE_LOCATING, LEAST_TRIALS, LEAST_WHERE_THEY_SCATTER, MODERATE, NARROWEST, PRUDENCE,
-    PRUDENCE_POWER, REACH, SCATTER, SHOWN_SCATTER, STEP_DOWN, SURELY, TOLERATED,
+    PRUDENCE_POWER, REACH, SCATTER, SHOWN_SCATTER, STEP_DOWN, SURELY, TOLERATED, WORTH_A_STEP,
 };
 use super::diagnostics::Diagnostics;
 use super::discarded::Discarded;
@@ -19,7 +19,7 @@ use super::particles::Particles;
 use super::short_trials::{self, ShortTrials};
 use super::view::{self, Stated, UNCERTAIN, View};
 use crate::Goal;
-use dropline_trial::{Caveat, LoadRange, Rate, Ratio, Trial, TrialInput, seed};
+use dropline_trial::{LoadRange, Rate, Ratio, Trial, TrialInput, seed};
 use std::time::Duration;
 
 /// A search for goals whose trials are equally long.
@@ -37,6 +37,8 @@ pub(super) struct GoalSearch {
     shown: Vec<Shown>,
     /// Whether the highest load is our own limit.
     capped: bool,
+    /// The lowest load of which trials were disturbed so that a lower one was made the highest.
+    disturbed: Option<Rate>,
     views: Vec<View>,
     doubt: Diagnostics,
     /// The first trials, once they were forgotten.
@@ -78,6 +80,7 @@ impl GoalSearch {
             trials: 0,
             shown,
             capped: false,
+            disturbed: None,
             views: Vec::new(),
             doubt: Diagnostics::default(),
             forgotten: None,
@@ -166,7 +169,7 @@ impl GoalSearch {
                 match locate.place() {
                     Place::Open(_) => {}
                     Place::Near(load) => self.begin_weighing((load, load)),
-                    Place::AtMaximum => self.stage = Stage::AtMaximum,
+                    Place::AtMaximum => self.rise(),
                     Place::BelowMinimum => self.stage = Stage::BelowMinimum,
                 }
             }
@@ -191,10 +194,34 @@ impl GoalSearch {
     }
 
     /// The highest load that is worth another trial, where our own side did not bear this one.
-    fn our_limit(&self, trial: &Trial) -> Option<Rate> {
+    fn our_limit(&mut self, trial: &Trial) -> Option<Rate> {
         let is_void = self.goals.iter().any(|goal| trial.is_void_at(goal.loss_ratio));
         let is_disturbed = is_void && (trial.lost_by_us() > 0 || trial.tells_nothing()) && self.is_locating();
-        borne_by_us(trial).or_else(|| is_disturbed.then(|| share_of(trial.input.load, STEP_DOWN)))
+        borne_by_us(trial).or_else(|| is_disturbed.then(|| self.below_disturbed(trial.input.load)))
+    }
+
+    /// The highest load from now on, where trials at one were disturbed: none below what was borne.
+    fn below_disturbed(&mut self, load: Rate) -> Rate {
+        self.disturbed = Some(load);
+        let borne = self.shown.iter().filter_map(|shown| Rate::pps(libm::exp(shown.between().0)).ok()).max();
+        share_of(load, STEP_DOWN).max(borne.filter(|borne| *borne < load).unwrap_or(Rate::LOWEST))
+    }
+
+    /// The highest load is borne. Where a higher one was only disturbed, loads between may tell more.
+    fn rise(&mut self) {
+        self.stage = Stage::AtMaximum;
+        let borne = self.range.max();
+        let Some(disturbed) = self.disturbed.filter(|load| load.as_pps() > WORTH_A_STEP * borne.as_pps())
+        else {
+            return;
+        };
+        let between = Rate::pps(libm::sqrt(borne.as_pps() * disturbed.as_pps())).unwrap_or(borne);
+        if let Ok(range) = LoadRange::new(self.range.min(), between) {
+            self.range = range;
+            self.shown.iter_mut().for_each(Shown::forget_max);
+            let allowed = self.goals.iter().map(|goal| goal.loss_ratio).min().unwrap_or(Ratio::ZERO);
+            self.stage = Stage::Locating(Locate::new(range, between, allowed), Vec::new());
+        }
     }
 
     /// Keeps below what our own generator can offer.
@@ -203,9 +230,12 @@ impl GoalSearch {
         self.range = LoadRange::new(self.range.min(), ceiling).expect("the ceiling is in the range");
         self.capped = true;
         self.shown.iter_mut().for_each(Shown::forget_max);
+        let is_borne = self.shown.iter().all(|shown| shown.between().0 >= libm::log(ceiling.as_pps()));
         if let Stage::Locating(locate, _) = &mut self.stage {
             locate.cap(self.range);
-            if self.range.min() == ceiling {
+            if is_borne {
+                self.rise();
+            } else if self.range.min() == ceiling {
                 self.stage = Stage::AtMaximum;
             }
         }
@@ -218,7 +248,7 @@ impl GoalSearch {
             return;
         }
         if let Some((forgotten, rest)) =
-            Discarded::part(cloud.seen(), self.trials, self.cold_until(), self.doubt)
+            Discarded::part(cloud.seen(), self.trials, self.cold_until(), self.doubt.warms_up)
         {
             self.forgotten = Some(forgotten);
             self.begin_again(rest);
@@ -239,15 +269,6 @@ impl GoalSearch {
     fn cold_until(&self) -> Option<usize> {
         let Stage::Weighing(cloud) = &self.stage else { return None };
         self.first.cold_until(self.lowest(), cloud.scatter(0.5))
-    }
-
-    /// Doubts about the trials.
-    pub(super) fn caveats(&self) -> Vec<Caveat> {
-        let mut caveats = self.doubt.caveats();
-        if self.doubt.warm_up.is_none() {
-            caveats.extend(self.forgotten.iter().flat_map(Discarded::caveats));
-        }
-        caveats
     }
 
     /// Its time is over: what was seen while looking around is weighed, however little it is.

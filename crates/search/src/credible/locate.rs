@@ -1,7 +1,7 @@
 //! Where to look: the first trials, until one loses a little or the loads that lose are near those that do not.
 
 use super::constants::locate::{
-    AT_AN_END, DEEP, FAILURES, HEAVY, HEAVY_FAILURES, LEADS, LITTLE, MOST, NEAR, NEAR_A_STEP, STEP,
+    AT_AN_END, CREEPS, DEEP, FAILURES, HEAVY, HEAVY_FAILURES, LEADS, LITTLE, MOST, NEAR, NEAR_A_STEP, STEP,
 };
 use dropline_trial::{LoadRange, Rate, Ratio, Trial};
 
@@ -105,7 +105,11 @@ impl Locate {
         if heavy >= HEAVY_FAILURES || self.seen.len() >= FAILURES {
             return Place::Open(min);
         }
-        Place::Open(self.load(self.slowest()))
+        // What came through is no step down for what fails otherwise than by overload.
+        match (self.deep().count() >= CREEPS, self.deep().map(|seen| seen.load.as_pps()).reduce(f64::min)) {
+            (true, Some(lowest)) => Place::Open(self.load(0.5 * lowest)),
+            _ => Place::Open(self.load(self.slowest())),
+        }
     }
 
     /// The least that came through in overload, in packets a second.
@@ -181,6 +185,13 @@ mod tests {
     fn where_almost_nothing_came_through_in_overload_it_bisects() {
         let broken = [(1500, 90), (150, 99), (2, 70), (1, 0)];
         assert_eq!(next_behind(&[broken.as_slice(), &[(10, 0)]].concat()), 38, "the root of 10 by 150");
+    }
+
+    #[test]
+    fn where_three_loads_failed_though_most_came_through_it_goes_down_by_halves() {
+        assert_eq!(next_behind(&[(1000, 10), (900, 10)]), 810);
+        assert_eq!(next_behind(&[(1000, 10), (900, 10), (810, 10)]), 405);
+        assert_eq!(next_behind(&[(1000, 10), (900, 10), (810, 10), (405, 8)]), 202);
     }
 
     #[test]

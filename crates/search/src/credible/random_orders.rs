@@ -4,20 +4,13 @@ use super::constants::diagnostics::ORDERS;
 use dropline_trial::seed;
 use rand::Rng as _;
 
-/// A correlation, and how often chance has it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Strange {
-    pub(super) correlation: f64,
-    pub(super) by_chance: f64,
-}
-
-/// What is rarer than `rare` among random orders; most others are told after a few of them.
+/// The correlation, where it is rarer than `rare` among random orders; most others are told after a few of them.
 pub(super) fn strange(
     surprises: &[f64],
     of: impl Fn(&[f64]) -> f64,
     either_side: bool,
     rare: f64,
-) -> Option<Strange> {
+) -> Option<f64> {
     let correlation = of(surprises);
     let size = |value: f64| if either_side { value.abs() } else { value };
     let too_many = (rare * (ORDERS + 1) as f64) as usize;
@@ -34,5 +27,5 @@ pub(super) fn strange(
         }
     }
     let by_chance = (as_strange + 1) as f64 / (ORDERS + 1) as f64;
-    (by_chance < rare).then_some(Strange { correlation, by_chance })
+    (by_chance < rare).then_some(correlation)
 }

@@ -6,55 +6,32 @@
 use super::constants::two_states::{APART, FAR, GROUP, RARE, SHARE, SHOWS};
 use super::model::Evidence;
 use super::random_orders::strange;
-use dropline_trial::Caveat;
 
-/// A slow and a fast group of trials; capacities are logarithms.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct TwoStates {
-    slowest: f64,
-    fastest: f64,
-    /// Share of slow ones among the trials that could tell.
-    slow: f64,
-}
-
-impl TwoStates {
-    /// Looks at trials in order, and at what others, by their numbers, let through far above the knee: no less than
-    /// that was their capacity, and how much more is not known.
-    pub(super) fn of(seen: &[Evidence], far: &[(usize, f64)]) -> Option<Self> {
-        let shows = |one: &&Evidence| one.loss_ratio() >= SHOWS;
-        let mut shown: Vec<f64> = seen.iter().filter(shows).map(Evidence::log_forwarded).collect();
-        shown.sort_by(f64::total_cmp);
-        let split = (GROUP..=shown.len()).find(|&split| is_apart(&shown, split))?;
-        let (slowest, slow_end) = (shown[0], shown[split - 1]);
-        let between = slow_end + FAR.max(APART * (slow_end - slowest));
-        // Whether a trial was slow: 1, or 0; none of what lost nothing where a slow one would not have either.
-        let state = |one: &Evidence| {
-            let through = one.log_forwarded();
-            match one.loss_ratio() >= SHOWS {
-                true => Some(f64::from(u8::from(through <= slow_end))),
-                false => (through > between).then_some(0.0),
-            }
-        };
-        let near = seen.iter().filter_map(|one| Some((one.number, state(one)?)));
-        let fast = far.iter().filter(|(_, through)| *through > between).map(|&(number, _)| (number, 0.0));
-        let mut in_order: Vec<(usize, f64)> = near.chain(fast).collect();
-        in_order.sort_by_key(|&(number, _)| number);
-        let states: Vec<f64> = in_order.into_iter().map(|(_, state)| state).collect();
-        let slow = states.iter().sum::<f64>();
-        let share = slow / states.len() as f64;
-        let both = states.len() as f64 - slow >= GROUP as f64 && share >= SHARE;
-        let in_blocks = || strange(&states, |order| -changes(order), false, RARE).is_some();
-        let fastest = seen.iter().map(Evidence::log_forwarded).fold(slow_end, f64::max);
-        (both && in_blocks()).then_some(Self { slowest, fastest, slow: share })
-    }
-
-    pub(super) fn caveat(&self) -> Caveat {
-        Caveat::TwoStates {
-            slow_pps: libm::exp(self.slowest),
-            fast_pps: libm::exp(self.fastest),
-            slow: self.slow,
+/// Whether trials fall into a slow and a fast group. Looks at trials in order, and at what others, by their numbers, let through far
+/// above the knee: no less than that was their capacity, and how much more is not known.
+pub(super) fn are_two(seen: &[Evidence], far: &[(usize, f64)]) -> bool {
+    let shows = |one: &&Evidence| one.loss_ratio() >= SHOWS;
+    let mut shown: Vec<f64> = seen.iter().filter(shows).map(Evidence::log_forwarded).collect();
+    shown.sort_by(f64::total_cmp);
+    let Some(split) = (GROUP..=shown.len()).find(|&split| is_apart(&shown, split)) else { return false };
+    let slow_end = shown[split - 1];
+    let between = slow_end + FAR.max(APART * (slow_end - shown[0]));
+    // Whether a trial was slow: 1, or 0; none of what lost nothing where a slow one would not have either.
+    let state = |one: &Evidence| {
+        let through = one.log_forwarded();
+        match one.loss_ratio() >= SHOWS {
+            true => Some(f64::from(u8::from(through <= slow_end))),
+            false => (through > between).then_some(0.0),
         }
-    }
+    };
+    let near = seen.iter().filter_map(|one| Some((one.number, state(one)?)));
+    let fast = far.iter().filter(|(_, through)| *through > between).map(|&(number, _)| (number, 0.0));
+    let mut in_order: Vec<(usize, f64)> = near.chain(fast).collect();
+    in_order.sort_by_key(|&(number, _)| number);
+    let states: Vec<f64> = in_order.into_iter().map(|(_, state)| state).collect();
+    let slow = states.iter().sum::<f64>();
+    let both = states.len() as f64 - slow >= GROUP as f64 && slow / states.len() as f64 >= SHARE;
+    both && strange(&states, |order| -changes(order), false, RARE).is_some()
 }
 
 /// Whether the first so many capacities are one group, and the others, if any, another one far above.
@@ -87,8 +64,8 @@ mod tests {
         of.iter().enumerate().map(trial).collect()
     }
 
-    fn states(of: &[(f64, f64)]) -> Option<TwoStates> {
-        TwoStates::of(&trials(of), &[])
+    fn are_two_of(of: &[(f64, f64)]) -> bool {
+        are_two(&trials(of), &[])
     }
 
     #[test]
@@ -97,14 +74,11 @@ mod tests {
         let mut near = |capacity: f64| (1.02, capacity + 0.002 * chance.random::<f64>());
         let slow: Vec<(f64, f64)> = (0..6).map(|_| near(0.94)).collect();
         let fast: Vec<(f64, f64)> = (0..4).map(|_| near(1.0)).collect();
-        let found = states(&[slow.clone(), fast.clone()].concat()).unwrap();
-        assert!((found.slow - 0.6).abs() < 1e-9, "{found:?}");
-        assert!((libm::exp(found.slowest) / 9e6 - 0.94).abs() < 0.003);
-        assert!((libm::exp(found.fastest) / 9e6 - 1.0).abs() < 0.003);
+        assert!(are_two_of(&[slow.clone(), fast.clone()].concat()));
         // What lost nothing far above the slow ones was fast too; what lost nothing below them cannot tell.
         let clean = [vec![(0.97, 1.0); 3], vec![(0.93, 1.0); 9]].concat();
-        assert!((states(&[slow.clone(), clean].concat()).unwrap().slow - 6.0 / 9.0).abs() < 1e-9);
-        assert_eq!(states(&slow), None);
+        assert!(are_two_of(&[slow.clone(), clean].concat()));
+        assert!(!are_two_of(&slow));
     }
 
     #[test]
@@ -113,18 +87,17 @@ mod tests {
         // Numbered from 3 on: the far ones came before.
         let mut near = trials(&[fast, slow].concat());
         near.iter_mut().for_each(|one| one.number += 3);
-        let found =
-            |share: f64| TwoStates::of(&near, &[(1, libm::log(9e6 * share)), (2, libm::log(9e6 * 0.8))]);
-        assert_eq!((found(0.9), found(0.94)), (None, None), "two are no group, and overload may droop");
-        assert!((found(0.99).unwrap().slow - 8.0 / 11.0).abs() < 1e-9);
+        let found = |share: f64| are_two(&near, &[(1, libm::log(9e6 * share)), (2, libm::log(9e6 * 0.8))]);
+        assert!(!found(0.9) && !found(0.94), "two are no group, and overload may droop");
+        assert!(found(0.99));
     }
 
     #[test]
     fn a_capacity_that_scatters_or_dips_now_and_then_is_one_state() {
         let scattered: Vec<(f64, f64)> = (0..20).map(|step| (1.2, 0.9 + 0.01 * f64::from(step))).collect();
-        assert_eq!(states(&scattered), None);
+        assert!(!are_two_of(&scattered));
         let dips: Vec<(f64, f64)> =
             (0..24).map(|number| (1.02, if number % 6 == 5 { 0.8 } else { 1.0 })).collect();
-        assert_eq!(states(&dips), None);
+        assert!(!are_two_of(&dips));
     }
 }

@@ -217,24 +217,32 @@ impl fmt::Display for Caveat {
             Self::DependentTrials { correlation, by_chance } => write!(
                 f,
                 "a trial finds what the one before it found (correlation {correlation:.2}, by chance in \
-                 {:.1} % of searches): the target has states that last longer than a trial; search again \
+                 {} of searches): the target has states that last longer than a trial; search again \
                  later, or with longer trials",
-                100.0 * by_chance
+                seldom(*by_chance)
             ),
-            Self::Drift { correlation, by_chance } => {
+            Self::Drift { correlation, by_chance, since_trial, since_s, by_degrees } => {
                 let became = if *correlation < 0.0 { "slower" } else { "faster" };
+                let how = if *by_degrees { " by degrees" } else { "" };
+                let when = match (since_trial, since_s) {
+                    (Some(trial), Some(s)) if *by_degrees => format!(", clearly so from trial {trial} on, {s:.1} s after its start"),
+                    (Some(trial), Some(s)) => format!(", from trial {trial} on, {s:.1} s after its start"),
+                    _ => String::new(),
+                };
                 write!(
                     f,
-                    "the target became {became} while it was searched (correlation {correlation:.2}, by \
-                     chance in {:.1} % of searches): the answer is of no one moment",
-                    100.0 * by_chance
+                    "the target became {became}{how} while it was searched{when} (by chance in {} of searches): what it bears \
+                     now is what trials since then show, and one search is too short to know it well; look for what changed \
+                     (heat, a throttled clock, a neighbour), and search again",
+                    seldom(*by_chance)
                 )
             }
-            Self::WarmUp { by_chance } => write!(
+            Self::WarmUp { by_chance, since_s, .. } => write!(
                 f,
-                "the first trials found a slower target than the later ones (by chance in {:.1} % of \
-                 searches): warm it up before the search",
-                100.0 * by_chance
+                "the first trials{} found a slower target than the later ones (by chance in {} of \
+                 searches): warm it up before the search (--warm-up 5s), and search again",
+                since_s.map_or_else(String::new, |s| format!(", up to {s:.1} s after the start,")),
+                seldom(*by_chance)
             ),
             Self::Slowed { before_pps, then_pps } => write!(
                 f,
@@ -243,13 +251,26 @@ impl fmt::Display for Caveat {
                 load(*before_pps),
                 load(*then_pps)
             ),
-            Self::TwoStates { slow_pps, fast_pps, slow } => write!(
+            Self::TwoStates { slow_pps, fast_pps, slow, by_chance } => write!(
                 f,
-                "trials find one of two targets, of {} and {}, {:.0} % of them the slow one: the interval may be of \
-                 either; look for a throttled clock or a flow that moves between cores",
+                "trials find one of two targets in turns{}: {:.0} % of those that tell found a slow one, which let {} through, and \
+                 the others one that let up to {} through; the interval may be of either; look for what comes and goes (a throttled \
+                 clock, a flow that moves between cores, a job), and search with trials longer than that",
+                by_chance.map_or_else(String::new, |chance| format!(" (by chance in {} of searches)", seldom(chance))),
+                100.0 * slow,
                 load(*slow_pps),
-                load(*fast_pps),
-                100.0 * slow
+                load(*fast_pps)
+            ),
+            Self::Outages { trials, good, lowest_pps, borne_pps, least_lost } => write!(
+                f,
+                "nearly nothing came through of {} from {} on ({} % lost, or more), and {good} others at such loads or higher, up to \
+                 {}, lost next to nothing: the target, or the way, stands still now and then for as long as a trial. The limit \
+                 between such times is not that of one trial in all; look for what stops it (a job, a restart, a switch of the way), \
+                 and search again",
+                number_of(*trials, "trial"),
+                load(*lowest_pps),
+                (1000.0 * least_lost).floor() / 10.0,
+                load(*borne_pps)
             ),
             Self::LossBelow { intended_load_pps, offered, lost } => write!(
                 f,
@@ -280,18 +301,17 @@ impl fmt::Display for Caveat {
             ),
             Self::BadMoments { loss_ratio, trials, good, lowest_pps, borne_pps, decide, .. } => write!(
                 f,
-                "{trials} {} failed {} (the lowest load {}), though {good} others at such loads or higher achieved it, up to \
-                 {}: the target, this machine or the way was worse {}, and nothing seen here says which; {}",
-                if *trials == 1 { "trial" } else { "trials" },
+                "{} failed {} (the lowest load {}), though {good} others at such loads or higher achieved it, up to \
+                 {}: the target, this machine or the way was worse then, and nothing seen here says which; {}",
+                number_of(*trials, "trial"),
                 goal(*loss_ratio),
                 load(*lowest_pps),
                 load(*borne_pps),
-                if *trials == 1 { "for a moment" } else { "now and then" },
                 if *decide {
                     "the limit rests on these alone, or one of these loads failed each time that it was tried, so that it is not \
                      known: try these loads with dropline trial, and search again"
                 } else {
-                    "the limit is that of the other trials: look what happened then"
+                    "what is stated is the limit of the other trials: look what happened then"
                 }
             ),
             Self::RandomLoss { loss_ratio, trials, of, lowest_pps, highest_pps, lost, offered } => write!(
@@ -437,6 +457,14 @@ fn load(pps: f64) -> Rate {
 }
 
 /// `no loss`, `0.5 % loss`.
+/// A small probability as a share of a hundred.
+fn seldom(probability: f64) -> String {
+    match probability < 0.001 {
+        true => "less than 0.1 %".into(),
+        false => format!("{:.1} %", 100.0 * probability),
+    }
+}
+
 fn goal(loss_ratio: f64) -> String {
     if loss_ratio == 0.0 { "no loss".into() } else { format!("{} % loss", (loss_ratio * 1e8).round() / 1e6) }
 }

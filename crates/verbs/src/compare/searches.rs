@@ -195,10 +195,7 @@ fn doubted([a, b]: [&Searched; 2], (of_a, of_b): (&AnswerLine, &AnswerLine)) -> 
 /// The loads that are open of an answer that does not stand as it is stated.
 fn open(side: &Searched, answer: &AnswerLine) -> Option<OpenLine> {
     let denied = denied(&side.record, answer)?;
-    Some(OpenLine {
-        low_pps: answer.lower_pps.map(|_| denied.low_pps),
-        high_pps: answer.upper_pps.map(|_| denied.high_pps),
-    })
+    Some(OpenLine { low_pps: denied.low_pps, high_pps: denied.high_pps })
 }
 
 /// Whether both goals ask about the same share of packets that are lost, or later than the same bound: ratios are whole
@@ -229,21 +226,15 @@ fn limit<'a>(answer: &AnswerLine, side: &Searched, trials: &'a [Tried]) -> Limit
         Some(_) => 0.0,
         None => AlgorithmPlan::parse(side.algorithm()).map_or(0.0, AlgorithmPlan::scatter),
     };
-    let denied = Denied::of(&side.record, answer);
-    // Another search may find as much more again, either way.
-    let open = denied
-        .map(|denied| (denied.low_pps.powi(2) / denied.high_pps, denied.high_pps.powi(2) / denied.low_pps));
-    let between = disputed(&side.record.trials, &answer.goal, 1);
-    let (low, high) = match (open, between.as_slice()) {
-        (Some(open), _) => open,
-        (None, &[low, high]) => (low, high),
+    if let Some(Denied { low_pps, high_pps, .. }) = Denied::of(&side.record, answer) {
+        return Limit { lower: low_pps, middle: None, upper: high_pps, level: None, trials };
+    }
+    let (low, high) = match disputed(&side.record.trials, &answer.goal, 1).as_slice() {
+        &[low, high] => (low, high),
         _ => (f64::INFINITY, 0.0),
     };
     let lower = answer.lower_pps.map(|lower| low.min(lower / (1.0 + scatter)));
     let upper = bound_above(answer).map(|upper| high.max(upper * (1.0 + scatter)));
-    if denied.is_some() {
-        return Limit { lower, middle: None, upper, level: None, trials };
-    }
     // Bounds have no median: of the numbers between them none is better than the one in the middle.
     let middle = || Some((lower? * upper?).sqrt());
     Limit { lower, middle: answer.median_pps.or_else(middle), upper, level: answer.level, trials }

@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_doubt_counts_loads_in_what_the_target_counts() {
-        let doubt = Caveat::TwoStates { slow_pps: 744e6, fast_pps: 860e6, slow: 0.4 };
+        let doubt = Caveat::TwoStates { slow_pps: 744e6, fast_pps: 860e6, slow: 0.4, by_chance: None };
         let said = said_in(&doubt, LoadUnit::Samples);
         assert!(said.text.contains("744 Msps") && !said.text.contains("pps"), "{}", said.text);
         assert_eq!(said_in(&doubt, LoadUnit::Packets), CaveatLine::from(&doubt));

@@ -7,7 +7,7 @@ use dropline_record::{AnswerLine, CaveatLine, GoalLine, MovedLine, Part, Record}
 use dropline_trial::number_of;
 
 /// Doubts of a search that are doubts of where its limit is.
-const ABOUT_THE_LIMIT: [&str; 21] = [
+const ABOUT_THE_LIMIT: [&str; 22] = [
     "answers_after_drain",
     "arrivals_not_kept",
     "bad_moments",
@@ -23,6 +23,7 @@ const ABOUT_THE_LIMIT: [&str; 21] = [
     "loss_below",
     "loss_doubted",
     "outage",
+    "outages",
     "slowed",
     "target_starved",
     "target_unreachable",
