@@ -127,8 +127,8 @@ impl Sending {
             let is_over = || stop.load(Ordering::Relaxed) || astray.load(Ordering::Relaxed);
             offer(&socket, departures, None, is_over, |_, _| {})
         })?;
-        let mut sent = sent
-            .map_err(|why| Failure::environment(format!("cannot send to {}: {why}", self.target)))?;
+        let mut sent =
+            sent.map_err(|why| Failure::environment(format!("cannot send to {}: {why}", self.target)))?;
         // What comes about the last of them is told to no heartbeat after it.
         std::thread::sleep(REPORTS_WITHIN);
         if let Ok(Some(why)) = socket.take_error() {

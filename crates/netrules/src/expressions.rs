@@ -323,7 +323,8 @@ impl Part {
 fn kinds(has: &[u8]) -> Option<Part> {
     const DESTINATION_INVERTED: u32 = 2;
     const ELSE: u32 = !DESTINATION_INVERTED;
-    let flags = word(has, 4).filter(|flags| flags & ELSE == 0 && has.len() == 8 && half(has, 0) == Some(0))?;
+    let flags =
+        word(has, 4).filter(|flags| flags & ELSE == 0 && has.len() == 8 && half(has, 0) == Some(0))?;
     Some(Part::Kinds(half(has, 2)?, flags & DESTINATION_INVERTED != 0))
 }
 
@@ -333,7 +334,9 @@ fn one_address(has: &[u8]) -> Option<IpAddr> {
     const NEWER: usize = 40;
     let (flags, bytes) = if has.len() < NEWER { (4, 4) } else { (0, 16) };
     let of = |at: usize| has.get(flags + 4 + at * bytes..flags + 4 + (at + 1) * bytes);
-    let one = of(0).filter(|&first| word(has, flags).is_some_and(|flags| flags & ADDRESSES != 0) && of(1) == Some(first))?;
+    let one = of(0).filter(|&first| {
+        word(has, flags).is_some_and(|flags| flags & ADDRESSES != 0) && of(1) == Some(first)
+    })?;
     let (first, rest) = one.split_first_chunk::<4>()?;
     match rest.iter().all(|&byte| byte == 0) {
         true => Some(IpAddr::from(*first)),
@@ -346,7 +349,9 @@ fn connection(has: &[u8]) -> Part {
     const UNTRACKED: u16 = 1;
     const ZONE_IS_MARK: u16 = 16;
     Part::Does(match (half(has, 0), half(has, 2)) {
-        (Some(flags), Some(number)) if flags & (UNTRACKED | ZONE_IS_MARK) == 0 => Does::Zones(Zone::Number(number)),
+        (Some(flags), Some(number)) if flags & (UNTRACKED | ZONE_IS_MARK) == 0 => {
+            Does::Zones(Zone::Number(number))
+        }
         (Some(flags), _) if flags & UNTRACKED == 0 => Does::Zones(Zone::Any),
         _ => Does::Untracks,
     })

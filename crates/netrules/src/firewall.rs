@@ -187,7 +187,8 @@ impl Dropped {
 }
 
 /// What a rule does of which nobody can tell whether an entry from before is met by it.
-const ANY_ZONE: &str = "a zone of connection tracking that is another for each packet, with whatever it has from before,";
+const ANY_ZONE: &str =
+    "a zone of connection tracking that is another for each packet, with whatever it has from before,";
 /// Headers that a rule counts bytes from.
 const OF_LINK: u32 = 0;
 const OF_NETWORK: u32 = 1;

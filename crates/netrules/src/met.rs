@@ -409,7 +409,8 @@ impl Zone {
             Self::Number(number) => Some(number),
             Self::Register(from) => {
                 let number = registers.words(from, 2).first()?.as_ref()?;
-                (number.start() == number.end()).then(|| u16::from_ne_bytes(((number.start() >> 16) as u16).to_be_bytes()))
+                (number.start() == number.end())
+                    .then(|| u16::from_ne_bytes(((number.start() >> 16) as u16).to_be_bytes()))
             }
             Self::Any => None,
         }

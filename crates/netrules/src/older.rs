@@ -143,8 +143,9 @@ impl Layout {
         };
         let mut meets = source.min(destination).min(protocol);
         // No table stands where frames are.
-        let of_frames =
-            |visit: &&Visit| matches!(visit.place, Place::Ingress | Place::Egress) || visit.of_frames == Some(true);
+        let of_frames = |visit: &&Visit| {
+            matches!(visit.place, Place::Ingress | Place::Egress) || visit.of_frames == Some(true)
+        };
         let visits = || visits.iter().filter(|visit| !of_frames(visit));
         meets = meets.min(self.interface(entry, 0, inverted, visits().map(|visit| &visit.came)));
         meets = meets.min(self.interface(entry, 1, inverted, visits().map(|visit| &visit.leaves)));

@@ -45,9 +45,11 @@ struct Flow {
 
 impl Flow {
     fn read(flow: &[u8]) -> Option<Self> {
-        let (addresses, protocol) = (Attributes::find(flow, 0, ADDRESSES)?, Attributes::find(flow, 0, PROTOCOL)?);
+        let (addresses, protocol) =
+            (Attributes::find(flow, 0, ADDRESSES)?, Attributes::find(flow, 0, PROTOCOL)?);
         let end = |kinds: [u16; 2], port| {
-            let address = kinds.iter().find_map(|&kind| routes::address(Attributes::find(addresses, 0, kind)?))?;
+            let address =
+                kinds.iter().find_map(|&kind| routes::address(Attributes::find(addresses, 0, kind)?))?;
             let port = Attributes::find(protocol, 0, port)?.first_chunk()?;
             Some(SocketAddr::new(address, u16::from_be_bytes(*port)))
         };

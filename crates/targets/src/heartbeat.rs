@@ -11,8 +11,8 @@ use dropline_aggregator::sender::{Sent, offer};
 use dropline_aggregator::wire::{Heartbeat, VARIABLES};
 use dropline_consent::{consent, not_connected, refused};
 use dropline_failure::Failure;
-use dropline_traffic::{Guard, TargetSocket};
 use dropline_traffic::datagrams::MOST;
+use dropline_traffic::{Guard, TargetSocket};
 use dropline_trial::number_of;
 use dropline_trial::{Caveat, Delay, Measurer, TrafficProfile, Trial, TrialInput};
 use std::net::SocketAddr;
@@ -96,16 +96,18 @@ impl Measurer for Heartbeats {
         let give_up = input.duration + (input.duration / 100).max(Duration::from_millis(25));
         let (astray, stop) = (AtomicBool::new(false), &self.opening.stop);
         let is_over = || stop.load(Ordering::Relaxed) || astray.load(Ordering::Relaxed);
-        let mut guard = Guard::over(&socket, self.address)
-            .map_err(|why| refused(&self.address.to_string(), &why))?;
+        let mut guard =
+            Guard::over(&socket, self.address).map_err(|why| refused(&self.address.to_string(), &why))?;
         let (sent, came) = guard.during(&astray, || {
             offer(&socket, departures, Some(give_up), is_over, |_, heartbeat| kept.left(heartbeat))
         });
-        let sent = sent.map_err(|why| Failure::environment(format!("cannot send to {}: {why}", self.address)))?;
+        let sent =
+            sent.map_err(|why| Failure::environment(format!("cannot send to {}: {why}", self.address)))?;
         if let Some(rule) = came {
             // No report is asked for where it would come from another.
             let mut trial = Trial::new(number, input, seed);
-            (trial.intended, trial.offered, trial.forwarded) = (Some(sent.intended), sent.offered, sent.offered);
+            (trial.intended, trial.offered, trial.forwarded) =
+                (Some(sent.intended), sent.offered, sent.offered);
             (trial.duration, trial.elapsed) = (begun.elapsed().min(input.duration), begun.elapsed());
             trial.caveats.push(Caveat::RuleAppeared { rule });
             return Ok(trial);

@@ -16,6 +16,7 @@ use super::netlink::Netlink;
 use super::older;
 use super::passed::Passed;
 use super::programs::first_with_program;
+use super::seen::seen;
 use super::view::{View, enter};
 use dropline_netrules::links::Link;
 use dropline_netrules::message::Message;
@@ -23,6 +24,7 @@ use dropline_netrules::older::OlderTable;
 use dropline_netrules::routes::Neighbour;
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 
 /// What was there when this was last asked.
 #[derive(Debug, Default)]
@@ -71,18 +73,21 @@ const ROUTES: u32 = {
 const POLICIES: u32 = 1 << 3;
 
 impl Lookout {
-    /// Over this way too, from now on; whether any of it was not looked out over before.
-    pub(crate) fn add(&mut self, passed: &mut Passed) -> bool {
+    /// Over this way too, from now on, as far as this user may; whether any of it was not looked out over before.
+    ///
+    /// # Errors
+    /// If the system has nothing left to look with.
+    pub(crate) fn add(&mut self, passed: &mut Passed) -> io::Result<bool> {
         let mut is_new = false;
         for (view, interfaces) in passed.views.iter_mut().zip(&passed.interfaces) {
             if interfaces.is_empty() {
                 continue;
             }
-            let at = self.namespaces.iter().position(|known| known.id == view.id).unwrap_or_else(|| {
-                let is_here = self.namespaces.is_empty();
-                self.namespaces.push(Namespace::of(view, is_here));
-                self.namespaces.len() - 1
-            });
+            let count = self.namespaces.len();
+            let at = self.namespaces.iter().position(|known| known.id == view.id).unwrap_or(count);
+            if at == count {
+                self.namespaces.push(Namespace::of(view, count == 0)?);
+            }
             let known = &mut self.namespaces[at];
             if interfaces.iter().all(|index| known.interfaces.contains_key(index)) {
                 continue;
@@ -98,10 +103,11 @@ impl Lookout {
                 known.interfaces.entry(index).or_insert_with(|| (format!("number {index}"), None));
             }
         }
-        is_new
+        Ok(is_new)
     }
 
-    /// Whether anything changed since this was last asked; asked by a thread of the namespace that packets leave.
+    /// Whether anything changed since this was last asked; asked by a thread of the namespace that packets leave, which is in others
+    /// meanwhile.
     pub(crate) fn change(&mut self) -> bool {
         let mut is_new = false;
         let mut is_away = false;
@@ -128,16 +134,17 @@ impl Lookout {
 }
 
 impl Namespace {
-    fn of(view: &View, is_here: bool) -> Self {
+    fn of(view: &View, is_here: bool) -> io::Result<Self> {
         let open = || {
-            let routes = Netlink::told_of(libc::NETLINK_ROUTE, ROUTES).ok();
+            let routes = seen(Netlink::told_of(libc::NETLINK_ROUTE, ROUTES))?;
             // A kernel without IPsec has nothing to tell of it.
-            let policies = Netlink::told_of(libc::NETLINK_XFRM, POLICIES).ok();
-            (Netlink::open(libc::NETLINK_NETFILTER).ok(), routes.into_iter().chain(policies).collect())
+            let policies = seen(Netlink::told_of(libc::NETLINK_XFRM, POLICIES))?;
+            let told = routes.into_iter().chain(policies).collect();
+            Ok::<_, io::Error>((seen(Netlink::open(libc::NETLINK_NETFILTER))?, told))
         };
-        let (filter, told) =
-            if is_here { open() } else { view.inside(open).unwrap_or_else(|_| (None, Vec::new())) };
-        Self {
+        let opened = if is_here { Some(open()) } else { seen(view.inside(open))? };
+        let (filter, told) = opened.transpose()?.unwrap_or_default();
+        Ok(Self {
             id: view.id,
             name: view.name.clone(),
             file: view.file(),
@@ -147,7 +154,7 @@ impl Namespace {
             interfaces: BTreeMap::new(),
             neighbours: BTreeMap::new(),
             moved: BTreeMap::new(),
-        }
+        })
     }
 
     /// Whether what does not tell of itself is otherwise than the last time; asked inside.

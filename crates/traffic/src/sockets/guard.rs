@@ -5,6 +5,7 @@ use super::flows::Flows;
 use super::leash::Leash;
 use crate::error::NoLeash;
 use crate::kernel::lookout::Lookout;
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
@@ -57,7 +58,11 @@ impl Guard {
         let ends = |socket: &UdpSocket| {
             Some((canonical(socket.local_addr().ok()?), canonical(socket.peer_addr().ok()?)))
         };
-        let ends: Vec<_> = sockets.iter().filter_map(ends).filter(|(_, to)| to.ip() == packets.address.to_canonical()).collect();
+        let ends: Vec<_> = sockets
+            .iter()
+            .filter_map(ends)
+            .filter(|(_, to)| to.ip() == packets.address.to_canonical())
+            .collect();
         let apart = ends.len().div_ceil(MOST).max(1);
         let ends = ends.into_iter().step_by(apart).collect();
         let latest = first.clone();
@@ -70,12 +75,18 @@ impl Guard {
     /// If packets, or replies, may go elsewhere, or come to another than in the beginning.
     pub(crate) fn look(&mut self) -> Result<(), NoLeash> {
         loop {
-            // What changed until now is seen by this look.
-            self.lookout.change();
+            // What changed until now is seen by this look; no thread that opens sockets goes into other namespaces.
+            std::thread::scope(|scope| {
+                let lookout = &mut self.lookout;
+                let _ = Builder::new().spawn_scoped(scope, || lookout.change());
+            });
             let mut is_new = false;
             for held in &mut self.held {
                 held.look()?;
-                is_new |= held.latest.passed().is_some_and(|mut passed| self.lookout.add(&mut passed));
+                let added = held.latest.passed().map(|mut passed| self.lookout.add(&mut passed));
+                let address = held.packets.address;
+                let not_looked = |why: io::Error| NoLeash::NotLooked { address, why: why.to_string() };
+                is_new |= added.transpose().map_err(not_looked)?.unwrap_or(false);
             }
             if !is_new {
                 return Ok(());
@@ -90,7 +101,12 @@ impl Guard {
             // What cannot leave goes nowhere, and the way may be there again with the link.
             Err(why) if why.finds_nobody() && self.held.iter().any(|held| held.first.is_down()) => Err(()),
             Err(why) => {
-                let moved = self.lookout.moved().map(str::to_owned).filter(|_| why.finds_nobody());
+                // Where nothing on the way is named, an interface that is not where it was is the reason.
+                let is_named = matches!(
+                    why,
+                    NoLeash::LedAway { .. } | NoLeash::Diverted { .. } | NoLeash::NotLooked { .. }
+                );
+                let moved = self.lookout.moved().map(str::to_owned).filter(|_| !is_named);
                 moved.or(why.leads()).map(Some).ok_or(())
             }
         }
@@ -111,12 +127,14 @@ impl Guard {
             found
         };
         std::thread::scope(|scope| {
-            // Where no thread can be had, the way is looked at after the work alone.
             let looking = Builder::new().name("lookout".into()).spawn_scoped(scope, look_out).ok();
+            // Where no thread is to be had, nothing is sent that nobody looks after.
+            astray.fetch_or(looking.is_none(), Ordering::Release);
             let ends = Ends(&ended, looking.as_ref().map(|looking| looking.thread().clone()));
             let done = work();
             drop(ends);
-            let found = looking.and_then(|looking| looking.join().ok().flatten());
+            let none = || Some("the system had no thread left to look whether anything did".into());
+            let found = looking.map_or_else(none, |looking| looking.join().ok().flatten());
             (done, found)
         })
     }
@@ -147,7 +165,9 @@ impl Guard {
         let first = self.next % count.max(1);
         self.next = first + TRACKED_EACH;
         let is_led = |(leash, (own, led)): (&Leash, (SocketAddr, SocketAddr))| {
-            leash.passed().is_some_and(|mut passed| passed.tracked_elsewhere(own, led).is_ok_and(|led| led.is_some()))
+            leash
+                .passed()
+                .is_some_and(|mut passed| passed.tracked_elsewhere(own, led).is_ok_and(|led| led.is_some()))
         };
         all.skip(first).take(TRACKED_EACH).any(is_led)
     }

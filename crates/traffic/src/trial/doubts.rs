@@ -93,8 +93,10 @@ pub(crate) fn answers_after_drain(trial: &Trial, late: u64, drain_ns: u64) -> Op
 /// Of a trial in which something came that leads packets elsewhere: a counter that says where they were lost may have counted
 /// those that it led away.
 pub(crate) fn doubt_places(trial: &mut Trial) {
-    let places = trial.lost_at.iter().flatten().filter(|(place, packets)| **packets > 0 && *place != "unexplained");
-    let places: Vec<(String, u64)> = places.map(|(place, packets)| (place.replace('_', " "), *packets)).collect();
+    let places =
+        trial.lost_at.iter().flatten().filter(|(place, packets)| **packets > 0 && *place != "unexplained");
+    let places: Vec<(String, u64)> =
+        places.map(|(place, packets)| (place.replace('_', " "), *packets)).collect();
     let is_inferred = |caveats: &[Caveat], at: &str| {
         caveats.iter().any(|caveat| matches!(caveat, Caveat::PlaceInferred { place, .. } if place == at))
     };

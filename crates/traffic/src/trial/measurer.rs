@@ -17,8 +17,8 @@ use crate::losses::ledger::{Account, Ledger};
 use crate::packet::attribution::{Numbering, Whose};
 use crate::packet::received_set::ReceivedSet;
 use crate::progress::Progress;
-use crate::sockets::guard::Guard;
 use crate::send::sent::Trains;
+use crate::sockets::guard::Guard;
 use crate::target::{Reply, UdpTarget};
 use crate::watch::beside::{Beside, Left, Trials};
 use dropline_trial::{

@@ -14,7 +14,8 @@ fn wiped_at(device: &str) -> String {
 /// The port of the bridge that leads to an end, by the hardware address that the end has there.
 fn port_to(lab: &Bridged, end: &Namespace, device: &str) -> (String, String) {
     let said = end.ip(&["-o", "link", "show", "dev", device]).unwrap();
-    let hardware = said.split("link/ether ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
+    let hardware =
+        said.split("link/ether ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
     let ports = lab.bridge.ip(&["-o", "link", "show", "master", "bridge"]).unwrap();
     let number = said.split('@').nth(1).and_then(|rest| rest.strip_prefix("if")?.split(':').next()).unwrap();
     let port = ports.lines().find(|line| line.starts_with(&format!("{number}:"))).unwrap();
@@ -65,7 +66,10 @@ fn what_a_bridge_comes_to_do_with_frames_ends_the_trial_though_no_packet_has_its
         lab.bridge.nft(&wiped_at("to-stranger")).unwrap();
         let comes = || {
             if !is_moved {
-                return bridge(&lab, &["fdb", "replace", &hardware, "dev", "to-stranger", "master", "static"]);
+                return bridge(
+                    &lab,
+                    &["fdb", "replace", &hardware, "dev", "to-stranger", "master", "static"],
+                );
             }
             lab.bridge.ip(&["link", "add", "other", "type", "bridge"]).unwrap();
             lab.bridge.ip(&["link", "set", "other", "up"]).unwrap();
@@ -87,7 +91,8 @@ fn a_policy_of_ipsec_for_replies_refuses_a_target_and_ends_a_trial() {
     let Some(lab) = built(Pair::new()) else { return };
     let served = serve(&lab.target, lab.target_address);
     let policy = |what: &str| {
-        let mut words = vec!["xfrm", "policy", what, "src", "10.9.0.2/32", "dst", "10.9.0.1/32", "dir", "out"];
+        let mut words =
+            vec!["xfrm", "policy", what, "src", "10.9.0.2/32", "dst", "10.9.0.1/32", "dir", "out"];
         if what == "add" {
             words.extend(["tmpl", "src", "10.9.0.2", "dst", "10.9.0.77", "proto", "esp", "mode", "tunnel"]);
         }
@@ -97,9 +102,11 @@ fn a_policy_of_ipsec_for_replies_refuses_a_target_and_ends_a_trial() {
         eprintln!("left out: this kernel has no IPsec: {why}");
         return;
     }
-    let (trial, next) = trials_while(&lab.client, &served, lab.target_address, || drop(policy("add").unwrap()));
+    let (trial, next) =
+        trials_while(&lab.client, &served, lab.target_address, || drop(policy("add").unwrap()));
     assert_ended(&trial, "a policy of IPsec for 10.9.0.1/32 in ");
-    let is_it = matches!(&next, Err(UdpError::NoLeash { why: NoLeash::Diverted { by: Detour::Policy(_), .. }, .. }));
+    let is_it =
+        matches!(&next, Err(UdpError::NoLeash { why: NoLeash::Diverted { by: Detour::Policy(_), .. }, .. }));
     assert!(is_it, "{next:?}");
 }
 
@@ -138,7 +145,12 @@ fn what_changes_and_leads_the_packets_nowhere_ends_nothing() {
     });
     let codes: Vec<_> = trial.caveats.iter().map(|caveat| caveat.code()).collect();
     assert!(!codes.contains(&"rule_appeared"), "{:?}", trial.caveats);
-    assert_eq!((trial.duration, trial.lost()), (input.duration, 0), "it goes to its end: {:?}", trial.caveats);
+    assert_eq!(
+        (trial.duration, trial.lost()),
+        (input.duration, 0),
+        "it goes to its end: {:?}",
+        trial.caveats
+    );
 }
 
 #[test]
@@ -163,7 +175,8 @@ fn whoever_sends_under_a_guard_is_told_what_leads_packets_elsewhere() {
                 std::thread::sleep(Duration::from_millis(2));
                 if number == 50 {
                     let hop = "10.9.0.2";
-                    let words = ["neigh", "replace", hop, "lladdr", &hardware, "dev", Pair::NEAR, "nud", "permanent"];
+                    let words =
+                        ["neigh", "replace", hop, "lladdr", &hardware, "dev", Pair::NEAR, "nud", "permanent"];
                     lab.client.ip(&words).unwrap();
                 }
             }

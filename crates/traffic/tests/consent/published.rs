@@ -32,7 +32,10 @@ fn a_published_port_of_the_target_or_of_another_container_refuses_nothing_where_
         assert_eq!(got(&stranger), before, "{what}");
     };
     for (rule, is_refused) in [
-        (format!("fib daddr type local iifname != \"bridge\" udp dport {PORT} dnat to 10.9.0.2:{PORT}"), false),
+        (
+            format!("fib daddr type local iifname != \"bridge\" udp dport {PORT} dnat to 10.9.0.2:{PORT}"),
+            false,
+        ),
         (format!("fib daddr type local udp dport {PORT} dnat to 10.9.0.9"), false),
         (format!("iifname != \"bridge\" udp dport {PORT} dnat to 10.9.0.9"), false),
         (format!("iifname \"up0\" udp dport {PORT} dnat to 10.9.0.9:{PORT}"), false),
@@ -55,7 +58,8 @@ fn a_published_port_of_the_target_or_of_another_container_refuses_nothing_where_
             (vec![format!("-A PREROUTING {port} -m addrtype --dst-type LOCAL {}", to("10.9.0.9"))], false),
             (vec![format!("-A PREROUTING {port} {}", to("10.9.0.9"))], true),
         ] {
-            let all: Vec<&str> = std::iter::once("-N DOCKER").chain(rules.iter().map(String::as_str)).collect();
+            let all: Vec<&str> =
+                std::iter::once("-N DOCKER").chain(rules.iter().map(String::as_str)).collect();
             if older(&lab.bridge, program, &all) {
                 // The portable build asks the kernel for no older table.
                 if !(cfg!(feature = "portable") && program == "iptables-legacy") {

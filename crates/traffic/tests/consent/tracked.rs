@@ -43,7 +43,8 @@ fn no_packet_of_a_flow_is_sent_that_an_entry_of_connection_tracking_leads_to_ano
 }
 
 /// Rules of the client that keep connection tracking going and lead nothing away.
-const TRACKS: &str = "table ip kept { chain out { type nat hook output priority -100; tcp dport 9999 dnat to 10.9.0.9; }; }";
+const TRACKS: &str =
+    "table ip kept { chain out { type nat hook output priority -100; tcp dport 9999 dnat to 10.9.0.9; }; }";
 
 /// An entry leads port 5555 to the stranger, and is named before anything is sent.
 fn assert_named(client: &Namespace, address: Ipv4Addr, stranger: &Namespace, what: &str) {
@@ -91,8 +92,14 @@ fn an_entry_in_a_zone_that_a_rule_puts_packets_into_refuses_them_and_so_does_a_z
     let Some(lab) = built(Bridged::new()) else { return };
     let Some(stranger) = stranger_beside(&lab) else { return };
     let (_there, _beside) = (serve(&lab.target, lab.target_address), serve(&stranger, STRANGER));
-    let zone = |of: &str| format!("table ip zone {{ chain out {{ type filter hook output priority -300; udp dport {PORT} ct zone set {of}; }}; }}");
-    let led = format!("table ip led {{ chain out {{ type nat hook output priority -100; udp sport 5555 dnat to {STRANGER}; }}; }}");
+    let zone = |of: &str| {
+        format!(
+            "table ip zone {{ chain out {{ type filter hook output priority -300; udp dport {PORT} ct zone set {of}; }}; }}"
+        )
+    };
+    let led = format!(
+        "table ip led {{ chain out {{ type nat hook output priority -100; udp sport 5555 dnat to {STRANGER}; }}; }}"
+    );
     lab.client.nft(&format!("{}\n{led}", zone("5"))).unwrap();
     let socket = lab.client.run(|| UdpSocket::bind("0.0.0.0:5555")).unwrap().unwrap();
     let (before, until) = (got(&stranger), Instant::now() + Duration::from_secs(10));
