@@ -2,7 +2,7 @@
 
 use super::client::connect;
 use super::wire::{Heartbeat, PACKET_BYTES};
-use dropline_consent::{consent, not_connected};
+use dropline_consent::{consent, guarded, not_connected};
 use dropline_failure::Failure;
 use dropline_stats::Histogram;
 use dropline_traffic::datagrams::{MOST, Outbox, errno_name};
@@ -123,8 +123,12 @@ impl Sending {
         let socket = connect(self.target).map_err(|why| not_connected(self.target, &why))?;
         socket.set_nonblocking(true).map_err(Failure::environment)?;
         let departures = Departures::new(self);
-        let mut sent = offer(&socket, departures, None, stop, |_, _| {})
-            .map_err(|why| Failure::environment(format!("cannot send to {}: {why}", self.target)))?;
+        let sent = guarded(self.target, &socket, |astray| {
+            let is_over = || stop.load(Ordering::Relaxed) || astray.load(Ordering::Relaxed);
+            offer(&socket, departures, None, is_over, |_, _| {})
+        })?;
+        let mut sent =
+            sent.map_err(|why| Failure::environment(format!("cannot send to {}: {why}", self.target)))?;
         // What comes about the last of them is told to no heartbeat after it.
         std::thread::sleep(REPORTS_WITHIN);
         if let Ok(Some(why)) = socket.take_error() {
@@ -212,7 +216,7 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 const REFUSALS_IN_A_ROW: u64 = 10_000;
 
 /// Sends heartbeats over a connected socket, each when it is due or as soon after as can be; what is due
-/// leaves together. What has not left `give_up` after the start does not leave any more. `left` is told
+/// leaves together, until it `is_over`. What has not left `give_up` after the start does not leave any more. `left` is told
 /// of every heartbeat that left, with its index.
 ///
 /// # Errors
@@ -221,7 +225,7 @@ pub fn offer(
     socket: &UdpSocket,
     departures: impl Iterator<Item = (u64, Heartbeat)>,
     give_up: Option<Duration>,
-    stop: &AtomicBool,
+    is_over: impl Fn() -> bool,
     mut left: impl FnMut(u64, Heartbeat),
 ) -> io::Result<Sent> {
     let mut sent = Sent { intended: 0, offered: 0, refused: BTreeMap::new(), lateness: Histogram::new() };
@@ -232,7 +236,7 @@ pub fn offer(
     let begun = Instant::now();
     'periods: while let Some(&(due, _)) = departures.peek() {
         let now = loop {
-            if stop.load(Ordering::Relaxed) {
+            if is_over() {
                 break 'periods;
             }
             let now = begun.elapsed();
@@ -286,7 +290,7 @@ pub fn offer(
     }
     if give_up.is_some() {
         // What was not due yet when the user stopped it was not asked for.
-        let until = if stop.load(Ordering::Relaxed) { nanoseconds(begun.elapsed()) } else { u64::MAX };
+        let until = if is_over() { nanoseconds(begun.elapsed()) } else { u64::MAX };
         sent.intended += departures.take_while(|(due, _)| *due < until).count() as u64;
     }
     Ok(sent)

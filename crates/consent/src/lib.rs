@@ -4,9 +4,10 @@
 //! Start reading at [`consent`]; what leads where is told by [`Leash`].
 
 use dropline_failure::Failure;
-use dropline_traffic::{Detour, Leash, NoLeash};
+use dropline_traffic::{Detour, Guard, Leash, NoLeash};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::AtomicBool;
 
 /// Nothing sends load to a host that did not consent, and consent of another host cannot be had yet.
 ///
@@ -15,6 +16,33 @@ use std::net::SocketAddr;
 pub fn consent(address: SocketAddr) -> Result<(), Failure> {
     Leash::towards(address).map(|_| ()).map_err(|why| refused(&address.to_string(), &why))
 }
+
+/// Does work that sends by a socket which is connected to a target, until anything comes that leads packets elsewhere: then
+/// what the work is handed is set, and it has to end.
+///
+/// # Errors
+/// If packets did not stay on this machine for certain, or do not any more.
+pub fn guarded<T>(
+    target: SocketAddr,
+    socket: &UdpSocket,
+    work: impl FnOnce(&AtomicBool) -> T,
+) -> Result<T, Failure> {
+    let astray = AtomicBool::new(false);
+    let mut guard = Guard::over(socket, target).map_err(|why| refused(&target.to_string(), &why))?;
+    let (done, came) = guard.during(&astray, || work(&astray));
+    match came {
+        None => Ok(done),
+        Some(what) => Err(Failure::not_valid(format!(
+            "ended: {target}: what may lead packets to another host came while they were sent ({what})"
+        ))
+        .advice(LEFT)),
+    }
+}
+
+/// What to do where packets may have left already.
+const LEFT: &str = "those packets are gone, and no more is sent to a host that did not consent; find what leads packets there \
+                    ( ip rule,  ip route,  ip neigh,  bridge fdb,  nft list ruleset,  tc filter show  have it), take it away, and \
+                    begin again";
 
 /// Why no packet goes to a target, with what to do.
 pub fn refused(target: &str, why: &NoLeash) -> Failure {
@@ -52,9 +80,7 @@ pub fn refused(target: &str, why: &NoLeash) -> Failure {
         NoLeash::LedAway { .. } => "no load is sent to a host that did not consent, and no copy of it; remove that rule \
               (nft list ruleset or iptables-save shows it), or measure in a network namespace without it"
             .into(),
-        NoLeash::LeftElsewhere { .. } => "those packets are gone, and no more is sent to a host that did not consent; find what leads packets there \
-              ( ip rule,  ip route,  nft list ruleset,  tc filter show  have it), take it away, and begin again"
-            .into(),
+        NoLeash::LeftElsewhere { .. } => LEFT.into(),
         NoLeash::Diverted { by, .. } => mended(by),
         _ => "no load is sent to a host that did not consent; run dropline on that host, against its own \
               address"

@@ -2,6 +2,7 @@
 
 use crate::message::{Attributes, half, text, word};
 use crate::registers::{Comparison, Register};
+use std::net::IpAddr;
 
 /// A part of a rule; each goes on with the next one, or ends the rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub enum Part {
     Does(Does),
     /// An extension of iptables that looks at ports.
     Ports(PortMatch),
+    /// One that looks at what kind of address the destination is: a bit for each kind, and whether those are not meant.
+    Kinds(u16, bool),
     /// Changes nothing, and goes on for every packet.
     Nothing,
     /// Goes on for some packets, or reads what is not known, into this register.
@@ -76,16 +79,40 @@ pub enum Does {
     Writes(u32, u32, u32),
     /// The time to live is set, by this extension of iptables.
     Lives(&'static str),
-    /// Its destination is translated, to what the register has.
-    Destination(Option<Register>),
+    /// Its destination is translated, to that.
+    Destination(To),
     /// Its source is translated.
-    Source(Option<Register>),
+    Source(To),
     /// It is translated to an address that this namespace has anyway.
     Own(&'static str),
     /// It has another mark from here on.
     Marks,
     /// No connection is kept of it.
     Untracks,
+    /// What is known of its connection is that of this zone.
+    Zones(Zone),
+}
+
+/// An address that packets are translated to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// What the register has.
+    Register(Register),
+    /// This.
+    Address(IpAddr),
+    /// One of several, or one that is not known.
+    Any,
+}
+
+/// A zone of connection tracking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Zone {
+    /// What the register has.
+    Register(Register),
+    /// This.
+    Number(u16),
+    /// One that hangs on the packet.
+    Any,
 }
 
 /// What iptables' extensions for ports ask for.
@@ -127,6 +154,7 @@ impl Part {
             "tproxy" => Some(Self::Does(Does::Hands("tproxy"))),
             "queue" => Some(Self::Verdict(Verdict::Queue)),
             "reject" => Some(Self::Does(Does::Drops)),
+            "ct" => zone(has),
             "notrack" => Some(Self::Does(Does::Untracks)),
             "counter" | "log" | "last" | "objref" => Some(Self::Nothing),
             // What it has is not known; of all that read into a register that one is attribute 1, or none is.
@@ -220,11 +248,17 @@ fn fib(has: &[u8]) -> Part {
 }
 
 fn nat(has: &[u8]) -> Option<Part> {
-    let to = number(has, 3).and_then(Register::of);
     // A range of addresses is as good as any.
     let is_one = number(has, 3) == number(has, 4);
-    let to = to.filter(|_| is_one);
+    let to = number(has, 3).and_then(Register::of).filter(|_| is_one).map_or(To::Any, To::Register);
     Some(Part::Does(if number(has, 1)? == 0 { Does::Source(to) } else { Does::Destination(to) }))
+}
+
+/// What is written of a connection, where that is its zone.
+fn zone(has: &[u8]) -> Option<Part> {
+    const ZONE: u32 = 17;
+    let from = number(has, 4).filter(|_| number(has, 2) == Some(ZONE))?;
+    Some(Part::Does(Does::Zones(Register::of(from).map_or(Zone::Any, Zone::Register))))
 }
 
 /// An extension of iptables that looks at packets.
@@ -235,7 +269,8 @@ fn matched(has: &[u8]) -> Part {
 
 /// An extension of iptables that does something to packets.
 fn target(has: &[u8]) -> Part {
-    Part::extension_that_does(&Attributes::find(has, 0, 1).map(text).unwrap_or_default())
+    let name = Attributes::find(has, 0, 1).map(text).unwrap_or_default();
+    Part::extension_that_does(&name, Attributes::find(has, 0, 3).unwrap_or_default())
 }
 
 impl Part {
@@ -253,32 +288,73 @@ impl Part {
                     inverted: [inverted & 1 != 0, inverted & 2 != 0],
                 })
             },
+            "addrtype" => return kinds(has).unwrap_or(Self::Unknown(None)),
             "multiport" => return multiport(has).map_or(Self::Unknown(None), Self::Ports),
             _ => return Self::Unknown(None),
         };
         ports().map_or(Self::Unknown(None), Self::Ports)
     }
 
-    /// One of iptables by its name.
-    pub(super) fn extension_that_does(name: &str) -> Self {
+    /// One of iptables by its name, and what that has (`struct nf_nat_range`, `xt_ct_target_info`).
+    pub(super) fn extension_that_does(name: &str, has: &[u8]) -> Self {
         match name {
             "TEE" => Self::Does(Does::Hands("TEE")),
             "TPROXY" => Self::Does(Does::Hands("TPROXY")),
             "TTL" => Self::Does(Does::Lives("TTL")),
             "HL" => Self::Does(Does::Lives("HL")),
-            "DNAT" | "NETMAP" => Self::Does(Does::Destination(None)),
-            "SNAT" => Self::Does(Does::Source(None)),
+            "DNAT" => Self::Does(Does::Destination(one_address(has).map_or(To::Any, To::Address))),
+            "NETMAP" => Self::Does(Does::Destination(To::Any)),
+            "SNAT" => Self::Does(Does::Source(one_address(has).map_or(To::Any, To::Address))),
             "MASQUERADE" => Self::Does(Does::Own("MASQUERADE")),
             "REDIRECT" => Self::Does(Does::Own("REDIRECT")),
             "NFQUEUE" | "QUEUE" => Self::Verdict(Verdict::Queue),
             "REJECT" => Self::Does(Does::Drops),
             "DROP" => Self::Verdict(Verdict::Drop),
             "MARK" | "CONNMARK" => Self::Does(Does::Marks),
-            "NOTRACK" | "CT" => Self::Does(Does::Untracks),
+            "CT" => connection(has),
+            "NOTRACK" => Self::Does(Does::Untracks),
             "LOG" | "NFLOG" | "ULOG" => Self::Nothing,
             _ => Self::Unknown(None),
         }
     }
+}
+
+/// The kinds of the destination that are asked for, if nothing else is (`struct xt_addrtype_info_v1`).
+fn kinds(has: &[u8]) -> Option<Part> {
+    const DESTINATION_INVERTED: u32 = 2;
+    const ELSE: u32 = !DESTINATION_INVERTED;
+    let flags =
+        word(has, 4).filter(|flags| flags & ELSE == 0 && has.len() == 8 && half(has, 0) == Some(0))?;
+    Some(Part::Kinds(half(has, 2)?, flags & DESTINATION_INVERTED != 0))
+}
+
+/// The address of a translation to one alone. The oldest form has a count in front, and addresses of four bytes.
+fn one_address(has: &[u8]) -> Option<IpAddr> {
+    const ADDRESSES: u32 = 1;
+    const NEWER: usize = 40;
+    let (flags, bytes) = if has.len() < NEWER { (4, 4) } else { (0, 16) };
+    let of = |at: usize| has.get(flags + 4 + at * bytes..flags + 4 + (at + 1) * bytes);
+    let one = of(0).filter(|&first| {
+        word(has, flags).is_some_and(|flags| flags & ADDRESSES != 0) && of(1) == Some(first)
+    })?;
+    let (first, rest) = one.split_first_chunk::<4>()?;
+    match rest.iter().all(|&byte| byte == 0) {
+        true => Some(IpAddr::from(*first)),
+        false => <[u8; 16]>::try_from(one).ok().map(IpAddr::from),
+    }
+}
+
+/// What is said of a packet's connection before it is looked for.
+fn connection(has: &[u8]) -> Part {
+    const UNTRACKED: u16 = 1;
+    const ZONE_IS_MARK: u16 = 16;
+    Part::Does(match (half(has, 0), half(has, 2)) {
+        (Some(flags), Some(number)) if flags & (UNTRACKED | ZONE_IS_MARK) == 0 => {
+            Does::Zones(Zone::Number(number))
+        }
+        (Some(flags), _) if flags & UNTRACKED == 0 => Does::Zones(Zone::Any),
+        _ => Does::Untracks,
+    })
 }
 
 fn multiport(has: &[u8]) -> Option<PortMatch> {

@@ -30,9 +30,10 @@ impl Tuple {
     pub(super) fn read(&self, what: Read, visit: Option<&Visit>) -> Vec<Word> {
         match what {
             Read::DestinationKind => {
+                const UNICAST: u32 = 1;
                 const LOCAL: u32 = 2;
-                let is_own = self.is_own.filter(|is_own| *is_own);
-                vec![is_own.map(|_| LOCAL.swap_bytes()..=LOCAL.swap_bytes())]
+                let kind = self.is_own.map(|is_own| if is_own { LOCAL } else { UNICAST }.swap_bytes());
+                vec![kind.map(|kind| kind..=kind)]
             }
             Read::Header(base, offset, length) => {
                 self.header(base, offset as usize, (length as usize).min(64))
@@ -105,6 +106,7 @@ impl Tuple {
 fn interface(key: u32, visit: &Visit) -> Option<Vec<u8>> {
     const NAME: usize = 16;
     let passes = if matches!(key, IN_NAME | IN_NUMBER) { &visit.came } else { &visit.leaves };
+    // Of several, each may be the one.
     let (name, number) = match passes {
         Passes::None => ("", 0),
         Passes::These(these) if these.len() == 1 => (these[0].0.as_str(), these[0].1),

@@ -5,6 +5,7 @@ use crate::met::Met;
 use crate::older::OlderTable;
 use crate::ruleset::Ruleset;
 use crate::visit::{By, Place, Tuple, Visit};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::Arc;
@@ -41,7 +42,8 @@ impl Seat<'_> {
         let own_reply = Tuple { is_own: Some(true), ..reply.clone() };
         match self {
             Self::Near(by) => {
-                vec![(packet.clone(), Visit::leaving(by, true)), (own_reply, Visit::arriving(by, false))]
+                let leaves = Tuple { is_own: Some(false), ..packet.clone() };
+                vec![(leaves, Visit::leaving(by, true)), (own_reply, Visit::arriving(by, false))]
             }
             Self::Far(come, go) => {
                 vec![(own, Visit::arriving(come, true)), (reply, Visit::leaving(go, false))]
@@ -102,27 +104,40 @@ impl Firewall {
             // What comes back is then the first of a flow, too.
             through.iter_mut().flat_map(|(_, visits)| visits).for_each(|visit| visit.begins = true);
         }
-        let mut translates = None;
+        let (mut sets, mut translates) = (None, None);
         for one in &through {
             for met in self.met(one) {
                 let said = |what: &str| Some(format!("{what} in {}", met.chain));
                 match met.does {
-                    Does::Hands(word) | Does::Takes(word) | Does::Lives(word) => return said(word),
+                    Does::Hands(word) | Does::Takes(word) => return said(word),
+                    Does::Lives(word) => sets = sets.or_else(|| said(word)),
+                    Does::Zones(_) => sets = sets.or_else(|| said(ANY_ZONE)),
                     Does::Writes(base, first, length) => {
-                        if let Some(what) = what_is_set(one.0.is_version_4, base, first, length) {
-                            return said(what);
-                        }
+                        let what = what_is_set(one.0.is_version_4, base, first, length);
+                        sets = sets.or_else(|| said(what?));
                     }
-                    Does::Destination(_) | Does::Source(_) if !met.address.is_some_and(&mut is_own) => {
-                        let word = if matches!(met.does, Does::Source(_)) { "snat" } else { "dnat" };
-                        translates = translates.or_else(|| said(word));
+                    Does::Destination(_) | Does::Source(_) => {
+                        let (word, meant) = match met.does {
+                            Does::Source(_) => ("snat", one.0.source),
+                            _ => ("dnat", one.0.destination),
+                        };
+                        // To where they are going anyway, or here.
+                        if !met.address.is_some_and(|address| Some(address) == meant || is_own(address)) {
+                            translates = translates.or_else(|| said(word));
+                        }
                     }
                     _ => {}
                 }
             }
         }
-        // What leads all packets of a flow alike comes after what leads some.
-        translates
+        // What gives packets away is the reason, whatever else is done to them; what leads all of a flow alike comes last.
+        sets.or(translates)
+    }
+
+    /// Zones of connection tracking that its rules may put packets into, and the one of all others.
+    pub fn zones(&self) -> BTreeSet<u16> {
+        let older = self.older.iter().flatten().flat_map(OlderTable::zones);
+        self.rules.iter().flat_map(|rules| rules.zones()).chain(older).chain([0]).collect()
     }
 
     /// What rules may drop of these packets; `None` where they are not to be seen.
@@ -171,6 +186,9 @@ impl Dropped {
     }
 }
 
+/// What a rule does of which nobody can tell whether an entry from before is met by it.
+const ANY_ZONE: &str =
+    "a zone of connection tracking that is another for each packet, with whatever it has from before,";
 /// Headers that a rule counts bytes from.
 const OF_LINK: u32 = 0;
 const OF_NETWORK: u32 = 1;

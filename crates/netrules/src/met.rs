@@ -3,10 +3,11 @@
 //! Whatever is not understood, or not known of the packet, is met possibly.
 
 use crate::elements::Meant;
-use crate::expressions::{Does, Part, Verdict};
+use crate::expressions::{Does, Part, To, Verdict, Zone};
 use crate::registers::{Certainty, Registers, Word, compared, masked, turned, within, words_of};
 use crate::ruleset::{Chain, Ruleset, Set};
 use crate::visit::{Passes, Place, Tuple, Visit};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 /// A rule that is met.
@@ -132,7 +133,8 @@ impl Chain {
             }
             _ => true,
         };
-        hook.number == number && is_of && stands_there && (visit.begins || !hook.translates)
+        let sees = visit.of_frames.is_none_or(|of_frames| of_frames == (self.family == BRIDGE));
+        hook.number == number && is_of && sees && stands_there && (visit.begins || !hook.translates)
     }
 }
 
@@ -219,6 +221,10 @@ impl<'a> Walk<'a> {
                     matches = matches.min(if *is_outside { !is_in } else { is_in });
                 }
                 Part::Ports(asked) => matches = matches.min(asked.meets(&self.packet)),
+                Part::Kinds(kinds, is_inverted) => {
+                    matches = matches.min(self.packet.is_of(*kinds, *is_inverted));
+                }
+                Part::Does(Does::Zones(zone)) if zone.number(&registers).is_some() => {}
                 Part::Unknown(to) => {
                     match to {
                         Some(to) => registers.set(*to, [const { None }; 4]),
@@ -269,7 +275,7 @@ impl<'a> Walk<'a> {
                     }
                     let address = self.translated(*does, &registers);
                     self.find(chain, *does, address, certainty);
-                    self.change(*does);
+                    self.change(*does, address);
                     match does {
                         Does::Drops | Does::Takes(_) => return remaining(reach, matches),
                         Does::Destination(_) | Does::Source(_) | Does::Own(_) => {
@@ -335,8 +341,13 @@ impl<'a> Walk<'a> {
     /// The address that a packet is translated to, where it is one.
     fn translated(&self, does: Does, registers: &Registers) -> Option<IpAddr> {
         let (Does::Destination(from) | Does::Source(from)) = does else { return None };
+        let from = match from {
+            To::Register(from) => from,
+            To::Address(address) => return Some(address),
+            To::Any => return None,
+        };
         let length = if self.packet.is_version_4 { 4 } else { 16 };
-        let numbers = registers.words(from?, length).iter().map(|word| {
+        let numbers = registers.words(from, length).iter().map(|word| {
             let range = word.as_ref()?;
             (range.start() == range.end()).then(|| *range.start())
         });
@@ -348,8 +359,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What is known of the packet behind a rule.
-    fn change(&mut self, does: Does) {
+    /// What is known of the packet behind a rule, which translates to that address where it does to one.
+    fn change(&mut self, does: Does, address: Option<IpAddr>) {
         /// Headers that bytes are written in, and where they have addresses.
         const OF_NETWORK: u32 = 1;
         const OF_TRANSPORT: u32 = 2;
@@ -368,6 +379,10 @@ impl<'a> Walk<'a> {
                 packet.destination_ports = any.destination_ports;
             }
             Does::Destination(_) => {
+                if address.is_some() && address == packet.destination {
+                    packet.destination_ports = any.destination_ports;
+                    return;
+                }
                 (packet.destination, packet.is_own) = (None, None);
                 packet.destination_ports = any.destination_ports;
             }
@@ -387,7 +402,38 @@ fn remaining(reach: Certainty, matches: Certainty) -> Certainty {
     }
 }
 
+impl Zone {
+    /// Its number, where it is the same for all packets.
+    fn number(self, registers: &Registers) -> Option<u16> {
+        match self {
+            Self::Number(number) => Some(number),
+            Self::Register(from) => {
+                let number = registers.words(from, 2).first()?.as_ref()?;
+                (number.start() == number.end())
+                    .then(|| u16::from_ne_bytes(((number.start() >> 16) as u16).to_be_bytes()))
+            }
+            Self::Any => None,
+        }
+    }
+}
+
 impl Ruleset {
+    /// Zones of connection tracking that rules put packets into which give a number.
+    pub fn zones(&self) -> BTreeSet<u16> {
+        let mut zones = BTreeSet::new();
+        for rule in self.chains.iter().flat_map(|chain| &chain.rules) {
+            let mut registers = Registers::default();
+            for part in rule {
+                match part {
+                    Part::Give(to, bytes) => registers.set(*to, words_of(bytes)),
+                    Part::Does(Does::Zones(zone)) => zones.extend(zone.number(&registers)),
+                    _ => {}
+                }
+            }
+        }
+        zones
+    }
+
     fn set(&self, chain: &Chain, name: &str) -> Option<&Set> {
         let is_it =
             |set: &&Set| (set.family, &set.table, set.name.as_str()) == (chain.family, &chain.table, name);

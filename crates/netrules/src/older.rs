@@ -2,7 +2,7 @@
 //!
 //! Where a rule stands in its table is not looked at: each is held against a packet as if all came to it.
 
-use crate::expressions::{Does, Part, Verdict};
+use crate::expressions::{Does, Part, To, Verdict, Zone};
 use crate::message::{half, text, word};
 use crate::met::Met;
 use crate::registers::Certainty;
@@ -67,32 +67,47 @@ impl OlderTable {
 
     /// What its rules may do to a packet on its way through these places.
     pub fn met(&self, packet: &Tuple, visits: &[Visit]) -> Vec<Met> {
-        let layout = if self.is_version_4 { IPV4 } else { IPV6 };
-        let mut found = Vec::new();
-        if packet.is_version_4 != self.is_version_4 {
-            return found;
-        }
-        let mut left = self.entries.as_slice();
-        while let Some(target) = half(left, layout.offsets) {
-            let next = usize::from(half(left, layout.offsets + 2).unwrap_or(0));
-            let does = layout.does(left.get(usize::from(target)..).unwrap_or_default());
-            let certainty = layout.meets(left, usize::from(target), packet, visits);
-            if let Some(does) = does.filter(|_| certainty > Certainty::Not) {
-                found.push(Met {
-                    does,
-                    address: None,
-                    certainty: Certainty::Possibly,
-                    place: Place::Forward,
-                    is_of_frames: false,
-                    chain: format!("table {} of iptables-legacy", self.name),
-                });
-            }
-            if next == 0 {
-                break;
-            }
-            left = left.get(next..).unwrap_or_default();
-        }
-        found
+        let is_of = packet.is_version_4 == self.is_version_4;
+        let layout = self.layout();
+        let meets = |entry: &[u8], target| layout.meets(entry, target, packet, visits) > Certainty::Not;
+        let met = self.all().filter(|(entry, target, _)| is_of && meets(entry, *target));
+        let met = met.filter(|(.., does)| !matches!(does, Does::Zones(Zone::Number(_))));
+        met.map(|(.., does)| Met {
+            does,
+            address: match does {
+                Does::Destination(To::Address(to)) | Does::Source(To::Address(to)) => Some(to),
+                _ => None,
+            },
+            certainty: Certainty::Possibly,
+            place: Place::Forward,
+            is_of_frames: false,
+            chain: format!("table {} of iptables-legacy", self.name),
+        })
+        .collect()
+    }
+
+    /// Zones of connection tracking that rules put packets into which give a number.
+    pub fn zones(&self) -> Vec<u16> {
+        let zone = |does| if let Does::Zones(Zone::Number(number)) = does { Some(number) } else { None };
+        self.all().filter_map(|(.., does)| zone(does)).collect()
+    }
+
+    fn layout(&self) -> Layout {
+        if self.is_version_4 { IPV4 } else { IPV6 }
+    }
+
+    /// Entries that do something, each with all behind it, where its target begins, and what it does.
+    fn all(&self) -> impl Iterator<Item = (&[u8], usize, Does)> {
+        let layout = self.layout();
+        let entries = std::iter::successors(Some(self.entries.as_slice()), move |left| {
+            let next = half(left, layout.offsets + 2).filter(|&next| next > 0)?;
+            left.get(usize::from(next)..)
+        });
+        let layout = self.layout();
+        entries.filter_map(move |entry| {
+            let target = usize::from(half(entry, layout.offsets)?);
+            Some((entry, target, layout.does(entry.get(target..)?)?))
+        })
     }
 }
 
@@ -102,7 +117,8 @@ impl Layout {
         /// The verdict of one that has no name.
         const DROP: u32 = u32::MAX;
         let name = text(target.get(2..HEAD)?);
-        match Part::extension_that_does(&name) {
+        let length = half(target, 0).map(usize::from)?;
+        match Part::extension_that_does(&name, target.get(HEAD..length).unwrap_or_default()) {
             _ if name.is_empty() => (word(target, HEAD) == Some(DROP)).then_some(Does::Drops),
             Part::Does(does) => Some(does),
             Part::Verdict(Verdict::Drop) => Some(Does::Drops),
@@ -126,16 +142,23 @@ impl Layout {
             None => Certainty::Possibly,
         };
         let mut meets = source.min(destination).min(protocol);
-        meets = meets.min(self.interface(entry, 0, inverted, visits.iter().map(|visit| &visit.came)));
-        meets = meets.min(self.interface(entry, 1, inverted, visits.iter().map(|visit| &visit.leaves)));
+        // No table stands where frames are.
+        let of_frames = |visit: &&Visit| {
+            matches!(visit.place, Place::Ingress | Place::Egress) || visit.of_frames == Some(true)
+        };
+        let visits = || visits.iter().filter(|visit| !of_frames(visit));
+        meets = meets.min(self.interface(entry, 0, inverted, visits().map(|visit| &visit.came)));
+        meets = meets.min(self.interface(entry, 1, inverted, visits().map(|visit| &visit.leaves)));
         let mut at = self.matches;
         while at < target {
             let Some(length @ 1..) = half(entry, at).map(usize::from) else { break };
             let Some(one) = entry.get(at..at.saturating_add(length)).filter(|one| one.len() >= HEAD) else {
                 break;
             };
-            if let Part::Ports(ports) = Part::extension_that_looks(&text(&one[2..HEAD]), &one[HEAD..]) {
-                meets = meets.min(ports.meets(packet));
+            match Part::extension_that_looks(&text(&one[2..HEAD]), &one[HEAD..]) {
+                Part::Ports(ports) => meets = meets.min(ports.meets(packet)),
+                Part::Kinds(kinds, is_inverted) => meets = meets.min(packet.is_of(kinds, is_inverted)),
+                _ => {}
             }
             at += length;
         }
@@ -161,7 +184,7 @@ impl Layout {
         }
     }
 
-    /// Whether one of these interfaces is the one that is asked for.
+    /// Whether one of these interfaces is the one that is asked for, or is another where that is asked for.
     fn interface<'a>(
         &self,
         entry: &[u8],
@@ -179,12 +202,13 @@ impl Layout {
             let other = other.bytes().chain(std::iter::repeat(0));
             other.zip(&name[..counts]).all(|(other, byte)| other == *byte)
         };
+        let is_inverted = inverted & (1 << which) != 0;
         let may_be = passed.any(|passes| match passes {
-            Passes::None => false,
+            Passes::None => is_inverted,
             Passes::Any => true,
-            Passes::These(these) => these.iter().any(is_it),
+            Passes::These(these) => these.iter().any(|one| is_it(one) != is_inverted),
         });
-        if may_be || inverted & (1 << which) != 0 { Certainty::Possibly } else { Certainty::Not }
+        if may_be { Certainty::Possibly } else { Certainty::Not }
     }
 }
 

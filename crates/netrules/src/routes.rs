@@ -127,11 +127,18 @@ impl Neighbour {
         Request::one(GET_NEIGHBOUR, &fixed).with(1, &bytes)
     }
 
-    /// Whom a message tells the hardware address of, and that; `None` where it is not known, or if it is another message.
+    /// Whom a message tells the hardware address of, and that; of a bridge's table, the hardware address and the port that it is
+    /// behind. `None` where it is not known, or if it is another message.
     pub fn told(message: Message<'_>) -> Option<(Vec<u8>, Vec<u8>)> {
+        const OF_BRIDGE: u8 = 7;
+        const BRIDGE: u16 = 9;
         let known = Self::read(message).filter(|known| known.found)?;
-        let whose = Attributes::find(message.body, 12, 1)?;
-        Some(([message.body.get(4..8)?, whose].concat(), known.hardware))
+        let attribute = |kind| Attributes::find(message.body, 12, kind);
+        let interface = message.body.get(4..8)?;
+        if message.body.first() == Some(&OF_BRIDGE) {
+            return Some(([&known.hardware, attribute(BRIDGE)?].concat(), interface.to_vec()));
+        }
+        Some(([interface, attribute(1)?].concat(), known.hardware))
     }
 
     /// Reads one from a netlink message; `None` if it is another message, or torn.

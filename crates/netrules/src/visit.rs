@@ -83,6 +83,8 @@ pub struct Visit {
     pub leaves: Passes,
     /// Whether it is the first of a flow, which alone is asked about in chains that translate.
     pub begins: bool,
+    /// Whether chains of bridges alone see it there, who know it by the ports, or all others alone; `None`: all do.
+    pub of_frames: Option<bool>,
 }
 
 impl Tuple {
@@ -122,12 +124,26 @@ impl Visit {
         leaves: Option<&By>,
         begins: bool,
     ) -> Vec<Self> {
-        let of = |place, by: Option<&By>| match (place, by) {
-            (_, None) => Passes::None,
-            (Place::Ingress | Place::Egress, Some(by)) => by.frames.clone(),
-            (_, Some(by)) => by.packets.clone(),
+        let of = |by: Option<&By>, of_frames: bool| match by {
+            None => Passes::None,
+            Some(by) => if of_frames { &by.frames } else { &by.packets }.clone(),
         };
-        places.map(|place| Self { place, came: of(place, came), leaves: of(place, leaves), begins }).into()
+        let is_bridged = [came, leaves].into_iter().flatten().any(|by| by.packets != by.frames);
+        let visits = places.into_iter().flat_map(|place| {
+            let visit = |is_frames, of_frames| Self {
+                place,
+                came: of(came, is_frames),
+                leaves: of(leaves, is_frames),
+                begins,
+                of_frames,
+            };
+            match (place, is_bridged) {
+                (Place::Ingress | Place::Egress, _) => vec![visit(true, None)],
+                (_, true) => vec![visit(true, Some(true)), visit(false, Some(false))],
+                (_, false) => vec![visit(false, None)],
+            }
+        });
+        visits.collect()
     }
 
     /// The places of what a program of a namespace sends.
@@ -144,6 +160,19 @@ impl Visit {
     pub fn passing(by: &By, begins: bool) -> Vec<Self> {
         let places = [Place::Ingress, Place::Prerouting, Place::Forward, Place::Postrouting, Place::Egress];
         Self::at(places, Some(by), Some(by), begins)
+    }
+}
+
+impl Tuple {
+    /// Whether the address that it goes to is of one of these kinds (`XT_ADDRTYPE_…`).
+    pub(super) fn is_of(&self, kinds: u16, is_inverted: bool) -> Certainty {
+        const UNICAST: u16 = 1 << 1;
+        const LOCAL: u16 = 1 << 2;
+        match self.is_own.map(|is_own| kinds & if is_own { LOCAL } else { UNICAST } != 0) {
+            None => Certainty::Possibly,
+            Some(is_so) if is_so != is_inverted => Certainty::Certainly,
+            Some(_) => Certainty::Not,
+        }
     }
 }
 

@@ -9,14 +9,14 @@ use dropline_aggregator::address::host_and_port;
 use dropline_aggregator::client::{Answer, ask, connect};
 use dropline_aggregator::sender::{Sent, offer};
 use dropline_aggregator::wire::{Heartbeat, VARIABLES};
-use dropline_consent::{consent, not_connected};
+use dropline_consent::{consent, not_connected, refused};
 use dropline_failure::Failure;
-use dropline_traffic::TargetSocket;
 use dropline_traffic::datagrams::MOST;
+use dropline_traffic::{Guard, TargetSocket};
 use dropline_trial::number_of;
 use dropline_trial::{Caveat, Delay, Measurer, TrafficProfile, Trial, TrialInput};
 use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Its row in the table of targets.
@@ -94,10 +94,24 @@ impl Measurer for Heartbeats {
         let departures = self.profile.arrival.departures(input, seed).zip(0u64..);
         let departures = departures.map(|(due, index)| (due, Expected::heartbeat(number, index)));
         let give_up = input.duration + (input.duration / 100).max(Duration::from_millis(25));
-        let sent = offer(&socket, departures, Some(give_up), &self.opening.stop, |_, heartbeat| {
-            kept.left(heartbeat);
-        })
-        .map_err(|why| Failure::environment(format!("cannot send to {}: {why}", self.address)))?;
+        let (astray, stop) = (AtomicBool::new(false), &self.opening.stop);
+        let is_over = || stop.load(Ordering::Relaxed) || astray.load(Ordering::Relaxed);
+        let mut guard =
+            Guard::over(&socket, self.address).map_err(|why| refused(&self.address.to_string(), &why))?;
+        let (sent, came) = guard.during(&astray, || {
+            offer(&socket, departures, Some(give_up), is_over, |_, heartbeat| kept.left(heartbeat))
+        });
+        let sent =
+            sent.map_err(|why| Failure::environment(format!("cannot send to {}: {why}", self.address)))?;
+        if let Some(rule) = came {
+            // No report is asked for where it would come from another.
+            let mut trial = Trial::new(number, input, seed);
+            (trial.intended, trial.offered, trial.forwarded) =
+                (Some(sent.intended), sent.offered, sent.offered);
+            (trial.duration, trial.elapsed) = (begun.elapsed().min(input.duration), begun.elapsed());
+            trial.caveats.push(Caveat::RuleAppeared { rule });
+            return Ok(trial);
+        }
         let (stopped, length) = (self.opening.stop.load(Ordering::Relaxed), begun.elapsed());
         let waiting = self.drain()?;
         let dropped = self.look()?.drops.saturating_sub(before);

@@ -46,6 +46,7 @@ pub use send::sent::Trains;
 pub use sockets::connection::{Sources, Targets};
 pub use sockets::datagrams;
 pub use sockets::flows::Flows;
+pub use sockets::guard::Guard;
 pub use sockets::leash::Leash;
 pub use sockets::whereabouts::Whereabouts;
 pub use target::{Reply, UdpTarget};

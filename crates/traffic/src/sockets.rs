@@ -3,5 +3,6 @@
 pub(crate) mod connection;
 pub mod datagrams;
 pub(crate) mod flows;
+pub(crate) mod guard;
 pub(crate) mod leash;
 pub(crate) mod whereabouts;

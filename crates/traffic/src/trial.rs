@@ -1,6 +1,5 @@
 //! A trial: the rooms below, put together.
 
-mod appearing;
 mod clients;
 pub mod cost;
 mod doubts;

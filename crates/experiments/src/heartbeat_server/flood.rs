@@ -4,7 +4,7 @@ use super::contestant::Contestant;
 use dropline_aggregator::sender::offer;
 use dropline_aggregator::wire::{Heartbeat, VARIABLES};
 use dropline_failure::Failure;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Heartbeats a second.
@@ -38,7 +38,7 @@ pub(super) fn flood(server: &mut Contestant, heartbeats: u64, stop: &AtomicBool)
         (index * 1_000_000_000 / RATE_PPS, heartbeat)
     });
     let began = Instant::now();
-    let sent = offer(&server.socket, departures, None, stop, |_, _| {})
+    let sent = offer(&server.socket, departures, None, || stop.load(Ordering::Relaxed), |_, _| {})
         .map_err(|why| Failure::environment(format!("cannot send: {why}")))?;
     let took_s = began.elapsed().as_secs_f64();
     server.sent += sent.offered;

@@ -107,14 +107,19 @@ impl NoLeash {
         error.get_ref()?.downcast_ref()
     }
 
-    /// What leads packets elsewhere, where that was seen.
+    /// What leads packets elsewhere, or keeps anybody from telling where they go; `None` where nothing was left to look with.
     pub(crate) fn leads(self) -> Option<String> {
         match self {
             Self::LedAway { rule, .. } => Some(rule),
             Self::Diverted { by, .. } => Some(by.to_string()),
-            moved @ Self::Moved { .. } => Some(moved.to_string()),
-            _ => None,
+            Self::NotLooked { .. } => None,
+            other => Some(other.to_string()),
         }
+    }
+
+    /// Whether nobody was found to whom packets would come, which is so too of those that cannot leave.
+    pub(crate) fn finds_nobody(&self) -> bool {
+        matches!(self, Self::Elsewhere(_) | Self::Apart { .. } | Self::Loose(_))
     }
 }
 

@@ -37,7 +37,8 @@ pub(crate) fn told() -> io::Result<Netlink> {
 /// Interfaces that were switched off since the last time.
 pub(crate) fn switched_off(told: &mut Netlink) -> Vec<u32> {
     let mut off = Vec::new();
-    told.news(|message| off.extend(Link::read(message).filter(|link| !link.on).map(|link| link.index)));
+    let _ =
+        told.news(|message| off.extend(Link::read(message).filter(|link| !link.on).map(|link| link.index)));
     off
 }
 

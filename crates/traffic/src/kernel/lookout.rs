@@ -1,191 +1,229 @@
-//! A lookout for what lies on the way of packets and may change while they are under way: whether it did is cheap to ask, what it
-//! does is not.
+//! A lookout for what lies on the way of packets and may change while they are under way: whether anything did is cheap to ask,
+//! what it does is not, and is looked at as it was before the first packet.
 //!
-//! | what | by what a change is known |
+//! | what, in each namespace of the way | by what a change is known |
 //! |---|---|
-//! | rules of this namespace's firewall | the generation of nftables, the bytes of the older tables |
-//! | an interface of the way, and what is on top of it or at its other end | the kernel tells (`RTMGRP_LINK`) |
-//! | whose hardware address a neighbour has | the kernel tells (`RTMGRP_NEIGH`) |
-//! | filters of traffic control at an interface of the way | the kernel tells (`RTMGRP_TC`) |
-//! | programs there (tcx) | they are counted at each look: the kernel tells nobody |
+//! | rules of its firewall | the generation of nftables, the bytes of the older tables |
+//! | interfaces, bridges and their ports | the kernel tells (`RTMGRP_LINK`) |
+//! | neighbours, and tables of bridges | the kernel tells (`RTMGRP_NEIGH`) |
+//! | addresses, routes, next hops and rules of routing | the kernel tells |
+//! | filters of traffic control | the kernel tells (`RTMGRP_TC`) |
+//! | policies of IPsec | the kernel tells (`XFRMNLGRP_POLICY`) |
+//! | programs at an interface of the way (tcx) | they are asked for at each look: the kernel tells nobody |
 
 use super::firewall::generation;
 use super::netlink::Netlink;
 use super::older;
 use super::passed::Passed;
 use super::programs::first_with_program;
+use super::seen::seen;
 use super::view::{View, enter};
 use dropline_netrules::links::Link;
+use dropline_netrules::message::Message;
 use dropline_netrules::older::OlderTable;
 use dropline_netrules::routes::Neighbour;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 
 /// What was there when this was last asked.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Lookout {
-    filter: Option<Netlink>,
-    last: Looked,
-    /// Those that the packets pass; the first is that of the calling thread.
+    /// Those that the packets pass; the first is that of the thread that asks.
     namespaces: Vec<Namespace>,
 }
-
-/// The generation of nftables' rules, and the older tables; `None` where they are not to be seen.
-type Looked = (Option<u32>, Option<Vec<OlderTable>>);
 
 /// What is known of one that packets pass.
 #[derive(Debug)]
 struct Namespace {
     id: u64,
+    name: String,
     file: Option<File>,
-    told: Option<Netlink>,
-    /// Interfaces of the way, with what a person knows them by.
-    interfaces: BTreeMap<u32, String>,
-    /// Hardware addresses of neighbours, by what the kernel tells of whom.
+    filter: Option<Netlink>,
+    last: Looked,
+    told: Vec<Netlink>,
+    /// Interfaces of the way, each with its name and what it belonged to when it came to be watched.
+    interfaces: BTreeMap<u32, (String, Option<u32>)>,
+    /// Where the kernel said last that hardware addresses are, by whom it said it of.
     neighbours: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// What became of interfaces of the way, in words.
+    moved: BTreeMap<u32, String>,
 }
 
-/// What a look found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
-    /// Nothing is new.
-    None,
-    /// Something is, which may lead packets elsewhere or not.
-    Some,
-    /// What leads packets where nobody can tell, in words: an interface of the way is not where it was, or a program came to it.
-    Astray(String),
+/// What does not tell of itself; `None` where it is not to be seen.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Looked {
+    generation: Option<u32>,
+    older: Option<Vec<OlderTable>>,
+    program: Option<u32>,
 }
 
 const NEW_LINK: u16 = 16;
 const GONE_LINK: u16 = 17;
 const NEW_NEIGHBOUR: u16 = 28;
+const GONE_NEIGHBOUR: u16 = 29;
+/// rtnetlink.h, xfrm.h: groups of those who are told.
+const ROUTES: u32 = {
+    const TRAFFIC_CONTROL: u32 = 1 << 3;
+    const IPV4: u32 = 1 << 4 | 1 << 6 | 1 << 7;
+    const IPV6: u32 = 1 << 8 | 1 << 10 | 1 << 18;
+    const NEXT_HOPS: u32 = 1 << 31;
+    (libc::RTMGRP_LINK | libc::RTMGRP_NEIGH) as u32 | TRAFFIC_CONTROL | IPV4 | IPV6 | NEXT_HOPS
+};
+const POLICIES: u32 = 1 << 3;
 
 impl Lookout {
-    /// From now on, in the namespace of the calling thread.
-    pub(crate) fn new() -> Self {
-        let filter = Netlink::open(libc::NETLINK_NETFILTER).ok();
-        let mut lookout = Self { filter, last: (None, None), namespaces: Vec::new() };
-        lookout.last = lookout.look();
-        lookout
-    }
-
-    /// Over this way too.
-    pub(crate) fn add(&mut self, passed: &mut Passed) {
+    /// Over this way too, from now on, as far as this user may; whether any of it was not looked out over before.
+    ///
+    /// # Errors
+    /// If the system has nothing left to look with.
+    pub(crate) fn add(&mut self, passed: &mut Passed) -> io::Result<bool> {
+        let mut is_new = false;
         for (view, interfaces) in passed.views.iter_mut().zip(&passed.interfaces) {
-            let links = view.links().unwrap_or_default().into_iter();
-            let named = |link: Link| (link.index, format!("{} of {}", link.name, view.name));
-            let interfaces: BTreeMap<u32, String> =
-                links.filter(|link| interfaces.contains(&link.index)).map(named).collect();
             if interfaces.is_empty() {
                 continue;
             }
-            match self.namespaces.iter_mut().find(|known| known.id == view.id) {
-                Some(known) => known.interfaces.extend(interfaces),
-                None => {
-                    let is_here = self.namespaces.is_empty();
-                    self.namespaces.push(Namespace::of(view, interfaces, is_here));
+            let count = self.namespaces.len();
+            let at = self.namespaces.iter().position(|known| known.id == view.id).unwrap_or(count);
+            if at == count {
+                self.namespaces.push(Namespace::of(view, count == 0)?);
+            }
+            let known = &mut self.namespaces[at];
+            if interfaces.iter().all(|index| known.interfaces.contains_key(index)) {
+                continue;
+            }
+            is_new = true;
+            for link in view.links().unwrap_or_default() {
+                if interfaces.contains(&link.index) {
+                    known.interfaces.entry(link.index).or_insert((link.name, link.master));
                 }
             }
-        }
-    }
-
-    fn look(&mut self) -> Looked {
-        let tables = if older::are_there() { older::tables().ok().flatten() } else { None };
-        // Counters of packets are among the bytes of a rule.
-        (self.filter.as_mut().and_then(generation), tables.map(OlderTable::without_counts))
-    }
-
-    /// What changed since this was last asked; asked by a thread of the same namespace.
-    pub(crate) fn change(&mut self) -> Change {
-        let now = self.look();
-        let mut is_new = now != self.last;
-        self.last = now;
-        for namespace in &mut self.namespaces {
-            match namespace.told() {
-                Change::None => {}
-                Change::Some => is_new = true,
-                astray @ Change::Astray(_) => return astray,
+            // One that went meanwhile is looked for once.
+            for &index in interfaces {
+                known.interfaces.entry(index).or_insert_with(|| (format!("number {index}"), None));
             }
         }
-        match self.program() {
-            Some(program) => Change::Astray(program),
-            None if is_new => Change::Some,
-            None => Change::None,
-        }
+        Ok(is_new)
     }
 
-    /// A program that stands at an interface of the way, in words: none did before, else no packet would have been sent.
-    fn program(&self) -> Option<String> {
-        let stands = |namespace: &Namespace| {
-            let interfaces: BTreeSet<u32> = namespace.interfaces.keys().copied().collect();
-            let name = namespace.interfaces.get(&first_with_program(&interfaces)?)?;
-            Some(format!(
-                "a program of tc (BPF, tcx) at interface {name}: nobody can tell where it sends packets"
-            ))
-        };
-        let (here, others) = self.namespaces.split_first()?;
-        let mut found = stands(here);
-        let mut is_here = true;
-        for other in others {
-            // Who may not enter it may not ask either.
-            if other.file.as_ref().is_some_and(|file| enter(file).is_ok()) {
-                is_here = false;
-                found = found.or_else(|| stands(other));
+    /// Whether anything changed since this was last asked; asked by a thread of the namespace that packets leave, which is in others
+    /// meanwhile.
+    pub(crate) fn change(&mut self) -> bool {
+        let mut is_new = false;
+        let mut is_away = false;
+        for (at, namespace) in self.namespaces.iter_mut().enumerate() {
+            is_new |= namespace.is_told();
+            // Who may not enter it may not look either.
+            let is_in = at == 0 || namespace.file.as_ref().is_some_and(|file| enter(file).is_ok());
+            is_away |= is_in && at > 0;
+            if is_in {
+                is_new |= namespace.looks_new();
             }
         }
-        if !is_here && let Some(file) = &here.file {
+        if is_away && let Some(file) = self.namespaces.first().and_then(|here| here.file.as_ref()) {
             // Who was let into another is let back.
             let _ = enter(file);
         }
-        found
+        is_new
+    }
+
+    /// What became of an interface of the way since it is watched, in words.
+    pub(crate) fn moved(&self) -> Option<&str> {
+        self.namespaces.iter().find_map(|namespace| namespace.moved.values().next()).map(String::as_str)
     }
 }
 
 impl Namespace {
-    fn of(view: &View, interfaces: BTreeMap<u32, String>, is_here: bool) -> Self {
-        const TRAFFIC_CONTROL: u32 = 8;
-        let groups = (libc::RTMGRP_LINK | libc::RTMGRP_NEIGH) as u32 | TRAFFIC_CONTROL;
-        let open = || Netlink::told_of(libc::NETLINK_ROUTE, groups).ok();
-        let told = if is_here { open() } else { view.inside(open).ok().flatten() };
-        Self { id: view.id, file: view.file(), told, interfaces, neighbours: BTreeMap::new() }
+    fn of(view: &View, is_here: bool) -> io::Result<Self> {
+        let open = || {
+            let routes = seen(Netlink::told_of(libc::NETLINK_ROUTE, ROUTES))?;
+            // A kernel without IPsec has nothing to tell of it.
+            let policies = seen(Netlink::told_of(libc::NETLINK_XFRM, POLICIES))?;
+            let told = routes.into_iter().chain(policies).collect();
+            Ok::<_, io::Error>((seen(Netlink::open(libc::NETLINK_NETFILTER))?, told))
+        };
+        let opened = if is_here { Some(open()) } else { seen(view.inside(open))? };
+        let (filter, told) = opened.transpose()?.unwrap_or_default();
+        Ok(Self {
+            id: view.id,
+            name: view.name.clone(),
+            file: view.file(),
+            filter,
+            last: Looked::default(),
+            told,
+            interfaces: BTreeMap::new(),
+            neighbours: BTreeMap::new(),
+            moved: BTreeMap::new(),
+        })
     }
 
-    /// What the kernel told since the last time.
-    fn told(&mut self) -> Change {
-        let mut change = Change::None;
-        let Self { told: Some(told), interfaces, neighbours, .. } = self else { return change };
-        told.news(|message| {
-            // Messages of all these kinds have the number of the interface there; those of a bridge's ports say its family first.
-            let index = message
-                .body
-                .get(4..)
-                .and_then(|rest| rest.first_chunk())
-                .map(|number| u32::from_ne_bytes(*number));
-            let Some(name) = index.and_then(|index| interfaces.get(&index)) else { return };
-            let is_new = match message.kind {
-                GONE_LINK if message.body.first() == Some(&0) => {
-                    change = Change::Astray(format!(
-                        "interface {name}, which is on the way, was taken away from there"
-                    ));
-                    false
-                }
-                NEW_LINK if Link::read(message).is_some_and(|link| link.program) => {
-                    let what = format!(
-                        "a program of XDP (BPF) at interface {name}: nobody can tell where it sends packets"
-                    );
-                    change = Change::Astray(what);
-                    false
-                }
-                NEW_NEIGHBOUR => match Neighbour::told(message) {
-                    Some((whose, hardware)) => neighbours.insert(whose, hardware.clone()) != Some(hardware),
-                    None => false,
-                },
-                _ => true,
-            };
-            if is_new && change == Change::None {
-                change = Change::Some;
-            }
-        });
-        change
+    /// Whether what does not tell of itself is otherwise than the last time; asked inside.
+    fn looks_new(&mut self) -> bool {
+        let tables = if older::are_there() { older::tables().ok().flatten() } else { None };
+        let now = Looked {
+            generation: self.filter.as_mut().and_then(generation),
+            // Counters of packets are among the bytes of a rule.
+            older: tables.map(OlderTable::without_counts),
+            program: first_with_program(&self.interfaces.keys().copied().collect()),
+        };
+        let is_new = now != self.last;
+        self.last = now;
+        is_new
     }
+
+    /// Whether the kernel told of anything since the last time that is new.
+    fn is_told(&mut self) -> bool {
+        let mut is_new = false;
+        let Self { told, interfaces, neighbours, moved, name, .. } = self;
+        for told in told {
+            let is_whole = told.news(|message| {
+                is_new |= match message.kind {
+                    NEW_NEIGHBOUR | GONE_NEIGHBOUR => is_new_neighbour(message, neighbours),
+                    _ => true,
+                };
+                if let Some((index, device, what)) = of_interface(message, interfaces) {
+                    moved.remove(&index);
+                    let words = |what| format!("interface {device} of {name}, which is on the way, {what}");
+                    moved.extend(what.map(|what| (index, words(what))));
+                }
+            });
+            is_new |= !is_whole;
+        }
+        is_new
+    }
+}
+
+/// Whether a message tells of another hardware address, or of another place of one, than the last one of the same did.
+fn is_new_neighbour(message: Message<'_>, neighbours: &mut BTreeMap<Vec<u8>, Vec<u8>>) -> bool {
+    match Neighbour::told(message) {
+        Some((whose, hardware)) => neighbours.insert(whose, hardware.clone()) != Some(hardware),
+        // What is gone is asked for anew, or not known to a bridge any more.
+        None if message.kind == GONE_NEIGHBOUR => {
+            neighbours.clear();
+            true
+        }
+        // What is asked for, and what did not answer, gets no packet.
+        None => false,
+    }
+}
+
+/// The interface of the way that a message tells of, and what became of it where it is not where it was.
+fn of_interface<'a>(
+    message: Message<'_>,
+    interfaces: &'a BTreeMap<u32, (String, Option<u32>)>,
+) -> Option<(u32, &'a str, Option<&'static str>)> {
+    // What is told of a bridge's ports says its family first.
+    let is_of_all = matches!(message.kind, NEW_LINK | GONE_LINK) && message.body.first() == Some(&0);
+    let index = message.body.get(4..)?.first_chunk().map(|number| u32::from_ne_bytes(*number))?;
+    let (name, master) = interfaces.get(&index).filter(|_| is_of_all)?;
+    let what = if message.kind == GONE_LINK {
+        Some("was taken away from there")
+    } else {
+        match Link::read(message)?.master {
+            now if now == *master => None,
+            Some(_) => Some("was made a port of another bridge, or a part of another interface"),
+            None => Some("was taken out of its bridge"),
+        }
+    };
+    Some((index, name, what))
 }

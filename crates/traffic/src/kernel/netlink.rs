@@ -36,11 +36,15 @@ impl Netlink {
         Ok(told)
     }
 
-    /// Hands on what it was told since the last time.
-    pub(crate) fn news(&mut self, mut take: impl FnMut(Message<'_>)) {
-        // An error says that there is no more, or that there was more than it could keep.
-        while let Ok(length @ 1..) = (&self.socket).read(&mut self.buffer) {
-            Messages::new(&self.buffer[..length]).for_each(&mut take);
+    /// Hands on what it was told since the last time; whether that is all, and not more than it could keep.
+    pub(crate) fn news(&mut self, mut take: impl FnMut(Message<'_>)) -> bool {
+        let mut is_whole = true;
+        loop {
+            match (&self.socket).read(&mut self.buffer) {
+                Ok(length @ 1..) => Messages::new(&self.buffer[..length]).for_each(&mut take),
+                Err(why) if why.raw_os_error() == Some(libc::ENOBUFS) => is_whole = false,
+                _ => return is_whole,
+            }
         }
     }
 

@@ -1,7 +1,9 @@
 //! What packets to an address pass, and replies to them: the namespaces and interfaces of a way, and what is asked of them.
 
 use super::programs;
+use super::seen::seen;
 use super::tracked;
+use super::transforms::transforming;
 use super::view::View;
 use crate::error::Detour;
 use dropline_netrules::routes::{Flow, Route};
@@ -73,6 +75,20 @@ impl Passed {
                     to: other,
                     namespace: view.name.as_str().into(),
                 }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A policy of IPsec where the address is that may transform what leaves there for one of these, in words.
+    ///
+    /// # Errors
+    /// If they could not be looked at.
+    pub(crate) fn replies_transformed(&self, to: &[IpAddr]) -> io::Result<Option<String>> {
+        let view = &self.views[self.holder.0];
+        for &to in to.iter().filter(|_| self.holder.0 > 0) {
+            if let Some(policy) = seen(view.inside(|| transforming(to, false)))?.transpose()?.flatten() {
+                return Ok(Some(format!("{policy} in {}", view.name)));
             }
         }
         Ok(None)

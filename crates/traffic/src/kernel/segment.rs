@@ -56,14 +56,15 @@ pub(crate) fn holder(
     for &(at, entrance) in &stations {
         let is_bridge = segment.link(at, entrance).is_some_and(Link::is_bridge);
         let view = &mut segment.views[at];
-        let by = if is_bridge { By::ANY } else { view.by(entrance) };
+        let by = view.by(entrance);
         let back = packet.source.and_then(|source| view.route(source)?.through);
         let back = back.map_or(By::ANY, |index| view.by(index));
         let has_it = view.route(address).is_some_and(|route| route.local);
         let seat = if has_it { Seat::Far(&by, &back) } else { Seat::Between(&by) };
-        let mut through = seat.through(packet);
+        let packet = Tuple { is_own: Some(has_it), ..packet.clone() };
+        let mut through = seat.through(&packet);
         if is_bridge && has_it {
-            through.extend(Seat::Between(&by).through(packet));
+            through.extend(Seat::Between(&by).through(&packet));
         }
         if let Some(rule) = view.leads_away(&through)? {
             return Err(Gap::LedAway(rule));

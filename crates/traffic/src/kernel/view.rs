@@ -62,6 +62,8 @@ pub(crate) struct View {
     filter: Option<Netlink>,
     /// The latest ruleset that was read, and its generation.
     rules: Option<(u32, Arc<Ruleset>)>,
+    /// Zones of connection tracking that these speak of.
+    zones: Option<BTreeSet<u16>>,
     /// Tells of interfaces that are switched off, and how often each was: no counter does.
     told: Option<Netlink>,
     switched_off: BTreeMap<u32, u64>,
@@ -116,6 +118,7 @@ impl View {
             netlink: None,
             filter: None,
             rules: None,
+            zones: None,
             told: None,
             switched_off: BTreeMap::new(),
             snmp: open("snmp"),
@@ -304,6 +307,20 @@ impl View {
         let is_same = firewall::generation(filter) == generation;
         self.rules = generation.zip(rules.clone()).filter(|_| is_same);
         Ok(rules)
+    }
+
+    /// Zones of connection tracking that its rules may put packets into, and the one of all others, as they were when this was
+    /// first asked.
+    ///
+    /// # Errors
+    /// If they could not be looked at.
+    pub(crate) fn zones(&mut self) -> io::Result<BTreeSet<u16>> {
+        if let Some(zones) = &self.zones {
+            return Ok(zones.clone());
+        }
+        let zones = self.firewall()?.zones();
+        self.zones = Some(zones.clone());
+        Ok(zones)
     }
 
     /// What a rule of its firewall, or a filter at an interface, does that leads these packets, or copies of them, to another

@@ -77,18 +77,19 @@ impl Leash {
         self.bind(socket, target)?;
         let asked = self.answering(target);
         socket.connect(asked)?;
-        self.follow(socket, asked).map_err(io::Error::other)
+        let ends = ends(socket)?;
+        if !is_meant(asked, ends.1) {
+            let by = Detour::Connected(ends.1);
+            return Err(io::Error::other(NoLeash::Diverted { address: asked.ip().to_canonical(), by }));
+        }
+        self.follow(ends).map_err(io::Error::other)
     }
 
-    /// Whether packets of this very socket, with its ports, go where any to that address do, and replies come back here.
-    fn follow(&self, socket: &UdpSocket, asked: SocketAddr) -> Result<(), NoLeash> {
-        let address = asked.ip().to_canonical();
+    /// Whether packets of the very socket with these ends go where any to that address do, and replies come back here.
+    pub(crate) fn follow(&self, (own, led): (SocketAddr, SocketAddr)) -> Result<(), NoLeash> {
+        let address = led.ip();
         let unknown = |why: io::Error| NoLeash::NotLooked { address, why: why.to_string() };
         let diverted = |by| Err(NoLeash::Diverted { address, by });
-        let (own, led) = ends(socket).map_err(unknown)?;
-        if !is_meant(asked, led) {
-            return diverted(Detour::Connected(led));
-        }
         let led_by = |rule| Err(NoLeash::Diverted { address, by: Detour::Rule { rule: Some(rule) } });
         let Some(mut passed) = self.passed() else { return Ok(()) };
         let is_asked = self.is_asked_by_service.swap(true, Ordering::Relaxed);
@@ -140,16 +141,11 @@ impl Leash {
         !route.local && !is_this
     }
 
-    /// Whether packets of a socket that was held go where they did then, and replies come back.
-    ///
-    /// # Errors
-    /// If anything came since that leads them elsewhere.
-    pub(crate) fn still_holds(&self, socket: &UdpSocket) -> Result<(), NoLeash> {
-        // A program at a control group was asked when it was connected.
-        match ends(socket) {
-            Ok((_, led)) => self.follow(socket, led),
-            Err(_) => Ok(()),
-        }
+    /// Whether nothing leaves by the interface now, for it is down.
+    pub(crate) fn is_down(&self) -> bool {
+        let Some(mut passed) = self.passed() else { return false };
+        let links = passed.views[0].links().unwrap_or_default();
+        links.iter().any(|link| link.index == self.interface.get() && !link.up)
     }
 
     /// The address that replies come from. A service that is bound to all addresses answers loopback's from loopback's.

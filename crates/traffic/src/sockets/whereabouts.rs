@@ -71,7 +71,7 @@ impl Way {
         if let Some(here) = &mut here {
             unled(here, packets, route, is_own)?;
         }
-        untransformed(address, is_own)?;
+        untransformed(address, transforming(address, is_own))?;
         unencapsulated(address, route)?;
         if address.is_loopback() || address.is_unspecified() {
             return Self::here(Some(LOOPBACK), here, address);
@@ -102,6 +102,8 @@ impl Way {
         match segment::holder(here, interface, &packet, gateway) {
             Ok(mut passed) => {
                 known(&mut passed, address)?;
+                let sources: Vec<IpAddr> = tuples.iter().filter_map(|packet| packet.source).collect();
+                untransformed(address, passed.replies_transformed(&sources))?;
                 let namespace = passed.views[passed.holder.0].id;
                 Ok(other(process_in(namespace), Some(passed)))
             }
@@ -178,9 +180,9 @@ pub(super) fn unencapsulated(address: IpAddr, route: Option<Route>) -> Result<()
     }
 }
 
-/// The same of IPsec, which no route speaks of.
-fn untransformed(address: IpAddr, is_own: bool) -> Result<(), NoLeash> {
-    match transforming(address, is_own) {
+/// The same of IPsec, which no route speaks of, by the policy that was found.
+fn untransformed(address: IpAddr, policy: io::Result<Option<String>>) -> Result<(), NoLeash> {
+    match policy {
         Ok(None) => Ok(()),
         Ok(Some(policy)) => Err(NoLeash::Diverted { address, by: Detour::Policy(policy) }),
         Err(why) => Err(NoLeash::NotLooked { address, why: why.to_string() }),

@@ -90,6 +90,24 @@ pub(crate) fn answers_after_drain(trial: &Trial, late: u64, drain_ns: u64) -> Op
     })
 }
 
+/// Of a trial in which something came that leads packets elsewhere: a counter that says where they were lost may have counted
+/// those that it led away.
+pub(crate) fn doubt_places(trial: &mut Trial) {
+    let places =
+        trial.lost_at.iter().flatten().filter(|(place, packets)| **packets > 0 && *place != "unexplained");
+    let places: Vec<(String, u64)> =
+        places.map(|(place, packets)| (place.replace('_', " "), *packets)).collect();
+    let is_inferred = |caveats: &[Caveat], at: &str| {
+        caveats.iter().any(|caveat| matches!(caveat, Caveat::PlaceInferred { place, .. } if place == at))
+    };
+    for (place, packets) in places {
+        if !is_inferred(&trial.caveats, &place) {
+            let because = "what came during the trial may have given them to another host there".into();
+            trial.caveats.push(Caveat::PlaceInferred { place, packets, because });
+        }
+    }
+}
+
 /// The doubt about packets that are longer than something on their way carries in one piece, by name and bytes.
 pub(crate) fn too_long(packet: Packet, target: IpAddr, carries: Option<(String, u32)>) -> Option<Caveat> {
     let packet_bytes = ip_bytes(packet.payload_bytes(), target);

@@ -1,8 +1,7 @@
 //! Trials on a UDP target.
 
-use super::appearing::while_looking;
 use super::clients::Clients;
-use super::doubts::{answers_after_drain, blame_a_link_that_was_down, doubt, too_long};
+use super::doubts::{answers_after_drain, blame_a_link_that_was_down, doubt, doubt_places, too_long};
 use super::exchange::{Exchange, Exchanged};
 use super::options::MeasurerOptions;
 use super::probe::probe;
@@ -19,6 +18,7 @@ use crate::packet::attribution::{Numbering, Whose};
 use crate::packet::received_set::ReceivedSet;
 use crate::progress::Progress;
 use crate::send::sent::Trains;
+use crate::sockets::guard::Guard;
 use crate::target::{Reply, UdpTarget};
 use crate::watch::beside::{Beside, Left, Trials};
 use dropline_trial::{
@@ -52,6 +52,8 @@ pub struct UdpMeasurer {
     resent: u64,
     /// Whether a trial was performed.
     was_reached: bool,
+    /// Looks at the way of its packets.
+    guard: Guard,
     /// Sees packets that leave beside their way.
     beside: Beside,
     /// By which interface packets of an earlier trial did.
@@ -107,6 +109,7 @@ impl UdpMeasurer {
             longest: setup.profile.drain.longest,
         };
         Ok(Self {
+            guard: exchange.streams.guard(&setup.packets()),
             beside: Beside::of(&setup.packets()),
             left_by: None,
             numbering: Numbering::from(first_trial, setup.profile.seed),
@@ -151,7 +154,19 @@ impl UdpMeasurer {
             return Ok(());
         }
         let has_answered = self.setup.is_answered() && !round_trip.is_zero();
-        match reach(&self.setup, &self.exchange.streams, self.numbering.before_the_first(), round_trip) {
+        let target = self.setup.target.address;
+        let no_leash = |why| UdpError::NoLeash { target, why };
+        self.guard.look().map_err(no_leash)?;
+        let astray = AtomicBool::new(false);
+        let whose = self.numbering.before_the_first();
+        let ask = || reach(&self.setup, &self.exchange.streams, whose, round_trip, &astray);
+        let (reached, came) = self.guard.during(&astray, ask);
+        if let Some(what) = came {
+            // What came may be gone by now: then it is said all the same.
+            let gone = || NoLeash::NotLooked { address: target.ip(), why: what };
+            return Err(no_leash(self.guard.look().err().unwrap_or_else(gone)));
+        }
+        match reached {
             // Whether it is these streams alone, or nobody, that it does not answer any more.
             Err(silent @ UdpError::NoAnswer { .. }) if has_answered => {
                 match probe(self.setup.target, &self.setup.profile, &self.setup.stop) {
@@ -203,12 +218,11 @@ impl Measurer for UdpMeasurer {
             let why = NoLeash::LeftElsewhere { address: target.ip(), interface };
             return Err(UdpError::NoLeash { target, why });
         }
-        let packets = self.setup.packets();
-        let leashes =
-            self.exchange.streams.still_stay(&packets).map_err(|why| UdpError::NoLeash { target, why })?;
+        self.guard.look().map_err(|why| UdpError::NoLeash { target, why })?;
         let astray = AtomicBool::new(false);
-        let (trial, came) =
-            while_looking(&packets, &leashes, &astray, || self.perform_once_there(input, whose, &astray));
+        let mut guard = std::mem::take(&mut self.guard);
+        let (trial, came) = guard.during(&astray, || self.perform_once_there(input, whose, &astray));
+        self.guard = guard;
         let mut trial = trial.map_err(|why| match why {
             UdpError::TooLong { target, payload, .. } => {
                 let link = self.beside.carries_least(target.ip().to_canonical());
@@ -217,10 +231,9 @@ impl Measurer for UdpMeasurer {
             other => other,
         })?;
         self.was_reached = true;
-        // Where nothing is left to look with now, no rule was seen.
-        let leads = || self.exchange.streams.still_stay(&packets).err()?.leads();
-        if let Some(rule) = came.or_else(leads) {
+        if let Some(rule) = came.or_else(|| self.guard.leads()) {
             trial.caveats.push(Caveat::RuleAppeared { rule });
+            doubt_places(&mut trial);
         }
         Ok(Trial { elapsed: begun.elapsed(), ..trial })
     }

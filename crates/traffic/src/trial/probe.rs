@@ -7,6 +7,7 @@ use crate::packet::attribution::{Whose, salt};
 use crate::packet::frame::Head;
 use crate::sockets::connection::{connect, listening_beside};
 use crate::sockets::flows::Flows;
+use crate::sockets::guard::Guard;
 use crate::sockets::whereabouts::Way;
 use crate::sys::{Exit, ReceiveBatch, Refused, SendBatch, report_refusals, wait_readable};
 use crate::target::{Reply, UdpTarget};
@@ -41,6 +42,8 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
     let payload = profile.packet.payload_bytes();
     let socket = connect(target.address, payload)?;
     report_refusals(&socket).map_err(UdpError::system("asking to be told of refused packets"))?;
+    let no_leash = |why| UdpError::NoLeash { target: target.address, why };
+    let mut guard = Guard::over(&socket, target.address).map_err(no_leash)?;
     let whose = Whose { tags: Tags::new(profile.seed, salt()), first: 0, number: 0 };
     if target.reply == Reply::None {
         Counting::find(&socket, target, whose, stop)?;
@@ -58,6 +61,9 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
         let meaning =
             |error: io::Error| with_link(UdpError::of_socket(error, target.address, index + 1, payload));
         let packet = Message::Packet { tag: whose.tag(), index, reply_wanted: true };
+        if index > 0 {
+            guard.look().map_err(no_leash)?;
+        }
         batch.clear();
         batch.push(packet.header(), None);
         sent.push(Instant::now());

@@ -9,6 +9,7 @@ use crate::target::Reply;
 use dropline_payload::{HEADER_BYTES, Message};
 use std::io;
 use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long nothing must come before what was asked is taken for lost, where answers do not take longer.
@@ -39,6 +40,8 @@ struct Stream {
 struct Asking<'a> {
     setup: &'a Setup,
     sockets: &'a [UdpSocket],
+    /// Set where what they send would go elsewhere.
+    astray: &'a AtomicBool,
     streams: Vec<Stream>,
     rounds: u32,
     /// Packets of streams that were answered then, and those that were not.
@@ -49,16 +52,17 @@ struct Asking<'a> {
 /// Lets every stream ask, all at once, until each was answered or its silence cannot be by a loss that the others share.
 ///
 /// # Errors
-/// If some are never answered, or the user wants to stop.
+/// If some are never answered, the user wants to stop, or `astray` is set.
 pub(super) fn reach(
     setup: &Setup,
     streams: &StreamSockets,
     whose: Whose,
     round_trip: Duration,
+    astray: &AtomicBool,
 ) -> Result<(), UdpError> {
     let sockets = streams.sockets.as_slice();
     let asked = sockets.iter().map(|_| Stream::default()).collect();
-    let mut asking = Asking { setup, sockets, streams: asked, rounds: 0, sent: 0, lost: 0 };
+    let mut asking = Asking { setup, sockets, astray, streams: asked, rounds: 0, sent: 0, lost: 0 };
     let quiet = ANSWER_WITHIN.max(round_trip * 2);
     let begun = Instant::now();
     while !asking.is_settled() {
@@ -96,7 +100,7 @@ impl Asking<'_> {
     fn hear(&mut self, quiet: Duration) -> Result<(), UdpError> {
         let mut last = Instant::now();
         while self.streams.iter().any(|stream| !stream.answered && stream.error.is_none()) {
-            if self.setup.is_stopped() {
+            if self.setup.is_stopped() || self.astray.load(Ordering::Relaxed) {
                 return Err(UdpError::Interrupted);
             }
             if self.take() {

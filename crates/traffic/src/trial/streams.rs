@@ -1,19 +1,19 @@
 //! The ways that a measurer's packets take: a socket a stream, and what leaves through it.
 
-use crate::error::{NoLeash, UdpError};
+use crate::error::UdpError;
 use crate::means::SendMeans;
 use crate::packet::frame::{Head, Link};
 use crate::send::leaving::{Asked, Leaving};
 use crate::send::send_queue::SendQueue;
 use crate::sockets::connection::{Sources, Targets, connect_from};
 use crate::sockets::flows::Flows;
+use crate::sockets::guard::Guard;
 use crate::sockets::leash::Leash;
 use crate::sys::{
     Exit, FrameSocket, keep_trains, link_to, neighbour, report_refusals, set_receive_buffer, stamp_packets,
 };
 use dropline_payload::{HEADER_BYTES, filler};
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
@@ -93,30 +93,15 @@ impl StreamSockets {
         Ok(streams)
     }
 
-    /// What holds these packets, where they still stay on this machine and go where they did when their sockets were opened.
-    ///
-    /// # Errors
-    /// If anything came since that may lead them, or replies, elsewhere.
-    pub(crate) fn still_stay(&self, packets: &[Flows]) -> Result<Vec<Leash>, NoLeash> {
-        /// Sockets that are asked for again at most: each was when it was opened.
-        const MOST: usize = 256;
-        let mut leashes = BTreeMap::new();
-        let apart = self.sockets.len().div_ceil(MOST).max(1);
-        for (target, socket) in self.targets.iter().zip(&self.sockets).step_by(apart) {
-            let leash = match leashes.entry(target.ip()) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => {
-                    let known = packets.iter().find(|flows| flows.address == target.ip());
-                    let leash = Leash::towards(known.cloned().unwrap_or_else(|| target.ip().into()))?;
-                    self.leashes
-                        .get(&target.ip())
-                        .map_or(Ok(()), |first| leash.leads_where(first, target.ip()))?;
-                    new.insert(leash)
-                }
-            };
-            leash.still_holds(socket)?;
+    /// What all of them send under, where these are their packets.
+    pub(crate) fn guard(&self, packets: &[Flows]) -> Guard {
+        let mut guard = Guard::default();
+        for (&address, leash) in &self.leashes {
+            let known = packets.iter().find(|flows| flows.address == address);
+            let packets = known.cloned().unwrap_or_else(|| address.into());
+            guard.add(packets, leash.clone(), &self.sockets);
         }
-        Ok(leashes.into_values().collect())
+        guard
     }
 
     /// Where the packets of each stream go.

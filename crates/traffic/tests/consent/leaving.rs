@@ -3,10 +3,10 @@
 use super::*;
 
 /// How long a trial is that nothing ends.
-const LONG: Duration = Duration::from_secs(20);
+pub(super) const LONG: Duration = Duration::from_secs(20);
 
 /// Two trials in a row; once a hundred packets of the first were answered, `comes` happens.
-fn trials_while(
+pub(super) fn trials_while(
     client: &Namespace,
     served: &RunningResponder,
     address: Ipv4Addr,
@@ -39,7 +39,7 @@ fn trials_while(
 }
 
 /// It was ended at once, and says why in these words.
-fn assert_ended(trial: &Trial, words: &str) {
+pub(super) fn assert_ended(trial: &Trial, words: &str) {
     let said = trial.caveats.iter().find(|caveat| caveat.code() == "rule_appeared").map(ToString::to_string);
     assert!(said.as_ref().is_some_and(|said| said.contains(words)), "{words}: {:?}", trial.caveats);
     assert!(trial.duration < LONG && trial.offered < 10_000, "it is ended at once");

@@ -14,9 +14,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 mod addresses;
+mod changes;
 mod copies;
 mod hops;
 mod leaving;
+mod published;
 mod rules;
 mod tracked;
 mod translations;
