@@ -17,10 +17,10 @@ Measure a service of your own:
 
 Exit codes:
   0    success
-  1    a --fail-if or --require condition, or a regression
+  1    a condition of --fail-if or --require, or something got worse
   2    wrong arguments
   3    measured, but not valid: the caveats say why
-  4    could not run: refused, or broken by the environment
+  4    could not run: it was refused, or something here prevents it
   130  interrupted: what was measured is kept")]
 pub(crate) struct Cli {
     #[command(subcommand)]

@@ -243,11 +243,13 @@ fn algorithm(
         AlgorithmPlan::Binary => {}
     }
     if args.level.is_some() && !matches!(algorithm, AlgorithmPlan::Credible { .. }) {
-        return Err(Failure::usage("--level needs --algorithm credible: the others state bounds"));
+        return Err(Failure::usage(
+            "--level needs --algorithm credible: the other algorithms give bounds, without a confidence level",
+        ));
     }
     if args.certify && !matches!(algorithm, AlgorithmPlan::Credible { .. }) {
         return Err(Failure::usage(
-            "--certify needs --algorithm credible: mlr states regular bounds by itself",
+            "--certify needs --algorithm credible: the bounds of mlr are those of RFC 9971 already",
         ));
     }
     let of_mdr = args.mdr_version.is_some() || args.mdr_phases.is_some() || args.mdr_doublings.is_some();
@@ -263,7 +265,7 @@ pub(crate) fn level(text: &str) -> Result<f64, Failure> {
     if level > 0.0 && level < 1.0 {
         Ok(level)
     } else {
-        Err(Failure::usage("--level is between 0 and 1, as 95%"))
+        Err(Failure::usage("--level must be between 0 and 1, such as 95%"))
     }
 }
 

@@ -21,9 +21,8 @@ pub(crate) mod trial;
 pub(crate) mod watch;
 
 use crate::args::{
-    ClientArgs, CompareArgs, CompletionsArgs, DoctorArgs, ExperimentArgs, ExplainArgs, ExportArgs, FitArgs,
-    ImportArgs, InjectArgs, KeepArgs, ManArgs, MeasureArgs, ReportArgs, SearchArgs, ServeArgs, ToldArgs,
-    TrafficArgs, TrendArgs, TrialArgs, WatchArgs,
+    CompareArgs, FitArgs, ImportArgs, InjectArgs, KeepArgs, SearchArgs, ToldArgs, TrafficArgs, TrendArgs,
+    TrialArgs, WatchArgs,
 };
 use crate::plan;
 use crate::signals::stop_on_signals;
@@ -45,24 +44,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) enum Verb {
     Search(Box<SearchArgs>),
     Trial(Box<TrialArgs>),
-    Explain(ExplainArgs),
+    Explain(explain::ExplainArgs),
     Compare(Box<CompareArgs>),
     Trend(TrendArgs),
-    Serve(ServeArgs),
+    Serve(serve::ServeArgs),
     Watch(WatchArgs),
-    Report(ReportArgs),
+    Report(report::ReportArgs),
     Fit(FitArgs),
     Inject(Box<InjectArgs>),
     Import(ImportArgs),
-    Export(ExportArgs),
-    Measure(Box<MeasureArgs>),
+    Export(export::ExportArgs),
+    Measure(Box<measure::MeasureArgs>),
     Heartbeat(HeartbeatArgs),
-    Experiment(ExperimentArgs),
-    Doctor(DoctorArgs),
+    Experiment(experiment::ExperimentArgs),
+    Doctor(doctor::DoctorArgs),
     #[command(hide = true)]
-    Client(ClientArgs),
-    Completions(CompletionsArgs),
-    Man(ManArgs),
+    Client(client::ClientArgs),
+    Completions(manual::CompletionsArgs),
+    Man(manual::ManArgs),
 }
 
 impl Verb {

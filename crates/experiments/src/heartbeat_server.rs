@@ -1,4 +1,4 @@
-//! What does `dropline heartbeat serve` cost beside a server with the original's habits, and what does it lose?
+//! What does `dropline heartbeat serve` cost beside a server written as the original was, and what does it lose?
 //!
 //! Both run as processes on loopback, in turn, run after run: CPU for each heartbeat of a queue that was filled
 //! while the server stood still, loss in a flood, the round trip of a report, and whether every packet that was
@@ -78,7 +78,7 @@ impl Account {
 /// Its row in the table of experiments.
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "heartbeat-server",
-    about: "CPU, loss and round trip of heartbeat serve beside a server with the original's habits",
+    about: "CPU, loss and round trip of heartbeat serve beside a server written as the original was",
     runs: Some(RUNS),
     flags: &["small"],
     run,

@@ -93,6 +93,8 @@ pub enum ReportError {
         right: u32,
     },
     /// The entries may be right; the aggregator's sum is not Adler-32.
-    #[error("the checksum lacks {0} reductions: this aggregator takes the modulus away too seldom")]
+    #[error(
+        "the checksum lacks {0} reductions modulo 65521: the code of this aggregator computes Adler-32 wrongly"
+    )]
     ReductionsMissed(u8),
 }

@@ -33,9 +33,11 @@ impl Preset {
     /// What it is, for help texts.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Csit => "FD.io CSIT: trials of a second, half of them may be bad; no loss, and 0.5 %",
-            Self::Rfc2544 => "RFC 2544 throughput: one trial of a minute without loss",
-            Self::Tst009 => "ETSI NFV-TST 009: two of three trials of a minute without loss",
+            Self::Csit => {
+                "FD.io CSIT: trials of one second, of which half may be bad; goals of no loss and 0.5 %"
+            }
+            Self::Rfc2544 => "RFC 2544 throughput: one trial of one minute without loss",
+            Self::Tst009 => "ETSI NFV-TST 009: two of three trials of one minute without loss",
         }
     }
 

@@ -27,7 +27,7 @@ pub(super) struct Audio {
 pub(super) const SCHEME: Scheme = Scheme {
     prefix: "jack:",
     forms: &[
-        ("jack:?period=32", "an audio server's cycles (also rate, priority, realtime)"),
+        ("jack:?period=32", "an audio server's cycles (further parameters: rate, priority, realtime)"),
         ("jack:?server=default", "the same for an audio server that is already running"),
     ],
     parse: |rest| parse(rest).map(Kind::Jack),

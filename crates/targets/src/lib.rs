@@ -11,6 +11,7 @@ pub mod exec;
 pub mod flowgraph;
 mod heartbeat;
 mod jack;
+mod opening;
 mod parameters;
 pub mod replay;
 mod said;
@@ -21,16 +22,15 @@ mod wakeup;
 
 use dropline_failure::Failure;
 use dropline_record::LoadUnit;
-use dropline_traffic::{Moving, Targets};
-use dropline_trial::{LoadRange, Measurer, Rate, TrafficProfile, Trial};
+use dropline_traffic::Targets;
+use dropline_trial::{LoadRange, Rate, TrafficProfile, Trial};
 use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-pub use scheme::KINDS;
+pub use opening::{AnyMeasurer, Opened, Opening};
+pub use scheme::{KINDS, Scheme};
 pub use simulated::Simulation;
 pub use udp::generator_limit;
 
@@ -63,68 +63,6 @@ enum Kind {
     Sim(Simulation),
     Udp { host: String, port: u16, reply: dropline_traffic::Reply },
     Wakeup(dropline_wakeup::WakeupSettings),
-}
-
-/// A kind of target that can be named.
-#[derive(Debug)]
-pub struct Scheme {
-    /// What its word begins with.
-    pub(crate) prefix: &'static str,
-    /// Each way to write it, the plainest first, and what is measured then.
-    pub forms: &'static [(&'static str, &'static str)],
-    /// Reads what follows the prefix.
-    pub(crate) parse: fn(&str) -> Result<Kind, Failure>,
-}
-
-/// A target that is ready to be measured.
-pub struct Opened {
-    /// Performs the trials.
-    pub measurer: AnyMeasurer,
-    /// In words, what it is and how fast it answers.
-    pub note: Option<String>,
-    /// In words, how packets are sent.
-    pub generator: Option<String>,
-    /// Receive buffer that our reply sockets got, in bytes.
-    pub reply_buffer_bytes: Option<u64>,
-}
-
-/// Any way to perform a trial.
-pub type AnyMeasurer = Box<dyn Measurer<Error = Failure>>;
-
-/// What a measurer is told beside the profile.
-#[derive(Clone, Debug)]
-pub struct Opening {
-    /// Number of the first trial it will perform.
-    pub first_trial: u64,
-    /// Set when the user wants to stop.
-    pub stop: Arc<AtomicBool>,
-    /// How long a program may stay silent beyond a trial's duration.
-    pub patience: Duration,
-    /// Time slices of each trial, where the measurer can give them.
-    pub slices: Option<u32>,
-    /// Packets whose times are kept one by one, where the measurer can give them; 0 keeps none.
-    pub keep_packets: usize,
-    /// Where events of a pipeline are kept as a trace, where they are.
-    pub keep_events: Option<PathBuf>,
-    /// How packets of ours are moved.
-    pub moving: Moving,
-    /// Told how far the trial is, where the measurer can tell.
-    pub live: Option<Arc<Live>>,
-}
-
-impl Default for Opening {
-    fn default() -> Self {
-        Self {
-            first_trial: 1,
-            stop: Arc::default(),
-            patience: Duration::from_secs(60),
-            slices: None,
-            keep_packets: 0,
-            keep_events: None,
-            moving: Moving::default(),
-            live: None,
-        }
-    }
 }
 
 impl Target {

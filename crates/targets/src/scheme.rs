@@ -1,7 +1,18 @@
 //! The kinds of target, by the word that begins them: the one table that parsing, errors and help are made from.
 
-use super::{Kind, Scheme, exec, flowgraph, heartbeat, jack, replay, simulated, udp, wakeup};
+use super::{Kind, exec, flowgraph, heartbeat, jack, replay, simulated, udp, wakeup};
 use dropline_failure::Failure;
+
+/// A kind of target that can be named.
+#[derive(Debug)]
+pub struct Scheme {
+    /// What its word begins with.
+    pub(crate) prefix: &'static str,
+    /// Each way to write it, the plainest first, and what is measured then.
+    pub forms: &'static [(&'static str, &'static str)],
+    /// Reads what follows the prefix.
+    pub(crate) parse: fn(&str) -> Result<Kind, Failure>,
+}
 
 /// Every kind, in the order of the help. A new one is a file beside this and a line here.
 pub static KINDS: [Scheme; 8] = [
@@ -23,7 +34,7 @@ pub(crate) fn parse(word: &str) -> Result<Kind, Failure> {
     let plainest: Vec<&str> = KINDS.iter().map(|kind| kind.forms[0].0).collect();
     let plainest = plainest.join(", ");
     Err(if word.is_empty() {
-        Failure::usage("nothing is named that could be measured")
+        Failure::usage("no target is named")
             .advice(format!("give a TARGET, or a scenario its target = \"…\": {plainest}"))
     } else {
         Failure::usage(format!("{word:?} is not a target"))

@@ -13,7 +13,7 @@ pub(super) const SCHEME: Scheme = Scheme {
     prefix: "sim:",
     forms: &[(
         "sim:NAME?capacity=9Mpps",
-        "a simulated system with a known true limit, in virtual time (also overhead, seed)",
+        "a simulated system with a known true limit, in virtual time (further parameters: overhead, seed)",
     )],
     parse: |rest| Simulation::parse(rest).map(Kind::Sim),
 };

@@ -266,7 +266,7 @@ impl Measurer for Udp {
 /// If the system does not say where it is.
 pub fn client_program() -> Result<ClientProgram, Failure> {
     let path = std::env::current_exe()
-        .map_err(|why| Failure::environment(format!("where this program is cannot be found: {why}")))?;
+        .map_err(|why| Failure::environment(format!("the file of this program cannot be found: {why}")))?;
     Ok(ClientProgram { path, words: vec!["client".into()] })
 }
 

@@ -16,7 +16,7 @@ pub(super) const SCHEME: Scheme = Scheme {
     prefix: "wakeup:",
     forms: &[(
         "wakeup:?threads=2",
-        "a timer: how late its threads wake up (also priority, cpus, policy, slack, stop)",
+        "a timer: how late its threads wake up (further parameters: priority, cpus, policy, slack, stop)",
     )],
     parse: |rest| parse(rest).map(Kind::Wakeup),
 };

@@ -35,7 +35,7 @@ pub enum ReceiveMeans {
 
 /// A word that is no means.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("there is no way {word:?}; there are {known}")]
+#[error("{word:?} is not one of the means: {known}")]
 pub struct MeansError {
     word: String,
     known: String,
@@ -62,8 +62,8 @@ impl SendMeans {
             Self::Auto => "as fits the load and the path",
             Self::Send => "one system call for each packet",
             Self::Sendmmsg => "one system call for all packets that are due",
-            Self::Gso => "packets that are due as one train, which the kernel splits",
-            Self::Packet => "own Ethernet frames past the queueing discipline (CAP_NET_RAW)",
+            Self::Gso => "all packets that are due in one buffer, which the kernel splits (UDP GSO)",
+            Self::Packet => "Ethernet frames that bypass the queueing discipline (needs CAP_NET_RAW)",
         }
     }
 }
@@ -88,7 +88,7 @@ impl ReceiveMeans {
             Self::Auto => "as fits the number of CPUs",
             Self::Block => "sleep until packets are there",
             Self::Spin => "poll all the time, which keeps a CPU busy",
-            Self::Gro => "poll, and take trains of packets whole",
+            Self::Gro => "poll, and let the kernel merge packets (UDP GRO)",
         }
     }
 

@@ -28,7 +28,7 @@ pub fn explain(path: &Path) -> Result<Explained, Failure> {
     let mut record = read_record(path)?;
     let (at, chosen) = match choice(&record) {
         Some(choice) => choice,
-        None => return Err(Failure::environment(format!("{}: no trial was finished", path.display()))),
+        None => return Err(Failure::environment(format!("{}: it holds no finished trial", path.display()))),
     };
     let trial = &record.trials[at];
     let file = match (&chosen, trial.packets.is_none()) {

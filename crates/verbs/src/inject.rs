@@ -205,7 +205,7 @@ impl Turn<'_> {
         let (measured, answered) = (trial.service_delay.histogram.or(trial.delay.histogram), trial.forwarded);
         if measured.is_none() && answered > 0 {
             return Err(Failure::environment(format!(
-                "{target} gives no delays: there is nothing to see move"
+                "{target} reports no delays, so nobody can see a peak move"
             )));
         }
         // A turn in which the machine let nothing come back in time has no events.

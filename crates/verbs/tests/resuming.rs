@@ -1,42 +1,25 @@
-//! A record can always be gone on with: what is decided from it is what was decided when it was made.
+//! A search can always be resumed from its record: what is decided from it is what was decided when it was made.
 
 mod searches;
 
-use dropline_archive::record_file::{Keeper, Output, read_record};
-use dropline_record::record::{header_line, trial_line};
+use dropline_archive::record_file::{Keeper, read_record};
+use dropline_record::record::trial_line;
 use dropline_record::{LimitsLine, ProfileLine, Purpose, Record, ResultLine, TrialLine};
 use dropline_search::{Bounds, GoalOutcome, Limits, Search};
 use dropline_sim::System;
 use dropline_targets::{AnyMeasurer, Opening};
 use dropline_trial::{Caveat, Delay, Measurer as _, TrafficProfile, Trial, TrialInput};
-use dropline_verbs::observer::Unwatched;
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
 use dropline_verbs::replay::replay_watched;
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
-use searches::{conditions, file, plan, resume};
+use searches::{file, plan, recorded, resumed, seconds};
 use std::path::Path;
 use std::time::Duration;
 
 fn seeded(target: &str, algorithm: &str, goals: &[&str], seed: u64) -> SearchPlan {
     let profile = TrafficProfile { seed, ..TrafficProfile::default() };
     SearchPlan { profile, ..plan(target, algorithm, goals) }
-}
-
-fn seconds(budget: u64) -> Limits {
-    Limits { budget: Some(Duration::from_secs(budget)), max_trials: None }
-}
-
-fn search(plan: &SearchPlan, path: &Path) -> Record {
-    searches::search(plan, path).record
-}
-
-/// As `--resume FILE` goes on, perhaps with other limits.
-fn resumed(path: &Path, limits: Option<Limits>) -> Record {
-    let plan = SearchPlan::of_record(&read_record(path).unwrap()).unwrap();
-    let finished = resume(&SearchPlan { limits: limits.unwrap_or(plan.limits), ..plan }, path).unwrap();
-    assert!(finished.failure.is_none(), "{:?}", finished.failure);
-    finished.record
 }
 
 fn measurer(plan: &SearchPlan) -> AnyMeasurer {
@@ -204,7 +187,7 @@ fn cut_at_each_byte(record: &Record, plan: &SearchPlan, whole: &str) -> usize {
 fn a_record_cut_anywhere_is_gone_on_with_as_if_it_had_not_been_cut() {
     let blank = {
         let (_directory, path) = file();
-        search(
+        recorded(
             &SearchPlan {
                 limits: Limits { max_trials: Some(1), budget: None },
                 ..plan("sim:hard", "binary", &["0"])
@@ -265,7 +248,7 @@ fn another_budget_is_a_line_of_its_own_and_the_next_resume_knows_it() {
         let (_directory, path) = file();
         let mut plan = plan("sim:noisy?seed=3", algorithm, &["0.5%,trial=1s"]);
         plan.limits = seconds(4);
-        let first = search(&plan, &path);
+        let first = recorded(&plan, &path);
         let longer = resumed(&path, Some(seconds(9)));
         let (before, now) = (first.trials.len(), longer.trials.len());
         assert!(now > before, "{algorithm}: {before} {now} {:?}", longer.result);
@@ -303,80 +286,10 @@ fn another_budget_is_a_line_of_its_own_and_the_next_resume_knows_it() {
     }
 }
 
-#[test]
-fn a_record_whose_own_header_no_search_has_is_said_to_contradict_itself() {
-    let (_directory, path) = file();
-    let mut plan = plan("sim:soft", "mlr", &["0"]);
-    plan.limits.max_trials = Some(6);
-    search(&plan, &path);
-    let text = std::fs::read_to_string(&path).unwrap();
-    for (what, from, to) in [
-        ("lowest load", "\"min_load_pps\":10000.0", "\"min_load_pps\":9999.99999"),
-        ("highest load", "\"max_load_pps\":14880952.0", "\"max_load_pps\":14880952.00001"),
-    ] {
-        let edited = text.replacen(from, to, 1);
-        assert_ne!(edited, text, "{what}");
-        std::fs::write(&path, &edited).unwrap();
-        let plan = SearchPlan::of_record(&read_record(&path).unwrap()).unwrap();
-        let error = resume(&plan, &path).unwrap_err();
-        let says = error.to_string();
-        assert!(says.contains("contradicts itself") && says.contains(what), "{says}");
-        assert!(error.exit_code() == 4 && !says.contains("--resume"), "{says}");
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), edited);
-    }
-}
-
-#[test]
-fn a_refused_resume_leaves_the_file_byte_for_byte() {
-    let (_directory, path) = file();
-    let mut plan = plan("sim:soft", "mlr", &["0"]);
-    plan.limits.max_trials = Some(6);
-    search(&plan, &path);
-    let text = std::fs::read_to_string(&path).unwrap();
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let edited = |from: &str, to: &str| text.replacen(from, to, 1);
-    let load = lines[3].split("intended_load_pps\":").nth(1).unwrap().split(',').next().unwrap();
-    let cases = [
-        ("contradicts itself: forwarding_rate_pps", edited(load, "12345.0")),
-        ("contradicts its header: target", edited("sim:soft", "sim:hard")),
-        ("bounds that do not follow", edited("\"upper_pps\":null", "\"upper_pps\":14880952.0")),
-        ("not the one that the search would make", edited("\"max_load_pps\":1", "\"max_load_pps\":2")),
-        ("trial 2 is missing", [lines[0], lines[1], lines[3], lines[4]].concat()),
-        ("trial 2 is missing", [lines[0], lines[1], lines[1], lines[2]].concat()),
-        ("would start a program", text.replace("sim:soft", "exec:touch made")),
-        ("would start a program", text.replace("sim:soft", "flowgraph:exec:touch made")),
-        ("would start a program", text.replace("sim:soft", "jack:")),
-        ("did not consent", text.replace("sim:soft", "udp://203.0.113.9:7")),
-        ("would ask the network for the host of", text.replace("sim:soft", "udp://host.invalid:7")),
-        ("would ask the network for the host of", text.replace("sim:soft", "heartbeat://host.invalid:7")),
-        ("unknown variant `x\\u000a  curl", edited("\"line\":\"trial\"", "\"line\":\"x\\n  curl\"")),
-        ("use a newer dropline", edited("dropline/1", "dropline/2")),
-        ("is empty", String::new()),
-        ("nothing was measured", lines[0][..lines[0].len() / 2].to_owned()),
-    ];
-    for (why, text) in cases {
-        for torn in ["", "{\"line\":\"trial\",\"numb"] {
-            let before = [text.as_bytes(), torn.as_bytes()].concat();
-            if text.is_empty() && !torn.is_empty() {
-                continue;
-            }
-            std::fs::write(&path, &before).unwrap();
-            let refused = read_record(&path).and_then(|record| {
-                let more = Limits { max_trials: Some(50), budget: None };
-                resume(&SearchPlan { limits: more, ..SearchPlan::of_record(&record)? }, &path).map(|_| ())
-            });
-            let error = refused.unwrap_err();
-            assert!(error.exit_code() == 4 && error.to_string().contains(why), "{why}: {error}");
-            assert_eq!(std::fs::read(&path).unwrap(), before, "{why}");
-        }
-    }
-    assert!(!Path::new("made").exists());
-}
-
 /// A search whose target dies in trial `died`, as its record stands when it ended for that.
 fn died_in(died: u64, plan: &SearchPlan, path: &Path) {
     let limits = Limits { max_trials: Some(1), budget: None };
-    let mut record = search(&SearchPlan { limits, ..plan.clone() }, path);
+    let mut record = recorded(&SearchPlan { limits, ..plan.clone() }, path);
     record.header.search = Some(plan.line());
     (record.trials, record.result) = (Vec::new(), None);
     let (mut measurer, mut search) = (measurer(plan), plan.search().unwrap());
@@ -415,7 +328,7 @@ fn a_trial_in_which_the_target_died_is_made_again_and_the_answer_is_as_if_it_had
             assert!(said.text.contains("no answer rests on it"), "{}", said.text);
             assert_eq!(dropline_report::object(&found)["goals"][0]["doubt"], serde_json::Value::Null);
             let (_directory, other) = file();
-            let undisturbed = search(&plan, &other).result.unwrap();
+            let undisturbed = recorded(&plan, &other).result.unwrap();
             let truth = |result: &ResultLine| {
                 let answer = &result.goals[0];
                 (answer.result, answer.why, answer.lower_pps.is_some(), answer.upper_pps.is_some())
@@ -423,78 +336,4 @@ fn a_trial_in_which_the_target_died_is_made_again_and_the_answer_is_as_if_it_had
             assert_eq!(truth(result), truth(&undisturbed), "{algorithm} {died}");
         }
     }
-}
-
-#[test]
-fn a_finished_record_opens_nothing_and_shows_its_answer() {
-    let (_directory, path) = file();
-    let found = search(&plan("sim:hard", "mlr", &["0"]), &path);
-    let text = std::fs::read_to_string(&path).unwrap();
-    for target in ["exec:touch made", "udp://203.0.113.9:7", "replay:/nonexistent"] {
-        std::fs::write(&path, text.replace("sim:hard", target)).unwrap();
-        let before = std::fs::read(&path).unwrap();
-        assert_eq!(resumed(&path, None).result, found.result, "{target}");
-        let longer = Limits { budget: Some(Duration::from_secs(9999)), max_trials: None };
-        assert_eq!(
-            resumed(&path, Some(longer)).result,
-            found.result,
-            "more time, and nothing more is wanted"
-        );
-        assert_eq!(std::fs::read(&path).unwrap(), before, "{target}");
-    }
-    // All trials are there, and only the answer was not written any more.
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let cut = lines[..lines.len() - 1].concat().replace("sim:hard", "exec:touch made");
-    std::fs::write(&path, cut).unwrap();
-    assert_eq!(resumed(&path, None).result, found.result);
-    assert!(!Path::new("made").exists());
-}
-
-#[test]
-fn limits_that_were_spent_before_a_resume_are_said_and_add_no_trial() {
-    for (algorithm, limits, other, says) in [
-        ("credible", seconds(30), seconds(3), "--budget 3 s was spent before this --resume"),
-        ("mlr", seconds(30), seconds(3), "--budget 3 s was spent before this --resume"),
-        (
-            "mlr",
-            Limits { budget: None, max_trials: Some(9) },
-            Limits { budget: None, max_trials: Some(2) },
-            "--max-trials 2 was spent before this --resume: 9 trials of this record",
-        ),
-        // The limit that was named, and not the one that the record has.
-        (
-            "mlr",
-            Limits { budget: Some(Duration::from_secs(3)), max_trials: None },
-            Limits { budget: Some(Duration::from_secs(3)), max_trials: Some(1) },
-            "--max-trials 1 was spent before this --resume",
-        ),
-    ] {
-        let (_directory, path) = file();
-        let mut plan = plan("sim:soft", algorithm, &["0"]);
-        plan.limits = limits;
-        let made = search(&plan, &path).trials.len();
-        plan.limits = other;
-        let record = resume(&plan, &path).unwrap().record;
-        assert_eq!(record.trials.len(), made);
-        let said = record.caveats();
-        assert!(said.iter().any(|caveat| caveat.text.starts_with(says)), "{algorithm}: {said:?}");
-        // With as much again it goes on, and nothing of the kind is said.
-        plan.limits = Limits { budget: Some(Duration::from_secs(300)), max_trials: Some(made as u64 + 1) };
-        let said = resume(&plan, &path).unwrap().record.caveats();
-        assert!(said.iter().all(|caveat| caveat.code != "limit_spent_before"), "{algorithm}: {said:?}");
-    }
-}
-
-#[test]
-fn a_record_is_kept_only_in_a_file_of_its_own() {
-    let plan = plan("sim:hard", "binary", &["0"]);
-    let taken = |path: &str| {
-        let output = Output::File(path.into());
-        dropline_verbs::search::search(&plan, &output, &conditions(), &mut Unwatched).unwrap_err().to_string()
-    };
-    assert!(taken("/dev/null").contains("not a file that a record can be kept in"));
-    let (directory, _) = file();
-    let path = directory.path().join("two words.jsonl");
-    std::fs::write(&path, header_line(&search(&plan, &directory.path().join("other")).header)).unwrap();
-    assert!(taken(path.to_str().unwrap()).contains(&format!("--resume '{}'", path.display())));
 }

@@ -2,6 +2,9 @@
 
 mod any_counters;
 mod beside_others;
+mod interface_counters;
+mod other_counters;
+mod stack_counters;
 
 use dropline_account::{
     Account, Bars, Device, Outcome, Place, Role, Snapshot, Space, Stack, TargetCounts, TargetSockets, Way,
@@ -28,6 +31,23 @@ fn device(name: &str) -> Device {
     Device { name: name.into(), on_path: true, own: true, up: true, ..Device::default() }
 }
 
+/// A namespace in which nothing happened.
+fn quiet(role: Role) -> Space {
+    in_stack(role, Stack::default())
+}
+
+fn in_stack(role: Role, stack: Stack) -> Space {
+    space(role, stack, vec![device("eth")])
+}
+
+fn in_device(role: Role, device: Device) -> Space {
+    space(role, Stack::default(), vec![device])
+}
+
+fn seen(space: Space) -> Snapshot {
+    Snapshot { spaces: vec![space], ..Snapshot::default() }
+}
+
 /// Nobody looks whether other programs lose packets.
 fn account(outcome: &Outcome, grown: &Snapshot) -> Account {
     dropline_account::account(outcome, grown, |_| None)
@@ -44,6 +64,28 @@ fn at(account: &Account) -> Vec<(&str, u64)> {
         .filter(|(_, count)| **count > 0)
         .map(|(key, count)| (key.as_str(), *count))
         .collect()
+}
+
+/// Places with packets, without what nobody explains.
+fn placed(account: &Account) -> Vec<(&str, u64)> {
+    at(account).into_iter().filter(|(place, _)| *place != "unexplained").collect()
+}
+
+/// The same, kept.
+fn named(account: &Account) -> Vec<(String, u64)> {
+    placed(account).into_iter().map(|(place, packets)| (place.to_owned(), packets)).collect()
+}
+
+fn because(account: &Account) -> Vec<String> {
+    account.caveats.iter().map(ToString::to_string).collect()
+}
+
+/// A thousand lost packets meet a namespace of each role: near, far, both, between.
+fn in_each_role(counted: impl Fn(Role) -> Space, expected: [Option<(&str, u64)>; 4]) {
+    for (role, expected) in [Role::Near, Role::Far, Role::Both, Role::Between].into_iter().zip(expected) {
+        let account = account(&echo(1000, 0), &seen(counted(role)));
+        assert_eq!(placed(&account), expected.into_iter().collect::<Vec<_>>(), "{role:?}");
+    }
 }
 
 fn codes(account: &Account) -> Vec<&str> {
@@ -110,7 +152,7 @@ fn what_others_lose_in_the_namespace_is_not_ours_and_is_said() {
 fn a_refused_send_is_not_lost_in_the_queue_that_refused_it() {
     let queue = Device { queue_drops: Some(120), ..device("near") };
     let stack = Stack { send_buffer_errors: 120, out_discards: 120, ..Stack::default() };
-    let grown = Snapshot { spaces: vec![space(Role::Near, stack, vec![queue])], ..Snapshot::default() };
+    let grown = seen(space(Role::Near, stack, vec![queue]));
     let outcome = Outcome { refused: 120, refused_by_queue: 120, ..echo(880, 870) };
     assert_eq!(at(&account(&outcome, &grown)), [("unexplained", 10)]);
 }
@@ -120,7 +162,7 @@ fn a_send_that_was_refused_for_want_of_a_route_is_no_lost_reply() {
     let stack = Stack { out_no_routes: 124, ..Stack::default() };
     let outcome = Outcome { refused: 120, refused_without_route: 120, ..echo(880, 866) };
     let of = |role| {
-        let grown = Snapshot { spaces: vec![space(role, stack, vec![])], ..Snapshot::default() };
+        let grown = seen(space(role, stack, vec![]));
         account(&outcome, &grown)
     };
     assert_eq!(at(&of(Role::Both)), [("return_no_route", 4), ("unexplained", 10)]);
@@ -155,7 +197,7 @@ fn what_waits_for_a_neighbour_is_named_as_what_remains() {
         neighbour_found: Some(false),
         ..space(Role::Near, Stack { transmitted: 200, ..Stack::default() }, vec![out])
     };
-    let account = account(&echo(200, 0), &Snapshot { spaces: vec![near], ..Snapshot::default() });
+    let account = account(&echo(200, 0), &seen(near));
     assert_eq!(at(&account), [("neighbour", 200)]);
     assert_eq!(codes(&account), ["place_inferred"]);
 }
@@ -178,9 +220,8 @@ fn trains_that_a_backlog_dropped_are_the_remainder() {
 #[test]
 fn the_backlog_of_other_namespaces_is_not_ours() {
     let grown = Snapshot {
-        spaces: vec![space(Role::Both, Stack::default(), vec![device("lo")])],
         backlog_drops: Some(1000),
-        ..Snapshot::default()
+        ..seen(space(Role::Both, Stack::default(), vec![device("lo")]))
     };
     assert_eq!(at(&account(&echo(10, 5), &grown)), [("unexplained", 5)]);
 }
@@ -189,8 +230,7 @@ fn the_backlog_of_other_namespaces_is_not_ours() {
 fn a_routers_queue_is_on_the_way_that_its_interface_leads() {
     let port = |leaves, drops| Device { leaves: Some(leaves), queue_drops: Some(drops), ..device("port") };
     let ports = vec![port(Way::Out, 7), port(Way::Back, 4)];
-    let grown =
-        Snapshot { spaces: vec![space(Role::Between, Stack::default(), ports)], ..Snapshot::default() };
+    let grown = seen(space(Role::Between, Stack::default(), ports));
     assert_eq!(at(&account(&echo(100, 89), &grown)), [("qdisc", 7), ("return_qdisc", 4)]);
 }
 
@@ -217,10 +257,9 @@ fn what_is_dropped_elsewhere_on_the_machine_names_no_place_of_a_way_that_cannot_
     let found = |role, place| {
         let port = Device { leaves: Some(Way::Out), ..device("port") };
         let grown = Snapshot {
-            spaces: vec![space(role, Stack::default(), vec![port])],
             target: Some(TargetSockets::default()),
             reasons: Some([(place, 300)].into()),
-            ..Snapshot::default()
+            ..seen(space(role, Stack::default(), vec![port]))
         };
         account(&echo(15_000, 14_700), &grown)
     };
@@ -240,10 +279,7 @@ fn what_is_dropped_elsewhere_on_the_machine_names_no_place_of_a_way_that_cannot_
 #[test]
 fn one_tick_of_a_counter_stands_for_one_train_at_most() {
     let stray = |no_ports, in_trains| {
-        let grown = Snapshot {
-            spaces: vec![space(Role::Both, Stack { no_ports, ..Stack::default() }, vec![])],
-            ..Snapshot::default()
-        };
+        let grown = seen(space(Role::Both, Stack { no_ports, ..Stack::default() }, vec![]));
         let lost_at = account(&Outcome { in_trains, ..echo(15_000, 13_500) }, &grown).lost_at;
         (lost_at["no_listener"], lost_at["unexplained"])
     };
@@ -267,7 +303,7 @@ fn a_packet_that_nobody_wanted_takes_no_place_from_what_was_counted() {
 #[test]
 fn where_nothing_comes_back_nothing_is_lost_on_the_way_back() {
     let near = space(Role::Near, Stack { no_ports: 9, ..Stack::default() }, vec![]);
-    let grown = Snapshot { spaces: vec![near], ..Snapshot::default() };
+    let grown = seen(near);
     let outcome = Outcome { one_way: true, ..echo(100, 95) };
     assert_eq!(at(&account(&outcome, &grown)), [("unexplained", 5)]);
 }
@@ -275,7 +311,7 @@ fn where_nothing_comes_back_nothing_is_lost_on_the_way_back() {
 #[test]
 fn without_loss_there_is_nothing_to_doubt() {
     let stack = Stack { no_ports: 9, in_errors: 9, ..Stack::default() };
-    let grown = Snapshot { spaces: vec![space(Role::Far, stack, vec![])], ..Snapshot::default() };
+    let grown = seen(space(Role::Far, stack, vec![]));
     let account = account(&echo(100, 100), &grown);
     let places: Vec<_> = account.lost_at.into_iter().collect();
     assert_eq!((places, account.caveats.len()), (vec![("unexplained".into(), 0)], 0));

@@ -34,8 +34,10 @@ impl Http {
     /// If the address is not loopback, or cannot be listened at.
     pub fn start(listen: SocketAddr, answers: Arc<Answers>) -> Result<RunningHttp, Failure> {
         if !listen.ip().is_loopback() {
-            return Err(Failure::usage(format!("{listen} is not loopback: pages carry no key"))
-                .advice("to see it from elsewhere, forward a port:  ssh -L 9061:127.0.0.1:9061 HOST"));
+            return Err(Failure::usage(format!(
+                "{listen} is not a loopback address, and the page asks nobody for a password"
+            ))
+            .advice("to see it from elsewhere, forward a port:  ssh -L 9061:127.0.0.1:9061 HOST"));
         }
         let failed = |why: io::Error| Failure::environment(format!("cannot listen at {listen}: {why}"));
         let listener = TcpListener::bind(listen).map_err(failed)?;

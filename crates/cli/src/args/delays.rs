@@ -92,7 +92,7 @@ pub(crate) struct FitArgs {
     /// Delay above which the slow tail begins [default: the highest percentile that has enough events].
     #[arg(long, value_name = "TIME")]
     pub(crate) above: Option<String>,
-    /// Also fit a mixture of code paths to the events.
+    /// Also fit a mixture of distributions, one for each code path.
     #[arg(long)]
     pub(crate) modes: bool,
     /// Also write a web page with plots.
@@ -130,7 +130,7 @@ pub(crate) struct InjectArgs {
     /// Name of the probe point at which the delay is injected.
     #[arg(long, value_name = "NAME", required_unless_present_any = ["stored", "list"])]
     pub(crate) probe: Option<String>,
-    /// Delay X to inject, longer than a peak is wide.
+    /// Delay to inject, called X; it must be longer than a peak is wide.
     #[arg(long, value_name = "TIME", required_unless_present = "list")]
     pub(crate) delay: Option<String>,
     /// Only list the program's probe points.

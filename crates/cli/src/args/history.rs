@@ -16,18 +16,18 @@ Examples:
   dropline trend nights
   dropline trend nights --fail-if regressed --html page.html
 
-Searches of one target, goal, profile, machine and version of Dropline are a history. Another kernel, governor, turbo \
-or SMT begins a new level that is marked and not told as a change.")]
+Searches of one target, goal, profile, machine and version of Dropline are a history. A change that comes with \
+another kernel, governor, turbo or SMT is marked, and is not a regression.")]
 pub(crate) struct TrendArgs {
     /// Records of searches, and directories of them.
     #[arg(required = true, value_name = "DIR|RECORD")]
     pub(crate) records: Vec<PathBuf>,
     #[arg(long, value_name = "RATIO", help = smallest_effect("the level before"))]
     pub(crate) smallest_effect: Option<String>,
-    /// Exit with code 1 if a level regressed that is neither suspected nor acknowledged.
+    /// Exit with code 1 if a limit got worse, five nights confirm it, and it is not acknowledged.
     #[arg(long, value_name = "WHAT")]
     pub(crate) fail_if: Option<TrendCondition>,
-    /// Keep in acknowledged.json beside the records that the change of this id is known.
+    /// Note in acknowledged.json beside the records that the change with this id is known.
     #[arg(long, value_name = "ID")]
     pub(crate) acknowledge: Vec<String>,
     /// Also write the result as a web page.
@@ -40,6 +40,6 @@ pub(crate) struct TrendArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TrendCondition {
-    /// A level regressed.
+    /// A limit got worse.
     Regressed,
 }

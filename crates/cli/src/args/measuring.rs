@@ -82,7 +82,7 @@ pub(crate) struct SearchArgs {
     /// What to measure, such as udp://HOST:PORT or sim:consistent.
     #[arg(required_unless_present_any = ["resume", "scenario"])]
     pub(crate) target: Option<String>,
-    /// Loss ratio or bound on the delay (p99<200us) to find the load of, with optional attributes; may be repeated
+    /// Find the highest load with at most this loss ratio, or within this bound on the delay (p99<200us); may be repeated
     /// [default: 0 and 0.5%].
     #[arg(long, value_name = "GOAL[,…]", help_heading = "Search")]
     pub(crate) goal: Vec<String>,
@@ -179,7 +179,7 @@ fn warm_ups() -> String {
 fn certificate() -> String {
     let more = CERTIFY_BUDGET.as_secs() / 60;
     format!(
-        "Go on, for at most {more}min more, until RFC 9971 calls each goal regular, and state both answers (credible)"
+        "Continue, for at most {more}min more, until each goal is regular by RFC 9971 too, and print both answers (credible)"
     )
 }
 
@@ -367,7 +367,7 @@ pub(crate) struct KeepArgs {
 pub(crate) enum Requirement {
     /// Each interval is within its goal's width (credible).
     Narrow,
-    /// Both bounds stand and are close enough (the others).
+    /// Both bounds are confirmed by RFC 9971, and close enough (the other algorithms).
     Regular,
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn turns(args: &CompareArgs) -> Result<Turns, Failure> {
     let b = args.b.as_ref().ok_or_else(|| Failure::usage("--abba needs two targets"))?;
     let targets = [allowed(Some(a), &args.traffic)?, allowed(Some(b), &args.traffic)?];
     if targets[0].load_unit() != targets[1].load_unit() {
-        return Err(Failure::usage(format!("{a} and {b} have loads of different things")));
+        return Err(Failure::usage(format!("{a} and {b} count their loads in different units")));
     }
     let mut profiles = profiles(&args.traffic, &targets[0], None)?;
     if profiles.len() > 1 {
@@ -44,7 +44,7 @@ pub(crate) fn injection(args: &InjectArgs) -> Result<Injection, Failure> {
     let target = allowed(args.target.as_deref(), &args.traffic)?;
     let mut profiles = profiles(&args.traffic, &target, None)?;
     if profiles.len() > 1 {
-        return Err(Failure::usage("--frame: a delay is looked for with one frame size"));
+        return Err(Failure::usage("--frame: inject measures with one frame size"));
     }
     let profile = profiles.remove(0);
     let load = rate("--load", &args.load, profile.packet)?;
@@ -57,7 +57,7 @@ pub(crate) fn injection(args: &InjectArgs) -> Result<Injection, Failure> {
 pub(crate) fn questions(args: &CompareArgs, unit_ns: u64) -> Result<Questions, Failure> {
     let percentile = read("--percentile", quantities::ratio(&args.percentile))?.as_f64();
     if !(percentile > 0.5 && percentile < 1.0) {
-        return Err(Failure::usage("--percentile is above 50% and below 100%, as 99.9%"));
+        return Err(Failure::usage("--percentile must be above 50% and below 100%, such as 99.9%"));
     }
     let above = args.above.as_deref().map(|text| read("--above", quantities::duration(text))).transpose()?;
     Ok(Questions {

@@ -1,13 +1,24 @@
 //! `dropline doctor`.
 
 use super::{DONE, INVALID};
-use crate::args::DoctorArgs;
 use crate::output as out;
 use crate::signals::stop_on_signals;
+use clap::Args;
 use dropline_failure::Failure;
 use dropline_targets::Target;
 use dropline_traffic::Targets;
 use dropline_verbs::doctor::{Finding, Weight, examine_machine, examine_target};
+
+/// List what on this machine disturbs a measurement, and check whether a target answers.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  dropline serve &\n  dropline doctor udp://127.0.0.1:7007")]
+pub(crate) struct DoctorArgs {
+    /// Target to check too.
+    pub(crate) target: Option<String>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let target = args.target.as_deref().map(Target::parse).transpose()?;

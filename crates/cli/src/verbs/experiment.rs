@@ -1,12 +1,63 @@
 //! `dropline experiment`.
 
 use super::{DONE, style};
-use crate::args::ExperimentArgs;
+use crate::help::one_of;
 use crate::signals::stop_on_signals;
 use crate::{output as out, plan};
-use dropline_experiments::Effort;
+use clap::Args;
+use dropline_experiments::{EXPERIMENTS, Effort, Experiment};
 use dropline_failure::Failure;
 use dropline_trial::quantities;
+use std::path::PathBuf;
+
+/// Run one of the project's own experiments.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline experiment search-cost --html search-cost.html
+  dropline experiment search-coverage --runs 200
+  dropline experiment poisson-loss --keep runs.jsonl")]
+pub(crate) struct ExperimentArgs {
+    /// Experiment to run.
+    #[arg(value_parser = one_of(EXPERIMENTS.iter(), |one| one.name, |one| one.about))]
+    pub(crate) name: &'static Experiment,
+    #[arg(long, value_name = "N", help = runs())]
+    pub(crate) runs: Option<u32>,
+    #[arg(long, value_name = "N", help = only_of("Seed of the first run; further runs use the next numbers [default: 1]", "first-seed"))]
+    pub(crate) first_seed: Option<u64>,
+    #[arg(long, help = only_of("Make a quick run that shows that it works; its numbers mean nothing", "small"))]
+    pub(crate) small: bool,
+    #[arg(long, conflicts_with = "small", help = only_of("Run everything, which takes up to two hours", "full"))]
+    pub(crate) full: bool,
+    #[arg(long, value_name = "WORDS", help = only_of("Run only the rows or systems whose names hold this, such as 'one CPU' or 'noisy,dips'", "only"))]
+    pub(crate) only: Option<String>,
+    #[arg(long, value_name = "TIME", help = only_of("Trial time of each search [default: 36s]", "budget"))]
+    pub(crate) budget: Option<String>,
+    #[arg(long, value_name = "FILE", help = only_of("Keep each run in this file as it ends, and do not repeat runs that are in it", "keep"))]
+    pub(crate) keep: Option<PathBuf>,
+    /// Also write the result as a web page.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// How often each experiment repeats everything.
+fn runs() -> String {
+    let known = EXPERIMENTS.iter().filter_map(|one| Some(format!("{} {}", one.name, one.runs?)));
+    format!("Number of times that everything is repeated [default: {}]", known.collect::<Vec<_>>().join(", "))
+}
+
+/// A sentence about a flag, and the experiments that heed it.
+fn only_of(sentence: &str, flag: &str) -> String {
+    let heeding = EXPERIMENTS.iter().filter(|one| one.flags.contains(&flag)).map(|one| one.name);
+    let heeding = heeding.collect::<Vec<_>>().join(", ");
+    match sentence.split_once(" [default") {
+        Some((what, default)) => format!("{what} ({heeding}) [default{default}"),
+        None => format!("{sentence} ({heeding})"),
+    }
+}
 
 pub(crate) fn run(args: &ExperimentArgs) -> Result<u8, Failure> {
     let effort = Effort {

@@ -1,13 +1,61 @@
 //! `dropline export`.
 
 use super::DONE;
-use crate::args::{ExportArgs, ExportFormat};
 use crate::output as out;
+use clap::{Args, ValueEnum};
 use dropline_archive::whole_file;
 use dropline_distributions::export::Held;
 use dropline_failure::Failure;
 use dropline_targets::flowgraph::Events;
 use std::io::BufWriter;
+use std::path::PathBuf;
+
+/// Write a record in another format.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline search sim:hard -o night.jsonl
+  dropline export night.jsonl --to csv -o night.csv
+  dropline export night.jsonl --to openmetrics -o night.om
+  cc -O2 -pthread c/trace/copy.c -o graph
+  dropline trial flowgraph:exec:./graph --duration 30s \\
+      -o graph.jsonl
+  dropline export graph.jsonl --to chrome -o graph.json
+  dropline export graph.jsonl --to ctf -o graph.ctf
+
+ui.perfetto.dev shows what --to chrome writes, babeltrace2 reads what --to ctf writes.")]
+pub(crate) struct ExportArgs {
+    /// Record to write in another format.
+    pub(crate) record: PathBuf,
+    /// Format to write.
+    #[arg(long, value_name = "FORMAT", default_value = "csv")]
+    pub(crate) to: ExportFormat,
+    /// New file, or new directory of --to ctf [default: text goes to stdout].
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) output: Option<PathBuf>,
+    /// With --to hlog, write one interval for each time slice, to two digits, instead of one for each trial.
+    #[arg(long)]
+    pub(crate) slices: bool,
+    /// With --to hlog, write only this trial [default: those whose load was asked for, else the last].
+    #[arg(long, value_name = "N")]
+    pub(crate) trial: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// A pipeline's events for Perfetto.
+    Chrome,
+    /// One row for each trial.
+    Csv,
+    /// A pipeline's events as a trace in a new directory.
+    Ctf,
+    /// Delays as a log of HdrHistogram.
+    Hlog,
+    /// Load, loss and delays as metrics.
+    Openmetrics,
+    /// JSON Schema of a record's lines.
+    Schema,
+}
 
 pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
     if args.to != ExportFormat::Hlog {

@@ -1,10 +1,33 @@
 //! `dropline completions` and `dropline man`: made from the same definition as the flags.
 
 use super::DONE;
-use crate::args::{CompletionsArgs, ManArgs};
 use crate::{help, output as out};
-use clap::Command;
+use clap::{Args, Command, ValueEnum as _};
 use dropline_failure::Failure;
+
+/// Print a shell's completion script.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  dropline completions bash > \\
+      ~/.local/share/bash-completion/completions/dropline")]
+pub(crate) struct CompletionsArgs {
+    #[arg(hide_possible_values = true, help = shells())]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Print the man page of the program, or of one verb.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  dropline man | man -l -\n  dropline man heartbeat serve | man -l -")]
+pub(crate) struct ManArgs {
+    /// Verb to describe, such as search, or name of a page [default: the whole program].
+    pub(crate) verb: Vec<String>,
+}
+
+fn shells() -> String {
+    let shells = clap_complete::Shell::value_variants().iter().map(ToString::to_string);
+    format!("Shell to complete in, one of {}", shells.collect::<Vec<_>>().join(", "))
+}
 
 pub(crate) fn completions(args: &CompletionsArgs, mut all: Command) -> Result<u8, Failure> {
     let mut script = Vec::new();

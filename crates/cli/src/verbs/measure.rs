@@ -1,14 +1,30 @@
 //! `dropline measure`: the exec: protocol, answered.
 
 use super::DONE;
-use crate::args::MeasureArgs;
+use crate::args::TrafficArgs;
 use crate::signals::stop_on_signals;
 use crate::{output as out, plan};
+use clap::Args;
 use dropline_archive::reading;
 use dropline_failure::Failure;
 use dropline_targets::exec::{Answer, Request};
 use dropline_targets::{Opening, Target};
 use dropline_trial::{Measurer as _, TrialInput};
+
+/// Perform trials for another program, over stdin and stdout.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  echo '{\"trial\":1,\"intended_load_pps\":1e6,' \\
+      '\"duration_s\":1}' | dropline measure sim:hard
+
+It answers the exec: protocol, so that another search, such as PyPI's MLRsearch, can measure with Dropline.")]
+pub(crate) struct MeasureArgs {
+    /// What to measure; dropline trial --help lists all targets.
+    pub(crate) target: String,
+    #[command(flatten)]
+    pub(crate) traffic: TrafficArgs,
+}
 
 pub(crate) fn run(args: &MeasureArgs) -> Result<u8, Failure> {
     let target = Target::parse(&args.target)?;

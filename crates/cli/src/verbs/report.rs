@@ -1,13 +1,51 @@
 //! `dropline report`.
 
 use super::{DONE, picture, style_of};
-use crate::args::ReportArgs;
+use crate::args::ToldArgs;
 use crate::output as out;
+use clap::Args;
 use dropline_archive::record_file::read_record;
 use dropline_failure::Failure;
 use dropline_record::Record;
 use dropline_verbs::explain::explanation_of;
 use std::path::{Path, PathBuf};
+
+/// Show records as text, JSON, a web page or plots.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline search sim:soft -o before.jsonl
+  dropline search 'sim:soft?seed=8' -o after.jsonl
+  dropline report before.jsonl
+  dropline report before.jsonl --line
+  dropline report before.jsonl after.jsonl --markdown
+  dropline report before.jsonl after.jsonl --html both.html
+  dropline report before.jsonl --svg plots/")]
+pub(crate) struct ReportArgs {
+    /// Records; several are shown on common axes.
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Write one self-contained web page [default name: the record's with .html; of several A-and-B.html].
+    #[arg(long, value_name = "OUT", num_args = 0..=1, help_heading = "Output")]
+    pub(crate) html: Option<Option<PathBuf>>,
+    /// Write each plot as an SVG file into this directory.
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Write each plot as a PNG picture into this directory, with the program rsvg-convert.
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) png: Option<PathBuf>,
+    /// Print one JSON object, or an array of several records.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Print one line for each record, for a chat: the answer, how sure it is, the target, the date.
+    #[arg(long, help_heading = "Output", conflicts_with = "json")]
+    pub(crate) line: bool,
+    /// Print Markdown for a pull request: the answer, its table, the caveats, the command that repeats it.
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "line"])]
+    pub(crate) markdown: bool,
+    #[command(flatten)]
+    pub(crate) told: ToldArgs,
+}
 
 pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
     let mut records: Vec<Record> =

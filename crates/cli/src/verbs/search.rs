@@ -106,7 +106,7 @@ fn can_go_on(args: &SearchArgs, path: &Path) -> Result<(), Failure> {
     let named = quoted_path(path);
     if args.keep.output.is_some() {
         return Err(Failure::usage(format!(
-            "--output: a search that goes on is kept in its own record, {}",
+            "--output: a search that is resumed is kept in its own record, {}",
             path.display()
         ))
         .advice(format!(

@@ -1,16 +1,76 @@
 //! `dropline serve`.
 
 use super::DONE;
-use crate::args::ServeArgs;
+use crate::help::one_of;
 use crate::signals::stop_on_signals;
 use crate::{output as out, plan};
+use clap::Args;
 use dropline_archive::whole_file;
 use dropline_failure::Failure;
+use dropline_traffic::ReceiveMeans;
 use dropline_trial::quantities;
 use dropline_verbs::serve::{Seat, Served, Service, serve, take};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+
+/// Run a UDP service to measure: it answers each packet after a service time.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline serve --service-time 20us --queue 256
+  dropline serve --listen 127.0.0.1:9000 --sleep \\
+      --service-time 500us --queue 16 --workers 2
+  dropline serve --service-time 40us --queue 0 \\
+      --buffer 26624B
+
+It prints `listening udp ADDR:PORT`, echoes each packet (never more than it got), and on Ctrl-C prints what it \
+received, answered and dropped, and where.")]
+pub(crate) struct ServeArgs {
+    /// Address to listen on; with any other than loopback, other hosts can send to it.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7007")]
+    pub(crate) listen: String,
+    /// Time that a worker takes for each packet, with all that a packet costs; 0 answers at once, without queue and
+    /// workers.
+    #[arg(long, value_name = "TIME", default_value = "0us")]
+    pub(crate) service_time: String,
+    /// Sleep through the service time instead of keeping the CPU busy.
+    #[arg(long)]
+    pub(crate) sleep: bool,
+    /// Number of packets that can wait for a worker; with 0 they wait in the socket's buffer.
+    #[arg(long, value_name = "PACKETS", default_value_t = 256)]
+    pub(crate) queue: usize,
+    /// Size of the socket's receive buffer [default: the system's].
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) buffer: Option<String>,
+    /// Number of workers that serve packets in parallel.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) workers: usize,
+    /// Stop when the standard input ends too; for programs that start this one.
+    #[arg(long)]
+    pub(crate) until_eof: bool,
+    /// Run on this CPU alone.
+    #[arg(long, value_name = "N")]
+    pub(crate) cpu: Option<u32>,
+    /// Use real-time priority (SCHED_FIFO) at this level; needs root or CAP_SYS_NICE.
+    #[arg(long, value_name = "PRIORITY")]
+    pub(crate) fifo: Option<u8>,
+    /// Write to this file when each packet was read and served, in ns of the monotonic clock (needs --queue 0).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) times: Option<PathBuf>,
+    /// How packets are taken from the socket.
+    #[arg(long, value_name = "MEANS", default_value = "block",
+          value_parser = one_of(ReceiveMeans::ALL, ReceiveMeans::name, ReceiveMeans::about))]
+    pub(crate) receive: ReceiveMeans,
+    /// Answer every packet; without it, ports below 1024 and other load generators get a few answers only, for a forged
+    /// packet could start an endless exchange.
+    #[arg(long)]
+    pub(crate) answer_all: bool,
+    /// Print the counts as one JSON object.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
 
 pub(crate) fn run(args: &ServeArgs) -> Result<u8, Failure> {
     let stop = stop_on_signals()?;

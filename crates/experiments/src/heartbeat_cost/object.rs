@@ -32,7 +32,7 @@ pub struct Section {
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ObjectError {
     /// Not ELF, or another byte order.
-    #[error("no little-endian ELF file")]
+    #[error("it is not a little-endian ELF file")]
     Format,
     /// It ends before something that it names.
     #[error("the file is cut short")]

@@ -109,7 +109,7 @@ impl Server {
             None => {
                 let _ = child.kill();
                 let _ = child.wait();
-                Err(Failure::environment("the server did not start in its seat"))
+                Err(Failure::environment("the server did not start on its CPU"))
             }
         }
     }
@@ -117,8 +117,9 @@ impl Server {
     /// Ends it; what its socket dropped.
     fn end(&mut self) -> Result<u64, Failure> {
         drop(self.child.stdin.take());
-        let said: serde_json::Value = serde_json::from_reader(&mut self.output)
-            .map_err(|why| Failure::environment(format!("the server's last words: {why}")))?;
+        let said: serde_json::Value = serde_json::from_reader(&mut self.output).map_err(|why| {
+            Failure::environment(format!("what the server printed when it ended cannot be read: {why}"))
+        })?;
         let _ = self.child.wait();
         said["dropped_socket"]
             .as_u64()

@@ -186,7 +186,7 @@ fn serve(
     inside: Option<&Namespace>,
 ) -> Result<(StartedTarget, SocketAddr), Failure> {
     let program = std::env::current_exe()
-        .map_err(|why| Failure::environment(format!("this program does not know its own file: {why}")))?;
+        .map_err(|why| Failure::environment(format!("the file of this program cannot be found: {why}")))?;
     let listen = listen.to_string();
     let mut all = vec!["serve", "--listen", &listen, "--until-eof", "--json"];
     all.extend(words);

@@ -134,7 +134,7 @@ impl Bench {
             stopped: false,
         };
         let counted = counted.trial(&question).map_err(|why| {
-            Failure::environment(format!("flowgraph:{name} answered what cannot be: {why}"))
+            Failure::environment(format!("the answer of flowgraph:{name} contradicts itself: {why}"))
         })?;
         let lost = flowgraph.lost();
         trial.intended = counted.intended.filter(|_| self.graph.paced);

@@ -21,9 +21,12 @@ pub(crate) const SCHEME: Scheme = Scheme {
         ("flowgraph:exec:COMMAND", "a program with tracepoints: how long samples take through it"),
         (
             "flowgraph:exec?granularity=32768:COMMAND",
-            "the same with settings (also ratio, warm-up, rings, events, keep, recorder=ring|lttng|both)",
+            "the same with settings (ratio, warm-up, rings, events, keep, recorder=ring|lttng|both)",
         ),
-        ("flowgraph:ctf:DIRECTORY", "a trace of such a program, recorded before (also provider, pipe, n)"),
+        (
+            "flowgraph:ctf:DIRECTORY",
+            "a trace of such a program, recorded before (further parameters: provider, pipe, n)",
+        ),
     ],
     parse: |rest| Settings::parse(rest).map(Kind::Flowgraph),
 };

@@ -27,7 +27,9 @@ pub enum Cpus {
 
 /// Words that say no placement.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{0:?} places nothing; write auto, free, or CPUs of senders and receivers as 0/1 or 0,2/1,3-5")]
+#[error(
+    "{0:?} is not a placement of threads on CPUs; write auto, free, or CPUs of senders and receivers as 0/1 or 0,2/1,3-5"
+)]
 pub struct CpusError(String);
 
 impl FromStr for Cpus {

@@ -60,7 +60,7 @@ pub fn resume(
             Some(_) => "ask the network for the host of",
             None => "start a program,",
         };
-        return Err(Failure::environment(format!("{}: going on would {would} {word}", path.display())).advice(
+        return Err(Failure::environment(format!("{}: to resume it would {would} {word}", path.display())).advice(
             format!("a record is data, and may come from elsewhere. If that is meant, write it yourself:\n  {again}"),
         ));
     }

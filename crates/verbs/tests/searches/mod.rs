@@ -3,8 +3,10 @@
 // Each test file uses its part of this.
 #![allow(dead_code)]
 
-use dropline_archive::record_file::Output;
+use dropline_archive::record_file::{Output, read_record};
 use dropline_failure::Failure;
+use dropline_record::Record;
+use dropline_search::Limits;
 use dropline_sim::default_range;
 use dropline_targets::Target;
 use dropline_verbs::goals::{WrittenGoal, within};
@@ -12,6 +14,7 @@ use dropline_verbs::observer::Unwatched;
 use dropline_verbs::plan::{AlgorithmPlan, SearchPlan};
 use dropline_verbs::search::{Conditions, Finished};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub(crate) fn plan(target: &str, algorithm: &str, goals: &[&str]) -> SearchPlan {
     let algorithm = AlgorithmPlan::parse(algorithm).unwrap();
@@ -33,8 +36,25 @@ pub(crate) fn search(plan: &SearchPlan, path: &Path) -> Finished {
     search_into(plan, &Output::File(path.to_owned()))
 }
 
+/// Its record.
+pub(crate) fn recorded(plan: &SearchPlan, path: &Path) -> Record {
+    search(plan, path).record
+}
+
 pub(crate) fn resume(plan: &SearchPlan, path: &Path) -> Result<Finished, Failure> {
     dropline_verbs::search::resume(plan, path, &conditions(), &mut Unwatched)
+}
+
+/// As `--resume FILE` resumes it, perhaps with other limits.
+pub(crate) fn resumed(path: &Path, limits: Option<Limits>) -> Record {
+    let plan = SearchPlan::of_record(&read_record(path).unwrap()).unwrap();
+    let finished = resume(&SearchPlan { limits: limits.unwrap_or(plan.limits), ..plan }, path).unwrap();
+    assert!(finished.failure.is_none(), "{:?}", finished.failure);
+    finished.record
+}
+
+pub(crate) fn seconds(budget: u64) -> Limits {
+    Limits { budget: Some(Duration::from_secs(budget)), max_trials: None }
 }
 
 /// A directory, and a file in it that is not there yet.

@@ -86,11 +86,11 @@ fn question(args: &HeartbeatReliabilityArgs) -> Result<Question, Failure> {
     };
     let interval = |flag: &str, word: &str| {
         let time = plan::read(flag, quantities::duration(word))?;
-        if time.is_zero() { Err(Failure::usage(format!("{flag} 0: a time above 0"))) } else { Ok(time) }
+        if time.is_zero() { Err(Failure::usage(format!("{flag} must be a time above 0"))) } else { Ok(time) }
     };
     let level = plan::read("--level", quantities::ratio(&args.level))?.as_f64();
     if level <= 0.0 {
-        return Err(Failure::usage("--level: above 0 and below 100%"));
+        return Err(Failure::usage("--level must be above 0 and below 100%"));
     }
     let mut asked = Question {
         frame_rate,
@@ -109,7 +109,7 @@ fn question(args: &HeartbeatReliabilityArgs) -> Result<Question, Failure> {
         asked.bit_error_rates.clone_from(&args.bit_error_rate);
     }
     match asked.bit_error_rates.iter().find(|p| !(**p > 0.0 && **p < 0.5)) {
-        Some(p) => Err(Failure::usage(format!("--bit-error-rate {p}: above 0 and below 0.5"))),
+        Some(p) => Err(Failure::usage(format!("--bit-error-rate {p} must be above 0 and below 0.5"))),
         None => Ok(asked),
     }
 }

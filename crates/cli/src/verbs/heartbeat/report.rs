@@ -39,7 +39,7 @@ pub(crate) struct HeartbeatReportArgs {
 /// Whose clock the stamps are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Clock {
-    /// Another clock: ages follow from what is seen to change.
+    /// Another clock: an age is counted from when the value was seen to change.
     Apart,
     /// This machine's, or one that agrees with it to the second.
     Shared,

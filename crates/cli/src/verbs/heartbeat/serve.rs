@@ -27,7 +27,7 @@ Examples:
 It prints `listening udp ADDR:PORT`, answers only valid requests, and on Ctrl-C prints what it stored, rejected, \
 answered and refused, and why.
 
-Heartbeats and reports carry no key: whoever can send to it can set every variable.")]
+Heartbeats and reports are not authenticated: whoever can send to this port can set every variable.")]
 pub(crate) struct HeartbeatServeArgs {
     /// Address to listen on; with any other than loopback, other hosts can send to it.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9060")]
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &HeartbeatServeArgs) -> Result<u8, Failure> {
     );
     if !listen.ip().is_loopback() {
         note!(
-            "whoever can send to {} can set its variables: heartbeats carry no key (--from NETWORK)",
+            "whoever can send to {} can set its variables: heartbeats are not authenticated (--from NETWORK limits who is heard)",
             server.address()
         );
     }
@@ -118,7 +118,7 @@ const CHARGE: u64 = 768;
 fn limits(reports: u32) -> Result<Limits, Failure> {
     if reports == 0 {
         return Err(Failure::usage(
-            "--reports 0: nobody could have a report; leave --allow to loopback instead",
+            "--reports 0: nobody could get a report; allow reports to loopback alone instead (--allow 127.0.0.0/8)",
         ));
     }
     let bucket = |rate: u32| Bucket { interval: Duration::from_secs(1) / rate, burst: 2 * rate };

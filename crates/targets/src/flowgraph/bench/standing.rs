@@ -42,7 +42,9 @@ impl Standing {
     pub fn start(mut settings: Settings) -> Result<Self, Failure> {
         settings.free();
         let Source::Graph(graph) = &settings.source else {
-            return Err(Failure::usage("only a graph of ours takes turns"));
+            return Err(Failure::usage(
+                "only flowgraph:futuresdr and flowgraph:gnuradio can be measured in turns",
+            ));
         };
         let recorders = Recorders::begin(&settings, None)?;
         let granularity = settings.meaning.granularity.unwrap_or(GRANULARITY);
@@ -70,7 +72,7 @@ impl Standing {
                 return Err(Failure::interrupted());
             }
             if begun.elapsed() > patience {
-                return Err(Failure::environment("the graph stands still"));
+                return Err(Failure::environment("the graph stopped moving samples"));
             }
             if drained == 0 {
                 thread::sleep(PAUSE);

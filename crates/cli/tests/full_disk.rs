@@ -1,0 +1,167 @@
+//! No room for a record: on a disk, by a limit of files' sizes, by a file system that is read alone. What was measured is kept or
+//! printed, and what is said to do works.
+
+mod command;
+
+use command::{Bench, Ended};
+use std::process::Command;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_dropline");
+
+/// Whether a test must be left out because this user is not root; in CI it is never left out.
+fn needs_root() -> bool {
+    let id = Command::new("id").arg("--user").output().unwrap();
+    let root = id.stdout.trim_ascii() == b"0";
+    assert!(root || std::env::var_os("CI").is_none(), "this test needs root");
+    !root
+}
+
+/// What a program printed that was started there, and how it ended.
+fn ended(bench: &Bench, program: &str, words: &[&str]) -> Ended {
+    Ended::from(Command::new(program).args(words).current_dir(bench.path("")).output().unwrap())
+}
+
+/// The same of a shell, in a mount namespace of its own with a file system `small`; `dropline` is the program.
+fn with_small_disk(bench: &Bench, options: &str, script: &str) -> Ended {
+    let script = format!(
+        "dropline() {{ {PROGRAM} \"$@\"; }}; mkdir -p small && mount -t tmpfs {options} tmpfs small || exit 9; {script}"
+    );
+    ended(bench, "unshare", &["--mount", "sh", "-c", &script])
+}
+
+/// Fills that disk to its last page.
+const FILL: &str = "head -c 2000000 /dev/zero >small/full 2>/dev/null";
+
+#[test]
+fn a_record_for_which_a_disk_has_no_room_leaves_no_file_and_its_advice_works_to_the_letter() {
+    if needs_root() {
+        return;
+    }
+    let service = Bench::new().serve(&[]);
+    let target = service.target();
+    let port = target.rsplit(':').next().unwrap();
+    for verb in [
+        "search sim:hard --max-trials=2 -q".to_owned(),
+        format!("trial {target} --load=1kpps --duration=100ms -q"),
+        format!("watch --port {port} --duration=100ms -q"),
+        format!("compare --abba {target} {target} --duration=2s --load=1kpps -q"),
+    ] {
+        let bench = Bench::new();
+        // First as it is refused; then, as it advises, elsewhere, and with some space made, under the same name.
+        let script = format!(
+            "{FILL}; dropline {verb} -o small/r.jsonl; code=$?; test -e small/r.jsonl && exit 7; \
+             dropline {verb} -o elsewhere.jsonl >/dev/null 2>&1; \
+             rm small/full; dropline {verb} -o small/r.jsonl >/dev/null 2>&1; \
+             cp small/r.jsonl again.jsonl; exit $code"
+        );
+        let ended = with_small_disk(&bench, "-o size=1m", &script);
+        assert_eq!(ended.code, Some(4), "{verb}: {} {}", ended.text, ended.errors);
+        let says = ["nothing was measured", "free some space", "-o FILE"];
+        assert!(says.iter().all(|said| ended.errors.contains(said)), "{verb}: {}", ended.errors);
+        assert!(!ended.errors.contains("--resume"), "{verb}: there is nothing to resume: {}", ended.errors);
+        for made in ["elsewhere.jsonl", "again.jsonl"] {
+            assert!(bench.read(made).lines().count() >= 2, "{verb}: {made}");
+        }
+    }
+}
+
+#[test]
+fn a_search_that_filled_a_disk_is_gone_on_with_by_the_command_that_it_prints() {
+    if needs_root() {
+        return;
+    }
+    // A page for the header; two, where trials fit too.
+    for pages in [1, 2] {
+        let bench = Bench::new();
+        let script = "dropline search sim:hard -q -o small/r.jsonl >said; code=$?; \
+                      mount -o remount,size=1m small; command=$(sed -n 's/.*go on  //p' said); \
+                      eval \"$command -q --json\" >resumed.json && exit $code";
+        let ended = with_small_disk(&bench, &format!("-o size={}", pages * 4096), script);
+        assert_eq!(ended.code, Some(4), "{pages}: {}{}", bench.read("said"), ended.errors);
+        let resumed: serde_json::Value = serde_json::from_str(&bench.read("resumed.json")).unwrap();
+        assert_eq!(resumed["goals"][0]["result"], "narrow", "{pages}");
+    }
+}
+
+#[test]
+fn a_turn_for_which_a_disk_has_no_room_is_printed_all_the_same() {
+    if needs_root() {
+        return;
+    }
+    let services = [(); 2].map(|()| Bench::new().serve(&[]));
+    let [a, b] = services.each_ref().map(|service| service.target());
+    for json in ["", " --json"] {
+        let bench = Bench::new();
+        let script =
+            format!("dropline compare --abba {a} {b} --duration=2s --load=1kpps -q -o small/r.jsonl{json}");
+        // A page holds the header and no turn.
+        let ended = with_small_disk(&bench, "-o size=4096", &script);
+        assert_eq!(ended.code, Some(4), "{}", ended.errors);
+        let errors = &ended.errors;
+        assert!(
+            errors.contains("cannot write small/r.jsonl") && errors.contains("0 of 1 turn are kept"),
+            "{errors}"
+        );
+        match json {
+            "" => {
+                assert!(ended.text.contains("offered") && ended.text.contains("forwarded"), "{}", ended.text)
+            }
+            _ => assert!(ended.json()["trials"][0]["offered"].as_u64() > Some(0), "{}", ended.text),
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_keeps_the_trials_that_fitted() {
+    if needs_root() {
+        return;
+    }
+    let bench = Bench::new();
+    let script =
+        "dropline search sim:hard -q -o small/r.jsonl; code=$?; cp small/r.jsonl kept.jsonl; exit $code";
+    let Ended { code, errors, .. } = with_small_disk(&bench, "-o size=8k", script);
+    assert_eq!(code, Some(4), "{errors}");
+    assert!(errors.contains("cannot write small/r.jsonl") && errors.contains("--resume"), "{errors}");
+    let kept = bench.read("kept.jsonl");
+    assert!(kept.lines().count() >= 2 && kept.ends_with('\n'), "whole lines only");
+    let resumed = bench.done(&["search", "--resume", "kept.jsonl", "-q", "--json"]);
+    assert_eq!(resumed.json()["goals"][0]["result"], "narrow");
+}
+
+#[test]
+fn a_limit_of_a_files_size_is_told_as_a_full_disk_is() {
+    let search = format!("{PROGRAM} search sim:soft --algorithm=mlr --max-trials=60 -q -o r.jsonl");
+    let Ended { code, text, errors } =
+        ended(&Bench::new(), "sh", &["-c", &format!("ulimit -f 8; exec {search}")]);
+    assert_eq!(code, Some(4), "{errors}");
+    assert!(errors.contains("cannot write r.jsonl") && errors.contains("ulimit -f"), "{errors}");
+    assert!(text.contains("sim:soft"), "what was found is told: {text}");
+}
+
+#[test]
+fn a_search_whose_last_line_has_no_room_tells_the_command_that_resumes_it() {
+    let bench = Bench::new();
+    let words = ["search", "sim:hard", "--max-trials", "20", "-q", "-o"];
+    bench.done(&[&words[..], &["whole.jsonl"]].concat());
+    let whole = bench.read("whole.jsonl");
+    let room = format!("--fsize={}", whole.len() - whole.lines().last().unwrap().len() / 2);
+    let Ended { code, text, errors } =
+        ended(&bench, "prlimit", &[&[room.as_str(), PROGRAM], &words[..], &["r.jsonl"]].concat());
+    assert_eq!(code, Some(4), "{errors}");
+    assert!(text.contains("go on  dropline search --resume r.jsonl") && !text.contains("page "), "{text}");
+}
+
+#[test]
+fn a_record_that_cannot_be_written_is_not_said_to_be_unreadable() {
+    if needs_root() {
+        return;
+    }
+    let script = "dropline search sim:hard --max-trials=2 -q -o small/r.jsonl >/dev/null; \
+                  mount -o remount,ro small && dropline search --resume small/r.jsonl -q --max-trials=9";
+    let Ended { code, errors, .. } = with_small_disk(&Bench::new(), "", script);
+    assert_eq!(code, Some(4), "{errors}");
+    assert!(
+        errors.contains("cannot write small/r.jsonl: Read-only") && errors.contains("--resume NEW"),
+        "{errors}"
+    );
+}
