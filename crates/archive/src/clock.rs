@@ -12,6 +12,33 @@ pub fn now_compact() -> String {
     Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string()
 }
 
+/// The seconds since 1970.
+pub fn now_s() -> i64 {
+    Timestamp::now().as_second()
+}
+
+/// Now, in nanoseconds since 1970.
+pub fn now_exact() -> i128 {
+    Timestamp::now().as_nanosecond()
+}
+
+/// The day of a date as directories, and its second as the beginning of a file name: `2026/11/21` and `20261121-093100`.
+pub fn day_and_second(date: &str) -> Option<[String; 2]> {
+    let date = date.parse::<Timestamp>().ok()?;
+    Some(["%Y/%m/%d", "%Y%m%d-%H%M%S"].map(|form| date.strftime(form).to_string()))
+}
+
+/// The first and the last second since 1970 that is meant by a day in UTC, as `2026-11-21`, or by a time; `None` of others.
+pub fn seconds_of(date: &str) -> Option<[i64; 2]> {
+    if let Ok(day) = date.parse::<jiff::civil::Date>()
+        && date.len() == "2026-11-21".len()
+    {
+        let begins = day.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_second();
+        return Some([begins, begins + 86_399]);
+    }
+    unix_s(date).map(|second| [second, second])
+}
+
 /// The seconds since 1970 of what [`now_utc`] wrote; `None` of anything that is no date.
 pub fn unix_s(date: &str) -> Option<i64> {
     date.parse::<Timestamp>().ok().map(Timestamp::as_second)
@@ -31,5 +58,8 @@ mod tests {
         assert_eq!(to_the_second(instant), "2026-11-21T09:31:00Z");
         assert_eq!(unix_s("2026-11-21T09:31:00Z"), Some(1_795_253_460));
         assert_eq!(unix_s("yesterday"), None);
+        assert_eq!(seconds_of("2026-11-21"), Some([1_795_219_200, 1_795_305_599]));
+        assert_eq!(seconds_of("2026-11-21T09:31:00Z"), Some([1_795_253_460; 2]));
+        assert_eq!((seconds_of("2026-11"), seconds_of("2026-11-31")), (None, None));
     }
 }

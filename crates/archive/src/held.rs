@@ -105,7 +105,7 @@ fn held(made: File, path: &Path) -> Option<File> {
 }
 
 /// Holds what is at `path`, if this user's program left it that is no more.
-fn left(path: &Path) -> Option<File> {
+pub(crate) fn left(path: &Path) -> Option<File> {
     let file = File::open(path).ok()?;
     (file.try_lock().is_ok() && is_at(&file, path) && is_own(&file)).then_some(file)
 }

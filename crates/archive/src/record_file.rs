@@ -3,12 +3,13 @@
 mod reader;
 mod refused;
 
-use crate::{reading, whole_file};
+use crate::reading;
+use crate::whole_file::{self, sync_directory_of};
 use dropline_failure::Failure;
 use dropline_record::record::{header_line, limits_line, result_line, trial_line};
 use dropline_record::{Header, LimitsLine, PacketFile, Record, ResultLine, TrialLine};
 pub use reader::{parse, read_header, read_record, read_text};
-use reader::{read_bytes, text_of};
+pub(crate) use reader::{read_bytes, text_of};
 use refused::{
     cannot_begin, cannot_go_on, cannot_read, cannot_write, exists_already, full, of_another_record,
 };
@@ -288,12 +289,6 @@ impl Kept {
         self.file.write_all(bytes)?;
         self.file.sync_data()
     }
-}
-
-/// A new file's name outlives a loss of power only with its directory.
-fn sync_directory_of(path: &Path) -> io::Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 /// Writes a record that is whole already into a new file.

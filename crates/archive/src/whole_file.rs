@@ -149,18 +149,44 @@ fn lock_beside(path: &Path) -> PathBuf {
 }
 
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    fill(path, |file| file.write_all(bytes))
+}
+
+/// Puts a file in place of another one, or where there was none, with what `fill` writes: it is there to stay before the
+/// old one is gone.
+pub(crate) fn fill(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let (mut file, beside) = beside(path)?;
-    let mut fill = || {
-        if let Ok(old) = std::fs::metadata(path) {
-            file.set_permissions(old.permissions())?;
-        }
-        file.write_all(bytes).and_then(|()| file.sync_all())
+    let filled = match std::fs::metadata(path) {
+        Ok(old) => file.set_permissions(old.permissions()),
+        Err(_) => Ok(()),
     };
-    let replaced = fill().and_then(|()| std::fs::rename(&beside, path));
+    let filled = filled.and_then(|()| fill(&mut file)).and_then(|()| file.sync_all());
+    let replaced = filled.and_then(|()| std::fs::rename(&beside, path));
     if replaced.is_err() {
         let _ = std::fs::remove_file(&beside);
     }
-    replaced
+    replaced.and_then(|()| sync_directory_of(path))
+}
+
+/// Makes a directory with those above it, each to stay.
+pub(crate) fn create_directories(directory: &Path) -> io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    if let Some(above) = directory.parent().filter(|above| !above.as_os_str().is_empty()) {
+        create_directories(above)?;
+    }
+    match std::fs::create_dir(directory) {
+        // Another program made it meanwhile.
+        Err(_) if directory.is_dir() => Ok(()),
+        made => made.and_then(|()| sync_directory_of(directory)),
+    }
+}
+
+/// A new file's name outlives a loss of power only with its directory.
+pub(crate) fn sync_directory_of(path: &Path) -> io::Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 /// A new file in the same directory, held while it is open. One that a killed program left there is gone then.

@@ -6,7 +6,10 @@ mod history;
 mod measuring;
 
 pub(crate) use delays::{CompareArgs, FitArgs, ImportArgs, InjectArgs, SourceArgs};
-pub(crate) use history::TrendArgs;
+pub(crate) use history::{
+    FilingArgs, HistoryAddArgs, HistoryArgs, HistoryExportArgs, HistoryIndexArgs, HistoryListArgs,
+    HistoryPruneArgs, HistoryVerb, TrendArgs, VARIABLE, WantedArgs,
+};
 pub(crate) use measuring::{KeepArgs, Requirement, SearchArgs, TrafficArgs, TrialArgs};
 
 use crate::help;
@@ -61,6 +64,8 @@ pub(crate) struct WatchArgs {
     /// Keep the record in this file; - keeps none [default: dropline-DATE.jsonl].
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) filing: FilingArgs,
     /// Print one JSON object instead of the report.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

@@ -164,7 +164,7 @@ pub(crate) fn folded(help: &str, width: usize) -> String {
 /// `dropline help VERB` as what it is short for.
 pub(crate) fn asked_for(mut words: Vec<OsString>) -> Vec<OsString> {
     let at = words.iter().take(3).position(|word| word == "help");
-    if at == Some(1) || (at == Some(2) && words[1] == "heartbeat") {
+    if at == Some(1) || (at == Some(2) && (words[1] == "heartbeat" || words[1] == "history")) {
         words.remove(at.unwrap_or_default());
         words.push("--help".into());
     }

@@ -6,8 +6,10 @@ pub(crate) mod doctor;
 pub(crate) mod experiment;
 pub(crate) mod explain;
 pub(crate) mod export;
+mod filing;
 pub(crate) mod fit;
 pub(crate) mod heartbeat;
+pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod inject;
 pub(crate) mod manual;
@@ -21,13 +23,12 @@ pub(crate) mod trial;
 pub(crate) mod watch;
 
 use crate::args::{
-    CompareArgs, FitArgs, ImportArgs, InjectArgs, KeepArgs, SearchArgs, ToldArgs, TrafficArgs, TrendArgs,
+    CompareArgs, FitArgs, HistoryArgs, ImportArgs, InjectArgs, KeepArgs, SearchArgs, ToldArgs, TrafficArgs, TrendArgs,
     TrialArgs, WatchArgs,
 };
 use crate::plan;
 use crate::signals::stop_on_signals;
 use clap::{Command, Subcommand};
-use dropline_archive::clock;
 use dropline_archive::record_file::Output;
 use dropline_failure::{Failure, quoted_path};
 use dropline_record::Record;
@@ -36,7 +37,7 @@ use dropline_verbs::fail_if::{Asked, Checked, FailIf};
 use dropline_verbs::search::Conditions;
 use heartbeat::HeartbeatArgs;
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What can be asked for, in the order in which the help lists it.
@@ -47,6 +48,7 @@ pub(crate) enum Verb {
     Explain(explain::ExplainArgs),
     Compare(Box<CompareArgs>),
     Trend(TrendArgs),
+    History(HistoryArgs),
     Serve(serve::ServeArgs),
     Watch(WatchArgs),
     Report(report::ReportArgs),
@@ -78,6 +80,7 @@ impl Verb {
             Self::Report(args) => report::run(&args),
             Self::Compare(args) => compare::run(&args, words),
             Self::Trend(args) => trend::run(&args),
+            Self::History(args) => history::run(&args),
             Self::Inject(args) => inject::run(&args, words),
             Self::Export(args) => export::run(&args),
             Self::Measure(args) => measure::run(&args),
@@ -138,35 +141,6 @@ fn conditions(traffic: &TrafficArgs, command_line: Vec<String>) -> Result<Condit
         generator_limit: None,
         moving: plan::moving(traffic)?,
     })
-}
-
-/// Where the record of measurement `index` of `count` goes.
-fn output(keep: &KeepArgs, index: u32, count: u32) -> Output {
-    output_to(keep.output.as_deref(), index, count)
-}
-
-/// The same, from what `--output` says.
-fn output_to(named: Option<&Path>, index: u32, count: u32) -> Output {
-    let path = match named {
-        Some(path) if path.as_os_str() == "-" => return Output::Nowhere,
-        Some(path) => path.to_owned(),
-        None => unnamed(),
-    };
-    if count == 1 {
-        return Output::File(path);
-    }
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let extension =
-        path.extension().map_or("jsonl".into(), |extension| extension.to_string_lossy().into_owned());
-    Output::File(path.with_file_name(format!("{stem}-{}.{extension}", index + 1)))
-}
-
-/// A record that nobody named: of this second, and numbered where that is taken.
-fn unnamed() -> PathBuf {
-    let second = clock::now_compact();
-    let others = (2..).map(|number| format!("dropline-{second}-{number}.jsonl"));
-    let mut names = std::iter::once(format!("dropline-{second}.jsonl")).chain(others).map(PathBuf::from);
-    names.find(|name| !name.exists()).expect("numbers do not end")
 }
 
 /// The same with how it was measured, where that is asked for.

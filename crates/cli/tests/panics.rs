@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const PROMISED: [i32; 6] = [0, 1, 2, 3, 4, 130];
 
 /// A command that is over at once, whatever flag is added to it.
-const VERBS: [&[&str]; 20] = [
+const VERBS: [&[&str]; 22] = [
     &["search", "sim:hard", "--max-trials=1", "-q", "-o-"],
     &["trial", "sim:hard", "--load=1Mpps", "--duration=1ms", "-q", "-o-"],
     &["serve", "--listen=127.0.0.1:0", "--until-eof"],
@@ -22,6 +22,8 @@ const VERBS: [&[&str]; 20] = [
     &["import", "values.txt", "--output=/dev/null/none"],
     &["report", "r.jsonl"],
     &["trend", "r.jsonl"],
+    &["history", "list", "nights"],
+    &["history", "prune", "nights", "--keep=1"],
     &["export", "r.jsonl"],
     &["compare", "values.txt", "values.txt"],
     &["inject", "--stored", "values.txt", "values.txt", "--delay=1us"],
@@ -59,7 +61,7 @@ fn bench() -> Bench {
 fn flags(bench: &Bench, verb: &[&str]) -> Vec<String> {
     let words: Vec<&str> =
         verb.iter().take_while(|word| word.bytes().all(|b| b.is_ascii_lowercase())).copied().collect();
-    let words = if words[0] == "heartbeat" { &words[..2] } else { &words[..1] };
+    let words = if ["heartbeat", "history"].contains(&words[0]) { &words[..2] } else { &words[..1] };
     let help = bench.run(&[words, &["--help"]].concat()).text;
     let named = help.lines().filter_map(|line| {
         let (_, rest) = line.trim_start().split_once("--").filter(|(before, _)| before.len() <= 4)?;

@@ -46,3 +46,15 @@ pub struct Environment {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
 }
+
+impl Environment {
+    /// The machine in words: measurements of two machines are not compared with one another.
+    pub fn machine(&self) -> String {
+        let cpus = self.cpus.map_or_else(|| UNKNOWN.into(), |cpus| cpus.to_string());
+        let virtualization = self.virtualization.as_ref().map(|name| format!(", {name}"));
+        let cpu = self.cpu.as_deref().unwrap_or(UNKNOWN);
+        format!("{cpu}, {cpus} CPUs{}", virtualization.unwrap_or_default())
+    }
+}
+
+const UNKNOWN: &str = "unknown";

@@ -18,6 +18,7 @@ pub mod explained;
 pub mod fit;
 pub mod graph_line;
 pub mod header;
+pub mod indexed;
 pub mod injected;
 pub mod packets;
 pub mod passages_line;
@@ -50,10 +51,11 @@ pub use explained::ExplainedLine;
 pub use fit::Fit;
 pub use graph_line::GraphLine;
 pub use header::{GoalLine, Header, LimitsLine, MdrLine, ProfileLine, SearchLine};
+pub use indexed::{AddedLine, AddedWord, IndexLine, IndexedGoal, Listed, Pruned, PrunedLine, Reindexed};
 pub use injected::{Injected, InjectedModeLine};
 pub use packets::{PacketFile, PacketFileError};
 pub use passages_line::PassagesLine;
-pub use record::{BROKEN, ReadError, Record};
+pub use record::{BROKEN, ReadError, Record, VERBS};
 pub use result_line::{
     AnswerLine, CertifiedLine, CurveLine, DelayAtLine, EndWord, OutlookLine, ResultLine, ResultWord,
 };

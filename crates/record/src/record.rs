@@ -11,6 +11,7 @@ use crate::{
 use dropline_printable::{in_one_line, printable_json};
 use serde_json::{Map, Value};
 
+pub use agreement::VERBS;
 pub use read_error::ReadError;
 
 /// A measurement as it is kept: a header, trials in order, and a result when it ended.

@@ -2,8 +2,8 @@
 
 pub use crate::header::CURRENT;
 use crate::{
-    Compared, ComparedSearches, DistributionLine, ExplainedLine, Fit, Header, Injected, LimitsLine,
-    ResultLine, Study, Trends, TrialLine,
+    AddedLine, Compared, ComparedSearches, DistributionLine, ExplainedLine, Fit, Header, Injected,
+    LimitsLine, Listed, Pruned, Reindexed, ResultLine, Study, Trends, TrialLine,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -44,6 +44,14 @@ enum Answer {
     Study(Study),
     /// `trend`.
     Trends(Trends),
+    /// `history list`.
+    Listed(Listed),
+    /// `history add`: a list of these.
+    Added(AddedLine),
+    /// `history index`.
+    Reindexed(Reindexed),
+    /// `history prune`.
+    Pruned(Pruned),
 }
 
 /// The JSON Schema of one line.

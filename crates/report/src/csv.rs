@@ -60,6 +60,13 @@ pub fn csv(record: &Record) -> String {
     text
 }
 
+/// Rows of cells as CSV (RFC 4180).
+pub fn csv_table(rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut text = String::new();
+    rows.into_iter().for_each(|row| push_row(&mut text, &row));
+    text
+}
+
 /// Every place where a packet can be lost, and behind these what a record of a later version has.
 fn places(record: &Record) -> Vec<String> {
     let mut places: Vec<String> = Site::all().map(Site::key).collect();

@@ -36,7 +36,7 @@ mod verdict;
 pub const MARK: &str = "<!-- drawn by dropline -->";
 
 pub use answer::line;
-pub use csv::csv;
+pub use csv::{csv, csv_table};
 pub use denial::{Denied, disputed, doubted, failed_and_passed};
 pub use html::{
     Graph, compared_html, compared_searches_html, explained_html, explained_svgs, fit_html, html, study_html,
@@ -50,5 +50,6 @@ pub use png::marked_png;
 pub use standing::{denied, standing};
 pub use style::{Color, Style};
 pub use text::{
-    compared_searches_text, compared_text, explain_text, fit_text, study_text, text, text_many, trends_text,
+    added_text, compared_searches_text, compared_text, explain_text, fit_text, listed_text, pruned_text,
+    reindexed_text, study_text, text, text_many, trends_text,
 };

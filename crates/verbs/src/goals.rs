@@ -2,6 +2,7 @@
 
 use crate::algorithm::AlgorithmPlan;
 use dropline_failure::{Failure, nearest};
+use dropline_record::GoalLine;
 use dropline_search::Goal;
 use dropline_trial::{Ratio, quantities};
 use std::time::Duration;
@@ -61,6 +62,12 @@ impl WrittenGoal {
             }
         }
         Ok(goal)
+    }
+
+    /// Whether a search for this goal bounds the same losses and the same delay.
+    pub fn is_asked_by(&self, line: &GoalLine) -> bool {
+        self.loss_ratio.unwrap_or(Ratio::ZERO).as_f64() == line.loss_ratio
+            && self.within.map(|within| within.as_secs_f64()) == line.within_s
     }
 
     /// The goal with the algorithm's defaults where nothing was said.

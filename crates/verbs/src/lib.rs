@@ -13,6 +13,8 @@ pub mod doctor;
 pub mod explain;
 pub mod fail_if;
 pub mod goals;
+pub mod history;
+pub mod indexed;
 pub mod inject;
 pub mod observer;
 pub mod plan;

@@ -1,21 +1,23 @@
 //! Many records: when did a limit move?
 
 mod acknowledged;
-mod history;
 mod named;
+mod nights;
 
 pub use acknowledged::{Acknowledged, acknowledge};
 
+use crate::indexed::indexed;
 use acknowledged::{Moved, Told};
+use dropline_archive::history::History;
 use dropline_archive::record_file::read_record;
 use dropline_failure::Failure;
 use dropline_record::{
-    ChangeLine, DriftingLine, LeftOutLine, MarkLine, SegmentLine, SeriesLine, Trends, VerdictWord,
+    ChangeLine, DriftingLine, IndexLine, LeftOutLine, MarkLine, SegmentLine, SeriesLine, Trends, VerdictWord,
 };
 use dropline_stats::compare::SMALLEST_EFFECT;
 use dropline_stats::trend::{ESTIMATOR, Trend, Wanted, Widths};
 use dropline_trial::number_of;
-use history::{History, Night};
+use nights::{Night, Nights};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -28,12 +30,12 @@ pub fn trend(paths: &[PathBuf], smallest_effect: Option<f64>) -> Result<Trends, 
     let wanted = Wanted { smallest_effect, more_is_better: true };
     let mut left_out = Vec::new();
     let mut nights = Vec::new();
-    for Source { path, is_named } in sources(paths)? {
-        let mut leave_out =
-            |why: String| left_out.push(LeftOutLine { source: path.display().to_string(), why });
-        match read_record(&path) {
-            Ok(record) => {
-                let (found, without) = Night::all(&path, &record);
+    for Source { path, is_named, line } in sources(paths, &mut left_out)? {
+        let source = path.display().to_string();
+        let mut leave_out = |why: String| left_out.push(LeftOutLine { source: source.clone(), why });
+        match line.map_or_else(|| read_record(&path).map(|record| indexed(&record)), Ok) {
+            Ok(line) => {
+                let (found, without) = Night::all(&source, &line);
                 nights.extend(found);
                 without.into_iter().for_each(leave_out);
             }
@@ -45,7 +47,7 @@ pub fn trend(paths: &[PathBuf], smallest_effect: Option<f64>) -> Result<Trends, 
         return Err(nothing(&left_out));
     }
     let acknowledged = Acknowledged::beside(paths)?;
-    let series = History::all(nights).iter().map(|history| line(history, wanted, &acknowledged)).collect();
+    let series = Nights::all(nights).iter().map(|history| line(history, wanted, &acknowledged)).collect();
     Ok(Trends { series, smallest_effect, estimator: ESTIMATOR.into(), left_out })
 }
 
@@ -58,7 +60,7 @@ fn nothing(left_out: &[LeftOutLine]) -> Failure {
         count => format!("of {}, none is a night of a history{first}", number_of(count, "record")),
     };
     Failure::usage(files)
-        .advice("keep a search of each night in one directory:  dropline search TARGET -o nights/DATE.jsonl")
+        .advice("keep a search of each night in one directory:  dropline search TARGET --history nights")
 }
 
 /// A file that may be a record.
@@ -66,15 +68,31 @@ struct Source {
     path: PathBuf,
     /// Whether the user named it, and not a directory above it.
     is_named: bool,
+    /// What the index of a history says of it.
+    line: Option<IndexLine>,
 }
 
-/// The files that were named, and those in the directories that were: each once.
-fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Failure> {
+/// The files that were named, and those in the directories that were: each once. Of a history its index is read.
+fn sources(paths: &[PathBuf], left_out: &mut Vec<LeftOutLine>) -> Result<Vec<Source>, Failure> {
     let mut sources = Vec::new();
     for path in paths {
-        match path.is_dir() {
-            true => records_below(path, &mut sources)?,
-            false => sources.push(Source { path: path.clone(), is_named: true }),
+        if History::is_at(path) {
+            let history = History::open(path, indexed)?;
+            let contents = history.contents()?;
+            let in_history = |file: &str| history.path(file);
+            left_out.extend(contents.left_out.into_iter().map(|line| LeftOutLine {
+                source: in_history(&line.source).display().to_string(),
+                why: line.why,
+            }));
+            sources.extend(contents.records.into_iter().map(|line| Source {
+                path: in_history(&line.file),
+                is_named: false,
+                line: Some(line),
+            }));
+        } else if path.is_dir() {
+            records_below(path, &mut sources)?;
+        } else {
+            sources.push(Source { path: path.clone(), is_named: true, line: None });
         }
     }
     let mut seen = BTreeSet::new();
@@ -93,14 +111,14 @@ fn records_below(directory: &Path, sources: &mut Vec<Source>) -> Result<(), Fail
         if path.is_dir() && !path.is_symlink() {
             records_below(&path, sources)?;
         } else if path.is_file() && path.extension().is_some_and(|extension| extension == "jsonl") {
-            sources.push(Source { path, is_named: false });
+            sources.push(Source { path, is_named: false, line: None });
         }
     }
     Ok(())
 }
 
 /// A history with what changed in it.
-fn line(history: &History, wanted: Wanted, acknowledged: &Acknowledged) -> SeriesLine {
+fn line(history: &Nights, wanted: Wanted, acknowledged: &Acknowledged) -> SeriesLine {
     let found = Trend::of(&history.nights_as_numbers(), wanted);
     let at = |night: usize| history.nights[night].at.clone();
     let id = history.id();

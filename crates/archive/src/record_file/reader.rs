@@ -31,12 +31,12 @@ pub fn read_text(path: &Path) -> Result<String, Failure> {
     Ok(text_of(&read_bytes(path)?, path)?.into_owned())
 }
 
-pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     reading::bytes(path, reading::MOST_BYTES).map_err(|why| why.of(path))
 }
 
 /// The bytes as text; a last line that is torn may end within a character.
-pub(super) fn text_of<'a>(bytes: &'a [u8], path: &Path) -> Result<Cow<'a, str>, Failure> {
+pub(crate) fn text_of<'a>(bytes: &'a [u8], path: &Path) -> Result<Cow<'a, str>, Failure> {
     match std::str::from_utf8(bytes) {
         Err(why) if bytes[why.valid_up_to()..].contains(&b'\n') => {
             let at = why.valid_up_to();

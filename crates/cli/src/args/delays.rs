@@ -1,7 +1,7 @@
 //! Flags of the verbs that read delays, or compare them.
 
 use super::measuring::smallest_effect;
-use super::{ToldArgs, TrafficArgs};
+use super::{FilingArgs, ToldArgs, TrafficArgs};
 use crate::help::one_of;
 use clap::Args;
 use dropline_distributions::import::{Format, UNITS};
@@ -220,6 +220,8 @@ pub(crate) struct CompareArgs {
     /// Keep the record of the turns in this file; - keeps none [default: dropline-DATE.jsonl].
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) filing: FilingArgs,
     /// Show no progress on stderr.
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,

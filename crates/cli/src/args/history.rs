@@ -1,7 +1,11 @@
 //! Flags of the verbs that look at many records.
 
 use super::measuring::smallest_effect;
-use clap::{Args, ValueEnum};
+use crate::help::one_of;
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand, ValueEnum};
+use dropline_record::VERBS;
+use dropline_verbs::history::HistoryFormat;
 use std::path::PathBuf;
 
 /// Find out when a limit moved in the searches of many nights, by how much, and whether that matters.
@@ -42,4 +46,183 @@ pub(crate) struct TrendArgs {
 pub(crate) enum TrendCondition {
     /// A limit got worse.
     Regressed,
+}
+
+/// The environment's name of the history that is meant where none is named.
+pub(crate) const VARIABLE: &str = "DROPLINE_HISTORY";
+
+/// In which history a record is filed.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct FilingArgs {
+    /// File the record by its date in this directory, instead of in the current one; with -o in both [default:
+    /// $DROPLINE_HISTORY].
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) history: Option<PathBuf>,
+}
+
+/// Keep records in a directory by date, with an index: add, list, remove and export them.
+#[derive(Args, Debug)]
+#[command(disable_help_subcommand = true, subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
+#[command(after_help = "\
+Examples:
+  dropline search sim:noisy --history nights
+  dropline history list nights
+  dropline trend nights
+
+The records are the truth, and the index is made from them: a record that was copied into the directory is listed too. \
+Where no directory is named, DROPLINE_HISTORY says it.")]
+pub(crate) struct HistoryArgs {
+    #[command(subcommand)]
+    pub(crate) verb: HistoryVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HistoryVerb {
+    Add(HistoryAddArgs),
+    Index(HistoryIndexArgs),
+    List(HistoryListArgs),
+    Prune(HistoryPruneArgs),
+    Export(HistoryExportArgs),
+}
+
+/// Add records to a history, each once.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline search sim:noisy -o night.jsonl
+  dropline history add night.jsonl --history nights
+  cat night.jsonl | dropline history add - --history nights
+
+A record that is there already is not added again. A search that was resumed elsewhere takes the place of its own \
+beginning. The file that is added stays where it is, and the times of packets beside it (FILE.packets) are added too.")]
+pub(crate) struct HistoryAddArgs {
+    /// Records to add; - reads one from standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Directory of the history, made if it is not there [default: $DROPLINE_HISTORY].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) history: Option<PathBuf>,
+    /// Also add records that did not come to their end.
+    #[arg(long)]
+    pub(crate) unfinished: bool,
+    /// Print one JSON array.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Make the index of a history anew from its records, and say what it did not say as it is.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline search sim:noisy --history nights
+  dropline history index nights
+  dropline history index nights --check")]
+pub(crate) struct HistoryIndexArgs {
+    #[command(flatten)]
+    pub(crate) directory: DirectoryArgs,
+    /// Change nothing, and exit with code 1 if the index does not say what the records say.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Print one JSON object.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// List the records of a history with what they found.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline search sim:noisy --history nights
+  dropline history list nights
+  dropline history list nights --goal 0.5% --since 2026-11-01")]
+pub(crate) struct HistoryListArgs {
+    #[command(flatten)]
+    pub(crate) directory: DirectoryArgs,
+    #[command(flatten)]
+    pub(crate) wanted: WantedArgs,
+    /// Print one JSON object.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Remove old records from a history: it says which would go, and with --yes they do.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline search sim:noisy --history nights
+  dropline history prune nights --keep-days 90
+  dropline history prune nights --keep 30 --keep-days 365 --yes
+
+A record goes if none of the flags keeps it. Whatever its age, the newest record of a series (kind, target, machine and \
+version of Dropline) stays, and so do the nights of a change that was acknowledged.")]
+pub(crate) struct HistoryPruneArgs {
+    #[command(flatten)]
+    pub(crate) directory: DirectoryArgs,
+    /// Keep what began in the last N days.
+    #[arg(long, value_name = "N")]
+    pub(crate) keep_days: Option<u32>,
+    /// Keep the N newest records of each series.
+    #[arg(long, value_name = "N")]
+    pub(crate) keep: Option<usize>,
+    /// Keep what began on this day or later, such as 2026-11-01.
+    #[arg(long, value_name = "DATE")]
+    pub(crate) older_than: Option<String>,
+    /// Remove them; without it, nothing is changed.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Print one JSON object.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Write a history as a table for other programs, with a row for each goal of each record.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  dropline search sim:noisy --history nights
+  dropline history export nights --to csv -o nights.csv
+  dropline history export nights --to jsonl --goal 0")]
+pub(crate) struct HistoryExportArgs {
+    #[command(flatten)]
+    pub(crate) directory: DirectoryArgs,
+    #[command(flatten)]
+    pub(crate) wanted: WantedArgs,
+    /// Format to write.
+    #[arg(long, value_name = "FORMAT", default_value = "csv", value_parser = one_of(HistoryFormat::ALL, HistoryFormat::word, HistoryFormat::about))]
+    pub(crate) to: HistoryFormat,
+    /// New file [default: text goes to stdout].
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Which history is meant.
+#[derive(Args, Debug)]
+pub(crate) struct DirectoryArgs {
+    /// Directory of the history [default: $DROPLINE_HISTORY].
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+}
+
+/// Which of its records are wanted.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Records")]
+pub(crate) struct WantedArgs {
+    /// Only records whose target has this in its name.
+    #[arg(long, value_name = "WORD")]
+    pub(crate) target: Option<String>,
+    /// Only records that this verb made.
+    #[arg(long, value_name = "VERB", value_parser = PossibleValuesParser::new(VERBS))]
+    pub(crate) kind: Option<String>,
+    /// Only records that began on this day or later, such as 2026-11-01 or 2026-11-01T22:00:00Z.
+    #[arg(long, value_name = "DATE")]
+    pub(crate) since: Option<String>,
+    /// Only records that began on this day or earlier.
+    #[arg(long, value_name = "DATE")]
+    pub(crate) until: Option<String>,
+    /// Only records with this label, such as commit=1a2b3c; the beginning of a value is enough, and it may be repeated.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) label: Vec<String>,
+    /// Only searches for this goal, such as 0.5% or 'p99<200us', and of these only this goal.
+    #[arg(long, value_name = "GOAL")]
+    pub(crate) goal: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! Flags of the verbs that offer load: what is measured, with which traffic, where the result goes.
 
-use super::{ToldArgs, arrivals, targets};
+use super::{FilingArgs, ToldArgs, arrivals, targets};
 use crate::help::one_of;
 use clap::{Args, ValueEnum};
 use dropline_record::ResultWord;
@@ -346,6 +346,8 @@ pub(crate) struct KeepArgs {
     /// Keep the record in this file; - keeps none [default: dropline-DATE.jsonl].
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) filing: FilingArgs,
     /// Print one JSON object instead of the report.
     #[arg(long)]
     pub(crate) json: bool,

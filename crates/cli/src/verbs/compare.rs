@@ -1,7 +1,8 @@
 //! `dropline compare`.
 
+use super::filing::Filing;
 use super::import::{hints, no_hints};
-use super::{DONE, FAILED, conditions, not_valid, output_to, say_kept, style_of};
+use super::{DONE, FAILED, conditions, not_valid, say_kept, style_of};
 use crate::args::CompareArgs;
 use crate::progress::{Progress, at_work};
 use crate::{output as out, plan};
@@ -78,11 +79,13 @@ fn limits(args: &CompareArgs, [a, b]: &[Searched; 2]) -> Result<u8, Failure> {
 /// Measures both in turns.
 fn measured(args: &CompareArgs, words: Vec<String>) -> Result<Taken, Failure> {
     let turns = plan::turns(args)?;
-    let output = output_to(args.output.as_deref(), 0, 1);
+    let filing = Filing::of(args.output.as_deref(), &args.filing)?;
+    let output = filing.output(&turns.targets[0].to_string(), 0, 1)?;
     let mut progress = Progress::new(args.quiet, false).counting(turns.targets[0].load_unit());
     let conditions = conditions(&args.traffic, words)?;
     let taken = turns.take(&output, &conditions, &mut progress);
     progress.clear();
+    filing.file(&output);
     say_kept(&conditions.stop, &output, args.quiet);
     taken
 }

@@ -2,7 +2,8 @@
 
 mod gate;
 
-use super::{DONE, FAILED, conditions, not_valid, output, say_kept, style, style_of};
+use super::filing::Filing;
+use super::{DONE, FAILED, conditions, not_valid, say_kept, style, style_of};
 use crate::args::SearchArgs;
 use crate::progress::Progress;
 use crate::{output as out, plan};
@@ -25,11 +26,16 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
         can_go_on(args, path)?;
     }
     let gate = Gate::of(args)?;
+    let filing = Filing::of(args.keep.output.as_deref(), &args.keep.filing)?;
     let mut progress = Progress::new(args.keep.quiet, args.jsonl);
     let mut conditions = conditions(&args.traffic, words)?;
     let (finished, paths) = match &args.resume {
-        Some(path) => (vec![resume(args, path, &mut conditions, &mut progress)?], vec![path.clone()]),
-        None => fresh(args, &mut conditions, &mut progress)?,
+        Some(path) => {
+            let resumed = resume(args, path, &mut conditions, &mut progress);
+            filing.file(&Output::File(path.clone()));
+            (vec![resumed?], vec![path.clone()])
+        }
+        None => fresh(args, &filing, &mut conditions, &mut progress)?,
     };
     progress.clear();
     let (records, failures): (Vec<Record>, Vec<Option<Failure>>) =
@@ -57,7 +63,12 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
 /// The searches, and the file that each is kept in; no file where nothing is kept.
 type All = (Vec<Finished>, Vec<PathBuf>);
 
-fn fresh(args: &SearchArgs, conditions: &mut Conditions, progress: &mut Progress) -> Result<All, Failure> {
+fn fresh(
+    args: &SearchArgs,
+    filing: &Filing,
+    conditions: &mut Conditions,
+    progress: &mut Progress,
+) -> Result<All, Failure> {
     if !args.keep.quiet && plan::replayed(args).is_some() {
         note!(
             "what the command line does not say of goals, algorithm, limits and random seed is taken from the record"
@@ -82,9 +93,11 @@ fn fresh(args: &SearchArgs, conditions: &mut Conditions, progress: &mut Progress
     let searches = plans.iter().flat_map(|plan| (1..=repeat).map(move |number| (plan, number)));
     for (index, (plan, number)) in (0..).zip(searches) {
         let plan = plan.repetition(number, repeat);
-        let output = output(&args.keep, index, count);
+        let output = filing.output(&plan.target.to_string(), index, count)?;
         progress.searching(&plan);
-        let one = dropline_verbs::search::search(&plan, &output, conditions, progress)?;
+        let one = dropline_verbs::search::search(&plan, &output, conditions, progress);
+        filing.file(&output);
+        let one = one?;
         if one.record.result.as_ref().is_some_and(|result| result.interrupted) {
             progress.clear();
             say_kept(&conditions.stop, &output, args.keep.quiet);

@@ -1,6 +1,7 @@
 //! `dropline watch`.
 
-use super::{DONE, is_interrupted, output_to, say_kept, style_of};
+use super::filing::Filing;
+use super::{DONE, is_interrupted, say_kept, style_of};
 use crate::args::WatchArgs;
 use crate::signals::{INTERRUPTED, stop_on_signals};
 use crate::{output as out, plan};
@@ -24,7 +25,8 @@ pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
         every: plan::read("--every", quantities::positive_duration(&args.every))?,
         command_line: words,
     };
-    let output = output_to(args.output.as_deref(), 0, 1);
+    let filing = Filing::of(args.output.as_deref(), &args.filing)?;
+    let output = filing.output(&format!("port {}", args.port), 0, 1)?;
     let stop = stop_on_signals()?;
     let mut shown = Shown { term: (!args.quiet).then(Term::stderr), lines: 0 };
     if !args.quiet && duration.is_none() {
@@ -32,6 +34,7 @@ pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
     }
     let done = watch(&plan, &output, &stop, |glimpse| shown.show(glimpse));
     shown.clear();
+    filing.file(&output);
     say_kept(&stop, &output, args.quiet);
     let Finished { record, failure } = done?;
     if args.json {

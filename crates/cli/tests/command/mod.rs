@@ -24,6 +24,7 @@ impl Bench {
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dropline"));
         command.args(words).current_dir(self.directory.path()).stdin(Stdio::null()).env_remove("NO_COLOR");
+        command.env_remove("DROPLINE_HISTORY");
         command
     }
 

@@ -7,6 +7,8 @@ mod answers;
 mod limits;
 mod words;
 
+pub use words::VERBS;
+
 use crate::LoadUnit;
 use crate::count::seconds;
 use crate::{

@@ -1,9 +1,10 @@
 //! Changes that somebody knows of: `acknowledged.json` beside the records.
 
-use super::named::name;
+use super::named::{name, series};
+use crate::indexed::asked;
 use dropline_archive::{reading, whole_file};
 use dropline_failure::Failure;
-use dropline_record::Trends;
+use dropline_record::{IndexLine, Trends};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -45,7 +46,7 @@ pub(super) struct Told {
 
 impl Acknowledged {
     /// What is known in the directories that were named, and beside the files that were.
-    pub(super) fn beside(paths: &[PathBuf]) -> Result<Self, Failure> {
+    pub(crate) fn beside(paths: &[PathBuf]) -> Result<Self, Failure> {
         let mut places: Vec<PathBuf> = paths.iter().map(|path| place(path)).collect();
         places.sort();
         places.dedup();
@@ -79,6 +80,13 @@ impl Acknowledged {
     pub fn text(&self) -> String {
         let text = serde_json::to_string_pretty(self).expect("names are JSON");
         format!("{text}\n")
+    }
+
+    /// Whether a change or a drift that is known lies at the night of this record.
+    pub(crate) fn rests_on(&self, line: &IndexLine) -> bool {
+        let series: Vec<String> = line.goals.iter().map(|goal| series(line, &asked(line, goal))).collect();
+        let is_at = |known: &Known| known.at_low <= line.started && line.started <= known.at_high;
+        self.changes.iter().any(|known| is_at(known) && series.contains(&known.series))
     }
 
     /// A change that is known by its own name, or as one the same way at nights that overlap, keeps that name.

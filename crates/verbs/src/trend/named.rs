@@ -1,5 +1,12 @@
 //! Names of histories and of their changes.
 
+use dropline_record::IndexLine;
+
+/// The name of the history that a goal of a search belongs to.
+pub(super) fn series(line: &IndexLine, asked: &str) -> String {
+    name(&[&line.target, asked, &line.machine, &line.dropline])
+}
+
 /// A name that is the same each time, on any machine: FNV-1a of the words.
 pub(super) fn name(words: &[&str]) -> String {
     const PRIME: u64 = 0x0100_0000_01b3;

@@ -6,7 +6,7 @@ use dropline_search::mlr::EffectiveDuration;
 use dropline_search::{ALGORITHMS, Preset};
 
 /// The verbs that keep a record.
-const VERBS: [&str; 4] = ["search", "trial", "watch", "compare"];
+pub const VERBS: [&str; 4] = ["search", "trial", "watch", "compare"];
 
 pub(super) fn of_header(header: &Header) -> Result<(), String> {
     one_of("verb", &header.verb, &VERBS)?;

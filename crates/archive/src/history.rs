@@ -1,0 +1,265 @@
+//! A history: a directory in which records lie by date, with an index of them.
+//!
+//! The records are the truth. The index, a line each, is derived from them: whoever reads it holds it against the files that
+//! are there and reads those anew that it does not know, so that a program that was killed between a record and its index line
+//! has lost nothing. Whoever writes holds a lock, and each file is written beside its place and renamed.
+
+mod adding;
+mod index;
+mod named;
+
+pub use adding::Offered;
+pub use index::INDEX;
+
+use crate::record_file::{events_beside, packets_beside};
+use crate::whole_file;
+use dropline_failure::{Failure, quoted_path};
+use dropline_record::{IndexLine, LeftOutLine, Record, Reindexed};
+use index::Files;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// What the index says of a record, but for its file.
+pub type Describe = fn(&Record) -> IndexLine;
+
+/// A directory of records with an index.
+#[derive(Clone, Debug)]
+pub struct History {
+    directory: PathBuf,
+    describe: Describe,
+}
+
+/// What a history holds.
+#[derive(Clone, Debug, Default)]
+pub struct Contents {
+    /// Its records, in order of time.
+    pub records: Vec<IndexLine>,
+    /// Files that are not records, and why.
+    pub left_out: Vec<LeftOutLine>,
+}
+
+impl History {
+    /// Whether a directory is a history: it has an index that is ours.
+    pub fn is_at(directory: &Path) -> bool {
+        index::is_there(directory) == Some(true)
+    }
+
+    /// The history that a file lies in, if it lies in one.
+    pub fn around(file: &Path, describe: Describe) -> Option<Self> {
+        let file = std::fs::canonicalize(file).ok()?;
+        let found = file.ancestors().skip(1).find(|directory| Self::is_at(directory))?;
+        Some(Self { directory: found.to_owned(), describe })
+    }
+
+    /// One that is there.
+    ///
+    /// # Errors
+    /// If there is no such directory.
+    pub fn open(directory: &Path, describe: Describe) -> Result<Self, Failure> {
+        if directory.is_dir() {
+            return match index::is_there(directory) {
+                Some(false) => Err(not_ours(directory)),
+                _ => Ok(Self { directory: directory.to_owned(), describe }),
+            };
+        }
+        let named = directory.display();
+        Err(match directory.exists() {
+            true => Failure::usage(format!("{named} is not a directory, and a history is one")),
+            false => Failure::usage(format!("there is no history {named}")).advice(format!(
+                "a history begins with its first record:  dropline search TARGET --history {}",
+                quoted_path(directory)
+            )),
+        })
+    }
+
+    /// One that is made where there is none.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn create(directory: &Path, describe: Describe) -> Result<Self, Failure> {
+        whole_file::create_directories(directory)
+            .map_err(|why| Failure::environment(format!("cannot make {}: {why}", directory.display())))?;
+        let history = Self::open(directory, describe)?;
+        if !Self::is_at(directory) {
+            // From here on it is known as a history.
+            history.change(|_| Ok(()))?;
+        }
+        Ok(history)
+    }
+
+    /// Where it is.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// A file of it.
+    pub fn path(&self, file: &str) -> PathBuf {
+        self.directory.join(file)
+    }
+
+    /// What it holds. Records that the index does not know as they are now are read; nothing is written.
+    ///
+    /// # Errors
+    /// If the directory cannot be read.
+    pub fn contents(&self) -> Result<Contents, Failure> {
+        self.against(&index::read(&self.directory))
+    }
+
+    /// Where a record goes that is measured now. Its directory is made.
+    ///
+    /// # Errors
+    /// If it cannot be.
+    pub fn place(&self, target: &str) -> Result<PathBuf, Failure> {
+        let path = self.directory.join(named::of_now(target));
+        self.make_place(&path).map(|()| path)
+    }
+
+    /// Takes what became of its files since into the index.
+    ///
+    /// # Errors
+    /// If the index cannot be written; the records are whole then.
+    pub fn update(&self) -> Result<(), Failure> {
+        self.change(|_| Ok(()))
+    }
+
+    /// Makes the index anew from all records, and says what it did not say as it is; what killed programs left beside
+    /// records is removed. Without `write`, nothing is changed.
+    ///
+    /// # Errors
+    /// If the directory cannot be read, or the index not written.
+    pub fn index(&self, write: bool) -> Result<Reindexed, Failure> {
+        let told = Cell::new(Reindexed::default());
+        let anew = || {
+            let old = index::read(&self.directory);
+            let found = self.against(&BTreeMap::new())?;
+            told.set(differences(&old, &found));
+            Ok(found.records)
+        };
+        if write {
+            whole_file::change(&self.directory.join(INDEX), || {
+                Files::remove_left_behind(&self.directory);
+                anew().map(|records| index::text(&records))
+            })?;
+        } else {
+            anew()?;
+        }
+        Ok(told.take())
+    }
+
+    /// The size of a record, with the times of packets beside it.
+    pub fn size(&self, file: &str) -> u64 {
+        let path = self.path(file);
+        [packets_beside(&path), path]
+            .iter()
+            .filter_map(|path| std::fs::metadata(path).ok())
+            .map(|found| found.len())
+            .sum()
+    }
+
+    /// Removes records with what lies beside them. What is being written stays; which were removed.
+    ///
+    /// # Errors
+    /// If one cannot be removed.
+    pub fn remove(&self, files: &[String]) -> Result<Vec<String>, Failure> {
+        let mut removed = Vec::new();
+        self.change(|records| {
+            for file in files {
+                let path = self.path(file);
+                if is_being_written(&path) {
+                    continue;
+                }
+                let gone = std::fs::remove_file(&path);
+                gone.map_err(|why| Failure::environment(format!("cannot remove {}: {why}", path.display())))?;
+                let _ = std::fs::remove_file(packets_beside(&path));
+                let _ = std::fs::remove_dir_all(events_beside(&path));
+                records.remove(file);
+                removed.push(file.clone());
+            }
+            Ok(())
+        })?;
+        Ok(removed)
+    }
+
+    /// Changes the index to what its files are, and to what `change` makes of that. Others wait meanwhile.
+    fn change(
+        &self,
+        change: impl FnOnce(&mut BTreeMap<String, IndexLine>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let is_changed = Cell::new(false);
+        let written = whole_file::change(&self.directory.join(INDEX), || {
+            let found = self.contents()?;
+            let mut records: BTreeMap<String, IndexLine> =
+                found.records.into_iter().map(|line| (line.file.clone(), line)).collect();
+            // What was done before it failed stands, and is read back from the files.
+            change(&mut records)?;
+            is_changed.set(true);
+            Ok(index::text(&index::in_order(records.into_values())))
+        });
+        written.map_err(|why| match is_changed.get() {
+            true => why.advice(format!(
+                "the records themselves are whole and are listed; make room, and make the index anew:  dropline history index {}",
+                quoted_path(&self.directory)
+            )),
+            false => why,
+        })
+    }
+
+    /// What is there, read anew where these lines do not say what it is.
+    fn against(&self, known: &BTreeMap<String, IndexLine>) -> Result<Contents, Failure> {
+        let mut left_out = Vec::new();
+        let mut records = Vec::new();
+        for (file, bytes) in Files::below(&self.directory)?.all {
+            match known.get(&file).filter(|line| line.bytes == bytes) {
+                Some(line) => records.push(line.clone()),
+                None => match index::line_of(&self.directory, &file, self.describe) {
+                    Ok(line) => records.push(line),
+                    Err(why) => left_out.push(LeftOutLine { source: file, why: why.to_string() }),
+                },
+            }
+        }
+        Ok(Contents { records: index::in_order(records), left_out })
+    }
+
+    fn make_place(&self, path: &Path) -> Result<(), Failure> {
+        let day = path.parent().unwrap_or(&self.directory);
+        whole_file::create_directories(day)
+            .map_err(|why| Failure::environment(format!("cannot make {}: {why}", day.display())))
+    }
+}
+
+/// A file of somebody else's has the name of the index.
+fn not_ours(directory: &Path) -> Failure {
+    Failure::usage(format!(
+        "{} is not the index of a history, and is not written over",
+        directory.join(INDEX).display()
+    ))
+    .advice(
+        "name another directory; if it was a damaged index, move it away: it is made anew from the records",
+    )
+}
+
+/// What the index said otherwise.
+fn differences(old: &BTreeMap<String, IndexLine>, found: &Contents) -> Reindexed {
+    let mut told = Reindexed {
+        records: found.records.len() as u64,
+        left_out: found.left_out.clone(),
+        ..Reindexed::default()
+    };
+    let mut gone = old.clone();
+    for line in &found.records {
+        match gone.remove(&line.file) {
+            None => told.added.push(line.file.clone()),
+            Some(old) if old != *line => told.changed.push(line.file.clone()),
+            Some(_) => {}
+        }
+    }
+    told.gone = gone.into_keys().collect();
+    told
+}
+
+/// Whether a program holds the record, to add to it.
+fn is_being_written(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
+}

@@ -1,0 +1,181 @@
+//! Records that are added to a history.
+
+use super::index::{line, sum_of_header};
+use super::named::{self, sha256};
+use super::{History, is_being_written};
+use crate::reading::{Rereadable, STDIN};
+use crate::record_file::{packets_beside, parse, read_bytes, text_of};
+use crate::whole_file;
+use dropline_failure::Failure;
+use dropline_record::{AddedLine, AddedWord, IndexLine, Record};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// A file that shall be added, and what it is called.
+#[derive(Debug)]
+pub struct Offered {
+    named: PathBuf,
+    read: Result<Rereadable, Failure>,
+}
+
+impl Offered {
+    /// What the user named. A pipe is read now, so that nobody has to wait for it.
+    pub fn of(named: &Path) -> Self {
+        Self { named: named.to_owned(), read: Rereadable::of(named) }
+    }
+}
+
+impl Offered {
+    /// As it was named.
+    fn name(&self) -> String {
+        if self.named.as_os_str() == STDIN {
+            "standard input".into()
+        } else {
+            self.named.display().to_string()
+        }
+    }
+
+    /// An error that speaks of what was named, and not of where it was kept meanwhile.
+    fn in_its_name(&self, why: &Failure) -> String {
+        match &self.read {
+            Ok(file) => why.to_string().replace(&file.path().display().to_string(), &self.name()),
+            Err(_) => why.to_string(),
+        }
+    }
+}
+
+/// How two records of one measurement stand to one another.
+#[derive(PartialEq, Eq)]
+enum Than {
+    /// The other one is its beginning.
+    More,
+    /// It is the other one, or its beginning.
+    NoMore,
+    /// They share their first line alone.
+    Other,
+}
+
+impl History {
+    /// Adds records, each once: one that is there is not added again, and takes the place of its own beginning. One that did
+    /// not come to its end is added only if `unfinished` says so.
+    ///
+    /// # Errors
+    /// If the index cannot be written. What was refused is said in its line.
+    pub fn add(&self, offered: &[Offered], unfinished: bool) -> Result<Vec<AddedLine>, Failure> {
+        let mut told = Vec::new();
+        self.change(|records| {
+            for one in offered {
+                let added = match &one.read {
+                    Ok(file) => self.add_one(records, file.path(), unfinished),
+                    Err(why) => Err(Failure::environment(why.to_string())),
+                };
+                let (added, file, why) = match added {
+                    Ok((added, file)) => (added, Some(file), None),
+                    Err(why) => (AddedWord::Refused, None, Some(one.in_its_name(&why))),
+                };
+                told.push(AddedLine { source: one.name(), file, added, why });
+            }
+            Ok(())
+        })?;
+        Ok(told)
+    }
+
+    fn add_one(
+        &self,
+        records: &mut BTreeMap<String, IndexLine>,
+        source: &Path,
+        unfinished: bool,
+    ) -> Result<(AddedWord, String), Failure> {
+        let bytes = read_bytes(source)?;
+        let record = parse(&text_of(&bytes, source)?, source)?;
+        let described = (self.describe)(&record);
+        if !described.finished && !unfinished {
+            return Err(Failure::usage(format!("{} did not come to its end", source.display())).advice(
+                "resume it first (dropline search --resume FILE), or add it as it is by --unfinished",
+            ));
+        }
+        let (header, sum) = (sum_of_header(&bytes), sha256(&bytes));
+        let of_header: Vec<String> = records
+            .values()
+            .filter(|known| known.header_sha256 == header)
+            .map(|known| known.file.clone())
+            .collect();
+        let mut place = None;
+        for file in of_header {
+            match self.than(&file, &record, &bytes)? {
+                Than::NoMore => return Ok((AddedWord::Known, file)),
+                Than::More => place = Some((AddedWord::Completed, file)),
+                Than::Other => {}
+            }
+        }
+        let (added, file) = match place {
+            Some(place) => place,
+            None => (AddedWord::New, self.free_name(&record, [&header, &sum], source)?),
+        };
+        let path = self.path(&file);
+        if added == AddedWord::Completed && is_being_written(&path) {
+            return Err(Failure::environment(format!("another search is writing {}", path.display()))
+                .advice("wait for it to end"));
+        }
+        self.keep(source, &path, &bytes)?;
+        records.insert(file.clone(), line(described, &file, &bytes));
+        Ok((added, file))
+    }
+
+    /// What `record` is to one of the history with the same first line.
+    fn than(&self, file: &str, record: &Record, bytes: &[u8]) -> Result<Than, Failure> {
+        let path = self.path(file);
+        let there = read_bytes(&path)?;
+        if there == bytes {
+            return Ok(Than::NoMore);
+        }
+        let there = parse(&text_of(&there, &path)?, &path)?;
+        let common = there.trials.len().min(record.trials.len());
+        if there.trials[..common] != record.trials[..common] {
+            return Ok(Than::Other);
+        }
+        let far = |record: &Record| {
+            (record.trials.len(), record.is_finished(), record.result.is_some(), record.reading.is_empty())
+        };
+        Ok(match far(record).cmp(&far(&there)) {
+            std::cmp::Ordering::Greater => Than::More,
+            std::cmp::Ordering::Less => Than::NoMore,
+            std::cmp::Ordering::Equal if there.result == record.result => Than::NoMore,
+            std::cmp::Ordering::Equal => Than::Other,
+        })
+    }
+
+    /// A name that no other record has: by the sum of its first line, or of all of it.
+    fn free_name(&self, record: &Record, sums: [&str; 2], source: &Path) -> Result<String, Failure> {
+        let header = &record.header;
+        let names = sums.map(|sum| named::of(&header.started, &header.target, sum));
+        let [Some(first), Some(second)] = names else {
+            return Err(Failure::environment(format!(
+                "{} does not say when it began: {:?} is not a date",
+                source.display(),
+                header.started
+            ))
+            .advice("a record in a history lies by its date"));
+        };
+        Ok(if self.path(&first).exists() { second } else { first })
+    }
+
+    /// Writes a record, and before it the times of its packets where they lie beside it.
+    fn keep(&self, source: &Path, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+        self.make_place(path)?;
+        let cannot = |path: &Path, why: std::io::Error| {
+            Failure::environment(format!("cannot write {}: {why}", path.display())).advice(
+                "nothing of it was added, and all that was there is as it was: make room, and add it again",
+            )
+        };
+        let packets = packets_beside(source);
+        if packets.is_file() {
+            let place = packets_beside(path);
+            let copied = File::open(&packets)
+                .and_then(|mut from| whole_file::fill(&place, |to| std::io::copy(&mut from, to).map(|_| ())));
+            copied.map_err(|why| cannot(&place, why))?;
+        }
+        whole_file::replace(path, bytes).map_err(|why| cannot(path, why))
+    }
+}

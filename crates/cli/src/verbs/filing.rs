@@ -1,0 +1,108 @@
+//! Where records go: into a file that was named, into a history, into both, or nowhere.
+
+use crate::args::{FilingArgs, VARIABLE};
+use dropline_archive::clock;
+use dropline_archive::history::{History, Offered};
+use dropline_archive::record_file::Output;
+use dropline_failure::Failure;
+use dropline_verbs::history;
+use std::path::{Path, PathBuf};
+
+/// Where the records of a command go.
+pub(crate) struct Filing {
+    named: Option<PathBuf>,
+    /// The history's directory.
+    directory: Option<PathBuf>,
+}
+
+impl Filing {
+    /// From `--output`, `--history` and the environment.
+    ///
+    /// # Errors
+    /// If none can be kept there.
+    pub(crate) fn of(output: Option<&Path>, filing: &FilingArgs) -> Result<Self, Failure> {
+        let keeps_none = output.is_some_and(|path| path.as_os_str() == "-");
+        if keeps_none && filing.history.is_some() {
+            return Err(Failure::usage(
+                "--history files the record, and -o - keeps none: leave one of them out",
+            ));
+        }
+        let directory = filing.history.clone().or_else(of_environment).filter(|_| !keeps_none);
+        Ok(Self { named: output.map(Path::to_owned), directory })
+    }
+
+    /// The history, made where there is none.
+    fn history(&self) -> Result<Option<History>, Failure> {
+        self.directory.as_deref().map(history::begun).transpose()
+    }
+
+    /// Where the record of measurement `index` of `count` goes. Asked before it is measured: then a history that cannot be
+    /// written is told.
+    ///
+    /// # Errors
+    /// If the history has no place for it.
+    pub(crate) fn output(&self, target: &str, index: u32, count: u32) -> Result<Output, Failure> {
+        let path = match (&self.named, self.history()?) {
+            (Some(path), _) if path.as_os_str() == "-" => return Ok(Output::Nowhere),
+            (Some(path), _) => path.clone(),
+            (None, Some(history)) => return history.place(target).map(Output::File),
+            (None, None) => unnamed(),
+        };
+        if count == 1 {
+            return Ok(Output::File(path));
+        }
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let extension =
+            path.extension().map_or("jsonl".into(), |extension| extension.to_string_lossy().into_owned());
+        Ok(Output::File(path.with_file_name(format!("{stem}-{}.{extension}", index + 1))))
+    }
+
+    /// Takes what was written into the history, and into that in which it lies. What fails is said: the record is whole
+    /// where it was written.
+    pub(crate) fn file(&self, written: &Output) {
+        if let Some(path) = written.path().filter(|path| path.is_file())
+            && let Err(why) = self.filed(path)
+        {
+            note!("! the record is kept in {}, and was not filed: {why}", path.display());
+        }
+    }
+
+    fn filed(&self, path: &Path) -> Result<(), Failure> {
+        let around = history::around(path);
+        if let Some(around) = &around {
+            around.update()?;
+        }
+        let Some(history) = self.history()? else { return Ok(()) };
+        let real = |history: &History| std::fs::canonicalize(history.directory()).ok();
+        if around.as_ref().and_then(real) == real(&history) {
+            return Ok(());
+        }
+        let told = history.add(&[Offered::of(path)], true)?;
+        match told.into_iter().find_map(|line| line.why) {
+            Some(why) => Err(Failure::environment(why)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The history that is meant: the one that was named, else that of the environment.
+///
+/// # Errors
+/// If there is neither.
+pub(crate) fn directory(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    named.map(Path::to_owned).or_else(of_environment).ok_or_else(|| {
+        Failure::usage("no history is named").advice(format!("name its directory, or set {VARIABLE} to it"))
+    })
+}
+
+fn of_environment() -> Option<PathBuf> {
+    std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// A record that nobody named: of this second, and numbered where that is taken.
+fn unnamed() -> PathBuf {
+    let second = clock::now_compact();
+    let others = (2..).map(|number| format!("dropline-{second}-{number}.jsonl"));
+    let mut names = std::iter::once(format!("dropline-{second}.jsonl")).chain(others).map(PathBuf::from);
+    names.find(|name| !name.exists()).expect("numbers do not end")
+}

@@ -1,0 +1,95 @@
+//! `dropline history`, a function a verb below it.
+
+use super::filing::directory;
+use super::{DONE, FAILED, style};
+use crate::args::{
+    HistoryAddArgs, HistoryArgs, HistoryExportArgs, HistoryIndexArgs, HistoryListArgs, HistoryPruneArgs,
+    HistoryVerb, WantedArgs,
+};
+use crate::output as out;
+use dropline_archive::whole_file;
+use dropline_failure::Failure;
+use dropline_record::AddedWord;
+use dropline_trial::number_of;
+use dropline_verbs::history::{self, Keeping, Wanted};
+
+pub(crate) fn run(args: &HistoryArgs) -> Result<u8, Failure> {
+    match &args.verb {
+        HistoryVerb::Add(args) => add(args),
+        HistoryVerb::Index(args) => index(args),
+        HistoryVerb::List(args) => list(args),
+        HistoryVerb::Prune(args) => prune(args),
+        HistoryVerb::Export(args) => export(args),
+    }
+}
+
+fn add(args: &HistoryAddArgs) -> Result<u8, Failure> {
+    let added = history::add(&directory(args.history.as_deref())?, &args.files, args.unfinished)?;
+    if args.json {
+        out::print_json(&added)?;
+    } else {
+        out::print_painted(&dropline_report::added_text(&added, style()))?;
+    }
+    match added.iter().filter(|line| line.added == AddedWord::Refused).count() {
+        0 => Ok(DONE),
+        refused => {
+            let all = number_of(added.len(), "file");
+            Err(Failure::environment(match added.len() {
+                1 => "the file was not added".to_owned(),
+                _ => format!("of {all}, {refused} were not added; the others were"),
+            }))
+        }
+    }
+}
+
+fn index(args: &HistoryIndexArgs) -> Result<u8, Failure> {
+    let told = history::index(&directory(args.directory.directory.as_deref())?, args.check)?;
+    if args.json {
+        out::print_json(&told)?;
+    } else {
+        out::print_painted(&dropline_report::reindexed_text(&told, args.check, style()))?;
+    }
+    Ok(if args.check && !told.is_as_it_was() { FAILED } else { DONE })
+}
+
+fn list(args: &HistoryListArgs) -> Result<u8, Failure> {
+    let listed = history::list(&directory(args.directory.directory.as_deref())?, &wanted(&args.wanted)?)?;
+    if args.json {
+        out::print_json(&listed)?;
+    } else {
+        out::print_painted(&dropline_report::listed_text(&listed, style()))?;
+    }
+    Ok(DONE)
+}
+
+fn prune(args: &HistoryPruneArgs) -> Result<u8, Failure> {
+    let keeping = Keeping::of(args.keep_days, args.keep, args.older_than.as_deref())?;
+    let pruned = history::prune(&directory(args.directory.directory.as_deref())?, &keeping, args.yes)?;
+    if args.json {
+        out::print_json(&pruned)?;
+    } else {
+        out::print_painted(&dropline_report::pruned_text(&pruned, style()))?;
+    }
+    Ok(DONE)
+}
+
+fn export(args: &HistoryExportArgs) -> Result<u8, Failure> {
+    let listed = history::list(&directory(args.directory.directory.as_deref())?, &wanted(&args.wanted)?)?;
+    for left in &listed.left_out {
+        note!("! left out: {}: {}", left.source, left.why);
+    }
+    let rows = history::rows(&listed, args.to);
+    match &args.output {
+        Some(path) => whole_file::create_of(path, rows.as_bytes())?,
+        None => out::print_data(&rows)?,
+    }
+    Ok(DONE)
+}
+
+fn wanted(args: &WantedArgs) -> Result<Wanted, Failure> {
+    let wanted = Wanted::default().since(args.since.as_deref())?.until(args.until.as_deref())?;
+    let mut wanted = wanted.labelled(&args.label)?.goal(args.goal.as_deref())?;
+    wanted.target.clone_from(&args.target);
+    wanted.kind.clone_from(&args.kind);
+    Ok(wanted)
+}

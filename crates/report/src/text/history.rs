@@ -1,0 +1,167 @@
+//! A history on a terminal: what it holds, and what was done with it.
+
+use super::layout::{Columns, Page, Row, Side};
+use crate::number::{Loads, bytes, plural};
+use crate::prose::date;
+use crate::style::{Ink, Style};
+use dropline_record::{
+    AddedLine, AddedWord, IndexLine, IndexedGoal, LeftOutLine, Listed, Pruned, PrunedLine, Reindexed,
+};
+
+/// What `history list` says. Ends with a newline.
+pub fn listed_text(listed: &Listed, style: Style) -> String {
+    let mut page = Page::new(style);
+    let count = listed.records.len() as u64;
+    page.paragraph(
+        Ink::Strong,
+        &match (count, listed.others) {
+            (0, 0) => "the history has no record yet".into(),
+            (0, others) => format!("none of {} is what was asked for", plural(others, "record")),
+            (_, 0) => plural(count, "record"),
+            (_, others) => format!("{} of {}", plural(count, "record"), count + others),
+        },
+    );
+    if count > 0 {
+        page.gap();
+        page.columns(&records(&listed.records));
+    }
+    left_out(&mut page, &listed.left_out);
+    page.into_text()
+}
+
+fn records(records: &[IndexLine]) -> Columns {
+    let left = |word: &str| (word.to_owned(), Side::Left);
+    let right = |word: &str| (word.to_owned(), Side::Right);
+    let rows = records.iter().flat_map(|line| {
+        let first = std::iter::once(row(line, line.goals.first()));
+        first.chain(line.goals.iter().skip(1).map(|goal| {
+            let mut further = row(line, Some(goal));
+            // What all goals of a record have in common is said once.
+            for column in [0, 1, 2, 7, 8] {
+                further.cells[column].0.clear();
+            }
+            further
+        }))
+    });
+    Columns {
+        heads: vec![
+            left("began"),
+            left("kind"),
+            left("target"),
+            left("goal"),
+            right("limit"),
+            left("bounds"),
+            left("result"),
+            left("labels"),
+            left("file"),
+        ],
+        rows: rows.collect(),
+    }
+}
+
+fn row(line: &IndexLine, goal: Option<&IndexedGoal>) -> Row {
+    let stated = goal.and_then(|goal| goal.limit_pps.or(goal.median_pps).or(goal.lower_pps));
+    let loads = Loads::of(line.load_unit, [], stated.or(goal.and_then(|goal| goal.upper_pps)).unwrap_or(0.0));
+    let result = match goal {
+        _ if !line.finished => "unfinished".to_owned(),
+        Some(goal) => goal.result.words().to_owned(),
+        None => String::new(),
+    };
+    let labels: Vec<String> =
+        line.labels.iter().map(|(name, value)| format!("{name}={}", short(value))).collect();
+    let plain = |text: String| (text, Ink::Plain);
+    Row {
+        cells: vec![
+            plain(date(&line.started)),
+            plain(line.kind.clone()),
+            (line.target.clone(), Ink::Strong),
+            plain(goal.map(|goal| goal.goal.clone()).unwrap_or_default()),
+            (
+                goal.and_then(|goal| goal.limit_pps).map(|limit| loads.with_unit(limit)).unwrap_or_default(),
+                Ink::Strong,
+            ),
+            plain(goal.map(|goal| loads.interval(goal.lower_pps, goal.upper_pps)).unwrap_or_default()),
+            plain(result),
+            plain(labels.join(" ")),
+            (line.file.clone(), Ink::Faint),
+        ],
+        note: goal.filter(|_| line.finished).and_then(|goal| goal.why_not.clone()),
+        said: None,
+    }
+}
+
+/// As much of a commit as people write.
+fn short(value: &str) -> String {
+    let is_sum = value.len() > 20 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_sum { value[..12].to_owned() } else { value.to_owned() }
+}
+
+fn left_out(page: &mut Page, left_out: &[LeftOutLine]) {
+    if !left_out.is_empty() {
+        page.gap();
+    }
+    for left in left_out {
+        page.fact("left out", &format!("{}: {}", left.source, left.why));
+    }
+}
+
+/// What `history add` says. Ends with a newline.
+pub fn added_text(added: &[AddedLine], style: Style) -> String {
+    let mut page = Page::new(style);
+    for line in added {
+        let file = line.file.as_deref().unwrap_or_default();
+        let why = line.why.as_deref().unwrap_or_default();
+        match line.added {
+            AddedWord::New => page.fact("added", file),
+            AddedWord::Known => page.fact("known", &format!("{}: it is there already, {file}", line.source)),
+            AddedWord::Completed => page.fact("completed", &format!("{file}: it was not at its end before")),
+            AddedWord::Refused => page.fact_in("refused", Ink::Lost, why),
+        }
+    }
+    page.into_text()
+}
+
+/// What `history index` says; `checked` says that nothing was written. Ends with a newline.
+pub fn reindexed_text(told: &Reindexed, checked: bool, style: Style) -> String {
+    let mut page = Page::new(style);
+    let records = plural(told.records, "record");
+    page.paragraph(
+        Ink::Strong,
+        &match (told.is_as_it_was(), checked) {
+            (true, _) => format!("the index says what the records say: {records}"),
+            (false, true) => format!("the index does not say what the records say: {records}"),
+            (false, false) => format!("the index was made anew: {records}"),
+        },
+    );
+    for (name, files) in [("new", &told.added), ("changed", &told.changed), ("gone", &told.gone)] {
+        files.iter().for_each(|file| page.fact(name, file));
+    }
+    left_out(&mut page, &told.left_out);
+    page.into_text()
+}
+
+/// What `history prune` says. Ends with a newline.
+pub fn pruned_text(pruned: &Pruned, style: Style) -> String {
+    let mut page = Page::new(style);
+    let size = bytes(pruned.removed.iter().map(|line| line.bytes).sum());
+    let removed = plural(pruned.removed.len() as u64, "record");
+    page.paragraph(
+        Ink::Strong,
+        &match (pruned.removed.len(), pruned.done) {
+            (0, _) => format!("no record goes; {} stay", plural(pruned.left, "record")),
+            (_, true) => format!("{removed} removed, {size}; {} left", plural(pruned.left, "record")),
+            (_, false) => format!(
+                "{removed} would be removed, {size}, and {} left; with --yes it is done",
+                plural(pruned.left, "record")
+            ),
+        },
+    );
+    let told = |line: &PrunedLine| format!("{}, {}, {}", line.file, date(&line.started), line.target);
+    for line in &pruned.removed {
+        page.fact(if pruned.done { "removed" } else { "would go" }, &told(line));
+    }
+    for line in &pruned.kept {
+        page.fact("stays", &format!("{}: {}", told(line), line.why.as_deref().unwrap_or_default()));
+    }
+    page.into_text()
+}

@@ -1,0 +1,57 @@
+//! The verb `history`: records by date in a directory, with an index.
+
+mod pruning;
+mod rows;
+mod wanted;
+
+pub use pruning::{Keeping, prune};
+pub use rows::{HistoryFormat, rows};
+pub use wanted::Wanted;
+
+use crate::indexed::indexed;
+use dropline_archive::history::{History, Offered};
+use dropline_failure::Failure;
+use dropline_record::{AddedLine, Listed, Reindexed};
+use std::path::{Path, PathBuf};
+
+/// A history, made where there is none.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn begun(directory: &Path) -> Result<History, Failure> {
+    History::create(directory, indexed)
+}
+
+/// The history that a file lies in, if it lies in one.
+pub fn around(file: &Path) -> Option<History> {
+    History::around(file, indexed)
+}
+
+/// Adds files, each once.
+///
+/// # Errors
+/// If the history cannot be made or written. What was refused is said in its line.
+pub fn add(directory: &Path, files: &[PathBuf], unfinished: bool) -> Result<Vec<AddedLine>, Failure> {
+    let offered: Vec<Offered> = files.iter().map(|file| Offered::of(file)).collect();
+    begun(directory)?.add(&offered, unfinished)
+}
+
+/// Makes the index anew, or, to `check` it, only says what it does not say as it is.
+///
+/// # Errors
+/// If there is no such directory, or the index cannot be written.
+pub fn index(directory: &Path, check: bool) -> Result<Reindexed, Failure> {
+    History::open(directory, indexed)?.index(!check)
+}
+
+/// The records that are wanted.
+///
+/// # Errors
+/// If there is no such directory, or it cannot be read.
+pub fn list(directory: &Path, wanted: &Wanted) -> Result<Listed, Failure> {
+    let contents = History::open(directory, indexed)?.contents()?;
+    let all = contents.records.len();
+    let records: Vec<_> = contents.records.into_iter().filter_map(|line| wanted.of(line)).collect();
+    let others = (all - records.len()) as u64;
+    Ok(Listed { records, others, left_out: contents.left_out })
+}

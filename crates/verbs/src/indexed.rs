@@ -1,0 +1,86 @@
+//! What the index of a history says of a record.
+
+use dropline_record::{AnswerLine, IndexLine, IndexedGoal, ProfileLine, Record, ResultWord};
+use dropline_report::Denied;
+
+/// All that is said of it, but for its file.
+pub fn indexed(record: &Record) -> IndexLine {
+    let header = &record.header;
+    let environment = &header.environment;
+    let finished = match &header.search {
+        Some(_) => record.is_finished(),
+        None => !record.trials.is_empty() && record.reading.is_empty(),
+    };
+    let answers = record.answers().unwrap_or_default();
+    IndexLine {
+        started: header.started.clone(),
+        kind: header.verb.clone(),
+        target: header.target.clone(),
+        finished,
+        load_unit: header.load_unit,
+        algorithm: header.search.as_ref().map(|search| search.algorithm.clone()),
+        level: header.search.as_ref().and_then(|search| search.level),
+        goals: answers.into_iter().map(|answer| goal(record, answer, finished)).collect(),
+        profile: header.profile.clone(),
+        machine: environment.machine(),
+        kernel: environment.kernel.clone(),
+        governor: environment.governor.clone(),
+        turbo: environment.turbo.clone(),
+        smt: environment.smt.clone(),
+        dropline: environment.dropline.clone(),
+        labels: environment.labels.clone(),
+        file: String::new(),
+        bytes: 0,
+        header_sha256: String::new(),
+        sha256: String::new(),
+    }
+}
+
+fn goal(record: &Record, answer: AnswerLine, finished: bool) -> IndexedGoal {
+    let (limit_pps, why_not) = match finished {
+        true => match limit(record, &answer) {
+            Ok(limit) => (Some(limit), None),
+            Err(why) => (None, Some(why)),
+        },
+        false => (None, Some(UNFINISHED.into())),
+    };
+    IndexedGoal {
+        goal: answer.goal.words(),
+        lower_pps: answer.lower_pps,
+        median_pps: answer.median_pps,
+        upper_pps: answer.upper_pps,
+        result: answer.result,
+        level: answer.level,
+        limit_pps,
+        why_not,
+        asked: answer.goal,
+    }
+}
+
+/// Why a search that was stopped is not a night.
+pub const UNFINISHED: &str = "the search did not come to its end; --resume does that";
+
+/// The number to compare, where it is a limit of the target that stands as it is stated.
+fn limit(record: &Record, answer: &AnswerLine) -> Result<f64, String> {
+    if answer.is_generators() {
+        return Err("the generator or other programs were the limit, not the target".into());
+    }
+    if let Some(denied) = Denied::of(record, answer) {
+        return Err(format!("its answer does not stand: {}", denied.why));
+    }
+    let is_bounds_apart = answer.level.is_none() && answer.result == ResultWord::Irregular;
+    let value = answer.headline_pps().filter(|value| *value > 0.0);
+    match value {
+        Some(value) if !is_bounds_apart && answer.lower_pps.is_some() && answer.upper_pps.is_some() => {
+            Ok(value)
+        }
+        _ => Err("it does not say where the limit is".into()),
+    }
+}
+
+/// All that a series has in common: the goal with all its attributes, the algorithm, the traffic profile but for its seed.
+pub fn asked(line: &IndexLine, goal: &IndexedGoal) -> String {
+    let profile = ProfileLine { seed: 0, ..line.profile.clone() };
+    let asked = (&line.algorithm, line.level, &goal.asked, &profile);
+    serde_json::to_string(&asked).expect("a goal and a profile are JSON")
+}
