@@ -255,7 +255,7 @@ fn of_a_target_that_changed_it_is_stated_what_trials_since_then_show_for_each_go
     let open = headline(&slower_since_the_sixth(&[(100e3, 50_000), (70e3, 20_000)]));
     assert!(open.starts_with("It takes less than 70.00 kpps without loss"), "{open}");
     let open = headline(&slower_since_the_sixth(&[(100e3, 0), (104e3, 0)]));
-    assert!(open.starts_with("It takes at least 104.0 kpps without loss"), "{open}");
+    assert!(open.starts_with("It takes at least 104.00 kpps without loss"), "{open}");
 }
 
 #[test]
