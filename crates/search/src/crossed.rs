@@ -131,9 +131,14 @@ impl Crossed {
             scores[worse] -= 1;
             scores[better] += 1;
         }
-        let slow = seen.iter().zip(&scores).filter(|(one, score)| **score < 0 && one.loss_ratio() > SHOWS);
-        let through = median(slow.map(|(one, _)| one.through_pps).collect());
-        let is_above = |one: &Seen| through.is_some_and(|through| one.through_pps > ABOVE * through);
+        let is_slow = |(one, score): &(&Seen, &i64)| **score < 0 && one.loss_ratio() > SHOWS;
+        let slow: Vec<&Seen> = seen.iter().zip(&scores).filter(is_slow).map(|(one, _)| one).collect();
+        let through = median(slow.iter().map(|one| one.through_pps).collect());
+        // A buffer lets more through of a shorter trial.
+        let longest = slow.iter().map(|one| one.nanos).max().unwrap_or(0);
+        let is_above = |one: &Seen| {
+            one.nanos >= longest && through.is_some_and(|through| one.through_pps > ABOVE * through)
+        };
         let told = seen.iter().zip(scores).filter_map(|(one, score)| match score {
             0 => is_above(one).then_some(Told { seen: *one, is_slow: false }),
             score => Some(Told { seen: *one, is_slow: score < 0 }),

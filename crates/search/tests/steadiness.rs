@@ -126,7 +126,7 @@ const TURNS: &[&str] = &["two_states"];
 const OUTAGES: &[&str] = &["outages"];
 
 /// Targets that are not, and which statement is true of them; the width of the goals is a tenth where it is said so.
-const CHANGING: [(&str, Target, &[&str], bool, f64); 14] = [
+const CHANGING: [(&str, Target, &[&str], bool, f64); 13] = [
     // A fifth less from half of the budget on.
     (
         "a fifth less",
@@ -139,26 +139,31 @@ const CHANGING: [(&str, Target, &[&str], bool, f64); 14] = [
         false,
         18.0,
     ),
-    ("half from 18 s on", |load, seed, _| changes(load, 18.0, 1e5, 5e4, seed), DRIFT, false, 19.0),
+    ("half from 14 s on", |load, seed, _| changes(load, 14.0, 1e5, 5e4, seed), DRIFT, false, 19.0),
     ("half from 9 s on", |load, seed, _| changes(load, 9.0, 1e5, 5e4, seed), DRIFT, false, 10.0),
     ("half from 32 s on", |load, seed, _| changes(load, 32.0, 1e5, 5e4, seed), DRIFT, true, 33.0),
     ("twice from 25 s on", |load, seed, _| changes(load, 25.0, 5e4, 1e5, seed), DRIFT, true, 26.0),
     ("half in the first 3 s", |load, seed, _| changes(load, 2.5, 5e4, 1e5, seed), WARM_UP, false, 0.0),
     ("half in the first 5 s", |load, seed, _| changes(load, 4.5, 5e4, 1e5, seed), WARM_UP, false, 0.0),
-    ("nothing in turns", |load, seed, _| flips(load, 5.0, 0.0, seed), &["two_states", "outages"], false, 0.0),
-    ("half in turns", |load, seed, _| flips(load, 5.0, 5e4, seed), TURNS, false, 0.0),
-    ("nine tenths in turns", |load, seed, _| flips(load, 5.0, 9e4, seed), TURNS, false, 0.0),
-    // Two states of twelve seconds each, 0.15 of the faster one apart.
+    (
+        "nothing in turns",
+        |load, seed, _| flips(load, 5.0, 0.0, seed),
+        &["two_states", "outages"],
+        false,
+        15.0,
+    ),
+    ("half in turns", |load, seed, _| flips(load, 5.0, 5e4, seed), TURNS, false, 15.0),
+    // Two states of eight seconds each, 0.15 of the faster one apart.
     (
         "long turns",
         |load, seed, chance| {
-            let slow = (load.now / 12.0 + seed::generator(seed).random::<f64>()) % 2.0 < 1.0;
+            let slow = (load.now / 8.0 + seed::generator(seed).random::<f64>()) % 2.0 < 1.0;
             let z: f64 = StandardNormal.sample(chance);
             (excess(load, if slow { 0.85 } else { 1.0 } * CAPACITY * (0.002 * z).exp()), None)
         },
         TURNS,
         false,
-        0.0,
+        24.0,
     ),
     (
         "a second of nothing each three",

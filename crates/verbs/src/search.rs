@@ -1,13 +1,13 @@
 //! The verb `search`: plan in, record out (RFC 9971: the Manager).
 
 use crate::observer::Watcher;
-use crate::plan::{AlgorithmPlan, SearchPlan};
+use crate::plan::SearchPlan;
 use dropline_archive::record_file::{Keeper, Output};
 use dropline_archive::{clock, environment};
 use dropline_failure::{Failure, FailureKind};
 use dropline_record::{
     AnswerLine, BROKEN, CaveatLine, CertifiedLine, CurveLine, DelayAtLine, EndWord, Header, LoadUnit,
-    OutlookLine, ProfileLine, Purpose, Record, ResultLine, ResultWord, TrialLine, schema,
+    OutlookLine, ProfileLine, Purpose, Record, ResultLine, TrialLine, schema,
 };
 use dropline_search::{Limits, Search};
 use dropline_targets::{AnyMeasurer, Opened, Opening, Target};
