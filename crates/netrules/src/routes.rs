@@ -1,6 +1,7 @@
 //! The route of packets and the next hop on it, as netlink tells them.
 
 use crate::message::{Attributes, Message, Request, half, word};
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
 /// The way to an address.
@@ -139,6 +140,18 @@ impl Neighbour {
             return Some(([&known.hardware, attribute(BRIDGE)?].concat(), interface.to_vec()));
         }
         Some(([interface, attribute(1)?].concat(), known.hardware))
+    }
+
+    /// The port of a bridge behind which a message tells one of these hardware addresses to be.
+    pub fn learnt(message: Message<'_>, hardware: &BTreeSet<Vec<u8>>) -> Option<u32> {
+        const OF_BRIDGE: u8 = 7;
+        const BRIDGE: u16 = 9;
+        // Those of the namespace itself are permanent.
+        const OWN: u16 = 0x80;
+        let known = Self::read(message).filter(|_| message.body.first() == Some(&OF_BRIDGE))?;
+        Attributes::find(message.body, 12, BRIDGE)
+            .filter(|_| half(message.body, 8).is_some_and(|state| state & OWN == 0))?;
+        word(message.body, 4).filter(|_| hardware.contains(&known.hardware))
     }
 
     /// Reads one from a netlink message; `None` if it is another message, or torn.

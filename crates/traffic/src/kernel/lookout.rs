@@ -22,7 +22,7 @@ use dropline_netrules::links::Link;
 use dropline_netrules::message::Message;
 use dropline_netrules::older::OlderTable;
 use dropline_netrules::routes::Neighbour;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 
@@ -48,6 +48,10 @@ struct Namespace {
     neighbours: BTreeMap<Vec<u8>, Vec<u8>>,
     /// What became of interfaces of the way, in words.
     moved: BTreeMap<u32, String>,
+    /// Hardware addresses of the way, in all its namespaces.
+    hardware: BTreeSet<Vec<u8>>,
+    /// What a bridge did with one of these, in words: the next frame from there may undo it.
+    astray: Option<String>,
 }
 
 /// What does not tell of itself; `None` where it is not to be seen.
@@ -79,6 +83,7 @@ impl Lookout {
     /// If the system has nothing left to look with.
     pub(crate) fn add(&mut self, passed: &mut Passed) -> io::Result<bool> {
         let mut is_new = false;
+        let mut hardware = BTreeSet::new();
         for (view, interfaces) in passed.views.iter_mut().zip(&passed.interfaces) {
             if interfaces.is_empty() {
                 continue;
@@ -95,6 +100,7 @@ impl Lookout {
             is_new = true;
             for link in view.links().unwrap_or_default() {
                 if interfaces.contains(&link.index) {
+                    hardware.insert(link.hardware);
                     known.interfaces.entry(link.index).or_insert((link.name, link.master));
                 }
             }
@@ -103,7 +109,15 @@ impl Lookout {
                 known.interfaces.entry(index).or_insert_with(|| (format!("number {index}"), None));
             }
         }
+        for namespace in &mut self.namespaces {
+            namespace.hardware.extend(hardware.iter().filter(|own| !own.is_empty()).cloned());
+        }
         Ok(is_new)
+    }
+
+    /// What a bridge of the way did with frames for one of its ends, though it may do otherwise by now, in words.
+    pub(crate) fn astray(&mut self) -> Option<String> {
+        self.namespaces.iter_mut().find_map(|namespace| namespace.astray.take())
     }
 
     /// Whether anything changed since this was last asked; asked by a thread of the namespace that packets leave, which is in others
@@ -154,6 +168,8 @@ impl Namespace {
             interfaces: BTreeMap::new(),
             neighbours: BTreeMap::new(),
             moved: BTreeMap::new(),
+            hardware: BTreeSet::new(),
+            astray: None,
         })
     }
 
@@ -174,13 +190,19 @@ impl Namespace {
     /// Whether the kernel told of anything since the last time that is new.
     fn is_told(&mut self) -> bool {
         let mut is_new = false;
-        let Self { told, interfaces, neighbours, moved, name, .. } = self;
+        let Self { told, interfaces, neighbours, moved, name, hardware, astray, .. } = self;
         for told in told {
             let is_whole = told.news(|message| {
                 is_new |= match message.kind {
                     NEW_NEIGHBOUR | GONE_NEIGHBOUR => is_new_neighbour(message, neighbours),
                     _ => true,
                 };
+                if let Some(port) = Neighbour::learnt(message, hardware).filter(|port| !interfaces.contains_key(port)) {
+                    *astray = Some(format!(
+                        "a bridge of {name} came to send frames that are for the way, or for replies, out by port number {port}, \
+                         which is not on it"
+                    ));
+                }
                 if let Some((index, device, what)) = of_interface(message, interfaces) {
                     moved.remove(&index);
                     let words = |what| format!("interface {device} of {name}, which is on the way, {what}");

@@ -75,11 +75,8 @@ impl Guard {
     /// If packets, or replies, may go elsewhere, or come to another than in the beginning.
     pub(crate) fn look(&mut self) -> Result<(), NoLeash> {
         loop {
-            // What changed until now is seen by this look; no thread that opens sockets goes into other namespaces.
-            std::thread::scope(|scope| {
-                let lookout = &mut self.lookout;
-                let _ = Builder::new().spawn_scoped(scope, || lookout.change());
-            });
+            // What changed until now is seen by this look.
+            self.hear();
             let mut is_new = false;
             for held in &mut self.held {
                 held.look()?;
@@ -94,6 +91,14 @@ impl Guard {
         }
     }
 
+    /// Takes what changed, without a look; no thread that opens sockets goes into other namespaces.
+    fn hear(&mut self) {
+        std::thread::scope(|scope| {
+            let lookout = &mut self.lookout;
+            let _ = Builder::new().spawn_scoped(scope, || lookout.change());
+        });
+    }
+
     /// The same in mid-trial: what leads packets elsewhere, in words. Where nothing was left to look with, `Err`.
     fn leading(&mut self) -> Result<Option<String>, ()> {
         match self.look() {
@@ -106,6 +111,7 @@ impl Guard {
                     why,
                     NoLeash::LedAway { .. } | NoLeash::Diverted { .. } | NoLeash::NotLooked { .. }
                 );
+                self.hear();
                 let moved = self.lookout.moved().map(str::to_owned).filter(|_| !is_named);
                 moved.or(why.leads()).map(Some).ok_or(())
             }
@@ -141,6 +147,8 @@ impl Guard {
 
     /// Until the work has ended, or anything leads packets elsewhere.
     fn look_out(&mut self, ended: &AtomicBool) -> Option<String> {
+        // What was so before the first packet led none astray.
+        self.lookout.astray();
         let mut is_due = false;
         let mut rest = EVERY;
         while !ended.load(Ordering::Acquire) {
@@ -148,7 +156,11 @@ impl Guard {
             let begun = Instant::now();
             if self.lookout.change() || self.is_tracked_elsewhere() || is_due {
                 match self.leading() {
-                    Ok(None) => is_due = false,
+                    // What it did is undone by the next frame from there, and some went astray before.
+                    Ok(None) => match self.lookout.astray() {
+                        None => is_due = false,
+                        astray => return astray,
+                    },
                     Ok(found) => return found,
                     Err(()) => is_due = true,
                 }
