@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use opening::{AnyMeasurer, Opened, Opening};
-pub use scheme::{KINDS, Scheme};
+pub use scheme::KINDS;
 pub use simulated::Simulation;
 pub use udp::generator_limit;
 
@@ -63,6 +63,17 @@ enum Kind {
     Sim(Simulation),
     Udp { host: String, port: u16, reply: dropline_traffic::Reply },
     Wakeup(dropline_wakeup::WakeupSettings),
+}
+
+/// A kind of target that can be named.
+#[derive(Debug)]
+pub struct Scheme {
+    /// What its word begins with.
+    pub(crate) prefix: &'static str,
+    /// Each way to write it, the plainest first, and what is measured then.
+    pub forms: &'static [(&'static str, &'static str)],
+    /// Reads what follows the prefix.
+    pub(crate) parse: fn(&str) -> Result<Kind, Failure>,
 }
 
 impl Target {

@@ -1,18 +1,7 @@
 //! The kinds of target, by the word that begins them: the one table that parsing, errors and help are made from.
 
-use super::{Kind, exec, flowgraph, heartbeat, jack, replay, simulated, udp, wakeup};
+use super::{Kind, Scheme, exec, flowgraph, heartbeat, jack, replay, simulated, udp, wakeup};
 use dropline_failure::Failure;
-
-/// A kind of target that can be named.
-#[derive(Debug)]
-pub struct Scheme {
-    /// What its word begins with.
-    pub(crate) prefix: &'static str,
-    /// Each way to write it, the plainest first, and what is measured then.
-    pub forms: &'static [(&'static str, &'static str)],
-    /// Reads what follows the prefix.
-    pub(crate) parse: fn(&str) -> Result<Kind, Failure>,
-}
 
 /// Every kind, in the order of the help. A new one is a file beside this and a line here.
 pub static KINDS: [Scheme; 8] = [
