@@ -69,7 +69,7 @@ Examples:
   dropline history list nights
   dropline trend nights
 
-The records are the truth, and the index is made from them: a record that was copied into the directory is listed too. \
+The index is made from the records: one that was copied into the directory is listed too. \
 Where no directory is named, DROPLINE_HISTORY says it.")]
 pub(crate) struct HistoryArgs {
     #[command(subcommand)]
@@ -134,7 +134,8 @@ pub(crate) struct HistoryIndexArgs {
 Examples:
   dropline search sim:noisy --history nights
   dropline history list nights
-  dropline history list nights --goal 0.5% --since 2026-11-01")]
+  dropline history list nights --goal 0.5%
+  dropline history list nights --since 2026-11-01")]
 pub(crate) struct HistoryListArgs {
     #[command(flatten)]
     pub(crate) directory: DirectoryArgs,
@@ -151,7 +152,7 @@ pub(crate) struct HistoryListArgs {
 Examples:
   dropline search sim:noisy --history nights
   dropline history prune nights --keep-days 90
-  dropline history prune nights --keep 30 --keep-days 365 --yes
+  dropline history prune nights --keep 30 --yes
 
 A record goes if none of the flags keeps it. Whatever its age, the newest record of a series (kind, target, machine and \
 version of Dropline) stays, and so do the nights of a change that was acknowledged.")]
