@@ -48,18 +48,6 @@ pub(crate) enum TrendCondition {
     Regressed,
 }
 
-/// The environment's name of the history that is meant where none is named.
-pub(crate) const VARIABLE: &str = "DROPLINE_HISTORY";
-
-/// In which history a record is filed.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct FilingArgs {
-    /// File the record by its date in this directory, instead of in the current one; with -o in both [default:
-    /// $DROPLINE_HISTORY].
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
-    pub(crate) history: Option<PathBuf>,
-}
-
 /// Keep records in a directory by date, with an index: add, list, remove and export them.
 #[derive(Args, Debug)]
 #[command(disable_help_subcommand = true, subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
