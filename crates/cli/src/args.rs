@@ -2,13 +2,15 @@
 //! they do. What they mean is decided in `plan.rs`.
 
 mod delays;
+mod filing;
 mod history;
 mod measuring;
 
 pub(crate) use delays::{CompareArgs, FitArgs, ImportArgs, InjectArgs, SourceArgs};
+pub(crate) use filing::{FilingArgs, VARIABLE};
 pub(crate) use history::{
-    FilingArgs, HistoryAddArgs, HistoryArgs, HistoryExportArgs, HistoryIndexArgs, HistoryListArgs,
-    HistoryPruneArgs, HistoryVerb, TrendArgs, VARIABLE, WantedArgs,
+    HistoryAddArgs, HistoryArgs, HistoryExportArgs, HistoryIndexArgs, HistoryListArgs, HistoryPruneArgs,
+    HistoryVerb, TrendArgs, WantedArgs,
 };
 pub(crate) use measuring::{KeepArgs, Requirement, SearchArgs, TrafficArgs, TrialArgs};
 

@@ -230,8 +230,8 @@ fn measurements_file_themselves_and_a_search_that_is_resumed_is_one_record() {
     bench.done(&[
         "compare",
         "--abba",
-        "sim:soft",
-        "sim:noisy",
+        "sim:queue",
+        "sim:queue?seed=8",
         "--load=1kpps",
         "--duration=10s",
         "-q",
@@ -286,10 +286,8 @@ fn a_list_has_what_was_asked_for_and_fits_the_terminal() {
     let wrong = bench.run(&["history", "list", "nights", "--since", "yesterday"]);
     assert!(wrong.code == Some(2) && wrong.errors.contains("is not a date"), "{}", wrong.errors);
     let text = bench.done(&["history", "list", "nights"]).text;
-    assert!(
-        text.starts_with("60\u{a0}records") && text.lines().all(|line| line.chars().count() <= 120),
-        "{text}"
-    );
+    assert!(text.split_whitespace().take(2).eq(["60", "records"]), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
     let unnamed = bench.run(&["history", "list"]);
     assert!(unnamed.code == Some(2) && unnamed.errors.contains("DROPLINE_HISTORY"), "{}", unnamed.errors);
 }

@@ -239,7 +239,7 @@ fn where_there_is_no_history_the_error_says_what_to_do() {
         assert!(ended.errors.contains(said), "{words:?}: {}", ended.errors);
         assert!(ended.text.is_empty(), "{words:?}: {}", ended.text);
     };
-    fails(&["nights"], 2, "dropline search TARGET -o nights/");
+    fails(&["nights"], 2, "dropline search TARGET --history nights");
     fails(&["missing.jsonl"], 4, "missing.jsonl");
     fails(&[], 2, "DIR|RECORD");
     bench.done(&["trial", "sim:hard", "--load=1Mpps", "-q", "-o", "trial.jsonl"]);

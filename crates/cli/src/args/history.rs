@@ -48,18 +48,6 @@ pub(crate) enum TrendCondition {
     Regressed,
 }
 
-/// The environment's name of the history that is meant where none is named.
-pub(crate) const VARIABLE: &str = "DROPLINE_HISTORY";
-
-/// In which history a record is filed.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct FilingArgs {
-    /// File the record by its date in this directory, instead of in the current one; with -o in both [default:
-    /// $DROPLINE_HISTORY].
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
-    pub(crate) history: Option<PathBuf>,
-}
-
 /// Keep records in a directory by date, with an index: add, list, remove and export them.
 #[derive(Args, Debug)]
 #[command(disable_help_subcommand = true, subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
@@ -69,7 +57,7 @@ Examples:
   dropline history list nights
   dropline trend nights
 
-The records are the truth, and the index is made from them: a record that was copied into the directory is listed too. \
+The index is made from the records: one that was copied into the directory is listed too. \
 Where no directory is named, DROPLINE_HISTORY says it.")]
 pub(crate) struct HistoryArgs {
     #[command(subcommand)]
@@ -134,7 +122,8 @@ pub(crate) struct HistoryIndexArgs {
 Examples:
   dropline search sim:noisy --history nights
   dropline history list nights
-  dropline history list nights --goal 0.5% --since 2026-11-01")]
+  dropline history list nights --goal 0.5%
+  dropline history list nights --since 2026-11-01")]
 pub(crate) struct HistoryListArgs {
     #[command(flatten)]
     pub(crate) directory: DirectoryArgs,
@@ -151,7 +140,7 @@ pub(crate) struct HistoryListArgs {
 Examples:
   dropline search sim:noisy --history nights
   dropline history prune nights --keep-days 90
-  dropline history prune nights --keep 30 --keep-days 365 --yes
+  dropline history prune nights --keep 30 --yes
 
 A record goes if none of the flags keeps it. Whatever its age, the newest record of a series (kind, target, machine and \
 version of Dropline) stays, and so do the nights of a change that was acknowledged.")]

@@ -6,6 +6,7 @@ use crate::prose::date;
 use crate::style::{Ink, Style};
 use dropline_record::{
     AddedLine, AddedWord, IndexLine, IndexedGoal, LeftOutLine, Listed, Pruned, PrunedLine, Reindexed,
+    ResultWord,
 };
 
 /// What `history list` says. Ends with a newline.
@@ -51,7 +52,7 @@ fn records(records: &[IndexLine]) -> Columns {
             left("goal"),
             right("limit"),
             left("bounds"),
-            left("result"),
+            left("how sure"),
             left("labels"),
             left("file"),
         ],
@@ -64,6 +65,7 @@ fn row(line: &IndexLine, goal: Option<&IndexedGoal>) -> Row {
     let loads = Loads::of(line.load_unit, [], stated.or(goal.and_then(|goal| goal.upper_pps)).unwrap_or(0.0));
     let result = match goal {
         _ if !line.finished => "unfinished".to_owned(),
+        Some(goal) if goal.why_not.is_none() => how_sure(goal.result).to_owned(),
         Some(goal) => goal.result.words().to_owned(),
         None => String::new(),
     };
@@ -87,6 +89,16 @@ fn row(line: &IndexLine, goal: Option<&IndexedGoal>) -> Row {
         ],
         note: goal.filter(|_| line.finished).and_then(|goal| goal.why_not.clone()),
         said: None,
+    }
+}
+
+/// The same words as in a report of the record.
+fn how_sure(result: ResultWord) -> &'static str {
+    match result {
+        ResultWord::Regular => "tested",
+        ResultWord::Narrow => "precise enough",
+        ResultWord::Wide => "not yet precise",
+        other => other.words(),
     }
 }
 
@@ -115,7 +127,10 @@ pub fn added_text(added: &[AddedLine], style: Style) -> String {
             AddedWord::New => page.fact("added", file),
             AddedWord::Known => page.fact("known", &format!("{}: it is there already, {file}", line.source)),
             AddedWord::Completed => page.fact("completed", &format!("{file}: it was not at its end before")),
-            AddedWord::Refused => page.fact_in("refused", Ink::Lost, why),
+            AddedWord::Refused => why.lines().enumerate().for_each(|(index, line)| match index {
+                0 => page.fact_in("refused", Ink::Lost, line),
+                _ => page.fact("", line.trim()),
+            }),
         }
     }
     page.into_text()
@@ -148,10 +163,10 @@ pub fn pruned_text(pruned: &Pruned, style: Style) -> String {
     page.paragraph(
         Ink::Strong,
         &match (pruned.removed.len(), pruned.done) {
-            (0, _) => format!("no record goes; {} stay", plural(pruned.left, "record")),
+            (0, _) => format!("nothing is removed: the history has {}", plural(pruned.left, "record")),
             (_, true) => format!("{removed} removed, {size}; {} left", plural(pruned.left, "record")),
             (_, false) => format!(
-                "{removed} would be removed, {size}, and {} left; with --yes it is done",
+                "{removed} would be removed, {size}, and {} would be left; --yes does it",
                 plural(pruned.left, "record")
             ),
         },
