@@ -2,7 +2,7 @@
 
 use super::Meaning::{Answered, Failed, Refused};
 use super::pattern::{Pattern, PatternError};
-use super::{Class, Protocol, Said, Unlike, class, u16_at};
+use super::{Class, Protocol, Request, Said, Unlike, class, u16_at};
 use std::fmt;
 
 /// Its place in the table of protocols.
@@ -203,18 +203,25 @@ impl Questions {
 
     pub(super) fn longest_request(&self) -> usize {
         let question = match &self.asked {
-            Asked::Listed { .. } => LONGEST_NAME + 4,
+            Asked::Listed { ends, .. } => lengths(ends).max().unwrap_or(0),
             Asked::Made { name, .. } => name.longest() + 2 + 4,
         };
         HEADER_BYTES + question + self.options.edns.map_or(0, |_| OPT_BYTES)
     }
 
-    pub(super) fn write(&self, number: u64, bytes: &mut Vec<u8>) {
+    pub(super) fn is_of_one_length(&self) -> bool {
+        match &self.asked {
+            Asked::Listed { ends, .. } => lengths(ends).min() == lengths(ends).max(),
+            Asked::Made { name, .. } => name.is_plain() && name.longest() > 0,
+        }
+    }
+
+    pub(super) fn write(&self, Request { number, turn }: Request, bytes: &mut Vec<u8>) {
         let Options { recursion, edns, dnssec } = self.options;
         let flags = if recursion { RECURSION_WANTED } else { 0 };
         let more = u16::from(edns.is_some());
         bytes.extend([number as u16, flags, 1, 0, 0, more].map(u16::to_be_bytes).as_flattened());
-        self.write_question(number, bytes);
+        self.write_question(turn, bytes);
         if let Some(longest) = edns {
             // The root, OPT, the longest reply, nothing extended, the wish for signatures, no options.
             bytes.extend([0, 0, 41]);
@@ -223,17 +230,17 @@ impl Questions {
         }
     }
 
-    fn write_question(&self, number: u64, bytes: &mut Vec<u8>) {
+    fn write_question(&self, turn: u64, bytes: &mut Vec<u8>) {
         match &self.asked {
             Asked::Listed { bytes: listed, ends } => {
-                let at = (number % ends.len() as u64) as usize;
+                let at = (turn % ends.len() as u64) as usize;
                 let from = at.checked_sub(1).map_or(0, |before| ends[before]);
                 bytes.extend(&listed[from..ends[at]]);
             }
             Asked::Made { name, type_and_class } => {
                 let from = bytes.len();
                 bytes.push(0);
-                name.write(number, bytes);
+                name.write(turn, bytes);
                 // Each dot becomes the length of what follows it; a name without labels has one byte in all.
                 let mut length = 0;
                 for at in (from + 1..bytes.len()).rev() {
@@ -253,7 +260,7 @@ impl Questions {
         }
     }
 
-    pub(super) fn judge(&self, number: u64, reply: &[u8]) -> Result<Said, Unlike> {
+    pub(super) fn judge(&self, request: Request, reply: &[u8]) -> Result<Said, Unlike> {
         let (Some(flags), Some(questions)) = (u16_at(reply, FLAGS_AT), u16_at(reply, QUESTIONS_AT)) else {
             return Err(Unlike::Truncated);
         };
@@ -277,7 +284,7 @@ impl Questions {
             _ => return Err(Unlike::Changed),
         }
         let mut asked = Vec::with_capacity(LONGEST_NAME + 4);
-        self.write_question(number, &mut asked);
+        self.write_question(request.turn, &mut asked);
         let said = reply.get(HEADER_BYTES..HEADER_BYTES + asked.len()).ok_or(Unlike::Truncated)?;
         let (asked_name, asked_type) = asked.split_at(asked.len() - 4);
         let (name, kind) = said.split_at(asked.len() - 4);
@@ -299,6 +306,12 @@ impl fmt::Display for Questions {
 
 pub(super) fn token(reply: &[u8]) -> Option<u64> {
     (u16_at(reply, FLAGS_AT)? & IS_REPLY != 0).then(|| u16_at(reply, 0).map(u64::from))?
+}
+
+/// Bytes of each of the questions that end there.
+fn lengths(ends: &[usize]) -> impl Iterator<Item = usize> + '_ {
+    let begins = std::iter::once(0).chain(ends.iter().copied());
+    ends.iter().zip(begins).map(|(end, begin)| end - begin)
 }
 
 fn type_and_class(kind: &str) -> Result<[u8; 4], WrongQuestion> {
@@ -365,7 +378,7 @@ mod tests {
 
     fn asked(questions: &Questions, number: u64) -> Vec<u8> {
         let mut bytes = Vec::new();
-        questions.write(number, &mut bytes);
+        questions.write(Request::of_one_stream(number), &mut bytes);
         bytes
     }
 
@@ -412,7 +425,7 @@ mod tests {
     #[test]
     fn a_reply_is_of_the_class_of_its_code_unless_it_is_truncated() {
         let questions = listed("example.org A");
-        let name = |flags| match questions.judge(9, &answered(&questions, 9, flags)) {
+        let name = |flags| match questions.judge(Request::of_one_stream(9), &answered(&questions, 9, flags)) {
             Ok(Said::Class(at)) => CLASSES[at].name,
             other => panic!("{other:?}"),
         };
@@ -424,24 +437,31 @@ mod tests {
     #[test]
     fn a_reply_to_another_question_is_not_an_answer() {
         let (questions, other) = (listed("example.org A"), listed("example.net A"));
-        assert_eq!(questions.judge(9, &answered(&other, 9, 0)), Err(Unlike::Changed));
+        assert_eq!(questions.judge(Request::of_one_stream(9), &answered(&other, 9, 0)), Err(Unlike::Changed));
         let (letters, types) = (listed("EXAMPLE.org A"), listed("example.org AAAA"));
         assert_eq!(
-            questions.judge(9, &answered(&letters, 9, 0)),
+            questions.judge(Request::of_one_stream(9), &answered(&letters, 9, 0)),
             Ok(Said::Class(0)),
             "letters of another case"
         );
-        assert_eq!(questions.judge(9, &answered(&types, 9, 0)), Err(Unlike::Changed));
+        assert_eq!(questions.judge(Request::of_one_stream(9), &answered(&types, 9, 0)), Err(Unlike::Changed));
         // One that states no question answers only where it says that it could not.
         let mut without = answered(&questions, 9, 5);
         without[QUESTIONS_AT + 1] = 0;
-        assert_eq!(questions.judge(9, &without[..12]), Ok(Said::Class(5)));
+        assert_eq!(questions.judge(Request::of_one_stream(9), &without[..12]), Ok(Said::Class(5)));
         without[FLAGS_AT + 1] = 0;
-        assert_eq!(questions.judge(9, &without[..12]), Err(Unlike::Changed));
+        assert_eq!(questions.judge(Request::of_one_stream(9), &without[..12]), Err(Unlike::Changed));
         let whole = answered(&questions, 9, 0);
-        assert_eq!(questions.judge(9, &whole[..whole.len() - 1]), Err(Unlike::Truncated));
-        assert_eq!(questions.judge(9, &whole[..11]), Err(Unlike::Truncated));
-        assert_eq!(questions.judge(9, &answered(&questions, 9, 0x2800)), Err(Unlike::Changed), "an update");
+        assert_eq!(
+            questions.judge(Request::of_one_stream(9), &whole[..whole.len() - 1]),
+            Err(Unlike::Truncated)
+        );
+        assert_eq!(questions.judge(Request::of_one_stream(9), &whole[..11]), Err(Unlike::Truncated));
+        assert_eq!(
+            questions.judge(Request::of_one_stream(9), &answered(&questions, 9, 0x2800)),
+            Err(Unlike::Changed),
+            "an update"
+        );
     }
 
     #[test]
@@ -481,11 +501,11 @@ mod tests {
         fn no_text_makes_it_panic(text in "[ -~\n\t;é\\\\.{}]{0,80}", number: u64) {
             if let Ok(questions) = Questions::read(&text, Options::default()) {
                 let reply = answered(&questions, number, 0);
-                prop_assert_eq!(questions.judge(number, &reply), Ok(Said::Class(0)));
+                prop_assert_eq!(questions.judge(Request::of_one_stream(number), &reply), Ok(Said::Class(0)));
             }
             if let Ok(questions) = Questions::named(&text, "A", Options::default()) {
                 let reply = answered(&questions, number, 0);
-                prop_assert_eq!(questions.judge(number, &reply), Ok(Said::Class(0)));
+                prop_assert_eq!(questions.judge(Request::of_one_stream(number), &reply), Ok(Said::Class(0)));
                 prop_assert!(reply.len() <= questions.longest_request());
             }
         }

@@ -2,7 +2,7 @@
 
 use super::Meaning::{Answered, Failed};
 use super::pattern::{Pattern, PatternError};
-use super::{Class, Protocol, Said, Unlike, class, u16_at};
+use super::{Class, Protocol, Request, Said, Unlike, class, u16_at};
 
 /// Its place in the table of protocols.
 pub const PROTOCOL: Protocol = Protocol { scheme: "memcached://", port: 11_211, classes: &CLASSES };
@@ -78,11 +78,11 @@ impl Requests {
         FRAME_BYTES + around + self.keys.longest() + self.value.unwrap_or(0)
     }
 
-    pub(super) fn write(&self, number: u64, bytes: &mut Vec<u8>) {
+    pub(super) fn write(&self, Request { number, turn }: Request, bytes: &mut Vec<u8>) {
         bytes.extend((number as u16).to_be_bytes());
         bytes.extend([0, 0, 0, 1, 0, 0]);
         bytes.extend(if self.value.is_some() { b"set " } else { b"get " });
-        self.keys.write(number, bytes);
+        self.keys.write(turn, bytes);
         if let Some(length) = self.value {
             bytes.extend(format!(" 0 0 {length}\r\n").bytes());
             bytes.extend(crate::filler(length).into_iter().map(|byte| b'a' + byte % 26));
@@ -90,7 +90,7 @@ impl Requests {
         bytes.extend(b"\r\n");
     }
 
-    pub(super) fn judge(&self, number: u64, reply: &[u8]) -> Result<Said, Unlike> {
+    pub(super) fn judge(&self, request: Request, reply: &[u8]) -> Result<Said, Unlike> {
         let (part, parts) = (u16_at(reply, PART_AT), u16_at(reply, PARTS_AT));
         let said = reply.get(FRAME_BYTES..).ok_or(Unlike::Truncated)?;
         match (part, parts) {
@@ -106,7 +106,7 @@ impl Requests {
         let class = match (words.next().unwrap_or_default(), self.value) {
             (b"VALUE", None) => {
                 let mut key = Vec::with_capacity(self.keys.longest());
-                self.keys.write(number, &mut key);
+                self.keys.write(request.turn, &mut key);
                 if words.next() != Some(key.as_slice()) {
                     return Err(Unlike::Changed);
                 }
@@ -144,9 +144,9 @@ mod tests {
     fn a_get_is_a_hit_or_a_miss_of_its_own_key() {
         let gets = Requests::get("key{0..9}").unwrap();
         let mut asked = Vec::new();
-        gets.write(65_536 + 13, &mut asked);
+        gets.write(Request::of_one_stream(65_536 + 13), &mut asked);
         assert_eq!(asked, framed(13, 0, 1, "get key9\r\n"), "the tenth key's turn");
-        let said = |text| gets.judge(65_536 + 13, &framed(13, 0, 1, text));
+        let said = |text| gets.judge(Request::of_one_stream(65_536 + 13), &framed(13, 0, 1, text));
         assert_eq!(said("VALUE key9 0 2\r\nab\r\nEND\r\n"), Ok(Said::Class(0)));
         assert_eq!(said("VALUE key8 0 2\r\nab\r\nEND\r\n"), Err(Unlike::Changed));
         assert_eq!(said("END\r\n"), Ok(Said::Class(1)));
@@ -157,20 +157,23 @@ mod tests {
     #[test]
     fn further_datagrams_of_an_answer_are_parts_of_it() {
         let gets = Requests::get("k").unwrap();
-        assert_eq!(gets.judge(5, &framed(5, 1, 3, "whatever")), Ok(Said::Part));
-        assert_eq!(gets.judge(5, &framed(5, 3, 3, "whatever")), Err(Unlike::Changed));
+        assert_eq!(gets.judge(Request::of_one_stream(5), &framed(5, 1, 3, "whatever")), Ok(Said::Part));
+        assert_eq!(gets.judge(Request::of_one_stream(5), &framed(5, 3, 3, "whatever")), Err(Unlike::Changed));
     }
 
     #[test]
     fn a_set_carries_as_many_bytes_as_it_says() {
         let sets = Requests::set("k", 30).unwrap();
         let mut asked = Vec::new();
-        sets.write(1, &mut asked);
+        sets.write(Request::of_one_stream(1), &mut asked);
         let text = String::from_utf8(asked[FRAME_BYTES..].to_vec()).unwrap();
         let (head, value) = text.split_once("\r\n").unwrap();
         assert_eq!((head, value.len()), ("set k 0 0 30", 32));
-        assert_eq!(sets.judge(1, &framed(1, 0, 1, "STORED\r\n")), Ok(Said::Class(2)));
-        assert_eq!(sets.judge(1, &framed(1, 0, 1, "NOT_STORED\r\n")), Ok(Said::Class(3)));
+        assert_eq!(sets.judge(Request::of_one_stream(1), &framed(1, 0, 1, "STORED\r\n")), Ok(Said::Class(2)));
+        assert_eq!(
+            sets.judge(Request::of_one_stream(1), &framed(1, 0, 1, "NOT_STORED\r\n")),
+            Ok(Said::Class(3))
+        );
     }
 
     #[test]

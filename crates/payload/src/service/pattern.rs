@@ -79,6 +79,11 @@ impl Pattern {
         self.before.len() + number + self.after.len()
     }
 
+    /// Whether it makes one text alone.
+    pub fn is_plain(&self) -> bool {
+        self.number.is_none()
+    }
+
     /// Appends the text of request `number`.
     pub fn write(&self, number: u64, bytes: &mut Vec<u8>) {
         bytes.extend(self.before.bytes());
