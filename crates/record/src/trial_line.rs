@@ -7,7 +7,7 @@ use crate::{
 };
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
-use dropline_trial::{Caveat, Delay, DelayKind, Disturbance, Extra, Rate, Stamp, Trial, TrialInput};
+use dropline_trial::{Caveat, Delay, DelayKind, Disturbance, Extra, Rate, Replied, Stamp, Trial, TrialInput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -119,6 +119,9 @@ pub struct TrialLine {
     /// Which graph ran, in a trial of one of ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<GraphLine>,
+    /// Replies of a service by class: each request that was answered, once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replies: Option<BTreeMap<String, Count>>,
     /// The file beside the record that keeps each packet's times, where one was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketsLine>,
@@ -248,6 +251,7 @@ impl TrialLine {
             passages: trial.passages().map(PassagesLine::from),
             cycles: trial.cycles().map(CyclesLine::from),
             graph: trial.graph().map(GraphLine::from),
+            replies: trial.replied().map(|replied| counts(&replied.classes)),
             packets: None,
             caveats: trial
                 .caveats
@@ -326,7 +330,10 @@ impl TrialLine {
             (Some(woken), ..) => Some(Extra::Wakeups(woken.woken()?)),
             (None, Some(cycles), _) => Some(Extra::Cycles(cycles.cycles())),
             (None, None, Some(graph)) => Some(Extra::Graph(Box::new(graph.graph()?), passages)),
-            (None, None, None) => passages.map(Extra::Passages),
+            (None, None, None) => {
+                let replied = || Replied { classes: self.replies.as_ref().map(plain).unwrap_or_default() };
+                passages.map(Extra::Passages).or_else(|| self.replies.is_some().then(|| Extra::Replied(replied())))
+            }
         })
     }
 
