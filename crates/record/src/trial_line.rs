@@ -287,9 +287,6 @@ impl TrialLine {
                 line.as_ref().map(|line| Histogram::from_v2_deflate(&line.histogram)).transpose()?;
             Ok(Delay { histogram, negative: negative.count.0, negative_min_ns: negative.min })
         };
-        let plain = |counts: &BTreeMap<String, Count>| {
-            counts.iter().map(|(name, count)| (name.clone(), count.0)).collect()
-        };
         // Each field by its name: one that is added and not read does not compile.
         Ok(Trial {
             number: self.number,
@@ -332,7 +329,9 @@ impl TrialLine {
             (None, None, Some(graph)) => Some(Extra::Graph(Box::new(graph.graph()?), passages)),
             (None, None, None) => {
                 let replied = || Replied { classes: self.replies.as_ref().map(plain).unwrap_or_default() };
-                passages.map(Extra::Passages).or_else(|| self.replies.is_some().then(|| Extra::Replied(replied())))
+                passages
+                    .map(Extra::Passages)
+                    .or_else(|| self.replies.is_some().then(|| Extra::Replied(replied())))
             }
         })
     }
@@ -370,6 +369,10 @@ impl From<&Bounds> for BoundsLine {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 fn is_false(value: &bool) -> bool {
     !value
+}
+
+fn plain(counts: &BTreeMap<String, Count>) -> BTreeMap<String, u64> {
+    counts.iter().map(|(name, count)| (name.clone(), count.0)).collect()
 }
 
 fn counts(plain: &BTreeMap<String, u64>) -> BTreeMap<String, Count> {

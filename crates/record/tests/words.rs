@@ -6,8 +6,8 @@ use dropline_record::{
 use dropline_stats::{Counted, Event, Meaning, Rounding};
 use dropline_trial::graph::{Graph, Residence};
 use dropline_trial::{
-    ArrivalFidelity, Cycles, Extra, Passages, Rate, SampledLateness, Spaced, Stamp, Thought, Trial,
-    Replied, TrialInput, Wakeups,
+    ArrivalFidelity, Cycles, Extra, Passages, Rate, Replied, SampledLateness, Spaced, Stamp, Thought, Trial,
+    TrialInput, Wakeups,
 };
 use serde_json::{Value, json};
 use std::time::Duration;

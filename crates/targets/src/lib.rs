@@ -15,6 +15,7 @@ mod parameters;
 pub mod replay;
 mod said;
 mod scheme;
+mod service;
 mod simulated;
 pub mod udp;
 mod wakeup;
@@ -22,7 +23,7 @@ mod wakeup;
 use dropline_failure::Failure;
 use dropline_record::LoadUnit;
 use dropline_traffic::{Moving, Targets};
-use dropline_trial::{LoadRange, Measurer, Rate, TrafficProfile, Trial};
+use dropline_trial::{LoadRange, Measurer, Packet, Rate, TrafficProfile, Trial};
 use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,7 @@ enum Kind {
     Heartbeat { host: String, port: u16 },
     Jack(jack::Audio),
     Replay { path: PathBuf },
+    Service(service::Named),
     Sim(Simulation),
     Udp { host: String, port: u16, reply: dropline_traffic::Reply },
     Wakeup(dropline_wakeup::WakeupSettings),
@@ -151,6 +153,7 @@ impl Target {
             Kind::Flowgraph(settings) => settings.starts_a_program(),
             Kind::Heartbeat { .. }
             | Kind::Replay { .. }
+            | Kind::Service(_)
             | Kind::Sim(_)
             | Kind::Udp { .. }
             | Kind::Wakeup(_) => false,
@@ -162,6 +165,7 @@ impl Target {
         match &self.kind {
             Kind::Replay { path } => Some(path),
             Kind::Flowgraph(settings) => settings.trace(),
+            Kind::Service(named) => named.file(),
             Kind::Exec { .. }
             | Kind::Heartbeat { .. }
             | Kind::Jack(_)
@@ -174,7 +178,9 @@ impl Target {
     /// The name of a host that would have to be asked for, of whoever knows names; an address and `localhost` need nobody.
     pub fn name_to_ask_for(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Udp { host, .. } | Kind::Heartbeat { host, .. } => {
+            Kind::Udp { host, .. }
+            | Kind::Heartbeat { host, .. }
+            | Kind::Service(service::Named { host, .. }) => {
                 let is_known = host.parse::<IpAddr>().is_ok() || host == "localhost";
                 Some(host.as_str()).filter(|_| !is_known)
             }
@@ -228,6 +234,7 @@ impl Target {
                 reply_buffer_bytes: None,
             }),
             Kind::Sim(simulation) => Ok(simulation.open(profile, &opening)),
+            Kind::Service(named) => udp::open_service(named, profile, opening),
             Kind::Udp { host, port, reply } => udp::open(host, *port, *reply, profile, opening),
             Kind::Jack(audio) => jack::open(audio, profile, &opening),
             Kind::Wakeup(settings) => wakeup::open(settings, profile, &opening),
@@ -242,7 +249,9 @@ impl Target {
     pub fn consent(&self, further: &Targets) -> Result<(), Failure> {
         self.allowed()?;
         match &self.kind {
-            Kind::Heartbeat { host, port } | Kind::Udp { host, port, .. } => {
+            Kind::Heartbeat { host, port }
+            | Kind::Udp { host, port, .. }
+            | Kind::Service(service::Named { host, port, .. }) => {
                 udp::consent_of_all(udp::resolve(host, *port)?, further)
             }
             Kind::Exec { .. }
@@ -381,13 +390,32 @@ impl Target {
     /// Whether packets of this machine's generator are sent.
     pub fn is_udp(&self) -> bool {
         match self.kind {
-            Kind::Heartbeat { .. } | Kind::Udp { .. } => true,
+            Kind::Heartbeat { .. } | Kind::Service(_) | Kind::Udp { .. } => true,
             Kind::Exec { .. }
             | Kind::Flowgraph(_)
             | Kind::Jack(_)
             | Kind::Replay { .. }
             | Kind::Sim(_)
             | Kind::Wakeup(_) => false,
+        }
+    }
+
+    /// The size of its packets, where it has requests of its own: that of the longest.
+    ///
+    /// # Errors
+    /// If what it is asked cannot be read.
+    pub fn own_packet(&self) -> Result<Option<Packet>, Failure> {
+        match &self.kind {
+            Kind::Service(named) => named.packet().map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Streams where nobody says how many, at most this load, where a reply may take so long.
+    pub fn default_streams(&self, load: Rate, longest: Duration) -> u32 {
+        match &self.kind {
+            Kind::Service(named) => u32::try_from(named.streams(load, longest)).unwrap_or(u32::MAX),
+            _ => 1,
         }
     }
 

@@ -92,7 +92,9 @@ mod tests {
 
     #[test]
     fn more_than_one_refusal_of_a_thousand_is_doubted_and_a_failure_apart() {
-        let codes = |refused, failed| said(refused, failed).caveats.iter().map(Caveat::code).map(str::to_owned).collect::<Vec<_>>();
+        let codes = |refused, failed| {
+            said(refused, failed).caveats.iter().map(Caveat::code).map(str::to_owned).collect::<Vec<_>>()
+        };
         assert!(codes(10, 10).is_empty());
         assert_eq!(codes(11, 0), ["replies_refuse"]);
         assert_eq!(codes(0, 11), ["replies_fail"]);

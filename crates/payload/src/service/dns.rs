@@ -22,7 +22,8 @@ const CLASSES: [Class; 8] = [
 const TRUNCATED: usize = 6;
 const OTHER: usize = 7;
 
-pub(super) const TOKEN_BITS: u32 = 16;
+/// Low bits of a number that come back.
+pub const TOKEN_BITS: u32 = 16;
 
 const HEADER_BYTES: usize = 12;
 const FLAGS_AT: usize = 2;

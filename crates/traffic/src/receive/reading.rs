@@ -33,9 +33,7 @@ pub(crate) enum Heard {
     /// A further part of a reply.
     Part,
     /// A packet's reply that came to another stream, where replies are not compared.
-    Astray {
-        index: u64,
-    },
+    Astray { index: u64 },
     /// A reply that is not what it should be.
     Different {
         difference: Difference,

@@ -122,8 +122,8 @@ impl Requests<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dropline_payload::service::dns::{Options, Questions};
     use crate::target::Reply;
+    use dropline_payload::service::dns::{Options, Questions};
     use dropline_trial::Part;
     use proptest::prelude::*;
 

@@ -248,3 +248,41 @@ fn only(socket: &UdpSocket, program: &mut [libc::sock_filter]) -> io::Result<()>
     };
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+    use std::time::Duration;
+
+    #[test]
+    fn a_tap_of_ports_is_given_what_has_one_of_them_at_either_end_and_nothing_else() {
+        let loopback = number_of("lo").unwrap() as u32;
+        for address in [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), (Ipv6Addr::LOCALHOST, 0).into()] {
+            // Not every machine has IPv6.
+            let Ok(ours) = UdpSocket::bind(address) else { continue };
+            let [other, third] = [0; 2].map(|_| UdpSocket::bind(address).unwrap());
+            let at = |socket: &UdpSocket| socket.local_addr().unwrap();
+            let many: BTreeSet<u16> = (1..=400).chain([at(&ours).port()]).collect();
+            let tap = match open_tap_of_trial(loopback, Mark::Ports(&many), false) {
+                Err(why) if why.kind() == io::ErrorKind::PermissionDenied => {
+                    assert!(std::env::var("CI").as_deref() != Ok("true"), "it needs CAP_NET_RAW");
+                    return;
+                }
+                tap => tap.unwrap(),
+            };
+            ours.send_to(b"ask", at(&other)).unwrap();
+            other.send_to(b"answer", at(&ours)).unwrap();
+            third.send_to(b"neither", at(&other)).unwrap();
+            ours.send_to(b"once more", at(&third)).unwrap();
+            tap.set_nonblocking(false).unwrap();
+            tap.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+            for said in [&b"ask"[..], b"answer", b"once more"] {
+                let mut frame = [0; 200];
+                let length = tap.recv(&mut frame).unwrap();
+                assert!(frame[..length].ends_with(said), "{address}: {:?}", &frame[..length]);
+            }
+        }
+    }
+}

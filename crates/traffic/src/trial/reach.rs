@@ -1,8 +1,8 @@
 //! Does what each stream sends come to the target? A rule of a firewall may lead some flows elsewhere, and the packets of
 //! one socket say nothing of another's.
 
-use super::setup::Setup;
 use super::exchange::Exchange;
+use super::setup::Setup;
 use super::streams::StreamSockets;
 use crate::error::{UdpError, nothing_as_none};
 use crate::packet::attribution::Whose;

@@ -122,7 +122,10 @@ impl Replies {
 
 /// Packets that came back, but never as they were sent. One that did so in several ways counts as the first of the kinds.
 /// Of replies that do not say which packet they were, no more than are missing. By kind; and all such replies.
-fn differences(trial: &Trial, received: &mut Received) -> ([u64; Difference::KINDS], [u64; Difference::KINDS]) {
+fn differences(
+    trial: &Trial,
+    received: &mut Received,
+) -> ([u64; Difference::KINDS], [u64; Difference::KINDS]) {
     let mut all = ReceivedSet::default();
     let mut counted = 0;
     let mut counts = std::mem::take(&mut received.otherwise).map(|kind| {

@@ -144,7 +144,8 @@ impl StreamSockets {
         if let Some(service) = &self.service {
             return match leaving.means {
                 SendMeans::Packet => {
-                    let source = io::Error::other("requests to a service leave by sockets: leave --send to auto");
+                    let source =
+                        io::Error::other("requests to a service leave by sockets: leave --send to auto");
                     Err(UdpError::System { doing: "sending frames of our own", source })
                 }
                 SendMeans::Gso if !service.is_of_one_length() => {

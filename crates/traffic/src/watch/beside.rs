@@ -311,7 +311,10 @@ mod tests {
             let (source, target) = (source.parse().unwrap(), target.parse().unwrap());
             trials.has(&Tapped { stamp_ns: None, source, target, payload_bytes: 36, datagrams: 1 })
         };
-        assert!(has("10.9.0.1:4000", "10.9.0.2:53") && has("10.9.0.2:53", "10.9.0.1:4000"), "a copy, a reply");
+        assert!(
+            has("10.9.0.1:4000", "10.9.0.2:53") && has("10.9.0.2:53", "10.9.0.1:4000"),
+            "a copy, a reply"
+        );
         assert!(has("10.9.0.1:4000", "10.8.0.9:5353") && has("10.7.0.1:4000", "10.9.0.2:53"), "translated");
         assert!(!has("10.9.0.2:4000", "10.8.0.9:53"), "a resolver asks another, from a port as ours");
         assert!(!has("10.9.0.1:4001", "10.9.0.2:53"), "another client");
