@@ -462,6 +462,7 @@ mod tests {
     fn the_generator_is_not_measured_before_the_address_is_allowed() {
         for words in [
             &["udp://192.0.2.1:7007"][..],
+            &["dns://192.0.2.1"],
             &["heartbeat://192.0.2.1:9060"],
             &["udp://127.0.0.1:7007", "--target-addresses", "127.0.0.2,192.0.2.1"],
         ] {

@@ -124,7 +124,12 @@ fn refusals_are_not_loss_and_are_doubted() {
     });
     assert_eq!((trial.forwarded, trial.lost()), (100, 0));
     assert_eq!(classes(&trial), [("noerror", 80), ("refused", 10), ("truncated", 10)]);
-    assert!(trial.caveats.iter().any(|caveat| matches!(caveat, Caveat::RepliesRefuse { refused: 20, replies: 100, .. })));
+    assert!(
+        trial
+            .caveats
+            .iter()
+            .any(|caveat| matches!(caveat, Caveat::RepliesRefuse { refused: 20, replies: 100, .. }))
+    );
 }
 
 #[test]
