@@ -77,6 +77,7 @@ const MAY_KNOW: [(&str, &[&str]); 29] = [
             "dropline-failure",
             "dropline-jack",
             "dropline-passage",
+            "dropline-payload",
             "dropline-printable",
             "dropline-record",
             "dropline-search",

@@ -34,11 +34,14 @@ pub(crate) fn profiles(
         }
         Some(text) => parts("--directions", text)?,
     };
-    let streams = match args.streams.parse::<u32>() {
-        Ok(0) => return Err(Failure::usage("--streams 0: a load needs at least one stream")),
-        Ok(count @ 1..=1024) => Part::equal(count),
-        Ok(_) => return Err(Failure::usage("--streams: at most 1024 streams")),
-        Err(_) => parts("--streams", &args.streams)?,
+    let streams = match args.streams.as_deref().map(|words| (words.parse::<u32>(), words)) {
+        None => Part::equal(1),
+        Some((Ok(0), _)) => return Err(Failure::usage("--streams 0: a load needs at least one stream")),
+        Some((Ok(count @ 1..=MOST_STREAMS), _)) => Part::equal(count),
+        Some((Ok(_), _)) => {
+            return Err(Failure::usage(format!("--streams: at most {MOST_STREAMS} streams")));
+        }
+        Some((Err(_), words)) => parts("--streams", words)?,
     };
     let mut drain = preset.map_or_else(Drain::default, Preset::drain);
     if let Some(text) = &args.measured.drain {
@@ -52,7 +55,14 @@ pub(crate) fn profiles(
         ..TrafficProfile::default()
     };
     let base = TrafficProfile { seed: args.seed.unwrap_or(base.seed), ..base };
+    let own = target.own_packet()?;
     let packets = match (&args.packet, &args.frame) {
+        (None, None) if own.is_some() => own.into_iter().collect(),
+        (given, _) if own.is_some() => {
+            let flag = if given.is_some() { "--packet" } else { "--frame" };
+            return Err(Failure::usage(format!("{flag}: requests of {target} are as long as what is asked"))
+                .advice(format!("leave {flag} out")));
+        }
         (None, None) => vec![base.packet],
         (Some(size), _) => vec![packet("--packet", size, Packet::of_payload)?],
         (None, Some(sizes)) => sizes
@@ -61,6 +71,23 @@ pub(crate) fn profiles(
             .collect::<Result<_, _>>()?,
     };
     Ok(packets.into_iter().map(|packet| TrafficProfile { packet, ..base.clone() }).collect())
+}
+
+/// Streams that a load is spread over, at most.
+const MOST_STREAMS: u32 = 1024;
+
+/// As many streams as the target needs at this load, where nobody says how many.
+pub(crate) fn with_streams(
+    profile: TrafficProfile,
+    args: &TrafficArgs,
+    target: &Target,
+    load: Rate,
+) -> TrafficProfile {
+    if args.streams.is_some() {
+        return profile;
+    }
+    let streams = target.default_streams(load, profile.drain.longest).min(MOST_STREAMS);
+    TrafficProfile { streams: Part::equal(streams), ..profile }
 }
 
 /// The target that is named, if it may be measured: asked before anything is sent, measured or started.
@@ -115,6 +142,7 @@ pub(crate) fn trial(args: &TrialArgs) -> Result<TrialPlan, Failure> {
         arrival_argument::scheduled(&profile.arrival)?;
     }
     let duration = read("--duration", quantities::positive_duration(&args.duration))?;
+    let profile = with_streams(profile, &args.traffic, &target, load);
     let keeps = !args.no_packets && args.keep.output.as_deref() != Some("-".as_ref());
     let keep_packets = if keeps { PacketTimes::ROOM } else { 0 };
     Ok(TrialPlan { target, profile, input: TrialInput { load, duration }, keep_packets })
@@ -153,7 +181,9 @@ pub(crate) fn searches(
         if let (None, Some(record)) = (args.traffic.seed, &replayed) {
             profile.seed = record.profile.seed;
         }
+        profile = with_streams(profile, &args.traffic, &target, target.default_range().0);
         let range = range(args, &target, &profile, generator_limit)?;
+        profile = with_streams(profile, &args.traffic, &target, range.max());
         let (target, goals, delay_at) = (target.clone(), goals.clone(), delay_at.clone());
         let plan = SearchPlan {
             target,
@@ -434,6 +464,7 @@ mod tests {
     fn the_generator_is_not_measured_before_the_address_is_allowed() {
         for words in [
             &["udp://192.0.2.1:7007"][..],
+            &["dns://192.0.2.1"],
             &["heartbeat://192.0.2.1:9060"],
             &["udp://127.0.0.1:7007", "--target-addresses", "127.0.0.2,192.0.2.1"],
         ] {

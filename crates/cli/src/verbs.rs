@@ -23,8 +23,8 @@ pub(crate) mod trial;
 pub(crate) mod watch;
 
 use crate::args::{
-    CompareArgs, FitArgs, HistoryArgs, ImportArgs, InjectArgs, KeepArgs, SearchArgs, ToldArgs, TrafficArgs, TrendArgs,
-    TrialArgs, WatchArgs,
+    CompareArgs, FitArgs, HistoryArgs, ImportArgs, InjectArgs, KeepArgs, SearchArgs, ToldArgs, TrafficArgs,
+    TrendArgs, TrialArgs, WatchArgs,
 };
 use crate::plan;
 use crate::signals::stop_on_signals;

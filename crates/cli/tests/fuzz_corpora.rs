@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 /// A reader's name, and what must hold of it for any bytes.
 type Check = (&'static str, fn(&[u8]));
 
-const CHECKS: [Check; 29] = [
+const CHECKS: [Check; 31] = [
     ("acknowledged", fuzz::acknowledged::check),
     ("addresses", fuzz::addresses::check),
     ("answer", fuzz::answer::check),
     ("client_report", fuzz::client_report::check),
     ("counters", fuzz::counters::check),
     ("cycles", fuzz::cycles::check),
+    ("dns_questions", fuzz::dns_questions::check),
     ("goal", fuzz::goal::check),
     ("graph_answer", fuzz::graph_answer::check),
     ("head", fuzz::head::check),
@@ -35,6 +36,7 @@ const CHECKS: [Check; 29] = [
     ("said", fuzz::said::check),
     ("scenario", fuzz::scenario::check),
     ("search", fuzz::search::check),
+    ("service_reply", fuzz::service_reply::check),
     ("session", fuzz::session::check),
     ("target", fuzz::target::check),
     ("trace", fuzz::trace::check),

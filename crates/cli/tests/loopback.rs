@@ -392,3 +392,50 @@ fn the_doctor_says_whether_a_target_answers() {
     let ended = bench.run(&["doctor", &format!("udp://{free}")]);
     assert_eq!(ended.code, Some(3), "{}", ended.text);
 }
+
+/// A DNS server of a few lines: each question is answered, every tenth by a refusal. What else comes is dropped, as real
+/// ones do. It ends with the program.
+fn dns_server() -> u16 {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = socket.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let mut bytes = [0; 2048];
+        let mut answered = 0;
+        while let Ok((length, source)) = socket.recv_from(&mut bytes) {
+            if length >= 17 && bytes[2] & 0xf8 == 0 && bytes[5] == 1 {
+                answered += 1;
+                bytes[2] |= 0x80;
+                bytes[3] = if answered % 10 == 0 { 5 } else { 0 };
+                let _ = socket.send_to(&bytes[..length], source);
+            }
+        }
+    });
+    port
+}
+
+#[test]
+fn a_dns_server_is_asked_what_a_file_says_and_its_replies_are_kept_by_class() {
+    let bench = Bench::new();
+    std::fs::write(bench.path("names"), "www.example.org A\nexample.org MX\n").unwrap();
+    let target = format!("dns://127.0.0.1:{}?queries=names", dns_server());
+    let words = ["trial", &target, "--load=1kpps", "--duration=300ms", "-q"];
+    let json = bench.run(&[&words[..], &["--json", "-o", "kept.jsonl"]].concat()).json();
+    let count = |value: &Value| value.as_u64().unwrap();
+    let replies = json["replies"].as_object().unwrap();
+    assert_eq!(replies.values().map(count).sum::<u64>(), count(&json["forwarded"]), "{json}");
+    assert_eq!(replies.keys().collect::<Vec<_>>(), ["noerror", "refused"]);
+    assert!(json["caveats"].as_array().unwrap().iter().any(|caveat| caveat["code"] == "replies_refuse"));
+    let text = bench.done(&["report", "kept.jsonl"]).text;
+    assert!(text.contains("replies    noerror"), "{text}");
+    let again = bench.run(&["trial", &target, "--load=1kpps", "--packet=100B"]);
+    assert!(again.code == Some(2) && again.errors.contains("leave --packet out"), "{}", again.errors);
+}
+
+#[test]
+fn a_udp_target_that_answers_dns_is_named_so() {
+    let bench = Bench::new();
+    let port = dns_server();
+    let ended = bench.run(&["trial", &format!("udp://127.0.0.1:{port}"), "--load=1kpps", "--duration=100ms"]);
+    assert_eq!(ended.code, Some(4));
+    assert!(ended.errors.contains(&format!("dns://127.0.0.1:{port}?queries=FILE")), "{}", ended.errors);
+}

@@ -5,6 +5,7 @@
 //! telling duplicates apart needs memory and is `traffic`'s. Start reading at [`message`].
 
 pub mod message;
+pub mod service;
 pub mod tag;
 pub mod verdict;
 

@@ -7,7 +7,7 @@ use crate::{
 };
 use dropline_search::{Bound, Bounds};
 use dropline_stats::{Histogram, HistogramError};
-use dropline_trial::{Caveat, Delay, DelayKind, Disturbance, Extra, Rate, Stamp, Trial, TrialInput};
+use dropline_trial::{Caveat, Delay, DelayKind, Disturbance, Extra, Rate, Replied, Stamp, Trial, TrialInput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -119,6 +119,9 @@ pub struct TrialLine {
     /// Which graph ran, in a trial of one of ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<GraphLine>,
+    /// Replies of a service by class: each request that was answered, once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replies: Option<BTreeMap<String, Count>>,
     /// The file beside the record that keeps each packet's times, where one was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketsLine>,
@@ -248,6 +251,7 @@ impl TrialLine {
             passages: trial.passages().map(PassagesLine::from),
             cycles: trial.cycles().map(CyclesLine::from),
             graph: trial.graph().map(GraphLine::from),
+            replies: trial.replied().map(|replied| counts(&replied.classes)),
             packets: None,
             caveats: trial
                 .caveats
@@ -282,9 +286,6 @@ impl TrialLine {
             let histogram =
                 line.as_ref().map(|line| Histogram::from_v2_deflate(&line.histogram)).transpose()?;
             Ok(Delay { histogram, negative: negative.count.0, negative_min_ns: negative.min })
-        };
-        let plain = |counts: &BTreeMap<String, Count>| {
-            counts.iter().map(|(name, count)| (name.clone(), count.0)).collect()
         };
         // Each field by its name: one that is added and not read does not compile.
         Ok(Trial {
@@ -326,7 +327,12 @@ impl TrialLine {
             (Some(woken), ..) => Some(Extra::Wakeups(woken.woken()?)),
             (None, Some(cycles), _) => Some(Extra::Cycles(cycles.cycles())),
             (None, None, Some(graph)) => Some(Extra::Graph(Box::new(graph.graph()?), passages)),
-            (None, None, None) => passages.map(Extra::Passages),
+            (None, None, None) => {
+                let replied = || Replied { classes: self.replies.as_ref().map(plain).unwrap_or_default() };
+                passages
+                    .map(Extra::Passages)
+                    .or_else(|| self.replies.is_some().then(|| Extra::Replied(replied())))
+            }
         })
     }
 
@@ -363,6 +369,10 @@ impl From<&Bounds> for BoundsLine {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 fn is_false(value: &bool) -> bool {
     !value
+}
+
+fn plain(counts: &BTreeMap<String, Count>) -> BTreeMap<String, u64> {
+    counts.iter().map(|(name, count)| (name.clone(), count.0)).collect()
 }
 
 fn counts(plain: &BTreeMap<String, u64>) -> BTreeMap<String, Count> {

@@ -43,6 +43,9 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         PacketsLeftOut { kept, left_out }
         ForeignPackets { packets }
         RepliesDiffer { truncated, extended, changed }
+        RepliesUnlike { truncated, changed }
+        RepliesRefuse { class, refused, replies }
+        RepliesFail { class, failed, replies }
         RepliesBeside { truncated, extended, changed }
         DependentTrials { correlation, by_chance }
         Drift { correlation, by_chance, since_trial, since_s, by_degrees }

@@ -132,7 +132,7 @@ fn line(kind: &[&str], word: usize, none: bool) -> Value {
     let mut values = Values { definitions: &schema["$defs"], next: 0, word, none: false };
     let mut line = Map::new();
     for (name, of) in schema["properties"].as_object().unwrap() {
-        let of_a_kind = ["woken", "passages", "cycles", "graph"].contains(&name.as_str());
+        let of_a_kind = ["woken", "passages", "cycles", "graph", "replies"].contains(&name.as_str());
         if of_a_kind && !kind.contains(&name.as_str()) {
             continue;
         }
@@ -166,7 +166,7 @@ fn leaves(value: &Value, at: &str, found: &mut Vec<(String, Value)>) {
 #[test]
 fn each_field_of_each_kind_of_trial_reads_back_as_it_was_written() {
     let mut seen = BTreeSet::new();
-    for kind in [&[][..], &["woken"], &["cycles"], &["passages"], &["graph", "passages"]] {
+    for kind in [&[][..], &["woken"], &["cycles"], &["passages"], &["replies"], &["graph", "passages"]] {
         for (word, none) in [(0, false), (1, false), (2, false), (3, false), (0, true)] {
             let written = line(kind, word, none);
             let read: TrialLine = serde_json::from_value(written.clone()).unwrap();

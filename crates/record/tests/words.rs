@@ -6,7 +6,7 @@ use dropline_record::{
 use dropline_stats::{Counted, Event, Meaning, Rounding};
 use dropline_trial::graph::{Graph, Residence};
 use dropline_trial::{
-    ArrivalFidelity, Cycles, Extra, Passages, Rate, SampledLateness, Spaced, Stamp, Thought, Trial,
+    ArrivalFidelity, Cycles, Extra, Passages, Rate, Replied, SampledLateness, Spaced, Stamp, Thought, Trial,
     TrialInput, Wakeups,
 };
 use serde_json::{Value, json};
@@ -128,6 +128,7 @@ fn what_one_kind_of_target_adds_comes_back_as_that_kind_with_its_old_names() {
         (vec!["passages", "graph"], Extra::Graph(Box::new(graph.clone()), Some(passages.clone()))),
         (vec!["graph"], Extra::Graph(Box::new(graph), None)),
         (vec!["passages"], Extra::Passages(passages)),
+        (vec!["replies"], Extra::Replied(Replied { classes: [("noerror".into(), 7)].into() })),
         (vec!["woken"], Extra::Wakeups(Wakeups { policy: "SCHED_FIFO 80".into(), ..Wakeups::default() })),
     ];
     for (names, extra) in kinds {
@@ -135,7 +136,7 @@ fn what_one_kind_of_target_adds_comes_back_as_that_kind_with_its_old_names() {
         let trial = Trial { extra: Some(extra), ..Trial::new(1, input, 7) };
         let line = TrialLine::new(&trial, "t", "constant", Purpose::Trial, Duration::ZERO);
         let written = serde_json::to_value(&line).unwrap();
-        let all = ["woken", "passages", "cycles", "graph"];
+        let all = ["woken", "passages", "cycles", "graph", "replies"];
         let found: Vec<_> = all.into_iter().filter(|name| written.get(name).is_some()).collect();
         assert_eq!(found, names);
         let read: TrialLine = serde_json::from_value(written).unwrap();

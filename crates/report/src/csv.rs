@@ -3,7 +3,7 @@
 use crate::json_word::word;
 use dropline_printable::escaped;
 use dropline_record::{Count, DelayLine, Record, Site, TrialLine};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The trials of a record as CSV (RFC 4180), with the fields of a trial's JSON; histograms and slices are left
 /// out, a value that does not exist is empty. Numbers are exact.
@@ -46,7 +46,15 @@ pub fn csv(record: &Record) -> String {
         );
     }
     let places = places(record);
+    let replies: BTreeSet<&str> = record
+        .trials
+        .iter()
+        .filter_map(|trial| trial.replies.as_ref())
+        .flat_map(BTreeMap::keys)
+        .map(String::as_str)
+        .collect();
     heads.extend(places.iter().map(|place| format!("lost_at_{place}")));
+    heads.extend(replies.iter().map(|class| format!("replies_{class}")));
     for goal in 1..=goals {
         let names = ["lower_pps", "lower_valid", "upper_pps", "upper_valid", "median_pps"];
         heads.extend(names.map(|name| format!("goal_{goal}_{name}")));
@@ -55,7 +63,7 @@ pub fn csv(record: &Record) -> String {
     let mut text = String::new();
     push_row(&mut text, &heads);
     for trial in &record.trials {
-        push_row(&mut text, &cells(trial, &places, goals));
+        push_row(&mut text, &cells(trial, &places, &replies, goals));
     }
     text
 }
@@ -78,7 +86,7 @@ fn places(record: &Record) -> Vec<String> {
     places
 }
 
-fn cells(trial: &TrialLine, places: &[String], goals: usize) -> Vec<String> {
+fn cells(trial: &TrialLine, places: &[String], replies: &BTreeSet<&str>, goals: usize) -> Vec<String> {
     let count = |count: Option<Count>| count.map_or_else(String::new, |count| count.0.to_string());
     let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
     let mut cells = vec![
@@ -114,6 +122,8 @@ fn cells(trial: &TrialLine, places: &[String], goals: usize) -> Vec<String> {
     }
     let lost_at = |place| Some(trial.lost_at.as_ref()?.get(place).copied().unwrap_or_default());
     cells.extend(places.iter().map(|place| count(lost_at(place))));
+    let said = |class: &&str| Some(trial.replies.as_ref()?.get(*class).copied().unwrap_or_default());
+    cells.extend(replies.iter().map(|class| count(said(class))));
     for goal in 0..goals {
         let bounds = trial.bounds.get(goal).copied().unwrap_or_default();
         let valid = |bound: Option<f64>, valid: bool| bound.map_or_else(String::new, |_| valid.to_string());

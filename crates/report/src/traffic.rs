@@ -1,8 +1,7 @@
 //! What moved in a record's trials, and how, in words that every front end shares.
 
 use crate::number::{self, JOIN};
-use dropline_record::LoadUnit;
-use dropline_record::{Record, TrialLine};
+use dropline_record::{Count, LoadUnit, Record, TrialLine};
 use std::collections::BTreeMap;
 
 /// An arrival process in words; Poisson was a person.
@@ -141,4 +140,15 @@ pub(crate) fn limits_words(record: &Record) -> String {
         )
     });
     first.into_iter().chain(later).collect()
+}
+
+/// `noerror 9 900, truncated 100`: the most frequent class first.
+pub(crate) fn replies_words(replies: &BTreeMap<String, Count>) -> String {
+    let mut by_count: Vec<(&String, &Count)> = replies.iter().collect();
+    by_count.sort_by_key(|(_, count)| std::cmp::Reverse(count.0));
+    let words = by_count.iter().map(|(class, count)| format!("{class}{JOIN}{}", number::count(count.0)));
+    match by_count.is_empty() {
+        true => "none".into(),
+        false => words.collect::<Vec<_>>().join(", "),
+    }
 }

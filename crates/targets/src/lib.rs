@@ -16,6 +16,7 @@ mod parameters;
 pub mod replay;
 mod said;
 mod scheme;
+mod service;
 mod simulated;
 pub mod udp;
 mod wakeup;
@@ -23,7 +24,7 @@ mod wakeup;
 use dropline_failure::Failure;
 use dropline_record::LoadUnit;
 use dropline_traffic::Targets;
-use dropline_trial::{LoadRange, Rate, TrafficProfile, Trial};
+use dropline_trial::{LoadRange, Packet, Rate, TrafficProfile, Trial};
 use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,7 @@ enum Kind {
     Heartbeat { host: String, port: u16 },
     Jack(jack::Audio),
     Replay { path: PathBuf },
+    Service(service::Named),
     Sim(Simulation),
     Udp { host: String, port: u16, reply: dropline_traffic::Reply },
     Wakeup(dropline_wakeup::WakeupSettings),
@@ -100,6 +102,7 @@ impl Target {
             Kind::Flowgraph(settings) => settings.starts_a_program(),
             Kind::Heartbeat { .. }
             | Kind::Replay { .. }
+            | Kind::Service(_)
             | Kind::Sim(_)
             | Kind::Udp { .. }
             | Kind::Wakeup(_) => false,
@@ -111,6 +114,7 @@ impl Target {
         match &self.kind {
             Kind::Replay { path } => Some(path),
             Kind::Flowgraph(settings) => settings.trace(),
+            Kind::Service(named) => named.file(),
             Kind::Exec { .. }
             | Kind::Heartbeat { .. }
             | Kind::Jack(_)
@@ -123,7 +127,9 @@ impl Target {
     /// The name of a host that would have to be asked for, of whoever knows names; an address and `localhost` need nobody.
     pub fn name_to_ask_for(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Udp { host, .. } | Kind::Heartbeat { host, .. } => {
+            Kind::Udp { host, .. }
+            | Kind::Heartbeat { host, .. }
+            | Kind::Service(service::Named { host, .. }) => {
                 let is_known = host.parse::<IpAddr>().is_ok() || host == "localhost";
                 Some(host.as_str()).filter(|_| !is_known)
             }
@@ -177,6 +183,7 @@ impl Target {
                 reply_buffer_bytes: None,
             }),
             Kind::Sim(simulation) => Ok(simulation.open(profile, &opening)),
+            Kind::Service(named) => udp::open_service(named, profile, opening),
             Kind::Udp { host, port, reply } => udp::open(host, *port, *reply, profile, opening),
             Kind::Jack(audio) => jack::open(audio, profile, &opening),
             Kind::Wakeup(settings) => wakeup::open(settings, profile, &opening),
@@ -191,7 +198,9 @@ impl Target {
     pub fn consent(&self, further: &Targets) -> Result<(), Failure> {
         self.allowed()?;
         match &self.kind {
-            Kind::Heartbeat { host, port } | Kind::Udp { host, port, .. } => {
+            Kind::Heartbeat { host, port }
+            | Kind::Udp { host, port, .. }
+            | Kind::Service(service::Named { host, port, .. }) => {
                 udp::consent_of_all(udp::resolve(host, *port)?, further)
             }
             Kind::Exec { .. }
@@ -330,13 +339,32 @@ impl Target {
     /// Whether packets of this machine's generator are sent.
     pub fn is_udp(&self) -> bool {
         match self.kind {
-            Kind::Heartbeat { .. } | Kind::Udp { .. } => true,
+            Kind::Heartbeat { .. } | Kind::Service(_) | Kind::Udp { .. } => true,
             Kind::Exec { .. }
             | Kind::Flowgraph(_)
             | Kind::Jack(_)
             | Kind::Replay { .. }
             | Kind::Sim(_)
             | Kind::Wakeup(_) => false,
+        }
+    }
+
+    /// The size of its packets, where it has requests of its own: that of the longest.
+    ///
+    /// # Errors
+    /// If what it is asked cannot be read.
+    pub fn own_packet(&self) -> Result<Option<Packet>, Failure> {
+        match &self.kind {
+            Kind::Service(named) => named.packet().map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Streams where nobody says how many, at most this load, where a reply may take so long.
+    pub fn default_streams(&self, load: Rate, longest: Duration) -> u32 {
+        match &self.kind {
+            Kind::Service(named) => u32::try_from(named.streams(load, longest)).unwrap_or(u32::MAX),
+            _ => 1,
         }
     }
 

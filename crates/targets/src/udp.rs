@@ -2,9 +2,11 @@
 
 use super::{Kind, Opened, Opening, Scheme};
 use crate::parameters::parameters;
+use crate::service::{self, Named};
 use dropline_aggregator::address::host_and_port;
 use dropline_consent::{consent, refused};
 use dropline_failure::{Failure, nearest};
+use dropline_payload::service::dns;
 use dropline_traffic::{
     ClientProgram, Leash, MeasurerOptions, Probed, Reply, Targets, UdpError, UdpMeasurer, UdpTarget,
     Watching, probe,
@@ -62,12 +64,49 @@ pub(super) fn open(
     profile: &TrafficProfile,
     opening: Opening,
 ) -> Result<Opened, Failure> {
+    open_as(host, port, reply, profile, opening, |probed| match probed.round_trip_ns {
+        Some(ns) if reply == Reply::Any => {
+            format!("answers in {}, each with its packet's first 16 bytes", time_of(ns))
+        }
+        Some(ns) => format!("echo, answers in {}", time_of(ns)),
+        None => "one way, counted at its socket".into(),
+    })
+}
+
+/// The same of a service that is asked in its own protocol.
+pub(super) fn open_service(
+    named: &Named,
+    profile: &TrafficProfile,
+    opening: Opening,
+) -> Result<Opened, Failure> {
+    let service = named.service()?;
+    let words = named.words(&service);
+    let reply = Reply::of_service(service);
+    open_as(&named.host, named.port, reply, profile, opening, |probed| {
+        let in_time =
+            probed.round_trip_ns.map(|ns| format!(", answers in {}", time_of(ns))).unwrap_or_default();
+        let said = probed.said.map(|said| format!(": {said}")).unwrap_or_default();
+        format!("{words}{in_time}{said}")
+    })
+}
+
+/// Opens a target; what a few packets showed makes the note.
+fn open_as(
+    host: &str,
+    port: u16,
+    reply: Reply,
+    profile: &TrafficProfile,
+    opening: Opening,
+    note: impl FnOnce(Probed) -> String,
+) -> Result<Opened, Failure> {
     let address = resolve(host, port)?;
     consent_of_all(address, &opening.moving.targets)?;
     // What is named is where packets go, and what is spoken of.
     let ip = opening.moving.targets.addresses.first().copied().unwrap_or(address.ip());
     let target = UdpTarget { address: SocketAddr::new(ip, address.port()), reply };
-    let Probed { round_trip_ns } = probe(target, profile, &opening.stop).map_err(|why| failure(&why))?;
+    let probed =
+        probe(target, profile, &opening.stop).map_err(|why| not_answered(&why, target, &opening.stop))?;
+    let Probed { round_trip_ns, .. } = probed;
     let profile = patient(profile, round_trip_ns);
     let options = MeasurerOptions {
         slices: opening.slices,
@@ -87,19 +126,42 @@ pub(super) fn open(
             .map_err(|why| failure(&why))?
             .with_clients(client_program()?);
     measurer.reach(Duration::from_nanos(round_trip_ns.unwrap_or(0))).map_err(|why| failure(&why))?;
-    let note = match round_trip_ns {
-        Some(ns) if reply == Reply::Any => {
-            format!("answers in {}, each with its packet's first 16 bytes", time_of(ns))
-        }
-        Some(ns) => format!("echo, answers in {}", time_of(ns)),
-        None => "one way, counted at its socket".into(),
-    };
     Ok(Opened {
-        note: Some(note),
+        note: Some(note(probed)),
         generator: Some(measurer.means().map_err(|why| failure(&why))?),
         reply_buffer_bytes: Some(measurer.receive_buffer_bytes()),
         measurer: Box::new(Udp { measurer, last: None }),
     })
+}
+
+/// Nobody answered a few packets before the first trial. A service that was not asked in its own protocol is named.
+fn not_answered(why: &UdpError, target: UdpTarget, stop: &AtomicBool) -> Failure {
+    let UdpError::NoAnswer { target: address, others, .. } = why else { return failure(why) };
+    if let Reply::Service(service) = target.reply {
+        let scheme = service.protocol().scheme;
+        let came = match others {
+            0 => "a server that drops such requests, or a limit of answers for each address, answers nothing",
+            _ => "what came is not an answer to what was asked, or came from elsewhere",
+        };
+        return Failure::environment(why)
+            .advice(format!("is it a {} server that listens there? {came}", scheme.trim_end_matches("://")));
+    }
+    let by_port = service::usual_at(address.port());
+    let as_dns = || {
+        let asked = UdpTarget { reply: Reply::of_service(service::dns_default()), ..target };
+        probe(asked, &TrafficProfile::default(), stop).ok().map(|_| dns::PROTOCOL.scheme)
+    };
+    match as_dns() {
+        Some(scheme) => Failure::environment(why).advice(format!(
+            "a DNS server answers there: it is measured as  {scheme}{address}?queries=FILE"
+        )),
+        None => match by_port {
+            Some(scheme) => Failure::environment(why).advice(format!(
+                "a service that echoes each packet is needed; what usually listens at this port is measured as  {scheme}{address}"
+            )),
+            None => failure(why),
+        },
+    }
 }
 
 /// Answers that take longer than the silence that ends a drain are waited for: twice as long as the probe's took.
@@ -149,6 +211,8 @@ pub fn failure(why: &UdpError) -> Failure {
         UdpError::Directions(_)
         | UdpError::OneWayTargets
         | UdpError::Streams
+        | UdpError::UnevenStreams
+        | UdpError::FewStreams { .. }
         | UdpError::Threads { .. }
         | UdpError::TooLong { .. } => Failure::usage(why),
         _ => Failure::environment(why),
@@ -174,6 +238,10 @@ pub fn failure(why: &UdpError) -> Failure {
             "a service that echoes each packet is needed; one that takes longer needs a longer --drain of a trial or a \
              search, such as --drain 10s; one that sends nothing back is udp://{target}?reply=none; where a rule of a \
              firewall leads that address elsewhere, packets are not let follow: name what is behind it"
+        )),
+        UdpError::UnevenStreams => failure.advice("write --streams as a number, or leave it out"),
+        UdpError::FewStreams { needed, .. } => failure.advice(format!(
+            "leave --streams out, or write --streams {needed}; a lower load or a shorter --drain needs fewer"
         )),
         UdpError::NotReached { .. } => failure.advice(
             "a rule of a firewall leads packets to that address elsewhere, or drops them, and none is let follow: \

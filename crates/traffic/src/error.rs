@@ -4,7 +4,7 @@ mod no_leash;
 
 pub use no_leash::{Detour, NoLeash};
 
-use dropline_trial::time_of;
+use dropline_trial::{Rate, time_of};
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -130,6 +130,26 @@ pub enum UdpError {
     /// No stream, or one without a share of the load.
     #[error("every stream needs a share of the load above 0, and there must be one")]
     Streams,
+    /// Streams of a service have the same share each: so a reply tells its request.
+    #[error("the streams to a service share the load evenly, and these have shares of their own")]
+    UnevenStreams,
+    /// A reply tells its request by so few bits that more requests would be under way than there are of them.
+    #[error(
+        "{load} with replies that may take {} need {needed} streams, and there {}: each has requests of its own, and no two of \
+         them under way may be alike",
+        time_of(u64::try_from(drain.as_nanos()).unwrap_or(u64::MAX)),
+        if *streams == 1 { "is 1".to_owned() } else { format!("are {streams}") }
+    )]
+    FewStreams {
+        /// Streams at least.
+        needed: u64,
+        /// Of the profile.
+        streams: usize,
+        /// Load of the trial.
+        load: Rate,
+        /// How long a reply may take.
+        drain: Duration,
+    },
     /// Each thread has streams of its own: fewer threads or more streams.
     #[error(
         "{threads} threads cannot share {streams} streams: each has streams of its own, and there is at least one of both"

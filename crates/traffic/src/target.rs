@@ -1,7 +1,10 @@
 //! What is measured.
 
+use dropline_payload::service::Service;
+use dropline_trial::Packet;
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
 
 /// A UDP service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,13 +24,47 @@ pub enum Reply {
     Any,
     /// Nothing: it is asked for its counts, or its socket on this machine is looked at.
     None,
+    /// What its protocol has it say: it is asked in that, and what it says is judged.
+    Service(&'static Service),
+}
+
+impl Reply {
+    /// Of a service that is asked so. Targets are copied as words are: what is asked is kept for as long as the program runs,
+    /// once however often it is named.
+    pub fn of_service(service: Service) -> Self {
+        static NAMED: Mutex<Vec<&Service>> = Mutex::new(Vec::new());
+        let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = named.iter().find(|known| ***known == service).copied();
+        Self::Service(known.unwrap_or_else(|| {
+            let kept: &'static Service = Box::leak(Box::new(service));
+            named.push(kept);
+            kept
+        }))
+    }
+}
+
+impl UdpTarget {
+    /// What is sent to it, where packets like these are wished for: a service gets its requests, whose longest this is.
+    pub(crate) fn packet(&self, wished: Packet) -> Packet {
+        match self.reply {
+            Reply::Service(service) => {
+                let longest = u32::try_from(service.longest_request()).unwrap_or(u32::MAX);
+                Packet::of_payload(longest.max(Packet::SHORTEST)).unwrap_or(wished)
+            }
+            Reply::Echo | Reply::Any | Reply::None => wished,
+        }
+    }
 }
 
 impl fmt::Display for UdpTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "udp://{}", self.address)?;
+        let scheme = match self.reply {
+            Reply::Service(service) => service.protocol().scheme,
+            Reply::Echo | Reply::Any | Reply::None => "udp://",
+        };
+        write!(f, "{scheme}{}", self.address)?;
         match self.reply {
-            Reply::Echo => Ok(()),
+            Reply::Echo | Reply::Service(_) => Ok(()),
             Reply::Any => f.write_str("?reply=any"),
             Reply::None => f.write_str("?reply=none"),
         }

@@ -213,6 +213,31 @@ pub enum Caveat {
         /// Packets that came back with other bytes.
         changed: u64,
     },
+    /// Replies carried the token of a request and did not answer it.
+    RepliesUnlike {
+        /// Those that ended too early.
+        truncated: u64,
+        /// Those that spoke of something else.
+        changed: u64,
+    },
+    /// A service refused by a rule of its own: that is not loss, and nobody got what he asked for.
+    RepliesRefuse {
+        /// What most of them said.
+        class: String,
+        /// How many there were.
+        refused: u64,
+        /// Of so many replies.
+        replies: u64,
+    },
+    /// A service said that it could not do what it was asked.
+    RepliesFail {
+        /// What most of them said.
+        class: String,
+        /// How many there were.
+        failed: u64,
+        /// Of so many replies.
+        replies: u64,
+    },
     /// The target answered rightly and wrongly too: nothing is lost by that.
     RepliesBeside {
         /// Wrong replies that were cut short.
@@ -587,6 +612,9 @@ impl Caveat {
             Self::PacketsLeftOut { .. } => "packets_left_out",
             Self::ForeignPackets { .. } => "foreign_packets",
             Self::RepliesDiffer { .. } => "replies_differ",
+            Self::RepliesUnlike { .. } => "replies_unlike",
+            Self::RepliesRefuse { .. } => "replies_refuse",
+            Self::RepliesFail { .. } => "replies_fail",
             Self::RepliesBeside { .. } => "replies_beside",
             Self::DependentTrials { .. } => "dependent_trials",
             Self::Drift { .. } => "drift",

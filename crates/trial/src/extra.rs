@@ -1,7 +1,7 @@
 //! What one kind of target adds to a trial.
 
 use crate::graph::Graph;
-use crate::{Cycles, Passages, Wakeups};
+use crate::{Cycles, Passages, Replied, Wakeups};
 
 /// What a trial has that trials of other kinds of targets have not.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +12,8 @@ pub enum Extra {
     Graph(Box<Graph>, Option<Passages>),
     /// Pipes of a pipeline.
     Passages(Passages),
+    /// What a service replied.
+    Replied(Replied),
     /// Threads and conditions of wake-ups.
     Wakeups(Wakeups),
 }

@@ -1,6 +1,7 @@
 //! One trial: what was asked, what was counted.
 
 pub mod disturbance;
+mod replies;
 mod void;
 pub mod within;
 

@@ -250,9 +250,10 @@ pub(crate) struct TrafficArgs {
     /// Size of the Ethernet frame with its checksum, instead of --packet.
     #[arg(long, value_name = "SIZE")]
     pub(crate) frame: Option<String>,
-    /// Number of streams (source ports), or their shares of the load, such as voice=1,bulk=3.
-    #[arg(long, value_name = "N|SHARES", default_value = "1")]
-    pub(crate) streams: String,
+    /// Number of streams (source ports), or their shares of the load, such as voice=1,bulk=3 [default: 1; of a service that
+    /// speaks a protocol of its own, as many as tell its replies apart].
+    #[arg(long, value_name = "N|SHARES")]
+    pub(crate) streams: Option<String>,
     /// Split the load over directions with these shares, such as west=2,east=1 (exec: and sim:).
     #[arg(long, value_name = "SHARES")]
     pub(crate) directions: Option<String>,

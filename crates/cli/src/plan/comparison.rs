@@ -1,6 +1,6 @@
 //! What the flags of `compare` and `inject` mean.
 
-use super::{allowed, profiles, rate, read};
+use super::{allowed, profiles, rate, read, with_streams};
 use crate::args::{CompareArgs, InjectArgs};
 use dropline_failure::Failure;
 use dropline_stats::compare::Questions;
@@ -29,6 +29,7 @@ pub(crate) fn turns(args: &CompareArgs) -> Result<Turns, Failure> {
         })?,
     };
     let duration = read("--duration", quantities::positive_duration(&args.duration))?;
+    let profile = with_streams(profile, &args.traffic, &targets[0], load);
     let turns = Turns { targets, profile, load, duration };
     turns.check().map(|()| turns)
 }
@@ -49,6 +50,7 @@ pub(crate) fn injection(args: &InjectArgs) -> Result<Injection, Failure> {
     let profile = profiles.remove(0);
     let load = rate("--load", &args.load, profile.packet)?;
     let duration = read("--duration", quantities::positive_duration(&args.duration))?;
+    let profile = with_streams(profile, &args.traffic, &target, load);
     let (start, probe) = (args.start.clone(), args.probe.clone());
     Ok(Injection { target, profile, load, duration, start, probe, delay: delay(args)? })
 }

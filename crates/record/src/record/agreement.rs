@@ -251,6 +251,10 @@ fn counts(line: &TrialLine) -> Result<(), String> {
         let all = places.values().fold(0, |sum: u64, packets| sum.saturating_add(packets.0));
         same(itself, "the sum of lost_at", all, "lost", line.lost.0)?;
     }
+    if let Some(classes) = &line.replies {
+        let all = classes.values().fold(0, |sum: u64, replies| sum.saturating_add(replies.0));
+        same(itself, "the sum of replies", all, "forwarded", line.forwarded.0)?;
+    }
     let replies = [line.reply_truncated, line.reply_extended, line.reply_changed].into_iter().flatten();
     let replies = replies.fold(0u64, |sum, packets| sum.saturating_add(packets.0));
     if replies > line.lost.0 {

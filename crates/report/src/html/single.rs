@@ -216,6 +216,7 @@ fn counted(trial: &TrialLine) -> Markup {
                     @match count { Some(count) => (number::count(count.0)), None => "not known" }
                 }
             }
+            @for (class, count) in trial.replies.iter().flatten() { dt { "replies, " (class) } dd { (number::count(count.0)) } }
             @for (errno, count) in &trial.refused { dt { "refused, " (errno) } dd { (number::count(count.0)) } }
             @for (place, count) in traffic::lost_at([trial]) { dt { "lost at " (place) } dd { (number::count(count)) } }
             dt { "loss ratio" }

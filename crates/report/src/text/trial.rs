@@ -86,6 +86,9 @@ fn counts(page: &mut Page, record: &Record, trial: &TrialLine) {
     if !lost_at.is_empty() {
         page.fact("lost at", &places(&lost_at));
     }
+    if let Some(replies) = &trial.replies {
+        page.fact("replies", &traffic::replies_words(replies));
+    }
     let more = [
         ("duplicated", trial.duplicated),
         ("reordered", trial.reordered),

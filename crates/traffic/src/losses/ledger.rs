@@ -69,7 +69,7 @@ impl Ledger {
     ) -> Result<Opening, UdpError> {
         let target = match self.of.target.reply {
             Reply::None => Some(self.asker(socket, whose, stop)?.before()?),
-            Reply::Echo | Reply::Any => None,
+            Reply::Echo | Reply::Any | Reply::Service(_) => None,
         };
         Ok(Opening { counters: self.evidence().before(), target })
     }
@@ -111,7 +111,11 @@ impl Ledger {
     }
 
     /// Asks the target what it saw of a trial whose packets did not all come back.
+    /// A service would not understand it.
     pub(crate) fn ask(&mut self, closing: &mut Closing, whose: Whose) {
+        if matches!(self.of.target.reply, Reply::Service(_)) {
+            return;
+        }
         closing.counted.counts = self.evidence().ask(whose, &NEVER);
     }
 

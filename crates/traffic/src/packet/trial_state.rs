@@ -152,6 +152,11 @@ impl<'a> TrialState<'a> {
         self.senders[sender].next_index.load(Ordering::Acquire)
     }
 
+    /// No packet from this index on was handed to the system by anyone.
+    pub(crate) fn last_index(&self) -> u64 {
+        (0..self.senders.len()).map(|sender| self.next_index(sender)).max().unwrap_or(0)
+    }
+
     pub(crate) fn set_offered(&self, sender: usize, packets: u64) {
         self.senders[sender].packets.store(packets, Ordering::Release);
         if let Some(progress) = self.progress {

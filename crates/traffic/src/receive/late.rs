@@ -1,10 +1,9 @@
 //! What came back after a trial's drain.
 
+use super::reading::{Heard, Reading};
 use crate::error::nothing_as_none;
-use crate::packet::attribution::Whose;
 use crate::packet::received_set::ReceivedSet;
 use crate::sys::ReceiveBatch;
-use dropline_payload::Verdict;
 use std::net::UdpSocket;
 
 /// Batches that are taken before a trial or after its drain; a socket that is filled faster than that is beyond help.
@@ -19,23 +18,28 @@ pub(crate) struct Late {
     pub(crate) strays: u64,
 }
 
-/// Takes what arrived after the drain.
+/// Takes what arrived after the drain of a trial whose packets below `sent_below` had left.
 pub(crate) fn take_late(
     sockets: &[UdpSocket],
     batch: &mut ReceiveBatch,
-    whose: Whose,
+    reading: Reading<'_>,
+    sent_below: u64,
     seen: &mut ReceivedSet,
 ) -> Late {
     let mut late = Late::default();
-    for socket in sockets {
+    for (stream, socket) in sockets.iter().enumerate() {
         for _ in 0..LARGEST_BACKLOG {
             // What the network reports now is no news about the trial.
             let Ok(Some(count)) = nothing_as_none(batch.receive(socket)) else { break };
             for at in 0..count {
-                match whose.judge(batch.packet(at)) {
-                    Verdict::Ours { index } => late.ours += u64::from(seen.insert(index)),
-                    Verdict::Late => late.strays += 1,
-                    Verdict::Counted { .. } | Verdict::Cut | Verdict::Changed { .. } | Verdict::Foreign => {}
+                match reading.hear(batch.packet(at), stream, sent_below) {
+                    Heard::Reply { index, .. }
+                    | Heard::Astray { index }
+                    | Heard::Different { index: Some(index), .. } => {
+                        late.ours += u64::from(seen.insert(index));
+                    }
+                    Heard::Late => late.strays += 1,
+                    Heard::Part | Heard::Different { index: None, .. } | Heard::Counted | Heard::Foreign => {}
                 }
             }
         }

@@ -1,19 +1,24 @@
 //! What a receiver received, and what all receivers of a trial did together.
 
+use super::reading::Heard;
 use crate::packet::clock_join::ClockJoin;
 use crate::packet::content::Difference;
 use crate::packet::received_set::ReceivedSet;
 use crate::packet::sampling::{Sample, Stamped};
 use crate::packet::trial_state::TrialState;
 use crate::sys::{Queued, errno_name};
-use dropline_payload::Verdict;
 use dropline_stats::{Cut, Histogram, Slices};
 use std::io;
+
+/// Classes that a protocol's replies have at most.
+pub(crate) const MOST_CLASSES: usize = 8;
 
 /// What came back.
 pub(crate) struct Received {
     pub(crate) seen: ReceivedSet,
     pub(crate) forwarded: u64,
+    /// Of those, how many had which class.
+    pub(crate) classes: [u64; MOST_CLASSES],
     pub(crate) duplicated: u64,
     pub(crate) reordered: u64,
     pub(crate) late: u64,
@@ -56,6 +61,7 @@ impl Received {
         Self {
             seen: ReceivedSet::with_room(expected),
             forwarded: 0,
+            classes: [0; MOST_CLASSES],
             duplicated: 0,
             reordered: 0,
             late: 0,
@@ -76,12 +82,12 @@ impl Received {
     }
 
     /// Counts what is not a reply to this trial.
-    pub(crate) fn count_stray(&mut self, verdict: Verdict) {
-        match verdict {
-            Verdict::Late => self.late += 1,
+    pub(crate) fn count_stray(&mut self, heard: Heard) {
+        match heard {
+            Heard::Late => self.late += 1,
             // An answer to a count query that was asked twice is nobody's.
-            Verdict::Counted { .. } => {}
-            Verdict::Ours { .. } | Verdict::Cut | Verdict::Changed { .. } | Verdict::Foreign => {
+            Heard::Counted | Heard::Part => {}
+            Heard::Reply { .. } | Heard::Different { .. } | Heard::Astray { .. } | Heard::Foreign => {
                 self.foreign += 1;
             }
         }
@@ -127,6 +133,7 @@ impl Received {
     pub(crate) fn merge(&mut self, other: Self) {
         self.seen.merge(other.seen);
         self.forwarded += other.forwarded;
+        self.classes = std::array::from_fn(|class| self.classes[class] + other.classes[class]);
         self.duplicated += other.duplicated;
         self.reordered += other.reordered;
         self.late += other.late;

@@ -1,16 +1,14 @@
 //! A receiver of one trial: every reply is judged by its tag and counted once.
 
 use super::late::LARGEST_BACKLOG;
-use super::received::Received;
+use super::reading::{Heard, Reading};
+use super::received::{MOST_CLASSES, Received};
 use crate::error::nothing_as_none;
 use crate::means::ReceiveMeans;
-use crate::packet::attribution::Whose;
 use crate::packet::clock_join::ClockJoin;
-use crate::packet::content::{Content, Difference};
 use crate::packet::trial_state::TrialState;
-use crate::send::spread::Spread;
 use crate::sys::{BATCH, ReceiveBatch, hear_queued, wait_and_hear};
-use dropline_payload::{Message, Verdict};
+use dropline_payload::Message;
 use dropline_stats::{Cut, Spacing};
 use dropline_trial::Drain;
 use dropline_trial::packets::ReturnTimes;
@@ -24,9 +22,7 @@ pub(crate) struct Receiver<'a> {
     /// For each socket, the sender of its stream.
     senders: &'a [usize],
     batch: &'a mut ReceiveBatch,
-    whose: Whose,
-    content: &'a Content,
-    spread: &'a Spread,
+    reading: Reading<'a>,
     /// The stream of the first socket.
     first_stream: usize,
     means: ReceiveMeans,
@@ -61,10 +57,8 @@ pub(crate) struct Tools<'a> {
     pub(crate) batch: &'a mut ReceiveBatch,
     pub(crate) log: Option<&'a mut ReturnTimes>,
     pub(crate) arrived: &'a mut Spacing,
-    /// What a reply must be.
-    pub(crate) content: &'a Content,
-    /// Which packet has which stream.
-    pub(crate) spread: &'a Spread,
+    /// How replies are read.
+    pub(crate) reading: Reading<'a>,
     /// The stream of the first socket.
     pub(crate) first_stream: usize,
     /// How the trial is cut.
@@ -78,7 +72,6 @@ impl<'a> Receiver<'a> {
         sockets: &'a [UdpSocket],
         senders: &'a [usize],
         tools: Tools<'a>,
-        whose: Whose,
         means: ReceiveMeans,
         was_there: bool,
     ) -> Self {
@@ -87,9 +80,7 @@ impl<'a> Receiver<'a> {
             sockets,
             senders,
             batch: tools.batch,
-            whose,
-            content: tools.content,
-            spread: tools.spread,
+            reading: tools.reading,
             first_stream: tools.first_stream,
             means,
             was_there,
@@ -104,14 +95,14 @@ impl<'a> Receiver<'a> {
 
     /// Takes what arrived before the trial, so that its socket begins empty.
     pub(crate) fn clear_backlog(&mut self) -> io::Result<()> {
-        for socket in self.sockets {
+        for (stream, socket) in self.sockets.iter().enumerate() {
             // What the network said about an earlier trial is not this one's.
             let _ = hear_queued(socket, |_| {});
             for _ in 0..LARGEST_BACKLOG {
                 let Some(count) = nothing_as_none(self.batch.receive(socket))? else { break };
                 for at in 0..count {
-                    let verdict = self.whose.judge(self.batch.packet(at));
-                    self.counts.count_stray(verdict);
+                    let heard = self.reading.hear(self.batch.packet(at), self.first_stream + stream, 0);
+                    self.counts.count_stray(heard);
                 }
             }
         }
@@ -243,28 +234,13 @@ impl<'a> Receiver<'a> {
         let now = self.read_clocks(flight);
         let sent_below = flight.next_index(self.senders[stream]);
         for at in 0..count {
-            match self.whose.judge(self.batch.packet(at)) {
-                Verdict::Ours { index } if index < sent_below => {
-                    self.last_reply_ns = now;
-                    let is_astray = self.spread.stream_of(index) != self.first_stream + stream;
-                    match self.content.difference(self.batch.packet(at)) {
-                        Some(difference) => self.counts.count_different(difference, Some(index)),
-                        None if !is_astray => self.count_reply(stream, index, at, now, flight),
-                        None if self.content.compares() => {
-                            self.counts.count_different(Difference::Changed, Some(index));
-                        }
-                        None => self.counts.count_stray(Verdict::Ours { index }),
-                    }
-                }
-                Verdict::Cut if self.content.compares() => {
-                    self.last_reply_ns = now;
-                    self.counts.count_different(Difference::Truncated, None);
-                }
-                Verdict::Changed { index } if self.content.compares() => {
-                    self.last_reply_ns = now;
-                    let index = index.filter(|&index| index < sent_below);
-                    self.counts.count_different(Difference::Changed, index);
-                }
+            let heard = self.reading.hear(self.batch.packet(at), self.first_stream + stream, sent_below);
+            if !matches!(heard, Heard::Late | Heard::Counted | Heard::Foreign) {
+                self.last_reply_ns = now;
+            }
+            match heard {
+                Heard::Reply { index, class } => self.count_reply(stream, index, class, at, now, flight),
+                Heard::Different { difference, index } => self.counts.count_different(difference, index),
                 other => self.counts.count_stray(other),
             }
         }
@@ -278,7 +254,8 @@ impl<'a> Receiver<'a> {
             for at in 0..count {
                 let index = first + at as u64;
                 flight.stamps.note(index, 0, 0);
-                let packet = Message::Packet { tag: self.whose.tag(), index, reply_wanted: true };
+                let Reading::Echo { whose, .. } = self.reading else { return 0 };
+                let packet = Message::Packet { tag: whose.tag(), index, reply_wanted: true };
                 let header = packet.header();
                 self.batch.packet_mut(at)[..header.len()].copy_from_slice(&header);
             }
@@ -287,13 +264,22 @@ impl<'a> Receiver<'a> {
         self.counts.forwarded
     }
 
-    fn count_reply(&mut self, stream: usize, index: u64, at: usize, now: u64, flight: &TrialState<'_>) {
+    fn count_reply(
+        &mut self,
+        stream: usize,
+        index: u64,
+        class: usize,
+        at: usize,
+        now: u64,
+        flight: &TrialState<'_>,
+    ) {
         let counts = &mut self.counts;
         if !counts.seen.insert(index) {
             counts.duplicated += 1;
             return;
         }
         counts.forwarded += 1;
+        counts.classes[class.min(MOST_CLASSES - 1)] += 1;
         let next = &mut self.next_expected[stream];
         if index < *next {
             counts.reordered += 1;

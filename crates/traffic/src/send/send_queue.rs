@@ -1,5 +1,6 @@
 //! One stream's packets that are due.
 
+use super::requests::Requests;
 use crate::packet::frame::Head;
 use crate::sys::{Exit, Refused, SendBatch, TRAIN};
 use dropline_payload::HEADER_BYTES;
@@ -8,6 +9,8 @@ use dropline_payload::HEADER_BYTES;
 pub(crate) struct SendQueue {
     batch: SendBatch,
     packets: Vec<Due>,
+    /// What is asked next.
+    request: Vec<u8>,
 }
 
 /// A packet that is due.
@@ -24,12 +27,24 @@ impl SendQueue {
     /// For packets with `payload` bytes, one of `queues`.
     pub(crate) fn new(payload: usize, queues: usize, head: Head) -> Self {
         let room = (MEMORY / queues.max(1) / (payload + head.bytes.len()).max(1)).clamp(1, TRAIN);
-        Self { batch: SendBatch::new(payload, room, head), packets: Vec::with_capacity(TRAIN) }
+        Self {
+            batch: SendBatch::new(payload, room, head),
+            packets: Vec::with_capacity(TRAIN),
+            request: Vec::with_capacity(payload),
+        }
     }
 
     /// A packet is due; the kernel shall stamp it under a number if one is given.
     pub(crate) fn push(&mut self, header: [u8; HEADER_BYTES], index: u64, due_ns: u64, asked: Option<u32>) {
         self.batch.push(header, asked);
+        self.packets.push(Due { index, due_ns });
+    }
+
+    /// A request is due, as a packet; the rest as of any.
+    pub(crate) fn ask(&mut self, requests: Requests<'_>, index: u64, due_ns: u64, asked: Option<u32>) {
+        self.request.clear();
+        requests.write(index, &mut self.request);
+        self.batch.push_whole(&self.request, asked);
         self.packets.push(Due { index, due_ns });
     }
 

@@ -2,6 +2,7 @@
 
 use super::deadline_wait::{LONGEST_SLEEP, wait_until};
 use super::pauses::Pauses;
+use super::requests::Requests;
 use super::schedule::Schedule;
 use super::send_queue::SendQueue;
 use super::sent::{Mark, Sent};
@@ -40,6 +41,8 @@ pub(crate) struct Task<'a> {
     pub(crate) placement: &'a Placement,
     pub(crate) tag: Tag,
     pub(crate) reply_wanted: bool,
+    /// What a service is asked; `None`: packets say whose they are.
+    pub(crate) requests: Option<Requests<'a>>,
     /// When the trial ends; the last packet is due before.
     pub(crate) end_ns: u64,
     /// What is not offered by then is not offered at all.
@@ -192,15 +195,20 @@ impl Sender<'_> {
                 log.push(due, None, stream as u16);
             }
             if self.streams.contains(&stream) {
-                let packet =
-                    Message::Packet { tag: self.task.tag, index, reply_wanted: self.task.reply_wanted };
                 let asked = self.task.sampling.asks(index);
                 // Nobody asks for the times of others.
                 if self.task.reply_wanted || asked.is_some() {
                     flight.stamps.note(index, due, now);
                 }
                 let queue = &mut self.queues[stream - self.streams.start];
-                queue.push(packet.header(), index, due, asked);
+                match self.task.requests {
+                    None => {
+                        let (tag, reply_wanted) = (self.task.tag, self.task.reply_wanted);
+                        let packet = Message::Packet { tag, index, reply_wanted };
+                        queue.push(packet.header(), index, due, asked);
+                    }
+                    Some(requests) => queue.ask(requests, index, due, asked),
+                }
                 gathered += 1;
                 if queue.is_full() {
                     gathered = most;
@@ -380,6 +388,7 @@ mod tests {
                 placement: &Placement::new(&Cpus::Free, Priority::Ordinary, 1),
                 tag: Tag(1),
                 reply_wanted: true,
+                requests: None,
                 end_ns: 1_000_000_000,
                 give_up_ns: 2_000_000_000,
                 pauses: Pauses::ignored(),

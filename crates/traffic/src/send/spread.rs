@@ -10,6 +10,8 @@ pub(crate) struct Spread {
     ends: Vec<u64>,
     /// How far along that line each packet steps; has no factor in common with its length.
     step: u64,
+    /// So many steps are one place further.
+    inverse: u64,
 }
 
 impl Spread {
@@ -30,7 +32,8 @@ impl Spread {
         // The golden section leaves the gaps between visits as even as can be.
         let golden = (length as f64 * 0.618_033_988_749_895) as u64;
         let step = (golden.max(1)..).find(|&step| divisor(step, length) == 1)? % length;
-        Some(Self { ends, step })
+        let inverse = (0..length).find(|&inverse| inverse * step % length == 1).unwrap_or(0);
+        Some(Self { ends, step, inverse })
     }
 
     /// How many streams there are.
@@ -42,6 +45,16 @@ impl Spread {
     pub(crate) fn stream_of(&self, index: u64) -> usize {
         let length = u128::from(self.ends.last().copied().unwrap_or(1));
         self.stream_at((u128::from(index) * u128::from(self.step) % length) as u64)
+    }
+
+    /// Whether all have the same share: then each stream has one packet of each round of as many as there are streams.
+    pub(crate) fn is_even(&self) -> bool {
+        self.ends.len() as u64 == self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Which packet of a round is a stream's, where all have the same share.
+    pub(crate) fn place_in_round(&self, stream: usize) -> u64 {
+        stream as u64 * self.inverse % self.ends.len() as u64
     }
 
     /// The stream whose share a place on the line is in.
@@ -118,6 +131,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn of_even_streams_each_has_its_place_in_every_round(streams in 1usize..200, round in 0u64..5) {
+            let spread = spread(&vec![7; streams]).unwrap();
+            prop_assert!(spread.is_even());
+            for stream in 0..streams {
+                let index = round * streams as u64 + spread.place_in_round(stream);
+                prop_assert_eq!(spread.stream_of(index), stream);
+            }
+        }
+
         #[test]
         fn a_packets_stream_is_the_one_that_had_the_turn(shares in prop::collection::vec(1u32..20, 1..8)) {
             let spread = spread(&shares).unwrap();

@@ -10,8 +10,8 @@ use std::mem::{MaybeUninit, size_of};
 use std::net::UdpSocket;
 use std::os::fd::{AsRawFd as _, RawFd};
 
-/// Packets of one length that leave together. Their bytes lie one after the other, so that a train is a
-/// single piece of memory; all but the headers is written once.
+/// Packets that leave together. Of one length, their bytes lie one after the other, so that a train is a single piece of
+/// memory; all but the headers is written once. Of several lengths, each has the room of the longest, and none is in a train.
 pub(crate) struct SendBatch {
     /// Link, network and UDP headers before each payload: of frames only.
     head: Head,
@@ -22,6 +22,8 @@ pub(crate) struct SendBatch {
     /// Packets that the kernel takes as one train.
     train: usize,
     bytes: Vec<u8>,
+    /// Of each packet, without the room behind it.
+    lengths: Vec<usize>,
     len: usize,
     /// Which packets the kernel shall stamp, and by which number it shall call them.
     asked: Vec<Option<u32>>,
@@ -58,6 +60,7 @@ impl SendBatch {
             room,
             train: TRAIN,
             bytes: packet.repeat(room),
+            lengths: vec![packet.len(); room],
             len: 0,
             asked: vec![None; room],
             parts: vec![libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; room],
@@ -78,6 +81,15 @@ impl SendBatch {
             let at = self.head.checksum_at;
             packet[at..at + 2].copy_from_slice(&checksum(self.head.covered, &header).to_be_bytes());
         }
+        self.asked[self.len] = asked;
+        self.len += 1;
+    }
+
+    /// Adds a packet that is all of its bytes, as many as there is room for at most.
+    pub(crate) fn push_whole(&mut self, bytes: &[u8], asked: Option<u32>) {
+        assert!(self.len < self.room, "a batch holds {} packets", self.room);
+        self.bytes[self.len * self.stride..][..bytes.len()].copy_from_slice(bytes);
+        self.lengths[self.len] = bytes.len();
         self.asked[self.len] = asked;
         self.len += 1;
     }
@@ -107,7 +119,7 @@ impl SendBatch {
         if self.asked[first].is_some() {
             return self.send_messages(socket.as_raw_fd(), first, 1);
         }
-        let packet = &self.bytes[first * self.stride..(first + 1) * self.stride];
+        let packet = &self.bytes[first * self.stride..][..self.lengths[first]];
         // SAFETY: the kernel reads `packet`, which is alive during the call, and nothing else.
         let sent = unsafe {
             libc::send(
@@ -126,7 +138,7 @@ impl SendBatch {
 
     fn send_messages(&mut self, socket: RawFd, first: usize, count: usize) -> io::Result<usize> {
         for at in 0..count {
-            self.fill(at, first + at, 1);
+            self.fill(at, first + at, self.lengths[first + at]);
             let used = match self.asked[first + at] {
                 Some(number) => ask_for_stamp(&mut self.controls[at], 0, number),
                 None => 0,
@@ -143,7 +155,7 @@ impl SendBatch {
         if count == 1 {
             return self.send_one(socket, first).map_err(|error| Refused { error, packets: 1 });
         }
-        self.fill(0, first, count);
+        self.fill(0, first, count * self.stride);
         let length = (self.stride as u16).to_ne_bytes();
         let control = Control { level: libc::SOL_UDP, kind: UDP_SEGMENT, data: &length };
         let mut used = write(room_bytes(&mut self.controls[0]), control);
@@ -162,10 +174,10 @@ impl SendBatch {
         }
     }
 
-    /// Lets message `at` be the `count` packets from `first` on.
-    fn fill(&mut self, at: usize, first: usize, count: usize) {
-        let start = self.bytes[first * self.stride..][..count * self.stride].as_mut_ptr();
-        self.parts[at] = libc::iovec { iov_base: start.cast(), iov_len: count * self.stride };
+    /// Lets message `at` be so many bytes from packet `first` on.
+    fn fill(&mut self, at: usize, first: usize, length: usize) {
+        let start = self.bytes[first * self.stride..][..length].as_mut_ptr();
+        self.parts[at] = libc::iovec { iov_base: start.cast(), iov_len: length };
         let header = &mut self.messages[at].msg_hdr;
         header.msg_iov = &raw mut self.parts[at];
         header.msg_iovlen = 1;

@@ -1,6 +1,8 @@
 //! Linux: a copy of what arrives at interfaces for one UDP port (packet(7)).
 
 use super::{set_raw_option, set_receive_buffer, stamp_packets};
+use crate::sys::Mark;
+use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::io;
 use std::mem::{MaybeUninit, size_of};
@@ -35,15 +37,15 @@ pub(crate) fn open_tap(interface: Option<&str>, port: u16, bytes: usize) -> io::
     bind(socket, number)
 }
 
-/// A socket that gets a copy of the head of each UDP datagram that begins as a trial's packet and has this `tag`, and passes
+/// A socket that gets a copy of the head of each UDP datagram that begins as a trial's packet and has this `mark`, and passes
 /// the interface of this number: leaving by it, or, if `arriving`, coming in there for whoever has it. Nothing else costs more
 /// than a look of the kernel's.
 ///
 /// # Errors
 /// If the privilege lacks (`CAP_NET_RAW`), or there is no such interface.
-pub(crate) fn open_tap_of_trial(interface: u32, tag: u32, arriving: bool) -> io::Result<UdpSocket> {
+pub(crate) fn open_tap_of_trial(interface: u32, mark: Mark<'_>, arriving: bool) -> io::Result<UdpSocket> {
     let socket = unbound()?;
-    only(&socket, &mut with_tag(tag, arriving))?;
+    tap_trial(&socket, mark, arriving)?;
     bind(socket, interface as libc::c_int)
 }
 
@@ -51,8 +53,11 @@ pub(crate) fn open_tap_of_trial(interface: u32, tag: u32, arriving: bool) -> io:
 ///
 /// # Errors
 /// If the system does not allow it.
-pub(crate) fn tap_trial(tap: &UdpSocket, tag: u32, arriving: bool) -> io::Result<()> {
-    only(tap, &mut with_tag(tag, arriving))
+pub(crate) fn tap_trial(tap: &UdpSocket, mark: Mark<'_>, arriving: bool) -> io::Result<()> {
+    match mark {
+        Mark::Tag(tag) => only(tap, &mut with_tag(tag, arriving)),
+        Mark::Ports(ports) => only(tap, &mut with_ports(ports, arriving)),
+    }
 }
 
 /// A tap to which nothing comes before its filter stands and it is bound: its protocol is 0.
@@ -104,6 +109,8 @@ const LOAD_HALF_BEHIND: u32 = libc::BPF_LD | libc::BPF_H | libc::BPF_IND;
 const LOAD_LENGTH: u32 = libc::BPF_LDX | libc::BPF_B | libc::BPF_MSH;
 const IF_EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
 const IF_ANY: u32 = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
+const TO_40: u32 = libc::BPF_LDX | libc::BPF_IMM;
+const GO_ON: u32 = libc::BPF_JMP | libc::BPF_JA;
 const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
 
 fn step(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
@@ -145,11 +152,55 @@ fn arriving_for(port: u16) -> [libc::sock_filter; 20] {
     ]
 }
 
+/// linux/if_packet.h: to this host, and leaving.
+const HOST: u32 = 0;
+const OUTGOING: u32 = 4;
+
+/// Lets pass what leaves, or what came in for this host, over UDP, with one of these ports at either end. Of more ports than
+/// a filter has room for, whatever is UDP passes.
+fn with_ports(ports: &BTreeSet<u16>, arriving: bool) -> Vec<libc::sock_filter> {
+    /// Two steps for each port at each end; the kernel's memory for a socket's options bounds what it takes.
+    const MOST: usize = 500;
+    let drop = step(RETURN, 0, 0, 0);
+    let mut steps = vec![
+        step(LOAD_WORD, 0, 0, AD_PACKET_TYPE),
+        step(IF_EQUAL, 1, 0, if arriving { HOST } else { OUTGOING }),
+        drop,
+        step(LOAD_WORD, 0, 0, AD_PROTOCOL),
+        step(IF_EQUAL, 2, 0, 0x0800),
+        step(IF_EQUAL, 9, 0, 0x86DD),
+        drop,
+        // IPv4: UDP, not a later fragment, and the ports behind a header of any length.
+        step(LOAD_BYTE, 0, 0, ip(9)),
+        step(IF_EQUAL, 1, 0, 17),
+        drop,
+        step(LOAD_HALF, 0, 0, ip(6)),
+        step(IF_ANY, 0, 1, 0x1FFF),
+        drop,
+        step(LOAD_LENGTH, 0, 0, ip(0)),
+        step(GO_ON, 0, 0, 4),
+        // IPv6 without further headers.
+        step(LOAD_BYTE, 0, 0, ip(6)),
+        step(IF_EQUAL, 1, 0, 17),
+        drop,
+        step(TO_40, 0, 0, 40),
+    ];
+    if ports.len() <= MOST {
+        for end in [0, 2] {
+            steps.push(step(LOAD_HALF_BEHIND, 0, 0, ip(end)));
+            for &port in ports {
+                steps.extend([step(IF_EQUAL, 0, 1, port.into()), step(RETURN, 0, 0, KEPT)]);
+            }
+        }
+        steps.push(drop);
+    } else {
+        steps.push(step(RETURN, 0, 0, KEPT));
+    }
+    steps
+}
+
 /// Lets pass what leaves, or what came in for this host, and is a trial's packet with this tag.
 fn with_tag(tag: u32, arriving: bool) -> [libc::sock_filter; 22] {
-    /// linux/if_packet.h: to this host, and leaving.
-    const HOST: u32 = 0;
-    const OUTGOING: u32 = 4;
     /// How a trial's packet begins, and where its tag is, behind the header of UDP.
     const BEGINS: u32 = 0xd701;
     const PACKET: u32 = 8;
@@ -196,4 +247,42 @@ fn only(socket: &UdpSocket, program: &mut [libc::sock_filter]) -> io::Result<()>
         )
     };
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+    use std::time::Duration;
+
+    #[test]
+    fn a_tap_of_ports_is_given_what_has_one_of_them_at_either_end_and_nothing_else() {
+        let loopback = number_of("lo").unwrap() as u32;
+        for address in [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), (Ipv6Addr::LOCALHOST, 0).into()] {
+            // Not every machine has IPv6.
+            let Ok(ours) = UdpSocket::bind(address) else { continue };
+            let [other, third] = [0; 2].map(|_| UdpSocket::bind(address).unwrap());
+            let at = |socket: &UdpSocket| socket.local_addr().unwrap();
+            let many: BTreeSet<u16> = (1..=400).chain([at(&ours).port()]).collect();
+            let tap = match open_tap_of_trial(loopback, Mark::Ports(&many), false) {
+                Err(why) if why.kind() == io::ErrorKind::PermissionDenied => {
+                    assert!(std::env::var("CI").as_deref() != Ok("true"), "it needs CAP_NET_RAW");
+                    return;
+                }
+                tap => tap.unwrap(),
+            };
+            ours.send_to(b"ask", at(&other)).unwrap();
+            other.send_to(b"answer", at(&ours)).unwrap();
+            third.send_to(b"neither", at(&other)).unwrap();
+            ours.send_to(b"once more", at(&third)).unwrap();
+            tap.set_nonblocking(false).unwrap();
+            tap.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+            for said in [&b"ask"[..], b"answer", b"once more"] {
+                let mut frame = [0; 200];
+                let length = tap.recv(&mut frame).unwrap();
+                assert!(frame[..length].ends_with(said), "{address}: {:?}", &frame[..length]);
+            }
+        }
+    }
 }

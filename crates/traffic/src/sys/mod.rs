@@ -42,6 +42,7 @@ pub(crate) use process::{
     Tether, ask_to_end, end_with_parent, go_first, monotonic_ns, sleep_for, sleep_until_ns, start_with_us,
 };
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::UdpSocket;
 
@@ -87,6 +88,15 @@ pub enum Farewell {
     Asked,
     /// It is ended (`SIGKILL`).
     Killed,
+}
+
+/// What a trial's packets are told by, of all that pass an interface.
+#[derive(Clone, Copy)]
+pub(crate) enum Mark<'a> {
+    /// The tag that they carry.
+    Tag(u32),
+    /// A port of theirs, at either end.
+    Ports(&'a BTreeSet<u16>),
 }
 
 /// How packets leave.

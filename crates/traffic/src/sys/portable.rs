@@ -10,9 +10,8 @@ use std::time::{Duration, Instant};
 
 /// Packets of one stream that are due together.
 pub(crate) struct SendBatch {
-    headers: Vec<[u8; HEADER_BYTES]>,
-    packet: Vec<u8>,
-    room: usize,
+    packets: Vec<Vec<u8>>,
+    len: usize,
 }
 
 impl SendBatch {
@@ -21,32 +20,40 @@ impl SendBatch {
         let mut packet = vec![0; HEADER_BYTES];
         packet.extend(filler(payload.saturating_sub(HEADER_BYTES)));
         let room = room.clamp(1, BATCH);
-        Self { headers: Vec::with_capacity(room), packet, room }
+        Self { packets: vec![packet; room], len: 0 }
     }
 
     /// Adds a packet; nobody stamps it.
     pub(crate) fn push(&mut self, header: [u8; HEADER_BYTES], _: Option<u32>) {
-        assert!(self.headers.len() < self.room, "a batch holds {} packets", self.room);
-        self.headers.push(header);
+        assert!(self.len < self.packets.len(), "a batch holds {} packets", self.packets.len());
+        self.packets[self.len][..HEADER_BYTES].copy_from_slice(&header);
+        self.len += 1;
+    }
+
+    /// Adds a packet that is all of its bytes.
+    pub(crate) fn push_whole(&mut self, bytes: &[u8], _: Option<u32>) {
+        assert!(self.len < self.packets.len(), "a batch holds {} packets", self.packets.len());
+        self.packets[self.len].clear();
+        self.packets[self.len].extend_from_slice(bytes);
+        self.len += 1;
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.headers.len() == self.room
+        self.len == self.packets.len()
     }
 
     pub(crate) fn clear(&mut self) {
-        self.headers.clear();
+        self.len = 0;
     }
 
     /// Sends packet `first` without waiting, whatever the means: one call each is all there is.
     pub(crate) fn send(&mut self, exit: &Exit<'_>, first: usize) -> Result<usize, Refused> {
-        self.packet[..HEADER_BYTES].copy_from_slice(&self.headers[first]);
         match exit {
             Exit::Each(socket) | Exit::Many(socket) | Exit::Train(socket) => {
-                socket.send(&self.packet).map(|_| 1).map_err(|error| Refused { error, packets: 1 })
+                socket.send(&self.packets[first]).map(|_| 1).map_err(|error| Refused { error, packets: 1 })
             }
             Exit::Frames(socket) => match **socket {},
-            Exit::Nowhere => Ok(self.headers.len() - first),
+            Exit::Nowhere => Ok(self.len - first),
         }
     }
 }
@@ -178,7 +185,7 @@ impl ReceiveBatch {
     /// Takes what waits at the socket, at most [`BATCH`] packets, without waiting: `WouldBlock` if
     /// there is none.
     pub(crate) fn receive(&mut self, socket: &UdpSocket) -> io::Result<usize> {
-        self.packets.clear();
+        self.len = 0;
         for at in 0..BATCH {
             match socket.recv_from(&mut self.bytes[at * self.keep..][..self.keep]) {
                 Ok(packet) => self.packets.push(packet),
@@ -312,12 +319,12 @@ pub(crate) fn open_tap(_: Option<&str>, _: u16, _: usize) -> io::Result<UdpSocke
 }
 
 /// As [`open_tap`].
-pub(crate) fn open_tap_of_trial(_: u32, _: u32, _: bool) -> io::Result<UdpSocket> {
+pub(crate) fn open_tap_of_trial(_: u32, _: super::Mark<'_>, _: bool) -> io::Result<UdpSocket> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 /// There is no tap.
-pub(crate) fn tap_trial(_: &UdpSocket, _: u32, _: bool) -> io::Result<()> {
+pub(crate) fn tap_trial(_: &UdpSocket, _: super::Mark<'_>, _: bool) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

@@ -57,6 +57,7 @@ impl<'a> Clients<'a> {
         let Setup { target, profile, options, progress, .. } = self.setup;
         let are_to_stop = || self.setup.is_stopped() || astray.load(Ordering::Relaxed);
         let reply = match (target.reply, self.closed.waits) {
+            (Reply::Service(_), _) => return Err(UdpError::NoClients),
             (Reply::None, _) => ClientReply::None,
             (Reply::Echo | Reply::Any, false) => ClientReply::Counted,
             (Reply::Echo | Reply::Any, true) => ClientReply::Awaited,

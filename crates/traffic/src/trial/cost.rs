@@ -8,6 +8,7 @@ use crate::packet::sampling::Sampling;
 use crate::packet::stamps::Stamps;
 use crate::packet::trial_state::TrialState;
 use crate::placement::cpus::{Cpus, Placement, Priority};
+use crate::receive::reading::Reading;
 use crate::receive::receiver::{Receiver, Tools};
 use crate::send::pauses::Pauses;
 use crate::send::schedule::Schedule;
@@ -50,6 +51,7 @@ pub fn of_sending(packets: u64, keep: bool) -> Duration {
             placement: &placement,
             tag: Tag(1),
             reply_wanted: true,
+            requests: None,
             end_ns: packets,
             give_up_ns: u64::MAX,
             pauses: Pauses::ignored(),
@@ -93,20 +95,19 @@ pub fn of_receiving(packets: u64, keep: bool) -> Duration {
     let content = Content::of(Reply::Echo, PAYLOAD as u32);
     let spread = Spread::new(&[Part::whole("1")]).expect("one stream is legal");
     let mut batch = ReceiveBatch::with_stamps(content.kept_bytes());
+    let whose = Whose { tags: Tags::new(1, 1), first: 0, number: 0 };
     let mut log = keep.then(|| PacketTimes::with_room(packets as usize, true));
     let mut arrived = Spacing::new();
     let tools = Tools {
         batch: &mut batch,
         log: log.as_mut().and_then(|log| log.returns.as_mut()),
         arrived: &mut arrived,
-        content: &content,
-        spread: &spread,
+        reading: Reading::Echo { whose, content: &content, spread: &spread },
         first_stream: 0,
         cut: Cut::of(0, None),
         expected: packets,
     };
-    let whose = Whose { tags: Tags::new(1, 1), first: 0, number: 0 };
-    let receiver = Receiver::new(&sockets, &[0], tools, whose, ReceiveMeans::Spin, true);
+    let receiver = Receiver::new(&sockets, &[0], tools, ReceiveMeans::Spin, true);
     wait_readable(&sockets, Duration::from_secs(1)).expect("it is a socket");
     let begun = Instant::now();
     let counted = receiver.judge_again(packets, &flight);

@@ -7,7 +7,7 @@ use super::threads::{self, Receivers};
 use crate::error::UdpError;
 use crate::losses::ledger::Ledger;
 use crate::means::{ReceiveMeans, SendMeans};
-use crate::packet::attribution::Whose;
+use crate::packet::attribution::{Whose, salt};
 use crate::packet::content::Content;
 use crate::packet::received_set::ReceivedSet;
 use crate::packet::sampling::Sampling;
@@ -16,14 +16,17 @@ use crate::packet::trial_state::TrialState;
 use crate::placement::cpus::Placement;
 use crate::placement::interruptions::Interruptions;
 use crate::receive::late::{Late, take_late};
+use crate::receive::reading::Reading;
 use crate::receive::received::Received;
 use crate::send::leaving::BEYOND_A_SOCKET_PPS;
 use crate::send::pauses::Pauses;
+use crate::send::requests::Asking;
 use crate::send::schedule::Schedule;
 use crate::send::sender::Task;
 use crate::send::sent::Sent;
 use crate::send::spread::Spread;
 use crate::sys::{ReceiveBatch, allowed_cpus, can_stamp_departures, receive_drops, wait_for_stamps};
+use crate::target::Reply;
 use dropline_stats::{Cut, Spacing};
 use dropline_trial::{Departed, PacketTimes, TargetActivity, TrialInput};
 use std::net::UdpSocket;
@@ -36,6 +39,8 @@ pub(crate) struct Exchange {
     pub(crate) streams: StreamSockets,
     /// What a reply must be.
     pub(crate) content: Content,
+    /// What a service is asked; `None`: the target gets packets that say whose they are.
+    pub(crate) asking: Option<Asking>,
     /// Of each receiver.
     batches: Vec<ReceiveBatch>,
     stamps: Stamps,
@@ -71,6 +76,8 @@ const MOST_EXPECTED: f64 = 1e9;
 const STAMPED: usize = 1 << 20;
 /// What is kept of a reply at least: more than any message of ours needs.
 const KEPT_BYTES: usize = 64;
+/// And of a service's: more than anything that is read of one.
+const KEPT_OF_A_SERVICE: usize = 2048;
 
 impl Exchange {
     /// Opens the sockets, and listens to the sender's CPU.
@@ -83,7 +90,13 @@ impl Exchange {
         let (senders, receivers) = setup.threads()?;
         let receive = options.means.receive.or_for(allowed_cpus().len());
         let trains = receive == ReceiveMeans::Gro;
+        let asking = match setup.target.reply {
+            Reply::Service(_) if !spread.is_even() => return Err(UdpError::UnevenStreams),
+            Reply::Service(service) => Some(Asking::new(service, salt())),
+            Reply::Echo | Reply::Any | Reply::None => None,
+        };
         let wanted = Wanted {
+            service: setup.service(),
             streams: profile.streams.len(),
             payload: profile.packet.payload_bytes(),
             receive_buffer_bytes: options.receive_buffer_bytes,
@@ -98,6 +111,7 @@ impl Exchange {
         let content = Content::of(setup.target.reply, profile.packet.payload_bytes());
         let batch = || match trains {
             true => ReceiveBatch::with_trains(),
+            false if asking.is_some() => ReceiveBatch::with_stamps(KEPT_OF_A_SERVICE),
             false => ReceiveBatch::with_stamps(content.kept_bytes().max(KEPT_BYTES)),
         };
         let placement = Placement::new(&options.means.cpus, options.means.priority, senders);
@@ -105,6 +119,7 @@ impl Exchange {
             spread,
             batches: (0..receivers).map(|_| batch()).collect(),
             content,
+            asking,
             stamps: Stamps::new(STAMPED),
             noted: 0,
             interruptions: profile.arrival.is_constant().then(|| placement.listen()).flatten(),
@@ -127,7 +142,10 @@ impl Exchange {
 
     /// Takes what came back after the drain.
     pub(crate) fn take_late(&mut self, whose: Whose, seen: &mut ReceivedSet) -> Late {
-        take_late(&self.streams.sockets, &mut self.batches[0], whose, seen)
+        let Self { asking, content, spread, streams, batches, .. } = self;
+        let reading = reading(asking.as_ref(), whose, content, spread);
+        let sent_below = asking.as_ref().map_or(u64::MAX, Asking::asked);
+        take_late(&streams.sockets, &mut batches[0], reading, sent_below, seen)
     }
 
     /// In words: how packets are sent and received, by whom, and why so.
@@ -180,15 +198,17 @@ impl Exchange {
         let mut logs = Logs::new(senders, receivers, room, echo);
         let (left, back) = logs.parts();
 
+        if let Some(asking) = &mut self.asking {
+            asking.next_trial(setup.profile.streams.len());
+        }
+        let asking = self.asking.as_ref();
         let (sockets, exits, queues) = self.streams.exits(send);
         let of_sender = sockets.len().div_ceil(senders);
         let sender_of: Vec<usize> = (0..sockets.len()).map(|stream| stream / of_sender).collect();
         let receivers = Receivers {
-            content: &self.content,
-            spread: &self.spread,
+            reading: reading(asking, whose, &self.content, &self.spread),
             cut,
             expected: if echo { expected } else { 0 },
-            whose,
             means: self.receive,
             one_way: !echo,
         };
@@ -199,6 +219,7 @@ impl Exchange {
         let task = Task {
             tag: whose.tag(),
             reply_wanted: echo,
+            requests: asking.map(|asking| asking.requests(&self.spread)),
             end_ns: duration_ns,
             give_up_ns: duration_ns + grace(input.duration).as_nanos() as u64,
             pauses: Pauses::of(input),
@@ -219,6 +240,10 @@ impl Exchange {
         let move_packets = || threads::run(sending, receiving, &self.placement, &flight, duration_ns, drain);
         let (moved, watched) =
             ledger.watch_while(progress, epoch, &|bytes| flight.set_held(bytes), move_packets);
+        let had_their_turn = flight.last_index();
+        if let Some(asking) = &mut self.asking {
+            asking.had_their_turn(had_their_turn);
+        }
         let (sent, received) = moved?;
         if setup.is_stopped() && sent.offered == 0 {
             return Err(UdpError::Interrupted);
@@ -230,6 +255,19 @@ impl Exchange {
         let (packets, departed, arrived) = logs.together();
         let arrived = arrived.filter(|_| echo);
         Ok(Exchanged { sent: Sent { error: None, ..sent }, received, packets, departed, arrived, watched })
+    }
+}
+
+/// How replies are read.
+fn reading<'a>(
+    asking: Option<&'a Asking>,
+    whose: Whose,
+    content: &'a Content,
+    spread: &'a Spread,
+) -> Reading<'a> {
+    match asking {
+        Some(asking) => Reading::Service(asking.requests(spread)),
+        None => Reading::Echo { whose, content, spread },
     }
 }
 

@@ -20,13 +20,14 @@ use crate::progress::Progress;
 use crate::send::sent::Trains;
 use crate::sockets::guard::Guard;
 use crate::target::{Reply, UdpTarget};
-use crate::watch::beside::{Beside, Left, Trials};
+use crate::watch::beside::{Beside, Left, ToldBy, Trials};
+use dropline_payload::service::streams_needed;
 use dropline_trial::{
     ArrivalFidelity, Caveat, ClosedLoop, Delay, Measurer, Observed, Pace, PacketTimes, Stamp, TargetActivity,
     TrafficProfile, Trial, TrialInput,
 };
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -98,11 +99,12 @@ impl UdpMeasurer {
         if several_targets && target.reply == Reply::None {
             return Err(UdpError::OneWayTargets);
         }
+        let profile = TrafficProfile { packet: target.packet(profile.packet), ..profile };
         let setup = Setup { target, profile, options, stop, progress };
         let exchange = Exchange::open(&setup)?;
         let account = Account {
             source: exchange.socket().local_addr().map_err(UdpError::system("reading an address"))?,
-            target,
+            target: setup.target,
             packet: setup.profile.packet,
             watching: setup.options.watching,
             several_targets,
@@ -159,7 +161,7 @@ impl UdpMeasurer {
         self.guard.look().map_err(no_leash)?;
         let astray = AtomicBool::new(false);
         let whose = self.numbering.before_the_first();
-        let ask = || reach(&self.setup, &self.exchange.streams, whose, round_trip, &astray);
+        let ask = || reach(&self.setup, &self.exchange, whose, round_trip, &astray);
         let (reached, came) = self.guard.during(&astray, ask);
         if let Some(what) = came {
             // What came may be gone by now: then it is said all the same.
@@ -209,6 +211,7 @@ impl Measurer for UdpMeasurer {
         if self.setup.is_stopped() {
             return Err(UdpError::Interrupted);
         }
+        self.enough_streams(input)?;
         let whose = self.numbering.next_trial();
         if let Some(progress) = &self.setup.progress {
             progress.begin(whose.number);
@@ -244,6 +247,17 @@ impl Measurer for UdpMeasurer {
 }
 
 impl UdpMeasurer {
+    /// No token of a service's requests is in use twice: one that comes back says which request it is of.
+    fn enough_streams(&self, input: TrialInput) -> Result<(), UdpError> {
+        let Some(service) = self.setup.service() else { return Ok(()) };
+        let (streams, drain) = (self.setup.profile.streams.len(), self.setup.profile.drain.longest);
+        let needed = streams_needed(service.token_bits(), input.load.as_pps(), drain.as_secs_f64());
+        match usize::try_from(needed).is_ok_and(|needed| needed <= streams) {
+            true => Ok(()),
+            false => Err(UdpError::FewStreams { needed, streams, load: input.load, drain }),
+        }
+    }
+
     /// A trial, once there is a way to the target again: a link that is down between two trials comes back mostly.
     fn perform_once_there(
         &mut self,
@@ -323,7 +337,13 @@ impl UdpMeasurer {
         let targets = self.exchange.streams.targets();
         let canonical = |target: &SocketAddr| SocketAddr::new(target.ip().to_canonical(), target.port());
         let targets: BTreeSet<SocketAddr> = targets.iter().map(canonical).collect();
-        let trials = Trials { tag: whose.tag(), ports: &ports, targets: &targets };
+        let sources: BTreeSet<IpAddr> =
+            self.sources().iter().map(|source| source.ip().to_canonical()).collect();
+        let told_by = match self.setup.service() {
+            None => ToldBy::Tag(whose.tag()),
+            Some(_) => ToldBy::Ports(&sources),
+        };
+        let trials = Trials { told_by, ports: &ports, targets: &targets };
         let mut beside = std::mem::take(&mut self.beside);
         let moved = beside.watch_while(&trials, astray, || match self.setup.profile.arrival.pace() {
             Pace::Closed(closed) => self.move_by_clients(closed, whose, astray, trial),

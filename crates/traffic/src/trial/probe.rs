@@ -4,15 +4,20 @@ use super::doubts::{barred_by, ip_bytes};
 use crate::error::{UdpError, nothing_as_none};
 use crate::losses::counting::Counting;
 use crate::packet::attribution::{Whose, salt};
+use crate::packet::content::Content;
 use crate::packet::frame::Head;
+use crate::receive::reading::{Heard, Reading};
+use crate::send::requests::Asking;
+use crate::send::spread::Spread;
 use crate::sockets::connection::{connect, listening_beside};
 use crate::sockets::flows::Flows;
 use crate::sockets::guard::Guard;
 use crate::sockets::whereabouts::Way;
 use crate::sys::{Exit, ReceiveBatch, Refused, SendBatch, report_refusals, wait_readable};
 use crate::target::{Reply, UdpTarget};
-use dropline_payload::{Message, Tags, Verdict};
-use dropline_trial::TrafficProfile;
+use dropline_payload::service::Class;
+use dropline_payload::{Message, Tags};
+use dropline_trial::{Part, TrafficProfile};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,12 +28,16 @@ use std::time::{Duration, Instant};
 pub struct Probed {
     /// Median time from request to reply, in ns; `None` of a target that sends nothing back.
     pub round_trip_ns: Option<u64>,
+    /// What the last answer of a service said, by the name of its class.
+    pub said: Option<&'static str>,
 }
 
 /// Packets that are sent, each when the one before was answered or given up.
 const PROBES: u64 = 5;
 /// How long the first answer is waited for in all, where the drain is not longer.
 const PATIENCE: Duration = Duration::from_millis(900);
+/// What is kept of an answer.
+const KEPT_BYTES: usize = 2048;
 /// How long one answer is waited for.
 const ANSWER_WITHIN: Duration = Duration::from_millis(180);
 
@@ -39,7 +48,7 @@ const ANSWER_WITHIN: Duration = Duration::from_millis(180);
 /// If none is answered, the port is closed, the host out of reach, a one-way target cannot be counted, or
 /// the user wants to stop.
 pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> Result<Probed, UdpError> {
-    let payload = profile.packet.payload_bytes();
+    let payload = target.packet(profile.packet).payload_bytes();
     let socket = connect(target.address, payload)?;
     report_refusals(&socket).map_err(UdpError::system("asking to be told of refused packets"))?;
     let no_leash = |why| UdpError::NoLeash { target: target.address, why };
@@ -47,11 +56,12 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
     let whose = Whose { tags: Tags::new(profile.seed, salt()), first: 0, number: 0 };
     if target.reply == Reply::None {
         Counting::find(&socket, target, whose, stop)?;
-        return Ok(Probed { round_trip_ns: None });
+        return Ok(Probed { round_trip_ns: None, said: None });
     }
     let mut batch = SendBatch::new(payload as usize, 1, Head::default());
-    let replies = ReceiveBatch::new(dropline_payload::QUERY_BYTES);
-    let mut hearing = Hearing { socket, replies, whose, stop, others: 0 };
+    let words = Words::of(target, whose);
+    let replies = ReceiveBatch::new(KEPT_BYTES);
+    let mut hearing = Hearing { socket, replies, reading: words.reading(), stop, others: 0, said: 0 };
     let mut sent = Vec::new();
     let mut round_trips = Vec::new();
     let mut refused = None;
@@ -60,12 +70,11 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
     for index in 0..PROBES {
         let meaning =
             |error: io::Error| with_link(UdpError::of_socket(error, target.address, index + 1, payload));
-        let packet = Message::Packet { tag: whose.tag(), index, reply_wanted: true };
         if index > 0 {
             guard.look().map_err(no_leash)?;
         }
         batch.clear();
-        batch.push(packet.header(), None);
+        words.push(index, &mut batch);
         sent.push(Instant::now());
         if let Err(Refused { error, .. }) = batch.send(&Exit::Each(&hearing.socket), 0) {
             // What the network said of an earlier one is said of this, too.
@@ -85,7 +94,10 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
     }
     round_trips.sort_unstable();
     match round_trips.get(round_trips.len() / 2) {
-        Some(&median) => Ok(Probed { round_trip_ns: Some(median) }),
+        Some(&median) => {
+            let said = words.classes().get(hearing.said).map(|class| class.name);
+            Ok(Probed { round_trip_ns: Some(median), said })
+        }
         None if refused.is_some() => {
             let (error, sent) = (refused.expect("is some"), sent.len() as u64);
             Err(with_link(UdpError::of_socket(error, target.address, sent, payload)))
@@ -93,7 +105,7 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
         None => {
             let (target, sent, others) = (target.address, sent.len() as u64, hearing.others);
             let waited = begun.elapsed();
-            let beside = if others == 0 { answers_beside(target, whose, payload) } else { None };
+            let beside = if others == 0 { answers_beside(target, &words, payload) } else { None };
             let (from, others) = match beside {
                 Some(Beside::Packet(from)) => (Some(from), 0),
                 Some(Beside::Others(from, others)) => (Some(from), others),
@@ -105,6 +117,51 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
             }
             Err(UdpError::NoAnswer { target, sent, others, from, waited })
         }
+    }
+}
+
+/// What a target is asked before the first trial, and how its answers are read. Of an echo, the header is enough.
+struct Words {
+    whose: Whose,
+    spread: Spread,
+    content: Content,
+    asking: Option<Asking>,
+}
+
+impl Words {
+    fn of(target: UdpTarget, whose: Whose) -> Self {
+        let asking = match target.reply {
+            Reply::Service(service) => Some(Asking::new(service, salt())),
+            Reply::Echo | Reply::Any | Reply::None => None,
+        };
+        let spread = Spread::new(&[Part::whole("probe")]).expect("one stream has a share");
+        Self { whose, spread, content: Content::of(Reply::Any, 0), asking }
+    }
+
+    fn push(&self, index: u64, batch: &mut SendBatch) {
+        match &self.asking {
+            Some(asking) => {
+                let mut request = Vec::new();
+                asking.requests(&self.spread).write(index, &mut request);
+                batch.push_whole(&request, None);
+            }
+            None => {
+                let packet = Message::Packet { tag: self.whose.tag(), index, reply_wanted: true };
+                batch.push(packet.header(), None);
+            }
+        }
+    }
+
+    fn reading(&self) -> Reading<'_> {
+        match &self.asking {
+            Some(asking) => Reading::Service(asking.requests(&self.spread)),
+            None => Reading::Echo { whose: self.whose, content: &self.content, spread: &self.spread },
+        }
+    }
+
+    /// What a service's answers can say.
+    fn classes(&self) -> &'static [Class] {
+        self.asking.as_ref().map_or(&[], |asking| asking.requests(&self.spread).service.protocol().classes)
     }
 }
 
@@ -137,14 +194,13 @@ enum Beside {
 }
 
 /// What comes from elsewhere where a packet is sent, if anything does: a second socket hears of every address.
-fn answers_beside(target: SocketAddr, whose: Whose, payload: u32) -> Option<Beside> {
+fn answers_beside(target: SocketAddr, words: &Words, payload: u32) -> Option<Beside> {
     let socket = connect(target, payload).ok()?;
     let hears = listening_beside(&socket).ok()?;
-    let packet = Message::Packet { tag: whose.tag(), index: PROBES, reply_wanted: true };
-    let mut bytes = vec![0; payload as usize];
-    let header = packet.header();
-    bytes[..header.len()].copy_from_slice(&header);
-    socket.send(&bytes).ok()?;
+    let mut batch = SendBatch::new(payload as usize, 1, Head::default());
+    words.push(PROBES, &mut batch);
+    batch.send(&Exit::Each(&socket), 0).ok()?;
+    let mut bytes = [0; KEPT_BYTES];
     let until = Instant::now() + ANSWER_WITHIN;
     let mut found: Option<(SocketAddr, u64)> = None;
     loop {
@@ -156,7 +212,8 @@ fn answers_beside(target: SocketAddr, whose: Whose, payload: u32) -> Option<Besi
             None => return found.map(|(from, others)| Beside::Others(from, others)),
             Some((_, from)) if from == target => {}
             Some((length, from)) => {
-                if matches!(whose.judge(&bytes[..length]), Verdict::Ours { index: PROBES }) {
+                let heard = words.reading().hear(&bytes[..length], 0, PROBES + 1);
+                if matches!(heard, Heard::Reply { index: PROBES, .. }) {
                     return Some(Beside::Packet(from));
                 }
                 found.get_or_insert((from, 0)).1 += 1;
@@ -190,10 +247,12 @@ enum Unheard {
 struct Hearing<'a> {
     socket: UdpSocket,
     replies: ReceiveBatch,
-    whose: Whose,
+    reading: Reading<'a>,
     stop: &'a AtomicBool,
     /// What came and was no probe.
     others: u64,
+    /// The class of the last answer.
+    said: usize,
 }
 
 impl Hearing<'_> {
@@ -216,8 +275,12 @@ impl Hearing<'_> {
             let count =
                 nothing_as_none(self.replies.receive(&self.socket)).map_err(Unheard::Refused)?.unwrap_or(0);
             for at in 0..count {
-                match self.whose.judge(self.replies.packet(at)) {
-                    Verdict::Ours { index } if index <= latest => return Ok(Some((index as usize, now))),
+                match self.reading.hear(self.replies.packet(at), 0, latest + 1) {
+                    Heard::Reply { index, class } => {
+                        self.said = class;
+                        return Ok(Some((index as usize, now)));
+                    }
+                    Heard::Part => {}
                     _ => self.others += 1,
                 }
             }

@@ -1,10 +1,12 @@
 //! Does what each stream sends come to the target? A rule of a firewall may lead some flows elsewhere, and the packets of
 //! one socket say nothing of another's.
 
+use super::exchange::Exchange;
 use super::setup::Setup;
 use super::streams::StreamSockets;
 use crate::error::{UdpError, nothing_as_none};
 use crate::packet::attribution::Whose;
+use crate::send::requests::Requests;
 use crate::target::Reply;
 use dropline_payload::{HEADER_BYTES, Message};
 use std::io;
@@ -39,6 +41,7 @@ struct Stream {
 /// All of them.
 struct Asking<'a> {
     setup: &'a Setup,
+    requests: Option<Requests<'a>>,
     sockets: &'a [UdpSocket],
     /// Set where what they send would go elsewhere.
     astray: &'a AtomicBool,
@@ -55,14 +58,16 @@ struct Asking<'a> {
 /// If some are never answered, the user wants to stop, or `astray` is set.
 pub(super) fn reach(
     setup: &Setup,
-    streams: &StreamSockets,
+    exchange: &Exchange,
     whose: Whose,
     round_trip: Duration,
     astray: &AtomicBool,
 ) -> Result<(), UdpError> {
+    let streams = &exchange.streams;
+    let requests = exchange.asking.as_ref().map(|asking| asking.before(&exchange.spread));
     let sockets = streams.sockets.as_slice();
     let asked = sockets.iter().map(|_| Stream::default()).collect();
-    let mut asking = Asking { setup, sockets, astray, streams: asked, rounds: 0, sent: 0, lost: 0 };
+    let mut asking = Asking { setup, requests, sockets, astray, streams: asked, rounds: 0, sent: 0, lost: 0 };
     let quiet = ANSWER_WITHIN.max(round_trip * 2);
     let begun = Instant::now();
     while !asking.is_settled() {
@@ -87,6 +92,10 @@ impl Asking<'_> {
             let number = u64::from(self.rounds);
             let sent = if self.setup.target.reply == Reply::None {
                 self.sockets[at].send(&Message::CountQuery { tag: whose.tag(), number }.encode())
+            } else if let Some(requests) = self.requests {
+                packet.clear();
+                requests.write_in_round(at, number, &mut packet);
+                self.sockets[at].send(&packet)
             } else {
                 let header = Message::Packet { tag: whose.tag(), index: number, reply_wanted: true }.header();
                 packet[..HEADER_BYTES].copy_from_slice(&header);

@@ -4,11 +4,14 @@ use super::probe::probe;
 use super::setup::Setup;
 use crate::error::UdpError;
 use crate::losses::ledger::NEVER;
+use crate::packet::content::Difference;
 use crate::packet::received_set::ReceivedSet;
 use crate::receive::late::Late;
 use crate::receive::received::Received;
 use crate::send::sent::Mark;
 use crate::target::Reply;
+use dropline_payload::service::{self, Class};
+use dropline_trial::replied::Meaning;
 use dropline_trial::{Caveat, Delay, DelayKind, Slice, Stamp, Trial};
 use std::time::Duration;
 
@@ -36,8 +39,25 @@ impl Replies {
         trial.reordered = Some(received.reordered);
         trial.late = Some(received.late + self.strays);
         trial.generator_lost = generator_lost;
-        if reply == Reply::Echo {
-            count_differences(trial, received);
+        match reply {
+            Reply::Echo => {
+                let (otherwise, all) = differences(trial, received);
+                trial.say_differences(otherwise, all);
+            }
+            Reply::Service(_) => {
+                let (otherwise, all) = differences(trial, received);
+                trial.say_unlike(otherwise, all);
+            }
+            Reply::Any | Reply::None => {}
+        }
+        if let Reply::Service(service) = reply {
+            let meaning = |class: &Class| match class.meaning {
+                service::Meaning::Answered => Meaning::Answered,
+                service::Meaning::Refused => Meaning::Refused,
+                service::Meaning::Failed => Meaning::Failed,
+            };
+            let classes = service.protocol().classes.iter().zip(received.classes);
+            trial.say_replies(classes.map(|(class, count)| (class.name, meaning(class), count)));
         }
         let by_kernel = received.stamped > 0;
         trial.stamp = Some(if by_kernel { Stamp::Kernel } else { Stamp::App });
@@ -101,8 +121,11 @@ impl Replies {
 }
 
 /// Packets that came back, but never as they were sent. One that did so in several ways counts as the first of the kinds.
-/// Of replies that do not say which packet they were, no more than are missing.
-fn count_differences(trial: &mut Trial, received: &mut Received) {
+/// Of replies that do not say which packet they were, no more than are missing. By kind; and all such replies.
+fn differences(
+    trial: &Trial,
+    received: &mut Received,
+) -> ([u64; Difference::KINDS], [u64; Difference::KINDS]) {
     let mut all = ReceivedSet::default();
     let mut counted = 0;
     let mut counts = std::mem::take(&mut received.otherwise).map(|kind| {
@@ -115,7 +138,7 @@ fn count_differences(trial: &mut Trial, received: &mut Received) {
         let more = unknown.min(missing);
         (*count, missing) = (*count + more, missing - more);
     }
-    trial.say_differences(counts, received.different);
+    (counts, received.different)
 }
 
 /// What was due in each slice of a trial of this length, whenever it left and came back.

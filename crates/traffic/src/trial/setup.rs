@@ -5,6 +5,7 @@ use crate::error::UdpError;
 use crate::progress::Progress;
 use crate::sockets::flows::Flows;
 use crate::target::{Reply, UdpTarget};
+use dropline_payload::service::Service;
 use dropline_trial::TrafficProfile;
 use std::collections::BTreeSet;
 use std::io;
@@ -25,6 +26,14 @@ impl Setup {
     /// Whether packets come back.
     pub(crate) fn is_answered(&self) -> bool {
         self.target.reply != Reply::None
+    }
+
+    /// The service that is asked in its own protocol, where it is one.
+    pub(crate) fn service(&self) -> Option<&'static Service> {
+        match self.target.reply {
+            Reply::Service(service) => Some(service),
+            Reply::Echo | Reply::Any | Reply::None => None,
+        }
     }
 
     /// Whether the user wants to stop.

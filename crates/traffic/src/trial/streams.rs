@@ -12,6 +12,7 @@ use crate::sockets::leash::Leash;
 use crate::sys::{
     Exit, FrameSocket, keep_trains, link_to, neighbour, report_refusals, set_receive_buffer, stamp_packets,
 };
+use dropline_payload::service::Service;
 use dropline_payload::{HEADER_BYTES, filler};
 use std::collections::BTreeMap;
 use std::io;
@@ -24,6 +25,8 @@ pub(crate) struct StreamSockets {
     /// What held the first socket to each address.
     leashes: BTreeMap<IpAddr, Leash>,
     payload: usize,
+    /// Whose requests leave, where they are not packets of ours.
+    service: Option<&'static Service>,
     pub(crate) sockets: Vec<UdpSocket>,
     queues: Vec<SendQueue>,
     link: Option<Link>,
@@ -42,6 +45,7 @@ struct Frames {
 
 /// What the sockets shall be like.
 pub(crate) struct Wanted<'a> {
+    pub(crate) service: Option<&'static Service>,
     pub(crate) streams: usize,
     pub(crate) payload: u32,
     pub(crate) receive_buffer_bytes: u64,
@@ -60,6 +64,7 @@ impl StreamSockets {
             targets: (0..wanted.streams).map(|stream| wanted.targets.of_stream(stream, target)).collect(),
             leashes: BTreeMap::new(),
             payload: wanted.payload as usize,
+            service: wanted.service,
             sockets: Vec::with_capacity(wanted.streams),
             queues: Vec::with_capacity(wanted.streams),
             link: link_to(target.ip().to_canonical()).ok(),
@@ -120,7 +125,20 @@ impl StreamSockets {
     /// If they shall leave as frames and cannot.
     pub(crate) fn prepare(&mut self, told: SendMeans, pps: f64) -> Result<Leaving, UdpError> {
         let asked = Asked { payload: self.payload, pps };
-        let leaving = Leaving::choose(told, &asked, self.link.as_ref(), true);
+        let leaving = Leaving::choose(told, &asked, self.link.as_ref(), self.service.is_none());
+        if let Some(service) = &self.service {
+            return match leaving.means {
+                SendMeans::Packet => {
+                    let source =
+                        io::Error::other("requests to a service leave by sockets: leave --send to auto");
+                    Err(UdpError::System { doing: "sending frames of our own", source })
+                }
+                SendMeans::Gso if !service.is_of_one_length() => {
+                    Ok(Leaving { means: SendMeans::Sendmmsg, why: "requests have several lengths" })
+                }
+                _ => Ok(leaving),
+            };
+        }
         if leaving.means != SendMeans::Packet {
             return Ok(leaving);
         }

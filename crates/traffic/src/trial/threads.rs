@@ -3,10 +3,9 @@
 use super::logs::{ReceiverLog, SenderLog};
 use crate::error::UdpError;
 use crate::means::ReceiveMeans;
-use crate::packet::attribution::Whose;
-use crate::packet::content::Content;
 use crate::packet::trial_state::TrialState;
 use crate::placement::cpus::Placement;
+use crate::receive::reading::Reading;
 use crate::receive::received::Received;
 use crate::receive::receiver::{Receiver, Tools};
 use crate::send::schedule::Schedule;
@@ -41,12 +40,10 @@ pub(crate) fn senders<'a>(
 
 /// What all receivers of a trial have in common.
 pub(crate) struct Receivers<'a> {
-    pub(crate) content: &'a Content,
-    pub(crate) spread: &'a Spread,
+    pub(crate) reading: Reading<'a>,
     pub(crate) cut: Cut,
     /// Replies that there is room for.
     pub(crate) expected: u64,
-    pub(crate) whose: Whose,
     pub(crate) means: ReceiveMeans,
     /// Nothing comes back but what the network reports.
     pub(crate) one_way: bool,
@@ -65,10 +62,10 @@ impl<'a> Receivers<'a> {
         let parts = sockets.chunks(each).zip(sender_of.chunks(each));
         let mut first_stream = 0;
         let receiver = |(((sockets, senders), batch), (log, arrived)): (((&'a [UdpSocket], _), _), _)| {
-            let Self { content, spread, cut, expected, .. } = *self;
-            let tools = Tools { batch, log, arrived, content, spread, first_stream, cut, expected };
+            let Self { reading, cut, expected, .. } = *self;
+            let tools = Tools { batch, log, arrived, reading, first_stream, cut, expected };
             first_stream += sockets.len();
-            let mut receiver = Receiver::new(sockets, senders, tools, self.whose, self.means, self.one_way);
+            let mut receiver = Receiver::new(sockets, senders, tools, self.means, self.one_way);
             receiver.clear_backlog().map(|()| receiver)
         };
         parts.zip(batches).zip(logs).map(receiver).collect()

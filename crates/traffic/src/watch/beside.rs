@@ -2,8 +2,8 @@
 //! is sent where such a thing is seen before.
 //!
 //! Each interface that is not on the way to the target and back has a tap, in the namespaces of the way that this user may
-//! enter, to which the kernel gives nothing but packets with the trial's own tag: what others send, and other trials, costs and
-//! says nothing. The interfaces of the way have none, so that it costs the trial's packets nothing either.
+//! enter, to which the kernel gives nothing but packets with the trial's own tag, or, of a service that knows no tag, with its
+//! ports: what others send, and other trials, costs and says nothing. The interfaces of the way have none, so that it costs the trial's packets nothing either.
 
 use super::tap::Tapped;
 use crate::error::nothing_as_none;
@@ -11,7 +11,7 @@ use crate::kernel::passed::Passed;
 use crate::kernel::view::View;
 use crate::sockets::flows::Flows;
 use crate::sockets::whereabouts::Way;
-use crate::sys::{ReceiveBatch, open_tap_of_trial, tap_trial, wait_readable};
+use crate::sys::{Mark, ReceiveBatch, open_tap_of_trial, tap_trial, wait_readable};
 use dropline_payload::Tag;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -47,10 +47,19 @@ enum Hears {
 
 /// Which packets are a trial's: what a target sends on to others may begin as they do.
 pub(crate) struct Trials<'a> {
-    pub(crate) tag: Tag,
+    pub(crate) told_by: ToldBy<'a>,
     /// The ports that they leave from; none where they are not known.
     pub(crate) ports: &'a BTreeSet<u16>,
     pub(crate) targets: &'a BTreeSet<SocketAddr>,
+}
+
+/// What tells a trial's packets from others, wherever they are.
+#[derive(Clone, Copy)]
+pub(crate) enum ToldBy<'a> {
+    /// They carry it.
+    Tag(Tag),
+    /// They have none: the ports that they leave from, and one of these addresses of theirs, or the target's.
+    Ports(&'a BTreeSet<IpAddr>),
 }
 
 /// Packets that left beside the way.
@@ -83,10 +92,24 @@ impl Left {
 impl Trials<'_> {
     /// Whether these are the trial's, or replies to it, wherever a translation sends them.
     fn has(&self, tapped: &Tapped) -> bool {
-        let to = SocketAddr::new(tapped.target.ip().to_canonical(), tapped.target.port());
-        self.ports.contains(&tapped.source.port())
-            || self.ports.contains(&tapped.target.port())
-            || self.targets.contains(&to)
+        let canonical = |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
+        let (from, to) = (canonical(tapped.source), canonical(tapped.target));
+        let has_port = self.ports.contains(&from.port()) || self.ports.contains(&to.port());
+        match self.told_by {
+            ToldBy::Tag(_) => has_port || self.targets.contains(&to),
+            ToldBy::Ports(sources) => {
+                let is_end = |end: &SocketAddr| sources.contains(&end.ip()) || self.targets.contains(end);
+                has_port && (is_end(&from) || is_end(&to))
+            }
+        }
+    }
+
+    /// What the kernel gives of it.
+    fn mark(&self) -> Mark<'_> {
+        match self.told_by {
+            ToldBy::Tag(tag) => Mark::Tag(tag.0),
+            ToldBy::Ports(_) => Mark::Ports(self.ports),
+        }
     }
 }
 
@@ -105,7 +128,7 @@ impl Beside {
         for passed in packets.iter().filter_map(|flows| Way::to(flows).ok()?.passed) {
             found.add(passed);
         }
-        found.tap_new(Tag(0));
+        found.tap_new(Mark::Tag(0));
         found
     }
 
@@ -129,7 +152,7 @@ impl Beside {
     }
 
     /// Taps interfaces that were not there before.
-    fn tap_new(&mut self, tag: Tag) {
+    fn tap_new(&mut self, mark: Mark<'_>) {
         for Namespace { view, on_way, ends, tapped } in &mut self.namespaces {
             let mut links = view.links().unwrap_or_default();
             // Ports of a bridge last: what is routed there leaves by the bridge first.
@@ -154,7 +177,7 @@ impl Beside {
                 if !link.up || tapped.contains(&link.index) || self.sockets.len() >= MOST {
                     continue;
                 }
-                let open = || open_tap_of_trial(link.index, tag.0, hears == Hears::Arriving);
+                let open = || open_tap_of_trial(link.index, mark, hears == Hears::Arriving);
                 if let Ok(Ok(socket)) = view.inside(open) {
                     self.sockets.push(socket);
                     self.taps.push((hears, format!("interface {} of {}", link.name, view.name)));
@@ -180,10 +203,10 @@ impl Beside {
         astray: &AtomicBool,
         work: impl FnOnce() -> T,
     ) -> (T, Option<Left>) {
-        self.tap_new(trials.tag);
+        self.tap_new(trials.mark());
         for (socket, (hears, _)) in self.sockets.iter().zip(&self.taps) {
             // One whose interface is gone hears nothing more.
-            let _ = tap_trial(socket, trials.tag.0, *hears == Hears::Arriving);
+            let _ = tap_trial(socket, trials.mark(), *hears == Hears::Arriving);
         }
         // What waits was of the trial before.
         self.take(&mut |_, _| {});
@@ -208,7 +231,7 @@ impl Beside {
         loop {
             let is_last = ended.load(Ordering::Acquire);
             if looked.elapsed() >= NEW_EVERY {
-                self.tap_new(trials.tag);
+                self.tap_new(trials.mark());
                 looked = Instant::now();
             }
             self.take(&mut |place, tapped| {
@@ -268,7 +291,7 @@ mod tests {
     #[test]
     fn what_a_target_sends_on_with_the_trials_bytes_is_not_the_trials() {
         let (ports, targets) = ([4000].into(), ["10.9.0.2:7007".parse().unwrap()].into());
-        let trials = Trials { tag: Tag(7), ports: &ports, targets: &targets };
+        let trials = Trials { told_by: ToldBy::Tag(Tag(7)), ports: &ports, targets: &targets };
         let has = |source: &str, target: &str| {
             let (source, target) = (source.parse().unwrap(), target.parse().unwrap());
             trials.has(&Tapped { stamp_ns: None, source, target, payload_bytes: 64, datagrams: 1 })
@@ -277,5 +300,23 @@ mod tests {
         assert!(has("10.9.0.1:4000", "10.8.0.9:53") && has("10.7.0.1:4000", "10.8.0.9:53"), "translated");
         assert!(has("10.9.0.2:7007", "10.9.0.1:4000"), "a reply");
         assert!(!has("10.9.0.2:7007", "10.8.0.9:53") && !has("10.9.0.2:5555", "10.8.0.9:7007"), "a proxy's");
+    }
+
+    #[test]
+    fn without_a_tag_a_port_and_an_end_tell_the_trials_packets_from_what_the_service_asks_others() {
+        let (ports, targets) = ([4000].into(), ["10.9.0.2:53".parse().unwrap()].into());
+        let sources = ["10.9.0.1".parse().unwrap()].into();
+        let trials = Trials { told_by: ToldBy::Ports(&sources), ports: &ports, targets: &targets };
+        let has = |source: &str, target: &str| {
+            let (source, target) = (source.parse().unwrap(), target.parse().unwrap());
+            trials.has(&Tapped { stamp_ns: None, source, target, payload_bytes: 36, datagrams: 1 })
+        };
+        assert!(
+            has("10.9.0.1:4000", "10.9.0.2:53") && has("10.9.0.2:53", "10.9.0.1:4000"),
+            "a copy, a reply"
+        );
+        assert!(has("10.9.0.1:4000", "10.8.0.9:5353") && has("10.7.0.1:4000", "10.9.0.2:53"), "translated");
+        assert!(!has("10.9.0.2:4000", "10.8.0.9:53"), "a resolver asks another, from a port as ours");
+        assert!(!has("10.9.0.1:4001", "10.9.0.2:53"), "another client");
     }
 }

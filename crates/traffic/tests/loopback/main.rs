@@ -11,6 +11,7 @@ mod misbehaving;
 mod one_way;
 mod replies;
 mod responder;
+mod services;
 
 use dropline_traffic::{MeasurerOptions, Reply, UdpError, UdpMeasurer, UdpTarget};
 use dropline_trial::{Drain, Measurer as _, Rate, TrafficProfile, Trial, TrialInput};

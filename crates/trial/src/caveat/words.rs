@@ -204,6 +204,27 @@ impl fmt::Display for Caveat {
                     (*changed, "packet", "came back with other bytes, or at another stream's socket")
                 ])
             ),
+            Self::RepliesUnlike { truncated, changed } => write!(
+                f,
+                "{}: a request that no other reply answered counts as lost",
+                listed(&[
+                    (*truncated, "reply", "ended too early to answer its request"),
+                    (*changed, "reply", "spoke of something else than what its request asked"),
+                ])
+            ),
+            Self::RepliesRefuse { class, refused, replies } => write!(
+                f,
+                "{refused} of {} refused by a rule of the service, most of them as {class}: that is not loss, but nobody got what \
+                 was asked for. Let the service answer this address (its access list, its limit of answers per source); \
+                 where replies are truncated, ask for less, or take longer ones (edns=1232)",
+                number_of(*replies, "reply")
+            ),
+            Self::RepliesFail { class, failed, replies } => write!(
+                f,
+                "{failed} of {} said that the service could not do what it was asked, most of them as {class}: they came, and are \
+                 not loss. Ask what the service can answer; its log says why it did not",
+                number_of(*replies, "reply")
+            ),
             Self::RepliesBeside { truncated, extended, changed } => write!(
                 f,
                 "beside right replies to the same packets came {}: nothing is lost by that, but the target, or the way back, \

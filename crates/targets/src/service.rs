@@ -1,0 +1,338 @@
+//! Targets that speak a protocol of their own: `dns://`, `memcached://`, `ntp://`, `stun://`, `stamp://`.
+//!
+//! Requests and replies are `dropline_payload`'s; packets go the way of `udp://`, with its consent.
+
+use super::{Kind, Scheme};
+use crate::parameters::{Parameters, parameters};
+use dropline_aggregator::address::host_and_port;
+use dropline_archive::reading;
+use dropline_failure::{Failure, nearest};
+use dropline_payload::service::{Protocol, Service, dns, memcached, ntp, stamp, streams_needed, stun};
+use dropline_trial::{Packet, Rate, quantities};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Their rows in the table of targets.
+pub(super) const DNS: Scheme = Scheme {
+    prefix: dns::PROTOCOL.scheme,
+    forms: &[
+        ("dns://HOST:PORT", "a DNS server, asked for the root's name servers; see below for other questions"),
+        ("dns://HOST:PORT?queries=FILE", "the same, asked what a file says: a name and a type a line"),
+        ("dns://HOST:PORT?names=h{0..9999}.example.org&type=A", "the same, asked for names that are made"),
+    ],
+    parse: |word| parse(word, &dns::PROTOCOL, dns_asked),
+};
+pub(super) const MEMCACHED: Scheme = Scheme {
+    prefix: memcached::PROTOCOL.scheme,
+    forms: &[
+        ("memcached://HOST:PORT", "a memcached server's UDP port, asked for a key"),
+        (
+            "memcached://HOST:PORT?key=user{0..9999}&set=100B",
+            "the same, told to store under keys that are made",
+        ),
+    ],
+    parse: |word| parse(word, &memcached::PROTOCOL, memcached_asked),
+};
+pub(super) const NTP: Scheme = Scheme {
+    prefix: ntp::PROTOCOL.scheme,
+    forms: &[("ntp://HOST:PORT", "a time server")],
+    parse: |word| parse(word, &ntp::PROTOCOL, |given| plain(given, &ntp::PROTOCOL, Service::Ntp)),
+};
+pub(super) const STUN: Scheme = Scheme {
+    prefix: stun::PROTOCOL.scheme,
+    forms: &[("stun://HOST:PORT", "a STUN server, asked for the address that it sees")],
+    parse: |word| parse(word, &stun::PROTOCOL, |given| plain(given, &stun::PROTOCOL, Service::Stun)),
+};
+pub(super) const STAMP: Scheme = Scheme {
+    prefix: stamp::PROTOCOL.scheme,
+    forms: &[("stamp://HOST:PORT", "a STAMP session-reflector (RFC 8762), or one of TWAMP-Light")],
+    parse: |word| parse(word, &stamp::PROTOCOL, |given| plain(given, &stamp::PROTOCOL, Service::Stamp)),
+};
+
+/// All of them.
+const PROTOCOLS: [&Protocol; 5] =
+    [&dns::PROTOCOL, &memcached::PROTOCOL, &ntp::PROTOCOL, &stun::PROTOCOL, &stamp::PROTOCOL];
+
+/// A service as it is named.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Named {
+    pub(super) host: String,
+    pub(super) port: u16,
+    asked: Asked,
+}
+
+/// What it is asked.
+#[derive(Clone, Debug, PartialEq)]
+enum Asked {
+    /// What a file says; it is read when it is needed.
+    File { path: PathBuf, options: dns::Options },
+    /// What the word says.
+    Word(Service),
+    /// What is asked of a service whose word says nothing.
+    Default(Service),
+}
+
+/// Streams of a service whose replies bring few bits back, at least: a server may give its threads to sockets.
+const FEWEST_STREAMS: u64 = 4;
+/// The question where none is given.
+const ROOT: &str = ". NS";
+/// The key where none is given.
+const KEY: &str = "dropline{0..9999}";
+
+impl Named {
+    /// What is asked, and how replies are read.
+    ///
+    /// # Errors
+    /// If its file cannot be read, or a line of it is not a question.
+    pub(super) fn service(&self) -> Result<Service, Failure> {
+        match &self.asked {
+            Asked::File { path, options } => {
+                let text = reading::text(path, reading::MOST_BYTES).map_err(|why| why.of(path))?;
+                let wrong = |why: dns::QuestionError| Failure::usage(format!("{}: {why}", path.display()));
+                dns::Questions::read(&text, *options).map(Service::Dns).map_err(wrong)
+            }
+            Asked::Word(service) | Asked::Default(service) => Ok(service.clone()),
+        }
+    }
+
+    /// The file that says what is asked.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match &self.asked {
+            Asked::File { path, .. } => Some(path),
+            Asked::Word(_) | Asked::Default(_) => None,
+        }
+    }
+
+    /// The size of a packet, which is that of the longest request.
+    pub(super) fn packet(&self) -> Result<Packet, Failure> {
+        let longest = u32::try_from(self.service()?.longest_request()).unwrap_or(u32::MAX);
+        Packet::of_payload(longest.max(Packet::SHORTEST)).map_err(Failure::usage)
+    }
+
+    /// Streams by which a load can be told apart, where a reply may take so long.
+    pub(super) fn streams(&self, load: Rate, longest: Duration) -> u64 {
+        let bits = match &self.asked {
+            Asked::File { .. } => dns::TOKEN_BITS,
+            Asked::Word(service) | Asked::Default(service) => service.token_bits(),
+        };
+        let needed = streams_needed(bits, load.as_pps(), longest.as_secs_f64());
+        if bits < u64::BITS { needed.max(FEWEST_STREAMS) } else { needed }
+    }
+
+    /// In words, what it is asked.
+    pub(super) fn words(&self, service: &Service) -> String {
+        match (service, &self.asked) {
+            (Service::Dns(_), Asked::Default(_)) => {
+                format!("DNS, asked for {ROOT} as nothing else is named (queries=FILE, or names=PATTERN)")
+            }
+            (Service::Dns(questions), _) => format!("DNS, {questions}"),
+            (Service::Memcached(_), Asked::Default(_)) => {
+                format!("memcached, asked for {KEY} as no key is named (key=PATTERN)")
+            }
+            (Service::Memcached(_), _) => "memcached".into(),
+            (Service::Ntp, _) => "NTP".into(),
+            (Service::Stun, _) => "STUN".into(),
+            (Service::Stamp, _) => "STAMP".into(),
+        }
+    }
+}
+
+/// The word for a service that usually listens at a port.
+pub(super) fn usual_at(port: u16) -> Option<&'static str> {
+    PROTOCOLS.iter().find(|protocol| protocol.port == port).map(|protocol| protocol.scheme)
+}
+
+/// What is asked of a DNS server when nobody says.
+pub(super) fn dns_default() -> Service {
+    let questions = dns::Questions::read(ROOT, dns::Options::default());
+    Service::Dns(questions.expect("the root has name servers"))
+}
+
+fn parse(
+    word: &str,
+    protocol: &Protocol,
+    asked: impl FnOnce(Parameters<'_>) -> Result<Asked, Failure>,
+) -> Result<Kind, Failure> {
+    let (address, given) = parameters(word)?;
+    let (scheme, port) = (protocol.scheme, protocol.port);
+    let with_port = format!("{address}:{port}");
+    let found = host_and_port(address).or_else(|| host_and_port(&with_port));
+    let (host, port) = found.ok_or_else(|| {
+        Failure::usage(format!("{scheme}{address} is not an address; write {scheme}127.0.0.1:{port}"))
+    })?;
+    Ok(Kind::Service(Named { host: host.into(), port, asked: asked(given)? }))
+}
+
+/// Nothing can be said.
+fn plain(given: Parameters<'_>, protocol: &Protocol, service: Service) -> Result<Asked, Failure> {
+    match given.first() {
+        None => Ok(Asked::Default(service)),
+        Some((name, _)) => Err(Failure::usage(format!("{} has no parameter {name:?}", protocol.scheme))),
+    }
+}
+
+fn unknown(protocol: &Protocol, name: &str, known: &[&str]) -> Failure {
+    let near = nearest(name, known);
+    let all = known.join(", ");
+    Failure::usage(format!("{} has no parameter {name:?}{near}", protocol.scheme))
+        .advice(format!("there are {all}"))
+}
+
+fn dns_asked(given: Parameters<'_>) -> Result<Asked, Failure> {
+    let (mut queries, mut names, mut kind) = (None, None, None);
+    let mut options = dns::Options::default();
+    for (name, value) in given {
+        match name {
+            "queries" => queries = Some(value),
+            "names" => names = Some(value),
+            "type" => kind = Some(value),
+            "edns" => options.edns = Some(edns(value)?),
+            "rd" => options.recursion = bit(name, value)?,
+            "dnssec" => options.dnssec = bit(name, value)?,
+            _ => {
+                let known = ["queries", "names", "type", "edns", "rd", "dnssec"];
+                return Err(unknown(&dns::PROTOCOL, name, &known));
+            }
+        }
+    }
+    if options.dnssec && options.edns.is_none() {
+        // Signatures are asked for by EDNS, and are long.
+        options.edns = Some(1232);
+    }
+    let wrong = |why: dns::QuestionError| Failure::usage(format!("names in the target: {why}"));
+    match (queries, names, kind) {
+        (Some(_), Some(_), _) => {
+            Err(Failure::usage("queries=FILE and names=PATTERN both say what is asked: give one of them"))
+        }
+        (Some(_), None, Some(_)) => {
+            Err(Failure::usage("type= is for names=PATTERN: a file has a type a line"))
+        }
+        (Some(""), ..) => Err(Failure::usage("queries= names no file")),
+        (Some(path), None, None) => Ok(Asked::File { path: path.into(), options }),
+        (None, Some(pattern), kind) => {
+            let questions = dns::Questions::named(pattern, kind.unwrap_or("A"), options).map_err(wrong)?;
+            Ok(Asked::Word(Service::Dns(questions)))
+        }
+        (None, None, Some(_)) => {
+            Err(Failure::usage("type= needs names=PATTERN, such as names=www.example.org"))
+        }
+        (None, None, None) => {
+            let questions = dns::Questions::read(ROOT, options).map_err(wrong)?;
+            Ok(Asked::Default(Service::Dns(questions)))
+        }
+    }
+}
+
+/// Bytes of the longest reply that is taken.
+fn edns(value: &str) -> Result<u16, Failure> {
+    let wrong = || {
+        Failure::usage(format!(
+            "edns={value}: the longest reply that is taken has 512 to 65535 bytes, such as edns=1232"
+        ))
+    };
+    let digits = value.strip_suffix('B').unwrap_or(value);
+    digits.parse().ok().filter(|&bytes| bytes >= 512).ok_or_else(wrong)
+}
+
+fn bit(name: &str, value: &str) -> Result<bool, Failure> {
+    match value {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(Failure::usage(format!("{name}={value}: there are {name}=0 and {name}=1"))),
+    }
+}
+
+fn memcached_asked(given: Parameters<'_>) -> Result<Asked, Failure> {
+    let (mut key, mut set) = (None, None);
+    for (name, value) in given {
+        match name {
+            "key" => key = Some(value),
+            "set" => {
+                let bytes = crate::parameters::quantity(name, quantities::bytes(value))?;
+                set = Some(usize::try_from(bytes).unwrap_or(usize::MAX));
+            }
+            _ => return Err(unknown(&memcached::PROTOCOL, name, &["key", "set"])),
+        }
+    }
+    let keys = key.unwrap_or(KEY);
+    let requests = match set {
+        None => memcached::Requests::get(keys),
+        Some(bytes) => memcached::Requests::set(keys, bytes),
+    };
+    let service = Service::Memcached(requests.map_err(Failure::usage)?);
+    Ok(if key.is_none() && set.is_none() { Asked::Default(service) } else { Asked::Word(service) })
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Target;
+
+    fn named(word: &str) -> Named {
+        match Target::parse(word).unwrap().kind {
+            Kind::Service(named) => named,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn refusal(word: &str) -> String {
+        let error = Target::parse(word).unwrap_err();
+        assert_eq!(error.exit_code(), 2, "{word}");
+        error.to_string()
+    }
+
+    #[test]
+    fn a_service_without_a_port_is_asked_at_its_usual_one() {
+        for (word, port) in [
+            ("dns://127.0.0.1", 53),
+            ("ntp://[::1]", 123),
+            ("stun://localhost:5", 5),
+            ("memcached://h", 11_211),
+        ] {
+            assert_eq!(named(word).port, port, "{word}");
+        }
+        assert_eq!(named("ntp://[::1]").host, "::1");
+        assert!(refusal("dns://").contains("dns://127.0.0.1:53"));
+    }
+
+    #[test]
+    fn a_parameter_that_says_nothing_or_too_much_is_refused_with_what_there_is() {
+        assert!(refusal("dns://h?querys=F").contains("did you mean \"queries\"?"));
+        assert!(refusal("dns://h?queries=F&names=a").contains("give one of them"));
+        assert!(refusal("dns://h?queries=F&type=A").contains("a file has a type a line"));
+        assert!(refusal("dns://h?names=a&type=Q").contains("\"Q\" is not a type of DNS"));
+        assert!(refusal("dns://h?edns=12").contains("512 to 65535"));
+        assert!(refusal("dns://h?rd=yes").contains("rd=0 and rd=1"));
+        assert!(refusal("ntp://h?x=1").contains("has no parameter"));
+        assert!(refusal("memcached://h?set=100").contains("set in the target"));
+        assert!(refusal("memcached://h?set=2000B").contains("1300"));
+    }
+
+    #[test]
+    fn a_file_of_questions_is_read_when_it_is_needed_and_a_wrong_line_is_told_with_its_place() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("names");
+        let named = named(&format!("dns://h?queries={}", path.display()));
+        assert!(named.service().unwrap_err().to_string().contains("names"), "it is not there yet");
+        std::fs::write(&path, "www.example.org A\nexample.org\n").unwrap();
+        assert!(named.service().unwrap_err().to_string().contains("line 2, column 1: the type is missing"));
+        std::fs::write(&path, "www.example.org A\nexample.org MX\n").unwrap();
+        let service = named.service().unwrap();
+        assert_eq!(named.words(&service), "DNS, 2 questions in turns");
+        assert_eq!(named.packet().unwrap().payload_bytes(), 12 + 17 + 4);
+    }
+
+    #[test]
+    fn so_many_streams_that_a_reply_tells_its_request() {
+        let of = |word, pps| named(word).streams(Rate::pps(pps).unwrap(), Duration::from_secs(2));
+        assert_eq!((of("dns://h", 1e3), of("dns://h", 1e6)), (4, 62));
+        assert_eq!((of("ntp://h", 1e6), of("stun://h", 1e6)), (1, 1));
+    }
+}

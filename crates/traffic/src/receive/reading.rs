@@ -1,0 +1,107 @@
+//! What a datagram says to the trial that waits for it: of a target that echoes, and of a service with a protocol of its own.
+
+use crate::packet::attribution::Whose;
+use crate::packet::content::{Content, Difference};
+use crate::send::requests::{Asked, Requests};
+use crate::send::spread::Spread;
+use dropline_payload::Verdict;
+use dropline_payload::service::{Said, Unlike};
+
+/// How replies are read.
+#[derive(Clone, Copy)]
+pub(crate) enum Reading<'a> {
+    /// They are the packets that were sent.
+    Echo {
+        whose: Whose,
+        content: &'a Content,
+        /// Which packet has which stream.
+        spread: &'a Spread,
+    },
+    /// They answer requests.
+    Service(Requests<'a>),
+}
+
+/// What a datagram is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// This packet's reply.
+    Reply {
+        index: u64,
+        /// What it says, among the classes of the protocol; 0 of an echo.
+        class: usize,
+    },
+    /// A further part of a reply.
+    Part,
+    /// A packet's reply that came to another stream, where replies are not compared.
+    Astray { index: u64 },
+    /// A reply that is not what it should be.
+    Different {
+        difference: Difference,
+        /// To which packet, where that can be told.
+        index: Option<u64>,
+    },
+    /// To a packet of an earlier trial.
+    Late,
+    /// A target's counts, which nobody waits for.
+    Counted,
+    /// Nothing of this program.
+    Foreign,
+}
+
+impl Reading<'_> {
+    /// What these bytes are, which came to this stream when its sender's packets below `sent_below` had left.
+    pub(crate) fn hear(&self, bytes: &[u8], stream: usize, sent_below: u64) -> Heard {
+        match self {
+            Self::Echo { whose, content, spread } => {
+                hear_echo(whose.judge(bytes), bytes, content, sent_below, |index| {
+                    spread.stream_of(index) != stream
+                })
+            }
+            Self::Service(requests) => hear_service(requests, bytes, stream, sent_below),
+        }
+    }
+}
+
+fn hear_echo(
+    verdict: Verdict,
+    bytes: &[u8],
+    content: &Content,
+    sent_below: u64,
+    is_astray: impl Fn(u64) -> bool,
+) -> Heard {
+    let different = |difference, index| Heard::Different { difference, index };
+    match verdict {
+        Verdict::Ours { index } if index < sent_below => match content.difference(bytes) {
+            Some(difference) => different(difference, Some(index)),
+            None if !is_astray(index) => Heard::Reply { index, class: 0 },
+            None if content.compares() => different(Difference::Changed, Some(index)),
+            None => Heard::Astray { index },
+        },
+        Verdict::Cut if content.compares() => different(Difference::Truncated, None),
+        Verdict::Changed { index } if content.compares() => {
+            different(Difference::Changed, index.filter(|&index| index < sent_below))
+        }
+        Verdict::Late => Heard::Late,
+        Verdict::Counted { .. } => Heard::Counted,
+        Verdict::Ours { .. } | Verdict::Cut | Verdict::Changed { .. } | Verdict::Foreign => Heard::Foreign,
+    }
+}
+
+fn hear_service(requests: &Requests<'_>, bytes: &[u8], stream: usize, sent_below: u64) -> Heard {
+    let Some(token) = requests.service.token(bytes) else { return Heard::Foreign };
+    match requests.find(token, stream, sent_below) {
+        Asked::Now { index, request } => match requests.service.judge(request, bytes) {
+            Ok(Said::Class(class)) => Heard::Reply { index, class },
+            Ok(Said::Part) => Heard::Part,
+            Err(unlike) => {
+                let difference = match unlike {
+                    Unlike::Truncated => Difference::Truncated,
+                    Unlike::Changed => Difference::Changed,
+                };
+                Heard::Different { difference, index: Some(index) }
+            }
+        },
+        Asked::Before => Heard::Late,
+        Asked::Never => Heard::Foreign,
+    }
+}

@@ -1,0 +1,180 @@
+//! What a service is asked, packet by packet, and which packet a reply answers.
+//!
+//! Of each round of as many packets as there are streams, each stream has one: the number of a request on its stream is
+//! that of its round. Numbers go on from trial to trial, from a place that chance chose.
+
+use super::spread::Spread;
+use dropline_payload::service::{Request, Service, latest};
+
+/// What one measurer asks of a service, trial after trial.
+pub(crate) struct Asking {
+    service: &'static Service,
+    /// The number of the first request of all.
+    origin: u64,
+    /// Of the first packet of the trial that is under way, or comes next.
+    first: Request,
+    /// Packets of the trial that had their turn.
+    asked: u64,
+}
+
+/// Rounds of requests before the first trial.
+pub(crate) const ROUNDS_BEFORE: u64 = 64;
+/// Numbers begin above this, and below twice this: those of this program alone are late.
+const BEGIN: u64 = 1 << 40;
+
+impl Asking {
+    /// Of a service that nobody asked yet; `chance` differs from measurer to measurer.
+    pub(crate) fn new(service: &'static Service, chance: u64) -> Self {
+        let origin = BEGIN | chance % BEGIN;
+        let first = Request { number: origin + ROUNDS_BEFORE, turn: 0 };
+        Self { service, origin, first, asked: 0 }
+    }
+
+    /// Of a trial's packets, or of those after its drain.
+    pub(crate) fn requests<'a>(&'a self, spread: &'a Spread) -> Requests<'a> {
+        Requests { service: self.service, origin: self.origin, first: self.first, spread }
+    }
+
+    /// Before the first trial: [`ROUNDS_BEFORE`] at most.
+    pub(crate) fn before<'a>(&'a self, spread: &'a Spread) -> Requests<'a> {
+        let first = Request { number: self.origin, turn: 0 };
+        Requests { first, ..self.requests(spread) }
+    }
+
+    /// The next trial begins: no number of the one before is used again.
+    pub(crate) fn next_trial(&mut self, streams: usize) {
+        self.first.number += self.asked.div_ceil(streams as u64);
+        self.first.turn += self.asked;
+        self.asked = 0;
+    }
+
+    /// The packets below this index had their turn.
+    pub(crate) fn had_their_turn(&mut self, index: u64) {
+        self.asked = self.asked.max(index);
+    }
+
+    /// How many packets had it.
+    pub(crate) fn asked(&self) -> u64 {
+        self.asked
+    }
+}
+
+/// What is asked in one trial.
+#[derive(Clone, Copy)]
+pub(crate) struct Requests<'a> {
+    pub(crate) service: &'static Service,
+    origin: u64,
+    first: Request,
+    spread: &'a Spread,
+}
+
+/// Which request a token is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// A packet of this trial.
+    Now {
+        /// Its index.
+        index: u64,
+        /// What it asked.
+        request: Request,
+    },
+    /// One of before.
+    Before,
+    /// None that was sent.
+    Never,
+}
+
+impl Requests<'_> {
+    fn streams(&self) -> u64 {
+        self.spread.streams() as u64
+    }
+
+    fn of(&self, index: u64) -> Request {
+        Request { number: self.first.number + index / self.streams(), turn: self.first.turn + index }
+    }
+
+    /// Appends what a packet asks.
+    pub(crate) fn write(&self, index: u64, bytes: &mut Vec<u8>) {
+        self.service.write(self.of(index), bytes);
+    }
+
+    /// Appends what a stream asks in a round.
+    pub(crate) fn write_in_round(&self, stream: usize, round: u64, bytes: &mut Vec<u8>) {
+        self.write(round * self.streams() + self.spread.place_in_round(stream), bytes);
+    }
+
+    /// Which request of a stream has this token, where the packets below `sent_below` were sent.
+    pub(crate) fn find(&self, token: u64, stream: usize, sent_below: u64) -> Asked {
+        let place = self.spread.place_in_round(stream);
+        let rounds = sent_below.saturating_sub(place).div_ceil(self.streams());
+        let next = self.first.number + rounds;
+        match latest(token, self.service.token_bits(), next) {
+            Some(number) if number >= self.first.number => {
+                let index = (number - self.first.number) * self.streams() + place;
+                Asked::Now { index, request: self.of(index) }
+            }
+            Some(number) if number >= self.origin => Asked::Before,
+            _ => Asked::Never,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Reply;
+    use dropline_payload::service::dns::{Options, Questions};
+    use dropline_trial::Part;
+    use proptest::prelude::*;
+
+    fn asking() -> Asking {
+        let questions = Questions::named("h{}.org", "A", Options::default()).unwrap();
+        let Reply::Service(service) = Reply::of_service(Service::Dns(questions)) else { panic!("a service") };
+        Asking::new(service, 0x00ff_ffff_ffff)
+    }
+
+    fn token(requests: &Requests<'_>, index: u64) -> u64 {
+        let mut bytes = Vec::new();
+        requests.write(index, &mut bytes);
+        bytes[2] |= 0x80;
+        requests.service.token(&bytes).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn a_token_is_of_the_very_packet_that_carried_it(
+            streams in 1u32..20, sent in 1u64..100_000, ago in 0u64..1000,
+        ) {
+            let spread = Spread::new(&Part::equal(streams)).unwrap();
+            let asking = asking();
+            let requests = asking.requests(&spread);
+            let index = (sent - 1).saturating_sub(ago);
+            let found = requests.find(token(&requests, index), spread.stream_of(index), sent);
+            prop_assert_eq!(found, Asked::Now { index, request: requests.of(index) });
+        }
+
+        #[test]
+        fn a_token_of_an_earlier_trial_is_of_none_of_this_one(
+            streams in 1u32..20, first in 1u64..20_000, second in 0u64..20_000, late in 0u64..20_000,
+        ) {
+            let spread = Spread::new(&Part::equal(streams)).unwrap();
+            let mut asking = asking();
+            let index = late % first;
+            let before = token(&asking.requests(&spread), index);
+            asking.had_their_turn(first);
+            asking.next_trial(streams as usize);
+            let requests = asking.requests(&spread);
+            prop_assert_eq!(requests.find(before, spread.stream_of(index), second), Asked::Before);
+            prop_assert_eq!(requests.of(0).turn, first, "what is asked goes on too");
+        }
+    }
+
+    #[test]
+    fn what_was_never_sent_is_nobodys() {
+        let spread = Spread::new(&Part::equal(4)).unwrap();
+        let asking = asking();
+        let requests = asking.requests(&spread);
+        let next = token(&requests, 40);
+        assert_eq!(requests.find(next, spread.stream_of(40), 40), Asked::Never);
+    }
+}

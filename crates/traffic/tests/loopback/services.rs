@@ -1,0 +1,178 @@
+//! Trials on services that speak a protocol of their own; here they are a few lines each.
+
+use crate::odd_target::OddTarget;
+use crate::{input, measurer, profile, undisturbed, undisturbed_trial};
+use dropline_payload::service::{Service, dns};
+use dropline_traffic::{Reply, UdpError, UdpTarget, probe};
+use dropline_trial::{Caveat, Measurer as _, Part, TrafficProfile, Trial};
+use std::collections::BTreeSet;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A name that is never asked twice.
+fn ever_new(address: SocketAddr) -> UdpTarget {
+    let questions = dns::Questions::named("h{}.example.org", "A", dns::Options::default()).unwrap();
+    UdpTarget { address, reply: Reply::of_service(Service::Dns(questions)) }
+}
+
+fn streams(count: u32) -> TrafficProfile {
+    TrafficProfile { streams: Part::equal(count), ..profile() }
+}
+
+/// As a server would: the request, marked as a reply with this code.
+fn answer(request: &[u8], code: u8) -> Vec<u8> {
+    let mut reply = request.to_vec();
+    reply[2] |= 0x80;
+    reply[3] = code;
+    reply
+}
+
+fn classes(trial: &Trial) -> Vec<(&str, u64)> {
+    trial.replied().unwrap().classes.iter().map(|(class, count)| (class.as_str(), *count)).collect()
+}
+
+#[test]
+fn every_request_asks_something_of_its_own_and_is_answered_by_its_own_reply() {
+    let (trials, asked) = undisturbed(|| {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&asked);
+        let odd = OddTarget::start(move |socket, number, bytes, source| {
+            heard.lock().unwrap().push((source, bytes[12..].to_vec()));
+            let _ = socket.send_to(&answer(bytes, if number % 4 == 0 { 3 } else { 0 }), source);
+        });
+        let mut measurer = measurer(ever_new(odd.address), streams(3))?;
+        let trials = vec![measurer.measure(input(2_000.0, 200))?, measurer.measure(input(2_000.0, 200))?];
+        let asked = std::mem::take(&mut *asked.lock().unwrap());
+        Ok((trials, asked))
+    });
+    for trial in &trials {
+        assert_eq!((trial.offered, trial.forwarded, trial.duplicated), (400, 400, Some(0)));
+        assert_eq!((trial.reply_changed, trial.reply_truncated), (Some(0), Some(0)));
+        assert_eq!(classes(trial), [("noerror", 300), ("nxdomain", 100)]);
+        assert!(trial.delay.histogram.as_ref().is_some_and(|delay| delay.count() == 400));
+    }
+    let questions: BTreeSet<_> = asked.iter().map(|(_, question)| question).collect();
+    assert_eq!((asked.len(), questions.len()), (800, 800), "no name is asked for twice, whatever its stream");
+    let sources: BTreeSet<_> = asked.iter().map(|(source, _)| source).collect();
+    assert_eq!(sources.len(), 3);
+}
+
+#[test]
+fn what_does_not_answer_its_request_is_counted_by_kind_and_never_as_an_answer() {
+    let trial = undisturbed_trial(|| {
+        let elsewhere = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let odd = OddTarget::start(move |socket, number, bytes, source| {
+            let mut reply = answer(bytes, 0);
+            let _ = match number % 8 {
+                // Another request's identifier, another name, cut within the name.
+                0 => {
+                    reply[0] ^= 0x40;
+                    socket.send_to(&reply, source)
+                }
+                1 => {
+                    reply[13] ^= 1;
+                    socket.send_to(&reply, source)
+                }
+                2 => socket.send_to(&reply[..20], source),
+                3 => elsewhere.send_to(&reply, source),
+                // The request itself, nothing, and the right one twice.
+                4 => socket.send_to(bytes, source),
+                5 => Ok(0),
+                6 => socket.send_to(&reply, source).and_then(|_| socket.send_to(&reply, source)),
+                _ => socket.send_to(&reply, source),
+            };
+        });
+        measurer(ever_new(odd.address), profile())?.measure(input(2_000.0, 200))
+    });
+    assert_eq!((trial.offered, trial.forwarded, trial.lost()), (400, 100, 300));
+    assert_eq!((trial.duplicated, classes(&trial)), (Some(50), vec![("noerror", 100)]));
+    assert_eq!((trial.reply_truncated, trial.reply_changed), (Some(50), Some(50)));
+    assert!(trial.caveats.contains(&Caveat::RepliesUnlike { truncated: 50, changed: 50 }));
+    assert!(trial.caveats.contains(&Caveat::ForeignPackets { packets: 100 }), "{:?}", trial.caveats);
+}
+
+#[test]
+fn a_reply_of_an_earlier_trial_is_late_and_answers_nothing() {
+    let (trials, ()) = undisturbed(|| {
+        let mut before = Vec::new();
+        let odd = OddTarget::start(move |socket, number, bytes, source| {
+            let reply = answer(bytes, 0);
+            let _ = socket.send_to(&reply, source);
+            match number {
+                0..100 => before.push(reply),
+                number => drop(socket.send_to(&before[number as usize - 100], source)),
+            }
+        });
+        let mut measurer = measurer(ever_new(odd.address), profile())?;
+        Ok((vec![measurer.measure(input(1_000.0, 100))?, measurer.measure(input(1_000.0, 100))?], ()))
+    });
+    assert_eq!((trials[0].forwarded, trials[0].late), (100, Some(0)));
+    assert_eq!((trials[1].forwarded, trials[1].late, trials[1].duplicated), (100, Some(100), Some(0)));
+}
+
+#[test]
+fn refusals_are_not_loss_and_are_doubted() {
+    let trial = undisturbed_trial(|| {
+        let odd = OddTarget::start(move |socket, number, bytes, source| {
+            let mut reply = answer(bytes, if number % 10 == 0 { 5 } else { 0 });
+            reply[2] |= if number % 10 == 1 { 2 } else { 0 };
+            let _ = socket.send_to(&reply, source);
+        });
+        measurer(ever_new(odd.address), profile())?.measure(input(1_000.0, 100))
+    });
+    assert_eq!((trial.forwarded, trial.lost()), (100, 0));
+    assert_eq!(classes(&trial), [("noerror", 80), ("refused", 10), ("truncated", 10)]);
+    assert!(
+        trial
+            .caveats
+            .iter()
+            .any(|caveat| matches!(caveat, Caveat::RepliesRefuse { refused: 20, replies: 100, .. }))
+    );
+}
+
+#[test]
+fn a_load_whose_replies_would_not_be_told_apart_is_refused_with_the_streams_that_it_needs() {
+    let odd = OddTarget::start(|_, _, _, _| panic!("nothing is sent"));
+    // A reply may take 5 s.
+    let trial = measurer(ever_new(odd.address), profile()).unwrap().measure(input(100_000.0, 100));
+    assert!(matches!(trial, Err(UdpError::FewStreams { needed: 16, streams: 1, .. })), "{trial:?}");
+    let uneven = vec![Part::whole("a"), Part { name: "b".into(), share: 2 }];
+    let uneven = measurer(ever_new(odd.address), TrafficProfile { streams: uneven, ..profile() });
+    assert!(matches!(uneven.err(), Some(UdpError::UnevenStreams)));
+    assert_eq!(odd.stop(), 0);
+}
+
+#[test]
+fn a_service_that_answers_is_found_before_the_first_trial_and_one_that_echoes_is_not_one() {
+    let stop = AtomicBool::new(false);
+    let odd = OddTarget::start(|socket, _, bytes, source| {
+        let _ = socket.send_to(&answer(bytes, 3), source);
+    });
+    let found = probe(ever_new(odd.address), &profile(), &stop).unwrap();
+    assert_eq!((found.said, found.round_trip_ns.is_some()), (Some("nxdomain"), true));
+    measurer(ever_new(odd.address), streams(40)).unwrap().reach(Duration::from_millis(1)).unwrap();
+    let echo = OddTarget::start(|socket, _, bytes, source| {
+        let _ = socket.send_to(bytes, source);
+    });
+    let found = probe(ever_new(echo.address), &profile(), &stop);
+    assert!(matches!(found, Err(UdpError::NoAnswer { others: 1.., .. })), "{found:?}");
+}
+
+#[test]
+fn a_service_of_which_nothing_came_back_is_sent_nothing_but_its_own_requests() {
+    let is_dns = Arc::new(AtomicBool::new(true));
+    let heard = Arc::clone(&is_dns);
+    let odd = OddTarget::start(move |socket, number, bytes, source| {
+        if bytes.len() < 12 || bytes[2] & 0xf8 != 0 || bytes[5] != 1 {
+            heard.store(false, Ordering::Relaxed);
+        }
+        if number == 0 {
+            let _ = socket.send_to(&answer(bytes, 0), source);
+        }
+    });
+    let trial = measurer(ever_new(odd.address), profile()).unwrap().measure(input(500.0, 100)).unwrap();
+    assert_eq!((trial.forwarded, trial.lost()), (1, trial.offered - 1));
+    assert!(is_dns.load(Ordering::Relaxed), "no count query, and no packet of ours");
+}

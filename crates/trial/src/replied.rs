@@ -1,0 +1,21 @@
+//! What the replies of a service said.
+
+use std::collections::BTreeMap;
+
+/// Replies of a trial by what they said: each request that was answered, once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Replied {
+    /// By class, as the protocol calls it; one that no reply had is not there.
+    pub classes: BTreeMap<String, u64>,
+}
+
+/// What a class of replies means for who asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// The service did what it is there for.
+    Answered,
+    /// The service kept to a rule of its own.
+    Refused,
+    /// The service could not do it.
+    Failed,
+}

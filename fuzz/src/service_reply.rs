@@ -1,0 +1,30 @@
+//! What a service may reply: any bytes at all.
+
+use dropline_payload::service::{Request, Service, dns, latest, memcached};
+
+/// A token is one that a request can have, and a request that comes back as it was is not a reply.
+pub fn check(bytes: &[u8]) {
+    let Some((chosen, reply)) = bytes.split_first() else { return };
+    let names = dns::Questions::read("www.example.org A\n. NS\n", dns::Options::default());
+    let made = dns::Questions::named("h{0..99}.example.org", "AAAA", dns::Options::default());
+    let services = [
+        Service::Dns(names.expect("two questions")),
+        Service::Dns(made.expect("a pattern")),
+        Service::Memcached(memcached::Requests::get("key{0..9}").expect("a key")),
+        Service::Memcached(memcached::Requests::set("key", 9).expect("a key")),
+        Service::Ntp,
+        Service::Stun,
+        Service::Stamp,
+    ];
+    let service = &services[usize::from(*chosen) % services.len()];
+    let Some(token) = service.token(reply) else { return };
+    let bits = service.token_bits();
+    assert!(u64::BITS - token.leading_zeros() <= bits);
+    let Some(number) = latest(token, bits, u64::MAX) else { return };
+    let request = Request::of_one_stream(number);
+    let _ = service.judge(request, reply);
+    let mut asked = Vec::new();
+    service.write(request, &mut asked);
+    assert!(asked.len() <= service.longest_request());
+    assert_eq!(service.token(&asked), None, "a request is not its own reply");
+}
