@@ -275,7 +275,8 @@ impl Scene {
 /// What of the repository the examples use.
 const IN_THE_REPOSITORY: [&str; 2] = ["scenarios", "c"];
 /// What stands before a file that a command makes, or an address at which it answers.
-const MAKES: [&str; 8] = ["-o", ">", "--html", "--svg", "--keep", "--export-json", "--page", "--metrics"];
+const MAKES: [&str; 9] =
+    ["-o", ">", "--html", "--svg", "--keep", "--export-json", "--page", "--metrics", "--history"];
 /// How files end that an example may read.
 const ENDS: [&str; 13] = [
     ".jsonl", ".tsv", ".csv", ".txt", ".hlog", ".hist", ".json", ".toml", ".py", ".o", ".c", ".ctf", ".html",

@@ -139,10 +139,12 @@ fn line(kind: &[&str], word: usize, none: bool) -> Value {
         // What the kind of target added is there, and its fields are null.
         values.none = none && !of_a_kind && name != "slices";
         let mut value = values.of(name, of);
-        if none && of_a_kind {
+        if none
+            && of_a_kind
+            && let Some(reference) = of["anyOf"][0]["$ref"].as_str()
+        {
             values.none = true;
-            let of = of["anyOf"][0]["$ref"].as_str().unwrap().rsplit('/').next().unwrap();
-            value = values.of(name, &schema["$defs"][of]);
+            value = values.of(name, &schema["$defs"][reference.rsplit('/').next().unwrap()]);
         }
         line.insert(name.clone(), value);
     }

@@ -321,9 +321,10 @@ impl<'a> SearchSummary<'a> {
         let outlook = answer.outlook.as_ref().filter(|_| self.standings[goal].denied().is_none())?;
         let asked = number::percent(answer.goal.width);
         let narrow = match outlook.narrow_budget_s > SOON * self.elapsed_s() {
-            // What would help is then no matter of time.
             true => {
-                format!("{asked} takes longer trials (trial=5s behind the goal), or a goal that allows more")
+                format!(
+                    "for {asked} more time would not help soon, and longer trials (trial=5s behind the goal) may"
+                )
             }
             false => format!("{asked} takes about {}", number::seconds(round_up(outlook.narrow_budget_s))),
         };

@@ -4,7 +4,7 @@
 //! found, and only searches tell how often chance alone looks like a change.
 
 use dropline_search::{
-    Algorithm, Binary, Credible, Goal, Limits, Mdr, Mlr, Preset, Search, credible, mdr, mlr,
+    Algorithm, Binary, Credible, Goal, GoalResult, Limits, Mdr, Mlr, Preset, Search, credible, mdr, mlr,
 };
 use dropline_stats::Histogram;
 use dropline_trial::{Caveat, Delay, LoadRange, Rate, Ratio, Trial, seed};
@@ -228,9 +228,11 @@ impl Searches {
         let mut all = BTreeMap::new();
         let mut found = 0;
         for seed in 1..=self.seeds {
-            let (said, end) = self.said(target, seed);
-            // A search that ended before its target changed had none that does.
-            let is_so = said.iter().any(|one| codes.contains(&one.code())) || end < self.changes_at + SHOWS_S;
+            let (said, end, is_sure) = self.said(target, seed);
+            // A search that ended before its target changed had none that does; few turns are told, or leave an answer unsure.
+            let is_so = said.iter().any(|one| codes.contains(&one.code()))
+                || end < self.changes_at + SHOWS_S
+                || codes == TURNS && !is_sure;
             found += u64::from(is_so);
             // What changed says all: nothing stands beside it.
             assert!(
@@ -243,8 +245,8 @@ impl Searches {
         found
     }
 
-    /// What a search says of a target beside its answer.
-    fn said(&self, target: Target, seed: u64) -> (Vec<Caveat>, f64) {
+    /// What a search says of a target beside its answer, when it ended, and whether it is sure of an answer.
+    fn said(&self, target: Target, seed: u64) -> (Vec<Caveat>, f64, bool) {
         let goals = Preset::Csit.goals();
         let mut goals = if seed.is_multiple_of(3) { goals[..1].to_vec() } else { goals };
         if self.is_sharp {
@@ -271,7 +273,8 @@ impl Searches {
             search.record(&Trial { intended: Some(packets), elapsed, delay, ..counts });
         }
         search.settle();
-        (search.caveats(), now)
+        let is_sure = search.outcome().iter().any(|goal| matches!(goal.result, GoalResult::Narrow { .. }));
+        (search.caveats(), now, is_sure)
     }
 
     fn algorithm(&self, goals: &[Goal], range: LoadRange, seed: u64) -> Box<dyn Algorithm> {

@@ -163,6 +163,6 @@ mod tests {
             assert_eq!(means.to_string().parse(), Ok(means));
         }
         let error = "fast".parse::<SendMeans>().unwrap_err().to_string();
-        assert_eq!(error, "there is no way \"fast\"; there are auto, send, sendmmsg, gso, packet");
+        assert_eq!(error, "\"fast\" is not one of the means: auto, send, sendmmsg, gso, packet");
     }
 }
