@@ -25,7 +25,7 @@ const BEGIN: u64 = 1 << 40;
 impl Asking {
     /// Of a service that nobody asked yet; `chance` differs from measurer to measurer.
     pub(crate) fn new(service: &'static Service, chance: u64) -> Self {
-        let origin = BEGIN | chance % BEGIN;
+        let origin = BEGIN | (chance % BEGIN);
         let first = Request { number: origin + ROUNDS_BEFORE, turn: 0 };
         Self { service, origin, first, asked: 0 }
     }
