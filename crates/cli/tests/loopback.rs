@@ -1,5 +1,7 @@
 //! Real packets on loopback: every one is accounted for. Counts are asserted, never durations.
 
+#![allow(clippy::disallowed_methods)]
+
 mod command;
 
 use command::{Bench, interrupt, wait_for_lines};

@@ -37,17 +37,17 @@ pub(super) const MEMCACHED: Scheme = Scheme {
 pub(super) const NTP: Scheme = Scheme {
     prefix: ntp::PROTOCOL.scheme,
     forms: &[("ntp://HOST:PORT", "a time server")],
-    parse: |word| parse(word, &ntp::PROTOCOL, |given| plain(given, &ntp::PROTOCOL, Service::Ntp)),
+    parse: |word| parse(word, &ntp::PROTOCOL, |given| plain(&given, &ntp::PROTOCOL, Service::Ntp)),
 };
 pub(super) const STUN: Scheme = Scheme {
     prefix: stun::PROTOCOL.scheme,
     forms: &[("stun://HOST:PORT", "a STUN server, asked for the address that it sees")],
-    parse: |word| parse(word, &stun::PROTOCOL, |given| plain(given, &stun::PROTOCOL, Service::Stun)),
+    parse: |word| parse(word, &stun::PROTOCOL, |given| plain(&given, &stun::PROTOCOL, Service::Stun)),
 };
 pub(super) const STAMP: Scheme = Scheme {
     prefix: stamp::PROTOCOL.scheme,
     forms: &[("stamp://HOST:PORT", "a STAMP session-reflector (RFC 8762), or one of TWAMP-Light")],
-    parse: |word| parse(word, &stamp::PROTOCOL, |given| plain(given, &stamp::PROTOCOL, Service::Stamp)),
+    parse: |word| parse(word, &stamp::PROTOCOL, |given| plain(&given, &stamp::PROTOCOL, Service::Stamp)),
 };
 
 /// All of them.
@@ -165,7 +165,7 @@ fn parse(
 }
 
 /// Nothing can be said.
-fn plain(given: Parameters<'_>, protocol: &Protocol, service: Service) -> Result<Asked, Failure> {
+fn plain(given: &Parameters<'_>, protocol: &Protocol, service: Service) -> Result<Asked, Failure> {
     match given.first() {
         None => Ok(Asked::Default(service)),
         Some((name, _)) => Err(Failure::usage(format!("{} has no parameter {name:?}", protocol.scheme))),
