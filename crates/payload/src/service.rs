@@ -137,6 +137,15 @@ impl Service {
         }
     }
 
+    /// How many turns there are before the same is asked again; `None` where it never is, or there is one thing to ask.
+    pub fn turns(&self) -> Option<u64> {
+        match self {
+            Self::Dns(questions) => questions.turns(),
+            Self::Memcached(requests) => requests.turns(),
+            Self::Ntp | Self::Stun | Self::Stamp => None,
+        }
+    }
+
     /// Appends a request.
     pub fn write(&self, request: Request, bytes: &mut Vec<u8>) {
         match self {

@@ -172,7 +172,11 @@ impl Denied {
             let [low_pps, high_pps] = open_ends(&trials, &answer.goal);
             let is_borne = disputed(&trials, &answer.goal, 0).is_empty()
                 && low_pps.zip(answer.lower_pps).is_some_and(|(borne, lower)| lower <= borne)
-                && high_pps.zip(answer.upper_pps).is_some_and(|(failed, upper)| failed <= upper);
+                && high_pps.zip(answer.upper_pps).is_some_and(|(failed, upper)| failed <= upper)
+                // The middle may still be that of before.
+                && answer.median_pps.is_none_or(|middle| {
+                    low_pps.is_none_or(|borne| borne <= middle) && high_pps.is_none_or(|failed| middle <= failed)
+                });
             return (!is_borne).then_some(Self { why, low_pps, high_pps });
         }
         let named = found.iter().flat_map(|(denial, caveat)| {

@@ -313,6 +313,11 @@ impl<'a> SearchSummary<'a> {
     /// is narrow, nothing is known, or the answer is doubted: more of the same would not help.
     pub(crate) fn outlook(&self, goal: usize) -> Option<String> {
         let answer = &self.answers[goal];
+        let caveats = self.record.result.iter().flat_map(|result| &result.caveats);
+        if caveats.into_iter().any(|caveat| caveat.numbers.contains_key("since_trial")) {
+            // What trials before the change cost says nothing of the next search.
+            return None;
+        }
         let wide =
             width(answer).map_or_else(String::new, |width| format!("{} wide; ", number::percent(width)));
         if answer.outlook.is_none() && self.standings[goal] == Standing::Wide {

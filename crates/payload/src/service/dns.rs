@@ -202,6 +202,13 @@ impl Questions {
         }
     }
 
+    pub(super) fn turns(&self) -> Option<u64> {
+        match &self.asked {
+            Asked::Listed { ends, .. } => Some(ends.len() as u64),
+            Asked::Made { name, .. } => name.turns(),
+        }
+    }
+
     pub(super) fn longest_request(&self) -> usize {
         let question = match &self.asked {
             Asked::Listed { ends, .. } => lengths(ends).max().unwrap_or(0),

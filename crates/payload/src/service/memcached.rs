@@ -73,6 +73,10 @@ impl Requests {
         }
     }
 
+    pub(super) fn turns(&self) -> Option<u64> {
+        self.keys.turns()
+    }
+
     pub(super) fn longest_request(&self) -> usize {
         let around = "set  0 0 1300\r\n\r\n".len();
         FRAME_BYTES + around + self.keys.longest() + self.value.unwrap_or(0)

@@ -79,6 +79,11 @@ impl Pattern {
         self.before.len() + number + self.after.len()
     }
 
+    /// How many texts there are before the first has its turn again; `None` where none has.
+    pub fn turns(&self) -> Option<u64> {
+        self.number.map_or(Some(1), |numbers| numbers.count)
+    }
+
     /// Whether it makes one text alone.
     pub fn is_plain(&self) -> bool {
         self.number.is_none()

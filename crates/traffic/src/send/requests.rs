@@ -3,7 +3,7 @@
 //! Of each round of as many packets as there are streams, each stream has one: the number of a request on its stream is
 //! that of its round. Numbers go on from trial to trial, from a place that chance chose.
 
-use super::spread::Spread;
+use super::spread::{Spread, divisor};
 use dropline_payload::service::{Request, Service, latest};
 
 /// What one measurer asks of a service, trial after trial.
@@ -32,7 +32,19 @@ impl Asking {
 
     /// Of a trial's packets, or of those after its drain.
     pub(crate) fn requests<'a>(&'a self, spread: &'a Spread) -> Requests<'a> {
-        Requests { service: self.service, origin: self.origin, first: self.first, spread }
+        let streams = spread.streams() as u64;
+        let until_a_stream_asks_again = self
+            .service
+            .turns()
+            .map(|turns| turns / divisor(turns, streams))
+            .and_then(|rounds| rounds.checked_mul(streams));
+        Requests {
+            service: self.service,
+            origin: self.origin,
+            first: self.first,
+            spread,
+            shifts_after: until_a_stream_asks_again.unwrap_or(u64::MAX),
+        }
     }
 
     /// Before the first trial: [`ROUNDS_BEFORE`] at most.
@@ -66,6 +78,8 @@ pub(crate) struct Requests<'a> {
     origin: u64,
     first: Request,
     spread: &'a Spread,
+    /// After so many packets each stream would ask the same as before: then another one has the turn.
+    shifts_after: u64,
 }
 
 /// Which request a token is of.
@@ -90,7 +104,8 @@ impl Requests<'_> {
     }
 
     fn of(&self, index: u64) -> Request {
-        Request { number: self.first.number + index / self.streams(), turn: self.first.turn + index }
+        let turn = self.first.turn + index;
+        Request { number: self.first.number + index / self.streams(), turn: turn + turn / self.shifts_after }
     }
 
     /// Appends what a packet asks.
@@ -138,6 +153,30 @@ mod tests {
         requests.write(index, &mut bytes);
         bytes[2] |= 0x80;
         requests.service.token(&bytes).unwrap()
+    }
+
+    #[test]
+    fn every_stream_asks_every_question_as_often() {
+        for (streams, names) in [(4, 4), (4, 2), (4, 5), (3, 9), (6, 4), (1, 3), (5, 1)] {
+            let questions =
+                Questions::named(&format!("h{{1..{names}}}.org"), "A", Options::default()).unwrap();
+            let Reply::Service(service) = Reply::of_service(Service::Dns(questions)) else {
+                panic!("a service")
+            };
+            let asking = Asking::new(service, 7);
+            let spread = Spread::new(&Part::equal(streams)).unwrap();
+            let requests = asking.requests(&spread);
+            let mut asked = std::collections::BTreeMap::new();
+            // Each of as many as both have rounds in common, twice.
+            for index in 0..2 * u64::from(streams) * names * divisor(u64::from(streams), names) {
+                let mut bytes = Vec::new();
+                requests.write(index, &mut bytes);
+                *asked.entry((spread.stream_of(index), bytes.split_off(2))).or_insert(0) += 1;
+            }
+            assert_eq!(asked.len() as u64, u64::from(streams) * names, "{streams} streams, {names} names");
+            let counts: std::collections::BTreeSet<u64> = asked.into_values().collect();
+            assert_eq!(counts.len(), 1, "{streams} streams, {names} names: {counts:?}");
+        }
     }
 
     proptest! {

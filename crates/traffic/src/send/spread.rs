@@ -94,7 +94,8 @@ impl Turns<'_> {
     }
 }
 
-fn divisor(a: u64, b: u64) -> u64 {
+/// The greatest that both have.
+pub(super) fn divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { divisor(b, a % b) }
 }
 

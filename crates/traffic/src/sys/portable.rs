@@ -185,7 +185,7 @@ impl ReceiveBatch {
     /// Takes what waits at the socket, at most [`BATCH`] packets, without waiting: `WouldBlock` if
     /// there is none.
     pub(crate) fn receive(&mut self, socket: &UdpSocket) -> io::Result<usize> {
-        self.len = 0;
+        self.packets.clear();
         for at in 0..BATCH {
             match socket.recv_from(&mut self.bytes[at * self.keep..][..self.keep]) {
                 Ok(packet) => self.packets.push(packet),

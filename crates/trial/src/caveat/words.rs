@@ -254,7 +254,8 @@ impl fmt::Display for Caveat {
                     f,
                     "the target became {became}{how} while it was searched{when} (by chance in {} of searches): what it bears \
                      now is what trials since then show, and one search is too short to know it well; look for what changed \
-                     (heat, a throttled clock, a neighbour), and search again",
+                     (heat, a throttled clock, a neighbour; a queue or a bucket of tokens that one trial leaves to the next \
+                     looks alike), and search again",
                     seldom(*by_chance)
                 )
             }
