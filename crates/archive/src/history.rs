@@ -5,17 +5,19 @@
 //! has lost nothing. Whoever writes holds a lock, and each file is written beside its place and renamed.
 
 mod adding;
+mod files;
 mod index;
 mod named;
 
 pub use adding::Offered;
+pub use files::Files;
 pub use index::INDEX;
 
 use crate::record_file::{events_beside, packets_beside};
 use crate::whole_file;
 use dropline_failure::{Failure, quoted_path};
 use dropline_record::{IndexLine, LeftOutLine, Record, Reindexed};
-use index::Files;
+use index::Found;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -34,16 +36,23 @@ pub struct History {
 /// What a history holds.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
-    /// Its records, in order of time.
+    /// Its records, in order of time, each once.
     pub records: Vec<IndexLine>,
-    /// Files that are not records, and why.
+    /// Other files of the same content as one of them, with that one's file.
+    pub copies: Vec<(IndexLine, String)>,
+    /// Files that are not records or the same as another, and why.
     pub left_out: Vec<LeftOutLine>,
 }
 
 impl History {
     /// Whether a directory is a history: it has an index that is ours.
     pub fn is_at(directory: &Path) -> bool {
-        index::is_there(directory) == Some(true)
+        index::found(directory) == Found::Ours
+    }
+
+    /// The index of the history in a directory, if that is damaged: then the records are read instead.
+    pub fn damaged_index(directory: &Path) -> Option<PathBuf> {
+        (Self::is_at(directory) && index::is_damaged(directory)).then(|| directory.join(INDEX))
     }
 
     /// The history that a file lies in, if it lies in one.
@@ -59,9 +68,9 @@ impl History {
     /// If there is no such directory.
     pub fn open(directory: &Path, describe: Describe) -> Result<Self, Failure> {
         if directory.is_dir() {
-            return match index::is_there(directory) {
-                Some(false) => Err(not_ours(directory)),
-                _ => Ok(Self { directory: directory.to_owned(), describe }),
+            return match index::found(directory) {
+                Found::Another => Err(not_ours(directory)),
+                Found::Ours | Found::Nothing => Ok(Self { directory: directory.to_owned(), describe }),
             };
         }
         let named = directory.display();
@@ -112,8 +121,7 @@ impl History {
     /// # Errors
     /// If it cannot be.
     pub fn place(&self, target: &str) -> Result<PathBuf, Failure> {
-        let path = self.directory.join(named::of_now(target));
-        self.make_place(&path).map(|()| path)
+        self.placed(&named::of_now(target)).map(|file| self.path(&file))
     }
 
     /// Takes what became of its files since into the index.
@@ -139,6 +147,7 @@ impl History {
         };
         if write {
             whole_file::change(&self.directory.join(INDEX), || {
+                index::keep_unreadable(&self.directory);
                 Files::remove_left_behind(&self.directory);
                 anew().map(|records| index::text(&records))
             })?;
@@ -189,11 +198,22 @@ impl History {
     ) -> Result<(), Failure> {
         let is_changed = Cell::new(false);
         let written = whole_file::change(&self.directory.join(INDEX), || {
-            let found = self.contents()?;
+            index::keep_unreadable(&self.directory);
+            let known = index::read(&self.directory);
+            let found = self.against(&known)?;
             let mut records: BTreeMap<String, IndexLine> =
                 found.records.into_iter().map(|line| (line.file.clone(), line)).collect();
             // What was done before it failed stands, and is read back from the files.
             change(&mut records)?;
+            // A record only grows: of one that lost something, the index goes on saying what was filed.
+            for (file, filed) in known {
+                if let Some(line) = records.get_mut(&file)
+                    && filed.finished
+                    && line.bytes < filed.bytes
+                {
+                    *line = filed;
+                }
+            }
             is_changed.set(true);
             Ok(index::text(&index::in_order(records.into_values())))
         });
@@ -208,25 +228,63 @@ impl History {
 
     /// What is there, read anew where these lines do not say what it is.
     fn against(&self, known: &BTreeMap<String, IndexLine>) -> Result<Contents, Failure> {
-        let mut left_out = Vec::new();
+        let Files { all, mut left_out } = Files::below(&self.directory)?;
         let mut records = Vec::new();
-        for (file, bytes) in Files::below(&self.directory)?.all {
+        for (file, bytes) in all {
             match known.get(&file).filter(|line| line.bytes == bytes) {
                 Some(line) => records.push(line.clone()),
-                None => match index::line_of(&self.directory, &file, self.describe) {
+                None => match index::line_of(&self.path(&file), &file, self.describe) {
                     Ok(line) => records.push(line),
                     Err(why) => left_out.push(LeftOutLine { source: file, why: why.to_string() }),
                 },
             }
         }
-        Ok(Contents { records: index::in_order(records), left_out })
+        let (records, copies) = index::each_once(records);
+        left_out.extend(copies.iter().map(|(copy, of)| LeftOutLine {
+            source: copy.file.clone(),
+            why: format!("it is the same record as {of}"),
+        }));
+        left_out.sort_by(|one, other| one.source.cmp(&other.source));
+        Ok(Contents { records: index::in_order(records), copies, left_out })
     }
 
-    fn make_place(&self, path: &Path) -> Result<(), Failure> {
+    /// What a file is called where no link is on the way to it, once its directory is made: so it is found when it is read.
+    fn placed(&self, file: &str) -> Result<String, Failure> {
+        let path = self.path(file);
         let day = path.parent().unwrap_or(&self.directory);
-        whole_file::create_directories(day)
-            .map_err(|why| Failure::environment(format!("cannot make {}: {why}", day.display())))
+        let cannot =
+            |why: std::io::Error| Failure::environment(format!("cannot make {}: {why}", day.display()));
+        let root = std::fs::canonicalize(&self.directory).map_err(cannot)?;
+        let there = day.ancestors().find(|above| above.exists()).unwrap_or(&self.directory);
+        let real = std::fs::canonicalize(there).map_err(cannot)?;
+        if !real.starts_with(&root) {
+            return Err(leads_out(there, &real, &self.directory));
+        }
+        whole_file::create_directories(day).map_err(cannot)?;
+        let real = std::fs::canonicalize(day).map_err(cannot)?;
+        let own = path.file_name().map(|own| real.join(own));
+        let own = own.as_deref().and_then(|own| own.strip_prefix(&root).ok()).and_then(Path::to_str);
+        own.map(str::to_owned).ok_or_else(|| leads_out(day, &real, &self.directory))
     }
+}
+
+/// What the index of a history says of a record that is not in one.
+///
+/// # Errors
+/// If it cannot be read, or is not a record.
+pub fn line_of(path: &Path, describe: Describe) -> Result<IndexLine, Failure> {
+    index::line_of(path, "", describe)
+}
+
+/// What lies behind a link that leads out of a history is not read, so nothing is filed there.
+fn leads_out(place: &Path, real: &Path, directory: &Path) -> Failure {
+    Failure::environment(format!(
+        "{} leads to {}, which is not in the history {}: nothing is filed there, as it would not be found again",
+        place.display(),
+        real.display(),
+        directory.display()
+    ))
+    .advice("put a directory in place of the link; to keep a history on another disk, move all of it and name that")
 }
 
 /// A file of somebody else's has the name of the index.

@@ -139,11 +139,16 @@ pub fn change(path: &Path, change: impl FnOnce() -> Result<Vec<u8>, Failure>) ->
         .open(lock_beside(path))
         .map_err(cannot)?;
     lock.lock().map_err(cannot)?;
-    replace(path, &change()?).map_err(cannot)
+    let bytes = change()?;
+    // What is so already needs no room.
+    if std::fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(());
+    }
+    replace(path, &bytes).map_err(cannot)
 }
 
 /// It stays: were it removed, one who waits for it would hold another than one who comes then.
-fn lock_beside(path: &Path) -> PathBuf {
+pub(crate) fn lock_beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.lock"))
 }

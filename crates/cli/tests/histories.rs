@@ -1,78 +1,13 @@
 //! Records that lie in a history: each once, whole, and listed, whatever happens to the programs that file them.
 
 mod command;
+mod nights;
 
 use command::{Bench, Ended};
+use nights::{add, is_whole, listed, night, nights, records};
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 use std::time::Instant;
-
-/// A finished search of a simulated system.
-fn search() -> &'static str {
-    static SEARCH: OnceLock<String> = OnceLock::new();
-    SEARCH.get_or_init(|| {
-        let bench = Bench::new();
-        bench.done(&["search", "sim:noisy", "-q", "--max-trials=30", "--goal=0.5%", "-o", "r.jsonl"]);
-        bench.read("r.jsonl")
-    })
-}
-
-/// The same, begun at another time.
-fn night(number: usize) -> String {
-    let (header, rest) = search().split_once('\n').unwrap();
-    let mut header: Value = serde_json::from_str(header).unwrap();
-    let (day, hour) = (1 + number / 24, number % 24);
-    header["started"] = format!("2026-03-{day:02}T{hour:02}:00:00Z").into();
-    format!("{header}\n{rest}")
-}
-
-/// Writes the first so many nights, and returns their names.
-fn nights(bench: &Bench, count: usize) -> Vec<String> {
-    let name = |number: usize| {
-        let name = format!("{number}.jsonl");
-        bench.write(&name, &night(number));
-        name
-    };
-    (0..count).map(name).collect()
-}
-
-fn add(bench: &Bench, files: &[&str]) -> Ended {
-    bench.run(&[&["history", "add", "--history", "nights", "--json"], files].concat())
-}
-
-fn listed(bench: &Bench, more: &[&str]) -> Vec<Value> {
-    let told = bench.done(&[&["history", "list", "nights", "--json"], more].concat());
-    told.json()["records"].as_array().unwrap().clone()
-}
-
-/// Every record below a directory, by its path from there on.
-fn records(directory: &Path) -> BTreeMap<String, String> {
-    fn walk(directory: &Path, prefix: &str, found: &mut BTreeMap<String, String>) {
-        for entry in directory.read_dir().into_iter().flatten().flatten() {
-            let name = format!("{prefix}{}", entry.file_name().into_string().unwrap());
-            if entry.file_type().unwrap().is_dir() {
-                walk(&entry.path(), &format!("{name}/"), found);
-            } else if name.ends_with(".jsonl") && name != "index.jsonl" {
-                found.insert(name, std::fs::read_to_string(entry.path()).unwrap());
-            }
-        }
-    }
-    let mut found = BTreeMap::new();
-    walk(directory, "", &mut found);
-    found
-}
-
-/// The index says what the records say, and says the same when it is made anew.
-fn is_whole(bench: &Bench) {
-    let before = bench.read("nights/index.jsonl");
-    let checked = bench.run(&["history", "index", "nights", "--check", "--json"]);
-    assert_eq!(checked.code, Some(0), "{}", checked.text);
-    bench.done(&["history", "index", "nights"]);
-    assert_eq!(bench.read("nights/index.jsonl"), before);
-}
 
 #[test]
 fn a_record_is_filed_by_its_date_and_one_that_is_added_twice_is_one() {
@@ -362,8 +297,9 @@ fn records_go_only_when_that_is_said_and_the_newest_of_a_series_stays() {
     let done = prune(&["--keep-days=1", "--yes"]).json();
     let stays: Vec<&str> =
         done["kept"].as_array().unwrap().iter().map(|line| line["why"].as_str().unwrap()).collect();
-    assert_eq!(stays, ["a change that is acknowledged rests on it", "it is the newest of its series"]);
-    assert_eq!((listed(&bench, &[]).len(), records(&bench.path("nights")).len()), (2, 2));
+    let rests = "a change that is acknowledged rests on it";
+    assert_eq!(stays, [rests, rests, "it is the newest of its series"]);
+    assert_eq!((listed(&bench, &[]).len(), records(&bench.path("nights")).len()), (3, 3));
     is_whole(&bench);
 }
 

@@ -46,7 +46,7 @@ pub struct IndexLine {
     /// Its size.
     #[serde(default)]
     pub bytes: u64,
-    /// SHA-256 of its first line: two files with the same one are the same measurement.
+    /// SHA-256 of its first line: two files with the same one are the same measurement, or began in the same second with the same words.
     #[serde(default)]
     pub header_sha256: String,
     /// SHA-256 of the file.
@@ -77,13 +77,6 @@ pub struct IndexedGoal {
     pub asked: GoalLine,
 }
 
-impl IndexLine {
-    /// What may not differ between the nights of a series: the same for records that are compared with one another.
-    pub fn series(&self) -> [&str; 4] {
-        [&self.kind, &self.target, &self.machine, &self.dropline]
-    }
-}
-
 /// What a history holds: `history list`, and what `history export` writes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Listed {
@@ -91,7 +84,7 @@ pub struct Listed {
     pub records: Vec<IndexLine>,
     /// How many other records it has, that were not asked for.
     pub others: u64,
-    /// Files in it that are not records, and why.
+    /// Files in it that are not records or are the same record as another, and why.
     pub left_out: Vec<LeftOutLine>,
 }
 

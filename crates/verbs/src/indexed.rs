@@ -1,6 +1,6 @@
 //! What the index of a history says of a record.
 
-use dropline_record::{AnswerLine, IndexLine, IndexedGoal, ProfileLine, Record, ResultWord};
+use dropline_record::{AnswerLine, IndexLine, IndexedGoal, Record, ResultWord};
 use dropline_report::Denied;
 
 /// All that is said of it, but for its file.
@@ -76,11 +76,4 @@ fn limit(record: &Record, answer: &AnswerLine) -> Result<f64, String> {
         }
         _ => Err("it does not say where the limit is".into()),
     }
-}
-
-/// All that a series has in common: the goal with all its attributes, the algorithm, the traffic profile but for its seed.
-pub fn asked(line: &IndexLine, goal: &IndexedGoal) -> String {
-    let profile = ProfileLine { seed: 0, ..line.profile.clone() };
-    let asked = (&line.algorithm, line.level, &goal.asked, &profile);
-    serde_json::to_string(&asked).expect("a goal and a profile are JSON")
 }

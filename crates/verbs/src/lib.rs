@@ -22,6 +22,7 @@ pub mod replay;
 pub mod resume;
 pub mod scenario;
 pub mod search;
+mod series;
 pub mod serve;
 pub mod trend;
 pub mod trial;

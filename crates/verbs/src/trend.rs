@@ -1,25 +1,22 @@
 //! Many records: when did a limit move?
 
 mod acknowledged;
-mod named;
 mod nights;
+mod sources;
 
 pub use acknowledged::{Acknowledged, acknowledge};
 
-use crate::indexed::indexed;
 use acknowledged::{Moved, Told};
-use dropline_archive::history::History;
-use dropline_archive::record_file::read_record;
 use dropline_failure::Failure;
 use dropline_record::{
-    ChangeLine, DriftingLine, IndexLine, LeftOutLine, MarkLine, SegmentLine, SeriesLine, Trends, VerdictWord,
+    ChangeLine, DriftingLine, LeftOutLine, MarkLine, SegmentLine, SeriesLine, Trends, VerdictWord,
 };
 use dropline_stats::compare::SMALLEST_EFFECT;
 use dropline_stats::trend::{ESTIMATOR, Trend, Wanted, Widths};
 use dropline_trial::number_of;
 use nights::{Night, Nights};
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use sources::{once, read};
+use std::path::PathBuf;
 
 /// Reads records, and the records of directories, and looks for changes in each history.
 ///
@@ -30,18 +27,10 @@ pub fn trend(paths: &[PathBuf], smallest_effect: Option<f64>) -> Result<Trends, 
     let wanted = Wanted { smallest_effect, more_is_better: true };
     let mut left_out = Vec::new();
     let mut nights = Vec::new();
-    for Source { path, is_named, line } in sources(paths, &mut left_out)? {
-        let source = path.display().to_string();
-        let mut leave_out = |why: String| left_out.push(LeftOutLine { source: source.clone(), why });
-        match line.map_or_else(|| read_record(&path).map(|record| indexed(&record)), Ok) {
-            Ok(line) => {
-                let (found, without) = Night::all(&source, &line);
-                nights.extend(found);
-                without.into_iter().for_each(leave_out);
-            }
-            Err(why) if is_named => return Err(why),
-            Err(why) => leave_out(why.to_string()),
-        }
+    for (source, line) in once(read(paths, &mut left_out)?, &mut left_out) {
+        let (found, without) = Night::all(&source, &line);
+        nights.extend(found);
+        left_out.extend(without.into_iter().map(|why| LeftOutLine { source: source.clone(), why }));
     }
     if nights.is_empty() {
         return Err(nothing(&left_out));
@@ -61,60 +50,6 @@ fn nothing(left_out: &[LeftOutLine]) -> Failure {
     };
     Failure::usage(files)
         .advice("keep a search of each night in one directory:  dropline search TARGET --history nights")
-}
-
-/// A file that may be a record.
-struct Source {
-    path: PathBuf,
-    /// Whether the user named it, and not a directory above it.
-    is_named: bool,
-    /// What the index of a history says of it.
-    line: Option<IndexLine>,
-}
-
-/// The files that were named, and those in the directories that were: each once. Of a history its index is read.
-fn sources(paths: &[PathBuf], left_out: &mut Vec<LeftOutLine>) -> Result<Vec<Source>, Failure> {
-    let mut sources = Vec::new();
-    for path in paths {
-        if History::is_at(path) {
-            let history = History::open(path, indexed)?;
-            let contents = history.contents()?;
-            let in_history = |file: &str| history.path(file);
-            left_out.extend(contents.left_out.into_iter().map(|line| LeftOutLine {
-                source: in_history(&line.source).display().to_string(),
-                why: line.why,
-            }));
-            sources.extend(contents.records.into_iter().map(|line| Source {
-                path: in_history(&line.file),
-                is_named: false,
-                line: Some(line),
-            }));
-        } else if path.is_dir() {
-            records_below(path, &mut sources)?;
-        } else {
-            sources.push(Source { path: path.clone(), is_named: true, line: None });
-        }
-    }
-    let mut seen = BTreeSet::new();
-    sources.retain(|source| std::fs::canonicalize(&source.path).map_or(true, |real| seen.insert(real)));
-    Ok(sources)
-}
-
-/// A link to a directory is not followed: it may lead to one above.
-fn records_below(directory: &Path, sources: &mut Vec<Source>) -> Result<(), Failure> {
-    let cannot = |why| Failure::environment(format!("cannot read {}: {why}", directory.display()));
-    let entries = directory.read_dir().map_err(cannot)?;
-    let mut inside: Vec<PathBuf> =
-        entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>().map_err(cannot)?;
-    inside.sort();
-    for path in inside {
-        if path.is_dir() && !path.is_symlink() {
-            records_below(&path, sources)?;
-        } else if path.is_file() && path.extension().is_some_and(|extension| extension == "jsonl") {
-            sources.push(Source { path, is_named: false, line: None });
-        }
-    }
-    Ok(())
 }
 
 /// A history with what changed in it.
@@ -169,12 +104,12 @@ fn line(history: &Nights, wanted: Wanted, acknowledged: &Acknowledged) -> Series
     });
     let first = &history.nights[0];
     SeriesLine {
-        target: first.key.target.clone(),
+        target: first.series.target.clone(),
         loss_ratio: first.goal.loss_ratio,
         goal: first.goal.words(),
         load_unit: first.load_unit,
-        machine: first.key.machine.clone(),
-        dropline: first.key.dropline.clone(),
+        machine: first.series.machine.clone(),
+        dropline: first.series.dropline.clone(),
         points: history.nights.iter().map(Night::point).collect(),
         changes: changes.collect(),
         drifts: drifts.collect(),

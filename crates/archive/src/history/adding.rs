@@ -64,7 +64,7 @@ impl History {
     /// If the index cannot be written. What was refused is said in its line.
     pub fn add(&self, offered: &[Offered], unfinished: bool) -> Result<Vec<AddedLine>, Failure> {
         let mut told = Vec::new();
-        self.change(|records| {
+        let written = self.change(|records| {
             for one in offered {
                 let added = match &one.read {
                     Ok(file) => self.add_one(records, file.path(), unfinished),
@@ -77,8 +77,14 @@ impl History {
                 told.push(AddedLine { source: one.name(), file, added, why });
             }
             Ok(())
-        })?;
-        Ok(told)
+        });
+        let is_added = |line: &AddedLine| matches!(line.added, AddedWord::New | AddedWord::Completed);
+        match written {
+            // That nothing could be added says more than that the index could not be written either.
+            Err(_) if !told.is_empty() && !told.iter().any(is_added) => Ok(told),
+            Err(why) => Err(why),
+            Ok(()) => Ok(told),
+        }
     }
 
     fn add_one(
@@ -111,7 +117,7 @@ impl History {
         }
         let (added, file) = match place {
             Some(place) => place,
-            None => (AddedWord::New, self.free_name(&record, [&header, &sum], source)?),
+            None => (AddedWord::New, self.placed(&self.free_name(&record, [&header, &sum], source)?)?),
         };
         let path = self.path(&file);
         if added == AddedWord::Completed && is_being_written(&path) {
@@ -163,7 +169,6 @@ impl History {
 
     /// Writes a record, and before it the times of its packets where they lie beside it.
     fn keep(&self, source: &Path, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-        self.make_place(path)?;
         let cannot = |path: &Path, why: std::io::Error| {
             Failure::environment(format!("cannot write {}: {why}", path.display())).advice(
                 "nothing of it was added, and all that was there is as it was: make room, and add it again",

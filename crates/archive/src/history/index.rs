@@ -1,46 +1,86 @@
-//! The index of a history as a file, and the files that it is of.
+//! The index of a history as a file.
 
 use super::Describe;
 use super::named::sha256;
 use crate::record_file::{parse, read_bytes, text_of};
-use crate::{held, reading};
+use crate::{clock, reading, whole_file};
 use dropline_failure::Failure;
 use dropline_record::IndexLine;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 /// The name of the file.
 pub const INDEX: &str = "index.jsonl";
+/// What an index is kept as in which nothing could be read.
+const DAMAGED: &str = "index.jsonl.damaged";
 
-/// Whether what has the name of the index is one, by its first line; `None` where nothing has it.
-pub(super) fn is_there(directory: &Path) -> Option<bool> {
+/// What has the name of the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    Nothing,
+    /// An index, however damaged: it has a line of one or nothing, or the lock beside it that only a history has.
+    Ours,
+    /// A file of somebody else's.
+    Another,
+}
+
+pub(super) fn found(directory: &Path) -> Found {
     let path = directory.join(INDEX);
-    let found = std::fs::metadata(&path).ok()?;
-    let first = || {
-        let mut file = BufReader::new(File::open(&path).ok().filter(|_| found.is_file())?);
-        let line = reading::line(&mut file).ok()?.unwrap_or_default();
-        let is_line = |line: &Value| line["file"].is_string() && line["header_sha256"].is_string();
-        // That of a history without records is empty.
-        Some(line.is_empty() || serde_json::from_str(&line).is_ok_and(|line| is_line(&line)))
-    };
-    Some(first().unwrap_or(false))
+    let Ok(there) = std::fs::metadata(&path) else { return Found::Nothing };
+    // A pipe would have to be waited for.
+    let is_ours = there.is_file()
+        && File::open(&path)
+            .is_ok_and(|file| there.len() == 0 || whole_file::lock_beside(&path).exists() || has_line(file));
+    if is_ours { Found::Ours } else { Found::Another }
+}
+
+/// Whether a line of it is one of an index.
+fn has_line(file: File) -> bool {
+    let is_line = |line: &Value| line["file"].is_string() && line["header_sha256"].is_string();
+    let mut lines = BufReader::new(file.take(reading::MOST_BYTES)).split(b'\n').map_while(Result::ok);
+    lines.any(|line| serde_json::from_slice(&line).is_ok_and(|line| is_line(&line)))
+}
+
+/// Whether something in it is not a line of an index.
+pub(super) fn is_damaged(directory: &Path) -> bool {
+    let bytes = bytes(directory);
+    lines(&bytes).any(|line| serde_json::from_slice::<IndexLine>(line).is_err())
+}
+
+/// Of an index in which nothing can be read, what stands there is kept beside it before it is made anew.
+pub(super) fn keep_unreadable(directory: &Path) {
+    let path = directory.join(INDEX);
+    if std::fs::metadata(&path).is_ok_and(|found| found.len() > 0)
+        && File::open(&path).is_ok_and(|file| !has_line(file))
+    {
+        let _ = std::fs::copy(&path, directory.join(DAMAGED));
+    }
 }
 
 /// The lines of the index by their file. What is not such a line is left out: its record is read instead.
 pub(super) fn read(directory: &Path) -> BTreeMap<String, IndexLine> {
-    let text = reading::file_bytes(&directory.join(INDEX), reading::MOST_BYTES).and_then(reading::as_text);
-    let lines = text.unwrap_or_default();
-    let lines = lines.lines().filter_map(|line| serde_json::from_str::<IndexLine>(line).ok());
-    lines.map(|line| (line.file.clone(), line)).collect()
+    let bytes = bytes(directory);
+    let lines = lines(&bytes).filter_map(|line| serde_json::from_slice::<IndexLine>(line).ok());
+    let is_whole = |line: &IndexLine| !line.header_sha256.is_empty() && !line.sha256.is_empty();
+    lines.filter(is_whole).map(|line| (line.file.clone(), line)).collect()
+}
+
+fn bytes(directory: &Path) -> Vec<u8> {
+    reading::file_bytes(&directory.join(INDEX), reading::MOST_BYTES).unwrap_or_default()
+}
+
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty())
 }
 
 /// In order of time.
 pub(super) fn in_order(records: impl IntoIterator<Item = IndexLine>) -> Vec<IndexLine> {
     let mut records: Vec<IndexLine> = records.into_iter().collect();
-    records.sort_by(|one, other| (&one.started, &one.file).cmp(&(&other.started, &other.file)));
+    // What does not say when it began comes first: it is newer than none.
+    records.sort_by_cached_key(|line| (clock::unix_s(&line.started), line.file.clone()));
     records
 }
 
@@ -54,11 +94,10 @@ pub(super) fn text(records: &[IndexLine]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// What the index says of a file.
-pub(super) fn line_of(directory: &Path, file: &str, describe: Describe) -> Result<IndexLine, Failure> {
-    let path = directory.join(file);
-    let bytes = read_bytes(&path)?;
-    let record = parse(&text_of(&bytes, &path)?, &path)?;
+/// What the index says of a file, and by which name.
+pub(super) fn line_of(path: &Path, file: &str, describe: Describe) -> Result<IndexLine, Failure> {
+    let bytes = read_bytes(path)?;
+    let record = parse(&text_of(&bytes, path)?, path)?;
     Ok(line(describe(&record), file, &bytes))
 }
 
@@ -78,58 +117,24 @@ pub(super) fn sum_of_header(bytes: &[u8]) -> String {
     sha256(bytes.split(|byte| *byte == b'\n').next().unwrap_or_default())
 }
 
-/// The files of a history that may be records, by name, with their size.
-#[derive(Default)]
-pub(super) struct Files {
-    pub(super) all: BTreeMap<String, u64>,
-}
-
-impl Files {
-    /// Those of a directory and of all below it. A link to a directory is not followed: it may lead to one above.
-    pub(super) fn below(directory: &Path) -> Result<Self, Failure> {
-        let mut files = Self::default();
-        let is_record = |name: &str| name.ends_with(".jsonl") && name != INDEX;
-        walk(directory, "", &mut |name, found| {
-            if is_record(name) {
-                files.all.insert(name.to_owned(), found.len());
-            }
-        })?;
-        Ok(files)
+/// Records of which several files hold the same bytes, each once, and the other files with that which holds it too: the first by
+/// name, or one that lies by its date.
+pub(super) fn each_once(records: Vec<IndexLine>) -> (Vec<IndexLine>, Vec<(IndexLine, String)>) {
+    let is_elsewhere = |line: &IndexLine| {
+        !clock::day_and_second(&line.started).is_some_and(|[day, _]| line.file.starts_with(&day))
+    };
+    let mut by_sum: BTreeMap<String, Vec<IndexLine>> = BTreeMap::new();
+    for line in records {
+        by_sum.entry(line.sha256.clone()).or_default().push(line);
     }
-
-    /// Removes what killed programs were writing when they were.
-    pub(super) fn remove_left_behind(directory: &Path) {
-        walk(directory, "", &mut |name, _| {
-            let path = directory.join(name);
-            let is_beside =
-                name.rsplit('/').next().is_some_and(|own| own.starts_with('.') && own.ends_with(".new"));
-            if is_beside && let Some(_lock) = held::left(&path) {
-                let _ = std::fs::remove_file(&path);
-            }
-        })
-        .unwrap_or_default();
-    }
-}
-
-fn walk(
-    directory: &Path,
-    prefix: &str,
-    each: &mut dyn FnMut(&str, &std::fs::Metadata),
-) -> Result<(), Failure> {
-    let cannot = |why| Failure::environment(format!("cannot read {}: {why}", directory.display()));
-    for entry in directory.read_dir().map_err(cannot)? {
-        let entry = entry.map_err(cannot)?;
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        let name = format!("{prefix}{name}");
-        // What was removed meanwhile is not there.
-        let Ok(kind) = entry.file_type() else { continue };
-        if kind.is_dir() {
-            walk(&entry.path(), &format!("{name}/"), each)?;
-        } else if let Ok(found) = std::fs::metadata(entry.path())
-            && found.is_file()
-        {
-            each(&name, &found);
+    let (mut all, mut copies) = (Vec::new(), Vec::new());
+    for mut lines in by_sum.into_values() {
+        if lines.len() > 1 {
+            lines.sort_by_cached_key(|line| (is_elsewhere(line), line.file.clone()));
+            let first = lines[0].file.clone();
+            copies.extend(lines.drain(1..).map(|line| (line, first.clone())));
         }
+        all.extend(lines);
     }
-    Ok(())
+    (all, copies)
 }

@@ -142,8 +142,10 @@ Examples:
   dropline history prune nights --keep-days 90
   dropline history prune nights --keep 30 --yes
 
-A record goes if none of the flags keeps it. Whatever its age, the newest record of a series (kind, target, machine and \
-version of Dropline) stays, and so do the nights of a change that was acknowledged.")]
+A record goes if none of the flags keeps it, with its copies. Whatever its age, the newest record of a series (target, goal, \
+algorithm, profile, machine and version of Dropline, as in trend) stays, and so do the nights of a change that was \
+acknowledged, with the night before it. A record that did not come to its end, or states no limit, does not count before one \
+that does.")]
 pub(crate) struct HistoryPruneArgs {
     #[command(flatten)]
     pub(crate) directory: DirectoryArgs,

@@ -79,13 +79,13 @@ fn limits(args: &CompareArgs, [a, b]: &[Searched; 2]) -> Result<u8, Failure> {
 /// Measures both in turns.
 fn measured(args: &CompareArgs, words: Vec<String>) -> Result<Taken, Failure> {
     let turns = plan::turns(args)?;
-    let filing = Filing::of(args.output.as_deref(), &args.filing)?;
+    let mut filing = Filing::of(args.output.as_deref(), &args.filing)?;
     let output = filing.output(&turns.targets[0].to_string(), 0, 1)?;
     let mut progress = Progress::new(args.quiet, false).counting(turns.targets[0].load_unit());
     let conditions = conditions(&args.traffic, words)?;
     let taken = turns.take(&output, &conditions, &mut progress);
     progress.clear();
-    filing.file(&output);
+    filing.file(&output, taken.is_ok());
     say_kept(&conditions.stop, &output, args.quiet);
     taken
 }

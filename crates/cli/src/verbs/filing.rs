@@ -7,12 +7,23 @@ use dropline_archive::record_file::Output;
 use dropline_failure::Failure;
 use dropline_verbs::history;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// Where the records of a command go.
 pub(crate) struct Filing {
     named: Option<PathBuf>,
     /// The history's directory.
     directory: Option<PathBuf>,
+    /// What was there before anything was measured.
+    before: Option<Seen>,
+}
+
+/// A file's size and age, by which it is seen whether it was written to.
+type Seen = (u64, SystemTime);
+
+fn seen(path: &Path) -> Option<Seen> {
+    let found = std::fs::metadata(path).ok()?;
+    Some((found.len(), found.modified().ok()?))
 }
 
 impl Filing {
@@ -28,7 +39,10 @@ impl Filing {
             ));
         }
         let directory = filing.history.clone().or_else(of_environment).filter(|_| !keeps_none);
-        Ok(Self { named: output.map(Path::to_owned), directory })
+        if let Some(directory) = &directory {
+            tell_damage(directory);
+        }
+        Ok(Self { named: output.map(Path::to_owned), directory, before: None })
     }
 
     /// The history, made where there is none.
@@ -41,10 +55,27 @@ impl Filing {
     ///
     /// # Errors
     /// If the history has no place for it.
-    pub(crate) fn output(&self, target: &str, index: u32, count: u32) -> Result<Output, Failure> {
+    pub(crate) fn output(&mut self, target: &str, index: u32, count: u32) -> Result<Output, Failure> {
+        let output = self.place(target, index, count)?;
+        self.before = output.path().and_then(seen);
+        Ok(output)
+    }
+
+    /// A search that is resumed is kept where it lies.
+    pub(crate) fn resumed(&mut self, path: &Path) -> Output {
+        self.before = seen(path);
+        Output::File(path.to_owned())
+    }
+
+    fn place(&self, target: &str, index: u32, count: u32) -> Result<Output, Failure> {
         let path = match (&self.named, self.history()?) {
             (Some(path), _) if path.as_os_str() == "-" => return Ok(Output::Nowhere),
-            (Some(path), _) => path.clone(),
+            (Some(path), history) => {
+                if let Some(history) = history {
+                    history.place(target)?;
+                }
+                path.clone()
+            }
             (None, Some(history)) => return history.place(target).map(Output::File),
             (None, None) => unnamed(),
         };
@@ -58,9 +89,11 @@ impl Filing {
     }
 
     /// Takes what was written into the history, and into that in which it lies. What fails is said: the record is whole
-    /// where it was written.
-    pub(crate) fn file(&self, written: &Output) {
+    /// where it was written. Of what was refused (not `done`) nothing is filed unless something was written: what lies there
+    /// is another's.
+    pub(crate) fn file(&self, written: &Output, done: bool) {
         if let Some(path) = written.path().filter(|path| path.is_file())
+            && (done || seen(path) != self.before)
             && let Err(why) = self.filed(path)
         {
             note!("! the record is kept in {}, and was not filed: {why}", path.display());
@@ -90,9 +123,21 @@ impl Filing {
 /// # Errors
 /// If there is neither.
 pub(crate) fn directory(named: Option<&Path>) -> Result<PathBuf, Failure> {
-    named.map(Path::to_owned).or_else(of_environment).ok_or_else(|| {
+    let found = named.map(Path::to_owned).or_else(of_environment).ok_or_else(|| {
         Failure::usage("no history is named").advice(format!("name its directory, or set {VARIABLE} to it"))
-    })
+    })?;
+    tell_damage(&found);
+    Ok(found)
+}
+
+/// Says that an index is damaged: nobody has to do anything.
+pub(crate) fn tell_damage(directory: &Path) {
+    if let Some(index) = History::damaged_index(directory) {
+        note!(
+            "! {} is damaged: the records are read instead, and it is made anew when the history is next changed",
+            index.display()
+        );
+    }
 }
 
 fn of_environment() -> Option<PathBuf> {

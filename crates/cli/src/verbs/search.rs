@@ -26,16 +26,17 @@ pub(crate) fn run(args: &SearchArgs, words: Vec<String>) -> Result<u8, Failure> 
         can_go_on(args, path)?;
     }
     let gate = Gate::of(args)?;
-    let filing = Filing::of(args.keep.output.as_deref(), &args.keep.filing)?;
+    let mut filing = Filing::of(args.keep.output.as_deref(), &args.keep.filing)?;
     let mut progress = Progress::new(args.keep.quiet, args.jsonl);
     let mut conditions = conditions(&args.traffic, words)?;
     let (finished, paths) = match &args.resume {
         Some(path) => {
+            let output = filing.resumed(path);
             let resumed = resume(args, path, &mut conditions, &mut progress);
-            filing.file(&Output::File(path.clone()));
+            filing.file(&output, resumed.is_ok());
             (vec![resumed?], vec![path.clone()])
         }
-        None => fresh(args, &filing, &mut conditions, &mut progress)?,
+        None => fresh(args, &mut filing, &mut conditions, &mut progress)?,
     };
     progress.clear();
     let (records, failures): (Vec<Record>, Vec<Option<Failure>>) =
@@ -65,7 +66,7 @@ type All = (Vec<Finished>, Vec<PathBuf>);
 
 fn fresh(
     args: &SearchArgs,
-    filing: &Filing,
+    filing: &mut Filing,
     conditions: &mut Conditions,
     progress: &mut Progress,
 ) -> Result<All, Failure> {
@@ -96,7 +97,7 @@ fn fresh(
         let output = filing.output(&plan.target.to_string(), index, count)?;
         progress.searching(&plan);
         let one = dropline_verbs::search::search(&plan, &output, conditions, progress);
-        filing.file(&output);
+        filing.file(&output, one.is_ok());
         let one = one?;
         if one.record.result.as_ref().is_some_and(|result| result.interrupted) {
             progress.clear();

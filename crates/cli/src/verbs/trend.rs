@@ -1,5 +1,6 @@
 //! `dropline trend`.
 
+use super::filing::tell_damage;
 use super::{DONE, FAILED, style};
 use crate::args::TrendArgs;
 use crate::{output as out, plan};
@@ -7,6 +8,7 @@ use dropline_failure::Failure;
 use dropline_verbs::trend::{acknowledge, trend};
 
 pub(crate) fn run(args: &TrendArgs) -> Result<u8, Failure> {
+    args.records.iter().for_each(|path| tell_damage(path));
     let trends = || trend(&args.records, plan::smallest_effect(args.smallest_effect.as_deref())?);
     let mut found = trends()?;
     if !args.acknowledge.is_empty() {

@@ -20,11 +20,11 @@ pub(crate) fn run(args: &TrialArgs, words: Vec<String>) -> Result<u8, Failure> {
     let conditions = conditions(&args.traffic, words)?;
     let mut progress = Progress::new(args.keep.quiet, false).counting(plan.target.load_unit());
     let mut background = Background::start(&args.background)?;
-    let filing = Filing::of(args.keep.output.as_deref(), &args.keep.filing)?;
+    let mut filing = Filing::of(args.keep.output.as_deref(), &args.keep.filing)?;
     let output = filing.output(&plan.target.to_string(), 0, 1)?;
     let done = dropline_verbs::trial::trial(&plan, &output, &conditions, &mut progress);
     progress.clear();
-    filing.file(&output);
+    filing.file(&output, done.is_ok());
     say_kept(&conditions.stop, &output, args.keep.quiet);
     if background.ended() > 0 {
         note!("a --background command had ended before the trial did");

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
         every: plan::read("--every", quantities::positive_duration(&args.every))?,
         command_line: words,
     };
-    let filing = Filing::of(args.output.as_deref(), &args.filing)?;
+    let mut filing = Filing::of(args.output.as_deref(), &args.filing)?;
     let output = filing.output(&format!("port {}", args.port), 0, 1)?;
     let stop = stop_on_signals()?;
     let mut shown = Shown { term: (!args.quiet).then(Term::stderr), lines: 0 };
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &WatchArgs, words: Vec<String>) -> Result<u8, Failure> {
     }
     let done = watch(&plan, &output, &stop, |glimpse| shown.show(glimpse));
     shown.clear();
-    filing.file(&output);
+    filing.file(&output, done.is_ok());
     say_kept(&stop, &output, args.quiet);
     let Finished { record, failure } = done?;
     if args.json {

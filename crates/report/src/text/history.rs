@@ -126,7 +126,7 @@ pub fn added_text(added: &[AddedLine], style: Style) -> String {
         match line.added {
             AddedWord::New => page.fact("added", file),
             AddedWord::Known => page.fact("known", &format!("{}: it is there already, {file}", line.source)),
-            AddedWord::Completed => page.fact("completed", &format!("{file}: it was not at its end before")),
+            AddedWord::Completed => page.fact("completed", &format!("{file}: it has more than before")),
             AddedWord::Refused => why.lines().enumerate().for_each(|(index, line)| match index {
                 0 => page.fact_in("refused", Ink::Lost, line),
                 _ => page.fact("", line.trim()),

@@ -57,7 +57,10 @@ fn changes(series: &SeriesLine) -> Columns {
                 (line.id.clone(), Ink::Faint),
             ],
             note: None,
-            said: Some(format!("between {}", nights(line))),
+            said: Some(match line.at_low == line.at_high {
+                true => format!("since {}", nights(line)),
+                false => format!("between {}", nights(line)),
+            }),
         }
     });
     Columns {

@@ -2,9 +2,10 @@
 
 use super::wanted::moments;
 use crate::indexed::indexed;
+use crate::series::Series;
 use crate::trend::Acknowledged;
 use dropline_archive::clock;
-use dropline_archive::history::History;
+use dropline_archive::history::{Contents, History};
 use dropline_failure::Failure;
 use dropline_record::{IndexLine, Pruned, PrunedLine};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,13 +46,15 @@ impl Keeping {
 /// If the history cannot be read or changed.
 pub fn prune(directory: &Path, keeping: &Keeping, yes: bool) -> Result<Pruned, Failure> {
     let history = History::open(directory, indexed)?;
-    let records = history.contents()?.records;
+    let contents = history.contents()?;
     let known = Acknowledged::beside(&[directory.to_owned()])?;
-    let mut pruned = plan(&records, keeping, &known);
+    let mut pruned = plan(&contents, keeping, &known);
     for line in pruned.removed.iter_mut().chain(&mut pruned.kept) {
         line.bytes = history.size(&line.file);
     }
-    if yes {
+    if yes && pruned.removed.is_empty() {
+        pruned.done = true;
+    } else if yes {
         let going: Vec<String> = pruned.removed.iter().map(|line| line.file.clone()).collect();
         let removed: BTreeSet<String> = history.remove(&going)?.into_iter().collect();
         let (gone, held): (Vec<_>, Vec<_>) =
@@ -62,40 +65,76 @@ pub fn prune(directory: &Path, keeping: &Keeping, yes: bool) -> Result<Pruned, F
         pruned.kept.extend(held);
         pruned.done = true;
     }
-    pruned.left = (records.len() - pruned.removed.len()) as u64;
+    let is_gone = |line: &&IndexLine| pruned.removed.iter().any(|gone| gone.file == line.file);
+    pruned.left = (contents.records.len() - contents.records.iter().filter(is_gone).count()) as u64;
     Ok(pruned)
 }
 
-/// What goes and what stays of records in order of time.
-fn plan(records: &[IndexLine], keeping: &Keeping, known: &Acknowledged) -> Pruned {
+/// What goes and what stays. Copies go with their record.
+fn plan(contents: &Contents, keeping: &Keeping, known: &Acknowledged) -> Pruned {
     let mut pruned = Pruned::default();
-    // How many records of its series are newer than each.
-    let mut newer: BTreeMap<[&str; 4], usize> = BTreeMap::new();
-    for line in records.iter().rev() {
-        let of_series = newer.entry(line.series()).or_default();
-        let position = *of_series;
-        *of_series += 1;
+    let leaned_on = known.rests_on(&contents.records);
+    for (line, Rank { newer, is_newest }) in contents.records.iter().zip(ranks(&contents.records)) {
         let began = clock::unix_s(&line.started);
-        let is_kept = keeping.newest.is_some_and(|newest| position < newest)
+        let is_kept = keeping.newest.is_some_and(|newest| newer < newest)
             || keeping.since.iter().any(|since| began.is_none_or(|began| began >= *since));
         if is_kept {
             continue;
         }
         let why = match () {
-            () if position == 0 => Some("it is the newest of its series"),
-            () if known.rests_on(line) => Some("a change that is acknowledged rests on it"),
+            () if is_newest => Some("it is the newest of its series"),
+            () if leaned_on.contains(line.file.as_str()) => Some("a change that is acknowledged rests on it"),
             () => None,
         };
-        let told = PrunedLine {
-            file: line.file.clone(),
-            started: line.started.clone(),
-            target: line.target.clone(),
-            bytes: line.bytes,
-            why: why.map(str::to_owned),
-        };
-        if why.is_some() { pruned.kept.push(told) } else { pruned.removed.push(told) }
+        if why.is_some() {
+            pruned.kept.push(told(line, why));
+        } else {
+            pruned.removed.push(told(line, None));
+            let copies = contents.copies.iter().filter(|(_, of)| *of == line.file);
+            pruned.removed.extend(copies.map(|(copy, _)| told(copy, None)));
+        }
     }
-    pruned.removed.reverse();
-    pruned.kept.reverse();
     pruned
+}
+
+fn told(line: &IndexLine, why: Option<&str>) -> PrunedLine {
+    PrunedLine {
+        file: line.file.clone(),
+        started: line.started.clone(),
+        target: line.target.clone(),
+        bytes: line.bytes,
+        why: why.map(str::to_owned),
+    }
+}
+
+/// Where a record stands among those of its series; a search for several goals, where it stands best.
+struct Rank {
+    /// So many are newer. Before one that says what was asked for, others do not count.
+    newer: usize,
+    /// None that says as much is newer.
+    is_newest: bool,
+}
+
+/// Those of records in order of time.
+fn ranks(records: &[IndexLine]) -> Vec<Rank> {
+    let of_record: Vec<Vec<(Series, bool)>> = records.iter().map(Series::all).collect();
+    let say: BTreeSet<&Series> =
+        of_record.iter().flatten().filter(|(_, says)| *says).map(|(series, _)| series).collect();
+    // How many of a series are newer: those that say what was asked for, and all.
+    let mut counts: BTreeMap<&Series, [usize; 2]> = BTreeMap::new();
+    let mut ranks: Vec<Rank> = Vec::new();
+    for of_record in of_record.iter().rev() {
+        let mut rank = Rank { newer: usize::MAX, is_newest: false };
+        for (series, says) in of_record {
+            let [saying, all] = counts.entry(series).or_default();
+            let newer = if *says { *saying } else { *all };
+            rank.newer = rank.newer.min(newer);
+            rank.is_newest |= newer == 0 && (*says || !say.contains(series));
+            *saying += usize::from(*says);
+            *all += 1;
+        }
+        ranks.push(rank);
+    }
+    ranks.reverse();
+    ranks
 }

@@ -1,11 +1,11 @@
 //! Changes that somebody knows of: `acknowledged.json` beside the records.
 
-use super::named::{name, series};
-use crate::indexed::asked;
-use dropline_archive::{reading, whole_file};
+use crate::series::{Series, name};
+use dropline_archive::{clock, reading, whole_file};
 use dropline_failure::Failure;
 use dropline_record::{IndexLine, Trends};
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "acknowledged.json";
@@ -82,11 +82,28 @@ impl Acknowledged {
         format!("{text}\n")
     }
 
-    /// Whether a change or a drift that is known lies at the night of this record.
-    pub(crate) fn rests_on(&self, line: &IndexLine) -> bool {
-        let series: Vec<String> = line.goals.iter().map(|goal| series(line, &asked(line, goal))).collect();
-        let is_at = |known: &Known| known.at_low <= line.started && line.started <= known.at_high;
-        self.changes.iter().any(|known| is_at(known) && series.contains(&known.series))
+    /// The files of the records, in order of time, that a change or a drift rests on that is known: those between whose nights it
+    /// lies, and the last night before them, with which they are compared.
+    pub(crate) fn rests_on<'a>(&self, records: &'a [IndexLine]) -> BTreeSet<&'a str> {
+        let mut found = BTreeSet::new();
+        if self.changes.is_empty() {
+            return found;
+        }
+        let mut by_series: BTreeMap<String, Vec<(i64, &str)>> = BTreeMap::new();
+        for line in records {
+            let Some(at) = clock::unix_s(&line.started) else { continue };
+            for (series, _) in Series::all(line).into_iter().filter(|(_, says)| *says) {
+                by_series.entry(series.id()).or_default().push((at, &line.file));
+            }
+        }
+        for known in &self.changes {
+            let [low, high] = [&known.at_low, &known.at_high].map(|at| clock::unix_s(at));
+            let nights = by_series.get(&known.series).into_iter().flatten();
+            let between = nights.clone().filter(|(at, _)| low <= Some(*at) && Some(*at) <= high);
+            let before = nights.clone().rfind(|(at, _)| Some(*at) < low);
+            found.extend(between.chain(before).map(|(_, file)| *file));
+        }
+        found
     }
 
     /// A change that is known by its own name, or as one the same way at nights that overlap, keeps that name.

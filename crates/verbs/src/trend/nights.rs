@@ -1,27 +1,17 @@
 //! The nights that may be compared with one another, in order of time.
 
-use super::named::name;
-use crate::indexed::{UNFINISHED, asked};
+use crate::indexed::UNFINISHED;
+use crate::series::Series;
 use dropline_archive::clock;
 use dropline_record::{GoalLine, IndexLine, IndexedGoal, LoadUnit, PointLine};
 use dropline_stats::special::normal_quantile;
 use dropline_stats::trend;
 use std::collections::BTreeMap;
 
-/// What may not differ within a history.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
-    pub(super) target: String,
-    /// The goal with all its attributes, the algorithm, the traffic profile but for its seed.
-    asked: String,
-    pub(super) machine: String,
-    pub(super) dropline: String,
-}
-
 /// What one search says of one goal.
 #[derive(Clone, Debug)]
 pub(super) struct Night {
-    pub(super) key: Key,
+    pub(super) series: Series,
     pub(super) at: String,
     pub(super) labels: BTreeMap<String, String>,
     pub(super) goal: GoalLine,
@@ -63,12 +53,7 @@ impl Night {
 
     fn of(line: &IndexLine, goal: &IndexedGoal, source: &str, seconds: i64, value: f64) -> Self {
         Self {
-            key: Key {
-                target: line.target.clone(),
-                asked: asked(line, goal),
-                machine: line.machine.clone(),
-                dropline: line.dropline.clone(),
-            },
+            series: Series::of(line, goal),
             at: line.started.clone(),
             labels: line.labels.clone(),
             load_unit: line.load_unit,
@@ -120,20 +105,19 @@ pub(super) struct Nights {
 impl Nights {
     /// Nights put together by what may not differ.
     pub(super) fn all(nights: Vec<Night>) -> Vec<Self> {
-        let mut by_key: BTreeMap<Key, Vec<Night>> = BTreeMap::new();
+        let mut by_series: BTreeMap<Series, Vec<Night>> = BTreeMap::new();
         for night in nights {
-            by_key.entry(night.key.clone()).or_default().push(night);
+            by_series.entry(night.series.clone()).or_default().push(night);
         }
         let of = |mut nights: Vec<Night>| {
             nights.sort_by(|one, other| (one.seconds, &one.source).cmp(&(other.seconds, &other.source)));
             Self { nights }
         };
-        by_key.into_values().map(of).collect()
+        by_series.into_values().map(of).collect()
     }
 
     pub(super) fn id(&self) -> String {
-        let Key { target, asked, machine, dropline } = &self.nights[0].key;
-        name(&[target, asked, machine, dropline])
+        self.nights[0].series.id()
     }
 
     /// Nights with which something around the target changed, and what.

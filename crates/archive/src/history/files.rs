@@ -1,0 +1,127 @@
+//! The files below a directory that may be records.
+
+use super::INDEX;
+use crate::held;
+use dropline_failure::Failure;
+use dropline_record::LeftOutLine;
+use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::path::Path;
+
+/// How the name of a record ends.
+const ENDING: &str = ".jsonl";
+
+/// The files below a directory that may be records, and what is passed over there.
+#[derive(Debug, Default)]
+pub struct Files {
+    /// Their sizes by name, from the directory on.
+    pub all: BTreeMap<String, u64>,
+    /// What looks like records, and is not read.
+    pub left_out: Vec<LeftOutLine>,
+}
+
+impl Files {
+    /// Those of a directory and of all below it, each where it lies: a link to a directory that is itself below is passed over,
+    /// and one that leads out is left out.
+    ///
+    /// # Errors
+    /// If a directory cannot be read.
+    pub fn below(directory: &Path) -> Result<Self, Failure> {
+        let mut files = Self::default();
+        walk(directory, &mut |name, found| match found {
+            Found::File(found) if name.ends_with(ENDING) && name != INDEX => {
+                files.all.insert(name.to_owned(), found.len());
+            }
+            Found::File(_) => {
+                if is_like_record(name) && name != INDEX {
+                    files.leave_out(name, "its name does not end in .jsonl");
+                }
+            }
+            Found::Unread(why) => files.leave_out(name, why),
+        })?;
+        Ok(files)
+    }
+
+    fn leave_out(&mut self, name: &str, why: &str) {
+        self.left_out.push(LeftOutLine { source: name.to_owned(), why: why.to_owned() });
+    }
+
+    /// Removes what killed programs were writing when they were.
+    pub(super) fn remove_left_behind(directory: &Path) {
+        walk(directory, &mut |name, found| {
+            let path = directory.join(name);
+            let is_beside =
+                name.rsplit('/').next().is_some_and(|own| own.starts_with('.') && own.ends_with(".new"));
+            if matches!(found, Found::File(_))
+                && is_beside
+                && let Some(_lock) = held::left(&path)
+            {
+                let _ = std::fs::remove_file(&path);
+            }
+        })
+        .unwrap_or_default();
+    }
+}
+
+/// What has a name.
+enum Found {
+    /// A file, or a link to one.
+    File(Metadata),
+    /// Something else that looks as if there were records, and why it is not read.
+    Unread(&'static str),
+}
+
+fn is_like_record(name: &str) -> bool {
+    name.len() > ENDING.len()
+        && name.as_bytes()[name.len() - ENDING.len()..].eq_ignore_ascii_case(ENDING.as_bytes())
+}
+
+fn walk(directory: &Path, each: &mut dyn FnMut(&str, Found)) -> Result<(), Failure> {
+    let root = std::fs::canonicalize(directory).map_err(|why| cannot(directory, &why))?;
+    below(&root, directory, "", each)
+}
+
+fn cannot(directory: &Path, why: &std::io::Error) -> Failure {
+    Failure::environment(format!("cannot read {}: {why}", directory.display()))
+}
+
+fn below(
+    root: &Path,
+    directory: &Path,
+    prefix: &str,
+    each: &mut dyn FnMut(&str, Found),
+) -> Result<(), Failure> {
+    for entry in directory.read_dir().map_err(|why| cannot(directory, &why))? {
+        let entry = entry.map_err(|why| cannot(directory, &why))?;
+        // What was removed meanwhile is not there.
+        let Ok(kind) = entry.file_type() else { continue };
+        let own = entry.file_name();
+        let name = format!("{prefix}{}", own.to_string_lossy());
+        let found = std::fs::metadata(entry.path());
+        let is_directory = found.as_ref().is_ok_and(Metadata::is_dir);
+        if own.to_str().is_none() {
+            if is_directory || is_like_record(&name) {
+                each(&name, Found::Unread("its name is not text in UTF-8"));
+            }
+        } else if kind.is_dir() {
+            below(root, &entry.path(), &format!("{name}/"), each)?;
+        } else if is_directory {
+            if !std::fs::canonicalize(entry.path()).is_ok_and(|real| real.starts_with(root)) {
+                each(
+                    &name,
+                    Found::Unread("it is a link to a directory elsewhere, and what lies there is not read"),
+                );
+            }
+        } else {
+            match found {
+                Ok(found) if found.is_file() => each(&name, Found::File(found)),
+                Ok(_) if is_like_record(&name) => each(&name, Found::Unread("it is not a file")),
+                Err(_) if kind.is_symlink() && is_like_record(&name) => {
+                    each(&name, Found::Unread("it is a link to what is not there"));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}

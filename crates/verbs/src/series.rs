@@ -1,0 +1,62 @@
+//! Which records are compared with one another.
+
+use dropline_record::{IndexLine, IndexedGoal, ProfileLine};
+
+/// What may not differ within a series: `trend` compares its nights with one another, and `prune` counts them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Series {
+    pub(crate) target: String,
+    /// Of a search: the goal with all its attributes, the algorithm, the traffic profile but for its seed; of others, the verb
+    /// and that profile.
+    asked: String,
+    pub(crate) machine: String,
+    pub(crate) dropline: String,
+}
+
+impl Series {
+    /// That of a goal of a search.
+    pub(crate) fn of(line: &IndexLine, goal: &IndexedGoal) -> Self {
+        let asked = serde_json::to_string(&(&line.algorithm, line.level, &goal.asked, &profile(line)));
+        Self::asking(line, asked)
+    }
+
+    fn asking(line: &IndexLine, asked: serde_json::Result<String>) -> Self {
+        Self {
+            target: line.target.clone(),
+            asked: asked.expect("a goal and a profile are JSON"),
+            machine: line.machine.clone(),
+            dropline: line.dropline.clone(),
+        }
+    }
+
+    /// All that a record belongs to, and whether it says there what was asked for: one that did not come to its end does not,
+    /// nor does a search of which no limit stands.
+    pub(crate) fn all(line: &IndexLine) -> Vec<(Self, bool)> {
+        let of_goal = |goal| (Self::of(line, goal), line.finished && goal.limit_pps.is_some());
+        match line.goals.as_slice() {
+            [] => {
+                let asked = serde_json::to_string(&(&line.kind, &profile(line)));
+                vec![(Self::asking(line, asked), line.finished)]
+            }
+            goals => goals.iter().map(of_goal).collect(),
+        }
+    }
+
+    /// Its name.
+    pub(crate) fn id(&self) -> String {
+        name(&[&self.target, &self.asked, &self.machine, &self.dropline])
+    }
+}
+
+fn profile(line: &IndexLine) -> ProfileLine {
+    ProfileLine { seed: 0, ..line.profile.clone() }
+}
+
+/// A name that is the same each time, on any machine: FNV-1a of the words.
+pub(crate) fn name(words: &[&str]) -> String {
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let bytes = words.iter().flat_map(|word| word.bytes().chain([0]));
+    let hash =
+        bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
+    format!("{hash:016x}")
+}
