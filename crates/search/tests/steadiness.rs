@@ -360,6 +360,20 @@ fn are_said_to_change(seeds: u64) {
     );
 }
 
+/// Two states of twelve seconds each, 0.15 of the faster one apart, in a search that sees several of both.
+#[test]
+fn a_target_that_is_one_of_two_for_long_is_said_to_be() {
+    let states: Target = |load, seed, chance| {
+        let slow = (load.now / 12.0 + seed::generator(seed).random::<f64>()) % 2.0 < 1.0;
+        let z: f64 = StandardNormal.sample(chance);
+        (excess(load, if slow { 0.85 } else { 1.0 } * CAPACITY * (0.002 * z).exp()), None)
+    };
+    let seeds = searches(4);
+    let searches = Searches { budget_s: 72, ..Searches::of(Chooses::Credible, seeds) };
+    let found = searches.said_of("two states", states, OF_CHANGE);
+    assert!(10 * found >= 9 * seeds, "{found} of {seeds}");
+}
+
 /// So many searches of each target, or as many as DROPLINE_SEARCHES says (100 take an hour).
 #[expect(clippy::disallowed_methods, reason = "how long the test takes is the user's choice")]
 fn searches(of_each: u64) -> u64 {

@@ -194,14 +194,6 @@ impl Questions {
         Ok(Self { asked: Asked::Made { name, type_and_class: type_and_class(kind)? }, options })
     }
 
-    /// How many questions there are before the first has its turn again, where they are listed.
-    pub fn count(&self) -> Option<usize> {
-        match &self.asked {
-            Asked::Listed { ends, .. } => Some(ends.len()),
-            Asked::Made { .. } => None,
-        }
-    }
-
     pub(super) fn turns(&self) -> Option<u64> {
         match &self.asked {
             Asked::Listed { ends, .. } => Some(ends.len() as u64),
@@ -304,10 +296,10 @@ impl Questions {
 
 impl fmt::Display for Questions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.count() {
-            Some(1) => f.write_str("1 question"),
-            Some(count) => write!(f, "{count} questions in turns"),
-            None => f.write_str("names that are made"),
+        match &self.asked {
+            Asked::Listed { ends, .. } if ends.len() == 1 => f.write_str("1 question"),
+            Asked::Listed { ends, .. } => write!(f, "{} questions in turns", ends.len()),
+            Asked::Made { .. } => f.write_str("names that are made"),
         }
     }
 }
@@ -400,7 +392,7 @@ mod tests {
     #[test]
     fn questions_have_their_turns_and_lines_their_comments() {
         let questions = listed("; first\nexample.org A\n\n# more\n.\tNS ; root\nWWW.example.org. type65\n");
-        assert_eq!(questions.count(), Some(3));
+        assert_eq!(questions.turns(), Some(3));
         let head = |number: u16| [number, 0x0100, 1, 0, 0, 0].map(u16::to_be_bytes).concat();
         assert_eq!(asked(&questions, 3), [&head(3)[..], b"\x07example\x03org\0\0\x01\0\x01"].concat());
         assert_eq!(

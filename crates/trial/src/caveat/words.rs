@@ -214,10 +214,11 @@ impl fmt::Display for Caveat {
             ),
             Self::RepliesRefuse { class, refused, replies } => write!(
                 f,
-                "{refused} of {} refused by a rule of the service, most of them as {class}: that is not loss, but nobody got what \
-                 was asked for. Let the service answer this address (its access list, its limit of answers per source); \
-                 where replies are truncated, ask for less, or take longer ones (edns=1232)",
-                number_of(*replies, "reply")
+                "{refused} of {} came of a rule of the service that refuses or truncates, most of them {class}: they are not \
+                 loss, but nobody got what was asked for. Let the service answer this address (its access list, its limit of \
+                 answers per source){}",
+                number_of(*replies, "reply"),
+                if class == "truncated" { ", ask for less, or take longer replies (edns=1232)" } else { "" }
             ),
             Self::RepliesFail { class, failed, replies } => write!(
                 f,
