@@ -4,22 +4,29 @@ use crate::{Done, root};
 use std::path::Path;
 
 /// Debian packages that `make test` needs, and a file of each that tells that it is there.
-const TEST: [(&str, &str); 11] = [
+const TEST: [(&str, &str); 15] = [
     ("chromium", "/usr/bin/chromium"),
     ("default-jre-headless", "/usr/bin/java"),
+    ("gcc", "/usr/bin/gcc"),
     ("iproute2", "/sbin/ip"),
     ("iptables", "/usr/sbin/iptables-legacy"),
     ("libhdrhistogram-java", "/usr/share/java/hdrhistogram.jar"),
     ("librsvg2-bin", "/usr/bin/rsvg-convert"),
     ("nftables", "/usr/sbin/nft"),
+    ("nodejs", "/usr/bin/node"),
+    ("npm", "/usr/bin/npm"),
+    PROCPS,
     ("hyperfine", "/usr/bin/hyperfine"),
     ("prometheus", "/usr/bin/promtool"),
     ("python3-prometheus-client", "/usr/lib/python3/dist-packages/prometheus_client/__init__.py"),
     ("xinetd", "/usr/sbin/xinetd"),
 ];
 
+/// The program `kill`, which a small installation lacks.
+const PROCPS: (&str, &str) = ("procps", "/bin/kill");
+
 /// A JACK server and its client library for `jack:` targets.
-const AUDIO: [(&str, &str); 1] = [("jackd2", "/usr/bin/jackd")];
+const AUDIO: [(&str, &str); 2] = [("jackd2", "/usr/bin/jackd"), PROCPS];
 
 /// Compilers, an AVR simulator, emulators and an instruction counter for `make test-embedded`.
 const EMBEDDED: [(&str, &str); 13] = [
@@ -39,11 +46,12 @@ const EMBEDDED: [(&str, &str); 13] = [
 ];
 
 /// GNU Radio and what builds with it, for `flowgraph:gnuradio`.
-const FLOWGRAPH: [(&str, &str); 6] = [
+const FLOWGRAPH: [(&str, &str); 7] = [
     ("cmake", "/usr/bin/cmake"),
     ("g++", "/usr/bin/g++"),
     ("gnuradio-dev", "/usr/include/gnuradio/top_block.h"),
     ("libspdlog-dev", "/usr/include/spdlog/spdlog.h"),
+    ("make", "/usr/bin/make"),
     ("nlohmann-json3-dev", "/usr/include/nlohmann/json.hpp"),
     ("pkg-config", "/usr/bin/pkg-config"),
 ];
@@ -68,11 +76,12 @@ const RIVALS: [(&str, &str); 8] = [
 ];
 
 /// LTTng, a reader of its traces and a language more, for `make test-trace`.
-const TRACE: [(&str, &str); 5] = [
+const TRACE: [(&str, &str); 6] = [
     ("babeltrace2", "/usr/bin/babeltrace2"),
     ("g++", "/usr/bin/g++"),
     ("liblttng-ust-dev", "/usr/include/x86_64-linux-gnu/lttng/tracepoint.h"),
     ("lttng-tools", "/usr/bin/lttng"),
+    PROCPS,
     ("python3", "/usr/bin/python3"),
 ];
 
