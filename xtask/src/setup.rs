@@ -135,10 +135,12 @@ fn packages(wanted: &[(&str, &str)]) -> Done {
 }
 
 fn install(packages: &[&str]) -> Done {
-    crate::run("apt-get", &["update", WAIT, "--quiet", "--quiet"])?;
     let mut words = vec!["install", WAIT, "--quiet", "--quiet", "--yes", "--no-install-recommends"];
     words.extend(packages);
-    crate::run("env", &[&["DEBIAN_FRONTEND=noninteractive", "apt-get"], words.as_slice()].concat())
+    crate::run("apt-get", &["update", WAIT, "--quiet", "--quiet"])
+        .and_then(|()| {
+            crate::run("env", &[&["DEBIAN_FRONTEND=noninteractive", "apt-get"], words.as_slice()].concat())
+        })
         .map_err(|why| format!("{why}\ninstall these Debian packages yourself: {}", packages.join(" ")))
 }
 
