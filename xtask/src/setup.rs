@@ -119,7 +119,7 @@ pub(crate) fn run(part: &str) -> Done {
 
 fn packages(wanted: &[(&str, &str)]) -> Done {
     let missing: Vec<&str> =
-        wanted.iter().filter(|(_, file)| !Path::new(file).exists()).map(|(package, _)| *package).collect();
+        wanted.iter().filter(|(_, file)| !is_there(Path::new(file))).map(|(package, _)| *package).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -132,6 +132,13 @@ fn packages(wanted: &[(&str, &str)]) -> Done {
         let _ = std::fs::remove_file(POLICY);
     }
     done
+}
+
+/// Whether a file is there, or a program of its name elsewhere on the path.
+fn is_there(file: &Path) -> bool {
+    let is_program = file.parent().is_some_and(|parent| parent.ends_with("bin") || parent.ends_with("sbin"));
+    let (Some(path), Some(name)) = (std::env::var_os("PATH"), file.file_name()) else { return file.exists() };
+    file.exists() || (is_program && std::env::split_paths(&path).any(|place| place.join(name).exists()))
 }
 
 fn install(packages: &[&str]) -> Done {

@@ -26,12 +26,22 @@ fn no_verb_sends_a_packet_to_a_host_that_did_not_consent() {
     let [udp, heartbeat] = ["udp", "heartbeat"].map(|kind| format!("{kind}://{ELSEWHERE}:9060"));
     let address = format!("{ELSEWHERE}:9060");
     let [any, none] = ["any", "none"].map(|reply| format!("{udp}?reply={reply}"));
+    let dns = format!("dns://{ELSEWHERE}?names=www.example.org");
+    let services = ["memcached", "ntp", "stun", "stamp"].map(|protocol| format!("{protocol}://{ELSEWHERE}"));
+    let [memcached, ntp, stun, stamp] = &services;
     let own = "udp://127.0.0.1:7007";
     for words in [
         &["trial", &udp, "--load=1kpps", "--duration=100ms", "-o", "-"][..],
         &["trial", &any, "--load=1kpps", "--duration=100ms", "-o", "-"],
         &["trial", &none, "--load=1kpps", "--duration=100ms", "-o", "-"],
         &["trial", &heartbeat, "--load=1kpps", "--duration=100ms", "-o", "-"],
+        &["trial", &dns, "--load=1kpps", "--duration=100ms", "-o", "-"],
+        &["trial", memcached, "--load=1kpps", "--duration=100ms", "-o", "-"],
+        &["trial", ntp, "--load=1kpps", "--duration=100ms", "-o", "-"],
+        &["trial", stun, "--load=1kpps", "--duration=100ms", "-o", "-"],
+        &["trial", stamp, "--load=1kpps", "--duration=100ms", "-o", "-"],
+        &["search", &dns, "-o", "-"],
+        &["doctor", &dns],
         &["trial", &udp, "--arrival=yield:n=2", "--duration=100ms", "-o", "-"],
         &["trial", own, "--target-addresses", ELSEWHERE, "--load=1kpps", "--duration=100ms", "-o", "-"],
         &["search", &udp, "-o", "-"],

@@ -36,7 +36,7 @@ pub struct Compared {
     pub deff_limit: Option<f64>,
     /// What the intervals rest on.
     pub design: DesignWord,
-    /// How often each interval holds the truth.
+    /// Confidence level of each interval.
     pub level: f64,
     /// The unit of all values, in nanoseconds.
     pub unit_ns: u64,
@@ -82,9 +82,9 @@ pub struct QuestionLine {
     pub of_a: Option<f64>,
     /// Of B itself.
     pub of_b: Option<f64>,
-    /// How often events without such an effect look like these, corrected for three questions (Holm).
+    /// Probability that events without such an effect look like these, corrected for the number of questions (Holm).
     pub by_chance: Option<f64>,
-    /// By how much more the events may vary than is known before this verdict falls.
+    /// Design effect (how much more the events vary than independent ones) at which this verdict would change.
     pub deff_limit: Option<f64>,
     /// How many times as many events would decide; null where it is decided.
     pub needed: Option<f64>,

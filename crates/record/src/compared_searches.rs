@@ -48,7 +48,7 @@ pub struct MovedLine {
     pub high: Option<f64>,
     /// What it comes to; one limit is neither `mixed` nor `traded`.
     pub verdict: VerdictWord,
-    /// How often such an interval holds the truth, at least; null where a search does not say.
+    /// Confidence level of each interval, at least; null where a search does not say.
     pub level: Option<f64>,
     /// How many times as long both searches would take to decide; null where it is decided or not known.
     pub needed: Option<f64>,

@@ -13,7 +13,7 @@ pub const CURRENT: &str = "dropline/1";
 pub struct Header {
     /// Version of this format: `dropline/1`.
     pub schema: String,
-    /// The verb that made the record: `search`, `trial` or `watch`.
+    /// The verb that made the record, such as `search`, `trial`, `compare` or `watch`.
     pub verb: String,
     /// When it began, RFC 3339 in UTC.
     pub started: String,
@@ -95,7 +95,7 @@ pub struct SearchLine {
     /// Which search of `--repeat N` this is, from 1, and N.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repetition: Option<[u32; 2]>,
-    /// How often the intervals shall hold the true value; null where the algorithm states bounds.
+    /// Confidence level of the intervals; null where the algorithm states bounds.
     #[serde(default)]
     pub level: Option<f64>,
     /// Whether it went on until RFC 9971 calls the same goals regular.

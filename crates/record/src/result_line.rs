@@ -69,13 +69,13 @@ pub struct AnswerLine {
     pub upper_pps: Option<f64>,
     /// Median of an interval; null where an end of it is not known, or the algorithm states bounds.
     pub median_pps: Option<f64>,
-    /// Probability that the interval holds the truth; null where the algorithm states bounds.
+    /// Confidence level of the interval; null where the algorithm states bounds.
     pub level: Option<f64>,
     /// Conditional throughput (RFC 9971 §4.8.3).
     pub conditional_throughput_pps: Option<f64>,
     /// Whether it is an answer.
     pub result: ResultWord,
-    /// Why it is none.
+    /// Why it is not an answer.
     pub why: Option<ReasonWord>,
     /// What a longer search would buy; null where nothing is to be bought, or it is not known.
     #[serde(default)]

@@ -34,11 +34,12 @@ pub struct TrialLine {
     pub forwarding_rate_pps: f64,
     /// Duration asked for.
     pub intended_duration_s: f64,
-    /// Effective duration (RFC 9971 §4.5.8): how long packets were sent.
+    /// How long packets were sent: the effective duration (RFC 9971 §4.5.8), but with `--preset csit`, which takes
+    /// `elapsed_s`.
     pub duration_s: f64,
     /// Arrival process.
     pub arrival: String,
-    /// Chance of this trial.
+    /// Random seed of this trial.
     #[schemars(with = "Count")]
     #[serde(with = "seed")]
     pub seed: u64,

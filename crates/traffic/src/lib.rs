@@ -37,7 +37,7 @@ pub use losses::target_socket::TargetSocket;
 pub use means::{MeansError, ReceiveMeans, SendMeans};
 pub use packet::control;
 pub use packet::trial_state::ClockStep;
-pub use placement::affinity::{self, AffinityError, Farewell, Seat, Started, start_with_us};
+pub use placement::affinity::{self, AffinityError, Farewell, Seat, Signal, Started, start_with_us};
 pub use placement::cpus::{Cpus, CpusError, Priority};
 pub use progress::Progress;
 pub use responder::running::RunningResponder;

@@ -195,7 +195,7 @@ one side's trials, or an answer of a search, are about the generator and not abo
 pub(crate) struct CompareArgs {
     /// Record, file that dropline fit reads, or record of turns; with --abba a target.
     pub(crate) a: String,
-    /// The same, to hold against A; a record of turns has both.
+    /// The same, to compare with A; a record of turns has both.
     pub(crate) b: Option<String>,
     /// Delay above which an event counts as slow [default: A's 99th percentile].
     #[arg(long, value_name = "TIME")]

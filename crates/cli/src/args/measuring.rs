@@ -352,8 +352,8 @@ pub(crate) struct KeepArgs {
     /// Print one JSON object instead of the report.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Exit with code 1 if this holds or cannot be told, such as 'p99>200us', 'loss_ratio>=0.1%' or, of a search,
-    /// 'lower[0.5%]<90kpps'; may be repeated, and an unknown name lists all.
+    /// Exit with code 1 if this condition holds or its number does not exist, such as 'p99>200us', 'loss_ratio>=0.1%' or, of a search,
+    /// 'lower[0.5%]<90kpps'; may be repeated; an unknown name prints all names.
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_if: Vec<String>,
     /// Read flags from this TOML file, by their names; those on the command line win.

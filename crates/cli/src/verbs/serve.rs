@@ -31,7 +31,7 @@ pub(crate) struct ServeArgs {
     /// Address to listen on; with any other than loopback, other hosts can send to it.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7007")]
     pub(crate) listen: String,
-    /// Time that a worker takes for each packet, with all that a packet costs; 0 answers at once, without queue and
+    /// Time that a worker takes for each packet, system calls included; 0 answers at once, without queue and
     /// workers.
     #[arg(long, value_name = "TIME", default_value = "0us")]
     pub(crate) service_time: String,

@@ -7,7 +7,7 @@ use dropline_aggregator::wire::PACKET_BYTES;
 use dropline_archive::held::Scratch;
 use dropline_failure::Failure;
 use dropline_traffic::datagrams::Outbox;
-use dropline_traffic::{Farewell, Started, TargetSocket, start_with_us};
+use dropline_traffic::{Farewell, Signal, Started, TargetSocket, start_with_us};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{SocketAddr, UdpSocket};
@@ -121,13 +121,13 @@ impl Contestant {
 
     /// Stops it until [`go_on`](Self::go_on).
     pub(super) fn stand_still(&self) -> Result<(), Failure> {
-        self.signal("STOP")?;
+        self.signal(Signal::STOP)?;
         self.wait_until("it does not stand still", || Ok(self.state()? == "T"))
     }
 
     /// Lets it go on.
     pub(super) fn go_on(&self) -> Result<(), Failure> {
-        self.signal("CONT")
+        self.signal(Signal::CONT)
     }
 
     /// Waits until nothing waits at its socket and it sleeps.
@@ -169,18 +169,14 @@ impl Contestant {
         Ok(())
     }
 
-    fn signal(&self, name: &str) -> Result<(), Failure> {
-        let status = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
-        match status {
-            Ok(status) if status.success() => Ok(()),
-            _ => Err(self.lost(&format!("kill -{name} failed"))),
-        }
+    fn signal(&self, signal: Signal) -> Result<(), Failure> {
+        self.child.signal(signal).map_err(|why| self.lost(&why))
     }
 
     /// Ends ours as Ctrl-C does, and reads its counts.
     pub(super) fn end(&mut self) -> Result<Account, Failure> {
         self.drained()?;
-        self.signal("INT")?;
+        self.signal(Signal::INT)?;
         let mut text = String::new();
         self.output.read_to_string(&mut text).map_err(|why| self.lost(&why))?;
         let counts: Value = serde_json::from_str(&text).map_err(|why| self.lost(&why))?;

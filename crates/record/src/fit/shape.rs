@@ -27,7 +27,7 @@ pub struct FamilyLine {
     pub kolmogorov: f64,
     /// Pearson's X².
     pub chi_square: f64,
-    /// Its degrees of freedom; below 1 there are too few cells for a chance.
+    /// Its degrees of freedom; below 1 there are too few cells for a p-value.
     pub degrees_of_freedom: f64,
     /// Discrete Anderson–Darling statistic.
     pub anderson_darling: f64,
@@ -57,11 +57,11 @@ pub struct NormalityLine {
     pub kurtosis_z: Option<f64>,
     /// Their sum of squares.
     pub k_squared: Option<f64>,
-    /// Its chance.
+    /// Its p-value.
     pub k_squared_p: Option<f64>,
     /// Jarque and Bera's statistic.
     pub jarque_bera: Option<f64>,
-    /// Its chance.
+    /// Its p-value.
     pub jarque_bera_p: Option<f64>,
 }
 
@@ -115,7 +115,7 @@ pub struct ModesTriedLine {
     pub log_likelihood: f64,
     /// Twice what one mode more gains.
     pub gain: f64,
-    /// How often so many modes gain as much by chance.
+    /// p-value of that gain: the probability that so many modes gain as much by chance.
     pub p: f64,
 }
 

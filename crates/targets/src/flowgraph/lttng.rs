@@ -2,7 +2,7 @@
 
 use dropline_archive::held::Scratch;
 use dropline_failure::Failure;
-use dropline_traffic::{Farewell, Started, start_with_us};
+use dropline_traffic::{Farewell, Signal, Started, start_with_us};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -122,7 +122,7 @@ impl Drop for LttngSession {
         }
         let Some(mut daemon) = self.daemon.take() else { return };
         // Asked, it takes its sockets with it.
-        let _ = Command::new("kill").arg(daemon.id().to_string()).stderr(Stdio::null()).status();
+        let _ = daemon.signal(Signal::TERM);
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE && matches!(daemon.try_wait(), Ok(None)) {
             thread::sleep(LOOK);

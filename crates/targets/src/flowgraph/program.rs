@@ -8,7 +8,7 @@ use dropline_archive::held::Scratch;
 use dropline_failure::Failure;
 use dropline_passage::CorrelatorSettings as Meaning;
 use dropline_trace::TraceEvent;
-use dropline_traffic::{Farewell, Started, start_with_us};
+use dropline_traffic::{Farewell, Signal, Started, start_with_us};
 use dropline_trial::passages::{KeptEvents, Recorder};
 use dropline_trial::{Measurer, Trial, TrialInput, seed};
 use std::ffi::OsString;
@@ -262,7 +262,8 @@ impl Running {
         if self.ended.is_some() {
             return;
         }
-        self.signal("-TERM");
+        // One that has ended needs no signal.
+        let _ = self.child.signal_group(Signal::TERM);
         let until = Instant::now() + GRACE;
         while Instant::now() < until {
             if !matches!(self.has_ended(), Ok(false)) {
@@ -270,14 +271,8 @@ impl Running {
             }
             thread::sleep(PAUSE);
         }
-        self.signal("-KILL");
-        let _ = self.child.kill();
+        let _ = self.child.signal_group(Signal::KILL);
         self.ended = self.child.wait().ok();
-    }
-
-    fn signal(&self, signal: &str) {
-        let group = format!("-{}", self.child.id());
-        let _ = Command::new("kill").args([signal, "--", &group]).stderr(Stdio::null()).status();
     }
 }
 

@@ -1,8 +1,10 @@
 //! Where a process runs, and who waits for whom.
 
 pub use crate::sys::Farewell;
+pub use rustix::process::Signal;
 
 use crate::sys;
+use rustix::process::{Pid, kill_process, kill_process_group};
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::process::{Child, Command};
@@ -35,6 +37,22 @@ pub fn start_with_us(command: &mut Command, farewell: Farewell) -> io::Result<St
 }
 
 impl Started {
+    /// Sends it alone a signal.
+    ///
+    /// # Errors
+    /// If it has ended and was waited for.
+    pub fn signal(&self, signal: Signal) -> io::Result<()> {
+        Ok(kill_process(Pid::from_child(&self.child), signal)?)
+    }
+
+    /// Sends it and what it started a signal.
+    ///
+    /// # Errors
+    /// If all of them have ended.
+    pub fn signal_group(&self, signal: Signal) -> io::Result<()> {
+        Ok(kill_process_group(Pid::from_child(&self.child), signal)?)
+    }
+
     /// Ends it and what it started, and waits for its end.
     pub fn end(&mut self) {
         self.tether = None;
