@@ -2,11 +2,11 @@
 
 use super::Meaning::{Answered, Failed, Refused};
 use super::pattern::{Pattern, PatternError};
-use super::{Class, Protocol, Request, Said, Unlike, class, u16_at};
+use super::{Class, Origin, Protocol, Request, Said, Unlike, class, u16_at};
 use std::fmt;
 
 /// Its place in the table of protocols.
-pub const PROTOCOL: Protocol = Protocol { scheme: "dns://", port: 53, classes: &CLASSES };
+pub const PROTOCOL: Protocol = Protocol { name: "DNS", scheme: "dns://", port: 53, classes: &CLASSES };
 
 /// By response code (RFC 6895 §2.3); what is truncated is to be asked for over TCP, whatever its code.
 const CLASSES: [Class; 8] = [
@@ -28,11 +28,15 @@ pub const TOKEN_BITS: u32 = 16;
 const HEADER_BYTES: usize = 12;
 const FLAGS_AT: usize = 2;
 const QUESTIONS_AT: usize = 4;
+/// Numbers of records: answers, authorities and what is added.
+const RECORDS_AT: [usize; 3] = [6, 8, 10];
 /// Flags (RFC 1035 §4.1.1).
 const IS_REPLY: u16 = 0x8000;
 const OPCODE: u16 = 0x7800;
 const IS_TRUNCATED: u16 = 0x0200;
 const RECURSION_WANTED: u16 = 0x0100;
+const IS_AUTHORITY: u16 = 0x0400;
+const RECURSION_OFFERED: u16 = 0x0080;
 const CODE: u16 = 0x000f;
 const INTERNET: u16 = 1;
 /// Of a name on the wire, its last byte included, and of a label.
@@ -40,6 +44,8 @@ const LONGEST_NAME: usize = 255;
 const LONGEST_LABEL: usize = 63;
 /// Bytes of an OPT record without options (RFC 6891 §6.1.2).
 const OPT_BYTES: usize = 11;
+/// Bytes of the longest reply without EDNS (RFC 1035 §4.2.1).
+const LONGEST_REPLY: u16 = 512;
 
 /// Types by name; any other is `TYPE` and a number (RFC 3597 §5).
 const TYPES: [(&str, u16); 19] = [
@@ -73,12 +79,14 @@ pub struct Options {
     pub edns: Option<u16>,
     /// Whether signatures are wanted; they need EDNS.
     pub dnssec: bool,
+    /// Whether who is asked may send questions on to others at all. Nothing on the wire says so.
+    pub may_ask_others: bool,
 }
 
 impl Default for Options {
-    /// As dnsperf asks.
+    /// Of the server alone.
     fn default() -> Self {
-        Self { recursion: true, edns: None, dnssec: false }
+        Self { recursion: false, edns: None, dnssec: false, may_ask_others: false }
     }
 }
 
@@ -194,6 +202,16 @@ impl Questions {
         Ok(Self { asked: Asked::Made { name, type_and_class: type_and_class(kind)? }, options })
     }
 
+    /// What every server answers, if at all, by itself: which program it is (`version.bind`, of the class CHAOS).
+    pub fn of_itself() -> Self {
+        let bytes = b"\x07version\x04bind\0\0\x10\0\x03".to_vec();
+        Self { asked: Asked::Listed { ends: vec![bytes.len()], bytes }, options: Options::default() }
+    }
+
+    pub(super) fn options(&self) -> &Options {
+        &self.options
+    }
+
     pub(super) fn turns(&self) -> Option<u64> {
         match &self.asked {
             Asked::Listed { ends, .. } => Some(ends.len() as u64),
@@ -217,7 +235,7 @@ impl Questions {
     }
 
     pub(super) fn write(&self, Request { number, turn }: Request, bytes: &mut Vec<u8>) {
-        let Options { recursion, edns, dnssec } = self.options;
+        let Options { recursion, edns, dnssec, .. } = self.options;
         let flags = if recursion { RECURSION_WANTED } else { 0 };
         let more = u16::from(edns.is_some());
         bytes.extend([number as u16, flags, 1, 0, 0, more].map(u16::to_be_bytes).as_flattened());
@@ -278,8 +296,14 @@ impl Questions {
         };
         // A server that did not read the question need not repeat it.
         let may_lack_it = CLASSES[class].meaning != Answered;
+        let behind = |from| match records(reply, from) {
+            // One that says that it is cut may be so anywhere.
+            Err(Unlike::Truncated) if class == TRUNCATED => Ok(Said::Class(class)),
+            walked if reply.len() <= self.longest_reply() => walked.map(|()| Said::Class(class)),
+            _ => Err(Unlike::Extended),
+        };
         match questions {
-            0 if may_lack_it => return Ok(Said::Class(class)),
+            0 if may_lack_it => return behind(HEADER_BYTES),
             1 => {}
             _ => return Err(Unlike::Changed),
         }
@@ -290,7 +314,64 @@ impl Questions {
         let (name, kind) = said.split_at(asked.len() - 4);
         // A label's length is no letter: names are alike whatever the case of theirs.
         let is_alike = name.eq_ignore_ascii_case(asked_name) && kind == asked_type;
-        if is_alike { Ok(Said::Class(class)) } else { Err(Unlike::Changed) }
+        if is_alike { behind(HEADER_BYTES + asked.len()) } else { Err(Unlike::Changed) }
+    }
+
+    pub(super) fn longest_reply(&self) -> usize {
+        self.options.edns.unwrap_or(LONGEST_REPLY).max(LONGEST_REPLY).into()
+    }
+
+    /// The same questions, asked so that the server is not to ask others.
+    #[must_use]
+    pub fn without_recursion(&self) -> Self {
+        Self { asked: self.asked.clone(), options: Options { recursion: false, ..self.options } }
+    }
+}
+
+/// Whether records, as many as the header says, are all that follows from there on.
+fn records(reply: &[u8], from: usize) -> Result<(), Unlike> {
+    let count: usize = RECORDS_AT.iter().map(|&at| u16_at(reply, at).map_or(0, usize::from)).sum();
+    let mut at = from;
+    for _ in 0..count {
+        at = behind_name(reply, at)?;
+        // Type, class and time to live stand before the length of what follows.
+        let length = u16_at(reply, at + 8).ok_or(Unlike::Truncated)?;
+        at += 10 + usize::from(length);
+        if at > reply.len() {
+            return Err(Unlike::Truncated);
+        }
+    }
+    if at < reply.len() { Err(Unlike::Extended) } else { Ok(()) }
+}
+
+/// Where the name ends that begins there; its end may stand further ahead (RFC 1035 §4.1.4).
+fn behind_name(reply: &[u8], mut at: usize) -> Result<usize, Unlike> {
+    loop {
+        match *reply.get(at).ok_or(Unlike::Truncated)? {
+            0 => return Ok(at + 1),
+            label @ 1..=63 => at += 1 + usize::from(label),
+            0xc0.. => {
+                let ahead = usize::from(u16_at(reply, at).ok_or(Unlike::Truncated)? & 0x3fff);
+                return if (HEADER_BYTES..at).contains(&ahead) { Ok(at + 2) } else { Err(Unlike::Changed) };
+            }
+            _ => return Err(Unlike::Changed),
+        }
+    }
+}
+
+/// A server that offers to ask others says so in every reply. One that does not say that it has authority has what it answers
+/// from others; what it could not or would not answer is from nobody.
+pub(super) fn origin(reply: &[u8]) -> Origin {
+    let (Some(flags), Some(answers)) = (u16_at(reply, FLAGS_AT), u16_at(reply, RECORDS_AT[0])) else {
+        return Origin::Own;
+    };
+    let offers = flags & RECURSION_OFFERED != 0;
+    let is_answer =
+        matches!(CLASSES.get(usize::from(flags & CODE)), Some(class) if class.meaning == Answered);
+    match flags & IS_AUTHORITY {
+        0 if is_answer && (offers || answers > 0) => Origin::Others,
+        _ if offers => Origin::OwnOrOthers,
+        _ => Origin::Own,
     }
 }
 
@@ -299,7 +380,11 @@ impl fmt::Display for Questions {
         match &self.asked {
             Asked::Listed { ends, .. } if ends.len() == 1 => f.write_str("1 question"),
             Asked::Listed { ends, .. } => write!(f, "{} questions in turns", ends.len()),
-            Asked::Made { .. } => f.write_str("names that are made"),
+            Asked::Made { name, .. } => match name.turns() {
+                Some(1) => f.write_str("1 question"),
+                Some(count) => write!(f, "{count} questions in turns"),
+                None => f.write_str("names that are never asked for twice"),
+            },
         }
     }
 }
@@ -393,7 +478,7 @@ mod tests {
     fn questions_have_their_turns_and_lines_their_comments() {
         let questions = listed("; first\nexample.org A\n\n# more\n.\tNS ; root\nWWW.example.org. type65\n");
         assert_eq!(questions.turns(), Some(3));
-        let head = |number: u16| [number, 0x0100, 1, 0, 0, 0].map(u16::to_be_bytes).concat();
+        let head = |number: u16| [number, 0, 1, 0, 0, 0].map(u16::to_be_bytes).concat();
         assert_eq!(asked(&questions, 3), [&head(3)[..], b"\x07example\x03org\0\0\x01\0\x01"].concat());
         assert_eq!(
             asked(&questions, 65_536 + 1),
@@ -416,9 +501,9 @@ mod tests {
 
     #[test]
     fn edns_says_the_longest_reply_and_the_wish_for_signatures() {
-        let options = Options { recursion: false, edns: Some(1232), dnssec: true };
+        let options = Options { recursion: true, edns: Some(1232), dnssec: true, ..Options::default() };
         let bytes = asked(&Questions::read("a. A", options).unwrap(), 1);
-        assert_eq!(bytes[..12], [1u16, 0, 1, 0, 0, 1].map(u16::to_be_bytes).concat());
+        assert_eq!(bytes[..12], [1u16, 0x0100, 1, 0, 0, 1].map(u16::to_be_bytes).concat());
         assert_eq!(bytes[bytes.len() - OPT_BYTES..], [0, 0, 41, 4, 208, 0, 0, 0x80, 0, 0, 0]);
     }
 
@@ -451,6 +536,9 @@ mod tests {
         assert_eq!(questions.judge(Request::of_one_stream(9), &without[..12]), Ok(Said::Class(5)));
         without[FLAGS_AT + 1] = 0;
         assert_eq!(questions.judge(Request::of_one_stream(9), &without[..12]), Err(Unlike::Changed));
+        without[FLAGS_AT + 1] = 5;
+        let followed = questions.judge(Request::of_one_stream(9), &without);
+        assert_eq!(followed, Err(Unlike::Extended), "by what no number of its header speaks of");
         let whole = answered(&questions, 9, 0);
         assert_eq!(
             questions.judge(Request::of_one_stream(9), &whole[..whole.len() - 1]),
@@ -462,6 +550,73 @@ mod tests {
             Err(Unlike::Changed),
             "an update"
         );
+    }
+
+    /// An answer with one record of four bytes, whose name stands ahead.
+    fn with_record(questions: &Questions, flags: u16) -> Vec<u8> {
+        let mut bytes = answered(questions, 9, flags);
+        bytes[RECORDS_AT[0] + 1] = 1;
+        bytes.extend(*b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04\x0a\0\0\x01");
+        bytes
+    }
+
+    #[test]
+    fn a_reply_ends_where_its_records_end() {
+        let questions = listed("example.org A");
+        let judge = |bytes: &[u8]| questions.judge(Request::of_one_stream(9), bytes);
+        let whole = with_record(&questions, 0);
+        assert_eq!(judge(&whole), Ok(Said::Class(0)));
+        for cut in 12..whole.len() {
+            assert_eq!(judge(&whole[..cut]), Err(Unlike::Truncated), "{cut} bytes of it");
+        }
+        assert_eq!(judge(&[&whole[..], &[0]].concat()), Err(Unlike::Extended));
+        let told = with_record(&questions, IS_TRUNCATED);
+        assert_eq!(judge(&told[..told.len() - 3]), Ok(Said::Class(TRUNCATED)), "it says so itself");
+        let mut in_itself = whole.clone();
+        let name_at = answered(&questions, 9, 0).len();
+        in_itself[name_at + 1] = name_at as u8;
+        assert_eq!(judge(&in_itself), Err(Unlike::Changed), "a name that is behind itself");
+        in_itself[name_at] = 0x80;
+        assert_eq!(judge(&in_itself), Err(Unlike::Changed), "a label of no kind that there is");
+    }
+
+    #[test]
+    fn a_reply_that_is_longer_than_was_allowed_is_not_an_answer() {
+        let long = |options, length: usize| {
+            let questions = Questions::read("example.org TXT", options).unwrap();
+            let mut bytes = Vec::new();
+            Questions::read("example.org TXT", Options::default())
+                .unwrap()
+                .write(Request::of_one_stream(9), &mut bytes);
+            bytes[FLAGS_AT..][..2].copy_from_slice(&IS_REPLY.to_be_bytes());
+            bytes[RECORDS_AT[0] + 1] = 1;
+            let data = length - bytes.len() - 11;
+            bytes.extend([0, 0, 16, 0, 1, 0, 0, 0, 60]);
+            bytes.extend((data as u16).to_be_bytes());
+            bytes.resize(length, 0);
+            questions.judge(Request::of_one_stream(9), &bytes)
+        };
+        let with = |edns| Options { edns, ..Options::default() };
+        assert_eq!(
+            (long(with(None), 512), long(with(None), 513)),
+            (Ok(Said::Class(0)), Err(Unlike::Extended))
+        );
+        assert_eq!(long(with(Some(1232)), 1232), Ok(Said::Class(0)));
+        assert_eq!(long(with(Some(1232)), 1233), Err(Unlike::Extended));
+    }
+
+    #[test]
+    fn a_server_that_asks_others_shows_it() {
+        let questions = listed("example.org A");
+        let of = |flags| origin(&with_record(&questions, flags));
+        assert_eq!(
+            (of(IS_AUTHORITY), of(IS_AUTHORITY | RECURSION_OFFERED)),
+            (Origin::Own, Origin::OwnOrOthers)
+        );
+        assert_eq!((of(0), of(RECURSION_OFFERED)), (Origin::Others, Origin::Others));
+        assert_eq!((of(5), of(RECURSION_OFFERED | 5)), (Origin::Own, Origin::OwnOrOthers), "refused");
+        let referral = answered(&questions, 9, 0);
+        assert_eq!(origin(&referral), Origin::Own, "it names who knows, and did not ask");
     }
 
     #[test]
