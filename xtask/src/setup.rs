@@ -67,6 +67,15 @@ const RIVALS: [(&str, &str); 8] = [
     ("sockperf", "/usr/bin/sockperf"),
 ];
 
+/// Servers for `make test-services`.
+const SERVICES: [(&str, &str); 5] = [
+    ("chrony", "/usr/sbin/chronyd"),
+    ("dnsmasq-base", "/usr/sbin/dnsmasq"),
+    ("knot", "/usr/sbin/knotd"),
+    ("memcached", "/usr/bin/memcached"),
+    ("nsd", "/usr/sbin/nsd"),
+];
+
 /// LTTng, a reader of its traces and a language more, for `make test-trace`.
 const TRACE: [(&str, &str); 5] = [
     ("babeltrace2", "/usr/bin/babeltrace2"),
@@ -97,13 +106,14 @@ pub(crate) fn run(part: &str) -> Done {
             crate::flowgraph::build()
         }
         "rivals" => packages(&RIVALS),
+        "services" => packages(&SERVICES),
         "fuzz" => packages(&FUZZ),
         "trace" => {
             packages(&TRACE)?;
             crate::trace::build()
         }
         _ => Err(format!(
-            "there is no part {part:?}; there are audio, embedded, flowgraph, fuzz, rivals, test and trace"
+            "there is no part {part:?}; there are audio, embedded, flowgraph, fuzz, rivals, services, test and trace"
         )),
     }
 }
