@@ -152,14 +152,14 @@ fn overload(found: &Explanation) -> String {
 /// Where that is, as a person says it.
 fn place_words(found: &Explanation, place: &str) -> String {
     let answered = match place {
-        "reply_truncated" => Some("and ended too early"),
-        "reply_extended" => Some("and was too long"),
-        "reply_changed" => Some("and was not the answer to it"),
+        "reply_truncated" => Some("which was cut"),
+        "reply_extended" => Some("which was longer than stated or allowed"),
+        "reply_changed" => Some("which was not its answer"),
         "return_no_listener" => Some("from another address or port than was asked"),
         _ => None,
     };
     if let Some(how) = answered {
-        return format!("by their replies: to each came one, {how}");
+        return format!("by their replies: each had one, {how}");
     }
     let (name, way) = match place.strip_prefix("return_") {
         Some(name) => (name, " on the way back"),

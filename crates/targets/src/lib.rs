@@ -11,6 +11,7 @@ pub mod exec;
 pub mod flowgraph;
 mod heartbeat;
 mod jack;
+mod listener;
 mod opening;
 mod parameters;
 pub mod replay;
@@ -30,6 +31,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use listener::{Listener, Spoken};
 pub use opening::{AnyMeasurer, Opened, Opening};
 pub use scheme::KINDS;
 pub use service::reply_classes;

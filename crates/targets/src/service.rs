@@ -111,6 +111,11 @@ impl Named {
         }
     }
 
+    /// Whether nothing says what is asked.
+    pub(super) fn asks_nothing(&self) -> bool {
+        self.asked == Asked::Nothing
+    }
+
     /// The file that says what is asked.
     pub(super) fn file(&self) -> Option<&Path> {
         match &self.asked {
@@ -160,6 +165,12 @@ pub(super) fn usual_at(port: u16) -> Option<&'static str> {
 /// What shows that a DNS server listens somewhere.
 pub(super) fn dns_of_itself() -> Service {
     Service::Dns(dns::Questions::of_itself())
+}
+
+/// A request of each protocol that every server of it answers, if it answers anything.
+pub(super) fn first_requests() -> Vec<Service> {
+    let key = memcached::Requests::get(KEY).expect("these are keys");
+    vec![dns_of_itself(), Service::Memcached(key), Service::Ntp, Service::Stun, Service::Stamp]
 }
 
 /// Line and column behind this text, both from 1.

@@ -196,9 +196,9 @@ fn failure_of(why: &UdpError, reply: Reply) -> Failure {
         ),
         UdpError::NoAnswer { from: Some(_), .. } => return failure(why),
         UdpError::NoAnswer { others: 0, .. } => format!(
-            "what listens there may not speak {name}, or drop what it was asked without a word: by a rule of its own (an access \
-             list, a limit of answers for each address), or because it asks others who are silent; one that takes longer needs \
-             a longer --drain, such as --drain 10s"
+            "what listens there may not speak {name}; or it dropped what it was asked without a word, by a rule of its own (an \
+             access list, a limit of answers for each address), or because it asks others who are silent; one that takes \
+             longer needs a longer --drain, such as --drain 10s"
         ),
         UdpError::NoAnswer { .. } => {
             format!(

@@ -5,6 +5,7 @@ use super::reading::{Heard, Reading};
 use crate::packet::received_set::ReceivedSet;
 use crate::sockets::connection::listening_beside;
 use crate::sys::receive_drops;
+use dropline_trial::Caveat;
 use std::net::{SocketAddr, UdpSocket};
 
 /// Sockets beside those of the streams, each hearing of everybody else; nothing is sent by them.
@@ -83,6 +84,12 @@ impl Strayed {
     /// for more of the same.
     pub(crate) fn of_missing(self, missing: u64) -> u64 {
         if self.packets == 0 { 0 } else { (self.packets + self.dropped).min(missing) }
+    }
+
+    /// The doubt about a trial of which so many packets, sent to `asked`, were answered so.
+    pub(crate) fn doubt(self, packets: u64, asked: SocketAddr) -> Option<Caveat> {
+        let from = self.from.filter(|_| packets > 0)?.to_string();
+        Some(Caveat::RepliesElsewhere { packets, asked: asked.to_string(), from })
     }
 }
 

@@ -311,10 +311,7 @@ impl UdpMeasurer {
                 let drain_ns = self.setup.profile.drain.longest.as_nanos() as u64;
                 trial.caveats.extend(answers_after_drain(&trial, late, drain_ns));
                 let elsewhere = strayed.of_missing(trial.lost().saturating_sub(late));
-                if let Some(from) = strayed.from.filter(|_| elsewhere > 0) {
-                    let (asked, from) = (self.setup.target.address.to_string(), from.to_string());
-                    trial.caveats.push(Caveat::RepliesElsewhere { packets: elsewhere, asked, from });
-                }
+                trial.caveats.extend(strayed.doubt(elsewhere, self.setup.target.address));
                 let known = Known {
                     late,
                     elsewhere,

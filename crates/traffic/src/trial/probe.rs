@@ -33,6 +33,8 @@ pub struct Probed {
     pub said: Option<&'static str>,
     /// Where a service has its answers from, by the one that says most.
     pub origin: Origin,
+    /// Bytes of the last answer's last datagram.
+    pub reply_bytes: usize,
 }
 
 /// Packets that are sent, each when the one before was answered or given up.
@@ -59,14 +61,22 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
     let whose = Whose { tags: Tags::new(profile.seed, salt()), first: 0, number: 0 };
     if target.reply == Reply::None {
         Counting::find(&socket, target, whose, stop)?;
-        return Ok(Probed { round_trip_ns: None, said: None, origin: Origin::Own });
+        return Ok(Probed { round_trip_ns: None, said: None, origin: Origin::Own, reply_bytes: 0 });
     }
     let mut batch = SendBatch::new(payload as usize, 1, Head::default());
     let words = Words::of(target, whose);
     let replies = ReceiveBatch::new(words.kept_bytes());
-    let (parts, origin) = (Parts::default(), Origin::Own);
-    let mut hearing =
-        Hearing { socket, replies, reading: words.reading(), stop, others: 0, said: 0, parts, origin };
+    let mut hearing = Hearing {
+        socket,
+        replies,
+        reading: words.reading(),
+        stop,
+        others: 0,
+        said: 0,
+        parts: Parts::default(),
+        origin: Origin::Own,
+        reply_bytes: 0,
+    };
     let mut sent = Vec::new();
     let mut round_trips = Vec::new();
     let mut refused = None;
@@ -101,7 +111,8 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
     match round_trips.get(round_trips.len() / 2) {
         Some(&median) => {
             let said = words.classes().get(hearing.said).map(|class| class.name);
-            Ok(Probed { round_trip_ns: Some(median), said, origin: hearing.origin })
+            let Hearing { origin, reply_bytes, .. } = hearing;
+            Ok(Probed { round_trip_ns: Some(median), said, origin, reply_bytes })
         }
         None if refused.is_some() => {
             let (error, sent) = (refused.expect("is some"), sent.len() as u64);
@@ -268,6 +279,8 @@ struct Hearing<'a> {
     parts: Parts,
     /// Where answers are from, by the one that says most.
     origin: Origin,
+    /// Bytes of the last answer's last datagram.
+    reply_bytes: usize,
 }
 
 impl Hearing<'_> {
@@ -290,6 +303,7 @@ impl Hearing<'_> {
             let count =
                 nothing_as_none(self.replies.receive(&self.socket)).map_err(Unheard::Refused)?.unwrap_or(0);
             for at in 0..count {
+                self.reply_bytes = self.replies.packet(at).len();
                 match self.reading.hear(self.replies.packet(at), 0, latest + 1) {
                     Heard::Reply { index, class, origin } => {
                         (self.said, self.origin) = (class, self.origin.max(origin));

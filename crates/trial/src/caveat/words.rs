@@ -209,10 +209,10 @@ impl fmt::Display for Caveat {
                 "{}: a request that no other reply answered counts as lost. The service did answer, and wrongly: mend it, or what \
                  changes replies on the way",
                 listed(&[
-                    (*truncated, "reply", "ended too early to answer its request"),
-                    (*extended, "reply", "went on behind its end, or was longer than it may be"),
-                    (*changed, "reply", "spoke of something else than what its request asked"),
-                    (*unasked, "reply", "carried the identifier of none of the requests"),
+                    (*truncated, "reply", "came cut"),
+                    (*extended, "reply", "came longer than stated or allowed"),
+                    (*changed, "reply", "spoke of something else than was asked"),
+                    (*unasked, "reply", "carried an identifier of no request"),
                 ])
             ),
             Self::RepliesElsewhere { packets, asked, from } => write!(
