@@ -88,7 +88,10 @@ fn spoken(service: Service, address: SocketAddr, stop: &AtomicBool) -> Option<Sp
     let names = if is_dns { "?names=www.example.org" } else { "" };
     let named = format!("{}{address}{names}", protocol.scheme);
     Some(Spoken {
-        words: format!("speaks {}: answers in {in_time} with {bytes} B, {said}{asked}{others}", protocol.name),
+        words: format!(
+            "speaks {}: answers in {in_time} with {bytes} B, {said}{asked}{others}",
+            protocol.name
+        ),
         command: format!("dropline trial {} --load 1kpps --duration 5s", quoted(&named)),
     })
 }
