@@ -127,7 +127,7 @@ impl<'a> Hearing<'a> {
         let stack = self.spaces(&[Role::Far, Role::Both]).next().map(|space| space.stack);
         // Our reply sockets' drops are in the same counters if the namespace is the same.
         let ours = match self.spaces(&[Role::Both]).next() {
-            Some(_) => self.outcome.generator_lost + self.outcome.elsewhere_dropped,
+            Some(_) => self.outcome.generator_lost.saturating_add(self.outcome.elsewhere_dropped),
             None => 0,
         };
         let full = stack.map(|stack| stack.receive_buffer_errors.saturating_sub(ours));
