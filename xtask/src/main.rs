@@ -69,8 +69,13 @@ fn target() -> PathBuf {
 
 /// Runs a program in the repository, shown before it runs; its failure is an error.
 fn run(program: &str, words: &[&str]) -> Done {
+    run_in(&root(), program, words)
+}
+
+/// The same in another directory.
+fn run_in(directory: &Path, program: &str, words: &[&str]) -> Done {
     eprintln!("+ {program} {}", words.join(" "));
-    let status = Command::new(program).args(words).current_dir(root()).status();
+    let status = Command::new(program).args(words).current_dir(directory).status();
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{program} {} failed: {status}", words.join(" "))),

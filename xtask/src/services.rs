@@ -1,6 +1,7 @@
 //! Real servers under their own protocols: knot, nsd, memcached, chrony and dnsmasq, each on a free port of loopback. What is
 //! held are counts alone: how fast anything is says nothing here.
 
+use crate::setup::unpacked;
 use crate::{Done, root, run, target};
 use serde_json::Value;
 use std::net::{TcpListener, UdpSocket};
@@ -88,7 +89,6 @@ fn memcached(bench: &Bench) -> Done {
     let target = format!("memcached://127.0.0.1:{port}?key=user{{0..9}}");
     bench.answers(&target, &["miss"])?;
     bench.answers(&format!("{target}&set=1300B"), &["stored"])?;
-    // A value and what stands around it are more than a datagram of memcached's.
     bench.answers(&target, &["hit"]).map(|_| ())
 }
 
@@ -151,7 +151,9 @@ impl Bench {
             std::fs::File::create(self.directory.join(&name))
                 .map_err(|why| format!("cannot write {name}: {why}"))
         };
-        let path = ["/usr/sbin", "/usr/bin"].map(|directory| Path::new(directory).join(program));
+        let unpacked = unpacked().join("usr/sbin");
+        let path =
+            [Path::new("/usr/sbin"), Path::new("/usr/bin"), &unpacked].map(|place| place.join(program));
         let path = path.into_iter().find(|path| path.exists()).unwrap_or_else(|| program.into());
         let mut command = Command::new(path);
         command.args(words).current_dir(&self.directory).stdin(Stdio::null());
