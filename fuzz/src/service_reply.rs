@@ -22,7 +22,9 @@ pub fn check(bytes: &[u8]) {
     assert!(u64::BITS - token.leading_zeros() <= bits);
     let Some(number) = latest(token, bits, u64::MAX) else { return };
     let request = Request::of_one_stream(number);
-    let _ = service.judge(request, reply);
+    let is_longer = reply.len() > service.longest_reply();
+    assert!(!is_longer || service.judge(request, reply).is_err(), "more than may answer");
+    let _ = service.origin(reply);
     let mut asked = Vec::new();
     service.write(request, &mut asked);
     assert!(asked.len() <= service.longest_request());

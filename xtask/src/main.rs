@@ -1,10 +1,11 @@
-//! What a contributor runs: `cargo xtask setup PART`, `audio`, `book`, `demo`, `embedded`, `test`.
+//! What a contributor runs: `cargo xtask setup PART`, `audio`, `book`, `demo`, `embedded`, `services`, `test`.
 
 mod audio;
 mod book;
 mod demo;
 mod embedded;
 mod flowgraph;
+mod services;
 mod setup;
 mod suites;
 mod test;
@@ -14,13 +15,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
-cargo xtask setup PART   install what a part needs: audio, embedded, flowgraph, fuzz, rivals, test, trace
+cargo xtask setup PART   install what a part needs: audio, embedded, flowgraph, fuzz, rivals, services,
+                         test, trace
 cargo xtask demo         the main job on embedded parts, in under three minutes
 cargo xtask test         everything in the default build
 cargo xtask audio        trials and a search of jackd with its dummy driver
 cargo xtask book         the documents as a site in target/book, with mdBook
 cargo xtask embedded     c/heartbeat on its machines: budgets, rules, mutations
 cargo xtask flowgraph    FutureSDR and GNU Radio graphs
+cargo xtask services     trials of real servers: knot, nsd, memcached, chrony, dnsmasq
 cargo xtask trace        tracepoints with LTTng, babeltrace2, C++ and Python
 cargo xtask bench-trace  what an event costs, beside others' ways to record one
 cargo xtask fuzz N       c/heartbeat under N made-up histories of packets";
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         ["flowgraph"] => flowgraph::test(),
         ["fuzz", inputs] => embedded::fuzz(inputs),
         ["bench-trace"] => trace::bench(),
+        ["services"] => services::test(),
         ["trace"] => trace::test(),
         ["test"] => test::run(),
         _ => Err(USAGE.into()),
@@ -65,8 +69,13 @@ fn target() -> PathBuf {
 
 /// Runs a program in the repository, shown before it runs; its failure is an error.
 fn run(program: &str, words: &[&str]) -> Done {
+    run_in(&root(), program, words)
+}
+
+/// The same in another directory.
+fn run_in(directory: &Path, program: &str, words: &[&str]) -> Done {
     eprintln!("+ {program} {}", words.join(" "));
-    let status = Command::new(program).args(words).current_dir(root()).status();
+    let status = Command::new(program).args(words).current_dir(directory).status();
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{program} {} failed: {status}", words.join(" "))),

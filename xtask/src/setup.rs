@@ -1,7 +1,7 @@
 //! Installs what a part needs: one transaction, nothing recommended, no service started.
 
 use crate::{Done, root};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Debian packages that `make test` needs, and a file of each that tells that it is there.
 const TEST: [(&str, &str); 15] = [
@@ -75,6 +75,14 @@ const RIVALS: [(&str, &str); 8] = [
     ("sockperf", "/usr/bin/sockperf"),
 ];
 
+/// Servers for `make test-services`.
+const SERVICES: [(&str, &str); 4] = [
+    ("dnsmasq-base", "/usr/sbin/dnsmasq"),
+    ("knot", "/usr/sbin/knotd"),
+    ("memcached", "/usr/bin/memcached"),
+    ("nsd", "/usr/sbin/nsd"),
+];
+
 /// LTTng, a reader of its traces and a language more, for `make test-trace`.
 const TRACE: [(&str, &str); 6] = [
     ("babeltrace2", "/usr/bin/babeltrace2"),
@@ -106,13 +114,17 @@ pub(crate) fn run(part: &str) -> Done {
             crate::flowgraph::build()
         }
         "rivals" => packages(&RIVALS),
+        "services" => {
+            packages(&SERVICES)?;
+            beside("chrony", "usr/sbin/chronyd")
+        }
         "fuzz" => packages(&FUZZ),
         "trace" => {
             packages(&TRACE)?;
             crate::trace::build()
         }
         _ => Err(format!(
-            "there is no part {part:?}; there are audio, embedded, flowgraph, fuzz, rivals, test and trace"
+            "there is no part {part:?}; there are audio, embedded, flowgraph, fuzz, rivals, services, test and trace"
         )),
     }
 }
@@ -149,6 +161,29 @@ fn install(packages: &[&str]) -> Done {
             crate::run("env", &[&["DEBIAN_FRONTEND=noninteractive", "apt-get"], words.as_slice()].concat())
         })
         .map_err(|why| format!("{why}\ninstall these Debian packages yourself: {}", packages.join(" ")))
+}
+
+/// Where packages are unpacked that are not to be installed.
+pub(crate) fn unpacked() -> PathBuf {
+    crate::target().join("unpacked")
+}
+
+/// Unpacks a package whose installation would take away another one: chrony's takes the machine's own keeper of the time.
+fn beside(package: &str, file: &str) -> Done {
+    let directory = unpacked();
+    if [Path::new("/"), &directory].iter().any(|root| root.join(file).exists()) {
+        return Ok(());
+    }
+    std::fs::create_dir_all(&directory)
+        .map_err(|why| format!("cannot create {}: {why}", directory.display()))?;
+    let run = |program: &str, words: &[&str]| crate::run_in(&directory, program, words);
+    run("apt-get", &["update", WAIT, "--quiet", "--quiet"])?;
+    run("apt-get", &["download", "--quiet", "--quiet", package])?;
+    let files = std::fs::read_dir(&directory).map_err(|why| why.to_string())?.flatten();
+    let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
+    let archive = names.into_iter().find(|name| name.starts_with(package) && name.ends_with(".deb"));
+    let archive = archive.ok_or_else(|| format!("apt-get download {package} left no package"))?;
+    run("dpkg-deb", &["--extract", &archive, "."])
 }
 
 /// The driver of the headless browser, from its lock file.

@@ -115,6 +115,7 @@ impl<'a> Hearing<'a> {
             self.ledger.claim(Site::out(Place::Unread), waiting);
         }
         self.ledger.claim(Site::out(Place::NoListener), self.outcome.without_socket);
+        self.ledger.claim(Site::back(Place::NoListener), self.outcome.elsewhere);
         self.ledger.claim(Site::back(Place::Late), self.outcome.late);
         self.ledger.claim(Site::back(Place::ReplyTruncated), self.outcome.reply_truncated);
         self.ledger.claim(Site::back(Place::ReplyExtended), self.outcome.reply_extended);
@@ -126,7 +127,7 @@ impl<'a> Hearing<'a> {
         let stack = self.spaces(&[Role::Far, Role::Both]).next().map(|space| space.stack);
         // Our reply sockets' drops are in the same counters if the namespace is the same.
         let ours = match self.spaces(&[Role::Both]).next() {
-            Some(_) => self.outcome.generator_lost,
+            Some(_) => self.outcome.generator_lost.saturating_add(self.outcome.elsewhere_dropped),
             None => 0,
         };
         let full = stack.map(|stack| stack.receive_buffer_errors.saturating_sub(ours));

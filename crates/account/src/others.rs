@@ -17,6 +17,7 @@ impl Outcome {
             None => [
                 self.generator_lost,
                 self.late,
+                self.elsewhere,
                 self.reply_truncated,
                 self.reply_extended,
                 self.reply_changed,

@@ -16,6 +16,10 @@ pub struct Outcome {
     pub generator_lost: u64,
     /// Of the trial's packets, those that came back after its drain.
     pub late: u64,
+    /// Of the trial's packets, those that were answered from elsewhere than they were sent to: no reply socket takes that.
+    pub elsewhere: u64,
+    /// Such answers that what listens for them had no room for.
+    pub elsewhere_dropped: u64,
     /// Of the trial's packets, those that came back shorter than they were sent.
     pub reply_truncated: u64,
     /// Of the trial's packets, those that came back longer than they were sent.

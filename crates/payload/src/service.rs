@@ -7,7 +7,9 @@
 pub mod dns;
 pub mod memcached;
 pub mod ntp;
+pub mod parts;
 pub mod pattern;
+pub mod permutation;
 pub mod stamp;
 pub mod stun;
 
@@ -45,6 +47,8 @@ impl Request {
 /// A protocol, as its users know it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Protocol {
+    /// Its name.
+    pub name: &'static str,
     /// As a target begins.
     pub scheme: &'static str,
     /// Where such a service usually listens.
@@ -78,8 +82,8 @@ pub enum Meaning {
 pub enum Said {
     /// It answers; the place of its class in [`Protocol::classes`].
     Class(usize),
-    /// It goes on with an answer of several datagrams.
-    Part,
+    /// It is one of several datagrams that answer together.
+    Part(parts::Part),
 }
 
 /// Why a reply that carries the token of a request does not answer it.
@@ -87,8 +91,22 @@ pub enum Said {
 pub enum Unlike {
     /// It ends before it may.
     Truncated,
+    /// It goes on behind its end, or is longer than was allowed.
+    Extended,
     /// It speaks of something else, or is not what the protocol allows.
     Changed,
+}
+
+/// Where a service has an answer from: one that asks others sends on what it is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// Nothing says that it asks others.
+    #[default]
+    Own,
+    /// It says that it would ask others.
+    OwnOrOthers,
+    /// It does not answer for itself.
+    Others,
 }
 
 const fn class(name: &'static str, meaning: Meaning) -> Class {
@@ -178,7 +196,43 @@ impl Service {
             Self::Memcached(requests) => requests.judge(request, reply),
             Self::Ntp => ntp::judge(reply),
             Self::Stun => stun::judge(reply),
-            Self::Stamp => stamp::judge(reply),
+            Self::Stamp => stamp::judge(request.number, reply),
+        }
+    }
+
+    /// Bytes of the longest datagram that may answer.
+    pub fn longest_reply(&self) -> usize {
+        match self {
+            Self::Dns(questions) => questions.longest_reply(),
+            Self::Memcached(_) => memcached::LONGEST_DATAGRAM,
+            Self::Ntp => ntp::BYTES,
+            Self::Stun => stun::LONGEST_REPLY,
+            Self::Stamp => stamp::BYTES,
+        }
+    }
+
+    /// Whether the service may send on to others what it is asked, if it has not the answer itself.
+    pub fn may_ask_others(&self) -> bool {
+        match self {
+            Self::Dns(questions) => questions.options().may_ask_others,
+            Self::Memcached(_) | Self::Ntp | Self::Stun | Self::Stamp => true,
+        }
+    }
+
+    /// The same requests with the wish that the service asks nobody else.
+    #[must_use]
+    pub fn without_recursion(&self) -> Self {
+        match self {
+            Self::Dns(questions) => Self::Dns(questions.without_recursion()),
+            other => other.clone(),
+        }
+    }
+
+    /// Where the service has its answer from, as far as the reply says.
+    pub fn origin(&self, reply: &[u8]) -> Origin {
+        match self {
+            Self::Dns(_) => dns::origin(reply),
+            Self::Memcached(_) | Self::Ntp | Self::Stun | Self::Stamp => Origin::Own,
         }
     }
 }

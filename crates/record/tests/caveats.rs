@@ -43,8 +43,11 @@ fn ours() -> Vec<BoxedStrategy<Caveat>> {
         PacketsLeftOut { kept, left_out }
         ForeignPackets { packets }
         RepliesDiffer { truncated, extended, changed }
-        RepliesUnlike { truncated, changed }
+        RepliesUnlike { truncated, extended, changed, unasked }
+        RepliesElsewhere { packets, asked, from }
+        RepliesRelayed { relayed, replies }
         RepliesRefuse { class, refused, replies }
+        AnswersLimited { refused, replies, silent, offered }
         RepliesFail { class, failed, replies }
         RepliesBeside { truncated, extended, changed }
         DependentTrials { correlation, by_chance }

@@ -118,6 +118,12 @@ fn cut_short(trial: &TrialLine) -> String {
     }
 }
 
+/// What the replies of a service said: that they came is not all.
+fn replies(trial: &TrialLine) -> String {
+    let said = |replies| format!(" The replies: {}.", crate::traffic::replies_words(replies));
+    trial.replies.as_ref().map_or_else(String::new, said)
+}
+
 /// What became of the packets of a trial, or how long its granules took.
 pub(crate) fn of_trial(trial: &TrialLine, what: LoadUnit) -> String {
     let what = what.many();
@@ -133,8 +139,9 @@ pub(crate) fn of_trial(trial: &TrialLine, what: LoadUnit) -> String {
     match (trial.offered.0, trial.lost.0) {
         (0, _) => format!("There were no {what}."),
         (_, 0) => format!(
-            "None of {offered} {what} was lost{}.",
-            cut_short(trial).replace("the last one", "the trial")
+            "None of {offered} {what} was lost{}.{}",
+            cut_short(trial).replace("the last one", "the trial"),
+            replies(trial)
         ),
         (_, lost) => {
             let ratio = percent(trial.loss_ratio.unwrap_or(0.0));
@@ -142,9 +149,10 @@ pub(crate) fn of_trial(trial: &TrialLine, what: LoadUnit) -> String {
                 format!("; {} of them perhaps not by the target: not valid", number::count(ours))
             });
             format!(
-                "{} of {offered} {what} were lost, {ratio}{ours}{}.",
+                "{} of {offered} {what} were lost, {ratio}{ours}{}.{}",
                 number::count(lost),
-                cut_short(trial).replace("the last one", "the trial")
+                cut_short(trial).replace("the last one", "the trial"),
+                replies(trial)
             )
         }
     }

@@ -14,12 +14,18 @@ struct Denial {
 }
 
 /// Every caveat that denies an answer, the one that explains most first. All others leave it standing.
-const DENIALS: [Denial; 10] = [
+const DENIALS: [Denial; 11] = [
     Denial {
         code: "goals_contradict",
         words: "the answers to its goals contradict one another",
         loads: &["low_pps", "high_pps"],
         about: is_named,
+    },
+    Denial {
+        code: "answers_limited",
+        words: "a limit of the service's answers is why requests were lost",
+        loads: &[],
+        about: all,
     },
     Denial { code: "target_unreachable", words: "the target went away meanwhile", loads: &[], about: died },
     Denial {

@@ -122,11 +122,11 @@ fn place_sentence(found: &Explanation, offered: &str) -> String {
             overload(found)
         ),
         [(place, _)] if place.as_str() == "unexplained" => format!("{lost}; no counter says where."),
-        [(place, _)] => format!("{lost}, all at {}.", place_words(found, place)),
+        [(place, _)] => format!("{lost}, all {}.", place_words(found, place)),
         several => {
             let most = several.iter().max_by_key(|(_, packets)| *packets).expect("there are several");
             let share = most.1 as f64 / found.lost.max(1) as f64;
-            format!("{lost}, {} of them at {}.", percent(share), place_words(found, most.0))
+            format!("{lost}, {} of them {}.", percent(share), place_words(found, most.0))
         }
     }
 }
@@ -149,8 +149,18 @@ fn overload(found: &Explanation) -> String {
     format!(" It is offered more than it can serve (rho {}){queue}.", number::three(load))
 }
 
-/// A place as a person says it.
+/// Where that is, as a person says it.
 fn place_words(found: &Explanation, place: &str) -> String {
+    let answered = match place {
+        "reply_truncated" => Some("which was cut"),
+        "reply_extended" => Some("which was longer than stated or allowed"),
+        "reply_changed" => Some("which was not its answer"),
+        "return_no_listener" => Some("from another address or port than was asked"),
+        _ => None,
+    };
+    if let Some(how) = answered {
+        return format!("by their replies: each had one, {how}");
+    }
     let (name, way) = match place.strip_prefix("return_") {
         Some(name) => (name, " on the way back"),
         None => (place, ""),
@@ -164,7 +174,7 @@ fn place_words(found: &Explanation, place: &str) -> String {
         "unexplained" => "a place that no counter names".into(),
         other => other.replace('_', " "),
     };
-    format!("{name}{way}")
+    format!("at {name}{way}")
 }
 
 /// What was seen, a line a fact.

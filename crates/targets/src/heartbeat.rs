@@ -41,7 +41,7 @@ pub(super) fn open(
     profile: &TrafficProfile,
     opening: Opening,
 ) -> Result<Opened, Failure> {
-    let address = resolve(host, port)?;
+    let address = resolve(host, port, "heartbeat://")?;
     consent(address)?;
     if profile.streams.len() != 1 || profile.directions.len() != 1 {
         return Err(Failure::usage("an aggregator is sent one stream in one direction: leave out --streams"));

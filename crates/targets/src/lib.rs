@@ -11,6 +11,7 @@ pub mod exec;
 pub mod flowgraph;
 mod heartbeat;
 mod jack;
+mod listener;
 mod opening;
 mod parameters;
 pub mod replay;
@@ -30,8 +31,10 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use listener::{Listener, Spoken};
 pub use opening::{AnyMeasurer, Opened, Opening};
 pub use scheme::KINDS;
+pub use service::reply_classes;
 pub use simulated::Simulation;
 pub use udp::generator_limit;
 
@@ -198,10 +201,14 @@ impl Target {
     pub fn consent(&self, further: &Targets) -> Result<(), Failure> {
         self.allowed()?;
         match &self.kind {
-            Kind::Heartbeat { host, port }
-            | Kind::Udp { host, port, .. }
-            | Kind::Service(service::Named { host, port, .. }) => {
-                udp::consent_of_all(udp::resolve(host, *port)?, further)
+            Kind::Heartbeat { host, port } => {
+                udp::consent_of_all(udp::resolve(host, *port, "heartbeat://")?, further)
+            }
+            Kind::Udp { host, port, .. } => {
+                udp::consent_of_all(udp::resolve(host, *port, udp::SCHEME.prefix)?, further)
+            }
+            Kind::Service(service::Named { scheme, host, port, .. }) => {
+                udp::consent_of_all(udp::resolve(host, *port, scheme)?, further)
             }
             Kind::Exec { .. }
             | Kind::Flowgraph(_)

@@ -17,9 +17,9 @@ use std::time::Duration;
 pub(super) const DNS: Scheme = Scheme {
     prefix: dns::PROTOCOL.scheme,
     forms: &[
-        ("dns://HOST:PORT", "a DNS server, asked for the root's name servers; see below for other questions"),
-        ("dns://HOST:PORT?queries=FILE", "the same, asked what a file says: a name and a type a line"),
+        ("dns://HOST:PORT?queries=FILE", "a DNS server, asked what a file says: a name and a type a line"),
         ("dns://HOST:PORT?names=h{0..9999}.example.org&type=A", "the same, asked for names that are made"),
+        ("dns://HOST:PORT", "the same for the doctor, which asks it what it is"),
     ],
     parse: |word| parse(word, &dns::PROTOCOL, dns_asked),
 };
@@ -57,6 +57,8 @@ const PROTOCOLS: [&Protocol; 5] =
 /// A service as it is named.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Named {
+    /// As it begins.
+    pub(super) scheme: &'static str,
     pub(super) host: String,
     pub(super) port: u16,
     asked: Asked,
@@ -71,12 +73,12 @@ enum Asked {
     Word(Service),
     /// What is asked of a service whose word says nothing.
     Default(Service),
+    /// Nothing: there is no question that each of them answers.
+    Nothing,
 }
 
 /// Streams of a service whose replies bring few bits back, at least: a server may give its threads to sockets.
 const FEWEST_STREAMS: u64 = 4;
-/// The question where none is given.
-const ROOT: &str = ". NS";
 /// The key where none is given.
 const KEY: &str = "dropline{0..9999}";
 
@@ -88,19 +90,37 @@ impl Named {
     pub(super) fn service(&self) -> Result<Service, Failure> {
         match &self.asked {
             Asked::File { path, options } => {
-                let text = reading::text(path, reading::MOST_BYTES).map_err(|why| why.of(path))?;
-                let wrong = |why: dns::QuestionError| Failure::usage(format!("{}: {why}", path.display()));
-                dns::Questions::read(&text, *options).map(Service::Dns).map_err(wrong)
+                let bytes = reading::bytes(path, reading::MOST_BYTES).map_err(|why| why.of(path))?;
+                let wrong = |why: &dyn fmt::Display| Failure::usage(format!("{}: {why}", path.display()));
+                let text = str::from_utf8(&bytes).map_err(|why| {
+                    let (line, column) = place(&bytes[..why.valid_up_to()]);
+                    let advice = "write bytes of a name that are not letters by their numbers, as \\228";
+                    wrong(&format!("line {line}, column {column}: this is not text in UTF-8")).advice(advice)
+                })?;
+                dns::Questions::read(text, *options).map(Service::Dns).map_err(|why| wrong(&why))
             }
             Asked::Word(service) | Asked::Default(service) => Ok(service.clone()),
+            Asked::Nothing => {
+                let failure = Failure::usage(format!("dns://{self} does not say what is asked"));
+                Err(failure.advice(format!(
+                    "name what this server has:  dns://{self}?names=www.example.org  or  dns://{self}?queries=FILE, with a name \
+                     and a type a line. No question is the same to all servers: what one answers, another refuses, or asks \
+                     others for"
+                )))
+            }
         }
+    }
+
+    /// Whether nothing says what is asked.
+    pub(super) fn asks_nothing(&self) -> bool {
+        self.asked == Asked::Nothing
     }
 
     /// The file that says what is asked.
     pub(super) fn file(&self) -> Option<&Path> {
         match &self.asked {
             Asked::File { path, .. } => Some(path),
-            Asked::Word(_) | Asked::Default(_) => None,
+            Asked::Word(_) | Asked::Default(_) | Asked::Nothing => None,
         }
     }
 
@@ -113,7 +133,7 @@ impl Named {
     /// Streams by which a load can be told apart, where a reply may take so long.
     pub(super) fn streams(&self, load: Rate, longest: Duration) -> u64 {
         let bits = match &self.asked {
-            Asked::File { .. } => dns::TOKEN_BITS,
+            Asked::File { .. } | Asked::Nothing => dns::TOKEN_BITS,
             Asked::Word(service) | Asked::Default(service) => service.token_bits(),
         };
         let needed = streams_needed(bits, load.as_pps(), longest.as_secs_f64());
@@ -123,19 +143,18 @@ impl Named {
     /// In words, what it is asked.
     pub(super) fn words(&self, service: &Service) -> String {
         match (service, &self.asked) {
-            (Service::Dns(_), Asked::Default(_)) => {
-                format!("DNS, asked for {ROOT} as nothing else is named (queries=FILE, or names=PATTERN)")
-            }
             (Service::Dns(questions), _) => format!("DNS, {questions}"),
             (Service::Memcached(_), Asked::Default(_)) => {
                 format!("memcached, asked for {KEY} as no key is named (key=PATTERN)")
             }
-            (Service::Memcached(_), _) => "memcached".into(),
-            (Service::Ntp, _) => "NTP".into(),
-            (Service::Stun, _) => "STUN".into(),
-            (Service::Stamp, _) => "STAMP".into(),
+            (other, _) => other.protocol().name.into(),
         }
     }
+}
+
+/// All classes that replies of a service can have.
+pub fn reply_classes() -> Vec<&'static str> {
+    PROTOCOLS.iter().flat_map(|protocol| protocol.classes).map(|class| class.name).collect()
 }
 
 /// The word for a service that usually listens at a port.
@@ -143,10 +162,22 @@ pub(super) fn usual_at(port: u16) -> Option<&'static str> {
     PROTOCOLS.iter().find(|protocol| protocol.port == port).map(|protocol| protocol.scheme)
 }
 
-/// What is asked of a DNS server when nobody says.
-pub(super) fn dns_default() -> Service {
-    let questions = dns::Questions::read(ROOT, dns::Options::default());
-    Service::Dns(questions.expect("the root has name servers"))
+/// What shows that a DNS server listens somewhere.
+pub(super) fn dns_of_itself() -> Service {
+    Service::Dns(dns::Questions::of_itself())
+}
+
+/// A request of each protocol that every server of it answers, if it answers anything.
+pub(super) fn first_requests() -> Vec<Service> {
+    let key = memcached::Requests::get(KEY).expect("these are keys");
+    vec![dns_of_itself(), Service::Memcached(key), Service::Ntp, Service::Stun, Service::Stamp]
+}
+
+/// Line and column behind this text, both from 1.
+fn place(text: &[u8]) -> (usize, usize) {
+    let text = String::from_utf8_lossy(text);
+    let last = text.rsplit('\n').next().unwrap_or_default();
+    (text.matches('\n').count() + 1, last.chars().count() + 1)
 }
 
 fn parse(
@@ -161,7 +192,7 @@ fn parse(
     let (host, port) = found.ok_or_else(|| {
         Failure::usage(format!("{scheme}{address} is not an address; write {scheme}127.0.0.1:{port}"))
     })?;
-    Ok(Kind::Service(Named { host: host.into(), port, asked: asked(given)? }))
+    Ok(Kind::Service(Named { scheme, host: host.into(), port, asked: asked(given)? }))
 }
 
 /// Nothing can be said.
@@ -189,9 +220,10 @@ fn dns_asked(given: Parameters<'_>) -> Result<Asked, Failure> {
             "type" => kind = Some(value),
             "edns" => options.edns = Some(edns(value)?),
             "rd" => options.recursion = bit(name, value)?,
+            "ask-others" => options.may_ask_others = bit(name, value)?,
             "dnssec" => options.dnssec = bit(name, value)?,
             _ => {
-                let known = ["queries", "names", "type", "edns", "rd", "dnssec"];
+                let known = ["queries", "names", "type", "edns", "rd", "dnssec", "ask-others"];
                 return Err(unknown(&dns::PROTOCOL, name, &known));
             }
         }
@@ -217,10 +249,7 @@ fn dns_asked(given: Parameters<'_>) -> Result<Asked, Failure> {
         (None, None, Some(_)) => {
             Err(Failure::usage("type= needs names=PATTERN, such as names=www.example.org"))
         }
-        (None, None, None) => {
-            let questions = dns::Questions::read(ROOT, options).map_err(wrong)?;
-            Ok(Asked::Default(Service::Dns(questions)))
-        }
+        (None, None, None) => Ok(Asked::Nothing),
     }
 }
 
@@ -323,10 +352,32 @@ mod tests {
         assert!(named.service().unwrap_err().to_string().contains("names"), "it is not there yet");
         std::fs::write(&path, "www.example.org A\nexample.org\n").unwrap();
         assert!(named.service().unwrap_err().to_string().contains("line 2, column 1: the type is missing"));
+        std::fs::write(&path, b"www.example.org A\nb\xc3\xa4r\xe4.org A\n").unwrap();
+        let latin = named.service().unwrap_err();
+        assert!(latin.to_string().contains("line 2, column 4: this is not text in UTF-8"), "{latin}");
+        assert_eq!(latin.exit_code(), 2, "as of every other fault of the file");
         std::fs::write(&path, "www.example.org A\nexample.org MX\n").unwrap();
         let service = named.service().unwrap();
         assert_eq!(named.words(&service), "DNS, 2 questions in turns");
         assert_eq!(named.packet().unwrap().payload_bytes(), 12 + 17 + 4);
+    }
+
+    #[test]
+    fn a_dns_server_that_nobody_says_what_to_ask_is_not_measured_and_the_error_shows_how() {
+        let why = named("dns://h").service().unwrap_err();
+        assert_eq!(why.exit_code(), 2);
+        let advice = why.to_string();
+        assert!(advice.contains("dns://h:53?names=www.example.org"), "{advice}");
+    }
+
+    #[test]
+    fn a_server_is_not_told_to_ask_others_and_may_not_unless_its_word_says_so() {
+        let asked = |word| named(word).service().unwrap();
+        let mut bytes = Vec::new();
+        asked("dns://h?names=a").write(dropline_payload::service::Request::of_one_stream(1), &mut bytes);
+        assert_eq!(bytes[2] & 1, 0, "rd=0");
+        assert!(!asked("dns://h?names=a&rd=1").may_ask_others());
+        assert!(asked("dns://h?names=a&ask-others=1").may_ask_others());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::service::{self, Named};
 use dropline_aggregator::address::host_and_port;
 use dropline_consent::{consent, refused};
 use dropline_failure::{Failure, nearest};
-use dropline_payload::service::dns;
+use dropline_payload::service::{Origin, Protocol, Service, dns};
 use dropline_traffic::{
     ClientProgram, Leash, MeasurerOptions, Probed, Reply, Targets, UdpError, UdpMeasurer, UdpTarget,
     Watching, probe,
@@ -64,12 +64,14 @@ pub(super) fn open(
     profile: &TrafficProfile,
     opening: Opening,
 ) -> Result<Opened, Failure> {
-    open_as(host, port, reply, profile, opening, |probed| match probed.round_trip_ns {
-        Some(ns) if reply == Reply::Any => {
-            format!("answers in {}, each with its packet's first 16 bytes", time_of(ns))
-        }
-        Some(ns) => format!("echo, answers in {}", time_of(ns)),
-        None => "one way, counted at its socket".into(),
+    open_as(host, port, [reply; 2], profile, opening, |probed| {
+        Ok(match probed.round_trip_ns {
+            Some(ns) if reply == Reply::Any => {
+                format!("answers in {}, each with its packet's first 16 bytes", time_of(ns))
+            }
+            Some(ns) => format!("echo, answers in {}", time_of(ns)),
+            None => "one way, counted at its socket".into(),
+        })
     })
 }
 
@@ -81,31 +83,55 @@ pub(super) fn open_service(
 ) -> Result<Opened, Failure> {
     let service = named.service()?;
     let words = named.words(&service);
-    let reply = Reply::of_service(service);
-    open_as(&named.host, named.port, reply, profile, opening, |probed| {
+    // Whether it asks others is to be known before it is told to.
+    let first = if service.may_ask_others() { service.clone() } else { service.without_recursion() };
+    let replies = [first, service.clone()].map(Reply::of_service);
+    open_as(&named.host, named.port, replies, profile, opening, |probed| {
+        asks_nobody(named, &service, probed.origin)?;
         let in_time =
             probed.round_trip_ns.map(|ns| format!(", answers in {}", time_of(ns))).unwrap_or_default();
         let said = probed.said.map(|said| format!(": {said}")).unwrap_or_default();
-        format!("{words}{in_time}{said}")
+        Ok(format!("{words}{in_time}{said}"))
     })
 }
 
-/// Opens a target; what a few packets showed makes the note.
+/// A server that asks others sends the load on to hosts that nobody asked for their consent.
+fn asks_nobody(named: &Named, service: &Service, origin: Origin) -> Result<(), Failure> {
+    let by = match origin {
+        _ if service.may_ask_others() => return Ok(()),
+        Origin::Own => return Ok(()),
+        Origin::OwnOrOthers => "its replies offer recursion",
+        Origin::Others => "its replies have no authority of their own",
+    };
+    let scheme = service.protocol().scheme;
+    let said = format!(
+        "refused: {scheme}{named} asks other servers for what it does not know ({by}): it would send them this load, and they \
+         did not consent"
+    );
+    Err(Failure::environment(said).advice(
+        "measure a server that has the names itself, and asks nobody (with recursion switched off); where those whom this one \
+         asks are yours and may get the whole load, or it cannot reach any, add ask-others=1 to the target; rd=0, which asks \
+         it to answer by itself, is not heeded by every forwarder",
+    ))
+}
+
+/// Opens a target; what a few packets, the first of the two kinds, showed makes the note.
 fn open_as(
     host: &str,
     port: u16,
-    reply: Reply,
+    [first, reply]: [Reply; 2],
     profile: &TrafficProfile,
     opening: Opening,
-    note: impl FnOnce(Probed) -> String,
+    note: impl FnOnce(Probed) -> Result<String, Failure>,
 ) -> Result<Opened, Failure> {
-    let address = resolve(host, port)?;
+    let address = resolve(host, port, reply.scheme())?;
     consent_of_all(address, &opening.moving.targets)?;
     // What is named is where packets go, and what is spoken of.
     let ip = opening.moving.targets.addresses.first().copied().unwrap_or(address.ip());
     let target = UdpTarget { address: SocketAddr::new(ip, address.port()), reply };
-    let probed =
-        probe(target, profile, &opening.stop).map_err(|why| not_answered(&why, target, &opening.stop))?;
+    let probed = probe(UdpTarget { reply: first, ..target }, profile, &opening.stop)
+        .map_err(|why| not_answered(&why, target, &opening.stop))?;
+    let note = note(probed)?;
     let Probed { round_trip_ns, .. } = probed;
     let profile = patient(profile, round_trip_ns);
     let options = MeasurerOptions {
@@ -125,30 +151,26 @@ fn open_as(
         UdpMeasurer::new(target, profile, options, opening.first_trial, opening.stop, opening.live)
             .map_err(|why| failure(&why))?
             .with_clients(client_program()?);
-    measurer.reach(Duration::from_nanos(round_trip_ns.unwrap_or(0))).map_err(|why| failure(&why))?;
+    let reached = measurer.reach(Duration::from_nanos(round_trip_ns.unwrap_or(0)));
+    reached.map_err(|why| failure_of(&why, reply))?;
     Ok(Opened {
-        note: Some(note(probed)),
+        note: Some(note),
         generator: Some(measurer.means().map_err(|why| failure(&why))?),
         reply_buffer_bytes: Some(measurer.receive_buffer_bytes()),
-        measurer: Box::new(Udp { measurer, last: None }),
+        measurer: Box::new(Udp { measurer, reply, last: None }),
     })
 }
 
 /// Nobody answered a few packets before the first trial. A service that was not asked in its own protocol is named.
 fn not_answered(why: &UdpError, target: UdpTarget, stop: &AtomicBool) -> Failure {
-    let UdpError::NoAnswer { target: address, others, .. } = why else { return failure(why) };
-    if let Reply::Service(service) = target.reply {
-        let scheme = service.protocol().scheme;
-        let came = match others {
-            0 => "a server that drops such requests, or a limit of answers for each address, answers nothing",
-            _ => "what came is not an answer to what was asked, or came from elsewhere",
-        };
-        return Failure::environment(why)
-            .advice(format!("is it a {} server that listens there? {came}", scheme.trim_end_matches("://")));
-    }
+    let (UdpError::NoAnswer { target: address, .. }, Reply::Echo | Reply::Any | Reply::None) =
+        (why, target.reply)
+    else {
+        return failure_of(why, target.reply);
+    };
     let by_port = service::usual_at(address.port());
     let as_dns = || {
-        let asked = UdpTarget { reply: Reply::of_service(service::dns_default()), ..target };
+        let asked = UdpTarget { reply: Reply::of_service(service::dns_of_itself()), ..target };
         probe(asked, &TrafficProfile::default(), stop).ok().map(|_| dns::PROTOCOL.scheme)
     };
     match as_dns() {
@@ -162,6 +184,36 @@ fn not_answered(why: &UdpError, target: UdpTarget, stop: &AtomicBool) -> Failure
             None => failure(why),
         },
     }
+}
+
+/// Why a target that answers so cannot be measured, with what to do.
+fn failure_of(why: &UdpError, reply: Reply) -> Failure {
+    let Reply::Service(service) = reply else { return failure(why) };
+    let Protocol { name, scheme, .. } = service.protocol();
+    let advice = match why {
+        UdpError::Closed { .. } => format!(
+            "nothing listens there: start the server, or name the port at which it speaks {name}, as {scheme}HOST:PORT"
+        ),
+        UdpError::NoAnswer { from: Some(_), .. } => return failure(why),
+        UdpError::NoAnswer { others: 0, .. } => format!(
+            "what listens there may not speak {name}; or it dropped what it was asked without a word, by a rule of its own (an \
+             access list, a limit of answers for each address), or because it asks others who are silent; one that takes \
+             longer needs a longer --drain, such as --drain 10s"
+        ),
+        UdpError::NoAnswer { .. } => {
+            format!(
+                "what came is not what {name} answers to these requests: is it another service that listens there?"
+            )
+        }
+        UdpError::SomeStreams { error: None, .. } => format!(
+            "each stream asks by a port of its own, and every question has its turn on each: the server answers some ports and \
+             others not, as a limit for each of them would (its log says so), or some of its workers do not answer; else a rule \
+             of a firewall drops packets of these streams, or leads them elsewhere. Try --streams {}",
+            if service.token_bits() < u64::BITS { 4 } else { 1 }
+        ),
+        _ => return failure(why),
+    };
+    Failure::environment(why).advice(advice)
 }
 
 /// Answers that take longer than the silence that ends a drain are waited for: twice as long as the probe's took.
@@ -181,10 +233,10 @@ pub fn generator_limit(profile: &TrafficProfile, stop: &Arc<AtomicBool>) -> Resu
     dropline_traffic::generator_limit(profile.packet, streams, stop).map_err(|why| failure(&why))
 }
 
-pub(super) fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
+pub(super) fn resolve(host: &str, port: u16, scheme: &str) -> Result<SocketAddr, Failure> {
     let found = (host, port).to_socket_addrs().map_err(|why| {
         Failure::environment(format!("{host} is not known: {why}"))
-            .advice("write its address: udp://127.0.0.1:7007")
+            .advice(format!("write its address, as {scheme}127.0.0.1:{port}"))
     })?;
     // A name with several addresses: IPv4 first, as services on localhost mostly listen there.
     let mut found: Vec<SocketAddr> = found.collect();
@@ -304,6 +356,7 @@ impl Lived {
 /// A UDP measurer whose errors say what to do.
 struct Udp {
     measurer: UdpMeasurer,
+    reply: Reply,
     last: Option<Lived>,
 }
 
@@ -317,9 +370,9 @@ impl Measurer for Udp {
                 Ok(trial)
             }
             Err(why @ (UdpError::Closed { .. } | UdpError::NotCounted { .. })) => {
-                Err(self.last.as_ref().map_or_else(|| failure(&why), |last| died(&why, last)))
+                Err(self.last.as_ref().map_or_else(|| failure_of(&why, self.reply), |last| died(&why, last)))
             }
-            Err(why) => Err(failure(&why)),
+            Err(why) => Err(failure_of(&why, self.reply)),
         }
     }
 

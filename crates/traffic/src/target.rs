@@ -29,6 +29,14 @@ pub enum Reply {
 }
 
 impl Reply {
+    /// As a target begins that answers so.
+    pub fn scheme(self) -> &'static str {
+        match self {
+            Self::Service(service) => service.protocol().scheme,
+            Self::Echo | Self::Any | Self::None => "udp://",
+        }
+    }
+
     /// Of a service that is asked so. Targets are copied as words are: what is asked is kept for as long as the program runs,
     /// once however often it is named.
     pub fn of_service(service: Service) -> Self {
@@ -58,11 +66,7 @@ impl UdpTarget {
 
 impl fmt::Display for UdpTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = match self.reply {
-            Reply::Service(service) => service.protocol().scheme,
-            Reply::Echo | Reply::Any | Reply::None => "udp://",
-        };
-        write!(f, "{scheme}{}", self.address)?;
+        write!(f, "{}{}", self.reply.scheme(), self.address)?;
         match self.reply {
             Reply::Echo | Reply::Service(_) => Ok(()),
             Reply::Any => f.write_str("?reply=any"),

@@ -213,12 +213,34 @@ pub enum Caveat {
         /// Packets that came back with other bytes.
         changed: u64,
     },
-    /// Replies carried the token of a request and did not answer it.
+    /// A service sent what does not answer the requests that it was sent.
     RepliesUnlike {
         /// Those that ended too early.
         truncated: u64,
+        /// Those that were longer than they said, or than they may be.
+        #[serde(default)]
+        extended: u64,
         /// Those that spoke of something else.
         changed: u64,
+        /// Those that carried the token of no request.
+        #[serde(default)]
+        unasked: u64,
+    },
+    /// Packets were answered from another address or port than they were sent to: they are lost.
+    RepliesElsewhere {
+        /// How many.
+        packets: u64,
+        /// Where they were sent.
+        asked: String,
+        /// Where the first such answer came from.
+        from: String,
+    },
+    /// A service has answers from others, or seems to: what is measured is not it alone, and others get its load.
+    RepliesRelayed {
+        /// How many.
+        relayed: u64,
+        /// Of so many replies.
+        replies: u64,
     },
     /// A service refused by a rule of its own: that is not loss, and nobody got what he asked for.
     RepliesRefuse {
@@ -228,6 +250,17 @@ pub enum Caveat {
         refused: u64,
         /// Of so many replies.
         replies: u64,
+    },
+    /// A service refused much of what it was asked and did not answer much of the rest: a limit of its answers looks so.
+    AnswersLimited {
+        /// Replies that refused, or told to come another way.
+        refused: u64,
+        /// Of so many replies.
+        replies: u64,
+        /// Requests that had no reply, where no counter names another place.
+        silent: u64,
+        /// Of so many requests.
+        offered: u64,
     },
     /// A service said that it could not do what it was asked.
     RepliesFail {
@@ -613,7 +646,10 @@ impl Caveat {
             Self::ForeignPackets { .. } => "foreign_packets",
             Self::RepliesDiffer { .. } => "replies_differ",
             Self::RepliesUnlike { .. } => "replies_unlike",
+            Self::RepliesElsewhere { .. } => "replies_elsewhere",
+            Self::RepliesRelayed { .. } => "replies_relayed",
             Self::RepliesRefuse { .. } => "replies_refuse",
+            Self::AnswersLimited { .. } => "answers_limited",
             Self::RepliesFail { .. } => "replies_fail",
             Self::RepliesBeside { .. } => "replies_beside",
             Self::DependentTrials { .. } => "dependent_trials",

@@ -2,7 +2,7 @@
 
 use dropline_archive::environment;
 use dropline_failure::{Failure, quoted};
-use dropline_targets::{Opening, Target, generator_limit};
+use dropline_targets::{Opening, Spoken, Target, generator_limit};
 use dropline_traffic::{Quota, Quotas};
 use dropline_trial::TrafficProfile;
 use schemars::JsonSchema;
@@ -134,8 +134,29 @@ fn quota(tightest: Option<&Quota>) -> Finding {
     )
 }
 
-/// Looks at a target: may it be measured, does it answer, and how fast.
+/// Looks at a target: whose socket it is, may it be measured, does it answer, to what, and how fast.
 pub fn examine_target(target: &Target, stop: &Arc<AtomicBool>) -> Vec<Finding> {
+    let mut found = measured(target, stop);
+    let listener = match target.listener(stop) {
+        Ok(Some(listener)) => listener,
+        Ok(None) | Err(_) => return found,
+    };
+    let is_measured = found.iter().all(|finding| finding.weight != Weight::Broken);
+    if let Some(Spoken { words, command }) = listener.spoken {
+        let advice = Some(format!("to measure it:  {command}"));
+        match is_measured {
+            false if target.asks_nothing() => {
+                found = vec![Finding { advice, ..fine("target", format!("{target}: {words}")) }];
+            }
+            false => found.push(Finding { advice, ..fine("service", words) }),
+            true => found.push(fine("service", words)),
+        }
+    }
+    found.insert(0, fine("socket", listener.holder));
+    found
+}
+
+fn measured(target: &Target, stop: &Arc<AtomicBool>) -> Vec<Finding> {
     let opening = Opening { stop: Arc::clone(stop), patience: Duration::from_secs(10), ..Opening::default() };
     match target.open(&TrafficProfile::default(), opening) {
         Ok(mut opened) => {

@@ -6,6 +6,7 @@ use crate::validity;
 use dropline_failure::{Failure, nearest};
 use dropline_record::{AnswerLine, Purpose, Record, ResultWord, TrialLine};
 use dropline_report::Denied;
+use dropline_targets::reply_classes;
 use dropline_trial::quantities;
 use key::{KEYS, Key};
 use serde::Serialize;
@@ -16,6 +17,8 @@ use std::fmt;
 pub struct FailIf {
     text: String,
     key: &'static Key,
+    /// Of replies.
+    class: Option<String>,
     goals: Which,
     sign: Sign,
     limit: f64,
@@ -97,6 +100,8 @@ impl FailIf {
         };
         let wrong = |why: &dyn fmt::Display| Failure::usage(format!("--fail-if {text:?}: {why}"));
         let (key, number) = Key::named(name).ok_or_else(|| unknown(name))?;
+        let class = key.of_class.map(|_| class_of_replies(ratio)).transpose().map_err(|why| wrong(&why))?;
+        let ratio = ratio.filter(|_| class.is_none());
         let goals = match (ratio, number) {
             (Some(_), _) if key.of_goal.is_none() => {
                 return Err(wrong(&format!(
@@ -109,7 +114,7 @@ impl FailIf {
             (None, None) => Which::Each,
         };
         let limit = key.unit.read(value).map_err(|why| wrong(&why))?;
-        Ok(Self { text: text.into(), key, goals, sign, limit })
+        Ok(Self { text: text.into(), key, class, goals, sign, limit })
     }
 
     /// Says before anything is measured that it never could be checked. A trial was asked for no goals.
@@ -120,7 +125,7 @@ impl FailIf {
         let wrong = |why: String| Err(Failure::usage(format!("--fail-if {self}: {why}")));
         let name = self.key.name;
         let Some(asked) = asked else {
-            return match (self.key.of_trial.is_some(), self.goals) {
+            return match (self.key.of_goal.is_none() || self.key.of_trial.is_some(), self.goals) {
                 (true, Which::Each) => Ok(()),
                 _ => wrong(format!("{name} is of a search's goals, and a trial has none"))
                     .map_err(|why: Failure| why.advice(format!("of a trial there are {}", key::of_trials()))),
@@ -211,13 +216,26 @@ impl FailIf {
                 known?.into_iter().min_by(worse)
             }
             _ => {
-                let of = self.key.of_trial?;
+                let of = |line: &TrialLine| match (self.key.of_class, &self.class) {
+                    (Some(of), Some(class)) => of(line, class),
+                    _ => self.key.of_trial?(line),
+                };
                 let judged = judged(record).filter_map(|line| Some((line, of(line)?)));
                 judged
                     .map(|(line, value)| (Within { low: value, high: value }, whose(record, line)))
                     .min_by(worse)
             }
         }
+    }
+}
+
+/// The class that stands in brackets behind `replies`.
+fn class_of_replies(word: Option<&str>) -> Result<String, String> {
+    let classes = reply_classes();
+    match word {
+        Some(word) if classes.contains(&word) => Ok(word.into()),
+        Some(word) => Err(format!("no service has replies of the class {word:?}{}", nearest(word, &classes))),
+        None => Err("replies have a class each: write replies[servfail]>0.1%".into()),
     }
 }
 
@@ -313,6 +331,8 @@ mod tests {
         assert_eq!(read("p99_9>=1ms"), ("p99.9", Which::Each, Sign::AtLeast, 1e6));
         assert_eq!(read("lost>0"), ("lost", Which::Each, Sign::Above, 0.0));
         assert_eq!(read("loss_ratio>=0.1%"), ("loss_ratio", Which::Each, Sign::AtLeast, 0.001));
+        assert_eq!(read("replies[servfail]>0.1%"), ("replies", Which::Each, Sign::Above, 0.001));
+        assert_eq!(FailIf::parse("replies[servfail]>0.1%").unwrap().class.as_deref(), Some("servfail"));
         assert_eq!(read("load2<90kpps"), ("load", Which::Numbered(1), Sign::Below, 9e4));
         assert_eq!(read("lower[0.5%] <= 8Mpps"), ("lower", Which::OfRatio(0.005), Sign::AtMost, 8e6));
         for (bad, why) in [
@@ -323,6 +343,8 @@ mod tests {
             ("p99>200", "needs a unit"),
             ("lost>0.5", "whole number"),
             ("loss_ratio>2", "below 1"),
+            ("replies>1%", "replies[servfail]"),
+            ("replies[servfial]>1%", "did you mean \"servfail\"?"),
             ("load0<1pps", "knows no"),
             ("load<1Mbit/s", "kpps"),
             ("p99[0]>1us", "not of a goal"),

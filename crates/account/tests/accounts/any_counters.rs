@@ -121,6 +121,8 @@ fn outcome() -> impl Strategy<Value = Outcome> {
             forwarded: c[1],
             generator_lost: c[2],
             late: c[3],
+            elsewhere: c[9] / 2,
+            elsewhere_dropped: c[10],
             refused: c[4],
             refused_by_queue: c[5],
             duplicated: 0,

@@ -1,12 +1,15 @@
 //! DNS over UDP (RFC 1035): questions in turns, and what replies say.
 
+mod name;
+
 use super::Meaning::{Answered, Failed, Refused};
 use super::pattern::{Pattern, PatternError};
-use super::{Class, Protocol, Request, Said, Unlike, class, u16_at};
+use super::{Class, Origin, Protocol, Request, Said, Unlike, class, u16_at};
+use name::{behind_name, write_name};
 use std::fmt;
 
 /// Its place in the table of protocols.
-pub const PROTOCOL: Protocol = Protocol { scheme: "dns://", port: 53, classes: &CLASSES };
+pub const PROTOCOL: Protocol = Protocol { name: "DNS", scheme: "dns://", port: 53, classes: &CLASSES };
 
 /// By response code (RFC 6895 §2.3); what is truncated is to be asked for over TCP, whatever its code.
 const CLASSES: [Class; 8] = [
@@ -28,11 +31,15 @@ pub const TOKEN_BITS: u32 = 16;
 const HEADER_BYTES: usize = 12;
 const FLAGS_AT: usize = 2;
 const QUESTIONS_AT: usize = 4;
+/// Numbers of records: answers, authorities and what is added.
+const RECORDS_AT: [usize; 3] = [6, 8, 10];
 /// Flags (RFC 1035 §4.1.1).
 const IS_REPLY: u16 = 0x8000;
 const OPCODE: u16 = 0x7800;
 const IS_TRUNCATED: u16 = 0x0200;
 const RECURSION_WANTED: u16 = 0x0100;
+const IS_AUTHORITY: u16 = 0x0400;
+const RECURSION_OFFERED: u16 = 0x0080;
 const CODE: u16 = 0x000f;
 const INTERNET: u16 = 1;
 /// Of a name on the wire, its last byte included, and of a label.
@@ -40,6 +47,8 @@ const LONGEST_NAME: usize = 255;
 const LONGEST_LABEL: usize = 63;
 /// Bytes of an OPT record without options (RFC 6891 §6.1.2).
 const OPT_BYTES: usize = 11;
+/// Bytes of the longest reply without EDNS (RFC 1035 §4.2.1).
+const LONGEST_REPLY: u16 = 512;
 
 /// Types by name; any other is `TYPE` and a number (RFC 3597 §5).
 const TYPES: [(&str, u16); 19] = [
@@ -73,12 +82,14 @@ pub struct Options {
     pub edns: Option<u16>,
     /// Whether signatures are wanted; they need EDNS.
     pub dnssec: bool,
+    /// Whether who is asked may send questions on to others at all. Nothing on the wire says so.
+    pub may_ask_others: bool,
 }
 
 impl Default for Options {
-    /// As dnsperf asks.
+    /// Of the server alone.
     fn default() -> Self {
-        Self { recursion: true, edns: None, dnssec: false }
+        Self { recursion: false, edns: None, dnssec: false, may_ask_others: false }
     }
 }
 
@@ -194,6 +205,16 @@ impl Questions {
         Ok(Self { asked: Asked::Made { name, type_and_class: type_and_class(kind)? }, options })
     }
 
+    /// What every server answers, if at all, by itself: which program it is (`version.bind`, of the class CHAOS).
+    pub fn of_itself() -> Self {
+        let bytes = b"\x07version\x04bind\0\0\x10\0\x03".to_vec();
+        Self { asked: Asked::Listed { ends: vec![bytes.len()], bytes }, options: Options::default() }
+    }
+
+    pub(super) fn options(&self) -> &Options {
+        &self.options
+    }
+
     pub(super) fn turns(&self) -> Option<u64> {
         match &self.asked {
             Asked::Listed { ends, .. } => Some(ends.len() as u64),
@@ -217,7 +238,7 @@ impl Questions {
     }
 
     pub(super) fn write(&self, Request { number, turn }: Request, bytes: &mut Vec<u8>) {
-        let Options { recursion, edns, dnssec } = self.options;
+        let Options { recursion, edns, dnssec, .. } = self.options;
         let flags = if recursion { RECURSION_WANTED } else { 0 };
         let more = u16::from(edns.is_some());
         bytes.extend([number as u16, flags, 1, 0, 0, more].map(u16::to_be_bytes).as_flattened());
@@ -278,8 +299,14 @@ impl Questions {
         };
         // A server that did not read the question need not repeat it.
         let may_lack_it = CLASSES[class].meaning != Answered;
+        let behind = |from| match records(reply, from) {
+            // One that says that it is cut may be so anywhere.
+            Err(Unlike::Truncated) if class == TRUNCATED => Ok(Said::Class(class)),
+            walked if reply.len() <= self.longest_reply() => walked.map(|()| Said::Class(class)),
+            _ => Err(Unlike::Extended),
+        };
         match questions {
-            0 if may_lack_it => return Ok(Said::Class(class)),
+            0 if may_lack_it => return behind(HEADER_BYTES),
             1 => {}
             _ => return Err(Unlike::Changed),
         }
@@ -290,7 +317,49 @@ impl Questions {
         let (name, kind) = said.split_at(asked.len() - 4);
         // A label's length is no letter: names are alike whatever the case of theirs.
         let is_alike = name.eq_ignore_ascii_case(asked_name) && kind == asked_type;
-        if is_alike { Ok(Said::Class(class)) } else { Err(Unlike::Changed) }
+        if is_alike { behind(HEADER_BYTES + asked.len()) } else { Err(Unlike::Changed) }
+    }
+
+    pub(super) fn longest_reply(&self) -> usize {
+        self.options.edns.unwrap_or(LONGEST_REPLY).max(LONGEST_REPLY).into()
+    }
+
+    /// The same questions, asked so that the server is not to ask others.
+    #[must_use]
+    pub fn without_recursion(&self) -> Self {
+        Self { asked: self.asked.clone(), options: Options { recursion: false, ..self.options } }
+    }
+}
+
+/// Whether records, as many as the header says, are all that follows from there on.
+fn records(reply: &[u8], from: usize) -> Result<(), Unlike> {
+    let count: usize = RECORDS_AT.iter().map(|&at| u16_at(reply, at).map_or(0, usize::from)).sum();
+    let mut at = from;
+    for _ in 0..count {
+        at = behind_name(reply, at)?;
+        // Type, class and time to live stand before the length of what follows.
+        let length = u16_at(reply, at + 8).ok_or(Unlike::Truncated)?;
+        at += 10 + usize::from(length);
+        if at > reply.len() {
+            return Err(Unlike::Truncated);
+        }
+    }
+    if at < reply.len() { Err(Unlike::Extended) } else { Ok(()) }
+}
+
+/// A server that offers to ask others says so in every reply. One that does not say that it has authority has what it answers
+/// from others; what it could not or would not answer is from nobody.
+pub(super) fn origin(reply: &[u8]) -> Origin {
+    let (Some(flags), Some(answers)) = (u16_at(reply, FLAGS_AT), u16_at(reply, RECORDS_AT[0])) else {
+        return Origin::Own;
+    };
+    let offers = flags & RECURSION_OFFERED != 0;
+    let is_answer =
+        matches!(CLASSES.get(usize::from(flags & CODE)), Some(class) if class.meaning == Answered);
+    match flags & IS_AUTHORITY {
+        0 if is_answer && (offers || answers > 0) => Origin::Others,
+        _ if offers => Origin::OwnOrOthers,
+        _ => Origin::Own,
     }
 }
 
@@ -299,7 +368,11 @@ impl fmt::Display for Questions {
         match &self.asked {
             Asked::Listed { ends, .. } if ends.len() == 1 => f.write_str("1 question"),
             Asked::Listed { ends, .. } => write!(f, "{} questions in turns", ends.len()),
-            Asked::Made { .. } => f.write_str("names that are made"),
+            Asked::Made { name, .. } => match name.turns() {
+                Some(1) => f.write_str("1 question"),
+                Some(count) => write!(f, "{count} questions in turns"),
+                None => f.write_str("names that are never asked for twice"),
+            },
         }
     }
 }
@@ -323,191 +396,5 @@ fn type_and_class(kind: &str) -> Result<[u8; 4], WrongQuestion> {
     Ok([a, b, c, d])
 }
 
-/// Appends a name as it is on the wire; `\.` and `\046` are bytes of a label.
-fn write_name(name: &str, bytes: &mut Vec<u8>) -> Result<(), WrongQuestion> {
-    let begun = bytes.len();
-    let mut rest = name.bytes().peekable();
-    if name != "." {
-        while rest.peek().is_some() {
-            let length_at = bytes.len();
-            bytes.push(0);
-            loop {
-                match rest.next() {
-                    None | Some(b'.') => break,
-                    Some(b'\\') => {
-                        bytes.push(escaped(&mut rest).ok_or_else(|| WrongQuestion::Escape(name.into()))?)
-                    }
-                    Some(byte) => bytes.push(byte),
-                }
-            }
-            let length = bytes.len() - length_at - 1;
-            if !(1..=LONGEST_LABEL).contains(&length) {
-                return Err(WrongQuestion::Label(name.into()));
-            }
-            bytes[length_at] = length as u8;
-        }
-    }
-    bytes.push(0);
-    if name.is_empty() {
-        return Err(WrongQuestion::Label(name.into()));
-    }
-    if bytes.len() - begun > LONGEST_NAME { Err(WrongQuestion::Name(name.into())) } else { Ok(()) }
-}
-
-/// What follows a backslash.
-fn escaped(rest: &mut impl Iterator<Item = u8>) -> Option<u8> {
-    let digit = |byte: u8| byte.is_ascii_digit().then(|| u16::from(byte - b'0'));
-    let first = rest.next()?;
-    match digit(first) {
-        None => Some(first),
-        Some(hundreds) => {
-            let (tens, ones) = (digit(rest.next()?)?, digit(rest.next()?)?);
-            u8::try_from(100 * hundreds + 10 * tens + ones).ok()
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn listed(text: &str) -> Questions {
-        Questions::read(text, Options::default()).unwrap()
-    }
-
-    fn asked(questions: &Questions, number: u64) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        questions.write(Request::of_one_stream(number), &mut bytes);
-        bytes
-    }
-
-    /// As a server answers it, with these flags beside the mark of a reply.
-    fn answered(questions: &Questions, number: u64, flags: u16) -> Vec<u8> {
-        let mut bytes = asked(questions, number);
-        bytes[FLAGS_AT..][..2].copy_from_slice(&(IS_REPLY | flags).to_be_bytes());
-        bytes
-    }
-
-    #[test]
-    fn questions_have_their_turns_and_lines_their_comments() {
-        let questions = listed("; first\nexample.org A\n\n# more\n.\tNS ; root\nWWW.example.org. type65\n");
-        assert_eq!(questions.turns(), Some(3));
-        let head = |number: u16| [number, 0x0100, 1, 0, 0, 0].map(u16::to_be_bytes).concat();
-        assert_eq!(asked(&questions, 3), [&head(3)[..], b"\x07example\x03org\0\0\x01\0\x01"].concat());
-        assert_eq!(
-            asked(&questions, 65_536 + 1),
-            [&head(1)[..], b"\x03WWW\x07example\x03org\0\0\x41\0\x01"].concat()
-        );
-        assert_eq!(asked(&questions, 4), [&head(4)[..], b"\0\0\x02\0\x01"].concat());
-    }
-
-    #[test]
-    fn names_that_are_made_are_on_the_wire_as_ones_that_are_listed() {
-        for (pattern, number, name) in
-            [("h{0..9}.a.org", 12, "h2.a.org"), ("{}.org.", 7, "7.org"), ("a.b", 0, "a.b"), (".", 0, ".")]
-        {
-            let made = Questions::named(pattern, "AAAA", Options::default()).unwrap();
-            let twin = listed(&format!("{name} AAAA"));
-            assert_eq!(asked(&made, number), asked(&twin, number), "{pattern}");
-            assert!(asked(&made, number).len() <= made.longest_request());
-        }
-    }
-
-    #[test]
-    fn edns_says_the_longest_reply_and_the_wish_for_signatures() {
-        let options = Options { recursion: false, edns: Some(1232), dnssec: true };
-        let bytes = asked(&Questions::read("a. A", options).unwrap(), 1);
-        assert_eq!(bytes[..12], [1u16, 0, 1, 0, 0, 1].map(u16::to_be_bytes).concat());
-        assert_eq!(bytes[bytes.len() - OPT_BYTES..], [0, 0, 41, 4, 208, 0, 0, 0x80, 0, 0, 0]);
-    }
-
-    #[test]
-    fn a_reply_is_of_the_class_of_its_code_unless_it_is_truncated() {
-        let questions = listed("example.org A");
-        let name = |flags| match questions.judge(Request::of_one_stream(9), &answered(&questions, 9, flags)) {
-            Ok(Said::Class(at)) => CLASSES[at].name,
-            other => panic!("{other:?}"),
-        };
-        let codes = ["noerror", "formerr", "servfail", "nxdomain", "notimp", "refused", "other", "other"];
-        assert_eq!([0, 1, 2, 3, 4, 5, 6, 9].map(name), codes);
-        assert_eq!((name(0x0200), name(0x0205)), ("truncated", "truncated"));
-    }
-
-    #[test]
-    fn a_reply_to_another_question_is_not_an_answer() {
-        let (questions, other) = (listed("example.org A"), listed("example.net A"));
-        assert_eq!(questions.judge(Request::of_one_stream(9), &answered(&other, 9, 0)), Err(Unlike::Changed));
-        let (letters, types) = (listed("EXAMPLE.org A"), listed("example.org AAAA"));
-        assert_eq!(
-            questions.judge(Request::of_one_stream(9), &answered(&letters, 9, 0)),
-            Ok(Said::Class(0)),
-            "letters of another case"
-        );
-        assert_eq!(questions.judge(Request::of_one_stream(9), &answered(&types, 9, 0)), Err(Unlike::Changed));
-        // One that states no question answers only where it says that it could not.
-        let mut without = answered(&questions, 9, 5);
-        without[QUESTIONS_AT + 1] = 0;
-        assert_eq!(questions.judge(Request::of_one_stream(9), &without[..12]), Ok(Said::Class(5)));
-        without[FLAGS_AT + 1] = 0;
-        assert_eq!(questions.judge(Request::of_one_stream(9), &without[..12]), Err(Unlike::Changed));
-        let whole = answered(&questions, 9, 0);
-        assert_eq!(
-            questions.judge(Request::of_one_stream(9), &whole[..whole.len() - 1]),
-            Err(Unlike::Truncated)
-        );
-        assert_eq!(questions.judge(Request::of_one_stream(9), &whole[..11]), Err(Unlike::Truncated));
-        assert_eq!(
-            questions.judge(Request::of_one_stream(9), &answered(&questions, 9, 0x2800)),
-            Err(Unlike::Changed),
-            "an update"
-        );
-    }
-
-    #[test]
-    fn a_wrong_line_is_told_with_its_place() {
-        let told = |text: &str| Questions::read(text, Options::default()).unwrap_err().to_string();
-        assert!(
-            told("a.org A\n  b.org\n").starts_with("line 2, column 3: the type is missing"),
-            "{}",
-            told("b")
-        );
-        assert!(told("b.org Q").starts_with("line 1, column 7: \"Q\" is not a type"));
-        assert!(told("é.org A x").starts_with("line 1, column 9: \"x\" is one word too many"));
-        assert!(told("a..b A").starts_with("line 1, column 1: a label"));
-        assert!(told(&format!("{}.org A", "a".repeat(64))).contains("a label has 1 to 63 bytes"));
-        assert!(told(&format!("{} A", "abc.".repeat(64))).contains("at most 255 bytes"));
-        assert!(told("a\\25 A").contains("backslash") && told("a\\256 A").contains("backslash"));
-        assert!(told("; nothing\n").contains("there is no question"));
-    }
-
-    #[test]
-    fn a_name_has_any_byte_that_is_written_by_its_number() {
-        let bytes = asked(&listed("a\\.b\\000.org A"), 0);
-        assert_eq!(bytes[12..], *b"\x04a.b\0\x03org\0\0\x01\0\x01");
-    }
-
-    #[test]
-    fn a_pattern_whose_longest_name_is_too_long_is_refused() {
-        let label = "a".repeat(62);
-        assert!(Questions::named(&format!("{label}{{0..9}}.org"), "A", Options::default()).is_ok());
-        assert!(Questions::named(&format!("{label}{{0..10}}.org"), "A", Options::default()).is_err());
-        assert!(Questions::named("a\\.b{}", "A", Options::default()).is_err());
-        assert!(Questions::named("", "A", Options::default()).is_err());
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_makes_it_panic(text in "[ -~\n\t;é\\\\.{}]{0,80}", number: u64) {
-            if let Ok(questions) = Questions::read(&text, Options::default()) {
-                let reply = answered(&questions, number, 0);
-                prop_assert_eq!(questions.judge(Request::of_one_stream(number), &reply), Ok(Said::Class(0)));
-            }
-            if let Ok(questions) = Questions::named(&text, "A", Options::default()) {
-                let reply = answered(&questions, number, 0);
-                prop_assert_eq!(questions.judge(Request::of_one_stream(number), &reply), Ok(Said::Class(0)));
-                prop_assert!(reply.len() <= questions.longest_request());
-            }
-        }
-    }
-}
+mod tests;

@@ -1,11 +1,13 @@
 //! Memcached's text protocol in UDP frames: eight bytes, then what would be said over TCP.
 
 use super::Meaning::{Answered, Failed};
+use super::parts::Part;
 use super::pattern::{Pattern, PatternError};
 use super::{Class, Protocol, Request, Said, Unlike, class, u16_at};
 
 /// Its place in the table of protocols.
-pub const PROTOCOL: Protocol = Protocol { scheme: "memcached://", port: 11_211, classes: &CLASSES };
+pub const PROTOCOL: Protocol =
+    Protocol { name: "memcached", scheme: "memcached://", port: 11_211, classes: &CLASSES };
 
 const CLASSES: [Class; 5] = [
     class("hit", Answered),
@@ -23,6 +25,8 @@ const PART_AT: usize = 2;
 const PARTS_AT: usize = 4;
 /// The longest key that a server takes.
 const LONGEST_KEY: usize = 250;
+/// Of an answer, which has several where it is longer; memcached's own have 1 400.
+pub const LONGEST_DATAGRAM: usize = 9_000;
 /// A request is one datagram.
 const LONGEST_VALUE: usize = 1_300;
 
@@ -95,34 +99,52 @@ impl Requests {
     }
 
     pub(super) fn judge(&self, request: Request, reply: &[u8]) -> Result<Said, Unlike> {
-        let (part, parts) = (u16_at(reply, PART_AT), u16_at(reply, PARTS_AT));
         let said = reply.get(FRAME_BYTES..).ok_or(Unlike::Truncated)?;
-        match (part, parts) {
-            (Some(part), Some(parts)) if part >= parts => return Err(Unlike::Changed),
-            (Some(1..), _) => return Ok(Said::Part),
-            _ => {}
+        let number = u16_at(reply, PART_AT).ok_or(Unlike::Truncated)?;
+        let of = u16_at(reply, PARTS_AT).ok_or(Unlike::Truncated)?;
+        let part = |whole| Said::Part(Part { number, of, bytes: said.len(), whole });
+        match number {
+            _ if number >= of => return Err(Unlike::Changed),
+            0 => {}
+            _ if said.is_empty() => return Err(Unlike::Truncated),
+            _ if number + 1 == of && !said.ends_with(b"\n") => return Err(Unlike::Changed),
+            _ => return Ok(part(None)),
         }
-        let line = match said.windows(2).position(|two| two == b"\r\n") {
-            Some(end) => &said[..end],
-            None => return Err(Unlike::Truncated),
-        };
-        let mut words = line.split(|&byte| byte == b' ');
-        let class = match (words.next().unwrap_or_default(), self.value) {
-            (b"VALUE", None) => {
-                let mut key = Vec::with_capacity(self.keys.longest());
-                self.keys.write(request.turn, &mut key);
-                if words.next() != Some(key.as_slice()) {
-                    return Err(Unlike::Changed);
-                }
-                0
+        let (class, bytes) = self.whole(request, said)?;
+        match said.len() {
+            found if found > bytes => Err(Unlike::Extended),
+            // Where more datagrams are announced, this one cannot be all of it.
+            found if found == bytes && of > 1 => Err(Unlike::Changed),
+            found if found < bytes && of == 1 => Err(Unlike::Truncated),
+            found if found == bytes => {
+                let ends = CLASSES[class].name != "hit" || said.ends_with(b"\r\nEND\r\n");
+                if ends { Ok(Said::Class(class)) } else { Err(Unlike::Changed) }
             }
-            (b"END", None) => 1,
-            (b"STORED", Some(_)) => 2,
-            (b"NOT_STORED", Some(_)) => 3,
-            (b"ERROR" | b"CLIENT_ERROR" | b"SERVER_ERROR", _) => 4,
-            _ => return Err(Unlike::Changed),
-        };
-        Ok(Said::Class(class))
+            _ => Ok(part(Some((class, bytes)))),
+        }
+    }
+
+    /// The class of an answer that begins so, and how many bytes it has in all.
+    fn whole(&self, request: Request, said: &[u8]) -> Result<(usize, usize), Unlike> {
+        let end = said.windows(2).position(|two| two == b"\r\n").ok_or(Unlike::Truncated)?;
+        let words: Vec<&[u8]> = said[..end].split(|&byte| byte == b' ').collect();
+        let line = end + b"\r\n".len();
+        match (words.as_slice(), self.value) {
+            ([b"VALUE", key, _flags, length], None) => {
+                let mut asked = Vec::with_capacity(self.keys.longest());
+                self.keys.write(request.turn, &mut asked);
+                let length = std::str::from_utf8(length).ok().and_then(|digits| digits.parse::<u32>().ok());
+                match length {
+                    Some(length) if *key == asked => Ok((0, line + length as usize + b"\r\nEND\r\n".len())),
+                    _ => Err(Unlike::Changed),
+                }
+            }
+            ([b"END"], None) => Ok((1, line)),
+            ([b"STORED"], Some(_)) => Ok((2, line)),
+            ([b"NOT_STORED"], Some(_)) => Ok((3, line)),
+            ([b"ERROR" | b"CLIENT_ERROR" | b"SERVER_ERROR", ..], _) => Ok((4, line)),
+            _ => Err(Unlike::Changed),
+        }
     }
 }
 
@@ -156,12 +178,33 @@ mod tests {
         assert_eq!(said("END\r\n"), Ok(Said::Class(1)));
         assert_eq!(said("SERVER_ERROR out of memory\r\n"), Ok(Said::Class(4)));
         assert_eq!((said("STORED\r\n"), said("VALUE")), (Err(Unlike::Changed), Err(Unlike::Truncated)));
+        assert_eq!(said("VALUE key9 0 2\r\nab\r\n"), Err(Unlike::Truncated), "its end is missing");
+        assert_eq!(
+            said("VALUE key9 0 300\r\nab\r\nEND\r\n"),
+            Err(Unlike::Truncated),
+            "bytes of the value are"
+        );
+        assert_eq!(said("VALUE key9 0 1\r\nab\r\nEND\r\n"), Err(Unlike::Extended));
+        assert_eq!(said("VALUE key9 0 2\r\nab\r\nEND\rx"), Err(Unlike::Changed), "its end is not one");
+        assert_eq!(said("VALUE key9 0 x\r\nab\r\nEND\r\n"), Err(Unlike::Changed));
+        assert_eq!(said("END\r\nEND\r\n"), Err(Unlike::Extended));
     }
 
     #[test]
     fn further_datagrams_of_an_answer_are_parts_of_it() {
         let gets = Requests::get("k").unwrap();
-        assert_eq!(gets.judge(Request::of_one_stream(5), &framed(5, 1, 3, "whatever")), Ok(Said::Part));
+        let of = |number, said: &str, whole| Ok(Said::Part(Part { number, of: 3, bytes: said.len(), whole }));
+        let judge = |number, said| gets.judge(Request::of_one_stream(5), &framed(5, number, 3, said));
+        assert_eq!(judge(1, "whatever"), of(1, "whatever", None));
+        let first = "VALUE k 0 3000\r\nab";
+        assert_eq!(judge(0, first), of(0, first, Some((0, 16 + 3_000 + 7))));
+        assert_eq!(judge(2, "cd\r\nEND\r\n"), of(2, "cd\r\nEND\r\n", None));
+        assert_eq!((judge(2, "cd"), judge(1, "")), (Err(Unlike::Changed), Err(Unlike::Truncated)));
+        assert_eq!(
+            judge(0, "VALUE k 0 2\r\nab\r\nEND\r\n"),
+            Err(Unlike::Changed),
+            "it is whole without the others"
+        );
         assert_eq!(gets.judge(Request::of_one_stream(5), &framed(5, 3, 3, "whatever")), Err(Unlike::Changed));
     }
 

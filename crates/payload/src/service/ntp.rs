@@ -4,7 +4,7 @@ use super::Meaning::{Answered, Failed, Refused};
 use super::{Class, Protocol, Said, Unlike, class, u64_at};
 
 /// Its place in the table of protocols.
-pub const PROTOCOL: Protocol = Protocol { scheme: "ntp://", port: 123, classes: &CLASSES };
+pub const PROTOCOL: Protocol = Protocol { name: "NTP", scheme: "ntp://", port: 123, classes: &CLASSES };
 
 const CLASSES: [Class; 4] = [
     class("time", Answered),
@@ -12,6 +12,8 @@ const CLASSES: [Class; 4] = [
     class("rate", Refused),
     class("denied", Refused),
 ];
+
+const TIME: usize = 0;
 
 /// Bytes of a request, and of a reply without extensions.
 pub const BYTES: usize = 48;
@@ -40,18 +42,24 @@ pub(super) fn token(reply: &[u8]) -> Option<u64> {
 }
 
 pub(super) fn judge(reply: &[u8]) -> Result<Said, Unlike> {
-    if reply.len() < BYTES {
-        return Err(Unlike::Truncated);
+    match reply.len() {
+        ..BYTES => return Err(Unlike::Truncated),
+        BYTES => {}
+        // Nothing was asked that has its answer behind the header.
+        _ => return Err(Unlike::Extended),
     }
     let (leap, stratum) = (reply[0] >> 6, reply[STRATUM_AT]);
     // Stratum 0 is a kiss-o'-death (§7.4): its identifier says why.
-    Ok(Said::Class(match (stratum, &reply[IDENTIFIER_AT..][..4]) {
+    let class = match (stratum, &reply[IDENTIFIER_AT..][..4]) {
         (0, b"RATE") => 2,
         (0, b"DENY" | b"RSTR") => 3,
         (0 | UNSYNCHRONISED.., _) => 1,
         _ if leap == UNKNOWN_LEAP => 1,
-        _ => 0,
-    }))
+        _ => TIME,
+    };
+    // A time that was never set is not one (RFC 5905 §8).
+    let is_set = class != TIME || u64_at(reply, TRANSMITTED_AT) != Some(0);
+    if is_set { Ok(Said::Class(class)) } else { Err(Unlike::Changed) }
 }
 
 #[cfg(test)]
@@ -63,6 +71,7 @@ mod tests {
         (bytes[0], bytes[STRATUM_AT]) = (first, stratum);
         bytes[IDENTIFIER_AT..][..4].copy_from_slice(identifier);
         bytes[ORIGIN_AT..][..8].copy_from_slice(&0x0123_4567_89ab_cdef_u64.to_be_bytes());
+        bytes[TRANSMITTED_AT] = 0xeb;
         bytes
     }
 
@@ -89,5 +98,9 @@ mod tests {
         assert_eq!(token(&bytes), u64_at(&asked, TRANSMITTED_AT));
         assert_eq!(token(&bytes[..31]), None);
         assert_eq!(judge(&bytes[..47]), Err(Unlike::Truncated));
+        assert_eq!(judge(&[&bytes[..], &[0; 7]].concat()), Err(Unlike::Extended));
+        let mut unset = bytes;
+        unset[TRANSMITTED_AT..].fill(0);
+        assert_eq!(judge(&unset), Err(Unlike::Changed), "it says no time");
     }
 }

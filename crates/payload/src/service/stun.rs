@@ -4,7 +4,7 @@ use super::Meaning::{Answered, Failed, Refused};
 use super::{Class, Protocol, Said, Unlike, class, u16_at, u32_at, u64_at};
 
 /// Its place in the table of protocols.
-pub const PROTOCOL: Protocol = Protocol { scheme: "stun://", port: 3478, classes: &CLASSES };
+pub const PROTOCOL: Protocol = Protocol { name: "STUN", scheme: "stun://", port: 3478, classes: &CLASSES };
 
 const CLASSES: [Class; 4] = [
     class("address", Answered),
@@ -12,6 +12,9 @@ const CLASSES: [Class; 4] = [
     class("error", Failed),
     class("unauthenticated", Refused),
 ];
+
+/// Bytes of the longest reply: one that is not cut in pieces anywhere (§6.1).
+pub const LONGEST_REPLY: usize = 1_500;
 
 /// Bytes of a header; a binding request is nothing else.
 pub const HEADER_BYTES: usize = 20;
@@ -49,7 +52,7 @@ pub(super) fn judge(reply: &[u8]) -> Result<Said, Unlike> {
     let attributes = reply.get(HEADER_BYTES..).ok_or(Unlike::Truncated)?;
     match attributes.len() {
         found if found < length => return Err(Unlike::Truncated),
-        found if found > length => return Err(Unlike::Changed),
+        found if found > length => return Err(Unlike::Extended),
         _ => {}
     }
     let is_error = u16_at(reply, 0) == Some(ERROR);
@@ -59,7 +62,10 @@ pub(super) fn judge(reply: &[u8]) -> Result<Said, Unlike> {
         let length = usize::from(u16_at(rest, 2).ok_or(Unlike::Changed)?);
         let value = rest.get(4..4 + length).ok_or(Unlike::Changed)?;
         match kind {
-            MAPPED_ADDRESS | XOR_MAPPED_ADDRESS if !is_error => return Ok(Said::Class(0)),
+            MAPPED_ADDRESS | XOR_MAPPED_ADDRESS if !is_error && is_address(value) => {
+                return Ok(Said::Class(0));
+            }
+            MAPPED_ADDRESS | XOR_MAPPED_ADDRESS if !is_error => return Err(Unlike::Changed),
             ERROR_CODE if is_error => {
                 let code = value.get(2..4).ok_or(Unlike::Changed)?;
                 let code = u16::from(code[0] & 7) * 100 + u16::from(code[1]);
@@ -71,6 +77,11 @@ pub(super) fn judge(reply: &[u8]) -> Result<Said, Unlike> {
         rest = rest.get(4 + length.next_multiple_of(4)..).unwrap_or_default();
     }
     Ok(Said::Class(if is_error { 2 } else { 1 }))
+}
+
+/// Family, port and as many bytes as an address of it has (§14.1).
+fn is_address(value: &[u8]) -> bool {
+    matches!((value.get(1), value.len()), (Some(1), 8) | (Some(2), 20))
 }
 
 #[cfg(test)]
@@ -108,7 +119,10 @@ mod tests {
     fn lengths_that_contradict_each_other_are_told() {
         let bytes = reply(SUCCESS, &ADDRESS);
         assert_eq!(judge(&bytes[..bytes.len() - 1]), Err(Unlike::Truncated));
-        assert_eq!(judge(&[&bytes[..], &[0]].concat()), Err(Unlike::Changed));
+        assert_eq!(judge(&[&bytes[..], &[0]].concat()), Err(Unlike::Extended));
+        let mut other_family = bytes.clone();
+        other_family[HEADER_BYTES + 5] = 2;
+        assert_eq!(judge(&other_family), Err(Unlike::Changed), "an IPv6 address has 16 bytes");
         assert_eq!(judge(&reply(SUCCESS, &[0, 0x20, 0, 9, 0])), Err(Unlike::Changed));
     }
 

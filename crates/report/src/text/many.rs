@@ -77,14 +77,16 @@ fn columns(groups: &SearchGroups) -> Columns {
 /// The trials that no search offered.
 pub(crate) fn singles(records: &[Record]) -> Columns {
     let labels = labels(records).each;
-    let heads = ["trial", "load", "offered", "forwarded", "lost", "ratio"];
-    let side = |at: usize| if at == 0 { Side::Left } else { Side::Right };
+    let mut heads = vec!["trial", "load", "offered", "forwarded", "lost", "ratio"];
+    let side = |head: &str| if ["trial", "replies"].contains(&head) { Side::Left } else { Side::Right };
+    let of_services = records.iter().any(|record| record.trials.iter().any(|trial| trial.replies.is_some()));
+    heads.extend(of_services.then_some("replies"));
     let rows = records.iter().zip(&labels).filter(|(record, _)| record.header.search.is_none());
     let rows = rows.enumerate().flat_map(|(at, (record, label))| {
         let loads = Loads::of(record.header.load_unit, [], traffic::highest_load(record));
         record.trials.iter().map(move |trial| {
             let ratio = trial.loss_ratio.map_or_else(|| "\u{2013}".into(), number::percent);
-            let cells = [
+            let mut cells = vec![
                 if label.is_empty() { format!("trial {}", at + 1) } else { label.clone() },
                 loads.with_unit(trial.intended_load_pps),
                 number::count(trial.offered.0),
@@ -92,11 +94,15 @@ pub(crate) fn singles(records: &[Record]) -> Columns {
                 number::count(trial.lost.0),
                 ratio,
             ];
-            Row { cells: cells.map(|cell| (cell, Ink::Plain)).into(), note: None, said: None }
+            if of_services {
+                cells.push(trial.replies.as_ref().map_or_else(String::new, traffic::replies_words));
+            }
+            let cells = cells.into_iter().map(|cell| (cell, Ink::Plain)).collect();
+            Row { cells, note: None, said: None }
         })
     });
     let rows = rows.collect();
-    let heads = heads.into_iter().enumerate().map(|(at, head)| (head.to_owned(), side(at))).collect();
+    let heads = heads.into_iter().map(|head| (head.to_owned(), side(head))).collect();
     Columns { heads, rows }
 }
 

@@ -70,6 +70,10 @@ pub(crate) struct Around {
 pub(crate) struct Known {
     /// Packets that came back after the drain.
     pub(crate) late: u64,
+    /// Packets that were answered from elsewhere.
+    pub(crate) elsewhere: u64,
+    /// Such answers for which there was no room.
+    pub(crate) elsewhere_dropped: u64,
     /// Packets that left in a train behind its first.
     pub(crate) in_trains: u64,
     /// Times that a packet was refused and then sent again.
@@ -191,7 +195,7 @@ impl Evidence {
     /// said of it.
     pub(crate) fn account(&mut self, around: Around, counted: Counted, known: Known, trial: &mut Trial) {
         let Counted { counts: counted, queries } = counted;
-        let Known { late, in_trains, resent } = known;
+        let Known { late, elsewhere, elsewhere_dropped, in_trains, resent } = known;
         let refused = |name: &str| trial.refused.get(name).copied().unwrap_or(0);
         let (then, now) = (around.before.target, around.after.target);
         let waiting_bytes = now.map_or(0, |sockets| sockets.waiting_bytes);
@@ -201,6 +205,8 @@ impl Evidence {
             one_way: self.target.reply == crate::target::Reply::None,
             generator_lost: trial.generator_lost,
             late,
+            elsewhere,
+            elsewhere_dropped,
             reply_truncated: trial.reply_truncated.unwrap_or(0),
             reply_extended: trial.reply_extended.unwrap_or(0),
             reply_changed: trial.reply_changed.unwrap_or(0),

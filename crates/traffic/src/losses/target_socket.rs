@@ -1,5 +1,6 @@
 //! The socket of a target on this machine.
 
+use crate::kernel::process::Process;
 use crate::kernel::socket_table::AtSocket;
 use crate::sockets::whereabouts::Whereabouts;
 use std::net::SocketAddr;
@@ -27,5 +28,11 @@ impl TargetSocket {
     /// What the kernel shows of it now; `None` if it is gone.
     pub fn look(&self) -> Option<AtSocket> {
         AtSocket::read(&self.net, self.target)
+    }
+
+    /// The process that holds it, and its name; `None` if this user may not look at it.
+    pub fn program(&self) -> Option<(u32, Option<String>)> {
+        let process = Process::with_socket(self.look()?.inode)?;
+        Some((process.pid, process.name))
     }
 }

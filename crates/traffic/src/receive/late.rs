@@ -39,7 +39,11 @@ pub(crate) fn take_late(
                         late.ours += u64::from(seen.insert(index));
                     }
                     Heard::Late => late.strays += 1,
-                    Heard::Part | Heard::Different { index: None, .. } | Heard::Counted | Heard::Foreign => {}
+                    Heard::Part { .. }
+                    | Heard::Different { index: None, .. }
+                    | Heard::Counted
+                    | Heard::Unasked
+                    | Heard::Foreign => {}
                 }
             }
         }

@@ -5,7 +5,8 @@ use crate::packet::content::{Content, Difference};
 use crate::send::requests::{Asked, Requests};
 use crate::send::spread::Spread;
 use dropline_payload::Verdict;
-use dropline_payload::service::{Said, Unlike};
+use dropline_payload::service::parts::Part;
+use dropline_payload::service::{Origin, Said, Unlike};
 
 /// How replies are read.
 #[derive(Clone, Copy)]
@@ -29,9 +30,11 @@ pub(crate) enum Heard {
         index: u64,
         /// What it says, among the classes of the protocol; 0 of an echo.
         class: usize,
+        /// Where a service has it from.
+        origin: Origin,
     },
-    /// A further part of a reply.
-    Part,
+    /// One of several datagrams that answer a packet together.
+    Part { index: u64, part: Part },
     /// A packet's reply that came to another stream, where replies are not compared.
     Astray { index: u64 },
     /// A reply that is not what it should be.
@@ -42,6 +45,8 @@ pub(crate) enum Heard {
     },
     /// To a packet of an earlier trial.
     Late,
+    /// From a service, and to none of its requests.
+    Unasked,
     /// A target's counts, which nobody waits for.
     Counted,
     /// Nothing of this program.
@@ -73,7 +78,7 @@ fn hear_echo(
     match verdict {
         Verdict::Ours { index } if index < sent_below => match content.difference(bytes) {
             Some(difference) => different(difference, Some(index)),
-            None if !is_astray(index) => Heard::Reply { index, class: 0 },
+            None if !is_astray(index) => Heard::Reply { index, class: 0, origin: Origin::Own },
             None if content.compares() => different(Difference::Changed, Some(index)),
             None => Heard::Astray { index },
         },
@@ -88,20 +93,25 @@ fn hear_echo(
 }
 
 fn hear_service(requests: &Requests<'_>, bytes: &[u8], stream: usize, sent_below: u64) -> Heard {
-    let Some(token) = requests.service.token(bytes) else { return Heard::Foreign };
+    let service = requests.service;
+    let Some(token) = service.token(bytes) else { return Heard::Unasked };
     match requests.find(token, stream, sent_below) {
-        Asked::Now { index, request } => match requests.service.judge(request, bytes) {
-            Ok(Said::Class(class)) => Heard::Reply { index, class },
-            Ok(Said::Part) => Heard::Part,
-            Err(unlike) => {
-                let difference = match unlike {
-                    Unlike::Truncated => Difference::Truncated,
-                    Unlike::Changed => Difference::Changed,
-                };
-                Heard::Different { difference, index: Some(index) }
-            }
+        Asked::Now { index, request } => match service.judge(request, bytes) {
+            Ok(Said::Class(class)) => Heard::Reply { index, class, origin: service.origin(bytes) },
+            Ok(Said::Part(part)) => Heard::Part { index, part },
+            Err(unlike) => Heard::Different { difference: unlike.into(), index: Some(index) },
         },
         Asked::Before => Heard::Late,
-        Asked::Never => Heard::Foreign,
+        Asked::Never => Heard::Unasked,
+    }
+}
+
+impl From<Unlike> for Difference {
+    fn from(unlike: Unlike) -> Self {
+        match unlike {
+            Unlike::Truncated => Self::Truncated,
+            Unlike::Extended => Self::Extended,
+            Unlike::Changed => Self::Changed,
+        }
     }
 }

@@ -7,6 +7,8 @@ use crate::packet::received_set::ReceivedSet;
 use crate::packet::sampling::{Sample, Stamped};
 use crate::packet::trial_state::TrialState;
 use crate::sys::{Queued, errno_name};
+use dropline_payload::service::Origin;
+use dropline_payload::service::parts::{Part, Parts};
 use dropline_stats::{Cut, Histogram, Slices};
 use std::io;
 
@@ -23,6 +25,12 @@ pub(crate) struct Received {
     pub(crate) reordered: u64,
     pub(crate) late: u64,
     pub(crate) foreign: u64,
+    /// From a service, and to none of its requests.
+    pub(crate) unasked: u64,
+    /// Answers that a service has from others.
+    pub(crate) relayed: u64,
+    /// Answers of several datagrams.
+    parts: Parts,
     /// Packets that came back otherwise, by the kind of their difference.
     pub(crate) otherwise: [ReceivedSet; Difference::KINDS],
     /// Replies of which nobody can tell whose they are, by kind: cut before that, or changed there.
@@ -66,6 +74,9 @@ impl Received {
             reordered: 0,
             late: 0,
             foreign: 0,
+            unasked: 0,
+            relayed: 0,
+            parts: Parts::default(),
             otherwise: Default::default(),
             unknown: [0; Difference::KINDS],
             different: [0; Difference::KINDS],
@@ -86,7 +97,12 @@ impl Received {
         match heard {
             Heard::Late => self.late += 1,
             // An answer to a count query that was asked twice is nobody's.
-            Heard::Counted | Heard::Part => {}
+            Heard::Counted | Heard::Part { .. } => {}
+            // One of the requests may have got it instead of its answer, whichever.
+            Heard::Unasked => {
+                self.unasked += 1;
+                self.unknown[Difference::Changed as usize] += 1;
+            }
             Heard::Reply { .. } | Heard::Different { .. } | Heard::Astray { .. } | Heard::Foreign => {
                 self.foreign += 1;
             }
@@ -101,6 +117,25 @@ impl Received {
             Some(index) => drop(self.otherwise[kind].insert(index)),
             None => self.unknown[kind] += 1,
         }
+    }
+
+    /// Takes one datagram of an answer; its class once it is whole.
+    pub(crate) fn take_part(&mut self, index: u64, part: Part) -> Option<usize> {
+        self.parts.take(index, part).unwrap_or_else(|unlike| {
+            self.count_different(unlike.into(), Some(index));
+            None
+        })
+    }
+
+    /// Nothing comes any more: what is not whole by now was cut.
+    pub(crate) fn end(&mut self) {
+        let parts = std::mem::take(&mut self.parts);
+        parts.unfinished().for_each(|index| self.count_different(Difference::Truncated, Some(index)));
+    }
+
+    /// Counts where an answer is from.
+    pub(crate) fn count_origin(&mut self, origin: Origin) {
+        self.relayed += u64::from(origin == Origin::Others);
     }
 
     /// Takes the kernel's stamp of a departure.
@@ -138,6 +173,8 @@ impl Received {
         self.reordered += other.reordered;
         self.late += other.late;
         self.foreign += other.foreign;
+        self.unasked += other.unasked;
+        self.relayed += other.relayed;
         for (own, other) in self.otherwise.iter_mut().zip(other.otherwise) {
             own.merge(other);
         }

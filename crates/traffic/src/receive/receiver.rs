@@ -143,6 +143,7 @@ impl<'a> Receiver<'a> {
         }
         // What was stamped last may have been read by nobody yet.
         self.hear(flight);
+        self.counts.end();
         self.counts.join = self.join;
         Ok(self.counts)
     }
@@ -235,11 +236,19 @@ impl<'a> Receiver<'a> {
         let sent_below = flight.next_index(self.senders[stream]);
         for at in 0..count {
             let heard = self.reading.hear(self.batch.packet(at), self.first_stream + stream, sent_below);
-            if !matches!(heard, Heard::Late | Heard::Counted | Heard::Foreign) {
+            if !matches!(heard, Heard::Late | Heard::Counted | Heard::Unasked | Heard::Foreign) {
                 self.last_reply_ns = now;
             }
             match heard {
-                Heard::Reply { index, class } => self.count_reply(stream, index, class, at, now, flight),
+                Heard::Reply { index, class, origin } => {
+                    self.counts.count_origin(origin);
+                    self.count_reply(stream, index, class, at, now, flight);
+                }
+                Heard::Part { index, part } => {
+                    if let Some(class) = self.counts.take_part(index, part) {
+                        self.count_reply(stream, index, class, at, now, flight);
+                    }
+                }
                 Heard::Different { difference, index } => self.counts.count_different(difference, index),
                 other => self.counts.count_stray(other),
             }

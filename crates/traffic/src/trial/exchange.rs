@@ -15,6 +15,7 @@ use crate::packet::stamps::Stamps;
 use crate::packet::trial_state::TrialState;
 use crate::placement::cpus::Placement;
 use crate::placement::interruptions::Interruptions;
+use crate::receive::elsewhere::{Elsewhere, Strayed};
 use crate::receive::late::{Late, take_late};
 use crate::receive::reading::Reading;
 use crate::receive::received::Received;
@@ -37,6 +38,8 @@ use std::time::{Duration, Instant};
 pub(crate) struct Exchange {
     pub(crate) spread: Spread,
     pub(crate) streams: StreamSockets,
+    /// Hears what comes from elsewhere, where anything comes back.
+    elsewhere: Elsewhere,
     /// What a reply must be.
     pub(crate) content: Content,
     /// What a service is asked; `None`: the target gets packets that say whose they are.
@@ -58,6 +61,8 @@ pub(crate) struct Exchange {
 pub(crate) struct Exchanged {
     pub(crate) sent: Sent,
     pub(crate) received: Received,
+    /// What came from elsewhere.
+    pub(crate) strayed: Strayed,
     /// The times of each packet, where they are kept.
     pub(crate) packets: Option<PacketTimes>,
     /// Departures in their order; `None` if several senders had them and the packets were not all kept.
@@ -76,8 +81,6 @@ const MOST_EXPECTED: f64 = 1e9;
 const STAMPED: usize = 1 << 20;
 /// What is kept of a reply at least: more than any message of ours needs.
 const KEPT_BYTES: usize = 64;
-/// And of a service's: more than anything that is read of one.
-const KEPT_OF_A_SERVICE: usize = 2048;
 
 impl Exchange {
     /// Opens the sockets, and listens to the sender's CPU.
@@ -111,8 +114,11 @@ impl Exchange {
         let content = Content::of(setup.target.reply, profile.packet.payload_bytes());
         let batch = || match trains {
             true => ReceiveBatch::with_trains(),
-            false if asking.is_some() => ReceiveBatch::with_stamps(KEPT_OF_A_SERVICE),
-            false => ReceiveBatch::with_stamps(content.kept_bytes().max(KEPT_BYTES)),
+            false => ReceiveBatch::with_stamps(kept_bytes(setup, &content)),
+        };
+        let elsewhere = match setup.is_answered() {
+            true => Elsewhere::beside(&streams.sockets),
+            false => Elsewhere::default(),
         };
         let placement = Placement::new(&options.means.cpus, options.means.priority, senders);
         Ok(Self {
@@ -126,6 +132,7 @@ impl Exchange {
             placement,
             receive,
             stamps_departures: streams.stamped && can_stamp_departures(),
+            elsewhere,
             streams,
         })
     }
@@ -198,6 +205,7 @@ impl Exchange {
         let mut logs = Logs::new(senders, receivers, room, echo);
         let (left, back) = logs.parts();
 
+        self.elsewhere.clear();
         if let Some(asking) = &mut self.asking {
             asking.next_trial(setup.profile.streams.len());
         }
@@ -252,9 +260,19 @@ impl Exchange {
             (Some(error), _) | (None, Err(error)) => return Err(setup.meaning(error, sent.offered)),
             (None, Ok(received)) => received,
         };
+        let reading = reading(self.asking.as_ref(), whose, &self.content, &self.spread);
+        let strayed = self.elsewhere.take(reading, had_their_turn, &received.seen);
         let (packets, departed, arrived) = logs.together();
         let arrived = arrived.filter(|_| echo);
-        Ok(Exchanged { sent: Sent { error: None, ..sent }, received, packets, departed, arrived, watched })
+        Ok(Exchanged {
+            sent: Sent { error: None, ..sent },
+            received,
+            strayed,
+            packets,
+            departed,
+            arrived,
+            watched,
+        })
     }
 }
 
@@ -269,6 +287,12 @@ fn reading<'a>(
         Some(asking) => Reading::Service(asking.requests(spread)),
         None => Reading::Echo { whose, content, spread },
     }
+}
+
+/// Bytes of a reply that must be seen to judge it: of a service's, one more than it may have.
+fn kept_bytes(setup: &Setup, content: &Content) -> usize {
+    let longest = setup.service().map_or_else(|| content.kept_bytes(), |service| service.longest_reply() + 1);
+    longest.max(KEPT_BYTES)
 }
 
 /// Packets that there is room for: a little more than the load asks for.

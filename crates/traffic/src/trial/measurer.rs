@@ -17,6 +17,7 @@ use crate::losses::ledger::{Account, Ledger};
 use crate::packet::attribution::{Numbering, Whose};
 use crate::packet::received_set::ReceivedSet;
 use crate::progress::Progress;
+use crate::receive::elsewhere::Strayed;
 use crate::send::sent::Trains;
 use crate::sockets::guard::Guard;
 use crate::target::{Reply, UdpTarget};
@@ -67,6 +68,8 @@ struct Moved {
     watched: Option<TargetActivity>,
     /// Of a schedule: how many packets had their turn, and which of them came back.
     seen: Option<(u64, ReceivedSet)>,
+    /// What came from elsewhere.
+    strayed: Strayed,
 }
 
 /// So long a trial waits for a link that was there in the one before.
@@ -283,7 +286,7 @@ impl UdpMeasurer {
         let mut trial = Trial::new(whose.number, input, self.setup.profile.trial_seed(whose.number));
         let opening = self.ledger.open(self.exchange.socket(), whose, &self.setup.stop)?;
         let (moved, left) = self.move_watched(whose, astray, &mut trial);
-        let Moved { watched, seen } = moved?;
+        let Moved { watched, seen, strayed } = moved?;
         if let Some(left) = &left {
             let interface = left.interface();
             self.left_by = Some(interface.clone());
@@ -307,14 +310,27 @@ impl UdpMeasurer {
                 let late = self.take_late(whose, &mut seen);
                 let drain_ns = self.setup.profile.drain.longest.as_nanos() as u64;
                 trial.caveats.extend(answers_after_drain(&trial, late, drain_ns));
-                let known = Known { late, in_trains: self.trains.behind(), resent: self.resent };
+                let elsewhere = strayed.of_missing(trial.lost().saturating_sub(late));
+                trial.caveats.extend(strayed.doubt(elsewhere, self.setup.target.address));
+                let known = Known {
+                    late,
+                    elsewhere,
+                    elsewhere_dropped: strayed.dropped,
+                    in_trains: self.trains.behind(),
+                    resent: self.resent,
+                };
                 self.ledger.account(closing, known, &mut trial);
                 blame_a_link_that_was_down(&mut trial);
                 // Of several targets, one may be gone and the others not.
                 if self.setup.is_answered() && self.setup.options.targets.count() == 1 {
                     led_away::find(&mut trial, intended, &seen, &self.exchange.spread);
                 }
-                let doubts = [trial.starved_target(), trial.doubted_loss(), trial.doubted_delays()];
+                let doubts = [
+                    trial.limited_answers(),
+                    trial.starved_target(),
+                    trial.doubted_loss(),
+                    trial.doubted_delays(),
+                ];
                 trial.caveats.extend(doubts.into_iter().flatten());
             }
         }
@@ -368,7 +384,7 @@ impl UdpMeasurer {
         if !self.setup.is_stopped() {
             trial.caveats.retain(|caveat| *caveat != Caveat::Interrupted);
         }
-        Ok(Moved { watched, seen: None })
+        Ok(Moved { watched, seen: None, strayed: Strayed::default() })
     }
 
     /// The packets of a schedule.
@@ -381,7 +397,7 @@ impl UdpMeasurer {
         let (input, seed, arrival) = (trial.input, trial.seed, &self.setup.profile.arrival);
         let drops = self.exchange.drops();
         let quotas = Quotas::of_this_process();
-        let Exchanged { sent, mut received, packets, departed, arrived, watched } =
+        let Exchanged { sent, mut received, strayed, packets, departed, arrived, watched } =
             self.exchange.run(&self.setup, &mut self.ledger, input, seed, whose, astray)?;
         if let Some(stopped_ns) = sent.stopped_ns {
             trial.duration = Duration::from_nanos(stopped_ns.max(1)).min(input.duration);
@@ -419,7 +435,7 @@ impl UdpMeasurer {
             let lost = now.iter().zip(&drops).map(|(now, then)| u64::from(now.wrapping_sub(*then))).sum();
             self.replies.count(self.setup.target.reply, &mut received, &sent.marks, lost, trial);
         }
-        Ok(Moved { watched, seen: Some((intended, received.seen)) })
+        Ok(Moved { watched, seen: Some((intended, received.seen)), strayed })
     }
 
     /// Takes what came back after the drain; returns how many of this trial's packets were among it.

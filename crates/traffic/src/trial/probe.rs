@@ -15,7 +15,8 @@ use crate::sockets::guard::Guard;
 use crate::sockets::whereabouts::Way;
 use crate::sys::{Exit, ReceiveBatch, Refused, SendBatch, report_refusals, wait_readable};
 use crate::target::{Reply, UdpTarget};
-use dropline_payload::service::Class;
+use dropline_payload::service::parts::Parts;
+use dropline_payload::service::{Class, Origin};
 use dropline_payload::{Message, Tags};
 use dropline_trial::{Part, TrafficProfile};
 use std::io;
@@ -30,13 +31,17 @@ pub struct Probed {
     pub round_trip_ns: Option<u64>,
     /// What the last answer of a service said, by the name of its class.
     pub said: Option<&'static str>,
+    /// Where a service has its answers from, by the one that says most.
+    pub origin: Origin,
+    /// Bytes of the last answer's last datagram.
+    pub reply_bytes: usize,
 }
 
 /// Packets that are sent, each when the one before was answered or given up.
 const PROBES: u64 = 5;
 /// How long the first answer is waited for in all, where the drain is not longer.
 const PATIENCE: Duration = Duration::from_millis(900);
-/// What is kept of an answer.
+/// What is kept of an answer of an echo.
 const KEPT_BYTES: usize = 2048;
 /// How long one answer is waited for.
 const ANSWER_WITHIN: Duration = Duration::from_millis(180);
@@ -56,12 +61,22 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
     let whose = Whose { tags: Tags::new(profile.seed, salt()), first: 0, number: 0 };
     if target.reply == Reply::None {
         Counting::find(&socket, target, whose, stop)?;
-        return Ok(Probed { round_trip_ns: None, said: None });
+        return Ok(Probed { round_trip_ns: None, said: None, origin: Origin::Own, reply_bytes: 0 });
     }
     let mut batch = SendBatch::new(payload as usize, 1, Head::default());
     let words = Words::of(target, whose);
-    let replies = ReceiveBatch::new(KEPT_BYTES);
-    let mut hearing = Hearing { socket, replies, reading: words.reading(), stop, others: 0, said: 0 };
+    let replies = ReceiveBatch::new(words.kept_bytes());
+    let mut hearing = Hearing {
+        socket,
+        replies,
+        reading: words.reading(),
+        stop,
+        others: 0,
+        said: 0,
+        parts: Parts::default(),
+        origin: Origin::Own,
+        reply_bytes: 0,
+    };
     let mut sent = Vec::new();
     let mut round_trips = Vec::new();
     let mut refused = None;
@@ -96,7 +111,8 @@ pub fn probe(target: UdpTarget, profile: &TrafficProfile, stop: &AtomicBool) -> 
     match round_trips.get(round_trips.len() / 2) {
         Some(&median) => {
             let said = words.classes().get(hearing.said).map(|class| class.name);
-            Ok(Probed { round_trip_ns: Some(median), said })
+            let Hearing { origin, reply_bytes, .. } = hearing;
+            Ok(Probed { round_trip_ns: Some(median), said, origin, reply_bytes })
         }
         None if refused.is_some() => {
             let (error, sent) = (refused.expect("is some"), sent.len() as u64);
@@ -159,6 +175,12 @@ impl Words {
         }
     }
 
+    /// Bytes of an answer that must be seen to judge it.
+    fn kept_bytes(&self) -> usize {
+        let longest = |asking: &Asking| asking.requests(&self.spread).service.longest_reply() + 1;
+        self.asking.as_ref().map_or(KEPT_BYTES, longest)
+    }
+
     /// What a service's answers can say.
     fn classes(&self) -> &'static [Class] {
         self.asking.as_ref().map_or(&[], |asking| asking.requests(&self.spread).service.protocol().classes)
@@ -200,7 +222,7 @@ fn answers_beside(target: SocketAddr, words: &Words, payload: u32) -> Option<Bes
     let mut batch = SendBatch::new(payload as usize, 1, Head::default());
     words.push(PROBES, &mut batch);
     batch.send(&Exit::Each(&socket), 0).ok()?;
-    let mut bytes = [0; KEPT_BYTES];
+    let mut bytes = vec![0; words.kept_bytes()];
     let until = Instant::now() + ANSWER_WITHIN;
     let mut found: Option<(SocketAddr, u64)> = None;
     loop {
@@ -253,6 +275,12 @@ struct Hearing<'a> {
     others: u64,
     /// The class of the last answer.
     said: usize,
+    /// Answers of several datagrams.
+    parts: Parts,
+    /// Where answers are from, by the one that says most.
+    origin: Origin,
+    /// Bytes of the last answer's last datagram.
+    reply_bytes: usize,
 }
 
 impl Hearing<'_> {
@@ -275,12 +303,18 @@ impl Hearing<'_> {
             let count =
                 nothing_as_none(self.replies.receive(&self.socket)).map_err(Unheard::Refused)?.unwrap_or(0);
             for at in 0..count {
+                self.reply_bytes = self.replies.packet(at).len();
                 match self.reading.hear(self.replies.packet(at), 0, latest + 1) {
-                    Heard::Reply { index, class } => {
-                        self.said = class;
+                    Heard::Reply { index, class, origin } => {
+                        (self.said, self.origin) = (class, self.origin.max(origin));
                         return Ok(Some((index as usize, now)));
                     }
-                    Heard::Part => {}
+                    Heard::Part { index, part } => {
+                        if let Ok(Some(class)) = self.parts.take(index, part) {
+                            self.said = class;
+                            return Ok(Some((index as usize, now)));
+                        }
+                    }
                     _ => self.others += 1,
                 }
             }

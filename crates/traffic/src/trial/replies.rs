@@ -46,7 +46,7 @@ impl Replies {
             }
             Reply::Service(_) => {
                 let (otherwise, all) = differences(trial, received);
-                trial.say_unlike(otherwise, all);
+                trial.say_unlike(otherwise, all, received.unasked);
             }
             Reply::Any | Reply::None => {}
         }
@@ -58,6 +58,11 @@ impl Replies {
             };
             let classes = service.protocol().classes.iter().zip(received.classes);
             trial.say_replies(classes.map(|(class, count)| (class.name, meaning(class), count)));
+            if received.relayed > 0 {
+                let replies = received.forwarded;
+                let relayed = received.relayed.min(replies);
+                trial.caveats.push(Caveat::RepliesRelayed { relayed, replies });
+            }
         }
         let by_kernel = received.stamped > 0;
         trial.stamp = Some(if by_kernel { Stamp::Kernel } else { Stamp::App });

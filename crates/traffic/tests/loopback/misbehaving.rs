@@ -105,6 +105,13 @@ fn answers_from_another_port_with_anothers_tag_or_twice_are_no_forwarded_packets
         _ => None,
     });
     assert_eq!(foreign, Some(100), "another's tag is seen, another's port is not");
+    assert_eq!(
+        trial.lost_at.as_ref().unwrap().get("return_no_listener"),
+        Some(&100),
+        "every packet came to the target"
+    );
+    let from = elsewhere.local_addr().unwrap().to_string();
+    assert!(trial.caveats.iter().any(|caveat| caveat.to_string().contains(&from)), "{:?}", trial.caveats);
 }
 
 #[test]

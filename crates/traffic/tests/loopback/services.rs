@@ -2,7 +2,7 @@
 
 use crate::odd_target::OddTarget;
 use crate::{input, measurer, profile, undisturbed, undisturbed_trial};
-use dropline_payload::service::{Service, dns};
+use dropline_payload::service::{Origin, Service, dns, memcached};
 use dropline_traffic::{Reply, UdpError, UdpTarget, probe};
 use dropline_trial::{Caveat, Measurer as _, Part, TrafficProfile, Trial};
 use std::collections::BTreeSet;
@@ -61,16 +61,24 @@ fn every_request_asks_something_of_its_own_and_is_answered_by_its_own_reply() {
 
 #[test]
 fn what_does_not_answer_its_request_is_counted_by_kind_and_never_as_an_answer() {
+    let from = Arc::new(Mutex::new(None));
     let trial = undisturbed_trial(|| {
         let elsewhere = UdpSocket::bind("127.0.0.1:0").unwrap();
+        *from.lock().unwrap() = elsewhere.local_addr().ok();
+        let mut used = BTreeSet::new();
         let odd = OddTarget::start(move |socket, number, bytes, source| {
             let mut reply = answer(bytes, 0);
-            let _ = match number % 8 {
-                // Another request's identifier, another name, cut within the name.
+            used.insert([bytes[0], bytes[1]]);
+            let _ = match number % 10 {
+                // An identifier that is wrong by a bit, and no other request's.
                 0 => {
-                    reply[0] ^= 0x40;
+                    let wrong =
+                        |bit: u16| (u16::from_be_bytes([bytes[0], bytes[1]]) ^ 1 << bit).to_be_bytes();
+                    let unused = (0..16).map(wrong).find(|token| !used.contains(token)).unwrap();
+                    reply[..2].copy_from_slice(&unused);
                     socket.send_to(&reply, source)
                 }
+                // Another name, cut within the name.
                 1 => {
                     reply[13] ^= 1;
                     socket.send_to(&reply, source)
@@ -81,16 +89,84 @@ fn what_does_not_answer_its_request_is_counted_by_kind_and_never_as_an_answer() 
                 4 => socket.send_to(bytes, source),
                 5 => Ok(0),
                 6 => socket.send_to(&reply, source).and_then(|_| socket.send_to(&reply, source)),
+                // What no number of its header speaks of, and a record that is not there.
+                7 => socket.send_to(&[&reply[..], &[0; 300]].concat(), source),
+                8 => {
+                    reply[7] = 1;
+                    socket.send_to(&reply, source)
+                }
                 _ => socket.send_to(&reply, source),
             };
         });
         measurer(ever_new(odd.address), profile())?.measure(input(2_000.0, 200))
     });
-    assert_eq!((trial.offered, trial.forwarded, trial.lost()), (400, 100, 300));
-    assert_eq!((trial.duplicated, classes(&trial)), (Some(50), vec![("noerror", 100)]));
-    assert_eq!((trial.reply_truncated, trial.reply_changed), (Some(50), Some(50)));
-    assert!(trial.caveats.contains(&Caveat::RepliesUnlike { truncated: 50, changed: 50 }));
-    assert!(trial.caveats.contains(&Caveat::ForeignPackets { packets: 100 }), "{:?}", trial.caveats);
+    assert_eq!((trial.offered, trial.forwarded, trial.lost()), (400, 80, 320));
+    assert_eq!((trial.duplicated, classes(&trial)), (Some(40), vec![("noerror", 80)]));
+    let unlike = Caveat::RepliesUnlike { truncated: 80, extended: 40, changed: 40, unasked: 80 };
+    assert!(trial.caveats.contains(&unlike), "{:?}", trial.caveats);
+    let from = from.lock().unwrap().unwrap().to_string();
+    let is_from = |caveat: &Caveat| matches!(caveat, Caveat::RepliesElsewhere { packets: 40, from: named, .. } if *named == from);
+    assert!(trial.caveats.iter().any(is_from), "{:?}", trial.caveats);
+    let lost_at = trial.lost_at.as_ref().unwrap();
+    let places = ["reply_truncated", "reply_extended", "reply_changed", "return_no_listener", "unexplained"];
+    assert_eq!(places.map(|place| lost_at[place]), [80, 40, 120, 40, 40], "{lost_at:?}");
+    assert_eq!(lost_at.get("no_listener"), None, "every request came to the server");
+}
+
+#[test]
+fn an_answer_of_several_datagrams_counts_once_they_all_came() {
+    let trial = undisturbed_trial(|| {
+        let odd = OddTarget::start(move |socket, number, bytes, source| {
+            let key = String::from_utf8_lossy(&bytes[8..]).trim_start_matches("get ").trim_end().to_owned();
+            let whole = format!("VALUE {key} 0 1500\r\n{}\r\nEND\r\n", "v".repeat(1500));
+            for (at, said) in whole.as_bytes().chunks(1000).enumerate() {
+                // Of every other answer the second datagram is missing.
+                if at == 0 || number % 2 == 0 {
+                    let head = [[bytes[0], bytes[1]], [0, at as u8], [0, 2], [0, 0]].concat();
+                    let _ = socket.send_to(&[&head[..], said].concat(), source);
+                }
+            }
+        });
+        let requests = Service::Memcached(memcached::Requests::get("k{0..9}").unwrap());
+        let target = UdpTarget { address: odd.address, reply: Reply::of_service(requests) };
+        measurer(target, profile())?.measure(input(1_000.0, 200))
+    });
+    assert_eq!((trial.offered, trial.forwarded, trial.duplicated), (200, 100, Some(0)));
+    assert_eq!((classes(&trial), trial.reply_truncated), (vec![("hit", 100)], Some(100)));
+}
+
+#[test]
+fn a_server_that_answers_one_question_of_several_answers_every_stream() {
+    for names in ["0..1", "0..3"] {
+        let odd = OddTarget::start(move |socket, _, bytes, source| {
+            if bytes[14] == b'0' {
+                let _ = socket.send_to(&answer(bytes, 0), source);
+            }
+        });
+        let questions =
+            dns::Questions::named(&format!("h{{{names}}}.org"), "A", dns::Options::default()).unwrap();
+        let target = UdpTarget { address: odd.address, reply: Reply::of_service(Service::Dns(questions)) };
+        measurer(target, streams(4)).unwrap().reach(Duration::from_millis(1)).unwrap();
+    }
+}
+
+#[test]
+fn a_server_that_may_ask_others_is_told_before_the_first_trial_and_its_answers_in_it() {
+    // Recursion is offered; authority is claimed by every other reply.
+    let start = || {
+        OddTarget::start(|socket, number, bytes, source| {
+            let mut reply = answer(bytes, 0x80);
+            reply[2] |= if number % 2 == 0 { 4 } else { 0 };
+            let _ = socket.send_to(&reply, source);
+        })
+    };
+    let odd = start();
+    let found = probe(ever_new(odd.address), &profile(), &AtomicBool::new(false)).unwrap();
+    assert_eq!(found.origin, Origin::Others);
+    let trial =
+        undisturbed_trial(|| measurer(ever_new(start().address), profile())?.measure(input(1_000.0, 100)));
+    let relayed = Caveat::RepliesRelayed { relayed: 50, replies: 100 };
+    assert!(trial.caveats.contains(&relayed), "{:?}", trial.caveats);
 }
 
 #[test]

@@ -204,21 +204,47 @@ impl fmt::Display for Caveat {
                     (*changed, "packet", "came back with other bytes, or at another stream's socket")
                 ])
             ),
-            Self::RepliesUnlike { truncated, changed } => write!(
+            Self::RepliesUnlike { truncated, extended, changed, unasked } => write!(
                 f,
-                "{}: a request that no other reply answered counts as lost",
+                "{}: a request that no other reply answered counts as lost. The service did answer, and wrongly: mend it, or what \
+                 changes replies on the way",
                 listed(&[
-                    (*truncated, "reply", "ended too early to answer its request"),
-                    (*changed, "reply", "spoke of something else than what its request asked"),
+                    (*truncated, "reply", "came cut"),
+                    (*extended, "reply", "came longer than stated or allowed"),
+                    (*changed, "reply", "spoke of something else than was asked"),
+                    (*unasked, "reply", "carried an identifier of no request"),
                 ])
+            ),
+            Self::RepliesElsewhere { packets, asked, from } => write!(
+                f,
+                "{} sent to {asked} had an answer from elsewhere ({from}): a client that asked {asked} does not take that, and they \
+                 count as lost. Let the service answer from the socket that heard the request, or bind that to the address that \
+                 is named",
+                number_of(*packets, "packet")
+            ),
+            Self::RepliesRelayed { relayed, replies } => write!(
+                f,
+                "{relayed} of {} seem to come from others whom the service asked (they do not say that it has authority): others \
+                 then got this load too, and the result is not of this server alone. Ask for names that it has itself, or cut it \
+                 off from others",
+                number_of(*replies, "reply")
             ),
             Self::RepliesRefuse { class, refused, replies } => write!(
                 f,
-                "{refused} of {} came of a rule of the service that refuses or truncates, most of them {class}: they are not \
+                "{refused} of {} came of a rule of the service that refuses{}, most of them {class}: they are not \
                  loss, but nobody got what was asked for. Let the service answer this address (its access list, its limit of \
                  answers per source){}",
                 number_of(*replies, "reply"),
+                if class == "truncated" { " or truncates" } else { "" },
                 if class == "truncated" { ", ask for less, or take longer replies (edns=1232)" } else { "" }
+            ),
+            Self::AnswersLimited { refused, replies, silent, offered } => write!(
+                f,
+                "{refused} of {} refused or truncated, and {silent} of {} had no reply, which no counter saw lost: so a limit of \
+                 answers for each address looks (RRL of DNS servers), and what was lost is its doing and not the server's \
+                 speed. Switch it off for this address, and measure again",
+                number_of(*replies, "reply"),
+                number_of(*offered, "request")
             ),
             Self::RepliesFail { class, failed, replies } => write!(
                 f,

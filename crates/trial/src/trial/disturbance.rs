@@ -128,7 +128,11 @@ impl Trial {
         let Disturbance { displaced, waited } = self.disturbance.unwrap_or_default();
         let kept = waited.max(self.target_kept_from_running().unwrap_or_default());
         let at = |is_of: &dyn Fn(&str) -> bool| -> u64 {
-            let of = |place: &str| is_of(place.strip_prefix("return_").unwrap_or(place));
+            let of = |place: &str| match place {
+                // An answer from elsewhere is as one that is wrong.
+                "return_no_listener" => is_of("reply_changed"),
+                _ => is_of(place.strip_prefix("return_").unwrap_or(place)),
+            };
             let all = self.lost_at.iter().flatten();
             all.filter(|(place, _)| of(place)).map(|(_, packets)| packets).sum()
         };

@@ -6,6 +6,8 @@ use crate::{Caveat, Extra};
 
 /// Replies that say so are worth a doubt where they are more of a thousand than this.
 const DOUBTED_OF_A_THOUSAND: u64 = 1;
+/// A limit of answers shows in one of so many replies, and in one of so many requests.
+const LIMITED_OF: u64 = 20;
 
 impl Trial {
     /// Keeps what the replies said, by class. Where more than a few say that nobody got what he asked for, it is doubted that
@@ -30,15 +32,36 @@ impl Trial {
         self.extra = Some(Extra::Replied(Replied { classes }));
     }
 
+    /// The doubt about a trial of which a service refused a good part, and did not answer another: a rule of its own is why,
+    /// and not how fast it is. It is known once the loss has its places.
+    pub fn limited_answers(&self) -> Option<Caveat> {
+        let (refused, replies) = self.caveats.iter().find_map(|caveat| match caveat {
+            Caveat::RepliesRefuse { refused, replies, .. } => Some((*refused, *replies)),
+            _ => None,
+        })?;
+        let silent = *self.lost_at.as_ref()?.get("unexplained")?;
+        let is_part = |part: u64, all: u64| part.saturating_mul(LIMITED_OF) >= all;
+        let is_limit = is_part(refused, replies)
+            && is_part(silent, self.offered)
+            && silent.saturating_mul(2) > self.lost();
+        (is_limit && silent > 0).then_some(Caveat::AnswersLimited {
+            refused,
+            replies,
+            silent,
+            offered: self.offered,
+        })
+    }
+
     /// Keeps how many requests had a reply that did not answer them, by kind as [`say_differences`](Self::say_differences).
-    pub fn say_unlike(&mut self, otherwise: [u64; 3], replies: [u64; 3]) {
+    /// `unasked` replies were to none of them.
+    pub fn say_unlike(&mut self, otherwise: [u64; 3], replies: [u64; 3], unasked: u64) {
         let [truncated, extended, changed] = otherwise;
         self.reply_truncated = Some(truncated);
         self.reply_extended = Some(extended);
         self.reply_changed = Some(changed);
-        let [truncated, _, changed] = replies;
-        if truncated + changed > 0 {
-            self.caveats.push(Caveat::RepliesUnlike { truncated, changed });
+        let [truncated, extended, changed] = replies;
+        if truncated + extended + changed + unasked > 0 {
+            self.caveats.push(Caveat::RepliesUnlike { truncated, extended, changed, unasked });
         }
     }
 
@@ -72,6 +95,28 @@ mod tests {
     fn replies_are_kept_by_class_and_classes_without_any_are_left_out() {
         let replied = said(3, 0).replied().unwrap().classes.clone();
         assert_eq!(replied, BTreeMap::from([("noerror".into(), 9_997), ("truncated".into(), 3)]));
+    }
+
+    #[test]
+    fn refusals_beside_silence_that_no_counter_explains_are_a_limit_of_answers() {
+        let limited = |refused, lost_at: &[(&str, u64)]| {
+            let mut trial = said(refused, 0);
+            let lost: u64 = lost_at.iter().map(|(_, packets)| packets).sum();
+            (trial.offered, trial.forwarded) = (10_000 + lost, 10_000);
+            trial.lost_at =
+                Some(lost_at.iter().map(|(place, packets)| ((*place).into(), *packets)).collect());
+            trial.limited_answers()
+        };
+        let caveat =
+            Caveat::AnswersLimited { refused: 6_000, replies: 10_000, silent: 5_000, offered: 15_000 };
+        assert_eq!(limited(6_000, &[("unexplained", 5_000)]), Some(caveat));
+        assert_eq!(limited(6_000, &[("unexplained", 0)]), None, "all were answered");
+        assert_eq!(limited(10, &[("unexplained", 5_000)]), None, "next to none was refused");
+        assert_eq!(
+            limited(6_000, &[("receive_buffer", 5_000), ("unexplained", 900)]),
+            None,
+            "too slow as well"
+        );
     }
 
     #[test]

@@ -13,10 +13,13 @@ pub(super) struct Key {
     pub(super) unit: Unit,
     pub(super) of_trial: Option<OfTrial>,
     pub(super) of_goal: Option<OfGoal>,
+    pub(super) of_class: Option<OfClass>,
 }
 
 /// `None` where it was not measured.
 type OfTrial = fn(&TrialLine) -> Option<f64>;
+/// The same of a class of replies.
+type OfClass = fn(&TrialLine, &str) -> Option<f64>;
 /// What a search's answer says of it; `None` where it says nothing.
 type OfGoal = fn(&AnswerLine) -> Option<Within>;
 
@@ -29,8 +32,11 @@ pub(super) enum Unit {
     Time,
 }
 
+/// The share of a class of a service's replies, which stands in brackets.
+pub(super) const REPLIES: &str = "replies";
+
 /// All there are.
-pub(super) static KEYS: [Key; 19] = [
+pub(super) static KEYS: [Key; 20] = [
     Key::of_trial("p50", Unit::Time, |line| delay(line, |delay| delay.p50)),
     Key::of_trial("p90", Unit::Time, |line| delay(line, |delay| delay.p90)),
     Key::of_trial("p99", Unit::Time, |line| delay(line, |delay| delay.p99)),
@@ -46,6 +52,7 @@ pub(super) static KEYS: [Key; 19] = [
     Key::of_trial("duplicated", Unit::Packets, |line| number(line.duplicated)),
     Key::of_trial("reordered", Unit::Packets, |line| number(line.reordered)),
     Key::of_trial("generator_lost", Unit::Packets, |line| number(Some(line.generator_lost))),
+    Key { name: REPLIES, unit: Unit::Ratio, of_trial: None, of_goal: None, of_class: Some(share_of_replies) },
     Key { of_goal: Some(headline), ..Key::of_trial("load", Unit::Load, load) },
     Key::of_goal("lower", |answer| within(answer.lower_pps, None, upper(answer))),
     Key::of_goal("median", |answer| within(answer.median_pps, answer.lower_pps, upper(answer))),
@@ -54,11 +61,11 @@ pub(super) static KEYS: [Key; 19] = [
 
 impl Key {
     const fn of_trial(name: &'static str, unit: Unit, of: OfTrial) -> Self {
-        Self { name, unit, of_trial: Some(of), of_goal: None }
+        Self { name, unit, of_trial: Some(of), of_goal: None, of_class: None }
     }
 
     const fn of_goal(name: &'static str, of: OfGoal) -> Self {
-        Self { name, unit: Unit::Load, of_trial: None, of_goal: Some(of) }
+        Self { name, unit: Unit::Load, of_trial: None, of_goal: Some(of), of_class: None }
     }
 
     /// The key, and from 0 the goal behind it: `load2` is the second goal's.
@@ -76,7 +83,7 @@ impl Key {
 
 /// The names of those of a trial.
 pub(super) fn of_trials() -> String {
-    names(|key| key.of_trial.is_some())
+    names(|key| key.of_trial.is_some()) + ", and of a service's replies, as replies[servfail]"
 }
 
 /// The names of those of a goal.
@@ -127,6 +134,13 @@ impl Unit {
 
 fn delay(line: &TrialLine, of: impl Fn(&DelayLine) -> Option<u64>) -> Option<f64> {
     of(line.delay_ns.as_ref()?).map(|ns| ns as f64)
+}
+
+/// Where there were replies.
+fn share_of_replies(line: &TrialLine, class: &str) -> Option<f64> {
+    let replies = line.replies.as_ref()?;
+    let all: u64 = replies.values().map(|count| count.0).sum();
+    (all > 0).then(|| replies.get(class).map_or(0, |count| count.0) as f64 / all as f64)
 }
 
 fn number(count: Option<Count>) -> Option<f64> {

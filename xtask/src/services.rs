@@ -1,0 +1,247 @@
+//! Real servers under their own protocols: knot, nsd, memcached, chrony and dnsmasq, each on a free port of loopback. What is
+//! held are counts alone: how fast anything is says nothing here.
+
+use crate::setup::unpacked;
+use crate::{Done, root, run, target};
+use serde_json::Value;
+use std::net::{TcpListener, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// One trial of each, what it has to say, and what has to be refused.
+pub(crate) fn test() -> Done {
+    let begun = Instant::now();
+    run("cargo", &["build", "--locked", "--package", "dropline"])?;
+    let bench =
+        Bench { dropline: target().join("debug/dropline"), directory: root().join("target/services") };
+    let _ = std::fs::remove_dir_all(&bench.directory);
+    std::fs::create_dir_all(&bench.directory)
+        .map_err(|why| format!("cannot create target/services: {why}"))?;
+    bench.write("example.org.zone", ZONE)?;
+    knot(&bench)?;
+    nsd(&bench)?;
+    memcached(&bench)?;
+    chrony(&bench)?;
+    dnsmasq(&bench)?;
+    eprintln!("make test-services took {} s", begun.elapsed().as_secs());
+    Ok(())
+}
+
+const ZONE: &str = "\
+$ORIGIN example.org.
+$TTL 3600
+@ IN SOA ns hostmaster 1 3600 900 86400 300
+@ IN NS ns
+ns IN A 127.0.0.1
+* IN A 127.1.1.1
+";
+
+fn knot(bench: &Bench) -> Done {
+    let (port, at) = (free_port()?, bench.directory.display());
+    bench.write(
+        "knot.conf",
+        &format!(
+            "server:\n    rundir: {at}\n    listen: 127.0.0.1@{port}\ndatabase:\n    storage: {at}\nzone:\n  - domain: example.org\n    \
+             file: {at}/example.org.zone\n"
+        ),
+    )?;
+    let _server = bench.start("knotd", &["-c", "knot.conf"])?;
+    let target = format!("dns://127.0.0.1:{port}");
+    bench.answers(&format!("{target}?names=h{{0..99}}.example.org"), &["noerror"])?;
+    bench.answers(&format!("{target}?names=h{{}}.example.org&type=MX&rd=1&dnssec=1"), &["noerror"])?;
+    bench.answers(&format!("{target}?names=h{{}}.example.net"), &["refused"])?;
+    let told = bench.fails(&format!("{target}?names=ns.example.org&queries=names"), 2)?;
+    holds(&told, "give one of them")?;
+    holds(&bench.fails(&target, 2)?, "names=www.example.org")?;
+    holds(&bench.fails(&format!("udp://127.0.0.1:{port}"), 4)?, &format!("dns://127.0.0.1:{port}"))
+}
+
+fn nsd(bench: &Bench) -> Done {
+    for (limit, classes) in [(0, &["noerror"][..]), (50, &["noerror", "truncated"])] {
+        let (port, at) = (free_port()?, bench.directory.display());
+        bench.write(
+            "nsd.conf",
+            &format!(
+                "server:\n    ip-address: 127.0.0.1@{port}\n    username: \"\"\n    pidfile: \"\"\n    zonesdir: \"{at}\"\n    \
+                 zonelistfile: \"{at}/nsd.zones\"\n    xfrdir: \"{at}\"\n    database: \"\"\n    server-count: 1\n    \
+                 rrl-ratelimit: {limit}\nzone:\n    name: example.org\n    zonefile: example.org.zone\nremote-control:\n    \
+                 control-enable: no\n"
+            ),
+        )?;
+        let _server = bench.start("nsd", &["-d", "-c", "nsd.conf"])?;
+        let trial = bench.answers(&format!("dns://127.0.0.1:{port}?names=www.example.org"), classes)?;
+        let mut caveats = trial["caveats"].as_array().into_iter().flatten();
+        let said = caveats.any(|caveat| caveat["code"] == "answers_limited");
+        if said != (limit > 0) {
+            return Err(format!("nsd with a limit of {limit}: the limit is recognised: {said}"));
+        }
+    }
+    Ok(())
+}
+
+fn memcached(bench: &Bench) -> Done {
+    let port = free_port()?;
+    // By root it is only started where it is told to stay root.
+    let words =
+        ["-u", "root", "-l", "127.0.0.1", "-t", "1", "-U", &port.to_string(), "-p", &port.to_string()];
+    let _server = bench.start("memcached", &words)?;
+    let target = format!("memcached://127.0.0.1:{port}?key=user{{0..9}}");
+    bench.answers(&target, &["miss"])?;
+    bench.answers(&format!("{target}&set=1300B"), &["stored"])?;
+    bench.answers(&target, &["hit"]).map(|_| ())
+}
+
+fn chrony(bench: &Bench) -> Done {
+    let (port, at) = (free_port()?, bench.directory.display());
+    let lines = format!(
+        "local stratum 10\nallow\nport {port}\ncmdport 0\npidfile {at}/chrony.pid\nbindaddress 127.0.0.1\nbindcmdaddress /\n"
+    );
+    bench.write("chrony.conf", &lines)?;
+    let _server = bench.start("chronyd", &["-d", "-x", "-U", "-u", "root", "-f", "chrony.conf"])?;
+    bench.answers(&format!("ntp://127.0.0.1:{port}"), &["time"]).map(|_| ())
+}
+
+/// A forwarder is not measured unless its word says so, and then passes on what it is asked.
+fn dnsmasq(bench: &Bench) -> Done {
+    let (port, others) = (free_port()?, UdpSocket::bind("127.0.0.1:0").map_err(|why| why.to_string())?);
+    let asks = format!("--server=127.0.0.1#{}", others.local_addr().map_err(|why| why.to_string())?.port());
+    let at = format!("--port={port}");
+    let words = [
+        "--keep-in-foreground",
+        "--conf-file=/dev/null",
+        "--no-resolv",
+        "--no-hosts",
+        "--bind-interfaces",
+        "--listen-address=127.0.0.1",
+        "--address=/local.test/127.1.1.1",
+        "--user=root",
+        "--pid-file",
+        &at,
+        &asks,
+    ];
+    let _server = bench.start("dnsmasq", &words)?;
+    let target = format!("dns://127.0.0.1:{port}?names=h{{}}.local.test");
+    holds(&bench.fails(&target, 4)?, "asks other servers")?;
+    bench.answers(&format!("{target}&ask-others=1"), &["noerror"])?;
+    others.set_nonblocking(true).map_err(|why| why.to_string())?;
+    match others.recv_from(&mut [0; 512]) {
+        Err(_) => Ok(()),
+        Ok(_) => Err("dnsmasq passed on a name that it has itself".into()),
+    }
+}
+
+/// Where trials are made.
+struct Bench {
+    dropline: PathBuf,
+    directory: PathBuf,
+}
+
+/// So long a server has until it answers.
+const READY_WITHIN: Duration = Duration::from_secs(20);
+
+impl Bench {
+    fn write(&self, name: &str, text: &str) -> Done {
+        std::fs::write(self.directory.join(name), text).map_err(|why| format!("cannot write {name}: {why}"))
+    }
+
+    fn start(&self, program: &str, words: &[&str]) -> Result<Server, String> {
+        let log = |what: &str| {
+            let name = format!("{program}.{what}");
+            std::fs::File::create(self.directory.join(&name))
+                .map_err(|why| format!("cannot write {name}: {why}"))
+        };
+        let unpacked = unpacked().join("usr/sbin");
+        let path =
+            [Path::new("/usr/sbin"), Path::new("/usr/bin"), &unpacked].map(|place| place.join(program));
+        let path = path.into_iter().find(|path| path.exists()).unwrap_or_else(|| program.into());
+        let mut command = Command::new(path);
+        command.args(words).current_dir(&self.directory).stdin(Stdio::null());
+        let child = command.stdout(log("out")?).stderr(log("err")?).spawn();
+        child.map(|child| Server { child }).map_err(|why| format!("{program} cannot be started: {why}"))
+    }
+
+    fn run(&self, target: &str) -> Result<Output, String> {
+        let words = ["trial", target, "--load=500pps", "--duration=1s", "--json", "--quiet", "--output=-"];
+        let mut command = Command::new(&self.dropline);
+        command.args(words).current_dir(&self.directory).output().map_err(|why| why.to_string())
+    }
+
+    /// The trial of a target, which has replies of these classes and of no others, and none that went astray.
+    fn answers(&self, target: &str, classes: &[&str]) -> Result<Value, String> {
+        let begun = Instant::now();
+        // Exit code 4: it does not answer yet.
+        let ended = loop {
+            let ended = self.run(target)?;
+            if ended.status.code() != Some(4) || begun.elapsed() > READY_WITHIN {
+                break ended;
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        };
+        let errors = String::from_utf8_lossy(&ended.stderr);
+        let trial: Value = serde_json::from_slice(&ended.stdout)
+            .map_err(|why| format!("{target}: no trial ({why}), but {errors}"))?;
+        let count = |key: &str| trial[key].as_u64();
+        let replies =
+            trial["replies"].as_object().ok_or_else(|| format!("{target}: no replies in {trial}"))?;
+        let sum = replies.values().filter_map(Value::as_u64).sum::<u64>();
+        let none_astray = ["duplicated", "reply_truncated", "reply_extended", "reply_changed"]
+            .into_iter()
+            .all(|key| count(key) == Some(0));
+        let adds_up =
+            count("offered") == count("forwarded").zip(count("lost")).map(|(came, lost)| came + lost);
+        let is_right = replies.keys().eq(classes) && count("forwarded") == Some(sum) && sum > 0;
+        if !(is_right && none_astray && adds_up) {
+            return Err(format!("{target}: {classes:?} were to answer, and it is {trial}\n{errors}"));
+        }
+        eprintln!("{target}: {}", trial["replies"]);
+        Ok(trial)
+    }
+
+    /// What is said of a target that cannot be measured.
+    fn fails(&self, target: &str, code: i32) -> Result<String, String> {
+        let ended = self.run(target)?;
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        match ended.status.code() == Some(code) {
+            true => Ok(said),
+            false => {
+                Err(format!("{target}: it was to end with {code}, and ended with {}: {said}", ended.status))
+            }
+        }
+    }
+}
+
+fn holds(said: &str, words: &str) -> Done {
+    if said.contains(words) { Ok(()) } else { Err(format!("{words:?} is not in: {said}")) }
+}
+
+/// A port that is free for both TCP and UDP, until the server has it.
+fn free_port() -> Result<u16, String> {
+    for _ in 0..100 {
+        let udp = UdpSocket::bind("127.0.0.1:0").map_err(|why| why.to_string())?;
+        let address = udp.local_addr().map_err(|why| why.to_string())?;
+        if TcpListener::bind(address).is_ok() {
+            return Ok(address.port());
+        }
+    }
+    Err("no port is free for TCP and UDP".into())
+}
+
+/// A server that is asked to end when it is dropped.
+struct Server {
+    child: Child,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+        }
+        let asked = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) && asked.elapsed() < Duration::from_secs(5) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
