@@ -1,4 +1,4 @@
-.PHONY: help book demo test test-audio test-embedded test-flowgraph test-services test-trace fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
+.PHONY: help book demo test test-audio test-embedded test-flowgraph test-link test-services test-trace fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -28,6 +28,10 @@ test-flowgraph: ## FutureSDR and GNU Radio graphs, built and measured
 test-services: ## real servers in their own protocols: knot, nsd, memcached, chrony, dnsmasq
 	cargo xtask setup services
 	timeout --foreground 20m cargo xtask services
+
+test-link: ## frames between two interfaces, made and judged in the kernel (root)
+	cargo xtask setup link
+	timeout --foreground 20m cargo xtask link
 
 test-trace: ## tracepoints with LTTng, babeltrace2, C++ and Python
 	cargo xtask setup trace

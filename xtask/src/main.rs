@@ -5,6 +5,7 @@ mod book;
 mod demo;
 mod embedded;
 mod flowgraph;
+mod link;
 mod services;
 mod setup;
 mod suites;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
-cargo xtask setup PART   install what a part needs: audio, embedded, flowgraph, fuzz, rivals, services,
+cargo xtask setup PART   install what a part needs: audio, embedded, flowgraph, fuzz, link, rivals, services,
                          test, trace
 cargo xtask demo         the main job on embedded parts, in under three minutes
 cargo xtask test         everything in the default build
@@ -24,6 +25,7 @@ cargo xtask book         the documents as a site in target/book, with mdBook
 cargo xtask embedded     c/heartbeat on its machines: budgets, rules, mutations
 cargo xtask flowgraph    FutureSDR and GNU Radio graphs
 cargo xtask services     trials of real servers: knot, nsd, memcached, chrony, dnsmasq
+cargo xtask link         a bridge between two interfaces, by frames made in the kernel
 cargo xtask trace        tracepoints with LTTng, babeltrace2, C++ and Python
 cargo xtask bench-trace  what an event costs, beside others' ways to record one
 cargo xtask fuzz N       c/heartbeat under N made-up histories of packets";
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         ["fuzz", inputs] => embedded::fuzz(inputs),
         ["bench-trace"] => trace::bench(),
         ["services"] => services::test(),
+        ["link"] => link::test(),
         ["trace"] => trace::test(),
         ["test"] => test::run(),
         _ => Err(USAGE.into()),

@@ -62,6 +62,15 @@ const FUZZ: [(&str, &str); 2] = [
     ("libclang-rt-14-dev", "/usr/lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.fuzzer-x86_64.a"),
 ];
 
+/// What lets a pair of interfaces take live frames, for `make test-link`, and what builds the two BPF programs.
+const LINK: [(&str, &str); 5] = [
+    ("clang", "/usr/bin/clang"),
+    ("ethtool", "/usr/sbin/ethtool"),
+    ("iproute2", "/sbin/ip"),
+    ("llvm", "/usr/bin/llvm-objcopy"),
+    ("nftables", "/usr/sbin/nft"),
+];
+
 /// Traffic generators of others for `make bench-traffic` and `make bench-pacing`, and cyclictest for
 /// `dropline experiment wakeup-cyclictest`.
 const RIVALS: [(&str, &str); 8] = [
@@ -113,6 +122,7 @@ pub(crate) fn run(part: &str) -> Done {
             crate::trace::build()?;
             crate::flowgraph::build()
         }
+        "link" => packages(&LINK),
         "rivals" => packages(&RIVALS),
         "services" => {
             packages(&SERVICES)?;
@@ -124,7 +134,7 @@ pub(crate) fn run(part: &str) -> Done {
             crate::trace::build()
         }
         _ => Err(format!(
-            "there is no part {part:?}; there are audio, embedded, flowgraph, fuzz, rivals, services, test and trace"
+            "there is no part {part:?}; there are audio, embedded, flowgraph, fuzz, link, rivals, services, test and trace"
         )),
     }
 }

@@ -8,9 +8,10 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 /// Packages whose tests meet the machine: its CPUs, sockets, network namespaces and programs.
-const MEET_THE_MACHINE: [&str; 7] = [
+const MEET_THE_MACHINE: [&str; 8] = [
     "dropline",
     "dropline-aggregator",
+    "dropline-fastpath",
     "dropline-lab",
     "dropline-targets",
     "dropline-trace",

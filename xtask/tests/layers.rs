@@ -7,8 +7,9 @@ use std::process::Command;
 use tree::{root, sources};
 
 /// What each crate may depend on, of ours.
-const MAY_KNOW: [(&str, &[&str]); 29] = [
+const MAY_KNOW: [(&str, &[&str]); 30] = [
     ("dropline-account", &["dropline-stats", "dropline-trial"]),
+    ("dropline-fastpath", &["dropline-account", "dropline-payload", "dropline-stats", "dropline-trial"]),
     ("dropline-heartbeat", &[]),
     ("dropline-jack", &["dropline-printable", "dropline-stats", "dropline-trial"]),
     ("dropline-lab", &[]),
@@ -70,11 +71,13 @@ const MAY_KNOW: [(&str, &[&str]); 29] = [
     (
         "dropline-targets",
         &[
+            "dropline-account",
             "dropline-aggregator",
             "dropline-archive",
             "dropline-consent",
             "dropline-ctf",
             "dropline-failure",
+            "dropline-fastpath",
             "dropline-jack",
             "dropline-passage",
             "dropline-payload",
@@ -158,7 +161,8 @@ const PURE: [&str; 10] =
     ["account", "netrules", "passage", "payload", "record", "report", "search", "sim", "stats", "trial"];
 
 /// Where unsafe code may stand.
-const MAY_BE_UNSAFE: [&str; 5] = [
+const MAY_BE_UNSAFE: [&str; 6] = [
+    "crates/fastpath/src/sys",
     "crates/heartbeat/src/sys",
     "crates/jack/src/sys",
     "crates/trace/src/sys",

@@ -17,6 +17,8 @@ pub enum Place {
     LedAway,
     /// A queueing discipline had no room.
     Qdisc,
+    /// The ring of an interface, or of the one at its other end, had no room.
+    Ring,
     /// A firewall rule.
     Netfilter,
     /// A rule at the receiving device, before the network layer.
@@ -79,13 +81,14 @@ pub struct Site {
 
 impl Place {
     /// All of them, in the order in which a record lists them.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::ReceiveBuffer,
         Self::SocketFilter,
         Self::Checksum,
         Self::NoListener,
         Self::LedAway,
         Self::Qdisc,
+        Self::Ring,
         Self::Netfilter,
         Self::Ingress,
         Self::Martian,
@@ -117,6 +120,7 @@ impl Place {
             Self::NoListener => "no_listener",
             Self::LedAway => "led_away",
             Self::Qdisc => "qdisc",
+            Self::Ring => "ring",
             Self::Netfilter => "netfilter",
             Self::Ingress => "ingress",
             Self::Martian => "martian",
@@ -213,7 +217,7 @@ mod tests {
 
     #[test]
     fn keys_are_those_that_are_promised() {
-        let promised = "receive_buffer socket_filter checksum no_listener led_away qdisc netfilter ingress martian rp_filter \
+        let promised = "receive_buffer socket_filter checksum no_listener led_away qdisc ring netfilter ingress martian rp_filter \
                         other_host neighbour link_down ttl no_route fragment softnet udp_memory \
                         service_queue unread late reply_truncated reply_extended reply_changed \
                         unexplained";
@@ -240,7 +244,7 @@ mod tests {
             }
         }
         let all: std::collections::BTreeSet<String> = Site::all().map(Site::key).collect();
-        assert_eq!((all.len(), Site::all().count()), (47, 47), "each has a key of its own");
+        assert_eq!((all.len(), Site::all().count()), (49, 49), "each has a key of its own");
         for strange in ["", "return_", "return_late", "return_unexplained", "elsewhere"] {
             assert_eq!(Site::of_key(strange), None, "{strange}");
         }

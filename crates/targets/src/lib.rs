@@ -11,6 +11,7 @@ pub mod exec;
 pub mod flowgraph;
 mod heartbeat;
 mod jack;
+mod link;
 mod listener;
 mod opening;
 mod parameters;
@@ -63,6 +64,7 @@ enum Kind {
     Flowgraph(crate::flowgraph::Settings),
     Heartbeat { host: String, port: u16 },
     Jack(jack::Audio),
+    Link(link::Link),
     Replay { path: PathBuf },
     Service(service::Named),
     Sim(Simulation),
@@ -104,6 +106,7 @@ impl Target {
             Kind::Exec { .. } | Kind::Jack(_) => true,
             Kind::Flowgraph(settings) => settings.starts_a_program(),
             Kind::Heartbeat { .. }
+            | Kind::Link(_)
             | Kind::Replay { .. }
             | Kind::Service(_)
             | Kind::Sim(_)
@@ -121,6 +124,7 @@ impl Target {
             Kind::Exec { .. }
             | Kind::Heartbeat { .. }
             | Kind::Jack(_)
+            | Kind::Link(_)
             | Kind::Sim(_)
             | Kind::Udp { .. }
             | Kind::Wakeup(_) => None,
@@ -139,6 +143,7 @@ impl Target {
             Kind::Exec { .. }
             | Kind::Flowgraph(_)
             | Kind::Jack(_)
+            | Kind::Link(_)
             | Kind::Replay { .. }
             | Kind::Sim(_)
             | Kind::Wakeup(_) => None,
@@ -189,6 +194,7 @@ impl Target {
             Kind::Service(named) => udp::open_service(named, profile, opening),
             Kind::Udp { host, port, reply } => udp::open(host, *port, *reply, profile, opening),
             Kind::Jack(audio) => jack::open(audio, profile, &opening),
+            Kind::Link(link) => link::open(link, profile, &opening),
             Kind::Wakeup(settings) => wakeup::open(settings, profile, &opening),
         }
     }
@@ -213,6 +219,7 @@ impl Target {
             Kind::Exec { .. }
             | Kind::Flowgraph(_)
             | Kind::Jack(_)
+            | Kind::Link(_)
             | Kind::Replay { .. }
             | Kind::Sim(_)
             | Kind::Wakeup(_) => Ok(()),
@@ -350,6 +357,7 @@ impl Target {
             Kind::Exec { .. }
             | Kind::Flowgraph(_)
             | Kind::Jack(_)
+            | Kind::Link(_)
             | Kind::Replay { .. }
             | Kind::Sim(_)
             | Kind::Wakeup(_) => false,

@@ -1,16 +1,17 @@
 //! The kinds of target, by the word that begins them: the one table that parsing, errors and help are made from.
 
-use super::{Kind, Scheme, exec, flowgraph, heartbeat, jack, replay, service, simulated, udp, wakeup};
+use super::{Kind, Scheme, exec, flowgraph, heartbeat, jack, link, replay, service, simulated, udp, wakeup};
 use dropline_failure::Failure;
 
 /// Every kind, in the order of the help. A new one is a file beside this and a line here.
-pub static KINDS: [Scheme; 13] = [
+pub static KINDS: [Scheme; 14] = [
     udp::SCHEME,
     service::DNS,
     service::MEMCACHED,
     service::NTP,
     service::STUN,
     service::STAMP,
+    link::SCHEME,
     simulated::SCHEME,
     heartbeat::SCHEME,
     wakeup::SCHEME,

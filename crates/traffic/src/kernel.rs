@@ -1,6 +1,7 @@
 //! What the kernel tells of its namespaces, interfaces, sockets and processes, and what it counted: netlink and `/proc`.
 
 pub mod addresses;
+pub(crate) mod between;
 pub(crate) mod cpu_time;
 pub(crate) mod diag;
 pub(crate) mod firewall;

@@ -3,6 +3,7 @@
 use super::seen::seen;
 use super::view::View;
 use dropline_account::Way;
+use dropline_netrules::links::Link;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::IpAddr;
@@ -16,13 +17,13 @@ pub(crate) struct Path {
     pub(crate) leaves: Vec<BTreeMap<u32, Way>>,
 }
 
-/// An interface whose other end is in another namespace.
+/// An interface whose other end is another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Edge {
-    from: usize,
-    through: u32,
-    to: usize,
-    into: u32,
+pub(super) struct Edge {
+    pub(super) from: usize,
+    pub(super) through: u32,
+    pub(super) to: usize,
+    pub(super) into: u32,
 }
 
 /// Most namespaces that are looked through.
@@ -74,13 +75,18 @@ pub(crate) fn number(views: &mut [View], within: usize, of: usize) -> Option<u32
     within.number_of(of)
 }
 
-/// All pairs, each in both directions. Two interfaces are a pair if each names the other and its namespace.
-fn edges(views: &mut [View]) -> Vec<Edge> {
+/// All pairs, each in both directions. Two interfaces are a pair if each names the other and its namespace, or each names the other
+/// and both are in one.
+pub(super) fn edges(views: &mut [View]) -> Vec<Edge> {
     let links: Vec<_> = views.iter_mut().map(|view| view.links().unwrap_or_default()).collect();
     let mut edges = Vec::new();
     for from in 0..views.len() {
         for to in 0..views.len() {
             if from == to {
+                let at_home = |link: &&Link| link.kind == "veth" && link.other_namespace.is_none();
+                let pairs =
+                    links[from].iter().filter(at_home).filter_map(|link| Some((link.index, link.other?)));
+                edges.extend(pairs.map(|(through, into)| Edge { from, through, to, into }));
                 continue;
             }
             let candidates: Vec<(u32, u32, u32)> = links[from]

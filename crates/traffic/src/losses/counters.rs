@@ -3,6 +3,7 @@
 //! Nothing is judged here: [`dropline_account::account`] does. A namespace is entered once, on a thread that
 //! ends; what was opened in it is read from outside later, so a snapshot costs a few dozen system calls.
 
+use crate::kernel::between::{Between, Passed};
 use crate::kernel::path::Path;
 use crate::kernel::reasons::Reasons;
 use crate::kernel::socket_table::AtSocket;
@@ -17,6 +18,7 @@ use dropline_netrules::visit::{By, Tuple};
 use dropline_trial::Caveat;
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// The counters along the way from us to a target.
@@ -29,6 +31,8 @@ pub struct Counters {
     reasons: Option<Reasons>,
     /// Whether the target's sockets are looked at.
     sockets: bool,
+    /// Of frames between two interfaces: the other end of the second.
+    last: Option<(u64, u32)>,
     unseen: Vec<Caveat>,
 }
 
@@ -45,21 +49,7 @@ impl Counters {
     /// Finds what counts packets that the calling thread's namespace sends from `source` to `target`. What
     /// is not to be seen is left out, and said by [`unseen`](Self::unseen).
     pub fn open(source: IpAddr, target: SocketAddr) -> Self {
-        let mut counters = Self {
-            source,
-            target,
-            places: Vec::new(),
-            softnet: File::open("/proc/net/softnet_stat").ok(),
-            reasons: Reasons::open().ok(),
-            sockets: true,
-            unseen: Vec::new(),
-        };
-        if counters.reasons.is_none() {
-            counters.miss(
-                "the kernel's own reasons for dropping packets (skb:kfree_skb)",
-                "that takes CAP_PERFMON and tracefs, as root has them, and would name what no counter counts",
-            );
-        }
+        let mut counters = Self { source, target, ..Self::of_any() };
         match View::here() {
             Ok(here) => counters.look_around(here),
             Err(_) => counters.miss("the counters of this machine", "there is no /proc to read them from"),
@@ -73,6 +63,47 @@ impl Counters {
                 "the rules of this namespace's firewall",
                 "to list them takes CAP_NET_ADMIN: whether one of them drops the trial's packets, or leads them elsewhere, is \
                  not known",
+            );
+        }
+        counters
+    }
+
+    /// The same of frames from one interface to another, each named by the file of its namespace, `None` for the calling thread's, and
+    /// by its name there.
+    ///
+    /// # Errors
+    /// If one of them is not to be seen.
+    pub fn between(ends: [(Option<&std::path::Path>, &str); 2]) -> io::Result<Self> {
+        let Between { spaces, last } = Between::find(ends)?;
+        let mut counters = Self::of_any();
+        let seats = spaces.into_iter().map(|Passed { view, role, leaves }| Seat { role, view, leaves });
+        counters.places.extend(seats);
+        (counters.last, counters.sockets) = (last, false);
+        Ok(counters)
+    }
+
+    /// Of frames from one interface to another: the interface from which they arrive at the second, its namespace and its number.
+    pub fn last(&self) -> Option<(u64, u32)> {
+        self.last
+    }
+
+    /// What counts packets of any namespace.
+    fn of_any() -> Self {
+        let any = Ipv4Addr::UNSPECIFIED;
+        let mut counters = Self {
+            source: any.into(),
+            target: SocketAddr::from((any, 0)),
+            places: Vec::new(),
+            softnet: File::open("/proc/net/softnet_stat").ok(),
+            reasons: Reasons::open().ok(),
+            sockets: true,
+            last: None,
+            unseen: Vec::new(),
+        };
+        if counters.reasons.is_none() {
+            counters.miss(
+                "the kernel's own reasons for dropping packets (skb:kfree_skb)",
+                "that takes CAP_PERFMON and tracefs, as root has them, and would name what no counter counts",
             );
         }
         counters

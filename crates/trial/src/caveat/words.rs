@@ -18,8 +18,8 @@ impl fmt::Display for Caveat {
             ),
             Self::GeneratorLost { dropped } => write!(
                 f,
-                "our own reply socket dropped {}: that is not counted as the target's loss",
-                number_of(*dropped, "reply")
+                "our own end had no room for {} that came back or out: that is not counted as the target's loss",
+                number_of(*dropped, "packet")
             ),
             Self::MoreThanOffered { offered, forwarded } => write!(
                 f,

@@ -1,0 +1,116 @@
+//! Where frames between two interfaces were lost, from counters alone.
+
+use dropline_account::{Bars, Device, Frames, Place, Role, Snapshot, Space, Stack, account_frames};
+use std::collections::BTreeMap;
+
+fn device(name: &str, index: u32) -> Device {
+    Device {
+        name: name.into(),
+        index,
+        on_path: true,
+        own: true,
+        up: true,
+        queue_drops: Some(0),
+        ..Device::default()
+    }
+}
+
+fn space(id: u64, role: Role, devices: Vec<Device>) -> Space {
+    Space {
+        id,
+        role,
+        stack: Stack::default(),
+        devices: Some(devices),
+        hooked: Some(false),
+        ruled: Some(false),
+        ruled_way: None,
+        drops_arriving: Bars::Nothing,
+        drops_leaving: Bars::Nothing,
+        source_is_own: false,
+        neighbour_found: None,
+    }
+}
+
+/// Near, a bridge with two ports, and far; the bridge's second port is the other end of the far interface.
+fn bridged(near: Device, first: Device, second: Device, far: Device) -> Snapshot {
+    let spaces = vec![
+        space(1, Role::Near, vec![near]),
+        space(2, Role::Far, vec![far]),
+        space(3, Role::Between, vec![first, second]),
+    ];
+    Snapshot { spaces, ..Snapshot::default() }
+}
+
+const LAST: Option<(u64, u32)> = Some((3, 21));
+
+fn quiet() -> [Device; 4] {
+    [device("near", 2), device("first", 20), device("second", 21), device("far", 2)]
+}
+
+fn lost_at(places: &[(&str, u64)]) -> BTreeMap<String, u64> {
+    places.iter().map(|(place, frames)| ((*place).to_owned(), *frames)).collect()
+}
+
+#[test]
+fn each_frame_is_at_the_place_that_dropped_it_and_what_our_own_end_dropped_is_ours() {
+    let [mut near, first, mut second, mut far] = quiet();
+    // The ring of the bridge's port, which its own end counts as dropped on arrival too.
+    near.transmit_drops = 5;
+    second.queue_drops = Some(7);
+    second.transmit_drops = 11;
+    far.receive_drops = 11;
+    let frames = Frames { offered: 1000, forwarded: 970, changed: 4, ..Frames::default() };
+    let mut first = first;
+    first.receive_drops = 5;
+    let (ours, account) = account_frames(&frames, &bridged(near, first, second, far), LAST);
+    assert_eq!(ours, 11);
+    assert_eq!(
+        account.lost_at,
+        lost_at(&[("qdisc", 7), ("reply_changed", 4), ("ring", 5), ("unexplained", 3)])
+    );
+    assert_eq!(account.caveats, []);
+}
+
+#[test]
+fn what_an_interface_refused_was_not_offered_and_is_not_lost() {
+    let [mut near, first, second, far] = quiet();
+    near.transmit_drops = 9;
+    let frames = Frames { offered: 100, forwarded: 98, refused: 7, ..Frames::default() };
+    let (ours, account) = account_frames(&frames, &bridged(near, first, second, far), LAST);
+    assert_eq!((ours, account.lost_at), (0, lost_at(&[("ring", 2), ("unexplained", 0)])));
+}
+
+#[test]
+fn a_counter_that_has_more_than_was_lost_is_shared_with_others() {
+    let [near, first, mut second, far] = quiet();
+    second.queue_drops = Some(10);
+    let frames = Frames { offered: 100, forwarded: 96, ..Frames::default() };
+    let (_, account) = account_frames(&frames, &bridged(near, first, second, far), LAST);
+    assert_eq!(account.lost_at, lost_at(&[("qdisc", 4), ("unexplained", 0)]));
+    assert_eq!(account.caveats.iter().map(|caveat| caveat.code()).collect::<Vec<_>>(), ["counters_shared"]);
+}
+
+#[test]
+fn a_rule_is_named_by_the_kernels_reason_only_where_one_may_meet_frames() {
+    for (ruled, places) in [
+        (Some(true), lost_at(&[("netfilter", 6), ("unexplained", 0)])),
+        (Some(false), lost_at(&[("unexplained", 6)])),
+    ] {
+        let [near, first, second, far] = quiet();
+        let mut grown = bridged(near, first, second, far);
+        grown.spaces[2].ruled = ruled;
+        grown.reasons = Some(BTreeMap::from([(Place::Netfilter, 8)]));
+        let frames = Frames { offered: 100, forwarded: 94, ..Frames::default() };
+        assert_eq!(account_frames(&frames, &grown, LAST).1.lost_at, places);
+    }
+}
+
+#[test]
+fn what_an_interface_of_hardware_missed_is_our_own_end() {
+    let [near, _, _, mut far] = quiet();
+    far.receive_drops = 3;
+    let spaces = vec![space(1, Role::Near, vec![near]), space(2, Role::Far, vec![far])];
+    let frames = Frames { offered: 10, forwarded: 5, ..Frames::default() };
+    let (ours, account) = account_frames(&frames, &Snapshot { spaces, ..Snapshot::default() }, None);
+    assert_eq!((ours, account.lost_at), (3, lost_at(&[("unexplained", 2)])));
+}

@@ -1,0 +1,90 @@
+/* At the interface where frames come out: what is the trial's is judged and taken, everything else goes on as if nobody were
+ * here. */
+#include "layout.h"
+
+/* A frame of 1518 bytes has so many words of 64 bits behind its IP header. */
+#define MOST_WORDS 186
+
+#define COUNT(what) __sync_fetch_and_add((u64 *)&CONTROL->what, 1)
+
+INLINE u32 at(const u8 *place)
+{
+	return *(const u32 *)place;
+}
+
+INLINE u16 big(u16 value)
+{
+	return __builtin_bswap16(value);
+}
+
+/* Whether the UDP checksum is right; 0, which says that there is none, is not. */
+INLINE int is_whole(const u8 *data, const u8 *end)
+{
+	u64 sum = (u64)at(data + ADDRESSES) + at(data + ADDRESSES + 4) + big(17) + *(const u16 *)(data + UDP + 4);
+	const u8 *place = data + UDP;
+
+	for (u32 word = 0; word < MOST_WORDS; word++) {
+		if (place + 8 > end)
+			break;
+		sum += halves(*(const u64 *)place);
+		place += 8;
+	}
+	if (place + 4 <= end) {
+		sum += at(place);
+		place += 4;
+	}
+	if (place + 2 <= end) {
+		sum += *(const u16 *)place;
+		place += 2;
+	}
+	if (place + 1 <= end)
+		sum += *place;
+	return *(const u16 *)(data + CHECKSUM) && folded(sum) == 0xffff;
+}
+
+PROGRAM int judge(struct xdp_md *frame)
+{
+	const u8 *data = (const u8 *)(u64)frame->data;
+	const u8 *end = (const u8 *)(u64)frame->data_end;
+	u32 length, age, index;
+	struct slot *slot;
+	u64 word;
+
+	if (data + UDP + 8 > end || *(const u16 *)(data + ETHERTYPE) != big(0x0800) || data[IP] != 0x45 ||
+	    data[PROTOCOL] != 17 || at(data + ADDRESSES) != (u32)CONTROL->source ||
+	    at(data + ADDRESSES + 4) != (u32)CONTROL->destination || at(data + UDP) != (u32)CONTROL->ports)
+		return XDP_PASS;
+	if (data + SHORTEST > end) {
+		COUNT(truncated);
+		return XDP_DROP;
+	}
+	age = (u32)CONTROL->tag - __builtin_bswap32(at(data + TAG));
+	if (age && age <= CONTROL->earlier) {
+		COUNT(late);
+		return XDP_DROP;
+	}
+	length = big(*(const u16 *)(data + IP_LENGTH));
+	/* Another tag in a frame that is whole is that of another program. */
+	if (age && length == CONTROL->length && is_whole(data, end))
+		return XDP_PASS;
+	if (length < CONTROL->length || (u64)(end - data) < IP + CONTROL->length) {
+		COUNT(truncated);
+		return XDP_DROP;
+	}
+	if (length > CONTROL->length) {
+		COUNT(extended);
+		return XDP_DROP;
+	}
+	word = *(const u64 *)(data + WORD);
+	index = __builtin_bswap64(word);
+	slot = map_lookup(SLOTS, &index);
+	if (age || !slot || slot->word != word || !is_whole(data, end)) {
+		COUNT(changed);
+		return XDP_DROP;
+	}
+	if (__sync_val_compare_and_swap(&slot->arrived, 0, now_ns()))
+		COUNT(duplicated);
+	else
+		COUNT(unique);
+	return XDP_DROP;
+}

@@ -1,0 +1,78 @@
+/* What both programs and crates/fastpath/src/maps.rs know of the two maps. Helpers are called by their numbers, and a map is a
+ * number that the loader puts the map's file into: so an object file has nothing to be linked, and its instructions are all of it. */
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+/* The upper half says which map, the lower half where in its value. */
+#define CONTROL ((volatile struct control *)0x5ead000100000000ULL)
+#define SLOTS ((void *)0x5ead000200000000ULL)
+
+/* One frame of the trial. */
+struct slot {
+	u64 due;      /* ns after the start; written before the trial */
+	u64 word;     /* bytes 8 to 15 of its payload: check and index; written before the trial */
+	u64 departed; /* on CLOCK_MONOTONIC; 0: it did not leave */
+	u64 arrived;  /* 0: it did not come */
+};
+
+/* All of 64 bits, in the order of `Field` in maps.rs. */
+struct control {
+	/* Written before the trial. */
+	u64 count;       /* frames of the trial */
+	u64 give_up;     /* nothing leaves later after the start */
+	u64 interface;   /* where frames leave */
+	u64 spins;       /* looks at the clock in one call of the sender */
+	u64 base;        /* sum of the 16-bit words under a frame's UDP checksum, with a word of zeros */
+	u64 tag;         /* of the trial */
+	u64 earlier;     /* so many tags before it are of earlier trials */
+	u64 length;      /* of the IP packet */
+	u64 source;      /* addresses and ports, as they stand in the frame */
+	u64 destination;
+	u64 ports;
+	u64 stop;        /* nothing leaves any more */
+	/* Written by the sender. */
+	u64 epoch;       /* the start; 0: not yet */
+	u64 next;        /* index of the next frame */
+	/* Written by the judge. */
+	u64 unique;
+	u64 duplicated;
+	u64 late;
+	u64 truncated;
+	u64 extended;
+	u64 changed;
+};
+
+struct xdp_md {
+	u32 data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex;
+};
+
+enum { XDP_ABORTED, XDP_DROP, XDP_PASS, XDP_TX, XDP_REDIRECT };
+
+/* Where what stands in a frame without options. */
+enum { ETHERTYPE = 12, IP = 14, IP_LENGTH = 16, PROTOCOL = 23, ADDRESSES = 26, UDP = 34, CHECKSUM = 40, PAYLOAD = 42,
+       TAG = 46, WORD = 50, SHORTEST = 58 };
+
+static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
+static u64 (*const now_ns)(void) = (void *)5;
+static long (*const redirect)(u32 ifindex, u64 flags) = (void *)23;
+
+#define INLINE static inline __attribute__((always_inline))
+#define PROGRAM __attribute__((section("xdp"), used))
+
+/* To 16 bits, with the carries. */
+INLINE u32 folded(u64 sum)
+{
+	sum = (sum >> 32) + (sum & 0xffffffff);
+	sum = (sum >> 32) + (sum & 0xffffffff);
+	sum = (sum >> 16) + (sum & 0xffff);
+	sum = (sum >> 16) + (sum & 0xffff);
+	return (sum >> 16) + (sum & 0xffff);
+}
+
+INLINE u64 halves(u64 word)
+{
+	return (word >> 32) + (word & 0xffffffff);
+}

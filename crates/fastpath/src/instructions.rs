@@ -1,0 +1,122 @@
+//! The instructions of the two programs, as clang made them of `bpf/judge.c` and `bpf/sender.c`.
+
+use crate::maps::Maps;
+use crate::sys::Program;
+use std::io;
+
+/// At the interface where frames come out.
+const JUDGE: &[u8] = include_bytes!("../bpf/judge.bpf");
+/// What makes frames and sends them.
+const SENDER: &[u8] = include_bytes!("../bpf/sender.bpf");
+
+/// The upper halves of the numbers that stand for maps in `bpf/layout.h`.
+const CONTROL: u32 = 0x5ead_0001;
+const SLOTS: u32 = 0x5ead_0002;
+
+/// Loads the judge of one trial.
+///
+/// # Errors
+/// If this user or this kernel may not.
+pub(crate) fn judge(maps: &Maps) -> io::Result<Program> {
+    load(JUDGE, maps)
+}
+
+/// Loads the sender of one trial.
+///
+/// # Errors
+/// As of the judge.
+pub(crate) fn sender(maps: &Maps) -> io::Result<Program> {
+    load(SENDER, maps)
+}
+
+fn load(code: &[u8], maps: &Maps) -> io::Result<Program> {
+    let [control, slots] = maps.numbers();
+    Program::load(&with_maps(code, control, slots))
+}
+
+/// Instructions of eight bytes in which the numbers that stand for maps became maps, by the numbers of their files.
+fn with_maps(code: &[u8], control: u32, slots: u32) -> Vec<u64> {
+    /// An instruction of two parts that loads 64 bits, the lower half in the first.
+    const LOAD: u8 = 0x18;
+    /// What the second register then says: a map, or a place in the value of one.
+    const MAP: u64 = 1 << 12;
+    const IN_VALUE: u64 = 2 << 12;
+    let (words, _) = code.as_chunks::<8>();
+    let mut instructions: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    let mut at = 0;
+    while at + 1 < instructions.len() {
+        if instructions[at] as u8 != LOAD {
+            at += 1;
+            continue;
+        }
+        let (lower, upper) = ((instructions[at] >> 32) as u32, (instructions[at + 1] >> 32) as u32);
+        let named = match upper {
+            CONTROL => Some((IN_VALUE, control, lower)),
+            SLOTS => Some((MAP, slots, 0)),
+            _ => None,
+        };
+        if let Some((kind, number, offset)) = named {
+            instructions[at] = instructions[at] & 0x0fff | kind | u64::from(number) << 32;
+            instructions[at + 1] = u64::from(offset) << 32;
+        }
+        at += 2;
+    }
+    instructions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use std::process::Command;
+
+    #[test]
+    fn a_number_that_stands_for_a_map_becomes_one_and_no_other_does() {
+        // r1 = control + 0x14; r2 = slots; r3 = 5 (a number like any other); exit.
+        let load = |register: u8, value: u64| {
+            let [a, b, c, d, e, f, g, h] = value.to_le_bytes();
+            [[0x18, register, 0, 0, a, b, c, d], [0, 0, 0, 0, e, f, g, h]].concat()
+        };
+        let code = [
+            load(1, 0x5ead_0001_0000_0014),
+            load(2, 0x5ead_0002_0000_0000),
+            load(3, 5),
+            vec![0x95, 0, 0, 0, 0, 0, 0, 0],
+        ]
+        .concat();
+        let named: Vec<[u8; 8]> = with_maps(&code, 7, 9).into_iter().map(u64::to_le_bytes).collect();
+        assert_eq!(
+            named,
+            [
+                [0x18, 0x21, 0, 0, 7, 0, 0, 0],
+                [0, 0, 0, 0, 0x14, 0, 0, 0],
+                [0x18, 0x12, 0, 0, 9, 0, 0, 0],
+                [0; 8],
+                [0x18, 3, 0, 0, 5, 0, 0, 0],
+                [0; 8],
+                [0x95, 0, 0, 0, 0, 0, 0, 0],
+            ]
+        );
+    }
+
+    /// What the compiler of another year makes of it differs, and means the same: then the kernel's own look at the program is what
+    /// holds (`make test-link`).
+    #[test]
+    fn instructions_are_those_of_their_sources() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf");
+        let version = Command::new("clang").arg("--version").output();
+        let is_of_bookworm =
+            version.is_ok_and(|told| String::from_utf8_lossy(&told.stdout).contains("version 14.0.6"));
+        if !is_of_bookworm || Command::new("llvm-objcopy").arg("--version").output().is_err() {
+            eprintln!("skipped: clang 14.0.6 and llvm-objcopy are not here");
+            return;
+        }
+        let built = tempfile::tempdir().unwrap();
+        let status = Command::new(directory.join("build.sh")).arg(built.path()).status().unwrap();
+        assert!(status.success());
+        for (name, kept) in [("judge.bpf", JUDGE), ("sender.bpf", SENDER)] {
+            let made = std::fs::read(built.path().join(name)).unwrap();
+            assert!(made == kept, "{name} is not what its source makes: run crates/fastpath/bpf/build.sh");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The judge at the interface where frames come out: put there once, and given a program of its own by each trial.
+
+use crate::error::LinkError;
+use crate::instructions;
+use crate::link_end::Opened;
+use crate::maps::Maps;
+use crate::sys::{Attached, Mode};
+
+const CAPABILITIES: &str = "CAP_BPF and CAP_NET_ADMIN";
+
+/// It stands there until it is dropped, or the process ends.
+#[derive(Debug)]
+pub(crate) struct Judge {
+    attached: Attached,
+    mode: Mode,
+}
+
+impl Judge {
+    /// Puts it at an interface, with the maps of the first trial: in the driver, or behind it where the driver does not take it.
+    pub(crate) fn at(port: &Opened, maps: &Maps) -> Result<Self, LinkError> {
+        let program =
+            instructions::judge(maps).map_err(LinkError::of("loading a BPF program", CAPABILITIES))?;
+        let index = port.seen.index;
+        let attach = || match Attached::at(&program, index, Mode::Native) {
+            Ok(attached) => Ok((attached, Mode::Native)),
+            Err(why) if matches!(why.raw_os_error(), Some(libc::EBUSY | libc::EEXIST | libc::EPERM)) => {
+                Err(why)
+            }
+            Err(_) => Attached::at(&program, index, Mode::Generic).map(|attached| (attached, Mode::Generic)),
+        };
+        let (attached, mode) = port.space.inside(attach)?.map_err(|why| match why.raw_os_error() {
+            Some(libc::EBUSY | libc::EEXIST) => LinkError::Unfit {
+                port: port.port.to_string(),
+                what: "has a BPF program already: two cannot stand there; ip link show says which",
+            },
+            _ => LinkError::of("putting a BPF program at an interface", CAPABILITIES)(why),
+        })?;
+        Ok(Self { attached, mode })
+    }
+
+    /// Lets it judge another trial from now on.
+    pub(crate) fn turn_to(&self, maps: &Maps) -> Result<(), LinkError> {
+        let program =
+            instructions::judge(maps).map_err(LinkError::of("loading a BPF program", CAPABILITIES))?;
+        let system = LinkError::of("replacing a BPF program at an interface", CAPABILITIES);
+        self.attached.replace(&program).map_err(system)
+    }
+
+    /// In words, where it stands.
+    pub(crate) fn words(&self) -> &'static str {
+        match self.mode {
+            Mode::Native => "judged by XDP in the driver",
+            Mode::Generic => "judged by XDP behind the driver, which does not take a program itself",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::Frame;
+    use crate::link_end::LinkEnd;
+    use crate::maps::Field;
+    use crate::sys::FrameSocket;
+    use dropline_lab::{Pair, built_or_skipped};
+    use dropline_payload::Tag;
+    use dropline_trial::Packet;
+    use std::time::{Duration, Instant};
+
+    const FRAMES: usize = 1000;
+    const TAG: Tag = Tag(0x0a0b_0c0d);
+
+    /// The judge of a trial at one end of a pair, and a socket at the other. A namespace of its own is named by the lab, and its
+    /// interfaces have addresses: nobody else uses them.
+    fn bench(lab: &Pair) -> (Opened, FrameSocket, Maps, Frame, Judge) {
+        let port =
+            |namespace: &str, interface: &str| LinkEnd::parse(&format!("{namespace}/{interface}")).unwrap();
+        let from = port(lab.client.name(), Pair::NEAR).open(false).unwrap();
+        let to = port(lab.target.name(), Pair::FAR).open(false).unwrap();
+        let maps = Maps::new(FRAMES as u32).unwrap();
+        let frame = Frame::new(from.hardware, to.hardware, Packet::of_payload(99).unwrap(), TAG);
+        maps.expect(&frame, TAG, 5);
+        (0..FRAMES).for_each(|index| maps.set_word(index, Frame::word(TAG, index as u64)));
+        let judge = Judge::at(&to, &maps).unwrap();
+        let socket = from.space.inside(|| FrameSocket::open(from.seen.index)).unwrap().unwrap();
+        (to, socket, maps, frame, judge)
+    }
+
+    /// Sends all, a few at a time, so that no ring is full; waits until the judge has counted as many of ours.
+    fn send(socket: &FrameSocket, maps: &Maps, frames: &[Vec<u8>], counted: u64) -> [u64; 6] {
+        for some in frames.chunks(16) {
+            assert_eq!(socket.send(some).taken, some.len());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let counts = || {
+            [Field::Unique, Field::Duplicated, Field::Late, Field::Truncated, Field::Extended, Field::Changed]
+                .map(|field| maps.get(field))
+        };
+        let until = Instant::now() + Duration::from_secs(20);
+        while counts().iter().sum::<u64>() < counted && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        counts()
+    }
+
+    #[test]
+    fn the_judge_counts_each_frame_once_and_by_its_kind() {
+        let Some(lab) = built_or_skipped(Pair::new()) else { return };
+        let (_to, socket, maps, frame, _judge) = bench(&lab);
+        let whole = |index: usize| frame.with(Frame::word(TAG, index as u64));
+        let mut frames: Vec<Vec<u8>> = (0..FRAMES).filter(|index| index % 10 != 0).map(whole).collect();
+        frames.extend((0..70).map(|index| whole(index * 10 + 1)));
+        // A bit of each byte from the UDP checksum to the end, but for those of the tag.
+        let length = frame.bytes().len();
+        let places: Vec<usize> = (40..length).filter(|place| !(46..50).contains(place)).collect();
+        frames.extend(places.iter().map(|&place| {
+            let mut changed = whole(0);
+            changed[place] ^= 1 << (place % 8);
+            changed
+        }));
+        let of = |packet: u32, tag: Tag| {
+            Frame::new([2; 6], [2; 6], Packet::of_payload(packet).unwrap(), tag).with(Frame::word(tag, 0))
+        };
+        frames.extend((0..3).map(|_| of(98, TAG)));
+        frames.extend((0..4).map(|_| of(100, TAG)));
+        let mut cut = whole(0);
+        cut.truncate(length - 1);
+        frames.push(cut);
+        // Of the five trials before; of one before those, and of another program, which are nobody's here.
+        frames.extend((1..=7).map(|age| of(99, Tag(TAG.0 - age))));
+        frames.push(of(99, Tag(TAG.0 + 1)));
+        let counts = send(&socket, &maps, &frames, 900 + 70 + 5 + 4 + 4 + places.len() as u64);
+        assert_eq!(counts, [900, 70, 5, 4, 4, places.len() as u64]);
+        for index in 0..FRAMES {
+            assert_eq!(maps.arrived(index).is_some(), index % 10 != 0, "{index}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_the_trials_goes_on_as_if_there_were_no_judge() {
+        let Some(lab) = built_or_skipped(Pair::new()) else { return };
+        let (_to, _socket, maps, _frame, judge) = bench(&lab);
+        let (address, from) = ((lab.target_address, 7), (lab.client_address, 0));
+        let listening = lab.target.run(|| std::net::UdpSocket::bind(address)).unwrap().unwrap();
+        listening.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let sending = lab.client.run(|| std::net::UdpSocket::bind(from)).unwrap().unwrap();
+        sending.send_to(b"not a frame of ours, though one of UDP", address).unwrap();
+        assert_eq!(listening.recv(&mut [0; 64]).unwrap(), 38);
+        assert_eq!(maps.get(Field::Unique), 0);
+        // It is gone with its file.
+        let here = || lab.target.ip(&["link", "show", "dev", Pair::FAR]).unwrap();
+        assert!(here().contains("xdp"), "{}", here());
+        drop(judge);
+        let until = Instant::now() + Duration::from_secs(20);
+        while here().contains("xdp") && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(!here().contains("xdp"), "{}", here());
+    }
+}

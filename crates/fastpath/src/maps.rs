@@ -1,0 +1,189 @@
+//! What the programs of one trial and this process share: a page of counts and orders, and a slot for each frame.
+
+use crate::frame::Frame;
+use crate::sys::{Map, Mapped};
+use dropline_payload::Tag;
+use std::io;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A word of the control page; as in `struct control` of `bpf/layout.h`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Field {
+    Count,
+    GiveUp,
+    Interface,
+    Spins,
+    Base,
+    Tag,
+    Earlier,
+    Length,
+    Source,
+    Destination,
+    Ports,
+    Stop,
+    Epoch,
+    Next,
+    Unique,
+    Duplicated,
+    Late,
+    Truncated,
+    Extended,
+    Changed,
+}
+
+/// Words of the control page.
+const FIELDS: usize = Field::Changed as usize + 1;
+
+/// A word of a slot; as in `struct slot`.
+#[derive(Clone, Copy, Debug)]
+enum OfFrame {
+    Due,
+    Word,
+    Departed,
+    Arrived,
+}
+
+const OF_FRAME: usize = OfFrame::Arrived as usize + 1;
+
+/// The two maps of one trial.
+#[derive(Debug)]
+pub(crate) struct Maps {
+    control: (Map, Mapped),
+    slots: (Map, Mapped),
+}
+
+impl Maps {
+    /// For a trial of so many frames, at most `u32::MAX`.
+    ///
+    /// # Errors
+    /// If this user may not, or there is no memory.
+    pub(crate) fn new(frames: u32) -> io::Result<Self> {
+        let mapped = |map: Map| Mapped::of(&map).map(|seen| (map, seen));
+        let word = size_of::<u64>();
+        Ok(Self {
+            control: mapped(Map::array((FIELDS * word) as u32, 1)?)?,
+            slots: mapped(Map::array((OF_FRAME * word) as u32, frames.max(1))?)?,
+        })
+    }
+
+    /// What instructions name them by: control, slots.
+    pub(crate) fn numbers(&self) -> [u32; 2] {
+        [self.control.0.number(), self.slots.0.number()]
+    }
+
+    /// Says what the frames of the trial look like, and which tags before its own are of earlier ones.
+    pub(crate) fn expect(&self, frame: &Frame, tag: Tag, earlier: u64) {
+        let [source, destination, ports] = frame.addresses();
+        for (field, value) in [
+            (Field::Base, frame.base().into()),
+            (Field::Tag, tag.0.into()),
+            (Field::Earlier, earlier),
+            (Field::Length, frame.ip_bytes()),
+            (Field::Source, source),
+            (Field::Destination, destination),
+            (Field::Ports, ports),
+        ] {
+            self.set(field, value);
+        }
+    }
+
+    pub(crate) fn get(&self, field: Field) -> u64 {
+        self.control.1.words()[field as usize].load(Relaxed)
+    }
+
+    pub(crate) fn set(&self, field: Field, value: u64) {
+        self.control.1.words()[field as usize].store(value, Relaxed);
+    }
+
+    /// Says what tells a frame from the others.
+    pub(crate) fn set_word(&self, index: usize, word: u64) {
+        self.set_of(index, OfFrame::Word, word);
+    }
+
+    pub(crate) fn word(&self, index: usize) -> u64 {
+        self.of(index, OfFrame::Word)
+    }
+
+    /// The start on the kernel's clock; `None` before it.
+    pub(crate) fn epoch(&self) -> Option<u64> {
+        Some(self.get(Field::Epoch)).filter(|&at| at > 0)
+    }
+
+    /// Says when it is due, after the start.
+    pub(crate) fn set_due(&self, index: usize, due_ns: u64) {
+        self.set_of(index, OfFrame::Due, due_ns);
+    }
+
+    pub(crate) fn due(&self, index: usize) -> u64 {
+        self.of(index, OfFrame::Due)
+    }
+
+    /// Notes when it left; 0 takes that back.
+    pub(crate) fn set_departed(&self, index: usize, at_ns: u64) {
+        self.set_of(index, OfFrame::Departed, at_ns);
+    }
+
+    /// When it left, if it did.
+    pub(crate) fn departed(&self, index: usize) -> Option<u64> {
+        Some(self.of(index, OfFrame::Departed)).filter(|&at| at > 0)
+    }
+
+    /// When it arrived first, if it did.
+    pub(crate) fn arrived(&self, index: usize) -> Option<u64> {
+        Some(self.of(index, OfFrame::Arrived)).filter(|&at| at > 0)
+    }
+
+    fn of(&self, index: usize, word: OfFrame) -> u64 {
+        self.slots.1.words()[index * OF_FRAME + word as usize].load(Relaxed)
+    }
+
+    fn set_of(&self, index: usize, word: OfFrame, value: u64) {
+        self.slots.1.words()[index * OF_FRAME + word as usize].store(value, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names between two lines of the header, in order.
+    fn names(from: &str, to: &str) -> Vec<String> {
+        let text = include_str!("../bpf/layout.h");
+        let (_, text) = text.split_once(from).unwrap();
+        let (text, _) = text.split_once(to).unwrap();
+        let fields = text.lines().filter_map(|line| line.trim().strip_prefix("u64 ")?.split_once(';'));
+        fields.map(|(name, _)| name.replace('_', "").to_lowercase()).collect()
+    }
+
+    #[test]
+    fn both_sides_have_the_same_layout() {
+        use Field::*;
+        let fields = [
+            Count,
+            GiveUp,
+            Interface,
+            Spins,
+            Base,
+            Tag,
+            Earlier,
+            Length,
+            Source,
+            Destination,
+            Ports,
+            Stop,
+            Epoch,
+            Next,
+            Unique,
+            Duplicated,
+            Late,
+            Truncated,
+            Extended,
+            Changed,
+        ];
+        let ours = fields.map(|field| format!("{field:?}").to_lowercase());
+        assert_eq!(names("struct control {", "};"), ours);
+        assert!(fields.iter().enumerate().all(|(at, &field)| field as usize == at));
+        let ours = [OfFrame::Due, OfFrame::Word, OfFrame::Departed, OfFrame::Arrived];
+        assert_eq!(names("struct slot {", "};"), ours.map(|word| format!("{word:?}").to_lowercase()));
+    }
+}

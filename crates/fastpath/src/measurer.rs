@@ -1,0 +1,354 @@
+//! Trials on what is between two interfaces of this machine.
+
+use crate::engine::{Engine, Sender, Times};
+use crate::error::LinkError;
+use crate::frame::{Frame, LONGEST, learning};
+use crate::judge::Judge;
+use crate::link_end::{LinkEnd, Opened};
+use crate::maps::{Field, Maps};
+use crate::outcome::Done;
+use crate::sys::{FrameSocket, now_ns};
+use dropline_account::{Frames, Snapshot, account_frames};
+use dropline_payload::{Tag, Tags};
+use dropline_trial::{
+    Arrival, Caveat, Measurer, PacketTimes, Rate, TrafficProfile, Trial, TrialInput, number_of,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How trials are performed.
+#[derive(Clone, Debug, Default)]
+pub struct LinkOptions {
+    /// What sends.
+    pub engine: Engine,
+    /// Whether interfaces may be those that others use.
+    pub though_used: bool,
+    /// Slices of each trial.
+    pub slices: Option<u32>,
+    /// Frames whose times are kept one by one; 0 keeps none.
+    pub keep_packets: usize,
+    /// Number of the first trial.
+    pub first_trial: u64,
+    /// Set when the user wants to stop.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// What reads the kernel's counters of the namespaces that frames pass.
+pub trait Counting {
+    /// Everything that can be read, now.
+    fn read(&mut self) -> Snapshot;
+
+    /// The interface from which frames arrive at the one where they come out: its namespace and number. What it drops found no room
+    /// at our own end.
+    fn last(&self) -> Option<(u64, u32)>;
+
+    /// What could not be looked at.
+    fn unseen(&self) -> Vec<Caveat>;
+}
+
+/// Performs trials: frames leave by one interface, and what comes out at the other is judged there by a program in the kernel.
+pub struct LinkMeasurer {
+    from: Opened,
+    to: Opened,
+    sender: Sender,
+    /// Why a better engine is not used.
+    instead: Option<String>,
+    judge: Judge,
+    /// Where a bridge is told from that `to` is behind its port.
+    teacher: FrameSocket,
+    /// `None` where none can be read.
+    counting: Option<Box<dyn Counting>>,
+    profile: TrafficProfile,
+    options: LinkOptions,
+    tags: Tags,
+    number: u64,
+    packets: Option<PacketTimes>,
+}
+
+/// Frames of a trial that have room: 32 bytes each.
+const MOST: u64 = 1 << 24;
+/// A look at how far the trial is.
+const LOOK: Duration = Duration::from_millis(2);
+/// Frames that are tried before anything else is sent, and how long they may take.
+const TRIED: u32 = 3;
+const TRY_PPS: f64 = 1_000.0;
+const TRY_WAIT: Duration = Duration::from_secs(1);
+
+impl LinkMeasurer {
+    /// Looks at both interfaces, puts the judge in its place, and tries a few frames with what is to send.
+    ///
+    /// # Errors
+    /// If an interface is not fit or not to be used, the privilege lacks, or nothing comes out.
+    pub fn open(
+        [from, to]: [&LinkEnd; 2],
+        profile: TrafficProfile,
+        options: LinkOptions,
+        counting: Option<Box<dyn Counting>>,
+    ) -> Result<Self, LinkError> {
+        if from == to {
+            return Err(LinkError::Same(from.to_string()));
+        }
+        let longest = LONGEST;
+        match () {
+            () if profile.packet.frame_bytes() > longest => {
+                let bytes = profile.packet.frame_bytes();
+                return Err(LinkError::Profile(format!(
+                    "frames of {bytes} B are longer than {longest} B, the longest here"
+                )));
+            }
+            () if profile.arrival.paces_itself() => {
+                return Err(LinkError::Profile(format!(
+                    "{}: frames here leave by a schedule",
+                    profile.arrival
+                )));
+            }
+            () if profile.streams.len() > 1 || profile.directions.len() > 1 => {
+                return Err(LinkError::Profile("frames here are one stream in one direction".into()));
+            }
+            () => {}
+        }
+        let (from, to) = (from.open(options.though_used)?, to.open(options.though_used)?);
+        let room = u64::from(from.seen.mtu.min(to.seen.mtu));
+        let ip_bytes = u64::from(profile.packet.payload_bytes()) + 28;
+        if ip_bytes > room {
+            return Err(LinkError::Profile(format!(
+                "packets of {ip_bytes} B do not fit these interfaces, whose MTU is {room} B"
+            )));
+        }
+        let tags = Tags::new(profile.seed, now_ns() ^ u64::from(std::process::id()) << 32);
+        let maps = Maps::new(1).map_err(LinkError::of("making a BPF map", "CAP_BPF and CAP_NET_ADMIN"))?;
+        let judge = Judge::at(&to, &maps)?;
+        let teacher = to.space.inside(|| FrameSocket::open(to.seen.index))?;
+        let teacher = teacher.map_err(LinkError::of("opening a raw socket", "CAP_NET_RAW"))?;
+        let number = options.first_trial;
+        let mut measurer = Self {
+            sender: Sender::Live,
+            instead: None,
+            packets: None,
+            from,
+            to,
+            judge,
+            teacher,
+            counting,
+            profile,
+            options,
+            tags,
+            number,
+        };
+        measurer.choose()?;
+        Ok(measurer)
+    }
+
+    /// In words: what sends and what judges, and why nothing better.
+    pub fn means(&self) -> String {
+        let sender = match self.sender {
+            Sender::Live => "frames made and paced in the kernel (BPF_PROG_RUN, live frames)",
+            Sender::Packets(_) => "frames sent by a raw socket (packet(7), sendmmsg)",
+        };
+        let instead =
+            self.instead.as_ref().map(|why| format!("; not made in the kernel: {why}")).unwrap_or_default();
+        format!("{sender}, {}{instead}", self.judge.words())
+    }
+
+    /// Takes the best engine of which a few frames come out.
+    fn choose(&mut self) -> Result<(), LinkError> {
+        let (from, to) = (self.from.port.to_string(), self.to.port.to_string());
+        if self.options.engine != Engine::Packet {
+            let why = match self.try_frames() {
+                Ok(0) => "none of a few live frames came out. The driver of the first interface may not take them; one of a veth \
+                          pair does so where its other end has GRO on (ethtool -K OTHER_END gro on)"
+                    .into(),
+                Ok(_) => return Ok(()),
+                Err(LinkError::System { why, .. }) => why.to_string(),
+                Err(why) => return Err(why),
+            };
+            if self.options.engine == Engine::Xdp {
+                return Err(LinkError::Engine { engine: "xdp", from, to, why });
+            }
+            self.instead = Some(why);
+        }
+        self.sender = Sender::packets(&self.from)?;
+        match self.try_frames()? {
+            0 => Err(LinkError::NothingCame { sent: number_of(TRIED, "frame"), from, to }),
+            _ => Ok(()),
+        }
+    }
+
+    /// How many of a few frames come out. They are sent before anything else is: what is behind the first interface, and not before
+    /// the second, gets no more than these.
+    fn try_frames(&self) -> Result<u64, LinkError> {
+        let load = Rate::pps(TRY_PPS).map_err(|why| LinkError::Profile(why.to_string()))?;
+        let gap_ns = (1e9 / TRY_PPS) as u64;
+        let due_ns: Vec<u64> = (0..u64::from(TRIED)).map(|index| index * gap_ns).collect();
+        let input = TrialInput { load, duration: Duration::from_nanos(gap_ns * u64::from(TRIED)) };
+        // Of trial 0, which there is not.
+        let tag = self.tags.of_trial(self.options.first_trial.wrapping_sub(1));
+        let prepared = self.prepare(tag, &due_ns)?;
+        self.perform(&prepared, input)?;
+        let until = Instant::now() + TRY_WAIT;
+        while prepared.maps.get(Field::Unique) == 0 && Instant::now() < until && !self.is_stopped() {
+            std::thread::sleep(LOOK);
+        }
+        if self.is_stopped() { Err(LinkError::Interrupted) } else { Ok(prepared.maps.get(Field::Unique)) }
+    }
+
+    fn read(&mut self) -> Snapshot {
+        self.counting.as_mut().map(|counting| counting.read()).unwrap_or_default()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.options.stop.load(Ordering::Relaxed)
+    }
+
+    /// Maps that hold all frames of a trial, and a judge that knows them.
+    fn prepare(&self, tag: Tag, due_ns: &[u64]) -> Result<Prepared, LinkError> {
+        let maps = Maps::new(due_ns.len() as u32)
+            .map_err(LinkError::of("making a BPF map", "CAP_BPF and CAP_NET_ADMIN"))?;
+        let frame = Frame::new(self.from.hardware, self.to.hardware, self.profile.packet, tag);
+        maps.expect(&frame, tag, self.number.wrapping_add(1).saturating_sub(self.options.first_trial));
+        (0..due_ns.len()).for_each(|index| maps.set_word(index, Frame::word(tag, index as u64)));
+        self.judge.turn_to(&maps)?;
+        self.teacher.send(&[learning(self.to.hardware, self.from.hardware)]);
+        due_ns.iter().enumerate().for_each(|(index, due_ns)| maps.set_due(index, *due_ns));
+        maps.set(Field::Count, due_ns.len() as u64);
+        Ok(Prepared { maps, frame })
+    }
+
+    /// Sends them; what the system refused, and when the user stopped it, after its start.
+    fn perform(
+        &self,
+        prepared: &Prepared,
+        input: TrialInput,
+    ) -> Result<(BTreeMap<String, u64>, Option<u64>), LinkError> {
+        let Prepared { maps, frame } = prepared;
+        let end_ns = input.duration.as_nanos() as u64;
+        let give_up = (input.duration / 100).max(Duration::from_millis(25));
+        let times = Times { end_ns, give_up_ns: end_ns + give_up.as_nanos() as u64, load: input.load };
+        std::thread::scope(|scope| {
+            let (sender, from) = (&self.sender, &self.from);
+            let send = move || sender.send(maps, frame, from, times);
+            let sending = std::thread::Builder::new().name("sender".into()).spawn_scoped(scope, send);
+            let sending = sending.map_err(LinkError::Thread)?;
+            let mut stopped_ns = None;
+            while !sending.is_finished() {
+                if self.is_stopped() && stopped_ns.is_none() {
+                    maps.set(Field::Stop, 1);
+                    stopped_ns = Some(maps.epoch().map_or(0, |epoch_ns| now_ns().saturating_sub(epoch_ns)));
+                }
+                std::thread::sleep(LOOK);
+            }
+            let refused = sending.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            Ok((refused, stopped_ns))
+        })
+    }
+
+    /// Waits for frames that are on their way.
+    fn drain(&self, maps: &Maps, offered: u64) {
+        let drain = self.profile.drain;
+        let begun = Instant::now();
+        let (mut seen, mut last) = (0, begun);
+        while begun.elapsed() < drain.longest && !self.is_stopped() {
+            let unique = maps.get(Field::Unique);
+            if unique != seen {
+                (seen, last) = (unique, Instant::now());
+            }
+            let is_quiet = drain.quiet.is_some_and(|quiet| last.elapsed() >= quiet || unique >= offered);
+            if is_quiet {
+                return;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Says in the trial where its frames were lost.
+    fn account(&self, trial: &mut Trial, grown: &Snapshot) {
+        let frames = Frames {
+            offered: trial.offered,
+            forwarded: trial.forwarded,
+            truncated: trial.reply_truncated.unwrap_or(0),
+            extended: trial.reply_extended.unwrap_or(0),
+            changed: trial.reply_changed.unwrap_or(0),
+            refused: trial.refused.values().sum(),
+        };
+        let (generator_lost, account) =
+            account_frames(&frames, grown, self.counting.as_ref().and_then(|counting| counting.last()));
+        trial.generator_lost = generator_lost;
+        if generator_lost > 0 {
+            trial.caveats.push(Caveat::GeneratorLost { dropped: generator_lost });
+        }
+        trial.caveats.extend(account.caveats);
+        if account.lost_at.get("unexplained").is_some_and(|&frames| frames > 0) {
+            trial.caveats.extend(self.counting.iter().flat_map(|counting| counting.unseen()));
+        }
+        trial.lost_at = Some(account.lost_at);
+        let doubts = [trial.doubted_loss(), trial.doubted_delays()];
+        trial.caveats.extend(doubts.into_iter().flatten());
+    }
+
+    /// The departures of a trial.
+    fn due(&self, arrival: &Arrival, input: TrialInput, seed: u64) -> Result<Vec<u64>, LinkError> {
+        let most = MOST;
+        let expected = input.load.packets_in(input.duration);
+        if expected > most + most / 4 {
+            return Err(LinkError::Frames { frames: expected, most });
+        }
+        let due_ns: Vec<u64> = arrival.departures(input, seed).take(most as usize + 1).collect();
+        match due_ns.len() as u64 {
+            frames if frames == 0 || frames > most => Err(LinkError::Frames { frames, most }),
+            _ => Ok(due_ns),
+        }
+    }
+}
+
+/// A trial that can begin.
+struct Prepared {
+    maps: Maps,
+    frame: Frame,
+}
+
+impl Measurer for LinkMeasurer {
+    type Error = LinkError;
+
+    fn measure(&mut self, input: TrialInput) -> Result<Trial, LinkError> {
+        let begun = Instant::now();
+        if self.is_stopped() {
+            return Err(LinkError::Interrupted);
+        }
+        let number = self.number;
+        let mut trial = Trial::new(number, input, self.profile.trial_seed(number));
+        let due_ns = self.due(&self.profile.arrival, input, trial.seed)?;
+        let prepared = self.prepare(self.tags.of_trial(number), &due_ns)?;
+        let before = self.read();
+        let (refused, stopped_ns) = self.perform(&prepared, input)?;
+        self.number += 1;
+        let offered = prepared.maps.get(Field::Next).saturating_sub(refused.values().sum());
+        self.drain(&prepared.maps, offered);
+        let grown = self.read().since(&before);
+        trial.refused = refused;
+        let keep = self.options.keep_packets;
+        let mut packets = (keep > 0).then(|| PacketTimes::with_room(keep.min(due_ns.len()), true));
+        let done = Done {
+            maps: &prepared.maps,
+            due_ns: &due_ns,
+            epoch_ns: prepared.maps.epoch().unwrap_or(0),
+            stopped_ns,
+            slices: self.options.slices,
+            arrival: &self.profile.arrival,
+        };
+        done.tell(&mut trial, packets.as_mut());
+        if stopped_ns.is_some() && trial.offered == 0 {
+            return Err(LinkError::Interrupted);
+        }
+        self.packets = packets;
+        self.account(&mut trial, &grown);
+        std::thread::sleep(self.profile.drain.rest);
+        trial.elapsed = begun.elapsed();
+        Ok(trial)
+    }
+
+    fn take_packets(&mut self) -> Option<PacketTimes> {
+        self.packets.take()
+    }
+}

@@ -1,0 +1,24 @@
+//! `link:` targets: frames over a bridge in network namespaces of the tests' own.
+
+use crate::Done;
+use std::time::Instant;
+
+/// The instructions of both programs beside their sources, what the judge counts, and trials and a search by the program.
+pub(crate) fn test() -> Done {
+    let begun = Instant::now();
+    crate::run("cargo", &["test", "--locked", "--package", "dropline-fastpath"])?;
+    let tests = [
+        "test",
+        "--locked",
+        "--package",
+        "dropline",
+        "--test",
+        "link",
+        "--",
+        "--ignored",
+        "--test-threads=1",
+    ];
+    crate::run("cargo", &tests)?;
+    eprintln!("make test-link took {} s", begun.elapsed().as_secs());
+    Ok(())
+}
