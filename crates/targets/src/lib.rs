@@ -9,6 +9,7 @@ pub mod background;
 mod command;
 pub mod exec;
 pub mod flowgraph;
+mod given;
 mod heartbeat;
 mod jack;
 mod opening;
@@ -30,7 +31,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use opening::{AnyMeasurer, Opened, Opening};
+pub use opening::{AnyMeasurer, Opened, Opening, ProgramFile};
 pub use scheme::KINDS;
 pub use simulated::Simulation;
 pub use udp::generator_limit;
@@ -58,6 +59,7 @@ impl PartialEq for Target {
 enum Kind {
     Exec { command: Vec<String> },
     Flowgraph(crate::flowgraph::Settings),
+    Given(given::Given),
     Heartbeat { host: String, port: u16 },
     Jack(jack::Audio),
     Replay { path: PathBuf },
@@ -100,7 +102,8 @@ impl Target {
         match &self.kind {
             Kind::Exec { .. } | Kind::Jack(_) => true,
             Kind::Flowgraph(settings) => settings.starts_a_program(),
-            Kind::Heartbeat { .. }
+            Kind::Given(_)
+            | Kind::Heartbeat { .. }
             | Kind::Replay { .. }
             | Kind::Service(_)
             | Kind::Sim(_)
@@ -116,6 +119,7 @@ impl Target {
             Kind::Flowgraph(settings) => settings.trace(),
             Kind::Service(named) => named.file(),
             Kind::Exec { .. }
+            | Kind::Given(_)
             | Kind::Heartbeat { .. }
             | Kind::Jack(_)
             | Kind::Sim(_)
@@ -135,6 +139,7 @@ impl Target {
             }
             Kind::Exec { .. }
             | Kind::Flowgraph(_)
+            | Kind::Given(_)
             | Kind::Jack(_)
             | Kind::Replay { .. }
             | Kind::Sim(_)
@@ -175,6 +180,7 @@ impl Target {
                 reply_buffer_bytes: None,
             }),
             Kind::Flowgraph(settings) => flowgraph::kind::open(settings, profile, opening),
+            Kind::Given(given) => given.open(&self.word, profile, &opening),
             Kind::Heartbeat { host, port } => heartbeat::open(host, *port, profile, opening),
             Kind::Replay { path } => Ok(Opened {
                 measurer: Box::new(replay::Replay::open(path, opening.first_trial)?),
@@ -198,6 +204,7 @@ impl Target {
     pub fn consent(&self, further: &Targets) -> Result<(), Failure> {
         self.allowed()?;
         match &self.kind {
+            Kind::Given(given) => given.present(&self.word),
             Kind::Heartbeat { host, port }
             | Kind::Udp { host, port, .. }
             | Kind::Service(service::Named { host, port, .. }) => {
@@ -342,6 +349,7 @@ impl Target {
             Kind::Heartbeat { .. } | Kind::Service(_) | Kind::Udp { .. } => true,
             Kind::Exec { .. }
             | Kind::Flowgraph(_)
+            | Kind::Given(_)
             | Kind::Jack(_)
             | Kind::Replay { .. }
             | Kind::Sim(_)
