@@ -1,4 +1,4 @@
-.PHONY: help book demo test test-audio test-embedded test-flowgraph test-trace fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
+.PHONY: help book demo test test-audio test-embedded test-flowgraph test-python test-trace fuzz bench-pacing bench-search bench-stats bench-traffic bench-trace
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -24,6 +24,10 @@ test-embedded: ## c/heartbeat on nine machines: size, stack, instructions, cycle
 test-flowgraph: ## FutureSDR and GNU Radio graphs, built and measured
 	cargo xtask setup flowgraph
 	timeout --foreground 20m cargo xtask flowgraph
+
+test-python: ## the Python package: its wheel, types, tests, CSIT's MLRsearch as the judge, pytest and Robot
+	cargo xtask setup python
+	timeout --foreground 20m cargo xtask python
 
 test-trace: ## tracepoints with LTTng, babeltrace2, C++ and Python
 	cargo xtask setup trace

@@ -1,10 +1,11 @@
-//! What a contributor runs: `cargo xtask setup PART`, `audio`, `book`, `demo`, `embedded`, `test`.
+//! What a contributor runs: `cargo xtask setup PART`, `audio`, `book`, `demo`, `embedded`, `python`, `test`.
 
 mod audio;
 mod book;
 mod demo;
 mod embedded;
 mod flowgraph;
+mod python;
 mod setup;
 mod suites;
 mod test;
@@ -14,13 +15,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
-cargo xtask setup PART   install what a part needs: audio, embedded, flowgraph, fuzz, rivals, test, trace
+cargo xtask setup PART   install what a part needs: audio, embedded, flowgraph, fuzz, python, rivals, test, trace
 cargo xtask demo         the main job on embedded parts, in under three minutes
 cargo xtask test         everything in the default build
 cargo xtask audio        trials and a search of jackd with its dummy driver
 cargo xtask book         the documents as a site in target/book, with mdBook
 cargo xtask embedded     c/heartbeat on its machines: budgets, rules, mutations
 cargo xtask flowgraph    FutureSDR and GNU Radio graphs
+cargo xtask python       the Python wheel: its types, its tests, its examples
 cargo xtask trace        tracepoints with LTTng, babeltrace2, C++ and Python
 cargo xtask bench-trace  what an event costs, beside others' ways to record one
 cargo xtask fuzz N       c/heartbeat under N made-up histories of packets";
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         ["flowgraph"] => flowgraph::test(),
         ["fuzz", inputs] => embedded::fuzz(inputs),
         ["bench-trace"] => trace::bench(),
+        ["python"] => python::test(),
         ["trace"] => trace::test(),
         ["test"] => test::run(),
         _ => Err(USAGE.into()),
@@ -61,6 +64,11 @@ fn root() -> PathBuf {
 /// Where cargo builds.
 fn target() -> PathBuf {
     root().join(std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from))
+}
+
+/// Whether a file was changed after another; `None` where one of them is not there.
+fn newer(a: &Path, b: &Path) -> Option<bool> {
+    Some(a.metadata().ok()?.modified().ok()? >= b.metadata().ok()?.modified().ok()?)
 }
 
 /// Runs a program in the repository, shown before it runs; its failure is an error.

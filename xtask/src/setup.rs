@@ -1,6 +1,6 @@
 //! Installs what a part needs: one transaction, nothing recommended, no service started.
 
-use crate::{Done, root};
+use crate::{Done, newer, python, root};
 use std::path::Path;
 
 /// Debian packages that `make test` needs, and a file of each that tells that it is there.
@@ -54,6 +54,10 @@ const FUZZ: [(&str, &str); 2] = [
     ("libclang-rt-14-dev", "/usr/lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.fuzzer-x86_64.a"),
 ];
 
+/// Python with its environments, for `make test-python`, where no other one is found first.
+const PYTHON: [(&str, &str); 2] =
+    [("python3", "/usr/bin/python3"), ("python3-venv", "/usr/share/doc/python3-venv/copyright")];
+
 /// Traffic generators of others for `make bench-traffic` and `make bench-pacing`, and cyclictest for
 /// `dropline experiment wakeup-cyclictest`.
 const RIVALS: [(&str, &str); 8] = [
@@ -96,6 +100,12 @@ pub(crate) fn run(part: &str) -> Done {
             crate::trace::build()?;
             crate::flowgraph::build()
         }
+        "python" => {
+            if !python::is_here() {
+                packages(&PYTHON)?;
+            }
+            python::set_up()
+        }
         "rivals" => packages(&RIVALS),
         "fuzz" => packages(&FUZZ),
         "trace" => {
@@ -103,7 +113,7 @@ pub(crate) fn run(part: &str) -> Done {
             crate::trace::build()
         }
         _ => Err(format!(
-            "there is no part {part:?}; there are audio, embedded, flowgraph, fuzz, rivals, test and trace"
+            "there is no part {part:?}; there are audio, embedded, flowgraph, fuzz, python, rivals, test and trace"
         )),
     }
 }
@@ -138,9 +148,6 @@ fn browser() -> Done {
     let directory = root().join("tests/browser");
     let lock = directory.join("package-lock.json");
     let installed = directory.join("node_modules/.package-lock.json");
-    let newer = |a: &Path, b: &Path| -> Option<bool> {
-        Some(a.metadata().ok()?.modified().ok()? >= b.metadata().ok()?.modified().ok()?)
-    };
     if newer(&installed, &lock) == Some(true) {
         return Ok(());
     }
